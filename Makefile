@@ -1,0 +1,57 @@
+# Everything a person or a CI machine does with this repository.
+#
+#   make build    the binary ./hatchel, its version stamped
+#   make test     installs what is missing, starts real databases, checks everything, stops them
+#   make check    the checks alone (formatting, vet, lint, tests with -race, short fuzzing)
+#   make fuzz     every fuzz target for FUZZTIME each (default 2m)
+#   make bench    the table of ratios against bare programs; BENCH="-quick -rows text" to narrow it
+#   make clean    removes what these targets made
+
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STATICCHECK := $(CURDIR)/.cache/bin/staticcheck
+FUZZTIME    ?= 2m
+# All short fuzz runs of `make check` together, in seconds.
+FUZZBUDGET  ?= 75
+TESTFLAGS   ?= -race -timeout 12m
+PACKAGES    ?= ./...
+BENCH       ?=
+
+.PHONY: build test check format vet lint unit fuzz-short fuzz bench clean
+
+build:
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
+
+test:
+	.ci/install
+	.ci/services $(MAKE) --no-print-directory check
+
+# One after the other, because each is parallel inside and fuzzing wants a quiet machine; all of them even when
+# one fails, so that one run tells everything that is wrong.
+check:
+	@$(MAKE) --no-print-directory -k -j1 format vet lint unit fuzz-short
+
+format:
+	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
+	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
+
+vet:
+	go vet $(PACKAGES)
+
+lint:
+	$(STATICCHECK) $(PACKAGES)
+
+unit:
+	go test $(TESTFLAGS) $(PACKAGES)
+
+fuzz-short:
+	.ci/fuzz --total $(FUZZBUDGET)
+
+fuzz:
+	.ci/install
+	.ci/services .ci/fuzz --each $(FUZZTIME)
+
+bench:
+	go run ./cmd/hatchel-bench $(BENCH)
+
+clean:
+	rm -rf hatchel dist .cache

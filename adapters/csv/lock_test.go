@@ -1,0 +1,51 @@
+//go:build unix
+
+package csv_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"hatchel/adapters/adaptertest"
+)
+
+func lock(t *testing.T, path string) (release func()) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	return func() { f.Close() }
+}
+
+func TestAppendWaitsForTheLock(t *testing.T) {
+	dir, out := folder(t)
+	path := filepath.Join(out, "a.csv")
+	b := adaptertest.Bind(t, saver(dir, "list(object({ a = string }))", `if_exists = "append"`))
+	row := `{"filename": "a", "rows": [{"a": "1"}]}`
+	release := lock(t, path)
+	ctx, cancel := context.WithTimeout(t.Context(), adaptertest.Patience/20)
+	defer cancel()
+	if _, err := b.Do(ctx, row); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := b.Do(t.Context(), row)
+		done <- err
+	}()
+	release()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if text := content(t, path); text != "a\r\n1\r\n" {
+		t.Errorf("it holds %q", text)
+	}
+}

@@ -1,0 +1,242 @@
+package http
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+)
+
+// A body is what a request carries; at most one of its members is written.
+type body struct {
+	JSON      *hcl.Expr
+	Form      *hcl.Entries
+	Multipart *hcl.Entries
+	Raw       *hcl.Expr
+}
+
+func (b *body) spec() hcl.Spec {
+	return hcl.AtMost("the body",
+		hcl.Attr(&b.JSON, "json", "A value that is sent as JSON.").AllowSecret(),
+		hcl.Attr(&b.Form, "form", "Fields that are sent as a form. A list repeats its name.").AllowSecret(),
+		hcl.Attr(&b.Multipart, "multipart", "Parts that are sent as multipart/form-data: a string or number is a field, bytes are a file, and { content, filename, type } says how a file is called.").AllowSecret(),
+		hcl.Attr(&b.Raw, "body", "A text or bytes that are sent as they are. Say what they are in a Content-Type header.").AllowSecret(),
+	)
+}
+
+func (b *body) written() bool {
+	return b.JSON != nil || b.Form != nil || b.Multipart != nil || b.Raw != nil
+}
+
+// fill writes the body of a call into a draft; alter may change the value of a JSON body.
+func (b *body) fill(f *hcl.Frame, d *draft, alter func(any) (any, error)) (err error) {
+	kind := ""
+	switch {
+	case b.JSON != nil:
+		kind = "application/json"
+		d.body, err = b.document(f, alter)
+	case b.Form != nil:
+		kind = "application/x-www-form-urlencoded"
+		d.body, err = b.fields(f, d)
+	case b.Multipart != nil:
+		kind, d.body, err = b.parts(f, d)
+	case b.Raw != nil:
+		kind, d.body, err = b.raw(f)
+	default:
+		return nil
+	}
+	if err != nil {
+		return &adapters.Fault{Message: err.Error()}
+	}
+	if d.header["Content-Type"] == nil || b.Multipart != nil {
+		d.header["Content-Type"] = []string{kind}
+	}
+	return nil
+}
+
+func (b *body) document(f *hcl.Frame, alter func(any) (any, error)) ([]byte, error) {
+	v, err := b.JSON.Eval(f)
+	if err == nil && alter != nil {
+		v, err = alter(v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := value.AppendJSON(make([]byte, 0, 256), v)
+	if err != nil {
+		return nil, fmt.Errorf("the body cannot be sent as JSON: %w", err)
+	}
+	return out, nil
+}
+
+func (b *body) fields(f *hcl.Frame, d *draft) ([]byte, error) {
+	entries, err := b.Form.Eval(f)
+	if err != nil {
+		return nil, err
+	}
+	out := []byte{}
+	for _, e := range entries {
+		texts, err := scalars(e.Value)
+		if err != nil {
+			return nil, fmt.Errorf("the form field %s %w", e.Name, err)
+		}
+		for _, text := range texts {
+			if len(out) > 0 {
+				out = append(out, '&')
+			}
+			out = append(append(out, url.QueryEscape(e.Name)...), '=')
+			if b.Form.Secret(e.Name) {
+				d.secrets = append(d.secrets, text, url.QueryEscape(text))
+				if d.shown {
+					out = append(out, hcl.Hidden...)
+					continue
+				}
+			}
+			out = append(out, url.QueryEscape(text)...)
+		}
+	}
+	return out, nil
+}
+
+func (b *body) raw(f *hcl.Frame) (kind string, out []byte, err error) {
+	v, err := b.Raw.Eval(f)
+	if err == nil {
+		v, err = value.Resolve(v)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	switch v := v.(type) {
+	case value.Bytes:
+		return "application/octet-stream", v, nil
+	case []any, map[string]any, nil:
+		return "", nil, fmt.Errorf("the body must be text or bytes, and it is %s", value.Kind(v))
+	}
+	s, err := value.Text(v)
+	return "text/plain; charset=utf-8", []byte(s), err
+}
+
+func (b *body) parts(f *hcl.Frame, d *draft) (kind string, out []byte, err error) {
+	entries, err := b.Multipart.Eval(f)
+	if err != nil {
+		return "", nil, err
+	}
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	for _, e := range entries {
+		v, err := value.Resolve(e.Value)
+		if err != nil {
+			return "", nil, err
+		}
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for _, v := range list {
+			p, err := partOf(e.Name, v)
+			if err == nil && b.Multipart.Secret(e.Name) {
+				d.secrets = append(d.secrets, string(p.content))
+				if d.shown {
+					p.content = []byte(hcl.Hidden)
+				}
+			}
+			if err == nil {
+				err = p.write(w, d.shown)
+			}
+			if err != nil {
+				return "", nil, fmt.Errorf("the part %s %w", e.Name, err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return "", nil, err
+	}
+	return w.FormDataContentType(), buf.Bytes(), nil
+}
+
+// part is one part of a multipart body.
+type part struct {
+	name, filename, kind string
+	file                 bool
+	content              []byte
+}
+
+func partOf(name string, v any) (part, error) {
+	p := part{name: name, filename: name, kind: "application/octet-stream"}
+	switch v := v.(type) {
+	case value.Bytes:
+		p.file, p.content = true, v
+		return p, nil
+	case map[string]any:
+		p.file = true
+		return p, p.describe(v)
+	}
+	text, err := scalar(v)
+	p.content = []byte(text)
+	return p, err
+}
+
+// describe reads { content, filename, type }.
+func (p *part) describe(m map[string]any) error {
+	for _, key := range value.Keys(m) {
+		v, err := value.Resolve(m[key])
+		if err != nil {
+			return err
+		}
+		text, isText := v.(string)
+		raw, isRaw := v.(value.Bytes)
+		switch {
+		case v == nil:
+		case key == "content" && isRaw:
+			p.content = raw
+		case key == "content" && isText:
+			p.content = []byte(text)
+			p.kind = "text/plain; charset=utf-8"
+		case key == "filename" && isText:
+			p.filename = text
+		case key == "type" && isText:
+		default:
+			return fmt.Errorf("is a file, which is { content, filename, type } with text or bytes as its content and text in the others; %q is %s", key, value.Kind(v))
+		}
+	}
+	if kind, ok := m["type"].(string); ok {
+		p.kind = kind
+	}
+	if p.content == nil {
+		return fmt.Errorf("is a file without content: write { content = …, filename = … }")
+	}
+	if strings.ContainsFunc(p.name+p.filename+p.kind, unicode.IsControl) {
+		return fmt.Errorf("has a control character in its name, filename or type")
+	}
+	return nil
+}
+
+func (p part) write(w *multipart.Writer, shown bool) error {
+	if strings.ContainsFunc(p.name, unicode.IsControl) {
+		return fmt.Errorf("has a control character in its name")
+	}
+	h := textproto.MIMEHeader{}
+	h.Set("Content-Disposition", fmt.Sprintf(`form-data; name="%s"`, quoteEscaper.Replace(p.name)))
+	if p.file {
+		h.Set("Content-Disposition", multipart.FileContentDisposition(p.name, p.filename))
+		h.Set("Content-Type", p.kind)
+	}
+	out, err := w.CreatePart(h)
+	if err != nil {
+		return err
+	}
+	if shown && p.file {
+		p.content = fmt.Appendf(nil, "(%d bytes)", len(p.content))
+	}
+	_, err = out.Write(p.content)
+	return err
+}
+
+var quoteEscaper = strings.NewReplacer("\\", "\\\\", `"`, "\\\"")

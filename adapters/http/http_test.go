@@ -1,0 +1,138 @@
+package http_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"hatchel/adapters"
+	"hatchel/adapters/adaptertest"
+	"hatchel/adapters/http"
+	"hatchel/hcl/value"
+)
+
+var set = adapters.Set{Adapters: []adapters.Adapter{http.Adapter()}, Connectors: []adapters.Connector{http.Connector()}}
+
+// shop is a service that records what reaches it.
+type shop struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []received
+}
+
+type received struct {
+	*nethttp.Request
+	body string
+}
+
+func serve(t testing.TB, h nethttp.HandlerFunc) *shop {
+	s := &shop{}
+	s.Server = httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.seen = append(s.seen, received{r, string(body)})
+		s.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *shop) last() received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[len(s.seen)-1]
+}
+
+func (s *shop) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.seen)
+}
+
+// tool is a configuration of one tool over a connection to a service.
+func tool(url, connection, inputs, block string) adaptertest.Source {
+	return adaptertest.Source{
+		Set: set,
+		Env: map[string]string{"KEY": "s3cret-k3y"},
+		HCL: fmt.Sprintf(`
+secret "key" { env = "KEY" }
+connection "http" "shop" {
+  base_url = %q
+%s
+}
+tool "t" {
+  description = "Test."
+%s
+  http "shop" {
+%s
+  }
+  result = "output"
+}
+`, url, connection, inputs, block),
+	}
+}
+
+func answer(text string) nethttp.HandlerFunc {
+	return func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+func fault(t *testing.T, err error) *adapters.Fault {
+	t.Helper()
+	var f *adapters.Fault
+	if !errors.As(err, &f) {
+		t.Fatalf("not a fault: %v", err)
+	}
+	adaptertest.CheckFault(t, f, "127.0.0.1", "s3cret-k3y")
+	return f
+}
+
+func has(t *testing.T, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%q does not hold %q", text, part)
+	}
+}
+
+func resolved(t *testing.T, v any) any {
+	t.Helper()
+	v, err := value.ResolveAll(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestGetReadsJSON(t *testing.T) {
+	s := serve(t, answer(` { "id" : 42, "big": 12345678901234567890 } `))
+	b := adaptertest.Bind(t, tool(s.URL+"/api/v1/", "", `  input "id" { type = integer }`, `    get = "/orders/${input.id}"
+    query = { expand = ["a", "b"], none = null, q = "x&y=z" }`))
+	out, err := b.Do(t.Context(), `{"id": 42}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.last().RequestURI; got != "/api/v1/orders/42?expand=a&expand=b&q=x%26y%3Dz" {
+		t.Errorf("asked for %s", got)
+	}
+	doc := out["body"].(value.Deferred)
+	if got := string(doc.AppendJSON(nil)); got != `{"id":42,"big":12345678901234567890}` {
+		t.Errorf("body %s", got)
+	}
+	body := resolved(t, doc).(map[string]any)
+	if body["id"] != 42 || fmt.Sprint(body["big"]) != "12345678901234567890" {
+		t.Errorf("decoded %v", body)
+	}
+	if out["status"] != 200 || out["headers"].(map[string]any)["content-type"] != "application/json" {
+		t.Errorf("output %v", out)
+	}
+}

@@ -1,0 +1,214 @@
+package http_test
+
+import (
+	"fmt"
+	"mime"
+	"mime/multipart"
+	nethttp "net/http"
+	"strings"
+	"testing"
+
+	"hatchel/adapters/adaptertest"
+)
+
+func TestEveryVerbIsSent(t *testing.T) {
+	s := serve(t, answer(`{}`))
+	for _, verb := range []string{"get", "post", "put", "patch", "delete", "head"} {
+		b := adaptertest.Bind(t, tool(s.URL, "", "", fmt.Sprintf(`    %s = "/x"`, verb)))
+		if _, err := b.Do(t.Context(), `{}`); err != nil {
+			t.Fatal(err)
+		}
+		r := s.last()
+		if r.Method != strings.ToUpper(verb) || r.URL.Path != "/x" || r.body != "" || r.Header.Get("Content-Type") != "" {
+			t.Errorf("%s: %s %s %q %v", verb, r.Method, r.URL, r.body, r.Header)
+		}
+		if r.Header.Get("User-Agent") != "hatchel/test" || r.Header.Get("Cookie") != "" {
+			t.Errorf("headers %v", r.Header)
+		}
+		facts := b.Tool.Steps[0].Backend.Facts
+		if facts.ReadOnly != (verb == "get" || verb == "head") || facts.Idempotent != (verb != "post" && verb != "patch") || facts.OpenWorld {
+			t.Errorf("%s: %+v", verb, facts)
+		}
+	}
+}
+
+func TestBodiesAreValues(t *testing.T) {
+	s := serve(t, answer(`{}`))
+	const hostile = `x","admin":true,"y":"&a=b\r\n--`
+	arguments := fmt.Sprintf(`{"v": %q}`, hostile)
+	for _, verb := range []string{"post", "put", "patch", "delete", "get"} {
+		for block, want := range map[string]string{
+			`json = { n = 1234567890123456, v = input.v, none = null }`: `{"n":1234567890123456,"none":null,"v":"x\",\"admin\":true,\"y\":\"&a=b\\r\\n--"}`,
+			`json = [1, "a"]`: `[1,"a"]`,
+			`json = null`:     `null`,
+			`form = { a = input.v, b = [1, true], c = null }`: `a=x%22%2C%22admin%22%3Atrue%2C%22y%22%3A%22%26a%3Db%5Cr%5Cn--&b=1&b=true`,
+			`body = "v: ${input.v}"`:                          "v: " + hostile,
+		} {
+			b := adaptertest.Bind(t, tool(s.URL, "", `  input "v" { type = string }`, fmt.Sprintf("    %s = \"/x\"\n    %s", verb, block)))
+			if _, err := b.Do(t.Context(), arguments); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.last(); got.body != want || got.ContentLength != int64(len(want)) {
+				t.Errorf("%s %s sent %q", verb, block, got.body)
+			}
+		}
+	}
+}
+
+func TestMultipartHoldsFiles(t *testing.T) {
+	s := serve(t, answer(`{}`))
+	b := adaptertest.Bind(t, tool(s.URL, "", `  input "v" { type = string }`, `    post = "/x"
+    multipart = {
+      title = input.v
+      tags  = ["a", "b"]
+      raw   = base64bytes("/wA=")
+      doc   = { content = "a,b\n", filename = "${input.v}.csv", type = "text/csv" }
+    }`))
+	if _, err := b.Do(t.Context(), `{"v": "he said \"hi\""}`); err != nil {
+		t.Fatal(err)
+	}
+	r := s.last()
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := multipart.NewReader(strings.NewReader(r.body), params["boundary"]).ReadForm(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form.Value["title"][0] != `he said "hi"` || len(form.Value["tags"]) != 2 {
+		t.Errorf("fields %v", form.Value)
+	}
+	if raw, doc := form.File["raw"][0], form.File["doc"][0]; raw.Filename != "raw" || raw.Size != 2 || doc.Filename != `he said "hi".csv` || doc.Header.Get("Content-Type") != "text/csv" {
+		t.Errorf("files %+v %+v", raw, doc)
+	}
+	_, err = b.Do(t.Context(), `{"v": "a\r\nX: y"}`)
+	has(t, fault(t, err).Message, "control character")
+}
+
+func TestHeadersAreMergedAndChecked(t *testing.T) {
+	s := serve(t, answer(`{}`))
+	b := adaptertest.Bind(t, tool(s.URL, `  headers = { X-Team = "finance", X-Kind = "a" }
+  auth {
+    bearer = secret.key
+  }`, `  input "v" { type = optional(string) }`, `    get = "/x"
+    headers = { x-kind = ["b", "c"], X-Value = input.v }`))
+	if _, err := b.Do(t.Context(), `{"v": "é ok"}`); err != nil {
+		t.Fatal(err)
+	}
+	h := s.last().Header
+	if h.Get("X-Team") != "finance" || strings.Join(h.Values("X-Kind"), ",") != "b,c" || h.Get("X-Value") != "é ok" || h.Get("Authorization") != "Bearer s3cret-k3y" {
+		t.Errorf("headers %v", h)
+	}
+	if _, err := b.Do(t.Context(), `{}`); err != nil || s.last().Header["X-Value"] != nil {
+		t.Errorf("%v, %v", err, s.last().Header)
+	}
+	n := s.count()
+	for _, bad := range []string{`a\r\nX-Admin: 1`, `a\nb`, `a\u0000b`} {
+		_, err := b.Do(t.Context(), `{"v": "`+bad+`"}`)
+		has(t, fault(t, err).Message, "the header X-Value cannot hold a line break or another control character")
+	}
+	if s.count() != n {
+		t.Error("a refused request was sent")
+	}
+}
+
+func TestObjectsHaveNoPlaceInAQuery(t *testing.T) {
+	s := serve(t, answer(`{}`))
+	b := adaptertest.Bind(t, tool(s.URL, "", `  input "v" { type = any }`, `    get = "/x"
+    query = { v = input.v }`))
+	_, err := b.Do(t.Context(), `{"v": {"a": 1}}`)
+	has(t, fault(t, err).Message, "the query parameter v takes a string")
+	if _, err := b.Do(t.Context(), `{"v": [1.5, "a b", true]}`); err != nil || s.last().URL.RawQuery != "v=1.5&v=a+b&v=true" {
+		t.Errorf("%v, %s", err, s.last().URL.RawQuery)
+	}
+}
+
+func TestEveryWayToSignIn(t *testing.T) {
+	s := serve(t, answer(`{}`))
+	for auth, check := range map[string]func(*nethttp.Request) bool{
+		`bearer = secret.key`: func(r *nethttp.Request) bool { return r.Header.Get("Authorization") == "Bearer s3cret-k3y" },
+		`basic = { username = "me", password = secret.key }`: func(r *nethttp.Request) bool {
+			user, password, ok := r.BasicAuth()
+			return ok && user == "me" && password == "s3cret-k3y"
+		},
+		`header = { X-Api-Key = secret.key }`: func(r *nethttp.Request) bool { return r.Header.Get("X-Api-Key") == "s3cret-k3y" },
+		`query = { appid = secret.key }`:      func(r *nethttp.Request) bool { return r.URL.RawQuery == "q=1&appid=s3cret-k3y" },
+	} {
+		b := adaptertest.Bind(t, tool(s.URL, "  auth {\n    "+auth+"\n  }", "", `    get = "/x"
+    query = { q = 1 }`))
+		if _, err := b.Do(t.Context(), `{}`); err != nil {
+			t.Fatal(err)
+		}
+		if !check(s.last().Request) {
+			t.Errorf("%s sent %s %v", auth, s.last().URL, s.last().Header)
+		}
+		plan, err := b.Plan(t.Context(), `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(plan, "s3cret") || !strings.Contains(plan, "(secret)") {
+			t.Errorf("the plan shows\n%s", plan)
+		}
+	}
+}
+
+func TestPlanShowsTheRequest(t *testing.T) {
+	b := adaptertest.Bind(t, tool("https://shop.example/api", "  auth {\n    bearer = secret.key\n  }", `  input "id" { type = integer }`, `    put = "/orders/${input.id}"
+    query = { dry = true, k = secret.key }
+    json = { id = input.id }`))
+	plan, err := b.Plan(t.Context(), `{"id": 7}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `PUT https://shop.example/api/orders/7?dry=true&k=(secret)
+Accept: application/json, */*;q=0.5
+Authorization: Bearer (secret)
+Content-Type: application/json
+User-Agent: hatchel/test
+
+{"id":7}
+`
+	if plan != want {
+		t.Errorf("planned\n%s", plan)
+	}
+}
+
+func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
+	for _, x := range []struct{ connection, block, want string }{
+		{"", "query = {}", "write one of get, post, put, patch, delete, head"},
+		{"", "get = \"/x\"\n post = \"/y\"", "write one of get"},
+		{"", "post = \"/x\"\n json = 1\n body = \"x\"", "write one of json, form, multipart, body"},
+		{"", "get = \"/x\"\n as = \"xml\"", `as is "json", "text" or "bytes", and this is "xml"`},
+		{"", "get = \"/x\"\n as = \"text\"\n response = string", "response is the type of a JSON answer"},
+		{"", "get = \"/x\"\n ok_status = [\"20x\"]", `"20x" is not a status`},
+		{"", "head = \"/x\"\n json = 1", "A HEAD has no body"},
+		{"", "post = \"/x\"\n body = { a = 1 }", "Write json = "},
+		{"", "get = \"/x\"\n headers = { Host = \"evil\" }", "The header Host cannot be set"},
+		{"", "get = \"/x\"\n headers = { \"a b\" = \"x\" }", "is not the name of a header"},
+		{"", "get = \"/x\"\n hosts = [\"a.example\"]", "The connection names the host"},
+		{"", "get = \"/x\"\n retry {\n attempts = 50\n }", "attempts is between 1 and 10"},
+		{"", "get = \"/x\"\n retry {\n on = [\"timeout\"]\n }", `"timeout" is not a status`},
+		{"", "get = \"/x\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n param = \"json.after\"\n }", "needs one: write json"},
+		{"", "get = \"/x\"\n as = \"bytes\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n }", "Pages are read as JSON"},
+		{"auth {\n }", "get = \"/x\"", "How to sign in"},
+		{"auth {\n basic = { user = \"x\" }\n }", "get = \"/x\"", "basic holds a username and a password"},
+		{"auth {\n bearer = \"a\\nb\"\n }", "get = \"/x\"", "holds a line break"},
+		{"ca_file = \"none.pem\"", "get = \"/x\"", `"none.pem" cannot be read`},
+		{"cert_file = \"none.pem\"", "get = \"/x\"", "cert_file and key_file are written together"},
+		{"redirects = -1", "get = \"/x\"", "0 follows none"},
+	} {
+		said := adaptertest.Refusal(t, tool("https://shop.example", x.connection, "", x.block))
+		if !strings.Contains(said, x.want) {
+			t.Errorf("%s %s: %s", x.connection, x.block, said)
+		}
+	}
+	for base, want := range map[string]string{
+		"shop.example": "base_url is a whole URL", "ftp://x": "base_url is a whole URL", "https://": "base_url is a whole URL",
+		"https://u:p@x": "user name or password", "https://x/?a=1": "the query belongs to the requests",
+	} {
+		if said := adaptertest.Refusal(t, tool(base, "", "", `get = "/x"`)); !strings.Contains(said, want) {
+			t.Errorf("%s: %s", base, said)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package shell
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// write gives a capture data in pieces of at most piece bytes.
+func write(c *capture, data []byte, piece int) {
+	for len(data) > 0 {
+		n := copy(c.room(), data[:min(piece, len(data))])
+		c.took(n)
+		data = data[n:]
+	}
+}
+
+func TestCaptureKeepsHeadAndTail(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		limit, size := 1+random.IntN(50), random.IntN(200)
+		data := make([]byte, size)
+		for i := range data {
+			data[i] = byte('a' + i%26)
+		}
+		c := newCapture(limit)
+		write(c, data, 1+random.IntN(40))
+		want := string(data)
+		if size > limit {
+			half := limit / 2
+			want = fmt.Sprintf("%s\n[... %d bytes cut here ...]\n%s", data[:half], size-limit, data[size-(limit-half):])
+		}
+		if got := c.text(); got != want {
+			t.Fatalf("limit %d, %d bytes:\n%q\n%q", limit, size, got, want)
+		}
+		c.release()
+	}
+}
+
+func TestCaptureStaysWithinItsLimit(t *testing.T) {
+	c := newCapture(100_000)
+	write(c, make([]byte, 5_000_000), 4096)
+	if cap(c.buf) > 100_000 {
+		t.Errorf("the buffer has %d bytes", cap(c.buf))
+	}
+	if c.cut() != 4_900_000 {
+		t.Errorf("%d bytes are counted as cut", c.cut())
+	}
+}
+
+func TestCutTextIsValid(t *testing.T) {
+	data := []byte(strings.Repeat("aé日🙂", 500))
+	for limit := 20; limit < 60; limit++ {
+		c := newCapture(limit)
+		write(c, data, 7)
+		text := c.text()
+		if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
+			t.Fatalf("limit %d: %q", limit, text)
+		}
+		var gone int
+		at := strings.Index(text, "[...")
+		if _, err := fmt.Sscanf(text[at:], "[... %d bytes", &gone); err != nil {
+			t.Fatal(err)
+		}
+		kept := strings.Replace(text, fmt.Sprintf("\n[... %d bytes cut here ...]\n", gone), "", 1)
+		if len(kept)+gone != len(data) {
+			t.Errorf("limit %d: %d kept and %d cut are not %d", limit, len(kept), gone, len(data))
+		}
+	}
+}
+
+func TestBinaryOutputBecomesText(t *testing.T) {
+	c := newCapture(100)
+	write(c, []byte("a\xff\xfeb\x00é"), 3)
+	if got := c.text(); got != "a\uFFFDb\x00é" {
+		t.Errorf("%q", got)
+	}
+	if !bytes.Equal(c.buf, []byte("a\xff\xfeb\x00é")) {
+		t.Error("the bytes themselves were changed")
+	}
+}

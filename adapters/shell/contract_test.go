@@ -1,0 +1,63 @@
+package shell
+
+import (
+	"testing"
+
+	"hatchel/adapters/adaptertest"
+)
+
+func TestCommandKeepsTheContract(t *testing.T) {
+	s := tool(`
+    command = ["sh", "-c", "case $1 in wait) exec sleep 1000;; fail) echo \"no, $TOKEN\" >&2; exit 3;; esac; echo \"$1\"", "sh", input.s]
+    env   = { TOKEN = secret.token }
+    stdin = input.s
+`)
+	s.HCL = `secret "token" { env = "TOKEN" }` + s.HCL
+	s.Env = map[string]string{"TOKEN": "hunter2hunter2"}
+	adaptertest.Run(t, adaptertest.Case{
+		Source:  s,
+		Works:   `{"s":"a value"}`,
+		Blocks:  `{"s":"wait"}`,
+		Fails:   map[string]string{"code": `{"s":"fail"}`},
+		Secrets: []string{"hunter2hunter2"},
+	})
+}
+
+func TestPipeKeepsTheContract(t *testing.T) {
+	adaptertest.Run(t, adaptertest.Case{
+		Source: tool(`
+    pipe  = [["cat"], ["sh", "-c", "while read -r line; do case $line in wait) sleep 1000;; fail) exit 4;; *) echo \"$line\";; esac; done"], ["sort"]]
+    stdin = input.s
+    parse = "lines"
+`),
+		Works:  `{"s":"b\na\n"}`,
+		Blocks: `{"s":"wait\n"}`,
+		Fails:  map[string]string{"stage": `{"s":"fail\n"}`},
+	})
+}
+
+func TestScriptKeepsTheContract(t *testing.T) {
+	adaptertest.Run(t, adaptertest.Case{
+		Source: tool(`
+    script = <<-SH
+      if [ ${input.n} -gt 100 ]; then sleep ${input.n}; fi
+      printf '{"n": %d}' ${input.n}
+      exit ${input.n}
+    SH
+    parse  = "json"
+`),
+		Works:  `{"n":0}`,
+		Blocks: `{"n":1000}`,
+		Fails:  map[string]string{"code": `{"n":7}`},
+	})
+}
+
+func TestConnectionKeepsTheContract(t *testing.T) {
+	adaptertest.Run(t, adaptertest.Case{
+		Source: toolOver(`connection "shell" "c" {
+  command = ["env", "A=1"]
+  env     = { B = "2" }
+}`, `"c"`, `command = ["sh", "-c", "echo $A$B $1", "sh", input.s]`),
+		Works: `{"s":"x"}`,
+	})
+}

@@ -1,0 +1,58 @@
+package shell
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"hatchel/adapters/adaptertest"
+)
+
+func TestPlanShowsWhatWouldRun(t *testing.T) {
+	for name, c := range map[string]struct{ block, want string }{
+		"command": {"command = [\"grep\", \"-e\", input.s, \"--\", input.list]\nstdin = \"abc\"\ninherit_env = [\"KUBECONFIG\"]", `grep -e 'it'\''s $HOME' -- a 'b c'
+in DIR
+env passed on: KUBECONFIG
+stdin 3 bytes
+`},
+		"pipe": {"pipe = [[\"echo\", \"\"], [\"tr\", \"a\", \"b\"]]\ndir = \"/usr\"\nenv = { A = input.s, B = secret.k }", `echo '' | tr a b
+in /usr
+env A='it'\''s $HOME'
+env B=(secret)
+`},
+		"script": {`script = "echo ${input.s}"`, `/bin/sh -c 'SCRIPT'
+in DIR
+env HATCHEL_V0='it'\''s $HOME'
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tool(c.block)
+			s.HCL = `secret "k" { env = "K" }` + s.HCL
+			s.Env = map[string]string{"K": "hunter2"}
+			b := adaptertest.Bind(t, s)
+			plan, err := b.Plan(t.Context(), `{"s":"it's $HOME","list":["a","b c"]}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.ReplaceAll(c.want, "DIR", b.Dir)
+			if b.Action.(*action).block.Script != nil {
+				want = strings.Replace(want, "SCRIPT", b.Action.(*action).block.Script.Argv()[2], 1)
+			}
+			if plan != want {
+				t.Errorf("%s\nwant\n%s", plan, want)
+			}
+		})
+	}
+}
+
+func TestQuotedWordsMeanThemselves(t *testing.T) {
+	for _, word := range hostile {
+		out, err := exec.CommandContext(t.Context(), "bash", "-c", "LC_ALL=C.UTF-8; printf %s "+quoted(word)+"x").Output()
+		if err != nil || string(out) != word+"x" {
+			t.Errorf("%.60q is quoted as %.60s, which is %.60q (%v)", word, quoted(word), out, err)
+		}
+		if strings.ContainsFunc(quoted(word), acts) {
+			t.Errorf("%q reaches a terminal", quoted(word))
+		}
+	}
+}

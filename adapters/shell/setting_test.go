@@ -1,0 +1,174 @@
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hatchel/adapters/adaptertest"
+)
+
+func environment(t *testing.T, out map[string]any) []string {
+	t.Helper()
+	list := strings.Split(strings.TrimSuffix(out["stdout"].(string), "\n"), "\n")
+	slices.Sort(list)
+	return list
+}
+
+func TestProgramsSeeTheEnvironmentTheyAreGiven(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin:/bin")
+	t.Setenv("HOME", "/home/x")
+	t.Setenv("TMPDIR", "/var/tmp")
+	t.Setenv("PASSED", "a=b")
+	t.Setenv("SECRET", "s")
+	basis := []string{"HOME=/home/x", "LANG=C.UTF-8", "PATH=/usr/bin:/bin", "TMPDIR=/var/tmp"}
+	for name, c := range map[string]struct {
+		block string
+		want  []string
+	}{
+		"nothing said": {``, basis},
+		"inherited":    {`inherit_env = ["PASSED", "NOT_THERE", "HOME"]`, append([]string{"PASSED=a=b"}, basis...)},
+		"given":        {"env = { B = input.n, C = input.t, A = \"x y\" }", append([]string{"A=x y", "B=0"}, basis...)},
+		"overridden":   {"env = { PASSED = \"c\", LANG = \"C\" }\ninherit_env = [\"PASSED\"]", []string{"HOME=/home/x", "LANG=C", "PASSED=c", "PATH=/usr/bin:/bin", "TMPDIR=/var/tmp"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slices.Sort(c.want)
+			if got := environment(t, must(t, "command = [\"env\"]\n"+c.block, `{}`)); !slices.Equal(got, c.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestProgramsAreFoundInThePATHTheySee(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ls"), []byte("#!/bin/sh\necho mine\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := adaptertest.Bind(t, toolOver(`connection "shell" "c" {
+  env = { PATH = "`+dir+`" }
+}`, `"c"`, `command = ["ls"]`)).Do(t.Context(), `{}`)
+	if err != nil || out["stdout"] != "mine\n" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+func TestACallCannotSetWhatDecidesWhatRuns(t *testing.T) {
+	for _, name := range []string{"PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "DYLD_INSERT_LIBRARIES"} {
+		if got := adaptertest.Refusal(t, tool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides what code runs") {
+			t.Error(got)
+		}
+	}
+}
+
+func TestWorkingFolder(t *testing.T) {
+	b := adaptertest.Bind(t, tool("command = [\"pwd\", \"-P\"]\ndir = coalesce(input.t, \".\")"))
+	root, err := filepath.EvalSymlinks(b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]string{`{}`: root, `{"t":"a/b"}`: root + "/a/b", `{"t":"/usr"}`: "/usr"} {
+		if out, err := b.Do(t.Context(), arguments); err != nil || out["stdout"] != want+"\n" {
+			t.Errorf("%s: %v, %v", arguments, out, err)
+		}
+	}
+}
+
+const shared = `connection "shell" "c" {
+  command  = ["sh", "-c", "echo \"$A $B $*\"; pwd; exit 3", "sh"]
+  env      = { A = "conn", B = "conn" }
+  dir      = "/usr"
+  ok_codes = [3]
+  timeout  = "20s"
+}
+`
+
+func TestBlocksTakeOverWhatTheConnectionSays(t *testing.T) {
+	for block, want := range map[string]string{
+		`command = ["x", input.list]`:                                    "conn conn x 1 2\n/usr\n",
+		"command = [input.n]\nenv = { B = \"block\" }\ndir = \"/\"":      "conn block 0\n/\n",
+		"command = [\"x\"]\nok_codes = [3]\ninherit_env = [\"NOTHING\"]": "conn conn x\n/usr\n",
+	} {
+		out, err := adaptertest.Bind(t, toolOver(shared, `"c"`, block)).Do(t.Context(), `{"list":["1","2"]}`)
+		if err != nil || out["stdout"] != want {
+			t.Errorf("%s: %v, %v", block, out, err)
+		}
+	}
+	if f := faultOf(t, adaptertest.Bind(t, toolOver(shared, `"c"`, "command = [\"x\"]\nok_codes = [0]")), `{}`); f.Code != 3 {
+		t.Error(f)
+	}
+}
+
+func TestScriptFiles(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"plain.sh": "echo plain $A $#", "sub/bash": "#!/bin/bash -e\nfalse || [[ $A == a ]] && echo bash", "env": "#!/usr/bin/env bash\necho ${BASH_VERSION:+env}", "empty": "",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(outside, "x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	in := func(file string) adaptertest.Source {
+		s := tool("script_file = \"" + file + "\"\nenv = { A = \"a\" }\ndir = \"/\"")
+		s.Dir = dir
+		return s
+	}
+	for file, want := range map[string]string{"plain.sh": "plain a 0\n", "sub/bash": "bash\n", "env": "env\n", "empty": ""} {
+		if out, err := adaptertest.Bind(t, in(file)).Do(t.Context(), `{}`); err != nil || out["stdout"] != want {
+			t.Errorf("%s: %v, %v", file, out, err)
+		}
+	}
+	for file, want := range map[string]string{
+		"missing": `There is no file "missing"`, "../x": "must not climb out", "/etc/passwd": "must be relative", "link": "cannot be reached within the folder", "sub": `"sub" is not a file`,
+	} {
+		if got := adaptertest.Refusal(t, in(file)); !strings.Contains(got, want) || !strings.HasPrefix(got, "main.hcl:10:15") {
+			t.Errorf("%s: %s", file, got)
+		}
+	}
+}
+
+func TestMistakesAreFoundAtLoad(t *testing.T) {
+	for block, want := range map[string]string{
+		"command = [\"ls\"]\nparse = \"xml\"":                       `parse is "text", "json", "jsonl" or "lines", and this is "xml".`,
+		"command = [\"ls\"]\nstderr = \"drop\"":                     `stderr is "merge" or not written, and this is "drop".`,
+		"command = [\"ls\"]\nok_codes = [0, 256]":                   `An exit code is a number from 0 to 255, and 256 is not.`,
+		"command = [\"ls\"]\ninherit_env = [\"A=b\"]":               `"A=b" is not the name of a variable. inherit_env lists names`,
+		"command = [\"ls\"]\nenv = { \"A=B\" = \"x\" }":             `"A=B" is not the name of a variable`,
+		"command = [\"ls\"]\nenv = { (input.s) = \"x\" }":           `cannot depend on a call`,
+		"command = [\"ls\"]\nscript = \"ls\"":                       `What to run is already given by "command"`,
+		`dir = "/"`:                                                 `What to run is needed: write one of command, pipe, script, script_file.`,
+		"command = [\"ls\", secret.k]":                              `secret`,
+		`script = "eval ${input.s}"`:                                `eval`,
+		"command = [\"sh\", \"-c\", input.s]":                       `sh`,
+		"command = [\"sh\"]\nstdin = input.s":                       `sh runs what it reads`,
+		"command = [\"env\", \"bash\", \"-s\"]\nstdin = input.s":    `bash runs what it reads`,
+		"pipe = [[\"python3\", \"-\"], [\"cat\"]]\nstdin = input.s": `python3 runs what it reads`,
+	} {
+		if got := adaptertest.Refusal(t, tool(block)); !strings.Contains(got, want) {
+			t.Errorf("%s:\n%s", block, got)
+		}
+	}
+	for _, block := range []string{`script = "ls"`, `pipe = [["ls"], ["cat"]]`, `script_file = "x"`} {
+		if got := adaptertest.Refusal(t, toolOver(shared, `"c"`, block)); !strings.Contains(got, `The connection "c" begins a command`) {
+			t.Errorf("%s:\n%s", block, got)
+		}
+	}
+	if got := adaptertest.Refusal(t, toolOver(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "here it is empty") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,23 @@
+// Package shell runs programs. Adapter is the shell block, Connectors brings the connection that several blocks share.
+//
+// A command is a list of words that no shell sees, a pipe of such lists, or a script whose text is the same in every call; values reach them as whole
+// words or through the environment. Everything that a call starts is a session of its own without a terminal, and is ended whole when the call is: first
+// asked with SIGTERM, then killed. What a program starts in the background and lets go of the output is left to itself.
+//
+// A program sees only the environment that it is given: PATH, HOME and TMPDIR of the server, LANG=C.UTF-8, what inherit_env names, and env.
+package shell
+
+import (
+	"hatchel/adapters"
+)
+
+// Adapter declares the shell block of tools and steps.
+func Adapter() adapters.Adapter {
+	return adapters.New("shell", "Runs a program, a pipe of programs or a script. Its label names a connection, whose command the words follow. Gives output.stdout, output.stderr and output.code; with parse output.json or output.lines.", (*block).spec, bind).
+		Over(false, "shell")
+}
+
+// Connectors declares connection "shell": what several blocks share.
+func Connectors() []adapters.Connector {
+	return []adapters.Connector{adapters.NewConnector("shell", "What several shell blocks share: the beginning of their commands, their environment, their folder.", (*connection).spec, open)}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
+	upstream := httptest.NewServer(upstreamHandler())
+	defer upstream.Close()
+	for _, row := range callRows {
+		if row.tool == "" || row.stdio {
+			continue // the floor of tools/list serves another target's bytes; that of stdio is the text row's
+		}
+		folder := filepath.Join(t.TempDir(), row.name)
+		if err := makeFolder(row.name, folder); err != nil {
+			t.Fatal(err)
+		}
+		w, err := openWork(row.name, folder, upstream.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := floorAnswer(row.name, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newChecker(row)
+		for _, e := range eras {
+			for v := range row.variants {
+				var out bytes.Buffer
+				r := lineRequest(body(e, row.tool, row.arguments(v)))
+				r.number(firstID + v)
+				if err := floorLines(answer, bytes.NewReader(r.bytes), &out); err != nil {
+					t.Fatalf("%s: %v", row.name, err)
+				}
+				if err := c.check(v, firstID+v, out.Bytes()); err != nil {
+					t.Errorf("%s, %s: %v", row.name, e, err)
+				}
+			}
+		}
+	}
+}
+
+func TestWrongRepliesAreNoticed(t *testing.T) {
+	row := callRows[0]
+	right := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":%q}]}}`, id, row.want(3)[0])
+	}
+	for name, wrong := range map[string]string{
+		"another id":      right(firstID + 1),
+		"another variant": strings.Replace(right(firstID), "the 3th", "the 4th", 1),
+		"a failed call":   strings.Replace(right(firstID), `"content"`, `"isError":true,"content"`, 1),
+		"an error":        fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"no"}}`, firstID),
+		"no JSON":         right(firstID)[1:],
+	} {
+		c := newChecker(row)
+		for range 2 { // decoded the first time, compared the second
+			if err := c.check(3, firstID, []byte(wrong)); err == nil {
+				t.Errorf("%s is accepted", name)
+			}
+			if err := c.check(3, firstID, []byte(right(firstID)+"\n")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestLoadedFilesHaveFortyLines(t *testing.T) {
+	if n := strings.Count(loadedFile, "\n"); n != 40 {
+		t.Errorf("a generated file has %d lines", n)
+	}
+}
+
+func TestOrdersDocumentIsOneMegabyte(t *testing.T) {
+	if n := len(ordersDocument()); n < 950_000 || n > 1_100_000 {
+		t.Errorf("the document has %d bytes", n)
+	}
+}
+
+func TestMedianOfRoundsIgnoresOneOutlier(t *testing.T) {
+	quick, slow := figures{CPU: 10}, figures{CPU: 1000}
+	if got := medians([]figures{quick, slow, quick}).CPU; got != 10 {
+		t.Errorf("median %v", got)
+	}
+	if got := median(ratios([]figures{{CPU: 12}, {CPU: 900}, {CPU: 11}}, []figures{quick, quick, quick})); got != 1.2 {
+		t.Errorf("median ratio %v", got)
+	}
+}
+
+func TestProcessClockAdvancesWithWork(t *testing.T) {
+	self := os.Getpid()
+	before, err := cpuTime(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); time.Since(start) < 20*time.Millisecond; {
+		ordersDocument()
+	}
+	after, err := cpuTime(self)
+	if err != nil || after <= before {
+		t.Errorf("%v after %v: %v", after, before, err)
+	}
+	if memory, err := residentMemory(self); err != nil || memory < 1<<20 {
+		t.Errorf("resident memory %d: %v", memory, err)
+	}
+}

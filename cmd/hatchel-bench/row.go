@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// callRow is one row of the table that is measured by calling servers.
+type callRow struct {
+	name  string
+	title string
+	// bound is the largest ratio allowed: to the floor, or to the SDK server if againstSDK.
+	bound      float64
+	againstSDK bool
+	// stdio rows are measured on pipes, the others over HTTP; connections are calls in flight on stdio.
+	stdio       bool
+	connections []int
+	judged      int // the number of connections whose figures are compared with the bound
+	// children says that the work is done by child processes, whose time counts.
+	children bool
+	upstream bool
+	// tool is the tool called, empty for tools/list; a call is one of so many variants.
+	tool      string
+	variants  int
+	arguments func(variant int) string
+	// want are pieces that the text of a right answer holds.
+	want func(variant int) []string
+}
+
+var callRows = []*callRow{
+	{
+		name: "text", title: "tools/call of a tool that only computes a text from its inputs, HTTP keep-alive, either era",
+		bound: 1.35, connections: []int{1, 16, 64}, judged: 16,
+		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
+	},
+	{
+		name: "sqlite", title: "tools/call of a SQLite point query (floor: handler + prepared statement)",
+		bound: 1.5, connections: []int{1, 16, 64}, judged: 16,
+		tool: "find_item", variants: 64,
+		arguments: func(v int) string { return fmt.Sprintf(`{"id":%d}`, itemID(v)) },
+		want: func(v int) []string {
+			return []string{fmt.Sprintf(`"id":%d`, itemID(v)), fmt.Sprintf(`"name":"%s"`, itemName(itemID(v))), fmt.Sprintf(`"price":%d`, itemPrice(itemID(v)))}
+		},
+	},
+	{
+		name: "http", title: "tools/call of an HTTP GET of 1 KB (floor: handler + pooled client)",
+		bound: 1.5, connections: []int{1, 16, 64}, judged: 16, upstream: true,
+		tool: "read_note", variants: 16,
+		arguments: func(v int) string { return fmt.Sprintf(`{"id":%d}`, v+1) },
+		want:      func(v int) []string { return []string{noteText(v + 1)} },
+	},
+	{
+		name: "list", title: "tools/list with 1,000 tools of six inputs (floor: the same bytes from memory)",
+		bound: 1.2, connections: []int{1, 16, 64}, judged: 16,
+		variants: 1, arguments: func(int) string { return "" },
+	},
+	{
+		name: "stdio", title: "stdio, text tool, 16 calls in flight (ratio to the SDK server)",
+		bound: 1.0 / 3, againstSDK: true, stdio: true, connections: []int{16}, judged: 16,
+		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
+	},
+	{
+		name: "big", title: "a 100 KB text result",
+		bound: 1.2, connections: []int{1, 16, 64}, judged: 16,
+		tool: "read_page", variants: 4,
+		arguments: func(v int) string { return fmt.Sprintf(`{"name":"Page %d"}`, v) },
+		want:      func(v int) []string { return []string{fmt.Sprintf("Page %d: %s", v, pageText())} },
+	},
+	{
+		name: "shell", title: "a shell tool that runs `/bin/echo`, own process and child together (floor: os/exec)",
+		bound: 1.3, connections: []int{1, 16, 64}, judged: 16, children: true,
+		tool: "say", variants: 16,
+		arguments: func(v int) string { return fmt.Sprintf(`{"word":"word-%d"}`, v) },
+		want:      func(v int) []string { return []string{fmt.Sprintf("word-%d\n", v)} },
+	},
+	{
+		name: "filter", title: "1 MB JSON body filtered by a `result` (floor: fetched, decoded with encoding/json)",
+		bound: 2, connections: []int{1, 4, 16}, judged: 4, upstream: true,
+		tool: "large_orders", variants: 4,
+		arguments: func(v int) string { return fmt.Sprintf(`{"minimum":%d}`, orderCount-10+v) },
+		want: func(v int) []string {
+			first, last := 100_000+orderCount-10+v, 100_000+orderCount-1
+			return []string{fmt.Sprintf("[%d,%d,", first, first+1), fmt.Sprintf("%d]", last)}
+		},
+	},
+}
+
+func greetArguments(v int) string {
+	return fmt.Sprintf(`{"name":"Ada Lovelace the %dth","number":%d}`, v, 1000+v)
+}
+
+func greetWant(v int) []string {
+	return []string{fmt.Sprintf("Hello Ada Lovelace the %dth, you are number %d in line.", v, 1000+v)}
+}
+
+// The table that the row "sqlite" reads.
+const itemCount = 10_000
+
+func itemID(variant int) int  { return 17 + variant*151 }
+func itemName(id int) string  { return fmt.Sprintf("Item number %d", id) }
+func itemPrice(id int) int    { return id*7 + 1 }
+func pageText() string        { return strings.Repeat(pageLine, 100*1024/len(pageLine)) }
+func listedName(n int) string { return fmt.Sprintf("report_%04d", n) }
+func listedDescription(n int) string {
+	return fmt.Sprintf("Report number %d about the orders of one customer. Use it for totals, not for single orders.", n)
+}
+
+const (
+	pageLine    = "A line of an ordinary text, with \"quotes\", a <tag> & a tab\there; 64 bytes or so.\n"
+	listedTools = 1000
+)

@@ -1,0 +1,5 @@
+tool "say" {
+  description = "Say a word."
+  input "word" { type = string("What to say") }
+  shell { command = ["/bin/echo", input.word] }
+}

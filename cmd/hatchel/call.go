@@ -1,0 +1,275 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/spelling"
+	"hatchel/hcl/value"
+	"hatchel/runtime"
+	"hatchel/runtime/mcp"
+)
+
+// calling are the flags of call.
+type calling struct {
+	loading
+	dir    string
+	args   []string
+	dryRun bool
+	asJSON bool
+}
+
+func callCommand() *cobra.Command {
+	c := new(calling)
+	cmd := &cobra.Command{
+		Use:   "call [-C DIR] TOOL ['{json}' | --arg k=v ... | -]",
+		Short: "Call one tool of a folder",
+		Long: `Call one tool of a folder and print its answer. Arguments are one JSON object, or --arg name=value for each, or - for a JSON object on
+standard input.
+
+With --dry-run nothing is sent: it shows exactly what would be, the SQL text with its bound values, the request line, headers (secrets
+hidden) and body, or the words of a command.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return errors.New("call takes the name of a tool")
+			case len(args) > 2:
+				return fmt.Errorf("call takes the name of a tool and one JSON object, and got %d words more: quote the object for the shell", len(args)-2)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return c.complete(cmd, args), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	c.flags(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&c.dir, "dir", "C", ".", "`folder` of the tool")
+	f.StringArrayVar(&c.args, "arg", nil, "one argument, `name=value`; may be repeated, also with one name for a list")
+	f.BoolVar(&c.dryRun, "dry-run", false, "show what would be sent, and send nothing")
+	f.BoolVar(&c.asJSON, "json", false, "print the result of tools/call as JSON")
+	cmd.MarkFlagDirname("dir")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "json")
+	cmd.RegisterFlagCompletionFunc("arg", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return c.completeArg(cmd, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+	return cmd
+}
+
+func (c *calling) complete(cmd *cobra.Command, args []string) (names []string) {
+	if len(args) > 0 {
+		return nil
+	}
+	g, err := c.ready(cmd.Context(), c.dir, io.Discard)
+	if err != nil {
+		return nil
+	}
+	defer g.Close()
+	for _, name := range g.Names() {
+		p, _ := g.Program(name)
+		line, _, _ := strings.Cut(p.Tool().Description, "\n")
+		names = append(names, cobra.CompletionWithDesc(name, line))
+	}
+	return names
+}
+
+// completeArg are the inputs of the tool that was named.
+func (c *calling) completeArg(cmd *cobra.Command, args []string) (names []string) {
+	if len(args) == 0 {
+		return nil
+	}
+	g, err := c.ready(cmd.Context(), c.dir, io.Discard)
+	if err != nil {
+		return nil
+	}
+	defer g.Close()
+	if p, ok := g.Program(args[0]); ok {
+		for _, m := range p.Tool().Input.Members {
+			names = append(names, cobra.CompletionWithDesc(m.Name+"=", m.Type.Description))
+		}
+	}
+	return names
+}
+
+func (c *calling) run(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 && len(c.args) > 0 {
+		return misusef("give the arguments as JSON or with --arg, not both")
+	}
+	ctx := cmd.Context()
+	g, err := c.ready(ctx, c.dir, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	p, ok := g.Program(args[0])
+	if !ok {
+		hint := ""
+		if near := spelling.Nearest(args[0], g.Names()); near != "" {
+			hint = fmt.Sprintf(" Did you mean %q?", near)
+		}
+		return failf("there is no tool %q in %s.%s", args[0], c.dir, hint)
+	}
+	arguments, err := c.arguments(cmd, p, args[1:])
+	if err != nil {
+		return err
+	}
+	if c.dryRun {
+		plan, err := p.Plan(ctx, arguments)
+		if err != nil {
+			return failf("%s", err)
+		}
+		fmt.Fprint(cmd.OutOrStdout(), plan)
+		return nil
+	}
+	done := spin(cmd.ErrOrStderr(), "calling "+args[0])
+	out, err := p.Run(ctx, &mcp.CallRequest{Name: args[0], Arguments: arguments, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
+	done()
+	if err != nil {
+		return failf("%s", err)
+	}
+	return c.print(cmd, out)
+}
+
+// arguments are the object that a client would send.
+func (c *calling) arguments(cmd *cobra.Command, p *runtime.Program, args []string) ([]byte, error) {
+	switch {
+	case len(args) == 0:
+		return c.named(p)
+	case args[0] == "-":
+		src, err := io.ReadAll(cmd.InOrStdin())
+		if err != nil {
+			return nil, failf("standard input cannot be read: %s", reason(err))
+		}
+		return object(src)
+	}
+	return object([]byte(args[0]))
+}
+
+func object(src []byte) ([]byte, error) {
+	v, err := value.Decode(src)
+	if err != nil {
+		return nil, misusef("the arguments are not JSON: %s", err)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, misusef("the arguments are one JSON object, as in '{\"id\": 42}'")
+	}
+	return src, nil
+}
+
+// named makes the object of --arg name=value.
+func (c *calling) named(p *runtime.Program) ([]byte, error) {
+	values, repeated := map[string]any{}, map[string][]any{}
+	for _, arg := range c.args {
+		name, text, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, misusef("--arg takes name=value, and got %q", arg)
+		}
+		var t *schema.Type
+		if m, ok := p.Tool().Input.Lookup(name); ok {
+			t = m.Type
+		}
+		v, isList := typed(t, text)
+		repeated[name] = append(repeated[name], v)
+		values[name] = v
+		if len(repeated[name]) > 1 || (isSeveral(t) && !isList) {
+			values[name] = repeated[name]
+		}
+	}
+	out, err := value.AppendJSON(nil, values)
+	if err != nil {
+		return nil, misusef("the arguments cannot be written as JSON: %s", err)
+	}
+	return out, nil
+}
+
+// typed reads what was written for an input: a text where it takes one, otherwise JSON where it is JSON. For a list it is the whole list or one element.
+func typed(t *schema.Type, text string) (v any, isList bool) {
+	if isSeveral(t) {
+		if v, err := value.Decode([]byte(text)); err == nil {
+			if _, isList := v.([]any); isList {
+				return v, true
+			}
+		}
+		t = t.Elem
+	}
+	if t != nil && t.Kind == schema.String {
+		return text, false
+	}
+	if v, err := value.Decode([]byte(text)); err == nil {
+		return v, false
+	}
+	return text, false
+}
+
+func isSeveral(t *schema.Type) bool {
+	return t != nil && (t.Kind == schema.List || t.Kind == schema.Set)
+}
+
+// print shows the answer; that of a failed call on standard error.
+func (c *calling) print(cmd *cobra.Command, out mcp.Outcome) error {
+	if c.asJSON {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", out.AppendResult(nil, mcp.Revision20260728))
+		if out.IsError {
+			return &failure{code: checkFailed}
+		}
+		return nil
+	}
+	content := []byte("[]")
+	if out.Content != nil {
+		content = out.Content.AppendJSON(nil)
+	}
+	to := cmd.OutOrStdout()
+	if out.IsError {
+		to = cmd.ErrOrStderr()
+	}
+	var blocks []block
+	if err := json.Unmarshal(content, &blocks); err != nil {
+		return failf("the answer cannot be read: %s", err)
+	}
+	for _, b := range blocks {
+		b.print(to)
+	}
+	if out.IsError {
+		return &failure{code: checkFailed}
+	}
+	return nil
+}
+
+// block is one content block, as far as a terminal can show it.
+type block struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Data     []byte `json:"data"`
+	MimeType string `json:"mimeType"`
+	URI      string `json:"uri"`
+	Name     string `json:"name"`
+	Resource struct {
+		URI  string `json:"uri"`
+		Text string `json:"text"`
+		Blob []byte `json:"blob"`
+	} `json:"resource"`
+}
+
+func (b *block) print(w io.Writer) {
+	switch b.Type {
+	case "text":
+		fmt.Fprintln(w, strings.TrimSuffix(b.Text, "\n"))
+	case "resource_link":
+		fmt.Fprintf(w, "[link %s: %s]\n", b.Name, b.URI)
+	case "resource":
+		if b.Resource.Text != "" {
+			fmt.Fprintf(w, "[resource %s]\n%s\n", b.Resource.URI, b.Resource.Text)
+			return
+		}
+		fmt.Fprintf(w, "[resource %s, %d bytes]\n", b.Resource.URI, len(b.Resource.Blob))
+	default:
+		fmt.Fprintf(w, "[%s %s, %d bytes]\n", b.Type, b.MimeType, len(b.Data))
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+
+	"hatchel/runtime"
+)
+
+// endpoints are what serve answers over HTTP.
+type endpoints struct {
+	mcp      http.Handler
+	host     *runtime.Host
+	reloader *reloader
+	stopping <-chan struct{} // closed when the server is told to stop
+}
+
+func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/mcp":
+		e.mcp.ServeHTTP(w, r)
+	case "/healthz":
+		io.WriteString(w, "ok\n")
+	case "/readyz":
+		e.ready(w, r)
+	case "/admin/reload":
+		e.reload(w, r)
+	default:
+		http.Error(w, "There is nothing here. The server's endpoint is /mcp", http.StatusNotFound)
+	}
+}
+
+// ready answers 200 as long as a configuration is served and calls are taken, and shows what is wrong with a later one and with connections. Who asks
+// through a proxy is told the status alone.
+func (e *endpoints) ready(w http.ResponseWriter, r *http.Request) {
+	ready, stopping := !e.host.Status().Loaded.IsZero(), false
+	select {
+	case <-e.stopping:
+		ready, stopping = false, true
+	default:
+	}
+	status := http.StatusOK
+	if !ready {
+		status = http.StatusServiceUnavailable
+	}
+	if !local(r) {
+		w.WriteHeader(status)
+		return
+	}
+	state := e.host.Readiness(r.Context())
+	state.Ready = ready
+	answer(w, status, struct {
+		runtime.Readiness
+		Stopping bool `json:"stopping,omitempty"`
+	}{state, stopping})
+}
+
+// reload loads the folder. A configuration that does not load is answered with 422 and what is wrong with it.
+func (e *endpoints) reload(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !local(r):
+		http.Error(w, "This is for programs on this machine only", http.StatusForbidden)
+		return
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "Use POST", http.StatusMethodNotAllowed)
+		return
+	}
+	// A load goes on when the one who asked for it does not wait.
+	report, err := e.reloader.again(context.WithoutCancel(r.Context()), "POST /admin/reload")
+	switch {
+	case err != nil:
+		http.Error(w, "The folder cannot be read: "+reason(err), http.StatusInternalServerError)
+	case !report.OK:
+		answer(w, http.StatusUnprocessableEntity, report)
+	default:
+		answer(w, http.StatusOK, report)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	out.Encode(v)
+}
+
+// local reports whether a program on this machine asks, itself: neither a browser on behalf of a page, nor a proxy on behalf of somebody.
+func local(r *http.Request) bool {
+	for _, header := range []string{"Origin", "Sec-Fetch-Site", "Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
+		if r.Header.Get(header) != "" {
+			return false
+		}
+	}
+	return isLoopback(r.RemoteAddr) && (isLoopback(r.Host) || hostname(r.Host) == "localhost")
+}
+
+func isLoopback(address string) bool {
+	ip := net.ParseIP(hostname(address))
+	return ip != nil && ip.IsLoopback()
+}
+
+func hostname(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers says which of our packages each may import. A pattern that ends in /* stands for the packages below, not for the folder itself. What is
+// not allowed here is forbidden; a package that no line covers may import none of ours.
+var layers = []struct {
+	of     string
+	may    []string
+	tests  []string // what its tests may import besides
+	banned []string // of the standard library
+}{
+	{of: "hcl", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "hcl/*", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "runtime/mcp"},
+	{of: "adapters", may: []string{"hcl", "hcl/*"}},
+	{of: "adapters/all", may: []string{"adapters", "adapters/*"}},
+	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
+	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/mcp"}, banned: []string{"database/sql", "os/exec"}},
+	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/mcp"}},
+	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/mcp"}},
+	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
+}
+
+// owners says which package each dependency belongs to, by the prefix of its path. What is not listed is forbidden outside of tests.
+var owners = map[string][]string{
+	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*"},
+	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
+	"github.com/expr-lang/expr/":              {"hcl/program"},
+	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
+	"mvdan.cc/sh/":                            {"hcl/template/shelltext"},
+	"golang.org/x/tools/txtar":                {"hcl/template/templatetest"},
+	"github.com/go-resty/resty/":              {"adapters/http"},
+	"golang.org/x/net/http/httpguts":          {"adapters/http"},
+	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
+	"database/sql":                            {"adapters/sql", "cmd/hatchel-bench"},
+	"github.com/mattn/go-sqlite3":             {"adapters/sql", "cmd/hatchel-bench"},
+	"github.com/jackc/pgx/":                   {"adapters/sql"},
+	"github.com/go-sql-driver/mysql":          {"adapters/sql"},
+	"github.com/fsnotify/fsnotify":            {"runtime"},
+	"github.com/spf13/cobra":                  {"cmd/hatchel"},
+	"github.com/rogpeppe/go-internal/diff":    {"cmd/hatchel"},
+	"golang.org/x/term":                       {"cmd/hatchel"},
+	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench"},
+	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench"},
+}
+
+const module = "hatchel"
+
+func TestPackagesImportOnlyWhatTheLayersAllow(t *testing.T) {
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && name != root || d.Name() == "testdata"):
+			return fs.SkipDir
+		case filepath.Ext(name) != ".go":
+			return nil
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Errorf("%s: %v", rel, err)
+			return nil
+		}
+		for _, spec := range file.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			checkImport(t, filepath.ToSlash(rel), imported)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkImport(t *testing.T, file, imported string) {
+	from, test := path.Dir(file), strings.HasSuffix(file, "_test.go")
+	if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
+		if !mayImport(from, ours, test) {
+			t.Errorf("%s imports %s, which the layers do not allow", file, imported)
+		}
+		return
+	}
+	if test {
+		return
+	}
+	for _, l := range layers {
+		if covers(l.of, from) && slices.Contains(l.banned, imported) {
+			t.Errorf("%s imports %s, which is none of its business", file, imported)
+		}
+	}
+	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") && imported != "database/sql" {
+		return // the standard library
+	}
+	for prefix, packages := range owners {
+		if strings.HasPrefix(imported, prefix) && slices.ContainsFunc(packages, func(p string) bool { return covers(p, from) }) {
+			return
+		}
+	}
+	t.Errorf("%s imports %s, which does not belong to it", file, imported)
+}
+
+// mayImport asks the first line that covers a package.
+func mayImport(from, ours string, test bool) bool {
+	if test && from == ours {
+		return true // a test beside the package
+	}
+	for _, l := range layers {
+		if !covers(l.of, from) {
+			continue
+		}
+		allowed := l.may
+		if test {
+			allowed = append(slices.Clone(allowed), l.tests...)
+		}
+		return slices.ContainsFunc(allowed, func(p string) bool { return covers(p, ours) })
+	}
+	return false
+}
+
+func covers(pattern, name string) bool {
+	if below, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(name, below)
+	}
+	return pattern == name
+}

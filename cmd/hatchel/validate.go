@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hatchel/hcl"
+)
+
+func validateCommand() *cobra.Command {
+	var l loading
+	var connect, asJSON bool
+	cmd := folderArg(&cobra.Command{
+		Use:   "validate [DIR]",
+		Short: "Check a folder the way serve loads it",
+		Long: `Check a folder exactly the way serve loads it, and print every mistake with its place and what to write instead.
+
+With --connect every connection is opened, and every SQL statement is prepared by its database, which also finds tables and columns
+that do not exist. Nothing is executed.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, path := cmd.Context(), folderOf(args)
+			o, err := l.open(ctx, path, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			tools := 0
+			if o.generation != nil {
+				defer o.generation.Close()
+				tools = len(o.generation.Names())
+				if connect {
+					done := spin(cmd.ErrOrStderr(), "asking the connections")
+					o.found(o.generation.Probe(ctx))
+					done()
+				}
+			}
+			if asJSON {
+				err = o.printJSON(cmd, tools)
+			} else {
+				err = o.print(cmd.OutOrStdout())
+			}
+			switch {
+			case err != nil:
+				return failf("the result cannot be written: %s", reason(err))
+			case o.diags.HasErrors() && asJSON:
+				return &failure{code: checkFailed}
+			case o.diags.HasErrors():
+				return failf("%s has %s", path, counted(o.diags))
+			case !asJSON:
+				if len(o.diags) > 0 {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", path, plural(tools, "tool"), counted(o.diags))
+			}
+			return nil
+		},
+	})
+	l.flags(cmd)
+	cmd.Flags().BoolVar(&connect, "connect", false, "ask the real databases and services, too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return cmd
+}
+
+func (o *opened) printJSON(cmd *cobra.Command, tools int) error {
+	diags := o.diags
+	if diags == nil {
+		diags = hcl.Diagnostics{}
+	}
+	errors, warnings := diags.Counts()
+	out := json.NewEncoder(cmd.OutOrStdout())
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(struct {
+		Valid       bool            `json:"valid"`
+		Tools       int             `json:"tools"`
+		Errors      int             `json:"errors"`
+		Warnings    int             `json:"warnings"`
+		Diagnostics hcl.Diagnostics `json:"diagnostics"`
+	}{!diags.HasErrors(), tools, errors, warnings, diags})
+}

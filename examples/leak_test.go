@@ -1,0 +1,95 @@
+//go:build linux
+
+package examples_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// slack is by how much the connections that eight calls at once have opened, and the threads that served them, may differ. A leak is hundreds.
+const slack = 16
+
+// holdings are what a process has in hand.
+type holdings struct {
+	files, database, threads int
+}
+
+func (s *server) holdings() (h holdings) {
+	s.t.Helper()
+	dir := fmt.Sprintf("/proc/%d/", s.pid)
+	entries, err := os.ReadDir(dir + "fd")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range entries {
+		h.files++
+		if to, err := os.Readlink(dir + "fd/" + e.Name()); err == nil && strings.Contains(to, "ledger.db") {
+			h.database++
+		}
+	}
+	status, err := os.ReadFile(dir + "status")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, threads, _ := strings.Cut(string(status), "\nThreads:\t")
+	threads, _, _ = strings.Cut(threads, "\n")
+	if h.threads, err = strconv.Atoi(threads); err != nil {
+		s.t.Fatal(err)
+	}
+	return h
+}
+
+func TestFiveHundredReloadsLeaveNothingBehind(t *testing.T) {
+	f := example(t, "invoices")
+	source := f.read("invoices.hcl")
+	s := f.serve("--watch=false")
+	reloads := 0
+	// Reloads under calls; every other one replaces the connection too.
+	reload := func(times int) {
+		stop := make(chan struct{})
+		var calling sync.WaitGroup
+		for range 8 {
+			calling.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					r, err := s.send("revenue_report", []byte(`{"from":"2026-01-01","to":"2026-02-28"}`))
+					if err != nil || r.Failed || r.refused != "" {
+						t.Errorf("a call failed: %v, %+v", err, r)
+						return
+					}
+				}
+			})
+		}
+		for range times {
+			reloads++
+			f.write("invoices.hcl", strings.Replace(source, "file = \"ledger.db\"", fmt.Sprintf("file = \"ledger.db\"\n  busy_timeout = \"%ds\"", 5+reloads/2), 1))
+			f.write("version.hcl", version(reloads))
+			if status, r := s.reload(); status != 200 || len(r.Changed) == 0 {
+				t.Fatalf("reload %d: %d, %+v", reloads, status, r)
+			}
+		}
+		close(stop)
+		calling.Wait()
+	}
+	reload(20)
+	before := s.holdings()
+	reload(480)
+	var after holdings
+	defer func() { t.Logf("after 20 reloads %+v, after 500 %+v", before, after) }()
+	eventually(t, patience, "what reloads had opened is closed", func() bool {
+		after = s.holdings()
+		return after.files <= before.files+slack && after.database <= before.database+slack
+	})
+	if after.threads > before.threads+slack {
+		t.Errorf("threads have grown from %d to %d", before.threads, after.threads)
+	}
+}

@@ -1,0 +1,94 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// tools are the examples and what a client sees of each.
+var tools = map[string][]string{
+	"files":    {"add_to_note", "list_notes", "read_note", "read_table", "write_note"},
+	"invoices": {"export_report", "import_csv", "revenue_report", "save_csv"},
+	"ops":      {"count_by_level", "disk_usage", "git_log", "search_logs", "service_status"},
+	"orders":   {"create_order", "get_order", "ledger", "list_orders", "sync_order"},
+	"postgres": {"close_tickets", "open_ticket", "query", "search_tickets"},
+}
+
+func TestEveryFolderHereIsKnownToTheTests(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "testdata" && tools[e.Name()] == nil {
+			t.Errorf("%s is exercised by no test", e.Name())
+		}
+	}
+}
+
+func TestEveryExampleLoadsWithoutADiagnostic(t *testing.T) {
+	for name, want := range tools {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := example(t, name)
+			f.env = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere"}
+			said := ".: " + plural(len(want), "tool") + ", no mistakes\n"
+			if o := f.run("validate", "."); o.stdout != said || o.stderr != "" || o.code != 0 {
+				t.Errorf("validate: %+v, want %q", o, said)
+			}
+			if o := f.run("fmt", "--check", "."); o.code != 0 {
+				t.Errorf("fmt --check: %+v", o)
+			}
+		})
+	}
+}
+
+func TestEveryExampleListsItsTools(t *testing.T) {
+	for name, want := range tools {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := example(t, name)
+			f.env = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere"}
+			var list struct {
+				Tools []struct {
+					Name, Description string
+					InputSchema       struct {
+						Type                 string
+						Properties           map[string]any
+						AdditionalProperties *bool
+					}
+				}
+			}
+			o := f.run("list", ".", "--json")
+			if err := json.Unmarshal([]byte(o.stdout), &list); err != nil || o.code != 0 {
+				t.Fatalf("%v: %+v", err, o)
+			}
+			var got []string
+			for _, tool := range list.Tools {
+				got = append(got, tool.Name)
+				schema := tool.InputSchema
+				if tool.Description == "" || schema.Type != "object" || schema.AdditionalProperties == nil || *schema.AdditionalProperties {
+					t.Errorf("%s is listed as %+v", tool.Name, tool)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("listed are %q, want %q", got, want)
+			}
+			people := f.run("list", ".")
+			if lines := strings.Count(people.stdout, "\n"); lines != len(want) {
+				t.Errorf("for people:\n%s", people.stdout)
+			}
+		})
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,146 @@
+package hcl
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+func (l *loader) kind(name string) (BackendKind, bool) {
+	for _, k := range l.kinds.Backends {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return BackendKind{}, false
+}
+
+func (l *loader) isBackend(name string) bool {
+	_, ok := l.kind(name)
+	return ok || name == "tool"
+}
+
+func (l *loader) backendNames() []string {
+	var names []string
+	for _, k := range l.kinds.Backends {
+		names = append(names, k.Name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// backendSpecs let the blocks of backends stand in a body; what they hold is checked where they are decoded.
+func (t *toolDecl) backendSpecs() (spec Spec) {
+	ignore := func(*decoder, *hclsyntax.Block) {}
+	for _, k := range t.dec.shared.kinds.Backends {
+		spec = append(spec, labelled(k.Name, "connection", "", noSpec, ignore))
+	}
+	return append(spec, labelled("tool", "name", "", noSpec, ignore))
+}
+
+// workSpecs let the blocks that do a tool's work stand in its body.
+func (t *toolDecl) workSpecs() Spec {
+	var expects []*Check
+	spec := append(t.backendSpecs(), labelled("step", "name", "", noSpec, func(*decoder, *hclsyntax.Block) {}))
+	return append(spec, expectSpec(&expects)...)
+}
+
+// backend decodes one backend block.
+func (t *toolDecl) backend(b *hclsyntax.Block) *Backend {
+	if b.Type == "tool" {
+		return t.toolCall(b)
+	}
+	d := t.dec
+	kind, _ := d.shared.kind(b.Type)
+	out := &Backend{Kind: kind.Name, Range: at(b.DefRange())}
+	out.Connection = d.connection(kind, b)
+
+	inner := *d
+	inner.diags, inner.places, inner.blind = nil, map[any]Range{}, false
+	inner.linked = kind.Needed || len(b.Labels) > 0 && len(kind.Connections) > 0
+	if out.Connection != nil {
+		if ck, ok := d.shared.connectionNamed(out.Connection.Kind); ok {
+			inner.dialect = ck.Dialect
+		}
+		if w, ok := out.Connection.Config.(interface{ Words() []string }); ok {
+			inner.words = w.Words()
+		}
+	}
+	config, spec := kind.New()
+	inner.body(b.Body, spec, b.DefRange())
+	out.Config, out.places = config, inner.places
+	out.Facts.Output = anyType
+	lost := inner.diags.HasErrors() || inner.blind || out.Connection == nil && inner.linked // what is missing was reported
+	if !lost {
+		facts, err := config.Describe(out.Connection)
+		inner.diags = append(inner.diags, blames(err, "Backend refused", out.Range, inner.places)...)
+		out.Facts = facts
+	}
+	if out.Facts.Output == nil {
+		out.Facts.Output = anyType
+	}
+	if (lost || inner.diags.HasErrors()) && out.Facts.Default.isZero() {
+		out.Facts.Default.Text = "broken" // so that one mistake is not answered with two
+	}
+	d.diags = append(d.diags, inner.diags...)
+	return out
+}
+
+func (d Default) isZero() bool { return d.Member == "" && d.Text == "" && len(d.Members) == 0 }
+
+func (l *loader) connectionNamed(kind string) (ConnectionKind, bool) {
+	for _, k := range l.kinds.Connections {
+		if k.Name == kind {
+			return k, true
+		}
+	}
+	return ConnectionKind{}, false
+}
+
+// connection finds what the label of a backend names.
+func (d *decoder) connection(kind BackendKind, b *hclsyntax.Block) *Connection {
+	names := d.connectionNames(kind)
+	switch {
+	case len(b.Labels) > 1:
+		d.errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.", sentence(article(kind.Name)))
+	case len(b.Labels) == 0 && kind.Needed:
+		d.errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s", sentence(article(kind.Name)), kind.Name, thereAre(names))
+		return nil
+	case len(b.Labels) == 0:
+		return nil
+	case len(kind.Connections) == 0:
+		d.errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", sentence(article(kind.Name)), kind.Name)
+		return nil
+	}
+	var found *Connection
+	for _, k := range kind.Connections {
+		if c := d.shared.linked[k][b.Labels[0]]; c != nil {
+			if found != nil {
+				d.errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], article(kind.Name), found.Kind, c.Kind)
+			}
+			found = c
+		}
+	}
+	if found == nil {
+		if d.shared.partial {
+			return nil // it may be declared in a file that could not be read
+		}
+		hint := suggestOr(b.Labels[0], names, thereAre(names))
+		if len(names) == 0 {
+			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + b.Labels[0] + `" { … }.`
+		}
+		d.errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0], article(kind.Name), hint)
+		return nil
+	}
+	d.uses.connections = append(d.uses.connections, found)
+	return found
+}
+
+func (d *decoder) connectionNames(kind BackendKind) (names []string) {
+	for _, k := range kind.Connections {
+		names = append(names, sortedNames(d.shared.linked[k])...)
+	}
+	sort.Strings(names)
+	return slices.Compact(names)
+}

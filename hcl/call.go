@@ -1,0 +1,270 @@
+package hcl
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
+)
+
+// call compiles a function call. try and can are forms of the language; everything else is in the table of functions.
+func (c *compiler) call(e *hclsyntax.FunctionCallExpr, in env) node {
+	switch {
+	case e.Name == "try" || e.Name == "can":
+		return c.try(e, in)
+	case e.Name == "under":
+		return c.under(e, in)
+	case contextual[e.Name]:
+		for _, a := range e.Args {
+			c.expr(a, in)
+		}
+		c.errorf(e.NameRange, "Function not available here", "%s", map[string]string{
+			"ident": "ident(...) quotes the name of a table or column, so it stands in SQL only.",
+			"raw":   "raw(...) puts text known at load into SQL, so it stands in SQL only.",
+			"path":  "path(...) is several segments of a URL, so it stands in the path of a request only.",
+		}[e.Name])
+		return broken()
+	}
+	fn, ok := functions.Lookup(e.Name)
+	if !ok {
+		c.errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, didYouMean(e.Name, functionNames()))
+		for _, a := range e.Args {
+			c.expr(a, in)
+		}
+		return broken()
+	}
+	args := make([]node, len(e.Args))
+	n := node{known: !fn.CallOnly}
+	c.reads.call = c.reads.call || fn.CallOnly
+	for i, a := range e.Args {
+		args[i] = c.expr(a, in)
+		n.known = n.known && args[i].known
+		n.sensitive = n.sensitive || args[i].sensitive
+		n.caller = n.caller || args[i].caller
+	}
+	if !c.checkCall(e, fn, args) {
+		return broken()
+	}
+	n.typ, n.null = resultType(fn, args)
+	n.eval = applied(fn, args, e.ExpandFinal)
+	if e.Name == "coalesce" {
+		n.null = c.coalesced(args)
+	}
+	return c.fold(n, e.Range())
+}
+
+func (c *compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Function, args []node) bool {
+	ok := true
+	switch {
+	case fn.CallOnly && !c.scope.call:
+		c.errorf(e.Range(), "Function not available here", "%s gives a value of the moment of a call, and this is read once, when the file is loaded. Use it in a tool.", fn.Name)
+		ok = false
+	case fn.LoadOnly && !allKnown(args):
+		c.errorf(e.Range(), "Known name needed", "%s reads the file when the configuration is loaded, so its name must be known then. To read a file during a call use a file block.", fn.Name)
+		ok = false
+	}
+	if !e.ExpandFinal {
+		if err := fn.CheckCount(len(args)); err != nil {
+			c.errorf(e.Range(), "Wrong number of arguments", "%v.", err)
+			return false
+		}
+	}
+	for i, a := range args {
+		p, has := fn.Param(i) // length takes every kind that has one, which null is not
+		if !has || e.ExpandFinal && i == len(args)-1 {
+			continue
+		}
+		if !accepts(p.Kind, a.typ) {
+			c.errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind, p.Name, describe(a.typ))
+			ok = false
+		} else if a.null != "" && (p.Kind != functions.Any || fn.Name == "length") {
+			c.errorf(e.Args[i].Range(), "Value may be null", "%s, and %s takes %s. Guard it with a condition, or write coalesce(%s, …).", reason(a), fn.Name, p.Kind, c.text(e.Args[i].Range()))
+			ok = false
+		}
+	}
+	return ok
+}
+
+func allKnown(args []node) bool {
+	for _, a := range args {
+		if !a.known {
+			return false
+		}
+	}
+	return true
+}
+
+// applied calls the function with the values of its arguments; the last is spread when the author wrote `...` after it.
+func applied(fn *functions.Function, args []node, spread bool) func(*Frame) (any, error) {
+	return func(f *Frame) (any, error) {
+		values := make([]any, len(args))
+		for i, a := range args {
+			var err error
+			if values[i], err = a.eval(f); err != nil {
+				return nil, err
+			}
+		}
+		if spread {
+			last, ok := values[len(values)-1].([]any)
+			if !ok {
+				return nil, fmt.Errorf("%s: only a list can stand before `...`", fn.Name)
+			}
+			values = append(values[:len(values)-1:len(values)-1], last...)
+		}
+		return fn.Call(&f.functions, values)
+	}
+}
+
+// accepts reports whether a value of a type can be an argument, as far as that is known at load.
+func accepts(k functions.Kind, t *schema.Type) bool {
+	if k == functions.Any || t.Kind == schema.Any {
+		return true
+	}
+	switch t.Kind {
+	case schema.String:
+		return k == functions.String || k == functions.Data
+	case schema.Number, schema.Integer:
+		return k == functions.Number || k == functions.Integer
+	case schema.Bool:
+		return k == functions.Bool
+	case schema.List, schema.Set:
+		return k == functions.List
+	case schema.Map, schema.Object:
+		return k == functions.Object
+	case schema.Bytes:
+		return k == functions.Bytes || k == functions.Data
+	}
+	return true
+}
+
+var kindTypes = map[functions.Kind]*schema.Type{
+	functions.Any: anyType, functions.String: {Kind: schema.String}, functions.Number: {Kind: schema.Number}, functions.Integer: {Kind: schema.Integer},
+	functions.Bool: {Kind: schema.Bool}, functions.List: {Kind: schema.List, Elem: anyType}, functions.Object: {Kind: schema.Map, Elem: anyType},
+	functions.Data: anyType, functions.Bytes: {Kind: schema.Bytes},
+}
+
+func resultType(fn *functions.Function, args []node) (*schema.Type, string) {
+	null := ""
+	if fn.Result.Nullable {
+		null = fn.Name + " may give null"
+	}
+	switch fn.Result.Follow {
+	case functions.SameAsFirst:
+		if len(args) > 0 {
+			return args[0].typ, null
+		}
+	case functions.ElemOfFirst:
+		if len(args) > 0 && args[0].typ.Elem != nil {
+			return args[0].typ.Elem, null
+		}
+		return anyType, null
+	case functions.ListOfFirst:
+		if len(args) > 0 {
+			return &schema.Type{Kind: schema.List, Elem: args[0].typ}, null
+		}
+	case functions.Unify:
+		t := anyType
+		for i, a := range args {
+			if i == 0 {
+				t = a.typ
+			} else {
+				t = schema.Unify(t, a.typ)
+			}
+		}
+		return t, null
+	}
+	t := kindTypes[fn.Result.Kind]
+	if fn.Result.Kind == functions.List {
+		t = &schema.Type{Kind: schema.List, Elem: kindTypes[fn.Result.Elem]}
+	}
+	return t, null
+}
+
+// coalesced: the result may be null only when every argument may.
+func (c *compiler) coalesced(args []node) string {
+	null := ""
+	for _, a := range args {
+		if a.null == "" {
+			return ""
+		}
+		null = a.null
+	}
+	return null
+}
+
+// try gives the first of its arguments that can be computed, can says whether its one can. What may be null or missing is allowed inside.
+func (c *compiler) try(e *hclsyntax.FunctionCallExpr, in env) node {
+	if len(e.Args) == 0 || e.Name == "can" && len(e.Args) != 1 {
+		form := "try takes a value and what to take instead, as in try(x.y, null)"
+		if e.Name == "can" {
+			form = "can takes one value and says whether it can be computed"
+		}
+		c.errorf(e.Range(), "Wrong number of arguments", "%s.", form)
+		return broken()
+	}
+	guarded := c.nulls
+	c.nulls = nullPrints
+	args := make([]node, len(e.Args))
+	n := node{known: true}
+	for i, a := range e.Args {
+		if i == len(e.Args)-1 {
+			c.nulls = guarded
+			if e.Name == "can" {
+				c.nulls = nullPrints
+			}
+		}
+		args[i] = c.expr(a, in)
+		n.known = n.known && args[i].known
+		n.sensitive = n.sensitive || args[i].sensitive
+		if i == 0 {
+			n.typ = args[i].typ
+		} else {
+			n.typ = unify(node{typ: n.typ}, args[i])
+		}
+	}
+	c.nulls = guarded
+	n.null = args[len(args)-1].null
+	n.eval = func(f *Frame) (any, error) {
+		strict := *f
+		strict.lenient = false
+		var err error
+		for _, a := range args {
+			var v any
+			v, err = a.eval(&strict)
+			f.functions.Memory = strict.functions.Memory // what failed was paid for too
+			if err == nil && (v != nil || len(args) == 1) {
+				return v, nil
+			}
+		}
+		return nil, err
+	}
+	if e.Name == "can" {
+		n.typ, n.null = boolType, ""
+		n.eval = func(f *Frame) (any, error) {
+			strict := *f
+			strict.lenient = false
+			_, err := args[0].eval(&strict)
+			return err == nil, nil
+		}
+	}
+	return c.fold(n, e.Range())
+}
+
+func (c *compiler) under(e *hclsyntax.FunctionCallExpr, in env) node {
+	h := c.hole(e, e.Range(), in)
+	c.reads.call = true
+	return node{typ: stringType, eval: func(f *Frame) (any, error) { return h.Value(f) }}
+}
+
+func functionNames() []string {
+	names := []string{"try", "can"}
+	for name := range contextual {
+		names = append(names, name)
+	}
+	for _, f := range functions.Table() {
+		names = append(names, f.Name)
+	}
+	return names
+}

@@ -1,0 +1,192 @@
+package hcl
+
+import (
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/program"
+	"hatchel/hcl/template"
+)
+
+// Program is an expr program: it shapes values of a call into one value.
+type Program struct {
+	program *program.Program
+	reads   []string                      // the roots it reads
+	members map[string]map[string]*member // of the roots whose members are not in a frame: var and local, those it reads
+	Range   Range
+}
+
+// Eval computes the program; output is what its root `output` reads. Its error is a sentence for the model.
+func (p *Program) Eval(f *Frame, output any) (any, error) {
+	roots, err := p.roots(f, output)
+	if err != nil {
+		return nil, err
+	}
+	return p.program.Run(f.Context, roots)
+}
+
+// Condition is an expr program that gives true or false.
+type Condition struct{ Program }
+
+// Eval asks the condition; output is what its root `output` reads.
+func (c *Condition) Eval(f *Frame, output any) (bool, error) {
+	v, err := c.Program.Eval(f, output)
+	if err != nil {
+		return false, err
+	}
+	b, _ := v.(bool)
+	return b, nil
+}
+
+// Source is the text of the program.
+func (p *Program) Source() string { return p.program.Source() }
+
+// roots gives the program what it reads of a call, and nothing else.
+func (p *Program) roots(f *Frame, output any) (map[string]any, error) {
+	roots := make(map[string]any, len(p.reads))
+	for _, name := range p.reads {
+		switch name {
+		case "input":
+			roots[name] = f.Input
+		case "output":
+			roots[name] = output
+		case "step":
+			roots[name] = f.Steps
+		case "caller":
+			roots[name] = f.Caller
+		case "each":
+			if f.Each != nil {
+				roots[name] = map[string]any{"key": f.Each.Key, "value": f.Each.Value}
+			}
+		default:
+			values := make(map[string]any, len(p.members[name]))
+			for member, m := range p.members[name] {
+				v, err := m.get(f)
+				if err != nil {
+					return nil, err
+				}
+				values[member] = v
+			}
+			roots[name] = values
+		}
+	}
+	return roots, nil
+}
+
+func (d *decoder) condition(c *compiler, e hclsyntax.Expression, f Field) *Condition {
+	return &Condition{*d.compileProgram(c, e, f, program.WantBool)}
+}
+
+func (d *decoder) program(c *compiler, e hclsyntax.Expression, f Field) *Program {
+	return d.compileProgram(c, e, f, program.WantAny)
+}
+
+// compileProgram compiles a program written as a literal text, and places its problems in the file.
+func (d *decoder) compileProgram(c *compiler, e hclsyntax.Expression, f Field, want program.Want) *Program {
+	out := &Program{Range: at(e.Range())}
+	t, ok := e.(*hclsyntax.TemplateExpr)
+	if !ok || !t.IsStringLiteral() && !onlyText(t) {
+		c.errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.", f.Name, f.Name, c.quoted(e))
+		return out
+	}
+	text := c.wholeText(t)
+	p, problems := d.shared.programs.Compile(text.Value, c.programEnv(d.facts), want)
+	for _, x := range problems {
+		severity := Error
+		if x.Warning {
+			severity = Warning
+		}
+		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
+		if name, secret := c.hidden(text.Value[:to]); secret && !x.Warning {
+			x.Summary, x.Detail = "Secret in a program", name+" holds a secret, and a program never sees one. Use it where a secret may stand, in a header or env, as ${"+name+"}."
+		}
+		c.diags = append(c.diags, &Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail, Subject: at(text.Place(from, to))})
+	}
+	if p == nil {
+		return out
+	}
+	out.program = p
+	c.noteReads(out)
+	return out
+}
+
+// quoted suggests how an expression of the other language is written as a program.
+func (c *compiler) quoted(e hclsyntax.Expression) string {
+	src := strings.TrimSpace(c.text(e.Range()))
+	inner, opened := strings.CutPrefix(src, `"`)
+	if inner, closed := strings.CutSuffix(inner, `"`); opened && closed {
+		src = strings.NewReplacer("${", "", "}", "", `\"`, "'").Replace(inner)
+	}
+	return `"` + strings.ReplaceAll(src, `"`, "'") + `"`
+}
+
+func onlyText(t *hclsyntax.TemplateExpr) bool {
+	for _, p := range t.Parts {
+		l, ok := p.(*hclsyntax.LiteralValueExpr)
+		if !ok {
+			return false
+		}
+		if _, isText := native(l.Val).(string); !isText {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *compiler) wholeText(t *hclsyntax.TemplateExpr) *wholeText {
+	w := &wholeText{Place: func(int, int) hclv2.Range { return t.Range() }}
+	nodes := c.nodes(t, env{})
+	if len(nodes) == 1 {
+		if text, ok := nodes[0].(*template.Text); ok {
+			w.Value, w.Place = text.Value, text.Place
+		}
+	}
+	return w
+}
+
+type wholeText struct {
+	Value string
+	Place func(from, to int) hclv2.Range
+}
+
+// noteReads marks what the program uses and remembers which roots a call must give it.
+func (c *compiler) noteReads(p *Program) {
+	seen := map[string]bool{}
+	for _, path := range p.program.Reads() {
+		name := path[0]
+		r, _ := c.scope.find(name)
+		if r == nil {
+			continue
+		}
+		if !seen[name] {
+			seen[name] = true
+			p.reads = append(p.reads, name)
+		}
+		for key, m := range r.members {
+			if len(path) > 1 && path[1] != key || m.sensitive {
+				continue
+			}
+			c.use(m)
+			if p.members == nil {
+				p.members = map[string]map[string]*member{}
+			}
+			if p.members[name] == nil {
+				p.members[name] = map[string]*member{}
+			}
+			p.members[name][key] = r.members[key]
+		}
+	}
+}
+
+// hidden reports whether a text ends with a local that programs are not shown because it holds a secret.
+func (c *compiler) hidden(text string) (name string, secret bool) {
+	i := strings.LastIndex(text, "local.")
+	r, _ := c.scope.find("local")
+	if i < 0 || r == nil {
+		return "", false
+	}
+	m := r.members[text[i+len("local."):]]
+	return text[i:], m != nil && m.sensitive
+}

@@ -1,0 +1,68 @@
+package hcl
+
+import (
+	"sort"
+	"strings"
+)
+
+// connections decodes the connection blocks.
+func (l *loader) connections() {
+	for _, b := range l.blocks["connection"] {
+		kind, ok := l.connectionKind(b)
+		name := b.label(1)
+		if !ok {
+			continue
+		}
+		if !l.claim("connection", kind.Name+" "+name, b) {
+			continue
+		}
+		config, spec := kind.New()
+		d := l.decoder(b.file)
+		d.scope = callerScope(l.base)
+		d.body(b.Body, spec, b.DefRange())
+		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: at(b.DefRange())}
+		conn.Digest = digest(l.environment(), kind.Name, name, l.source(b))
+		if checked, ok := config.(Checked); ok && !d.diags.HasErrors() && !d.blind {
+			d.diags = append(d.diags, blames(checked.Check(), "Invalid connection", conn.Range, d.places)...)
+		}
+		l.diags = append(l.diags, d.diags...)
+		if l.linked[kind.Name] == nil {
+			l.linked[kind.Name] = map[string]*Connection{}
+		}
+		l.linked[kind.Name][name] = conn
+		l.globals.connections = append(l.globals.connections, conn)
+	}
+	sort.Slice(l.globals.connections, func(i, j int) bool {
+		a, b := l.globals.connections[i], l.globals.connections[j]
+		return a.Kind < b.Kind || a.Kind == b.Kind && a.Name < b.Name
+	})
+}
+
+func (l *loader) connectionKind(b block) (ConnectionKind, bool) {
+	var names []string
+	for _, k := range l.kinds.Connections {
+		if k.Name == b.label(0) {
+			return k, true
+		}
+		names = append(names, k.Name)
+	}
+	sort.Strings(names)
+	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), suggestOr(b.label(0), names, thereAre(names)))
+	return ConnectionKind{}, false
+}
+
+// source is the text of a block and of every local it could read.
+func (l *loader) source(b block) string {
+	text := string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte])
+	for _, name := range sortedNames(l.local) {
+		if e, ok := l.localSet.exprs[name]; ok && strings.Contains(text, name) {
+			text += string(e.file.src[e.attr.SrcRange.Start.Byte:e.attr.SrcRange.End.Byte])
+		}
+	}
+	return text
+}
+
+// callerScope is what a connection's headers may read of a call: who calls, and nothing else.
+func callerScope(base *scope) *scope {
+	return base.during().with("caller", callerRoot())
+}

@@ -1,0 +1,301 @@
+package hcl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/spelling"
+	"hatchel/hcl/template/sqltext"
+	"hatchel/hcl/value"
+)
+
+// A decoder fills configurations from the bodies of one file.
+type decoder struct {
+	file    *source
+	load    *scope // what is readable where a value is known at load
+	scope   *scope // what is readable where a value is computed for a call
+	facts   *facts // what a `when` around has ruled out
+	dialect sqltext.Dialect
+	words   []string // of the shell connection that the block's own words follow
+	linked  bool     // the block names a connection
+	places  map[any]Range
+	tools   map[string]*toolDecl // every tool, for steps that call one
+	shared  *loader
+	uses    *uses // of the tool in hand; nil outside of tools
+	blind   bool  // something that must be known at load is not, and that was reported where it comes from
+	typos   map[string]bool
+	diags   Diagnostics
+}
+
+func (d *decoder) errorf(r hclv2.Range, summary, format string, args ...any) {
+	d.diags = append(d.diags, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at(r)})
+}
+
+// body decodes what a block holds, reporting everything that its spec does not know.
+func (d *decoder) body(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
+	d.unknown(b, spec)
+	d.fields(b, spec, def)
+}
+
+// fields decodes a part of what a block holds.
+func (d *decoder) fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
+	var written map[*group][]string
+	for i := range spec {
+		f := &spec[i]
+		found := false
+		if f.attr != nil {
+			if a, ok := b.Attributes[f.Name]; ok {
+				found = true
+				f.attr(d, a.Expr, *f)
+			}
+		} else {
+			found = d.blocks(b, *f)
+		}
+		if found && f.group != nil {
+			if written == nil {
+				written = map[*group][]string{}
+			}
+			written[f.group] = append(written[f.group], f.Name)
+		}
+		if !found && f.Required && !d.typos[f.Name] {
+			d.errorf(def, "Missing argument", "%q is needed here: %s", f.Name, f.Doc)
+		}
+	}
+	d.choices(b, spec, written, def)
+}
+
+func (d *decoder) blocks(b *hclsyntax.Body, f Field) bool {
+	found := false
+	for _, nested := range b.Blocks {
+		if nested.Type != f.Name || f.block == nil {
+			continue
+		}
+		if found && !f.Many {
+			d.errorf(nested.DefRange(), "Duplicate block", "There may be one %s block here.", f.Name)
+			continue
+		}
+		if len(nested.Labels) > 0 && f.Label == "" {
+			d.errorf(nested.LabelRanges[0], "Unexpected label", "A %s block has no label: write `%s {`.", f.Name, f.Name)
+		}
+		found = true
+		f.block(d, nested)
+	}
+	return found
+}
+
+func (d *decoder) choices(b *hclsyntax.Body, spec Spec, written map[*group][]string, def hclv2.Range) {
+	var seen []*group
+	for i := range spec {
+		g := spec[i].group
+		if g == nil || slices.Contains(seen, g) {
+			continue
+		}
+		seen = append(seen, g)
+		var names []string
+		for i := range spec {
+			if spec[i].group == g {
+				names = append(names, spec[i].Name)
+			}
+		}
+		switch n := len(written[g]); {
+		case n == 0 && g.exactly:
+			d.errorf(def, "Missing argument", "%s is needed: write one of %s.", sentence(g.what), strings.Join(names, ", "))
+		case n > 1:
+			second := written[g][1]
+			r := def
+			if a, ok := b.Attributes[second]; ok {
+				r = a.NameRange
+			}
+			d.errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", sentence(g.what), written[g][0], strings.Join(names, ", "))
+		}
+	}
+}
+
+// unknown reports arguments and blocks that the parts of a spec do not have.
+func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
+	d.typos = nil
+	for name, a := range b.Attributes {
+		f, known := field(parts, name)
+		switch {
+		case known && f.attr != nil:
+		case known:
+			d.errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
+		default:
+			all, attrs, _ := fieldNames(parts)
+			if d.typos == nil {
+				d.typos = map[string]bool{}
+			}
+			d.typos[spelling.Nearest(name, all)] = true
+			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, suggestOr(name, all, thereAre(attrs)))
+		}
+	}
+	for _, nested := range b.Blocks {
+		f, known := field(parts, nested.Type)
+		switch {
+		case known && f.attr == nil:
+		case known:
+			d.errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
+		default:
+			all, _, blocks := fieldNames(parts)
+			d.errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, suggestOr(nested.Type, all, thereAre(blocks)))
+		}
+	}
+}
+
+func field(parts []Spec, name string) (*Field, bool) {
+	for _, spec := range parts {
+		for i := range spec {
+			if spec[i].Name == name {
+				return &spec[i], true
+			}
+		}
+	}
+	return nil, false
+}
+
+func fieldNames(parts []Spec) (all, attrs, blocks []string) {
+	for _, f := range Join(parts...) {
+		all = append(all, f.Name)
+		if f.attr != nil {
+			attrs = append(attrs, f.Name)
+		} else {
+			blocks = append(blocks, f.Name)
+		}
+	}
+	return all, attrs, blocks
+}
+
+func suggestOr(name string, among []string, otherwise string) string {
+	if s := didYouMean(name, among); s != "" {
+		return s
+	}
+	return otherwise
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// value decodes one argument into dst.
+func (d *decoder) value(dst any, e hclsyntax.Expression, f Field) {
+	switch dst := dst.(type) {
+	case *string:
+		*dst, _ = d.known(e, f, "string").(string)
+	case *SecretText:
+		f.Secret = true
+		s, _ := d.known(e, f, "string").(string)
+		*dst = SecretText(s)
+	case *bool:
+		*dst, _ = d.known(e, f, "bool").(bool)
+	case **bool:
+		if b, ok := d.known(e, f, "bool").(bool); ok {
+			*dst = &b
+		}
+	case *int:
+		*dst, _ = d.known(e, f, "integer").(int)
+	case *float64:
+		*dst, _ = value.Float(d.known(e, f, "number"))
+	case *[]string:
+		*dst = items[string](d, e, f, "strings")
+	case *[]int:
+		*dst = items[int](d, e, f, "integers")
+	case *time.Duration:
+		*dst = d.duration(e, f)
+	case *Size:
+		*dst = d.size(e, f)
+	case **schema.Type:
+		*dst = d.typ(e)
+	default:
+		d.computed(dst, e, f)
+	}
+}
+
+// known evaluates what must be known at load and checks its kind.
+func (d *decoder) known(e hclsyntax.Expression, f Field, want string) any {
+	n := d.compileKnown(e, f)
+	if !n.known {
+		return nil
+	}
+	ok := false
+	switch n.value.(type) {
+	case string:
+		ok = want == "string"
+	case bool:
+		ok = want == "bool"
+	case int:
+		ok = want == "integer" || want == "number"
+	case float64:
+		ok = want == "number"
+	case []any:
+		ok = want == "list"
+	}
+	if !ok {
+		d.errorf(e.Range(), "Wrong type", "%s takes %s, and this is %s.", f.Name, article(want), describe(typeOf(n.value)))
+		return nil
+	}
+	return n.value
+}
+
+func (d *decoder) compileKnown(e hclsyntax.Expression, f Field) node {
+	s := d.load
+	if f.Secret {
+		s = s.allowing(secretsAllowed)
+	}
+	c := &compiler{scope: s, src: d.file.src, load: d.context(), uses: d.uses}
+	n := c.expr(e, env{})
+	d.diags = append(d.diags, c.diags...)
+	d.blind = d.blind || !n.known
+	return n
+}
+
+// context is what functions see that are computed at load.
+func (d *decoder) context() functions.Context {
+	return d.shared.context(func(name string, content []byte) {
+		if d.uses != nil {
+			d.uses.files = true
+			return
+		}
+		d.shared.files.read = digest(d.shared.files.read, name, string(content))
+	})
+}
+
+// items reads a list of strings or integers.
+func items[T string | int](d *decoder, e hclsyntax.Expression, f Field, of string) (out []T) {
+	elems, _ := d.known(e, f, "list").([]any)
+	for _, v := range elems {
+		item, ok := v.(T)
+		if !ok {
+			d.errorf(e.Range(), "Wrong type", "%s is a list of %s, and one of them is %s.", f.Name, of, describe(typeOf(v)))
+			return out
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// Hidden stands where a secret was.
+const Hidden = "(secret)"
+
+// SecretText is known at load and may hold a secret. It prints as Hidden; Reveal gives the text to the library that needs it.
+type SecretText string
+
+func (SecretText) String() string   { return Hidden }
+func (SecretText) GoString() string { return Hidden }
+
+// MarshalText keeps a secret out of every encoder.
+func (SecretText) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
+
+// Reveal is the text itself.
+func (s SecretText) Reveal() string { return string(s) }

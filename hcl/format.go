@@ -1,0 +1,44 @@
+package hcl
+
+import (
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"hatchel/hcl/value"
+)
+
+// Format rewrites a file in the canonical style. A file with a syntax error is refused: the result is nil and the diagnostics say why.
+func Format(name string, src []byte) ([]byte, Diagnostics) {
+	f := parse(newSource(name, src))
+	if f.diags.HasErrors() {
+		return nil, f.diags
+	}
+	return hclwrite.Format(src), nil
+}
+
+// ParseVars reads a file of variable values, one `name = value` a line, as Terraform's .tfvars. Values that are not strings come back as JSON.
+func ParseVars(name string, src []byte) (map[string]string, Diagnostics) {
+	f := parse(newSource(name, src))
+	if f.diags.HasErrors() {
+		return nil, f.diags
+	}
+	vars := map[string]string{}
+	c := &compiler{src: src}
+	body := f.body
+	for _, b := range body.Blocks {
+		c.errorf(b.TypeRange, "Unexpected block", "A file of variables holds names and values: `name = value`.")
+	}
+	for _, a := range inOrder(body.Attributes) {
+		key := a.Name
+		n := c.expr(a.Expr, env{})
+		if text, ok := n.value.(string); ok {
+			vars[key] = text
+			continue
+		}
+		b, err := value.AppendJSON(nil, n.value)
+		if err != nil {
+			c.errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
+		}
+		vars[key] = string(b)
+	}
+	return vars, c.diags.Sort()
+}

@@ -1,0 +1,118 @@
+package hcl
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hatchel/hcl/functions"
+)
+
+// A Frame holds the values of one call that expressions read. The runtime makes one for a call and fills it as the call proceeds; an
+// expression reads it and never changes it. A Frame belongs to one goroutine; Fork makes one for another.
+type Frame struct {
+	Context context.Context
+	Base    string         // the absolute folder of the configuration: what relative paths are relative to
+	Input   map[string]any // validated arguments, defaults applied
+	Output  any            // of the backend in hand
+	Steps   map[string]any // by name; a skipped step is nil
+	Each    *Each          // of the element in hand
+	Caller  map[string]any // subject, groups, claims, client
+	Failure map[string]any // message, status, code, step: while the text of a failed call is made
+
+	functions functions.Context
+	locals    *callLocals
+	vars      []any // of the for expressions around, innermost last
+	lenient   bool  // a member that is not there reads as null: for the texts of a call that has already acted
+}
+
+// Each is the element of a step's each: Key is the index in a list or the key in a map.
+type Each struct{ Key, Value any }
+
+type callLocals struct {
+	mu     sync.Mutex
+	values map[string]localValue // guarded by mu
+}
+
+type localValue struct {
+	value any
+	err   error
+}
+
+// NewFrame starts the frame of a call. Now gives the time that time functions see.
+func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
+	return &Frame{
+		Context:   ctx,
+		Base:      base,
+		Steps:     map[string]any{},
+		functions: functions.Context{Now: now, Memory: functions.DefaultMemory},
+		locals:    &callLocals{},
+	}
+}
+
+// Fork returns a frame that shares what is known so far and may be used by another goroutine, with ctx as its context.
+func (f *Frame) Fork(ctx context.Context) *Frame {
+	g := *f
+	g.Context = ctx
+	g.vars = append([]any(nil), f.vars...)
+	return &g
+}
+
+// local computes a local of the call unless it was computed before.
+func (f *Frame) local(name string, eval func(*Frame) (any, error)) (any, error) {
+	f.locals.mu.Lock()
+	known, ok := f.locals.values[name]
+	f.locals.mu.Unlock()
+	if ok {
+		return known.value, known.err
+	}
+	v, err := eval(f)
+	f.locals.mu.Lock()
+	defer f.locals.mu.Unlock()
+	if known, ok := f.locals.values[name]; ok {
+		return known.value, known.err // another goroutine of the call was faster
+	}
+	if f.locals.values == nil {
+		f.locals.values = map[string]localValue{}
+	}
+	f.locals.values[name] = localValue{v, err}
+	return v, err
+}
+
+// bind sets a loop variable. Slots are given at load, so two loops around the same expression never share one.
+func (f *Frame) bind(slot int, v any) {
+	for len(f.vars) <= slot {
+		f.vars = append(f.vars, nil)
+	}
+	f.vars[slot] = v
+}
+
+const roundCost = 64 // bytes that a round of a loop is charged, whatever it makes
+
+// round begins another round of a loop, unless the call is over or its budget spent.
+func (f *Frame) round() error {
+	if f.Context != nil {
+		if err := f.Context.Err(); err != nil {
+			return err
+		}
+	}
+	return f.functions.Spend(roundCost)
+}
+
+// charge takes what v is as text from the budget. Inside a loop one large value can be written any number of times.
+func (f *Frame) charge(v any) error {
+	switch v := v.(type) {
+	case nil, bool, int, float64:
+		return nil // the round has paid
+	case string:
+		return f.functions.Spend(len(v))
+	}
+	n, err := functions.Size(v, f.functions.Memory)
+	if err != nil {
+		n = -1 // nothing is left, so that no loop goes on
+	}
+	if spent := f.functions.Spend(n); err == nil {
+		err = spent
+	}
+	return err
+}

@@ -1,0 +1,244 @@
+package functions
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hatchel/hcl/value"
+)
+
+func formatFunctions() []Function {
+	format := param("format", String)
+	return []Function{
+		New("format", "Formats values by verbs: %s text, %d integer, %f fraction, %t bool, %q quoted, %v any value, %x hexadecimal, with width and precision.", params(format, param("value", Any).variadic()), fixed(String), formatText),
+		New("formatlist", "Formats once for every element of its lists; what is not a list is used each time.", params(format, param("value", Any).variadic()), listOf(String), formatList),
+	}
+}
+
+const maxWidth = 4096
+
+// A verb is one %... of a format.
+type verb struct {
+	flags            string
+	width, precision int // -1 when absent
+	argument         int // explicit index from 1, or 0
+	letter           rune
+}
+
+func formatText(c *Context, a []any) (any, error) {
+	s, err := sprintf(c, a[0].(string), a[1:])
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func sprintf(c *Context, format string, args []any) (string, error) {
+	var out []byte
+	next, most, indexed := 0, 0, false
+	for {
+		i := strings.IndexByte(format, '%')
+		if i < 0 {
+			break
+		}
+		out = append(out, format[:i]...)
+		v, rest, err := parseVerb(format[i+1:])
+		if err != nil {
+			return "", err
+		}
+		format = rest
+		if v.letter == '%' {
+			out = append(out, '%')
+			continue
+		}
+		if v.argument > 0 {
+			next, indexed = v.argument-1, true
+		}
+		if next >= len(args) {
+			return "", fmt.Errorf("%%%c has no value: there are %d", v.letter, len(args))
+		}
+		before := len(out)
+		if out, err = v.append(out, args[next]); err != nil {
+			return "", fmt.Errorf("value %d: %w", next+1, err)
+		}
+		if err := c.Spend(len(out) - before); err != nil {
+			return "", err
+		}
+		next++
+		most = max(most, next)
+	}
+	if !indexed && most < len(args) {
+		return "", fmt.Errorf("the format uses %d of %d values", most, len(args))
+	}
+	out = append(out, format...)
+	return string(out), c.Spend(len(out))
+}
+
+func parseVerb(s string) (v verb, rest string, err error) {
+	v.width, v.precision = -1, -1
+	n := len(s) - len(strings.TrimLeft(s, "+-# 0"))
+	v.flags, s = s[:n], s[n:]
+	v.width, s = leadingNumber(s)
+	if after, ok := strings.CutPrefix(s, "."); ok {
+		if v.precision, s = leadingNumber(after); v.precision < 0 {
+			v.precision = 0
+		}
+	}
+	if after, ok := strings.CutPrefix(s, "["); ok {
+		v.argument, s = leadingNumber(after)
+		if s, ok = strings.CutPrefix(s, "]"); !ok || v.argument < 1 {
+			return v, "", errors.New("an index in the format is written %[1]s")
+		}
+	}
+	if s == "" {
+		return v, "", errors.New("the format ends in the middle of a verb; a percent sign is written %%")
+	}
+	if v.width > maxWidth || v.precision > maxWidth {
+		return v, "", fmt.Errorf("a width or precision is more than %d", maxWidth)
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	v.letter = r
+	return v, s[n:], nil
+}
+
+func leadingNumber(s string) (int, string) {
+	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	if n == 0 {
+		return -1, s
+	}
+	i, err := strconv.Atoi(s[:n])
+	if err != nil {
+		i = maxWidth + 1
+	}
+	return i, s[n:]
+}
+
+func (v verb) spec(letter rune) string {
+	var b strings.Builder
+	b.WriteByte('%')
+	b.WriteString(v.flags)
+	if v.width >= 0 {
+		b.WriteString(strconv.Itoa(v.width))
+	}
+	if v.precision >= 0 {
+		b.WriteByte('.')
+		b.WriteString(strconv.Itoa(v.precision))
+	}
+	b.WriteRune(letter)
+	return b.String()
+}
+
+func (v verb) append(dst []byte, arg any) ([]byte, error) {
+	arg, err := value.Resolve(arg)
+	if err != nil {
+		return dst, errors.New("it cannot be read")
+	}
+	switch v.letter {
+	case 's', 'q':
+		s, err := elementText(arg)
+		if err != nil {
+			return dst, fmt.Errorf("%%%c %w", v.letter, err)
+		}
+		return fmt.Appendf(dst, v.spec(v.letter), s), nil
+	case 'v':
+		if _, err := Size(arg, MaxWalk); err != nil {
+			return dst, err
+		}
+		s, err := value.Text(arg)
+		if err != nil {
+			return dst, err
+		}
+		if value.IsNumber(arg) && v.precision < 0 {
+			s = strings.TrimPrefix(s, "+")
+		}
+		return fmt.Appendf(dst, v.spec('s'), s), nil
+	case 't':
+		b, ok := arg.(bool)
+		if !ok {
+			return dst, fmt.Errorf("%%t takes a bool, got %s", kindOf(arg))
+		}
+		return fmt.Appendf(dst, v.spec('t'), b), nil
+	case 'd', 'b', 'o', 'x', 'X':
+		return v.integer(dst, arg)
+	case 'f', 'e', 'E', 'g', 'G':
+		return v.fraction(dst, arg)
+	}
+	return dst, fmt.Errorf("there is no verb %%%c; use %%s %%q %%v %%t %%d %%b %%o %%x %%X %%f %%e or %%g", v.letter)
+}
+
+func (v verb) integer(dst []byte, arg any) ([]byte, error) {
+	if s, ok := arg.(string); ok && (v.letter == 'x' || v.letter == 'X') {
+		return fmt.Appendf(dst, v.spec(v.letter), s), nil
+	}
+	if i, ok := value.Int(arg); ok {
+		return fmt.Appendf(dst, v.spec(v.letter), i), nil
+	}
+	if !value.IsNumber(arg) {
+		return dst, fmt.Errorf("%%%c takes an integer, got %s", v.letter, kindOf(arg))
+	}
+	r, err := rational(arg)
+	if err != nil {
+		return dst, err
+	}
+	if !r.IsInt() {
+		return dst, fmt.Errorf("%%%c takes an integer, got %s", v.letter, kindOf(arg))
+	}
+	return fmt.Appendf(dst, v.spec(v.letter), r.Num()), nil
+}
+
+func (v verb) fraction(dst []byte, arg any) ([]byte, error) {
+	if !value.IsNumber(arg) {
+		return dst, fmt.Errorf("%%%c takes a number, got %s", v.letter, kindOf(arg))
+	}
+	r, err := rational(arg)
+	if err != nil {
+		return dst, err
+	}
+	f := new(big.Float).SetPrec(512).SetRat(r)
+	if _, isFloat := arg.(float64); isFloat {
+		f64, _ := value.Float(arg)
+		return fmt.Appendf(dst, v.spec(v.letter), f64), nil
+	}
+	return fmt.Appendf(dst, v.spec(v.letter), f), nil
+}
+
+func formatList(c *Context, a []any) (any, error) {
+	n := -1
+	for i, v := range a[1:] {
+		list, ok := v.([]any)
+		if !ok {
+			continue
+		}
+		if n >= 0 && len(list) != n {
+			return nil, fmt.Errorf("value %d is a list of %d elements, an earlier one has %d", i+1, len(list), n)
+		}
+		n = len(list)
+	}
+	single := n < 0
+	if single {
+		n = 1
+	}
+	if err := c.items(n); err != nil {
+		return nil, err
+	}
+	out := make([]any, n)
+	args := make([]any, len(a)-1)
+	for i := range out {
+		for j, v := range a[1:] {
+			if list, ok := v.([]any); ok {
+				v = list[i]
+			}
+			args[j] = v
+		}
+		s, err := sprintf(c, a[0].(string), args)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = s
+	}
+	return out, nil
+}

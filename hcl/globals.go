@@ -1,0 +1,117 @@
+package hcl
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+
+	"hatchel/hcl/functions"
+)
+
+// globals are what every tool can see: values known at load, types and connections. A reload that finds them unchanged goes on with the ones it had,
+// so that the tools of unchanged files can be kept as they are.
+type globals struct {
+	key         string // digest of all they were made of
+	variables   map[string]*member
+	secrets     map[string]*member
+	local       map[string]*member
+	localSet    *localSet
+	types       *typeSet
+	linked      map[string]map[string]*Connection // by kind and name
+	connections []*Connection
+	server      Server
+	revealed    []string // the texts of all secrets
+	environs    string   // digest of what was read beside the files
+	base        *scope   // what is readable everywhere at load
+	call        *scope   // what is readable in a call before anything was done
+	patterns    *functions.Patterns
+}
+
+// recognize takes over the globals of the load before when nothing about them has changed.
+func (l *loader) recognize() {
+	parts := []string{l.environment(), l.files.read, fmt.Sprint(l.partial)}
+	for _, kind := range sortedNames(l.blocks) {
+		if kind == "tool" {
+			continue
+		}
+		for _, b := range l.blocks[kind] {
+			r := b.Range()
+			parts = append(parts, r.Filename, fmt.Sprint(r.Start), string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
+		}
+	}
+	l.key = digest(parts...)
+	l.call = l.base.during().with("caller", callerRoot()).
+		without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
+		without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
+		without("each", "each is the element in hand of a step or statement with `each = …`, and there is none around this place.").
+		without("error", "error is what went wrong, and it can be read in the tool's `error` text only.")
+	if before := l.opts.Cache.seen(l.key); before != nil {
+		l.globals.handOver(before)
+		l.globals = before
+	}
+	for _, name := range l.call.readable() {
+		r, _ := l.call.find(name)
+		r.shape() // now, because tools are decoded on any goroutine
+	}
+}
+
+// handOver says what this load has read so far; what was read before counts no more.
+func (g *globals) handOver(to *globals) {
+	for _, sets := range [][2]map[string]*member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
+		for name, m := range sets[0] {
+			sets[1][name].used = m.used
+		}
+	}
+}
+
+// uses are what a tool reads of the globals.
+type uses struct {
+	members     []*member
+	connections []*Connection
+	files       bool // it reads files of the folder, which may change without its own
+}
+
+// note marks what a tool reads as used.
+func (l *loader) note(u *uses) {
+	for _, m := range u.members {
+		m.used = true
+	}
+	for _, c := range u.connections {
+		l.used[c] = true
+	}
+}
+
+// environment digests what was read beside the files.
+func (l *loader) environment() string {
+	if l.environs != "" {
+		return l.environs
+	}
+	var parts []string
+	for _, set := range []map[string]*member{l.variables, l.secrets} {
+		for _, name := range sortedNames(set) {
+			parts = append(parts, name, fmt.Sprint(set[name].value))
+		}
+	}
+	l.environs = digest(parts...)
+	return l.environs
+}
+
+// A folder is the files that functions read while a configuration is loaded.
+type folder struct {
+	fsys fs.FS
+	read string // digests of what was read for the globals
+}
+
+// context is what functions see while files are loaded; read is told of every file.
+func (l *loader) context(read func(name string, content []byte)) functions.Context {
+	fsys := l.files.fsys
+	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns, ReadFile: func(name string) ([]byte, error) {
+		clean := path.Clean(name)
+		if !fs.ValidPath(clean) {
+			return nil, fs.ErrInvalid
+		}
+		b, err := fs.ReadFile(fsys, clean)
+		read(clean, b)
+		return b, err
+	}}
+}

@@ -1,0 +1,145 @@
+package hcl
+
+import (
+	"bytes"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// Every archive of testdata is a folder of configuration and what the loader makes of it, byte for byte. Its comment says why it exists. A file
+// "vars" gives values of variables, a file "env" the environment. "want" is what is printed; "want.json" holds the tools of a configuration without errors.
+func TestConfigurationsReadAsWritten(t *testing.T) {
+	for _, name := range archives(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			a := archive(t, name)
+			if len(bytes.TrimSpace(a.Comment)) == 0 {
+				t.Error("the archive does not say why it exists")
+			}
+			config, diags, sources := loadArchive(t, a, nil)
+			checked := false
+			for i, f := range a.Files {
+				var got []byte
+				switch f.Name {
+				case "want":
+					got = printed(t, diags, sources)
+				case "want.json":
+					if diags.HasErrors() {
+						t.Fatalf("the configuration is refused:\n%s", printed(t, diags, sources))
+					}
+					got = listed(config)
+				default:
+					continue
+				}
+				checked = true
+				switch {
+				case *update:
+					a.Files[i].Data = got
+				case !bytes.Equal(got, f.Data):
+					t.Errorf("%s: got:\n%s\nwant:\n%s", f.Name, got, f.Data)
+				}
+			}
+			if !checked {
+				t.Fatal("the archive says nothing of what it wants")
+			}
+			if *update {
+				if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func archives(t testing.TB) []string {
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no goldens: %v", err)
+	}
+	return names
+}
+
+func archive(t testing.TB, name string) *txtar.Archive {
+	a, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) (*Config, Diagnostics, map[string][]byte) {
+	fsys := fstest.MapFS{}
+	sources := map[string][]byte{}
+	env := map[string]string{}
+	opts := Options{Parallel: parallel, Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	for _, f := range a.Files {
+		switch f.Name {
+		case "want", "want.json":
+		case "vars":
+			var diags Diagnostics
+			if opts.Vars, diags = ParseVars("vars", f.Data); diags.HasErrors() {
+				t.Fatal("the file vars is broken")
+			}
+		case "env":
+			for line := range strings.Lines(string(f.Data)) {
+				name, v, _ := strings.Cut(strings.TrimSpace(line), "=")
+				env[name] = v
+			}
+		default:
+			fsys[f.Name] = archived(f.Data)
+			sources[f.Name] = fsys[f.Name].Data
+		}
+	}
+	config, diags := Load(fsys, testKinds(), opts)
+	return config, diags, sources
+}
+
+// archived is a file as an archive writes it. "repeat N text" stands for N times the text, "link name" for a link.
+func archived(data []byte) *fstest.MapFile {
+	line, _, _ := strings.Cut(string(data), "\n")
+	if target, ok := strings.CutPrefix(line, "link "); ok {
+		return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
+	}
+	if count, ok := strings.CutPrefix(line, "repeat "); ok {
+		times, text, _ := strings.Cut(count, " ")
+		if n, err := strconv.Atoi(times); err == nil {
+			data = []byte(strings.Repeat(text+"\n", n))
+		}
+	}
+	return &fstest.MapFile{Data: data}
+}
+
+func printed(t testing.TB, diags Diagnostics, sources map[string][]byte) []byte {
+	var out bytes.Buffer
+	if err := diags.Print(&out, sources); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// listed writes what clients see of every tool, one a line.
+func listed(c *Config) (out []byte) {
+	for _, t := range c.Tools {
+		out = append(out, t.Name+" "...)
+		out = t.Input.AppendSchema(out)
+		for _, hint := range []struct {
+			name string
+			on   bool
+		}{{"read_only", t.ReadOnly}, {"destructive", t.Destructive}, {"idempotent", t.Idempotent}, {"open_world", t.OpenWorld}} {
+			if hint.on {
+				out = append(out, " "+hint.name...)
+			}
+		}
+		out = append(out, '\n')
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package hcl
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+// inputs collects the input blocks of a tool into one object type.
+type inputs struct {
+	tool     *toolDecl
+	members  []*schema.Member
+	whole    *schema.Type // a verbatim schema
+	wholeAt  hclsyntax.Expression
+	labelsAt map[string]Range
+}
+
+func newInputs(t *toolDecl) *inputs { return &inputs{tool: t, labelsAt: map[string]Range{}} }
+
+func (in *inputs) spec() Spec {
+	return Spec{labelled("input", "name", "One argument of the tool.", inputSpec, in.input)}
+}
+
+var inputDocs = map[string]string{
+	"title": "The name as a person reads it.", "description": "What the value means. The model fills the input in by this text.",
+	"example": "A value that shows what is meant.", "sensitive": "Whether the value is kept out of logs and errors.", "header": "The HTTP header that mirrors the input for proxies.",
+	"enum": "The values that are allowed.", "min": "The least number.", "max": "The greatest number.", "above": "What the number must be greater than.", "below": "What the number must be less than.",
+	"multiple_of": "What the number must be a multiple of.", "min_length": "The least number of characters.", "max_length": "The greatest number of characters.",
+	"pattern": "A regular expression that the text must match.", "format": "date, date-time, email, uri, uuid and the like; it is enforced.",
+	"min_items": "The least number of elements.", "max_items": "The greatest number of elements.", "schema": "More keywords of JSON Schema, as an object.",
+}
+
+// inputSpec documents an input block. It is made once, because a configuration has thousands of them: what it names is read by inputs.input.
+var inputSpec = sync.OnceValue(func() Spec {
+	ignore := func(*decoder, hclsyntax.Expression) {}
+	spec := Spec{
+		special("type", "type", "What values the input takes.", ignore).Require(),
+		special("default", "value", "What an input that is left out becomes. A default makes the input optional.", ignore),
+	}
+	for _, name := range schema.Keywords() {
+		spec = append(spec, special(name, "value", inputDocs[name], ignore))
+	}
+	return spec
+})
+
+func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
+	if len(block.Labels) != 1 {
+		d.errorf(block.TypeRange, "Wrong number of labels", "An input block is written `input \"name\" {`.")
+		return
+	}
+	name, r := block.Labels[0], block.LabelRanges[0]
+	if !hclsyntax.ValidIdentifier(name) {
+		d.diags = append(d.diags, invalidName("input", name, r))
+	}
+	d.body(block.Body, inputSpec(), block.DefRange())
+	m := &schema.Member{Name: name, Type: anyType, Range: r}
+	written := block.Body.Attributes
+	if a := written["type"]; a != nil {
+		t, option, diags := schema.Parse(a.Expr, d.typeEnv())
+		d.diags = append(d.diags, adopt(diags)...)
+		m.Type, m.Optional, m.HasDefault, m.Default = t, option.Optional, option.HasDefault, option.Default
+	}
+	beside := false
+	for _, a := range inOrder(written) {
+		if _, keyword := inputDocs[a.Name]; !keyword {
+			continue
+		}
+		beside = true
+		t, diags := m.Type.With(a.AsHCLAttribute(), d.typeEnv())
+		d.diags = append(d.diags, adopt(diags)...)
+		m.Type = t
+	}
+	if a := written["default"]; a != nil {
+		v, ok, diags := m.Type.Default(a.Expr, d.typeEnv())
+		d.diags = append(d.diags, adopt(diags)...)
+		m.Optional = true
+		m.HasDefault, m.Default = ok, v
+	} else if m.HasDefault && beside {
+		in.recheck(d, m, written["type"].Expr)
+	}
+	if first, twice := in.labelsAt[name]; twice {
+		d.errorf(r, "Duplicate input", "The input %q is already declared in line %d.", name, first.Start.Line)
+		return
+	}
+	in.labelsAt[name] = at(r)
+	in.members = append(in.members, m)
+}
+
+// recheck reports a default inside the type that a keyword beside the type has ruled out.
+func (in *inputs) recheck(d *decoder, m *schema.Member, at hclsyntax.Expression) {
+	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
+		d.errorf(at.Range(), "Invalid default", "The default does not fit the input: %s.", violations[0])
+	}
+}
+
+// verbatim reads the whole input schema as JSON Schema.
+func (in *inputs) verbatim(d *decoder, e hclsyntax.Expression) {
+	n := d.compileKnown(e, Field{Name: "schema"})
+	if !n.known {
+		return
+	}
+	t, _, err := schema.FromJSONSchema(n.value)
+	if err != nil {
+		d.errorf(e.Range(), "Invalid JSON Schema", "%s.", sentence(err.Error()))
+	}
+	in.whole, in.wholeAt = t, e
+}
+
+// finish makes the type of all inputs.
+func (in *inputs) finish() {
+	t := in.tool.tool
+	t.Input = schema.ObjectOf(in.members...)
+	if in.whole != nil {
+		if len(in.members) > 0 {
+			in.tool.dec.errorf(in.wholeAt.Range(), "Two input schemas", "schema gives the whole input schema, so there can be no input blocks beside it.")
+		}
+		t.Input = in.whole
+	}
+	t.Validator = t.Input.Compile()
+	names := memberNames(t.Input)
+	sort.Strings(names)
+	for i := 1; i < len(names); i++ {
+		if strings.EqualFold(names[i], names[i-1]) {
+			in.tool.dec.diags = append(in.tool.dec.diags, &Diagnostic{Severity: Warning, Summary: "Easily confused names", Detail: fmt.Sprintf("The inputs %q and %q differ only in case; a model will mix them up.", names[i-1], names[i]), Subject: in.labelsAt[names[i]]})
+		}
+	}
+}

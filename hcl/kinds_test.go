@@ -1,0 +1,293 @@
+package hcl
+
+import (
+	"errors"
+	"time"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/template/sqltext"
+)
+
+// The kinds of these tests have the shape of the real ones: the same arguments with the same Go types, so that every way of decoding is covered
+// without a backend that does anything.
+
+func testKinds() Kinds {
+	return Kinds{
+		Backends: []BackendKind{
+			{Name: "http", Connections: []string{"http"}, New: func() (Described, Spec) { b := &httpBlock{}; return b, b.spec() }},
+			{Name: "sql", Connections: []string{"sqlite", "postgres", "mysql"}, Needed: true, New: func() (Described, Spec) { b := &sqlBlock{}; return b, b.spec() }},
+			{Name: "shell", Connections: []string{"shell"}, New: func() (Described, Spec) { b := &shellBlock{}; return b, b.spec() }},
+			{Name: "csv", New: func() (Described, Spec) { b := &csvBlock{}; return b, b.spec() }},
+			{Name: "file", New: func() (Described, Spec) { b := &fileBlock{}; return b, b.spec() }},
+		},
+		Connections: []ConnectionKind{
+			{Name: "http", New: func() (any, Spec) { c := &httpConnection{}; return c, c.spec() }},
+			{Name: "sqlite", Dialect: sqltext.SQLite, New: func() (any, Spec) { c := &database{}; return c, c.spec("file") }},
+			{Name: "postgres", Dialect: sqltext.PostgreSQL, New: func() (any, Spec) { c := &database{}; return c, c.spec("url") }},
+			{Name: "mysql", Dialect: sqltext.MySQL, New: func() (any, Spec) { c := &database{}; return c, c.spec("url") }},
+			{Name: "shell", New: func() (any, Spec) { c := &shellConnection{}; return c, c.spec() }},
+		},
+	}
+}
+
+func is(kind schema.Kind) *schema.Type { return &schema.Type{Kind: kind} }
+
+func out(name string, t *schema.Type) *schema.Member { return &schema.Member{Name: name, Type: t} }
+
+type httpBlock struct {
+	Get, Post, Delete *Address
+	Query, Headers    *Entries
+	JSON, Body        *Expr
+	Form              *Entries
+	Hosts, OKStatus   []string
+	As                string
+	Response          *schema.Type
+	Timeout           time.Duration
+	MaxBody           Size
+	Retry             *retryBlock
+	Paginate          *paginateBlock
+}
+
+type retryBlock struct {
+	Attempts int
+	On       []int
+	Factor   float64
+}
+
+type paginateBlock struct {
+	Param       *Text
+	Items, Next *Program
+	MaxPages    int
+}
+
+func (b *httpBlock) spec() Spec {
+	b.As = "json"
+	return Join(
+		Exactly("the request",
+			Attr(&b.Get, "get", "The address of a GET.").AllowSecret(),
+			Attr(&b.Post, "post", "The address of a POST.").AllowSecret(),
+			Attr(&b.Delete, "delete", "The address of a DELETE.").AllowSecret()),
+		AtMost("the body",
+			Attr(&b.JSON, "json", "A value sent as JSON.").AllowSecret(),
+			Attr(&b.Form, "form", "Fields sent as a form.").AllowSecret(),
+			Attr(&b.Body, "body", "A text or bytes sent as they are.").AllowSecret()),
+		Spec{
+			Attr(&b.Query, "query", "Query parameters.").AllowSecret(),
+			Attr(&b.Headers, "headers", "Headers.").AllowSecret(),
+			Attr(&b.Hosts, "hosts", "Hosts that may be named."),
+			Attr(&b.OKStatus, "ok_status", "Statuses that are answers."),
+			Attr(&b.As, "as", "What the body is."),
+			Attr(&b.Response, "response", "The type of the answer."),
+			Attr(&b.Timeout, "timeout", "How long one attempt takes."),
+			Attr(&b.MaxBody, "max_body", "How large the answer may be."),
+			Block(&b.Retry, "retry", "Asks again.", func(r *retryBlock) Spec {
+				return Spec{
+					Attr(&r.Attempts, "attempts", "How often.").Require(),
+					Attr(&r.On, "on", "After which statuses."),
+					Attr(&r.Factor, "factor", "How the pause grows."),
+				}
+			}),
+			Block(&b.Paginate, "paginate", "Follows pages.", func(p *paginateBlock) Spec {
+				return append(WithOutput(httpOutput(anyType),
+					Attr(&p.Items, "items", "The items of a page.").Require(),
+					Attr(&p.Next, "next", "What the next page is.").Require()),
+					Attr(&p.Param, "param", "The parameter that names the page."),
+					Attr(&p.MaxPages, "max_pages", "How many pages at most."))
+			}),
+		},
+	)
+}
+
+func (b *httpBlock) Describe(conn *Connection) (Facts, error) {
+	address := b.Get
+	for _, a := range []*Address{b.Post, b.Delete} {
+		if a != nil {
+			address = a
+		}
+	}
+	var errs []error
+	if address != nil && address.NeedsHosts() && len(b.Hosts) == 0 {
+		errs = append(errs, Blame(&b.Get, "The host of this address is a value: say which hosts it may name, hosts = [\"api.example.com\"]."))
+	}
+	body := anyType
+	if b.Response != nil {
+		body = b.Response.Opened()
+	}
+	f := Facts{
+		ReadOnly: b.Get != nil, Writes: b.Delete != nil, Destructive: b.Delete != nil, Idempotent: b.Post == nil, OpenWorld: conn == nil,
+		Output:  httpOutput(body),
+		Default: Default{Member: "body"},
+	}
+	switch b.As {
+	case "bytes":
+		f.Output.Members[2].Type, f.Default = is(schema.Bytes), Default{}
+	case "text":
+		f.Output.Members[2].Type, f.Default = is(schema.String), Default{Text: "body"}
+	case "json":
+	default:
+		errs = append(errs, Blame(&b.As, "as is \"json\", \"text\" or \"bytes\", and this is %q.", b.As))
+	}
+	return f, errors.Join(errs...)
+}
+
+func httpOutput(body *schema.Type) *schema.Type {
+	return schema.ObjectOf(out("status", is(schema.Integer)), out("headers", &schema.Type{Kind: schema.Map, Elem: is(schema.String)}), out("body", body))
+}
+
+type httpConnection struct {
+	BaseURL string
+	Headers *Entries
+	Auth    *authBlock
+}
+
+type authBlock struct{ Bearer SecretText }
+
+func (c *httpConnection) spec() Spec {
+	return Spec{
+		Attr(&c.BaseURL, "base_url", "What paths follow.").Require(),
+		Attr(&c.Headers, "headers", "Headers of every request.").AllowSecret().FixedKeys(),
+		Block(&c.Auth, "auth", "How requests sign in.", func(a *authBlock) Spec {
+			return Spec{Attr(&a.Bearer, "bearer", "A bearer token.").AllowSecret()}
+		}),
+	}
+}
+
+func (c *httpConnection) Check() error {
+	if c.BaseURL == "" || c.BaseURL[0] != 'h' {
+		return Blame(&c.BaseURL, "base_url is a whole URL such as \"https://shop.example/api/v1\".")
+	}
+	return nil
+}
+
+type sqlBlock struct {
+	Query, Exec *SQL
+	Statement   *Expr
+	Each        *Expr
+	MaxRows     int
+}
+
+func (b *sqlBlock) spec() Spec {
+	return Join(
+		EachField(&b.Each, "each", "Runs exec once an element.", Exactly("the statement",
+			Attr(&b.Query, "query", "A statement that reads."),
+			Attr(&b.Exec, "exec", "A statement that writes, or a list of them."),
+			Attr(&b.Statement, "statement", "A whole statement of the caller."))...),
+		Spec{Attr(&b.MaxRows, "max_rows", "How many rows at most.")},
+	)
+}
+
+func (b *sqlBlock) Describe(*Connection) (Facts, error) {
+	row := &schema.Type{Kind: schema.Map, Elem: anyType}
+	return Facts{
+		ReadOnly: b.Exec == nil, Writes: b.Exec != nil, Destructive: b.Exec != nil,
+		Output:  schema.ObjectOf(out("rows", schema.ListOf(row)), out("row", row.AsNullable()), out("affected", is(schema.Integer)), out("results", schema.ListOf(anyType))),
+		Default: Default{Member: "rows"},
+	}, nil
+}
+
+type database struct {
+	Where string
+	Mode  string
+}
+
+func (c *database) spec(where string) Spec {
+	return Spec{
+		Attr(&c.Where, where, "Where the data are.").Require(),
+		Attr(&c.Mode, "mode", "ro or rw."),
+	}
+}
+
+type shellBlock struct {
+	Command    *Argv
+	Pipe       *Pipe
+	Script     *Script
+	Stdin      *Text
+	Env        *Entries
+	InheritEnv []string
+	OKCodes    []int
+	Loud       bool
+}
+
+func (b *shellBlock) spec() Spec {
+	return Join(
+		Exactly("what is run",
+			Attr(&b.Command, "command", "A command as a list of words."),
+			Attr(&b.Pipe, "pipe", "Commands that read each other."),
+			Attr(&b.Script, "script", "A script for sh.")),
+		Spec{
+			Attr(&b.Stdin, "stdin", "What the command reads."),
+			Attr(&b.Env, "env", "Variables of the environment.").AllowSecret().FixedKeys(),
+			Attr(&b.InheritEnv, "inherit_env", "Variables that are passed on."),
+			Attr(&b.OKCodes, "ok_codes", "Exit codes that are answers."),
+			Attr(&b.Loud, "merge", "Whether stderr is part of the output."),
+		},
+	)
+}
+
+func (b *shellBlock) Describe(*Connection) (Facts, error) {
+	return Facts{
+		OpenWorld: true, Destructive: true,
+		Output:  schema.ObjectOf(out("stdout", is(schema.String)), out("stderr", is(schema.String)), out("code", is(schema.Integer))),
+		Default: Default{Text: "stdout"},
+	}, nil
+}
+
+type shellConnection struct{ Command []string }
+
+func (c *shellConnection) spec() Spec {
+	return Spec{Attr(&c.Command, "command", "The words that a block's own follow.").Require()}
+}
+
+func (c *shellConnection) Words() []string { return c.Command }
+
+type csvBlock struct {
+	Directory *Text
+	File      *Text
+	Rows      *Expr
+	IfExists  string
+}
+
+func (b *csvBlock) spec() Spec {
+	return Spec{
+		Attr(&b.Directory, "directory", "The folder."),
+		Attr(&b.File, "file", "The name of the file.").Require(),
+		Attr(&b.Rows, "rows", "A list of objects.").Require(),
+		Attr(&b.IfExists, "if_exists", "What happens to a file that is there."),
+	}
+}
+
+func (b *csvBlock) Describe(*Connection) (Facts, error) {
+	return Facts{
+		Writes:  true,
+		Output:  schema.ObjectOf(out("path", is(schema.String)), out("count", is(schema.Integer))),
+		Default: Default{Members: []string{"path", "count"}},
+	}, nil
+}
+
+type fileBlock struct {
+	Read, Write *Text
+	Content     *Expr
+	As          string
+}
+
+func (b *fileBlock) spec() Spec {
+	return Join(
+		Exactly("what is done", Attr(&b.Read, "read", "The file to read."), Attr(&b.Write, "write", "The file to write.")),
+		Spec{
+			Attr(&b.Content, "content", "What is written."),
+			Attr(&b.As, "as", "What the content is."),
+		},
+	)
+}
+
+func (b *fileBlock) Describe(*Connection) (Facts, error) {
+	content := is(schema.String)
+	def := Default{Members: []string{"path", "size"}}
+	if b.As == "bytes" {
+		content, def = is(schema.Bytes), Default{}
+	}
+	return Facts{
+		ReadOnly: b.Read != nil, Writes: b.Write != nil, Idempotent: true, Default: def,
+		Output: schema.ObjectOf(out("content", content), out("path", is(schema.String)), out("size", is(schema.Integer))),
+	}, nil
+}

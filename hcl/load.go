@@ -1,0 +1,189 @@
+// Package hcl is the language: it turns the files of a folder into a Config and diagnostics.
+//
+// Load is the entry point. It reads an fs.FS and nothing else but the variables and secrets it is given; it opens no connection, runs no program and
+// starts no goroutine. A Config without errors holds nothing that can fail to be understood later: every expression was compiled, every name resolved.
+package hcl
+
+import (
+	"fmt"
+	"io/fs"
+	"time"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/program"
+)
+
+// Options are what a load may read beside the files.
+type Options struct {
+	Vars       map[string]string                 // values of variables; they win over the environment and defaults
+	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil is an empty one
+	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil refuses
+	Cache      *Cache                            // keeps what did not change between loads; may be nil
+	Now        func() time.Time                  // the clock of expr programs; nil is time.Now
+	Parallel   func(n int, do func(i int))       // calls do for 0 to n-1, in any order and on any goroutines, and returns when all are done; nil does it in order
+}
+
+// Load reads a configuration. The Config is never nil; it may be used only when the diagnostics hold no errors. It finds every mistake of
+// every file in one pass.
+func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
+	defer opts.Cache.lock()()
+	l := newLoader(fsys, kinds, opts)
+	files := l.sources()
+	for _, f := range files {
+		l.config.Sources[f.name] = f.src
+		l.partial = l.partial || f.diags.HasErrors()
+		l.sort(f)
+	}
+	l.values()
+	l.connections()
+	l.recognize()
+	l.tools()
+	l.unused()
+	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
+	l.config.ID = l.identity(files)
+	opts.Cache.keep(files, l.globals)
+	return l.config, shown(files, l.diags)
+}
+
+// A block is one top-level block and the file it stands in.
+type block struct {
+	*hclsyntax.Block
+	file *source
+}
+
+// label returns the label at i, or empty.
+func (b block) label(i int) string {
+	if i < len(b.Labels) {
+		return b.Labels[i]
+	}
+	return ""
+}
+
+// A loader holds what one Load has found so far.
+type loader struct {
+	*globals
+	files folder
+	kinds Kinds
+	opts  Options
+
+	config   *Config
+	diags    Diagnostics
+	blocks   map[string][]block
+	partial  bool // a file could not be read: what it may declare is not missed
+	used     map[*Connection]bool
+	programs *program.Cache
+	declared map[string]Range // where each name was first declared, by "kind name"
+}
+
+func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
+	if opts.Getenv == nil {
+		opts.Getenv = func(string) (string, bool) { return "", false }
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Parallel == nil {
+		opts.Parallel = func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		}
+	}
+	return &loader{
+		globals: &globals{linked: map[string]map[string]*Connection{}, patterns: new(functions.Patterns)},
+		files:   folder{fsys: fsys}, kinds: kinds, opts: opts,
+		config:   &Config{Sources: map[string][]byte{}},
+		blocks:   map[string][]block{},
+		used:     map[*Connection]bool{},
+		programs: new(program.Cache),
+		declared: map[string]Range{},
+	}
+}
+
+// topLevel are the blocks of a file, and how many labels each has.
+var topLevel = map[string]struct {
+	labels int
+	form   string
+}{
+	"server": {0, "server {"}, "variable": {1, `variable "name" {`}, "secret": {1, `secret "name" {`}, "locals": {0, "locals {"},
+	"type": {1, `type "name" {`}, "connection": {2, `connection "http" "name" {`}, "tool": {1, `tool "name" {`},
+}
+
+// sort puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place
+// that tells block types apart.
+func (l *loader) sort(f *source) {
+	for _, a := range f.body.Attributes {
+		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", joined(sortedNames(topLevel)))
+	}
+	for _, b := range f.body.Blocks {
+		want, ok := topLevel[b.Type]
+		switch {
+		case !ok:
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, suggestOr(b.Type, sortedNames(topLevel), " At the top of a file there are "+joined(sortedNames(topLevel))+"."))
+			continue
+		case len(b.Labels) != want.labels:
+			r := b.TypeRange
+			if len(b.Labels) > want.labels {
+				r = b.LabelRanges[want.labels]
+			}
+			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", sentence(article(b.Type)), want.form)
+			continue
+		}
+		l.blocks[b.Type] = append(l.blocks[b.Type], block{b, f})
+	}
+}
+
+func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
+	l.diags = append(l.diags, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at(r)})
+}
+
+func (l *loader) warnf(r Range, summary, format string, args ...any) {
+	l.diags = append(l.diags, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
+}
+
+// claim reports a name that was declared before, and says whether it is new.
+func (l *loader) claim(noun, name string, b block) bool {
+	r := b.DefRange()
+	if len(b.LabelRanges) > 0 {
+		r = b.LabelRanges[len(b.LabelRanges)-1]
+	}
+	return l.claimAt(noun, name, r)
+}
+
+func (l *loader) claimAt(noun, name string, r hclv2.Range) bool {
+	key := noun + " " + name
+	if first, twice := l.declared[key]; twice {
+		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File, first.Start.Line)
+		return false
+	}
+	l.declared[key] = at(r)
+	return true
+}
+
+// identifier reports a name that could not be written in an expression.
+func (l *loader) identifier(noun, name string, r hclv2.Range) {
+	if !hclsyntax.ValidIdentifier(name) {
+		l.diags = append(l.diags, invalidName(noun, name, r))
+	}
+}
+
+func invalidName(noun, name string, r hclv2.Range) *Diagnostic {
+	return &Diagnostic{Summary: "Invalid name", Subject: at(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", article(noun), name)}
+}
+
+// decoder starts decoding blocks of a file.
+func (l *loader) decoder(f *source) *decoder {
+	return &decoder{file: f, load: l.base, scope: l.base, places: map[any]Range{}, shared: l}
+}
+
+// identity digests everything the configuration was made of.
+func (l *loader) identity(files []*source) string {
+	parts := []string{l.environment()}
+	for _, f := range files {
+		parts = append(parts, f.name, string(f.digest[:]))
+	}
+	return digest(parts...)
+}

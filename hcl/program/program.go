@@ -1,0 +1,184 @@
+// Package program turns the source of an expr program, the text of an attribute that decides or shapes, into a checked Program that runs
+// under budgets. Compile is the entry point.
+//
+// The grammar is that of expr, read by its own parser. Types and execution are ours, because a program works on the value model of
+// a call: exact numbers, values that are decoded when something looks inside, null that is tracked at load, and budgets of time, steps, memory and
+// result size that hold inside every loop and function. A Program never changes what it reads and cannot outlive its context by more than one bounded operation.
+package program
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/value"
+)
+
+// Env is what a program can see.
+type Env struct {
+	Roots  map[string]*Shape
+	Now    func() time.Time // the clock of timestamp(); nil refuses it at the call
+	Limits Limits
+}
+
+// Limits bound one run. A zero field stands for its default.
+type Limits struct {
+	Steps  int // rounds of loops and calls of functions; 10 million
+	Memory int // bytes that the run may produce, kept or not; 64 MiB
+	Result int // bytes of the result as JSON; 16 MiB
+}
+
+func (l Limits) filled() Limits {
+	if l.Steps == 0 {
+		l.Steps = 10_000_000
+	}
+	if l.Memory == 0 {
+		l.Memory = functions.DefaultMemory
+	}
+	if l.Result == 0 {
+		l.Result = 16 << 20
+	}
+	return l
+}
+
+// Want is what a program must give.
+type Want int
+
+const (
+	WantAny  Want = iota // any value
+	WantBool             // true or false, never null
+)
+
+// A Program is a compiled source. It is immutable and safe for concurrent use.
+type Program struct {
+	src      string
+	run      eval
+	want     Want
+	shape    *Shape
+	reads    [][]string
+	narrows  [][]string
+	vars     int
+	env      Env
+	patterns functions.Patterns
+	frames   sync.Pool
+}
+
+// Compile checks a source against its environment. The program is nil when a problem is more than a warning.
+func Compile(src string, env Env, want Want) (*Program, []Problem) {
+	env.Limits = env.Limits.filled()
+	tree, problem := parse(src)
+	if problem != nil {
+		return nil, []Problem{*problem}
+	}
+	c := compiler{src: tree.source, place: tree.place, brackets: tree.brackets, env: env, facts: map[string]int{}, spreads: map[ast.Node]span{}}
+	t := c.expr(tree.root)
+	c.wanted(tree.root, t, want)
+	sort.SliceStable(c.problems, func(i, j int) bool { return c.problems[i].Offset < c.problems[j].Offset })
+	for _, p := range c.problems {
+		if !p.Warning {
+			return nil, c.problems
+		}
+	}
+	p := &Program{src: src, run: t.eval, want: want, shape: t.shape, reads: prefixFree(c.reads), narrows: c.rooted(t.whenTrue), vars: c.vars, env: env}
+	p.frames.New = func() any { return &frame{vars: make([]any, p.vars)} }
+	return p, c.problems
+}
+
+// Source returns the text that was compiled.
+func (p *Program) Source() string { return p.src }
+
+// Reads returns the traversals that the program names, sorted; one stands for everything below it.
+func (p *Program) Reads() [][]string { return p.reads }
+
+// Narrows returns the traversals that are certainly not null when the program gives true, sorted.
+func (p *Program) Narrows() [][]string { return p.narrows }
+
+// Run computes the program over the roots of one call, which it does not change. An error is a *Fault.
+// The result is a value of the model and may hold a Deferred that nothing looked into.
+func (p *Program) Run(ctx context.Context, roots map[string]any) (out any, err error) {
+	f := p.frames.Get().(*frame)
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, &Fault{Message: "the program failed unexpectedly", Length: len(p.src), Cause: fmt.Errorf("panic: %v", r)}
+			return // the frame is in an unknown state
+		}
+		f.clear()
+		p.frames.Put(f)
+	}()
+	f.begin(p, ctx, roots)
+	if err := f.alive(); err != nil {
+		return nil, err
+	}
+	if out, err = p.run(f); err != nil {
+		return nil, p.fault(err)
+	}
+	return p.accept(out)
+}
+
+func (p *Program) fault(err error) error {
+	if f, ok := err.(*Fault); ok {
+		return f
+	}
+	return &Fault{Message: sentence(err), Length: len(p.src)}
+}
+
+func (p *Program) accept(out any) (any, error) {
+	switch v := out.(type) {
+	case bool:
+		return v, nil
+	case []any, map[string]any:
+		if _, err := functions.Size(v, p.env.Limits.Result); err != nil {
+			return nil, &Fault{Message: sentence(err), Length: len(p.src)}
+		}
+	case string:
+		if len(v) > p.env.Limits.Result {
+			return nil, &Fault{Message: sentence(functions.ErrMemory), Length: len(p.src)}
+		}
+	case value.Deferred:
+		if p.want == WantBool {
+			inner, err := v.Value()
+			if b, ok := inner.(bool); ok && err == nil {
+				return b, nil
+			}
+			out = inner
+		}
+	}
+	if p.want == WantBool {
+		return nil, &Fault{Message: "must give true or false, got " + value.Kind(out), Length: len(p.src)}
+	}
+	return out, nil
+}
+
+// prefixFree sorts paths and drops those that an earlier, shorter one covers.
+func prefixFree(paths [][]string) [][]string {
+	sortPaths(paths)
+	out := [][]string{}
+	for _, p := range paths {
+		if n := len(out); n > 0 && hasPrefix(p, out[n-1]) {
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func sortPaths(paths [][]string) {
+	sort.Slice(paths, func(i, j int) bool { return pathKey(paths[i]) < pathKey(paths[j]) })
+}
+
+func hasPrefix(path, prefix []string) bool {
+	if len(path) < len(prefix) {
+		return false
+	}
+	for i := range prefix {
+		if path[i] != prefix[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,64 @@
+package hcl
+
+import "hatchel/hcl/schema"
+
+// BlockReference documents one block: the reference that the program prints about itself is made of these, and these are made of the specs
+// that decode the blocks.
+type BlockReference struct {
+	Name string // as it is written, with its labels: `connection "http" "name"`
+	Key  string // what `hatchel docs` calls it: "http", "connection http"
+	Doc  string
+	Spec Spec
+}
+
+// Reference documents every block of the language and of the adapters.
+func Reference(kinds Kinds) []BlockReference {
+	l := newLoader(nil, kinds, Options{})
+	l.values()
+	t := &toolDecl{tool: &Tool{}, dec: l.decoder(&source{}), locals: map[string]*member{}, steps: map[string]*member{}}
+	t.inputs = newInputs(t)
+	var step stepBlock
+	var expects []*Check
+	refs := []BlockReference{
+		{"server", "server", "What clients are told about the server. There is at most one.", (&Server{}).spec()},
+		{`variable "name"`, "variable", "A value that is given from outside: --var name=value, HATCHEL_VAR_name, or its default. Read as var.name.", (&variableBlock{}).spec()},
+		{`secret "name"`, "secret", "A text that nobody may see. Read as secret.name where a secret may stand.", (&secretBlock{}).spec()},
+		{"locals", "locals", "Names for values. At the top of a file they are known at load; in a tool they are computed for the call. Read as local.name.", nil},
+		{`type "name"`, "type", "A name for a type. Written type.name where a type stands.", typeSpec(new(*schema.Type))},
+		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes.", toolSpec(t)},
+		{`input "name"`, "input", "One argument of a tool.", inputSpec()},
+		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
+		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
+		{`step "name"`, "step", "One step of a tool, with one backend block. Its result is read as step.name by what follows.", Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&expects))},
+		{`content "kind"`, "content", "One piece of content of a result: text, image, audio, resource or link.", contentSpec(&Content{})},
+	}
+	for _, k := range kinds.Connections {
+		_, spec := k.New()
+		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, spec})
+	}
+	for _, k := range kinds.Backends {
+		_, spec := k.New()
+		name := k.Name
+		switch {
+		case k.Needed:
+			name += ` "connection"`
+		case len(k.Connections) > 0:
+			name += ` ["connection"]`
+		}
+		refs = append(refs, BlockReference{name, k.Name, k.Doc, spec})
+	}
+	return append(refs, BlockReference{`tool "other"`, "tool step", "Another tool as the backend of a step; its arguments are the inputs of that tool. Gives output.result and output.text.", nil})
+}
+
+// FunctionReference describes a function as its author calls it.
+type FunctionReference struct{ Usage, Doc string }
+
+// ContextualFunctions are the functions that belong to one kind of template.
+func ContextualFunctions() []FunctionReference {
+	return []FunctionReference{
+		{"ident(name)", "In SQL: quotes the name of a table or column, or each of a list. What it is given is an enum, or known at load. ident(schema, name) quotes both."},
+		{"raw(text)", "In SQL: puts a text that is known at load there as it is, as in raw(local.period[input.by])."},
+		{"path(value)", "In the path of a URL: several segments, their slashes kept, each escaped."},
+		{"under(folder, name)", "Joins a folder and a name, follows links, and refuses what leaves the folder. In a command, a script, dir, and the names of files."},
+	}
+}

@@ -1,0 +1,151 @@
+package schema
+
+import (
+	"fmt"
+	"hatchel/hcl/value"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// enum reads enum("a", "b") or enum({ a = "Title of a" }).
+func (p *parser) enum(expr hclv2.Expression, args []hclv2.Expression) *Type {
+	t := &Type{Kind: String}
+	if len(args) == 0 {
+		p.fail(expr.Range(), "Incomplete type", "%s", incomplete("enum", forms["enum"]))
+		t.broken = true
+		return t
+	}
+	if list, ok := unwrap(args[0]).(*hclsyntax.TupleConsExpr); ok && len(args) == 1 {
+		p.fail(list.Range(), "Invalid enum value", "The values are written without brackets: enum%s.", sourceOf(&hclsyntax.FunctionCallExpr{Args: list.Exprs}))
+		args = exprsOf(list)
+	}
+	if isObject(args[0]) {
+		if len(args) > 1 {
+			p.fail(between(args[1:]), "Too many arguments", "enum({ value = \"Title\" }) takes nothing more. %s", describedEnum)
+		}
+		p.titles(t, unwrap(args[0]).(*hclsyntax.ObjectConsExpr))
+		return t
+	}
+	if last := args[len(args)-1]; isObject(last) {
+		p.fail(last.Range(), "Too many arguments", "enum(...) takes values only. %s", describedEnum)
+		args = args[:len(args)-1]
+	}
+	p.values(t, args)
+	t.Kind = enumKind(t.Enum)
+	return t
+}
+
+const describedEnum = `With a description and keywords it is written string("...", { enum = ["a", "b"] }).`
+
+func exprsOf(list *hclsyntax.TupleConsExpr) []hclv2.Expression {
+	out := make([]hclv2.Expression, len(list.Exprs))
+	for i, e := range list.Exprs {
+		out[i] = e
+	}
+	return out
+}
+
+func enumKind(values []EnumValue) Kind {
+	kind := String
+	for i, v := range values {
+		if !value.IsNumber(v.Value) {
+			return String
+		}
+		if i == 0 {
+			kind = Integer
+		}
+		if _, whole := integerOf(v.Value); !whole {
+			kind = Number
+		}
+	}
+	return kind
+}
+
+// values adds the values of enum("a", "b"), all of them texts or all of them numbers.
+func (p *parser) values(t *Type, args []hclv2.Expression) {
+	for _, arg := range args {
+		if name := hclv2.ExprAsKeyword(unwrap(arg)); name != "" && p.isBareWord(arg) {
+			p.fail(arg.Range(), "Unquoted enum value", "A value is written in quotes: %q.", name)
+			t.Enum = append(t.Enum, EnumValue{Value: name})
+			continue
+		}
+		v, ok := p.constant(arg)
+		if !ok {
+			continue
+		}
+		p.enumValue(t, EnumValue{Value: v}, arg.Range())
+	}
+}
+
+func (p *parser) isBareWord(expr hclv2.Expression) bool {
+	_, ok := unwrap(expr).(*hclsyntax.ScopeTraversalExpr)
+	return ok
+}
+
+func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
+	s, isText := e.Value.(string)
+	switch {
+	case !isText && !value.IsNumber(e.Value):
+		p.fail(at, "Invalid enum value", "A value is a text or a number, not %s.", got(e.Value))
+		return
+	case len(t.Enum) > 0 && value.IsNumber(t.Enum[0].Value) == isText:
+		p.fail(at, "Invalid enum value", "The values are all texts or all numbers; %s differs from %s.", show(e.Value), show(t.Enum[0].Value))
+		return
+	case hasEnum(t.Enum, e.Value):
+		p.fail(at, "Duplicate enum value", "The value %s is written twice.", show(e.Value))
+		return
+	case isText && isSentence(s):
+		p.report(hclv2.DiagWarning, at, "Possible description", fmt.Sprintf("The text %s is one of the values. Is this a description? It goes into string(%s, { enum = [...] }).", shortened(s), shortened(s)))
+	}
+	t.Enum = append(t.Enum, e)
+}
+
+// titles adds the values of enum({ open = "Open orders" }) in written order.
+func (p *parser) titles(t *Type, braces *hclsyntax.ObjectConsExpr) {
+	if len(braces.Items) == 0 {
+		p.fail(braces.Range(), "Incomplete type", "%s", incomplete("enum", forms["enum"]))
+	}
+	for _, item := range braces.Items {
+		name, ok := p.key(item.KeyExpr)
+		title := p.text(item.ValueExpr, "The title of a value")
+		if ok {
+			p.enumValue(t, EnumValue{Value: name, Title: title}, item.KeyExpr.Range())
+		}
+	}
+}
+
+// enumKeyword reads enum = [...] or enum = { value = "Title" }.
+func (p *parser) enumKeyword(t *Type, expr hclv2.Expression) {
+	t.Enum = nil
+	switch e := unwrap(expr).(type) {
+	case *hclsyntax.TupleConsExpr:
+		p.values(t, exprsOf(e))
+	case *hclsyntax.ObjectConsExpr:
+		p.titles(t, e)
+	default:
+		v, ok := p.constant(expr)
+		list, isList := v.([]any)
+		if ok && !isList {
+			p.fail(expr.Range(), "Invalid keyword value", "enum is a list of values, like [\"a\", \"b\"], not %s.", got(v))
+		}
+		for _, v := range list {
+			p.enumValue(t, EnumValue{Value: v}, expr.Range())
+		}
+	}
+	if len(t.Enum) == 0 {
+		if isEmptyList(expr) {
+			p.fail(expr.Range(), "Invalid keyword value", "enum needs at least one value.")
+		}
+		return
+	}
+	if !t.broken && value.IsNumber(t.Enum[0].Value) == (t.Kind == String) {
+		p.fail(expr.Range(), "Invalid keyword value", "The type is %s, and %s is not a value of it.", t.Kind, show(t.Enum[0].Value))
+		t.Enum = nil
+	}
+}
+
+func isEmptyList(expr hclv2.Expression) bool {
+	list, ok := unwrap(expr).(*hclsyntax.TupleConsExpr)
+	return ok && len(list.Exprs) == 0
+}

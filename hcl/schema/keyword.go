@@ -1,0 +1,265 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/spelling"
+)
+
+// A keyword narrows or describes a type: in the { ... } at the end of a type, or as an attribute beside an input's type.
+type keyword struct {
+	name  string
+	kinds []Kind // the kinds it applies to; nil: all
+	apply func(p *parser, t *Type, expr hclv2.Expression)
+}
+
+var (
+	numbers = []Kind{Number, Integer}
+	texts   = []Kind{String}
+	many    = []Kind{List, Set, Map}
+)
+
+// keywords are what the { ... } of a type may hold.
+func keywords() []keyword {
+	return []keyword{
+		{"min", numbers, number(func(t *Type) *any { return &t.Min })},
+		{"max", numbers, number(func(t *Type) *any { return &t.Max })},
+		{"above", numbers, number(func(t *Type) *any { return &t.Above })},
+		{"below", numbers, number(func(t *Type) *any { return &t.Below })},
+		{"multiple_of", numbers, (*parser).multipleOf},
+		{"min_length", texts, count(func(t *Type) **int { return &t.MinLength })},
+		{"max_length", texts, count(func(t *Type) **int { return &t.MaxLength })},
+		{"pattern", texts, (*parser).pattern},
+		{"format", texts, (*parser).format},
+		{"min_items", many, count(func(t *Type) **int { return &t.MinItems })},
+		{"max_items", many, count(func(t *Type) **int { return &t.MaxItems })},
+		{"enum", []Kind{String, Number, Integer}, (*parser).enumKeyword},
+		{"example", nil, (*parser).example},
+		{"title", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Title = p.text(e, "title") }},
+	}
+}
+
+// beside are what may stand only beside an input's type.
+func beside() []keyword {
+	return []keyword{
+		{"description", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Description = p.text(e, "description") }},
+		{"sensitive", nil, (*parser).sensitive},
+		{"header", []Kind{String, Number, Integer, Bool}, (*parser).header},
+		{"schema", nil, (*parser).extra},
+	}
+}
+
+// Keywords returns the names that With accepts.
+func Keywords() []string {
+	var names []string
+	for _, k := range append(keywords(), beside()...) {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// With returns the type with a keyword that is written as an attribute beside it, checked as the same keyword inside the type is. The names are those of Keywords;
+// With panics on any other, since the caller's own table of attributes decides which there are.
+func (t *Type) With(attr *hclv2.Attribute, env Env) (*Type, hclv2.Diagnostics) {
+	p := &parser{env: env}
+	all := append(keywords(), beside()...)
+	i := slices.IndexFunc(all, func(k keyword) bool { return k.name == attr.Name })
+	if i < 0 {
+		panic("schema: no keyword " + attr.Name)
+	}
+	c := *t
+	p.set(all[i], &c, attr.NameRange, attr.Expr)
+	p.finish(&c, attr.Expr.Range())
+	return &c, p.diags
+}
+
+// Default returns the value of a default that is written beside the type, converted to it. ok is false when it does not fit.
+func (t *Type) Default(expr hclv2.Expression, env Env) (v any, ok bool, diags hclv2.Diagnostics) {
+	p := &parser{env: env}
+	v, ok = p.defaultValue(t, expr)
+	return v, ok, p.diags
+}
+
+// tail reads the description and the keywords that may follow in any T(...). form is how the call begins, for hints.
+func (p *parser) tail(form string, args []hclv2.Expression, t *Type) *Type {
+	c := *t
+	t = &c
+	if len(args) > 0 && !isObject(args[0]) {
+		t.Description = p.text(args[0], "The description in "+form+"...)")
+		args = args[1:]
+	}
+	if len(args) > 0 && isObject(args[0]) {
+		p.keywords(t, unwrap(args[0]).(*hclsyntax.ObjectConsExpr))
+		args = args[1:]
+	}
+	if len(args) > 0 {
+		p.fail(between(args), "Too many arguments", "After the description only keywords may follow: %s\"...\", { title = \"...\" }).%s", form, valuesHint(t, args))
+	}
+	return t
+}
+
+func valuesHint(t *Type, args []hclv2.Expression) string {
+	if _, ok := literalText(unwrap(args[0])); ok && t.Kind == String {
+		return ` A choice of values is written enum("a", "b").`
+	}
+	return ""
+}
+
+func (p *parser) keywords(t *Type, braces *hclsyntax.ObjectConsExpr) {
+	known := keywords()
+	seen := map[string]bool{}
+	for _, item := range braces.Items {
+		name, ok := p.key(item.KeyExpr)
+		at := item.KeyExpr.Range()
+		i := slices.IndexFunc(known, func(k keyword) bool { return k.name == name })
+		switch {
+		case !ok:
+		case seen[name]:
+			p.fail(at, "Duplicate keyword", "The keyword %s is written twice.", name)
+		case i < 0:
+			p.unknownKeyword(t, name, at, item.ValueExpr)
+		default:
+			p.set(known[i], t, at, item.ValueExpr)
+		}
+		seen[name] = true
+	}
+	p.finish(t, braces.Range())
+}
+
+// elsewhere answers keywords that are something else here.
+var elsewhere = map[string]string{
+	"description": `The description is the first argument: TYPE("...", { ... }).`,
+	"default":     "A default is written around the type: optional(TYPE, VALUE).",
+	"optional":    "What may be left out is written optional(TYPE).",
+	"required":    "Everything is required unless it is written optional(TYPE).",
+	"nullable":    "What may be null is written nullable(TYPE).",
+	"null":        "What may be null is written nullable(TYPE).",
+	"unique":      "A list without repetitions is written set(...).",
+	"items":       "The type of the elements is the first argument: list(string).",
+	"sensitive":   "sensitive is an attribute of the input, beside its type.",
+	"header":      "header is an attribute of the input, beside its type.",
+	"schema":      "schema is an attribute of the input, beside its type.",
+	"type":        "The type is the name before the parenthesis.",
+}
+
+// keywordAliases are names of JSON Schema and other languages for our keywords.
+var keywordAliases = map[string]string{
+	"minimum": "min", "maximum": "max", "gte": "min", "lte": "max", "ge": "min", "le": "max", "exclusiveminimum": "above", "exclusivemaximum": "below", "gt": "above", "lt": "below",
+	"multipleof": "multiple_of", "step": "multiple_of", "minlen": "min_length", "maxlen": "max_length", "regex": "pattern", "regexp": "pattern",
+	"minproperties": "min_items", "maxproperties": "max_items", "min_size": "min_items", "max_size": "max_items", "values": "enum", "one_of": "enum", "oneof": "enum", "choices": "enum", "options": "enum",
+	"examples": "example", "label": "title",
+}
+
+func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2.Expression) {
+	if answer, ok := elsewhere[name]; ok {
+		answer = strings.NewReplacer("TYPE", t.Kind.String(), "VALUE", sourceOf(expr)).Replace(answer)
+		p.fail(at, "Misplaced keyword", "%s is not a keyword of a type. %s", name, answer)
+		return
+	}
+	fits := fitting(t)
+	near := keywordAliases[strings.ToLower(name)]
+	if near == "" {
+		near = spelling.Nearest(name, fits)
+	}
+	if near == "" {
+		near = spelling.Nearest(name, names(keywords()))
+	}
+	if near != "" {
+		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, near)
+		return
+	}
+	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes into the input's schema = { ... }.", name, t.Kind, strings.Join(fits, ", "))
+}
+
+func names(list []keyword) []string {
+	var out []string
+	for _, k := range list {
+		out = append(out, k.name)
+	}
+	return out
+}
+
+// fitting returns the keywords that apply to a type.
+func fitting(t *Type) []string {
+	var out []string
+	for _, k := range keywords() {
+		if k.fits(t) {
+			out = append(out, k.name)
+		}
+	}
+	return out
+}
+
+func (k keyword) fits(t *Type) bool {
+	return k.kinds == nil || slices.Contains(k.kinds, t.Kind) || t.broken && t.Kind == Any
+}
+
+// counterparts are the keywords that mean for one kind what another means for others.
+var counterparts = map[string]map[Kind]string{
+	"min":        {String: "min_length", List: "min_items", Set: "min_items", Map: "min_items"},
+	"max":        {String: "max_length", List: "max_items", Set: "max_items", Map: "max_items"},
+	"above":      {String: "min_length", List: "min_items", Set: "min_items", Map: "min_items"},
+	"below":      {String: "max_length", List: "max_items", Set: "max_items", Map: "max_items"},
+	"min_length": {Number: "min", Integer: "min", List: "min_items", Set: "min_items", Map: "min_items"},
+	"max_length": {Number: "max", Integer: "max", List: "max_items", Set: "max_items", Map: "max_items"},
+	"min_items":  {Number: "min", Integer: "min", String: "min_length"},
+	"max_items":  {Number: "max", Integer: "max", String: "max_length"},
+}
+
+// set applies one keyword, and takes it back when it contradicts another.
+func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) {
+	if !k.fits(t) {
+		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, article(t.Kind), p.instead(k, t))
+		return
+	}
+	before, errors := *t, len(p.diags)
+	k.apply(p, t, expr)
+	if len(p.diags) > errors {
+		return
+	}
+	if problem := contradiction(t); problem != "" {
+		p.fail(expr.Range(), "Contradictory bounds", "%s", problem)
+		*t = before
+	}
+}
+
+func (p *parser) instead(k keyword, t *Type) string {
+	elements := ""
+	if t.Elem != nil && k.fits(t.Elem) && elsewhere[k.name] == "" {
+		elements = fmt.Sprintf(" For the elements, write it inside: %s(%s(\"...\", { %s = ... })).", t.Kind, t.Elem.Kind, k.name)
+	}
+	if other := counterparts[k.name][t.Kind]; other != "" {
+		return fmt.Sprintf(" Write %s.", other) + elements
+	}
+	if elements != "" {
+		return elements
+	}
+	return fmt.Sprintf(" It applies to %s.", kindList(k.kinds))
+}
+
+func kindList(kinds []Kind) string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, k.String())
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return strings.Join(out[:len(out)-1], ", ") + " and " + out[len(out)-1]
+}
+
+// article names a kind in a sentence.
+func article(k Kind) string {
+	switch k {
+	case Integer, Object:
+		return "an " + k.String()
+	case Any, Null, Bytes:
+		return k.String()
+	}
+	return "a " + k.String()
+}

@@ -1,0 +1,351 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/spelling"
+	"hatchel/hcl/value"
+)
+
+// Env is what a type expression may refer to.
+type Env struct {
+	// Type returns the type declared as `type "name"`. It reports unknown names and cycles itself, placed at the range it is given, and then returns nil.
+	Type func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics)
+	// Eval returns the value of a constant expression, in the values of package value.
+	Eval func(hclv2.Expression) (any, hclv2.Diagnostics)
+}
+
+// Option is what optional(...) around a type says.
+type Option struct {
+	Optional   bool
+	HasDefault bool
+	Default    any // a value that fits the type
+}
+
+// Parse reads the type of an input, which may be optional(...). It reports every mistake and always returns a type.
+func Parse(expr hclv2.Expression, env Env) (*Type, Option, hclv2.Diagnostics) {
+	p := &parser{env: env}
+	t, option := p.member(expr)
+	return t, option, p.diags
+}
+
+// ParseType reads a type where nothing can be left out: a result, a response, a named type.
+func ParseType(expr hclv2.Expression, env Env) (*Type, hclv2.Diagnostics) {
+	p := &parser{env: env}
+	t := p.parse(expr)
+	return t, p.diags
+}
+
+type parser struct {
+	env   Env
+	diags hclv2.Diagnostics
+}
+
+func (p *parser) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
+	p.diags = append(p.diags, &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at})
+}
+
+func (p *parser) fail(at hclv2.Range, summary, format string, args ...any) {
+	p.report(hclv2.DiagError, at, summary, fmt.Sprintf(format, args...))
+}
+
+// member reads a type that may be optional.
+func (p *parser) member(expr hclv2.Expression) (*Type, Option) {
+	call := callOf(expr)
+	if call == nil || call.Name != "optional" {
+		return p.parse(expr), Option{}
+	}
+	option := Option{Optional: true}
+	if len(call.Arguments) == 0 {
+		p.fail(expr.Range(), "Missing type", "optional(...) needs a type, like optional(string).")
+		return brokenType(), option
+	}
+	t := p.parse(call.Arguments[0])
+	if len(call.Arguments) > 1 {
+		option.HasDefault = true
+		option.Default, option.HasDefault = p.defaultValue(t, call.Arguments[1])
+	}
+	if len(call.Arguments) > 2 {
+		p.fail(between(call.Arguments[2:]), "Too many arguments", "optional(...) takes a type and a default, nothing more. A description goes into the type: optional(%s(\"...\")).", t.Kind)
+	}
+	return t, option
+}
+
+func brokenType() *Type { return &Type{broken: true} }
+
+// parse reads a type that may not be optional.
+func (p *parser) parse(expr hclv2.Expression) *Type {
+	if call := callOf(expr); call != nil {
+		return p.call(expr, call)
+	}
+	switch e := unwrap(expr).(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		return p.name(e)
+	case *hclsyntax.TemplateExpr:
+		if text, ok := literalText(e); ok {
+			return p.quoted(e, text)
+		}
+	case *hclsyntax.TemplateWrapExpr:
+		return p.quoted(e, sourceOf(e.Wrapped))
+	case *hclsyntax.TupleConsExpr:
+		p.fail(e.Range(), "Invalid type", "A list type is written list(string), with the type of its elements.")
+		return &Type{Kind: List, Elem: brokenType()}
+	case *hclsyntax.ObjectConsExpr:
+		p.fail(e.Range(), "Invalid type", "An object type is written object({ ... }).")
+		return p.members(e)
+	case *hclsyntax.LiteralValueExpr:
+		if e.Val.IsNull() {
+			p.fail(e.Range(), "Invalid type", "null is not a type. A value that may be null has the type nullable(string), one that may be left out optional(string).")
+			return brokenType()
+		}
+		p.fail(e.Range(), "Invalid type", "A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), nullable(...) or type.name.")
+		return brokenType()
+	}
+	p.fail(expr.Range(), "Invalid type", "A type is written string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), nullable(...) or type.name; it cannot be computed.")
+	return brokenType()
+}
+
+func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
+	at := expr.Range()
+	if kind, ok := scalars[text]; ok {
+		p.fail(at, "Quoted type", "Types are written without quotes: %s.", text)
+		return &Type{Kind: kind}
+	}
+	if rewritten, kind := aliasOf(text); rewritten != "" {
+		p.fail(at, "Quoted type", "Types are written without quotes: %s.", rewritten)
+		return kind
+	}
+	p.fail(at, "Quoted type", "A type is needed here, not a text. Types are written without quotes: string; a description goes into the type: string(\"...\").")
+	return brokenType()
+}
+
+var scalars = map[string]Kind{"string": String, "number": Number, "integer": Integer, "bool": Bool, "any": Any}
+
+// forms says how a type constructor is written; one that stands bare is answered with its form.
+var forms = map[string]string{
+	"list": "list(string)", "set": "set(string)", "map": "map(number)", "object": "object({ name = string })",
+	"enum": `enum("a", "b")`, "optional": "optional(string)", "nullable": "nullable(string)",
+}
+
+var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "optional", "nullable", "type"}
+
+// aliases are names that other languages give to our types, and how ours is written.
+var aliases = map[string]string{
+	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "uint": "integer",
+	"float": "number", "float64": "number", "double": "number", "decimal": "number", "numeric": "number", "num": "number",
+	"boolean": "bool", "str": "string", "text": "string", "varchar": "string", "char": "string", "dynamic": "any", "object": "object({ name = string })",
+	"array": "list(string)", "tuple": "list(string)", "slice": "list(string)", "dict": "map(string)", "hash": "map(string)", "struct": "object({ name = string })", "record": "object({ name = string })",
+	"date": `string("...", { format = "date" })`, "datetime": `string("...", { format = "date-time" })`, "timestamp": `string("...", { format = "date-time" })`,
+	"time": `string("...", { format = "time" })`, "uuid": `string("...", { format = "uuid" })`, "email": `string("...", { format = "email" })`, "url": `string("...", { format = "uri" })`, "uri": `string("...", { format = "uri" })`,
+}
+
+func isTypeName(text string) bool {
+	_, scalar := scalars[text]
+	return scalar || aliases[strings.ToLower(text)] != ""
+}
+
+// aliasOf returns how a type of another language is written here, and the nearest type.
+func aliasOf(name string) (string, *Type) {
+	rewritten := aliases[strings.ToLower(name)]
+	if rewritten == "" {
+		return "", nil
+	}
+	word, _, _ := strings.Cut(rewritten, "(")
+	kind, scalar := scalars[word]
+	if !scalar {
+		return rewritten, brokenType()
+	}
+	return rewritten, &Type{Kind: kind}
+}
+
+// name reads a type without arguments: a scalar, or type.name.
+func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
+	root := e.Traversal.RootName()
+	if root == "type" {
+		return p.reference(e)
+	}
+	if len(e.Traversal) > 1 {
+		p.fail(e.Range(), "Invalid type", "%s is not a type. A type of your own is declared as type \"name\" { is = ... } and written type.name.", sourceOf(e))
+		return brokenType()
+	}
+	if kind, ok := scalars[root]; ok {
+		return &Type{Kind: kind}
+	}
+	if form, ok := forms[root]; ok {
+		p.fail(e.Range(), "Incomplete type", "%s", incomplete(root, form))
+		return brokenType()
+	}
+	return p.unknown(e.Range(), root)
+}
+
+func incomplete(name, form string) string {
+	switch name {
+	case "list", "set", "map":
+		return fmt.Sprintf("%s needs the type of its elements, like %s; write %s(any) for elements of every type.", name, form, name)
+	case "object":
+		return "object needs its members, like " + form + "; write map(any) for an object with unknown members."
+	case "enum":
+		return "enum needs its values, like " + form + "."
+	}
+	return name + " needs a type, like " + form + "."
+}
+
+func (p *parser) unknown(at hclv2.Range, name string) *Type {
+	if rewritten, t := aliasOf(name); rewritten != "" {
+		p.fail(at, "Unknown type", "There is no type %q. Write %s.", name, rewritten)
+		return t
+	}
+	if near := spelling.Nearest(name, typeNames); near != "" {
+		p.fail(at, "Unknown type", "There is no type %q. Did you mean %s?", name, near)
+		if kind, ok := scalars[near]; ok {
+			return &Type{Kind: kind}
+		}
+		return brokenType()
+	}
+	p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, enum and nullable; one of your own is written type.%s.", name, name)
+	return brokenType()
+}
+
+func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
+	if len(e.Traversal) == 2 {
+		if step, ok := e.Traversal[1].(hclv2.TraverseAttr); ok && p.env.Type != nil {
+			t, diags := p.env.Type(step.Name, e.Range())
+			p.diags = append(p.diags, diags...)
+			if t == nil {
+				return brokenType()
+			}
+			return t
+		}
+	}
+	p.fail(e.Range(), "Invalid type", "A type of your own is declared as type \"name\" { is = ... } and written type.name, with exactly one name.")
+	return brokenType()
+}
+
+// call reads T(...).
+func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
+	args := call.Arguments
+	if kind, ok := scalars[call.Name]; ok {
+		t := &Type{Kind: kind}
+		if len(args) == 0 {
+			p.fail(expr.Range(), "Empty call", "Write %s without parentheses, or give it a description: %s(\"...\").", call.Name, call.Name)
+		}
+		return p.tail(call.Name+"(", args, t)
+	}
+	switch call.Name {
+	case "list", "set", "map", "nullable":
+		if len(args) == 0 {
+			p.fail(expr.Range(), "Incomplete type", "%s", incomplete(call.Name, forms[call.Name]))
+			return brokenType()
+		}
+		if call.Name == "nullable" {
+			return p.nullable(args)
+		}
+		return p.collection(call.Name, args)
+	case "object":
+		if len(args) == 0 {
+			p.fail(expr.Range(), "Incomplete type", "%s", incomplete("object", forms["object"]))
+			return brokenType()
+		}
+		return p.tail("object({...}, ", args[1:], p.members(args[0]))
+	case "enum":
+		return p.enum(expr, args)
+	case "optional":
+		p.fail(expr.Range(), "Misplaced optional", "optional(...) stands outermost, for an input or a member of an object. %s", misplaced(args))
+		t, _ := p.member(expr)
+		return t
+	case "type":
+		p.fail(expr.Range(), "Invalid type", "A type of your own is written type.name, without parentheses.")
+		return brokenType()
+	}
+	t := p.unknown(call.NameRange, call.Name)
+	if t.Kind != Any {
+		return p.tail(call.Name+"(", args, t)
+	}
+	return t
+}
+
+func misplaced(args []hclv2.Expression) string {
+	inner := "string"
+	if len(args) > 0 {
+		inner = sourceOf(args[0])
+	}
+	return fmt.Sprintf("A value that may be null has the type nullable(%s).", inner)
+}
+
+func (p *parser) nullable(args []hclv2.Expression) *Type {
+	if call := callOf(args[0]); call != nil && call.Name == "optional" && len(call.Arguments) > 0 {
+		p.fail(args[0].Range(), "Misplaced optional", "optional(...) stands outermost: optional(nullable(%s)).", sourceOf(call.Arguments[0]))
+		args = append([]hclv2.Expression{call.Arguments[0]}, args[1:]...)
+	}
+	t := p.parse(args[0])
+	if len(args) > 1 {
+		p.fail(between(args[1:]), "Too many arguments", "nullable(...) takes a type and nothing more. A description goes into the type: nullable(%s(\"...\")).", t.Kind)
+	}
+	if t.Nullable {
+		p.fail(args[0].Range(), "Repeated nullable", "The type %s lets null through already.", t)
+	}
+	c := *t
+	c.Nullable = true
+	return &c
+}
+
+func (p *parser) collection(name string, args []hclv2.Expression) *Type {
+	t := &Type{Kind: map[string]Kind{"list": List, "set": Set, "map": Map}[name]}
+	if text, ok := literalText(unwrap(args[0])); ok && !isTypeName(text) {
+		p.fail(args[0].Range(), "Missing element type", "The type of the elements comes first: %s(string, %s).", name, sourceOf(args[0]))
+		t.Elem = brokenType()
+		return p.tail(name+"(..., ", args, t)
+	}
+	t.Elem = p.parse(args[0])
+	return p.tail(name+"(..., ", args[1:], t)
+}
+
+// members reads the { ... } of an object.
+func (p *parser) members(expr hclv2.Expression) *Type {
+	t := &Type{Kind: Object}
+	pairs, ok := unwrap(expr).(*hclsyntax.ObjectConsExpr)
+	if !ok {
+		p.fail(expr.Range(), "Invalid type", "The members of an object are written in braces: object({ name = string }).")
+		t.broken = true
+		return t
+	}
+	for _, item := range pairs.Items {
+		name, ok := p.key(item.KeyExpr)
+		m := &Member{Name: name, Range: item.KeyExpr.Range()}
+		var option Option
+		m.Type, option = p.member(item.ValueExpr)
+		m.Optional, m.HasDefault, m.Default = option.Optional, option.HasDefault, option.Default
+		if !ok {
+			continue
+		}
+		if first, twice := t.Lookup(name); twice {
+			p.fail(m.Range, "Duplicate member", "The object has a member %q already, at line %d.", name, first.Range.Start.Line)
+			continue
+		}
+		t.Members = append(t.Members, m)
+	}
+	return t
+}
+
+// key reads a constant key of { ... }.
+func (p *parser) key(expr hclv2.Expression) (string, bool) {
+	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok && !key.ForceNonLiteral {
+		if name := hclv2.ExprAsKeyword(key.Wrapped); name != "" {
+			return name, true
+		}
+		if text, ok := literalText(key.Wrapped); ok && text != "" {
+			return text, true
+		}
+		if n, ok := key.Wrapped.(*hclsyntax.LiteralValueExpr); ok {
+			if v, ok := literal(n); ok && value.IsNumber(v) {
+				return show(v), true
+			}
+		}
+	}
+	p.fail(expr.Range(), "Invalid name", "A name is needed here, written out: name = ... or \"a name\" = ...")
+	return "", false
+}

@@ -1,0 +1,233 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Pattern is a regular expression as JSON Schema has them: ECMA 262 with the u flag, matching anywhere in a text unless anchored. Only what
+// both that dialect and Go's linear-time engine can do is accepted, so a client and the server never disagree about a match.
+type Pattern struct {
+	Source string
+	re     *regexp.Regexp
+}
+
+// NewPattern compiles a pattern. Its error is a sentence for an author.
+func NewPattern(source string) (*Pattern, error) {
+	t := translator{src: source}
+	if err := t.run(); err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(t.out.String())
+	if err != nil {
+		return nil, explain(err)
+	}
+	return &Pattern{Source: source, re: re}, nil
+}
+
+// Match reports whether s contains a match.
+func (p *Pattern) Match(s string) bool { return p.re.MatchString(s) }
+
+// MatchString and String make a Pattern the engine of the JSON Schema library.
+func (p *Pattern) MatchString(s string) bool { return p.re.MatchString(s) }
+func (p *Pattern) String() string            { return p.Source }
+
+func patternEngine(source string) (jsonschema.Regexp, error) {
+	p, err := NewPattern(source)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// explain words what Go's parser found without showing its text.
+func explain(err error) error {
+	what := "it is not a valid regular expression"
+	message := err.Error()
+	for _, c := range []struct{ sign, words string }{
+		{"missing closing ]", "a [ is not closed"},
+		{"missing closing )", "a ( is not closed"},
+		{"unexpected )", "a ) closes nothing; write \\) for the character"},
+		{"missing argument to repetition", "a repetition such as * or + has nothing before it to repeat"},
+		{"invalid nested repetition", "two repetitions follow each other; possessive forms such as *+ are not available"},
+		{"invalid repeat count", "a repetition may count up to 1000"},
+		{"invalid character class range", "a range in [...] runs backwards or names an unknown class"},
+		{"invalid named capture", "the name of a (?<name>...) is not valid"},
+		{"duplicate capture", "two groups have the same name"},
+		{"trailing backslash", "it ends in a single backslash"},
+		{"invalid escape", "an escape is not known"},
+		{"expression too large", "it is too large once its repetitions are written out"},
+		{"nests too deeply", "it nests too deeply"},
+	} {
+		if strings.Contains(message, c.sign) {
+			what = c.words
+			break
+		}
+	}
+	return errors.New(what)
+}
+
+// What \s means in ECMA 262, and what it does not: as the inside of a character class.
+const (
+	space    = `\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	notSpace = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	anything = `[^\n\r\x{2028}\x{2029}]`
+)
+
+// A translator rewrites the ECMA dialect into Go's and refuses what only one of them has.
+type translator struct {
+	src   string
+	at    int
+	class bool // inside [...]
+	out   strings.Builder
+}
+
+var (
+	quantifier = regexp.MustCompile(`^\{[0-9]+(,[0-9]*)?\}`)
+	posix      = regexp.MustCompile(`^\[:\^?[a-z]+:\]`)
+	hexEscape  = regexp.MustCompile(`^\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\})`)
+	property   = regexp.MustCompile(`^\\[pP]\{[^}]+\}`)
+	surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}`)
+)
+
+func (t *translator) run() error {
+	for t.at < len(t.src) {
+		if err := t.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *translator) next() error {
+	rest := t.src[t.at:]
+	switch c := rest[0]; {
+	case c == '\\':
+		return t.escape(rest)
+	case t.class:
+		return t.inClass(rest)
+	case c == '[':
+		t.class = true
+		n := 1
+		if strings.HasPrefix(rest, "[^") {
+			n = 2
+		}
+		if strings.HasPrefix(rest[n:], "]") {
+			return errors.New("an empty [...] is not available; write [\\s\\S] for any character")
+		}
+		return t.copy(n)
+	case c == '(':
+		return t.group(rest)
+	case c == '.':
+		return t.replace(1, anything)
+	case c == '{':
+		if q := quantifier.FindString(rest); q != "" {
+			return t.copy(len(q))
+		}
+		return errors.New("a { that counts nothing must be written \\{")
+	case c == '}' || c == ']':
+		return fmt.Errorf("a %c that closes nothing must be written \\%c", c, c)
+	}
+	return t.copy(1)
+}
+
+func (t *translator) inClass(rest string) error {
+	switch {
+	case rest[0] == ']':
+		t.class = false
+		return t.copy(1)
+	case rest[0] == '[':
+		if posix.MatchString(rest) {
+			return fmt.Errorf("%s is not available in JSON Schema; write the characters, like a-z", posix.FindString(rest))
+		}
+		return t.replace(1, `\[`)
+	}
+	return t.copy(1)
+}
+
+func (t *translator) group(rest string) error {
+	switch {
+	case !strings.HasPrefix(rest, "(?"):
+		return t.copy(1)
+	case strings.HasPrefix(rest, "(?:"):
+		return t.copy(3)
+	case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!"):
+		return errors.New("lookahead is not available")
+	case strings.HasPrefix(rest, "(?<=") || strings.HasPrefix(rest, "(?<!"):
+		return errors.New("lookbehind is not available")
+	case strings.HasPrefix(rest, "(?<"):
+		return t.copy(3)
+	case strings.HasPrefix(rest, "(?P<"):
+		return errors.New("a named group is written (?<name>...)")
+	}
+	return errors.New("flags such as (?i) are not available in JSON Schema; write the letters, like [Aa]")
+}
+
+func (t *translator) escape(rest string) error {
+	if pair := surrogates.FindString(rest); pair != "" {
+		var high, low rune
+		fmt.Sscanf(pair, `\u%4x\u%4x`, &high, &low)
+		return t.replace(len(pair), fmt.Sprintf(`\x{%x}`, (high-0xd800)<<10+(low-0xdc00)+0x10000))
+	}
+	if m := hexEscape.FindStringSubmatch(rest); m != nil {
+		return t.replace(len(m[0]), `\x{`+m[1]+m[2]+m[3]+`}`)
+	}
+	if p := property.FindString(rest); p != "" {
+		return t.copy(len(p))
+	}
+	if len(rest) < 2 {
+		return errors.New("it ends in a single backslash")
+	}
+	switch c := rest[1]; c {
+	case 's':
+		return t.set(space)
+	case 'S':
+		return t.set(notSpace)
+	case 'd', 'D', 'w', 'W', 't', 'n', 'r', 'f', 'v', '0', '^', '$', '\\', '.', '*', '+', '?', '(', ')', '[', ']', '{', '}', '|', '/':
+		return t.copy(2)
+	case 'b', 'B':
+		if !t.class {
+			return t.copy(2)
+		}
+		if c == 'b' {
+			return t.replace(2, `\x08`)
+		}
+	case '-':
+		if t.class {
+			return t.copy(2)
+		}
+	case 'A':
+		return errors.New("\\A is not available in JSON Schema; write ^")
+	case 'z', 'Z':
+		return fmt.Errorf("\\%c is not available in JSON Schema; write $", c)
+	case 'c':
+		if len(rest) > 2 && (rest[2]|0x20 >= 'a' && rest[2]|0x20 <= 'z') {
+			return t.replace(3, fmt.Sprintf(`\x%02x`, rest[2]&0x1f))
+		}
+	case 'k', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return errors.New("references to an earlier group are not available")
+	}
+	if c := rest[1]; c < 0x80 && !(c|0x20 >= 'a' && c|0x20 <= 'z') {
+		return fmt.Errorf("\\%c is not an escape in JSON Schema; write %c", c, c)
+	}
+	return errors.New("the escape \\" + string([]rune(rest[1:])[:1]) + " is not available in JSON Schema")
+}
+
+func (t *translator) set(inside string) error {
+	if !t.class {
+		inside = "[" + inside + "]"
+	}
+	return t.replace(2, inside)
+}
+
+func (t *translator) copy(n int) error { return t.replace(n, t.src[t.at:t.at+n]) }
+
+func (t *translator) replace(n int, with string) error {
+	t.out.WriteString(with)
+	t.at += n
+	return nil
+}

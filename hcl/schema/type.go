@@ -1,0 +1,240 @@
+// Package schema turns the type expressions of the language into types, types into JSON Schema 2020-12, and types into validators of call arguments.
+//
+// Parse reads a type, AppendSchema writes what is advertised, Compile makes the Validator that enforces it. What is enforced is what is
+// advertised, with one leniency: a JSON null for something optional counts as absent.
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"hatchel/hcl/template"
+	"hatchel/hcl/value"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Kind is what a type is before its keywords narrow it.
+type Kind int
+
+const (
+	Any Kind = iota
+	String
+	Number
+	Integer
+	Bool
+	List
+	Set
+	Map
+	Object
+	Bytes // of outputs only: no author writes it
+	Null  // of outputs only
+)
+
+var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list", "set", "map", "object", "bytes", "null"}
+
+// String returns the kind's name in the language.
+func (k Kind) String() string { return kindNames[k] }
+
+// Type is one type of the language. It is never changed after it was made; With returns a changed copy.
+type Type struct {
+	Kind      Kind
+	Elem      *Type     // of a List, Set or Map
+	Members   []*Member // of an Object, in declared order
+	Nullable  bool      // null passes, as a value
+	Sensitive bool      // its values, at every depth, are shown nowhere
+	Open      bool      // an Object that lets unknown members pass, unchecked
+
+	Title, Description string
+	Header             string // the HTTP header that mirrors the input, or ""
+	Enum               []EnumValue
+	Examples           []any
+
+	Min, Max, Above, Below, MultipleOf any // numbers of package value, or nil
+	MinLength, MaxLength               *int
+	MinItems, MaxItems                 *int
+	Pattern                            *Pattern
+	Format                             string
+	Extra                              []Keyword // raw JSON Schema beside what the fields above advertise
+	verbatim                           *any      // the whole schema as it was given, advertised instead of the fields
+	library                            *jsonschema.Schema
+	broken                             bool // stands for a type that could not be read: follow-up mistakes are not reported
+}
+
+// Member is one member of an object, or one input of a tool.
+type Member struct {
+	Name       string
+	Type       *Type
+	Optional   bool
+	HasDefault bool
+	Default    any // what an absent member becomes, as a value that fits Type
+	Range      hclv2.Range
+}
+
+// EnumValue is one value that an enumeration allows.
+type EnumValue struct {
+	Value any    // a string or a number
+	Title string // or ""
+}
+
+// Keyword is one raw keyword of JSON Schema.
+type Keyword struct {
+	Name  string
+	Value any
+}
+
+// ObjectOf returns the type of an object with these members: the input of a tool, made of its inputs.
+func ObjectOf(members ...*Member) *Type { return &Type{Kind: Object, Members: members} }
+
+// ListOf returns the type of a list.
+func ListOf(elem *Type) *Type { return &Type{Kind: List, Elem: elem} }
+
+// Lookup returns the member of an object by name.
+func (t *Type) Lookup(name string) (*Member, bool) {
+	for _, m := range t.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
+// MemberNames returns the names of an object's members in declared order.
+func (t *Type) MemberNames() []string {
+	names := make([]string, len(t.Members))
+	for i, m := range t.Members {
+		names[i] = m.Name
+	}
+	return names
+}
+
+// AllowsNull reports whether null is a value of the type.
+func (t *Type) AllowsNull() bool { return t.Nullable || t.Kind == Any || t.Kind == Null }
+
+// AsNullable returns the type that lets null through too.
+func (t *Type) AsNullable() *Type {
+	if t.AllowsNull() {
+		return t
+	}
+	c := *t
+	c.Nullable = true
+	return &c
+}
+
+// NotNull returns the type without null, for where null was ruled out.
+func (t *Type) NotNull() *Type {
+	if !t.Nullable {
+		return t
+	}
+	c := *t
+	c.Nullable = false
+	return &c
+}
+
+// Opened returns the type with every object in it letting unknown members pass: what a foreign service answers may grow.
+func (t *Type) Opened() *Type {
+	c := *t
+	c.Open = t.Kind == Object
+	if t.Elem != nil {
+		c.Elem = t.Elem.Opened()
+	}
+	c.Members = make([]*Member, len(t.Members))
+	for i, m := range t.Members {
+		o := *m
+		o.Type = m.Type.Opened()
+		c.Members[i] = &o
+	}
+	return &c
+}
+
+// String returns the type as an author would write it, without descriptions and bounds.
+func (t *Type) String() string {
+	s := t.bare()
+	if t.Nullable {
+		return "nullable(" + s + ")"
+	}
+	return s
+}
+
+func (t *Type) bare() string {
+	if len(t.Enum) > 0 {
+		var b strings.Builder
+		for i, e := range t.Enum {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(show(e.Value))
+		}
+		return "enum(" + b.String() + ")"
+	}
+	switch t.Kind {
+	case List, Set, Map:
+		return t.Kind.String() + "(" + t.Elem.String() + ")"
+	case Object:
+		members := make([]string, len(t.Members))
+		for i, m := range t.Members {
+			members[i] = m.Name + " = " + m.text()
+		}
+		if len(members) == 0 {
+			return "object({})"
+		}
+		return "object({ " + strings.Join(members, ", ") + " })"
+	}
+	return t.Kind.String()
+}
+
+func (m *Member) text() string {
+	switch {
+	case m.HasDefault:
+		return "optional(" + m.Type.String() + ", " + show(m.Default) + ")"
+	case m.Optional:
+		return "optional(" + m.Type.String() + ")"
+	}
+	return m.Type.String()
+}
+
+// TemplateType returns what a contextual compiler may know of a value of the type.
+func (t *Type) TemplateType() template.Type {
+	out := template.Type{Nullable: t.AllowsNull()}
+	switch t.Kind {
+	case String:
+		out.Kind = template.String
+		if len(t.Enum) > 0 {
+			out.Kind = template.Enum
+			for _, e := range t.Enum {
+				out.Values = append(out.Values, e.Value.(string))
+			}
+		}
+	case Number:
+		out.Kind = template.Number
+	case Integer:
+		out.Kind = template.Integer
+	case Bool:
+		out.Kind = template.Bool
+	case List, Set:
+		elem := t.Elem.TemplateType()
+		out.Kind, out.Elem = template.List, &elem
+	case Map, Object:
+		out.Kind = template.Object
+	case Bytes:
+		out.Kind = template.Bytes
+	}
+	return out
+}
+
+// show writes a value for an author or a model: JSON, shortened.
+func show(v any) string {
+	if s, ok := v.(string); ok {
+		return shortened(s)
+	}
+	b, err := value.AppendJSON(nil, v)
+	if err != nil {
+		return "bytes"
+	}
+	return clip(string(b))
+}
+
+func hasEnum(values []EnumValue, v any) bool {
+	return slices.ContainsFunc(values, func(e EnumValue) bool { return value.Equal(e.Value, v) })
+}

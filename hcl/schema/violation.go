@@ -1,0 +1,110 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hatchel/hcl/value"
+)
+
+// Violation is one way in which a value does not fit its type, written for the model that sent it. It never shows a sensitive value.
+type Violation struct {
+	Path    string // like rows[2].amount; "" for the whole
+	Message string // like `must be at least 1, got 0`
+}
+
+// String returns the violation as one line.
+func (v Violation) String() string {
+	if v.Path == "" {
+		return v.Message
+	}
+	return v.Path + ": " + v.Message
+}
+
+// maxViolations bounds what one refusal reports: enough to mend every kind of mistake, not a line for each of a million rows.
+const maxViolations = 100
+
+func bounded(list []Violation) []Violation {
+	if len(list) <= maxViolations {
+		return list
+	}
+	return append(list[:maxViolations:maxViolations], Violation{Message: "there are more mistakes than these; mend them first"})
+}
+
+// under puts the violations of an element or member under its key.
+func under(key string, list []Violation) []Violation {
+	for i := range list {
+		switch p := list[i].Path; {
+		case p == "":
+			list[i].Path = key
+		case p[0] == '[':
+			list[i].Path = key + p
+		default:
+			list[i].Path = key + "." + p
+		}
+	}
+	return list
+}
+
+func memberKey(name string) string {
+	for i, r := range name {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && (r == '-' || r >= '0' && r <= '9') {
+			continue
+		}
+		return "[" + shortened(name) + "]"
+	}
+	if name == "" {
+		return `[""]`
+	}
+	return name
+}
+
+func indexKey(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+const shownRunes = 200
+
+// shortened quotes a string, cut where it is too long to be read.
+func shortened(s string) string {
+	head := clip(s)
+	if len(head) == len(s) {
+		return string(value.AppendString(nil, s))
+	}
+	cut := strings.TrimSuffix(head, "…")
+	return fmt.Sprintf("%s… (%d characters)", value.AppendStringBody([]byte{'"'}, cut, true), utf8.RuneCountInString(s))
+}
+
+// clip cuts a text after shownRunes characters.
+func clip(s string) string {
+	if len(s) <= shownRunes {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == shownRunes {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
+
+// got says what a value is, for the end of a message.
+func got(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "the string " + shortened(v)
+	case []any:
+		return fmt.Sprintf("a list of %d", len(v))
+	case map[string]any:
+		return "an object"
+	case value.Bytes:
+		return "bytes"
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return "the number " + show(v)
+}

@@ -1,0 +1,88 @@
+package hcl
+
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+const (
+	defaultPageSize = 200
+	maxPageSize     = 1000
+)
+
+func (s *Server) spec() Spec {
+	return Spec{
+		Attr(&s.Name, "name", "What clients call the server.").Or("hatchel"),
+		Attr(&s.Title, "title", "The name as a person reads it."),
+		Attr(&s.Version, "version", "The version of the tools, as clients show it.").Or("0.0.0"),
+		Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
+		Attr(&s.Website, "website", "A page about the server."),
+		Attr(&s.PageSize, "page_size", "How many tools one page of a list holds.").Or("200"),
+		icons(&s.Icons, "Pictures of the server, for clients that show some."),
+	}
+}
+
+var iconType = schema.ListOf(schema.ObjectOf(
+	&schema.Member{Name: "src", Type: stringType},
+	&schema.Member{Name: "mime_type", Type: stringType, Optional: true},
+	&schema.Member{Name: "sizes", Type: schema.ListOf(stringType), Optional: true},
+	&schema.Member{Name: "theme", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "light"}, {Value: "dark"}}}, Optional: true},
+)).Compile()
+
+// icons declares the argument icons: a list of { src, mime_type, sizes, theme }.
+func icons(dst *[]*Icon, doc string) Field {
+	return special("icons", "list of { src, mime_type, sizes, theme }", doc, func(d *decoder, e hclsyntax.Expression) {
+		n := d.compileKnown(e, Field{Name: "icons"})
+		if !n.known {
+			return
+		}
+		v, violations := iconType.Check(n.value)
+		for _, x := range violations {
+			d.errorf(e.Range(), "Invalid icon", "%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], theme = \"dark\" }; only src is needed.", sentence(x.String()))
+		}
+		items, _ := v.([]any)
+		for _, item := range items {
+			m, ok := item.(map[string]any)
+			if !ok {
+				continue
+			}
+			icon := &Icon{}
+			icon.Src, _ = m["src"].(string)
+			icon.MimeType, _ = m["mime_type"].(string)
+			icon.Theme, _ = m["theme"].(string)
+			sizes, _ := m["sizes"].([]any)
+			for _, s := range sizes {
+				text, _ := s.(string)
+				icon.Sizes = append(icon.Sizes, text)
+			}
+			*dst = append(*dst, icon)
+		}
+	})
+}
+
+func (l *loader) server() {
+	s := &l.globals.server
+	for i, b := range l.blocks["server"] {
+		if i > 0 {
+			first := l.blocks["server"][0]
+			l.errorf(b.DefRange(), "Duplicate server", "There is one server block, and it is at %s:%d.", first.file.name, first.DefRange().Start.Line)
+			continue
+		}
+		d := l.decoder(b.file)
+		d.body(b.Body, s.spec(), b.DefRange())
+		l.diags = append(l.diags, d.diags...)
+		if s.PageSize < 0 || s.PageSize > maxPageSize {
+			l.errorf(b.Body.Attributes["page_size"].Expr.Range(), "Invalid page size", "A page holds 1 to %d tools.", maxPageSize)
+		}
+	}
+	if s.Name == "" {
+		s.Name = "hatchel"
+	}
+	if s.Version == "" {
+		s.Version = "0.0.0"
+	}
+	if s.PageSize <= 0 {
+		s.PageSize = defaultPageSize
+	}
+}

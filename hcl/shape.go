@@ -1,0 +1,122 @@
+package hcl
+
+import (
+	"strings"
+
+	"hatchel/hcl/program"
+	"hatchel/hcl/schema"
+)
+
+// programEnv is the scope as a program sees it, without null where a guard around has ruled it out. Sealed roots and secret members are not there.
+func (c *compiler) programEnv(known *facts) program.Env {
+	out := program.Env{Roots: make(map[string]*program.Shape, 8), Now: c.now}
+	for _, name := range c.scope.readable() {
+		if r, _ := c.scope.find(name); !r.sealed && name != "error" {
+			out.Roots[name] = r.shape()
+		}
+	}
+	for ; known != nil; known = known.next {
+		name, rest, _ := strings.Cut(known.path, ".")
+		if s := out.Roots[name]; s != nil && rest != "" {
+			out.Roots[name] = withoutNull(s, strings.Split(rest, "."))
+		}
+	}
+	return out
+}
+
+// withoutNull is a shape in which nothing along a path is null.
+func withoutNull(s *program.Shape, path []string) *program.Shape {
+	if s == nil || s.Kind != program.Object || s.Members[path[0]] == nil {
+		return s
+	}
+	inner := *s.Members[path[0]]
+	inner.Nullable = false
+	out := *s
+	out.Members = make(map[string]*program.Shape, len(s.Members))
+	for name, m := range s.Members {
+		out.Members[name] = m
+	}
+	out.Members[path[0]] = &inner
+	if len(path) > 1 {
+		out.Members[path[0]] = withoutNull(&inner, path[1:])
+	}
+	return &out
+}
+
+// shape is the root as programs see it.
+func (r *root) shape() *program.Shape {
+	if r.partial || r.seen != nil {
+		return r.seen
+	}
+	if r.members == nil {
+		r.seen = shapeOf(r.typ)
+		return r.seen
+	}
+	s := &program.Shape{Kind: program.Object, Members: make(map[string]*program.Shape, len(r.members))}
+	for name, m := range r.members {
+		switch {
+		case m.sensitive:
+		case m.nullable != "":
+			s.Members[name] = nullableShape(m.typ)
+		default:
+			s.Members[name] = shapeOf(m.typ)
+		}
+	}
+	r.seen = s
+	return s
+}
+
+// shapeOf is a type as programs see it.
+func shapeOf(t *schema.Type) *program.Shape {
+	if t == nil {
+		return nil
+	}
+	s := &program.Shape{Nullable: t.Nullable}
+	switch t.Kind {
+	case schema.Any:
+		return nil
+	case schema.String:
+		s.Kind = program.String
+		for _, e := range t.Enum {
+			if text, ok := e.Value.(string); ok {
+				s.Values = append(s.Values, text)
+			}
+		}
+	case schema.Number:
+		s.Kind = program.Number
+	case schema.Integer:
+		s.Kind = program.Integer
+	case schema.Bool:
+		s.Kind = program.Bool
+	case schema.Bytes:
+		s.Kind = program.Bytes
+	case schema.Null:
+		s.Kind = program.Null
+	case schema.List, schema.Set:
+		s.Kind, s.Elem = program.List, shapeOf(t.Elem)
+	case schema.Map:
+		s.Kind, s.Elem = program.Map, shapeOf(t.Elem)
+	case schema.Object:
+		if t.Open {
+			return &program.Shape{Kind: program.Map, Nullable: t.Nullable}
+		}
+		s.Kind, s.Members = program.Object, make(map[string]*program.Shape, len(t.Members))
+		for _, m := range t.Members {
+			s.Members[m.Name] = shapeOf(m.Type)
+			if m.Optional && !m.HasDefault {
+				s.Members[m.Name] = nullableShape(m.Type)
+			}
+		}
+	}
+	return s
+}
+
+func nullableShape(t *schema.Type) *program.Shape {
+	s := shapeOf(t)
+	if s == nil || s.Nullable {
+		return s
+	}
+	c := *s
+	c.Nullable = true
+	return &c
+}

@@ -1,0 +1,204 @@
+package hcl
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+// A Spec declares what a block may hold. It is made for one configuration value and decodes into it; documentation, diagnostics and editor
+// help read the same lines. The order is the order of the documentation.
+type Spec []Field
+
+// A Field is one argument or one nested block of a Spec.
+type Field struct {
+	Name     string
+	Doc      string // one sentence or two
+	Type     string // as the reference prints it; empty for a block
+	Default  string // as the reference prints it
+	Required bool
+	Secret   bool   // a secret may stand here: the value reaches nobody who did not write it
+	Fixed    bool   // of Entries: the keys must be known at load
+	Many     bool   // the block may be repeated
+	Label    string // what the label of the block says; empty when it has none
+
+	group  *group
+	target any // the pointer decoded into
+	attr   func(*decoder, hclsyntax.Expression, Field)
+	block  func(*decoder, *hclsyntax.Block)
+	nested func() Spec // of a block, for the reference
+}
+
+// A group says how many of some arguments may be written.
+type group struct {
+	what    string
+	exactly bool
+}
+
+// Value is what an argument can be decoded into. The Go type says when the value is known: plain types once, when the file is loaded; Expr, Text,
+// Entries and the like are computed for every call.
+type Value interface {
+	string | bool | int | float64 | *bool | []string | []int | time.Duration | Size | SecretText | *schema.Type |
+		*Expr | *Text | *Message | *Entries | *SQL | *Script | *Argv | *Pipe | *Address | *Condition | *Program
+}
+
+// Attr declares an argument that is decoded into dst.
+func Attr[T Value](dst *T, name, doc string) Field {
+	return Field{Name: name, Doc: doc, Type: typeName(dst), target: dst, attr: func(d *decoder, e hclsyntax.Expression, f Field) {
+		d.places[dst] = at(e.Range())
+		d.value(any(dst), e, f)
+	}}
+}
+
+// Block declares a nested block that is decoded into a new T.
+func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
+	return Field{Name: name, Doc: doc, target: dst, nested: func() Spec { return spec(new(T)) }, block: func(d *decoder, b *hclsyntax.Block) {
+		d.places[dst] = at(b.DefRange())
+		v := new(T)
+		d.body(b.Body, spec(v), b.DefRange())
+		*dst = v
+	}}
+}
+
+// special declares an argument that the language itself reads in a way of its own.
+func special(name, typ, doc string, read func(*decoder, hclsyntax.Expression)) Field {
+	return Field{Name: name, Type: typ, Doc: doc, attr: func(d *decoder, e hclsyntax.Expression, _ Field) { read(d, e) }}
+}
+
+// labelled declares a block of the language that may be repeated, with a label or, when label is empty, none.
+func labelled(name, label, doc string, nested func() Spec, read func(*decoder, *hclsyntax.Block)) Field {
+	return Field{Name: name, Label: label, Doc: doc, Many: true, nested: nested, block: read}
+}
+
+// noSpec is of a block that holds names of the author's choosing.
+func noSpec() Spec { return nil }
+
+// EachField declares the argument each: a list or map, for every element of which the fields after it are computed anew. They can read each.key and each.value;
+// the adapter sets Frame.Each of a fork of the frame.
+func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
+	each := Attr(dst, name, doc)
+	for i, f := range fields {
+		inner := f.attr
+		fields[i].attr = func(d *decoder, e hclsyntax.Expression, f Field) {
+			around := d.scope
+			if *dst != nil {
+				key, elem := d.eachTypes(*dst)
+				d.scope = around.with("each", eachRoot(key, elem))
+			}
+			inner(d, e, f)
+			d.scope = around
+		}
+	}
+	return append(Spec{each}, fields...)
+}
+
+// WithOutput makes the root output readable in fields: what the backend has answered so far, of type t.
+func WithOutput(t *schema.Type, fields ...Field) Spec {
+	for i, f := range fields {
+		inner := f.attr
+		fields[i].attr = func(d *decoder, e hclsyntax.Expression, f Field) {
+			around := d.scope
+			d.scope = around.with("output", outputRoot(t))
+			inner(d, e, f)
+			d.scope = around
+		}
+	}
+	return fields
+}
+
+// Require makes an argument or block mandatory.
+func (f Field) Require() Field { f.Required = true; return f }
+
+// AllowSecret lets a secret stand in the argument.
+func (f Field) AllowSecret() Field { f.Secret = true; return f }
+
+// FixedKeys asks that the keys of Entries are the author's own.
+func (f Field) FixedKeys() Field { f.Fixed = true; return f }
+
+// Or documents what an argument is when it is not written.
+func (f Field) Or(text string) Field { f.Default = text; return f }
+
+// Exactly groups arguments of which exactly one must be written; what names the choice in a sentence.
+func Exactly(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }
+
+// AtMost groups arguments of which one may be written.
+func AtMost(what string, fields ...Field) Spec { return grouped(&group{what, false}, fields) }
+
+func grouped(g *group, fields Spec) Spec {
+	for i := range fields {
+		fields[i].group = g
+	}
+	return fields
+}
+
+// Join puts the parts of a Spec together.
+func Join(parts ...Spec) (all Spec) {
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// Nested is the Spec of a block, for the reference.
+func (f Field) Nested() Spec {
+	if f.nested == nil {
+		return nil
+	}
+	return f.nested()
+}
+
+// Choice names the group that the argument belongs to and says whether one of them must be written; "" when it stands alone.
+func (f Field) Choice() (what string, must bool) {
+	if f.group == nil {
+		return "", false
+	}
+	return f.group.what, f.group.exactly
+}
+
+func typeName(dst any) string {
+	switch dst.(type) {
+	case *string:
+		return "string"
+	case *bool, **bool:
+		return "bool"
+	case *int:
+		return "integer"
+	case *float64:
+		return "number"
+	case *[]string:
+		return "list of strings"
+	case *[]int:
+		return "list of integers"
+	case *time.Duration:
+		return "duration"
+	case *Size:
+		return "size"
+	case *SecretText:
+		return "string, secret allowed"
+	case **schema.Type:
+		return "type"
+	case **Expr:
+		return "value"
+	case **Text, **Message:
+		return "template"
+	case **Entries:
+		return "map of values"
+	case **SQL:
+		return "SQL"
+	case **Script:
+		return "shell script"
+	case **Argv:
+		return "list of words"
+	case **Pipe:
+		return "list of commands"
+	case **Address:
+		return "URL"
+	case **Condition:
+		return "expr, true or false"
+	case **Program:
+		return "expr"
+	}
+	return ""
+}

@@ -1,0 +1,273 @@
+package hcl
+
+import (
+	"strings"
+	"time"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+// work decodes the backend of a tool, or its steps in written order.
+func (t *toolDecl) work() {
+	var backends, steps []*hclsyntax.Block
+	for _, b := range t.block.Body.Blocks {
+		if t.dec.shared.isBackend(b.Type) {
+			backends = append(backends, b)
+		}
+		if b.Type == "step" {
+			steps = append(steps, b)
+		}
+	}
+	for _, b := range backends {
+		if b.Type == "tool" {
+			t.dec.errorf(b.DefRange(), "Tool outside a step", "Another tool is called in a step: step \"name\" { tool \"other\" { … } }.")
+		}
+	}
+	switch {
+	case len(steps) > 0:
+		if len(backends) > 0 {
+			t.dec.errorf(backends[0].DefRange(), "Backend beside steps", "A tool has one backend or steps. Put this %s block into a step of its own.", backends[0].Type)
+		}
+		t.dec.scope = t.dec.scope.without("output", "This tool has steps, and each has an output of its own. Read it as step.<name>.")
+		t.stepsAhead(steps)
+		for _, b := range steps {
+			t.step(b)
+		}
+	case len(backends) > 0:
+		for _, extra := range backends[1:] {
+			t.dec.errorf(extra.DefRange(), "Two backends", "A tool has one backend, and this is another. Several become steps: step \"name\" { %s … }.", extra.Type)
+		}
+		t.single(backends[0])
+	default:
+		t.pure()
+	}
+}
+
+// single decodes the only backend of a tool, whose output is read as output.
+func (t *toolDecl) single(b *hclsyntax.Block) {
+	s := &Step{Parallel: 1, Range: at(b.DefRange())}
+	s.Backend = t.backend(b)
+	t.tool.Steps = []*Step{s}
+	t.dec.scope = t.dec.scope.with("output", outputRoot(s.Backend.Facts.Output))
+	t.dec.fields(t.block.Body, expectSpec(&s.Expects), t.block.DefRange())
+	t.answered(s.Backend)
+}
+
+// pure is a tool that only computes.
+func (t *toolDecl) pure() {
+	b := t.block
+	_, result := b.Body.Attributes["result"]
+	_, text := b.Body.Attributes["text"]
+	content := false
+	for _, nested := range b.Body.Blocks {
+		content = content || nested.Type == "content"
+		if nested.Type == "expect" {
+			t.dec.errorf(nested.DefRange(), "Nothing to expect", "expect asks about the answer of a backend, and this tool has none. A check asks about the inputs.")
+		}
+	}
+	if t.dec.diags.HasErrors() {
+		t.dec.scope = t.dec.scope.with("output", outputRoot(anyType)) // what is wrong may be the backend
+		return
+	}
+	if !result && !text && !content {
+		t.dec.errorf(b.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(t.dec.shared.backendNames(), ", "))
+	}
+}
+
+// answered reports a tool that says nothing about its result although its backend has no answer of its own.
+func (t *toolDecl) answered(b *Backend) {
+	d := b.Facts.Default
+	if d.Member != "" || len(d.Members) > 0 || d.Text != "" || t.says() {
+		return
+	}
+	t.dec.errorf(t.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
+}
+
+func (t *toolDecl) says() bool {
+	for _, name := range []string{"result", "text"} {
+		if _, ok := t.block.Body.Attributes[name]; ok {
+			return true
+		}
+	}
+	for _, nested := range t.block.Body.Blocks {
+		if nested.Type == "content" {
+			return true
+		}
+	}
+	return false
+}
+
+// A stepBlock is what a step holds beside its backend.
+type stepBlock struct {
+	When     *Condition
+	Each     *Expr
+	Parallel int
+	OnError  string
+	Repeat   *Repeat
+}
+
+func (s *stepBlock) guardSpec() Spec {
+	return Spec{Attr(&s.When, "when", "The step is skipped when this is false; with each it is asked for every element.")}
+}
+
+func (s *stepBlock) eachSpec() Spec {
+	return Spec{
+		Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results."),
+		Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").Or("1"),
+		Attr(&s.OnError, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`).Or("fail"),
+	}
+}
+
+func (s *stepBlock) repeatSpec() Spec {
+	return Spec{Block(&s.Repeat, "repeat", "Asks the backend again until a condition holds, within the timeout of the tool.", (*Repeat).spec)}
+}
+
+func (r *Repeat) spec() Spec {
+	return Spec{
+		Attr(&r.Until, "until", "When this is true the answer is taken.").Require(),
+		Attr(&r.Every, "every", "How long to wait between two tries.").Or("1s"),
+		Attr(&r.Max, "max", "How often to ask at most.").Or("as often as the timeout allows"),
+	}
+}
+
+// step decodes one step block.
+func (t *toolDecl) step(b *hclsyntax.Block) {
+	d := t.dec
+	if len(b.Labels) != 1 {
+		d.errorf(b.TypeRange, "Wrong number of labels", "A step block is written `step \"name\" {`.")
+		return
+	}
+	name := b.Labels[0]
+	if !hclsyntax.ValidIdentifier(name) {
+		d.diags = append(d.diags, invalidName("step", name, b.LabelRanges[0]))
+	}
+	if t.steps[name] != nil {
+		d.errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this tool.", name)
+	}
+	s := &Step{Name: name, Parallel: 1, Range: at(b.DefRange())}
+	var raw stepBlock
+	var expects []*Check
+	spec := Join(raw.eachSpec(), raw.guardSpec(), raw.repeatSpec(), expectSpec(&expects))
+	d.unknown(b.Body, append(spec, t.backendSpecs()...))
+
+	around, known := d.scope, d.facts
+	d.scope = d.scope.without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")
+	d.fields(b.Body, raw.eachSpec(), b.DefRange())
+	if raw.Each != nil {
+		key, elem := d.eachTypes(raw.Each)
+		d.scope = d.scope.with("each", eachRoot(key, elem))
+	}
+	d.fields(b.Body, raw.guardSpec(), b.DefRange())
+	d.facts = known.and(raw.When)
+	s.Backend = t.onlyBackend(b)
+	d.scope = d.scope.with("output", outputRoot(s.Backend.Facts.Output))
+	d.fields(b.Body, Join(raw.repeatSpec(), expectSpec(&expects)), b.DefRange())
+	d.scope, d.facts = around, known
+
+	s.When, s.Each, s.Expects, s.Repeat = raw.When, raw.Each, expects, raw.Repeat
+	s.Parallel = max(raw.Parallel, 1)
+	if s.Repeat != nil && s.Repeat.Every == 0 {
+		s.Repeat.Every = time.Second
+	}
+	s.Continue = raw.OnError == "continue"
+	if raw.OnError != "" && raw.OnError != "continue" && raw.OnError != "fail" {
+		d.errorf(b.Body.Attributes["on_error"].Expr.Range(), "Unknown choice", `on_error is "fail" or "continue".`)
+	}
+	t.tool.Steps = append(t.tool.Steps, s)
+	t.steps[name] = t.stepResult(s)
+	members := make(map[string]*member, len(t.steps))
+	for n, m := range t.steps {
+		members[n] = m
+	}
+	d.scope = d.scope.with("step", stepRoot(members, t.later))
+}
+
+// stepsAhead notes the steps of a tool, so that reading one too early can be told from reading none.
+func (t *toolDecl) stepsAhead(steps []*hclsyntax.Block) {
+	t.later = map[string]string{}
+	for _, b := range steps {
+		if len(b.Labels) == 1 {
+			t.later[b.Labels[0]] = "The step \"" + b.Labels[0] + "\" is done after this place: steps run in written order."
+		}
+	}
+	t.dec.scope = t.dec.scope.with("step", stepRoot(nil, t.later))
+}
+
+func (t *toolDecl) onlyBackend(b *hclsyntax.Block) *Backend {
+	var found []*hclsyntax.Block
+	for _, nested := range b.Body.Blocks {
+		if t.dec.shared.isBackend(nested.Type) {
+			found = append(found, nested)
+		}
+	}
+	if len(found) == 0 {
+		if !t.strange(b) {
+			t.dec.errorf(b.DefRange(), "Missing backend", "A step has one backend: %s.", strings.Join(append(t.dec.shared.backendNames(), "tool"), ", "))
+		}
+		return &Backend{Facts: Facts{Output: anyType}, Range: at(b.DefRange())}
+	}
+	for _, extra := range found[1:] {
+		t.dec.errorf(extra.DefRange(), "Two backends", "A step has one backend. Put this %s block into a step of its own.", extra.Type)
+	}
+	return t.backend(found[0])
+}
+
+// strange reports whether a step holds a block that it does not know, which may be its backend.
+func (t *toolDecl) strange(b *hclsyntax.Block) bool {
+	for _, nested := range b.Body.Blocks {
+		if nested.Type != "repeat" && nested.Type != "expect" {
+			return true
+		}
+	}
+	return false
+}
+
+// stepResult is what step.<name> is afterwards.
+func (t *toolDecl) stepResult(s *Step) *member {
+	out := s.Backend.Facts.Output
+	if s.Continue {
+		out = withError(out)
+	}
+	why := ""
+	if s.When != nil {
+		why = "step." + s.Name + " is null when its `when` is false"
+	}
+	if s.Each == nil {
+		return stepMember(s.Name, out, why)
+	}
+	if s.When != nil {
+		out = out.AsNullable()
+	}
+	switch s.Each.Type().Kind {
+	case schema.Map, schema.Object:
+		return stepMember(s.Name, &schema.Type{Kind: schema.Map, Elem: out}, "")
+	case schema.List, schema.Set:
+		return stepMember(s.Name, schema.ListOf(out), "")
+	}
+	return stepMember(s.Name, anyType, "")
+}
+
+// withError is the type of a result that may be a failure instead.
+func withError(t *schema.Type) *schema.Type {
+	if t.Kind != schema.Object {
+		return anyType
+	}
+	members := []*schema.Member{{Name: "error", Type: failureType, Optional: true}}
+	for _, m := range t.Members {
+		c := *m
+		c.Optional = true
+		members = append(members, &c)
+	}
+	return schema.ObjectOf(members...)
+}
+
+// eachTypes is the type of each.key and each.value.
+func (d *decoder) eachTypes(e *Expr) (key, elem *schema.Type) {
+	c := &compiler{scope: d.scope, src: d.file.src}
+	key, elem = c.elements(e.node, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)})
+	d.diags = append(d.diags, c.diags...)
+	return key, elem
+}

@@ -1,0 +1,142 @@
+package hcl
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// summariesAt are the functions of this package that report something, and which of their arguments is the summary.
+var summariesAt = map[string]int{"errorf": 1, "warnf": 1, "fail": 0}
+
+// summaries are all summaries that stand in the sources of this package. One that ends with a space is completed by the noun of what it is about.
+func summaries(t *testing.T) map[string]string {
+	found := map[string]string{}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := func(e ast.Expr) {
+			if sum, ok := e.(*ast.BinaryExpr); ok {
+				e = sum.X
+			}
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found[text] = set.Position(lit.Pos()).String()
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				called := ""
+				switch fun := n.Fun.(type) {
+				case *ast.SelectorExpr:
+					called = fun.Sel.Name
+				case *ast.Ident:
+					called = fun.Name
+				}
+				if at, ok := summariesAt[called]; ok && len(n.Args) > at+1 {
+					note(n.Args[at])
+				}
+				if called == "blames" {
+					note(n.Args[1])
+				}
+			case *ast.KeyValueExpr:
+				if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Summary" {
+					note(n.Value)
+				}
+			case *ast.AssignStmt:
+				for i, l := range n.Lhs {
+					if sel, ok := l.(*ast.SelectorExpr); ok && sel.Sel.Name == "Summary" && i < len(n.Rhs) {
+						note(n.Rhs[i])
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+var shownSummary = regexp.MustCompile(`(?m)^(?:\S+:\d+:\d+: )?(?:error|warning): (.+)$`)
+
+func TestEverySummaryHasAGolden(t *testing.T) {
+	var shown []string
+	for _, name := range archives(t) {
+		a := archive(t, name)
+		for _, f := range a.Files {
+			if f.Name != "want" {
+				continue
+			}
+			for _, m := range shownSummary.FindAllStringSubmatch(string(f.Data), -1) {
+				shown = append(shown, m[1])
+			}
+		}
+	}
+	all := summaries(t)
+	if len(all) < 60 {
+		t.Fatalf("only %d summaries were found in the sources", len(all))
+	}
+	for summary, place := range all {
+		golden := slices.ContainsFunc(shown, func(s string) bool {
+			return s == summary || strings.HasSuffix(summary, " ") && strings.HasPrefix(s, summary)
+		})
+		if !golden {
+			t.Errorf("%s: no golden shows %q", place, summary)
+		}
+		if n := len(strings.Fields(summary)); !strings.HasSuffix(summary, " ") && (n < 2 || n > 6) {
+			t.Errorf("%s: %q has %d words", place, summary, n)
+		}
+	}
+}
+
+var goErrorText = regexp.MustCompile(`strconv\.|json: |cannot unmarshal|invalid syntax|runtime error|open .*: no such file|%!|<nil>|\*?hclsyntax\.|cty\.|map\[|0x[0-9a-f]{6}|unexpected EOF|error parsing regexp`)
+
+func TestNoGoldenShowsAGoErrorText(t *testing.T) {
+	for _, name := range archives(t) {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, want, _ := strings.Cut(string(src), "-- want --\n")
+		for line := range strings.Lines(want) {
+			if bad := goErrorText.FindString(line); bad != "" && strings.Contains(line, "     = ") {
+				t.Errorf("%s: %q in %s", name, bad, line)
+			}
+		}
+	}
+}
+
+func TestEveryArgumentIsDocumented(t *testing.T) {
+	for _, ref := range Reference(testKinds()) {
+		documented(t, ref.Key, ref.Spec)
+	}
+}
+
+func documented(t *testing.T, block string, spec Spec) {
+	for _, f := range spec {
+		if f.Doc == "" || f.Type == "" && f.attr != nil {
+			t.Errorf("%s: %s has no documentation or no type", block, f.Name)
+		}
+		documented(t, block+" "+f.Name, f.Nested())
+	}
+}

@@ -1,0 +1,79 @@
+package hcl
+
+import (
+	"errors"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+)
+
+func errorIs(err, target error) bool { return errors.Is(err, target) }
+
+// maxSyntax is how many diagnostics a file with a syntax error shows: what follows the first is mostly its echo.
+const maxSyntax = 2
+
+// A hole that is not closed takes the closing quote with it.
+const (
+	unclosedHole = "Unclosed template interpolation sequence"
+	unclosedText = "Invalid multi-line string"
+)
+
+// syntaxWords are our words where the parser's do not say what to write.
+var syntaxWords = map[string]string{
+	"Missing newline after argument":           "An argument ends with its line: write each on a line of its own. The operators are && and ||, and texts are joined in one template, \"${a} ${b}\".",
+	"Missing newline after block definition":   "A block ends with its line: what follows its closing brace begins on a line of its own.",
+	"Argument definition required":             "A block written on one line holds one argument and no other block. Begin a new line after its opening brace.",
+	"Argument or block definition required":    "Here stands an argument, `name = value`, or a block, `name \"label\" {`.",
+	"Invalid block definition":                 "A block is written `name \"label\" {`, without an equals sign and with its opening brace on the same line.",
+	"Unclosed configuration block":             "This block, or one inside it, has no closing brace.",
+	unclosedHole:                               "The ${ has no closing brace before the end of the text.",
+	"Unexpected end of template":               "A %{if ...} needs its %{endif}, and a %{for ...} its %{endfor}, before the end of the text.",
+	"Attribute redefined":                      "This argument is written above in the same block already. Each is written once.",
+	"Missing expression":                       "The value is missing.",
+	"Invalid expression":                       "Here stands a value, and what is written cannot begin one.",
+	"Invalid single-argument block definition": "A block written on one line holds one argument. Write each argument on a line of its own.",
+	unclosedText:                               "The closing quote is missing: a text in quotes ends on the line where it begins. Write a line break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
+	"Unterminated template string":             "The text has no end. A text in quotes needs its closing quote; a heredoc needs its marker alone on a line.",
+	"Invalid string literal":                   "No value can stand in this text: it is the author's own. A check or expect whose message has values takes them in the argument `message = \"…\"`; $${ writes ${ as it is.",
+}
+
+// syntax takes the diagnostics of the parser, in our words where we know better ones.
+func syntax(in hclv2.Diagnostics) Diagnostics {
+	var out Diagnostics
+	for _, d := range adopt(in).Sort() {
+		n := len(out)
+		echo := n > 0 && (out[n-1].Subject.Start == d.Subject.Start || out[n-1].Summary == unclosedHole && d.Summary == unclosedText)
+		if n < maxSyntax && !echo {
+			out = append(out, d)
+		}
+	}
+	for _, d := range out {
+		d.Detail = strings.TrimSpace(d.Detail)
+		if better, ok := syntaxWords[d.Summary]; ok {
+			d.Detail = better
+		}
+		if len(strings.Fields(d.Summary)) > 5 {
+			d.Detail = strings.TrimSpace(d.Summary + ". " + d.Detail)
+			d.Summary = "Syntax error"
+		}
+	}
+	return out
+}
+
+// shown sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
+func shown(files []*source, diags Diagnostics) Diagnostics {
+	broken := map[string]bool{}
+	for _, f := range files {
+		broken[f.name] = f.diags.HasErrors()
+	}
+	var out Diagnostics
+	for _, d := range diags {
+		if !broken[d.Subject.File] {
+			out = append(out, d)
+		}
+	}
+	for _, f := range files {
+		out = append(out, f.diags...)
+	}
+	return out.Sort()
+}

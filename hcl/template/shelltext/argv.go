@@ -1,0 +1,301 @@
+package shelltext
+
+import (
+	"fmt"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+	"hatchel/hcl/value"
+)
+
+// An Argv is a command compiled to words. It is immutable and safe for concurrent use.
+type Argv struct {
+	elements []element
+	reader   string // the program that runs what it reads; empty when there is none
+	free     bool   // a word holds text that a caller chooses
+}
+
+// CompileArgv checks the elements of a written list against every form a call can give them.
+// The Argv is nil when there are errors. That there are no elements at all is a diagnostic without a place.
+func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
+	var d diagnostics
+	a := compileArgv(args, hclv2.Range{}, &d)
+	if d.list.HasErrors() {
+		return nil, d.shown()
+	}
+	return a, d.list
+}
+
+func compileArgv(args []Arg, at hclv2.Range, d *diagnostics) *Argv {
+	c := argvCheck{diagnostics: d}
+	if len(args) == 0 {
+		d.errorf(at, "Empty command", `A command is a list of words, the first of them the program: ["ls", "-l"].`)
+		return nil
+	}
+	c.first(&args[0])
+	c.list(args)
+	a := &Argv{}
+	c.code(a, args)
+	a.elements = compileElements(args, c.ends(args))
+	return a
+}
+
+// ReadsProgram names the program that runs what it reads on its standard input, such as a shell without a script, or returns "". No value of a
+// call may be on that input.
+func (a *Argv) ReadsProgram() string { return a.reader }
+
+// Bind appends the words of one call to dst. Its errors are sentences for the model that made the call.
+func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
+	b := binder{frame: f, words: dst}
+	for i := range a.elements {
+		present, err := a.elements[i].bind(&b)
+		if err != nil {
+			return dst, err
+		}
+		if !present && a.elements[i].option != "" {
+			return dst, fmt.Errorf("%s is null, and %s needs a value after it", a.elements[i].name, a.elements[i].option)
+		}
+	}
+	return b.words, nil
+}
+
+// element is one compiled Arg.
+type element struct {
+	name       string // its source
+	constant   string // when fixed
+	fixed      bool
+	ends       bool // it is the -- after which words are no longer options
+	nodes      []template.Node
+	hole       *template.Hole
+	group      []element
+	cond       template.Value
+	then, els  *element
+	option     string // the option literally in front of it
+	isNull     bool
+	dashIsFine bool // what the hole gives may begin with a dash
+}
+
+func compileElements(args []Arg, ends map[*Arg]bool) []element {
+	out := make([]element, len(args))
+	for i := range args {
+		out[i] = compileElement(&args[i], ends)
+		if i > 0 {
+			if s, ok := args[i-1].literal(); ok && isOption(s) {
+				out[i].option = s
+			}
+		}
+	}
+	return out
+}
+
+func compileElement(a *Arg, ends map[*Arg]bool) element {
+	e := element{name: a.source(), ends: ends[a]}
+	if s, ok := a.literal(); ok {
+		e.constant, e.fixed = s, true
+		return e
+	}
+	switch {
+	case a.Text != nil:
+		e.nodes = a.Text.Nodes
+	case a.Hole != nil:
+		e.hole, e.dashIsFine = a.Hole, trusted(a.Hole)
+	case a.Group != nil:
+		e.group = compileElements(a.Group, ends)
+	case a.Cond != nil:
+		then, els := compileElement(a.Then, ends), compileElement(a.Else, ends)
+		e.cond, e.then, e.els = a.Cond, &then, &els
+	default:
+		e.isNull = true
+	}
+	return e
+}
+
+// trusted reports that the author decided what a value can begin with.
+func trusted(h *template.Hole) bool {
+	if h.Func == "under" || h.Type.Known {
+		return true
+	}
+	kind := h.Type.Kind
+	if kind == template.List && h.Type.Elem != nil {
+		kind = h.Type.Elem.Kind
+	}
+	return kind == template.Enum || kind == template.Number || kind == template.Integer
+}
+
+// binder is the state of one Bind.
+type binder struct {
+	frame template.Frame
+	words []string
+	ended bool // a literal -- came
+	buf   []byte
+	begun bool // the element has its first byte
+	loose bool // and it is a caller's
+	fine  bool // and it may be a dash
+}
+
+// bind appends the words of one element and reports whether there were any to be: false means it is null.
+func (e *element) bind(b *binder) (present bool, err error) {
+	switch {
+	case e.fixed:
+		b.words = append(b.words, e.constant)
+		b.ended = b.ended || e.ends
+		return true, nil
+	case e.hole != nil:
+		return e.bindHole(b)
+	case e.nodes != nil:
+		return e.bindText(b)
+	case e.group != nil:
+		return e.bindGroup(b)
+	case e.cond != nil:
+		yes, err := truth(e.cond, b.frame)
+		if err != nil {
+			return false, err
+		}
+		if yes {
+			return e.then.bind(b)
+		}
+		return e.els.bind(b)
+	}
+	return false, nil
+}
+
+func truth(cond template.Value, f template.Frame) (bool, error) {
+	v, err := cond(f)
+	if err != nil {
+		return false, err
+	}
+	if v, err = value.Resolve(v); err != nil {
+		return false, err
+	}
+	yes, ok := v.(bool)
+	if !ok {
+		return false, fmt.Errorf("a condition must be true or false, and it is %s", article(value.Kind(v)))
+	}
+	return yes, nil
+}
+
+func (e *element) bindGroup(b *binder) (bool, error) {
+	n, ended := len(b.words), b.ended
+	for i := range e.group {
+		present, err := e.group[i].bind(b)
+		if err != nil {
+			return false, err
+		}
+		if !present {
+			b.words, b.ended = b.words[:n], ended
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (e *element) bindHole(b *binder) (bool, error) {
+	v, err := e.hole.Value(b.frame)
+	if err != nil {
+		return false, err
+	}
+	if v, err = value.Resolve(v); err != nil {
+		return false, err
+	}
+	list, isList := v.([]any)
+	if !isList {
+		return e.bindScalar(b, v)
+	}
+	for _, item := range list {
+		if item, err = value.Resolve(item); err != nil {
+			return false, err
+		}
+		if _, err := e.bindScalar(b, item); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (e *element) bindScalar(b *binder, v any) (bool, error) {
+	text, number, ok, err := scalarText(v, e.hole.Source)
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := refuseDash(b, text, e.hole.Source, number || e.dashIsFine); err != nil {
+		return false, err
+	}
+	b.words = append(b.words, text)
+	return true, nil
+}
+
+func refuseDash(b *binder, text, source string, fine bool) error {
+	if b.ended || fine || text == "" || text[0] != '-' {
+		return nil
+	}
+	return fmt.Errorf("%s begins with \"-\", which the program would take for an option; send a value that begins with something else", source)
+}
+
+func (e *element) bindText(b *binder) (bool, error) {
+	b.buf, b.begun, b.loose = b.buf[:0], false, false
+	source := ""
+	present, err := b.render(e.nodes, &source)
+	if err != nil || !present {
+		return false, err
+	}
+	text := string(b.buf)
+	if b.loose {
+		if err := refuseDash(b, text, source, b.fine); err != nil {
+			return false, err
+		}
+	}
+	if err := checkText(text, e.name); err != nil {
+		return false, err
+	}
+	b.words = append(b.words, text)
+	return true, nil
+}
+
+// render appends a template to buf and notes whose its first byte is. It reports false when a value is null.
+func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
+	for _, n := range nodes {
+		present, err := true, error(nil)
+		switch n := n.(type) {
+		case *template.Text:
+			b.begun = b.begun || n.Value != ""
+			b.buf = append(b.buf, n.Value...)
+		case *template.Hole:
+			present, err = b.renderHole(n, source)
+		case *template.If:
+			var yes bool
+			if yes, err = truth(n.Cond, b.frame); err == nil {
+				branch := n.Else
+				if yes {
+					branch = n.Then
+				}
+				present, err = b.render(branch, source)
+			}
+		case *template.For:
+			outer := b.frame
+			err = n.Over(b.frame, func(f template.Frame) error {
+				b.frame = f
+				ok, err := b.render(n.Body, source)
+				present = present && ok
+				return err
+			})
+			b.frame = outer
+		}
+		if err != nil || !present {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (b *binder) renderHole(h *template.Hole, source *string) (bool, error) {
+	text, number, ok, err := scalar(h, b.frame)
+	if err != nil || !ok {
+		return false, err
+	}
+	if !b.begun && text != "" {
+		b.begun, b.loose, b.fine, *source = true, true, number || trusted(h), h.Source
+	}
+	b.buf = append(b.buf, text...)
+	return true, nil
+}

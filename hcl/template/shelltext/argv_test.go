@@ -1,0 +1,175 @@
+package shelltext
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hatchel/hcl/template"
+	"hatchel/hcl/template/templatetest"
+)
+
+// The test binary is the child whose words the tests look at.
+func TestMain(m *testing.M) {
+	if os.Getenv("PRINT_WORDS") != "" {
+		for _, w := range os.Args[1:] {
+			os.Stdout.WriteString(w + "\x00")
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestArgvGoldens(t *testing.T) {
+	templatetest.Goldens(t, "argv*.txtar", func(t *testing.T, types map[string]template.Type, in string) string {
+		_, diags := CompileArgv(argsOf(t, types, in))
+		return templatetest.Render(diags)
+	})
+}
+
+func TestPipeGoldens(t *testing.T) {
+	templatetest.Goldens(t, "pipe*.txtar", func(t *testing.T, types map[string]template.Type, in string) string {
+		_, diags := CompilePipe(argsOf(t, types, in))
+		return templatetest.Render(diags)
+	})
+}
+
+const argvTypes = `
+s string
+t string?
+n integer
+m number?
+e enum -a b
+l list string
+k list? integer
+b bool
+any any
+dir known /srv
+`
+
+func TestArgvBindsByProvenance(t *testing.T) {
+	types := templatetest.Types(t, argvTypes)
+	for _, test := range []struct {
+		in   string
+		f    frame
+		want []string // nil with refused
+		err  string
+	}{
+		{`["ls", "-l", input.s]`, frame{"s": "a b"}, []string{"ls", "-l", "a b"}, ""},
+		{`["ls", input.s]`, frame{"s": "-rf"}, nil, `input.s begins with "-"`},
+		{`["ls", "--", input.s]`, frame{"s": "-rf"}, []string{"ls", "--", "-rf"}, ""},
+		{`["ls", input.n]`, frame{"n": -5}, []string{"ls", "-5"}, ""},
+		{`["ls", input.e]`, frame{"e": "-a"}, []string{"ls", "-a"}, ""},
+		{`["ls", input.b ? "-a" : null]`, frame{"b": true}, []string{"ls", "-a"}, ""},
+		{`["ls", input.b ? "-a" : null]`, frame{"b": false}, []string{"ls"}, ""},
+		{`["ls", "%{if input.b}-a%{else}-b%{endif}"]`, frame{"b": false}, []string{"ls", "-b"}, ""},
+		{`["ls", "%{if input.b}-a%{endif}${input.s}"]`, frame{"b": false, "s": "-x"}, nil, `input.s begins with "-"`},
+		{`["ls", "${input.s}.txt"]`, frame{"s": "-x"}, nil, `input.s begins with "-"`},
+		{`["ls", "${input.s}${input.any}"]`, frame{"s": "", "any": "-x"}, nil, `input.any begins with "-"`},
+		{`["ls", "n=${input.t}", "x"]`, frame{"t": nil}, []string{"ls", "x"}, ""},
+		{`["ls", input.l, "x"]`, frame{"l": []any{"a", "b"}}, []string{"ls", "a", "b", "x"}, ""},
+		{`["ls", input.l]`, frame{"l": []any{"a", "-b"}}, nil, `input.l begins with "-"`},
+		{`["ls", input.l]`, frame{"l": []any{}}, []string{"ls"}, ""},
+		{`["ls", input.k]`, frame{"k": []any{1, -2}}, []string{"ls", "1", "-2"}, ""},
+		{`["ls", ["-n", input.t], "x"]`, frame{"t": nil}, []string{"ls", "x"}, ""},
+		{`["ls", ["-n", input.t], "x"]`, frame{"t": "a"}, []string{"ls", "-n", "a", "x"}, ""},
+		{`["ls", ["--", input.t], input.s]`, frame{"t": nil, "s": "-x"}, nil, `input.s begins with "-"`},
+		{`["ls", "-n", input.any]`, frame{"any": nil}, nil, "-n needs a value"},
+		{`["ls", input.any]`, frame{"any": map[string]any{}}, nil, "it is an object"},
+		{`["ls", "a${input.any}"]`, frame{"any": []any{1}}, nil, "it is a list"},
+		{`["ls", input.s]`, frame{"s": "a\x00b"}, nil, "NUL"},
+		{`["ls", input.s]`, frame{"s": strings.Repeat("a", 1<<17)}, nil, "send less"},
+		{`["ls", "${var.dir}/x", var.dir]`, frame{}, []string{"ls", "/srv/x", "/srv"}, ""},
+		{`["ls", under("/srv", input.s)]`, frame{"s": "-x"}, []string{"ls", "/srv/-x"}, ""},
+		{`["sudo", "--", "rm", input.s]`, frame{"s": "-x"}, nil, `input.s begins with "-"`},
+		{`["sudo", "--", "rm", "--", input.s]`, frame{"s": "-x"}, []string{"sudo", "--", "rm", "--", "-x"}, ""},
+		{`["ls", "%{for x in input.l}${x},%{endfor}"]`, frame{"l": []any{"a", "b"}}, []string{"ls", "a,b,"}, ""},
+	} {
+		a, diags := CompileArgv(argsOf(t, types, test.in))
+		if diags.HasErrors() {
+			t.Errorf("%s: %s", test.in, templatetest.Render(diags))
+			continue
+		}
+		got, err := a.Bind(test.f, nil)
+		if err != nil && (test.err == "" || !strings.Contains(err.Error(), test.err)) || err == nil && !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s with %v: got %q, %v; want %q, %q", test.in, test.f, got, err, test.want, test.err)
+		}
+	}
+}
+
+func TestPipeLeavesOutNullStages(t *testing.T) {
+	types := templatetest.Types(t, argvTypes)
+	p, diags := CompilePipe(argsOf(t, types, `[["ps"], input.b ? ["grep", "--", input.s] : null, ["sort"]]`))
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, on := range []bool{true, false} {
+		got, err := p.Bind(frame{"b": on, "s": "-x"})
+		want := [][]string{{"ps"}, {"grep", "--", "-x"}, {"sort"}}
+		if !on {
+			want = [][]string{{"ps"}, {"sort"}}
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: got %q, %v", on, got, err)
+		}
+	}
+}
+
+var hostile = []string{
+	"", " ", "a b", "$(touch pwned)", "`touch pwned`", "; touch pwned", "& touch pwned &", "| touch pwned", "\ntouch pwned\n", "'; touch pwned; '", `"; touch pwned; "`,
+	"$((a[$(touch pwned)]))", "a[$(touch pwned)]", "${IFS}", "$HOME", "~", "~root", "*", "?", "[a-z]*", "{a,b}", "-rf", "--", "-", "-n", "-e", "\\", "\\n", "\\\\", "\\c", "'", `"`, `'"'"'`, "`",
+	"!", "!!", "#x", "%s", "%n", "a\tb", "trailing\n", "\n\n", "\r\n", "ünïcødé", "日本語", "e\u0301", "\xff\xfe", "\x81\x82\x88", "\x01\x02\x1b[31m\x7f", "EOF", "\nEOF\ntouch pwned\n",
+	"() { :;}; touch pwned", "x=1", "PATH=.", "<(touch pwned)", ">pwned", "$'\\x41'", "&amp;", "${_v0}", "$_v1", "$0", "$@", "$$", "/etc/passwd", "../../x", strings.Repeat("A", 4096),
+}
+
+func TestHostileWordsReachTheChildUnchanged(t *testing.T) {
+	types := templatetest.Types(t, argvTypes)
+	a, diags := CompileArgv(argsOf(t, types, `["child", "--", input.s, "x${input.s}y", input.l, "${input.any}"]`))
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, s := range hostile {
+		words, err := a.Bind(frame{"s": s, "l": []any{s, s}, "any": s}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0], words[1:]...)
+		cmd.Env = []string{"PRINT_WORDS=1", "GORACE=atexit_sleep_ms=0"} // a race-built child would sleep a second
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.Join([]string{"--", s, "x" + s + "y", s, s, s, ""}, "\x00")
+		if !bytes.Equal(out, []byte(want)) {
+			t.Errorf("%q arrived as %q", s, out)
+		}
+	}
+}
+
+func FuzzArgvNeverGivesAnOptionAway(f *testing.F) {
+	for _, s := range hostile {
+		f.Add(s, s)
+	}
+	types := templatetest.Types(f, argvTypes)
+	a, diags := CompileArgv(argsOf(f, types, `["child", input.s, "${input.s}${input.t}", "x${input.t}"]`))
+	if diags.HasErrors() {
+		f.Fatal(diags)
+	}
+	f.Fuzz(func(t *testing.T, x, y string) {
+		words, err := a.Bind(frame{"s": x, "t": y}, nil)
+		if err != nil {
+			return
+		}
+		for _, w := range words {
+			if strings.HasPrefix(w, "-") || strings.Contains(w, "\x00") {
+				t.Errorf("%q from %q and %q", words, x, y)
+			}
+		}
+		if len(words) != 4 || words[1] != x || words[2] != x+y || words[3] != "x"+y {
+			t.Errorf("%q from %q and %q", words, x, y)
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package shelltext
+
+import (
+	"fmt"
+	"strings"
+
+	"hatchel/hcl/template"
+)
+
+// argvCheck finds at load what no call may do with a written list of words.
+type argvCheck struct{ *diagnostics }
+
+// first checks the program's name.
+func (c argvCheck) first(a *Arg) {
+	s, ok := a.literal()
+	switch {
+	case !ok && a.Group != nil:
+		c.errorf(a.Range, "Nested first element", `The first word names the program and cannot be in a group. Write it outside: [%s, ...].`, first(a).source())
+	case !ok:
+		c.errorf(a.Range, "Program depends on a call", `The first word names the program to run and cannot depend on a call, and %s does. Write the program's name as text, and one tool for each program.`, a.source())
+	case s == "":
+		c.errorf(a.Range, "Empty program name", `The first word names the program to run, and it is empty.`)
+	case strings.ContainsAny(s, " \t\n") && !strings.Contains(s, "/"):
+		c.warnf(a.Range, "Several words in one", `Each word of a command is an element of its own: [%s].`, quoteAll(strings.Fields(s)))
+	}
+}
+
+func first(a *Arg) *Arg {
+	for len(a.Group) > 0 {
+		a = &a.Group[0]
+	}
+	return a
+}
+
+func quoteAll(words []string) string {
+	for i, w := range words {
+		words[i] = fmt.Sprintf("%q", w)
+	}
+	return strings.Join(words, ", ")
+}
+
+// list checks each element by itself and each option with what follows it.
+func (c argvCheck) list(args []Arg) {
+	for i := range args {
+		c.element(&args[i])
+	}
+	c.options(args)
+}
+
+// options refuses an element that may be left out behind an option that stays. In a group both go.
+func (c argvCheck) options(args []Arg) {
+	for i := range args {
+		a := &args[i]
+		if i == 0 || !a.nullable() {
+			continue
+		}
+		if option, ok := args[i-1].literal(); ok && isOption(option) {
+			c.errorf(a.Range, "Option may lose its value",
+				`%s may be null and is then left out, but %q in front of it stays. Write both as one group, which is left out whole: [%s, %s]. If %s takes no value, write it behind %s.`,
+				a.source(), option, args[i-1].source(), a.source(), option, a.source())
+		}
+	}
+}
+
+// isOption reports that a word is an option that may take the next word as its value.
+func isOption(s string) bool {
+	rest, ok := strings.CutPrefix(s, "-")
+	if !ok {
+		return false
+	}
+	rest = strings.TrimPrefix(rest, "-")
+	return rest != "" && !strings.Contains(rest, "=") &&
+		(rest[0] >= 'a' && rest[0] <= 'z' || rest[0] >= 'A' && rest[0] <= 'Z' || rest[0] >= '0' && rest[0] <= '9')
+}
+
+func (c argvCheck) element(a *Arg) {
+	switch {
+	case a.Group != nil:
+		if len(a.Group) == 0 {
+			c.errorf(a.Range, "Empty group", `A group holds the words that are left out together: ["-n", input.n].`)
+		}
+		for i := range a.Group {
+			c.element(&a.Group[i])
+		}
+	case a.Cond != nil:
+		c.element(a.Then)
+		c.element(a.Else)
+	case a.Hole != nil:
+		c.whole(a.Hole)
+	case a.Text != nil:
+		c.text(a.Text)
+	}
+}
+
+// whole checks an element that is one value.
+func (c argvCheck) whole(h *template.Hole) {
+	t := h.Type
+	if t.Kind == template.List {
+		for _, e := range append(t.Tuple, elem(t)...) {
+			switch e.Kind {
+			case template.List, template.Object, template.Bytes:
+				c.errorf(h.Range, "Word is not text", `%s is a list whose elements are %s; each element becomes one word and must be a string, number or bool. For JSON in one word write jsonencode(%s).`, h.Source, plural(e.Kind), h.Source)
+				return
+			}
+		}
+		return
+	}
+	c.scalar(h)
+}
+
+func elem(t template.Type) []template.Type {
+	if t.Elem == nil {
+		return nil
+	}
+	return []template.Type{*t.Elem}
+}
+
+func (c argvCheck) scalar(h *template.Hole) {
+	if c.function(h) {
+		return
+	}
+	switch h.Type.Kind {
+	case template.List:
+		c.errorf(h.Range, "List inside a word", `%s is a list and cannot stand inside a word. As an element of its own it becomes one word an element: [..., %s]. For one word write join(",", %s) or jsonencode(%s).`, h.Source, h.Source, h.Source, h.Source)
+	case template.Object:
+		c.errorf(h.Range, "Word is not text", `%s is an object and a word is text. For JSON write jsonencode(%s).`, h.Source, h.Source)
+	case template.Bytes:
+		c.errorf(h.Range, "Word is not text", `%s is bytes and a word is text. Send it with stdin = %s, or write base64encode(%s).`, h.Source, h.Source, h.Source)
+	}
+}
+
+// function refuses contextual functions of other contexts.
+func (d *diagnostics) function(h *template.Hole) bool {
+	switch h.Func {
+	case "ident", "raw":
+		d.errorf(h.Range, "Function of another context", `%s() belongs to SQL. Write the value alone: %s.`, h.Func, argument(h))
+	case "path":
+		d.errorf(h.Range, "Function of another context", `path() belongs to URLs. For a file below a folder write under("/folder", %s).`, argument(h))
+	default:
+		return false
+	}
+	return true
+}
+
+func argument(h *template.Hole) string {
+	if len(h.Args) == 0 {
+		return h.Source
+	}
+	return h.Args[0].Source
+}
+
+func plural(k template.Kind) string {
+	switch k {
+	case template.List:
+		return "lists"
+	case template.Object:
+		return "objects"
+	}
+	return "bytes"
+}
+
+// text checks an element that is a template.
+func (c argvCheck) text(t *template.Tree) {
+	holes(t.Nodes, func(h *template.Hole) { c.scalar(h) })
+	for _, n := range t.Nodes {
+		if s, ok := n.(*template.Text); ok {
+			if i := strings.IndexByte(s.Value, 0); i >= 0 {
+				c.errorf(s.Place(i, i+1), "NUL in a word", `No program can be given a NUL character.`)
+			}
+		}
+	}
+	if len(t.Nodes) < 2 {
+		return
+	}
+	text, ok := t.Nodes[0].(*template.Text)
+	h, hole := t.Nodes[1].(*template.Hole)
+	if !ok || !hole || !free(h.Type) || h.Func == "under" {
+		return
+	}
+	if text.Value == "-" || text.Value == "--" {
+		c.errorf(h.Range, "Option chosen by a call", `The caller of this tool would choose an option of the program. Make %s an enum, or write the options as text: input.all ? "--all" : null.`, h.Source)
+	}
+	if folder, ok := looksLikeFolder(text.Value); ok {
+		c.warnf(h.Range, "Path may leave its folder", `%s may hold "..". To stay below the folder write under(%q, %s).`, h.Source, folder, h.Source)
+	}
+}
+
+// looksLikeFolder reports that text in front of a value is a folder's path.
+func looksLikeFolder(s string) (string, bool) {
+	if !strings.HasSuffix(s, "/") || !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "./") && !strings.HasPrefix(s, "../") {
+		return "", false
+	}
+	folder := strings.TrimRight(s, "/")
+	return folder, folder != ""
+}

@@ -1,0 +1,71 @@
+package shelltext
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// test is [[ ... ]].
+func (a *analysis) test(x syntax.TestExpr, sc scope) {
+	switch x := x.(type) {
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			for _, side := range []syntax.TestExpr{x.X, x.Y} {
+				if w, ok := side.(*syntax.Word); ok {
+					a.number(w, sc)
+				}
+			}
+			return
+		}
+		a.test(x.X, sc)
+		a.test(x.Y, sc)
+	case *syntax.UnaryTest:
+		if w, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar) {
+			a.variableName(w, sc)
+			return
+		}
+		a.test(x.X, sc)
+	case *syntax.ParenTest:
+		a.test(x.X, sc)
+	case *syntax.Word:
+		a.word(x, sc)
+	}
+}
+
+// number is a word that the shell computes with.
+func (a *analysis) number(w *syntax.Word, sc scope) {
+	t := a.word(w, sc)
+	if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" {
+		t = t.or(a.variable(lit, sc))
+	}
+	if t.level > clean {
+		a.refuse(w, "Value in arithmetic", arithmeticDetail, t.from)
+	}
+}
+
+const arithmeticDetail = `A shell runs code inside arithmetic, and %s can be any text. Make the input an integer, or turn it into a number first: n=$(printf '%%d' "$x").`
+
+func (a *analysis) variableName(w *syntax.Word, sc scope) {
+	if t := a.word(w, sc); t.level > clean {
+		a.refuse(w, "Value as a variable's name", `A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+	}
+}
+
+// arith is an arithmetic expression. What it gives is a number.
+func (a *analysis) arith(x syntax.ArithmExpr, sc scope) {
+	switch x := x.(type) {
+	case *syntax.BinaryArithm:
+		a.arith(x.X, sc)
+		a.arith(x.Y, sc)
+	case *syntax.UnaryArithm:
+		a.arith(x.X, sc)
+	case *syntax.ParenArithm:
+		a.arith(x.X, sc)
+	case *syntax.FlagsArithm:
+		a.arith(x.X, sc)
+	case *syntax.Word:
+		a.number(x, sc)
+	}
+}

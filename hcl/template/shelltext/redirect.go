@@ -1,0 +1,85 @@
+package shelltext
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirect checks where a command reads from or writes to, and returns the scope with what it reads.
+func (a *analysis) redirect(r *syntax.Redirect, sc scope) scope {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		sc.stdin, sc.top = taint{}, false
+		if r.Hdoc != nil && !rawDelimiter(r.Word) {
+			sc.stdin = a.parts(r.Hdoc.Parts, sc).glued()
+		}
+		return sc
+	case syntax.WordHdoc:
+		sc.stdin, sc.top = a.word(r.Word, sc).glued(), false
+		return sc
+	}
+	if p := processOf(r.Word); p != nil {
+		t := a.process(p, sc)
+		if r.Op == syntax.RdrIn {
+			sc.stdin, sc.top = t, false
+		}
+		return sc
+	}
+	if t := a.word(r.Word, sc); t.level == loose {
+		name := strings.Trim(a.written(r.Word), `"`)
+		if h := a.only(r.Word); h != nil {
+			a.refuse(r.Word, "Value as a redirection target", `%s would name any file. Keep it below a folder: %s${under("/folder", %s)}.`, t.from, r.Op, h.Source)
+		} else {
+			a.refuse(r.Word, "Value as a redirection target", `%s holds %s, which would name any file. Write the whole path as one value, ${under("/folder", ...)}.`, orDefault(name, "The target"), t.from)
+		}
+	}
+	switch {
+	case r.N != nil && r.N.Value != "0":
+	case r.Op == syntax.RdrIn, r.Op == syntax.RdrInOut:
+		sc.stdin, sc.top = a.flow.vars[files], false
+	case r.Op == syntax.DplIn:
+		sc.stdin, sc.top = a.anything(), false
+	}
+	return sc
+}
+
+// files is the variable that holds what the script wrote to files.
+const files = "\x00files"
+
+// wrote notes what a statement writes to a file.
+func (a *analysis) wrote(s *syntax.Stmt, out taint) {
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
+			if r.Word.Lit() != "/dev/null" && processOf(r.Word) == nil {
+				a.flow.raise(a.flow.vars, files, out)
+			}
+		}
+	}
+}
+
+func processOf(w *syntax.Word) *syntax.ProcSubst {
+	if len(w.Parts) != 1 {
+		return nil
+	}
+	p, _ := w.Parts[0].(*syntax.ProcSubst)
+	return p
+}
+
+// only is the hole that a word is, if it is nothing else.
+func (a *analysis) only(w *syntax.Word) *scriptHole {
+	parts := w.Parts
+	if len(parts) == 1 {
+		if q, ok := parts[0].(*syntax.DblQuoted); ok {
+			parts = q.Parts
+		}
+	}
+	if len(parts) != 1 {
+		return nil
+	}
+	if p, ok := parts[0].(*syntax.ParamExp); ok && p.Param != nil {
+		return a.holes[p.Param.Value]
+	}
+	return nil
+}

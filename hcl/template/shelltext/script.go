@@ -1,0 +1,273 @@
+package shelltext
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/hcl/template"
+)
+
+// A Script is a program for a shell whose text is the same in every call. It is immutable and safe for concurrent use.
+type Script struct {
+	text  string
+	shell []string
+	holes []*scriptHole
+	names []string // of the environment, one a hole
+}
+
+// CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked as POSIX shell, unless its first line is the
+// #! line of bash. The Script is nil when there are errors.
+func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
+	c := &scriptCompiler{tree: t}
+	s := c.compile()
+	if c.list.HasErrors() {
+		return nil, c.shown()
+	}
+	return s, c.shown()
+}
+
+// Text is the whole script with the line in front that takes the values out of the environment.
+func (s *Script) Text() string { return s.text }
+
+// Argv is the command that runs the script.
+func (s *Script) Argv() []string { return append(append([]string(nil), s.shell...), "-c", s.text) }
+
+// Env is the environment, as NAME=value, that carries the values of one call; a null is empty.
+// Its errors are sentences for the model that made the call.
+func (s *Script) Env(f template.Frame) ([]string, error) {
+	env := make([]string, len(s.holes))
+	for i, h := range s.holes {
+		text, _, _, err := scalar(h.Hole, f)
+		if err != nil {
+			return nil, err
+		}
+		env[i] = s.names[i] + "=" + text
+	}
+	return env, nil
+}
+
+type scriptCompiler struct {
+	diagnostics
+	tree  *template.Tree
+	holes []*scriptHole
+	shell []string
+	lang  syntax.LangVariant
+}
+
+func (c *scriptCompiler) compile() *Script {
+	if !c.nodes() {
+		return nil
+	}
+	first := lay(c.tree.Nodes, c.holes, plain)
+	if strings.TrimSpace(first.text) == "" {
+		c.errorf(c.tree.Range, "Empty script", `A script needs at least one command.`)
+		return nil
+	}
+	if !c.interpreter(first) || !c.characters(first) {
+		return nil
+	}
+	file := c.parse(first)
+	if file == nil {
+		return nil
+	}
+	locate(file, first)
+	for _, h := range c.holes {
+		c.spot(h, file, first)
+	}
+	final := lay(c.tree.Nodes, c.holes, expansion)
+	placed := c.parse(final)
+	if placed == nil {
+		return nil
+	}
+	c.verify(placed, final)
+	analyse(&c.diagnostics, placed, final, c.holes, c.lang == syntax.LangBash)
+	return c.script(final.text)
+}
+
+// nodes names the holes and refuses what a script cannot have at all.
+func (c *scriptCompiler) nodes() bool {
+	var text strings.Builder
+	for _, n := range c.tree.Nodes {
+		switch n := n.(type) {
+		case *template.Text:
+			text.WriteString(n.Value)
+		case *template.Hole:
+			c.holes = append(c.holes, &scriptHole{Hole: n})
+			c.value(n)
+		case *template.If:
+			c.errorf(n.Range, "Structure in a script", `The text of a script is the same in every call, so %%{if} has no place in it. Let the shell decide: if [ ${...} = true ]; then ...; fi.`)
+		case *template.For:
+			c.errorf(n.Range, "Structure in a script", `The text of a script is the same in every call, so %%{for} has no place in it. Give the list as JSON, ${jsonencode(...)}, or as words of a command = [...].`)
+		}
+	}
+	prefix := unused("_v", text.String())
+	for i, h := range c.holes {
+		h.variable = prefix + strconv.Itoa(i)
+	}
+	return !c.list.HasErrors()
+}
+
+// unused lengthens a prefix until no name of the text can begin with it.
+func unused(prefix, text string) string {
+	for strings.Contains(text, prefix) {
+		prefix = "_" + prefix
+	}
+	return prefix
+}
+
+func (c *scriptCompiler) value(h *template.Hole) {
+	if c.function(h) {
+		return
+	}
+	switch h.Type.Kind {
+	case template.List:
+		c.errorf(h.Range, "List in a script", `%s is a list, and a value in a script is one text. Write ${jsonencode(%s)} or ${join("\n", %s)}, or use command = [...], where each element becomes a word.`, h.Source, h.Source, h.Source)
+	case template.Object:
+		c.errorf(h.Range, "Object in a script", `%s is an object, and a value in a script is one text. Write ${jsonencode(%s)}.`, h.Source, h.Source)
+	case template.Bytes:
+		c.errorf(h.Range, "Bytes in a script", `%s is bytes, and a value in a script is one text. Send it with stdin = %s, or write ${base64encode(%s)}.`, h.Source, h.Source, h.Source)
+	}
+}
+
+// interpreter reads the #! line: it chooses between sh and bash and may give options.
+func (c *scriptCompiler) interpreter(l *layout) bool {
+	c.shell, c.lang = []string{"/bin/sh"}, syntax.LangPOSIX
+	line, _, _ := strings.Cut(l.text, "\n")
+	line, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return true
+	}
+	words := strings.Fields(line)
+	if len(words) > 0 && (words[0] == "/usr/bin/env" || words[0] == "/bin/env") {
+		words = words[1:]
+		if len(words) > 0 && words[0] == "-S" {
+			words = words[1:]
+		}
+	}
+	name := ""
+	if len(words) > 0 {
+		name = words[0][strings.LastIndexByte(words[0], '/')+1:]
+	}
+	switch name {
+	case "sh", "dash":
+	case "bash":
+		c.lang = syntax.LangBash
+	default:
+		c.errorf(l.at(0, len(line)+2), "Interpreter is no shell", `A script is run by sh or bash. For another interpreter keep the program in a file and write command = [%q, "file", ...].`, orDefault(name, "python3"))
+		return false
+	}
+	for _, w := range words[1:] {
+		if w[0] != '-' && w[0] != '+' || strings.Contains(w, "c") && w[1] != '-' || strings.Contains(w, "$") {
+			c.errorf(l.at(0, len(line)+2), "Wrong interpreter options", `Behind the shell only options such as -e can stand, not %q.`, w)
+			return false
+		}
+	}
+	c.shell = words
+	return true
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+func (c *scriptCompiler) characters(l *layout) bool {
+	if i := strings.IndexByte(l.text, 0); i >= 0 {
+		c.errorf(l.at(i, i+1), "NUL in a script", `A script cannot hold a NUL character.`)
+		return false
+	}
+	if i := strings.IndexByte(l.text, '\r'); i >= 0 {
+		c.errorf(l.at(i, i+1), "Carriage return in script", `A shell takes a carriage return for a part of the word in front of it. Save the file with line feeds only.`)
+		return false
+	}
+	if len(l.text) > maxWord-4096 {
+		c.errorf(c.tree.Range, "Script too long", `A script can be at most %d bytes long, and this one is %d. Keep it in a file: script_file = "name.sh".`, maxWord-4096, len(l.text))
+		return false
+	}
+	return true
+}
+
+const maxScriptDepth = 500 // of the syntax tree, where one $(...) is five
+
+// tooDeep reports nesting that what follows would take very long to read.
+func tooDeep(file *syntax.File) bool {
+	depth, deepest := 0, 0
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil {
+			depth--
+			return true
+		}
+		depth++
+		deepest = max(deepest, depth)
+		return deepest <= maxScriptDepth
+	})
+	return deepest > maxScriptDepth
+}
+
+func (c *scriptCompiler) parse(l *layout) *syntax.File {
+	file, err := syntax.NewParser(syntax.Variant(c.lang), syntax.KeepComments(true)).Parse(strings.NewReader(l.text), "")
+	var wrong syntax.ParseError
+	var lang syntax.LangError
+	switch {
+	case err == nil && tooDeep(file):
+		c.errorf(c.tree.Range, "Script nested too deeply", `The commands of a script may stand %d levels inside one another. Give the inner ones a name: result=$(...).`, maxScriptDepth)
+	case err == nil:
+		return file
+	case errors.As(err, &wrong):
+		at := int(wrong.Pos.Offset())
+		c.errorf(l.at(at, at+1), "Shell syntax error", `The shell cannot read this script: %s.`, wrong.Text)
+	case errors.As(err, &lang):
+		at := int(lang.Pos.Offset())
+		hint := `Write it in POSIX shell, or begin the script with a line "#!/bin/bash".`
+		if c.lang == syntax.LangBash {
+			hint = `The script is run by bash.`
+		}
+		c.errorf(l.at(at, at+1), "Not in this shell", `%s: not known to the shell that runs the script. %s`, lang.Feature, hint)
+	default:
+		c.errorf(c.tree.Range, "Shell syntax error", `The shell cannot read this script.`)
+	}
+	return nil
+}
+
+// verify makes sure that the shell reads every hole of the final text as its variable and nothing else.
+func (c *scriptCompiler) verify(file *syntax.File, l *layout) {
+	seen := map[int]string{}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && p.Dollar.IsValid() && p.Exp == nil {
+			seen[int(p.Dollar.Offset())] = p.Param.Value
+		}
+		return true
+	})
+	for _, p := range l.pieces {
+		if h := p.hole; h != nil && h.place != inComment && h.place != inRawHere && h.place != nowhere && seen[p.from+strings.Index(expansion(h), "$")] != h.variable {
+			c.errorf(h.Range, "Value cannot stand here", cannotStand, h.Source, h.Source)
+		}
+	}
+}
+
+const cannotStand = `The shell would not read %s as a value here: a backslash or a $ in front of it, or the syntax around it, takes it apart. Assign it first, x=${%s}, and use "$x".`
+
+func (c *scriptCompiler) script(text string) *Script {
+	s := &Script{shell: c.shell, holes: c.holes}
+	prefix := unused("HATCHEL_V", text)
+	var moves, drops strings.Builder
+	for i, h := range c.holes {
+		name := prefix + strconv.Itoa(i)
+		s.names = append(s.names, name)
+		fmt.Fprintf(&moves, "%s=$%s ", h.variable, name)
+		drops.WriteString(" " + name)
+	}
+	if len(c.holes) > 0 {
+		// On the same line, so that the shell counts the author's lines as the author does.
+		text = strings.TrimSuffix(moves.String(), " ") + "; unset" + drops.String() + "; " + text
+	}
+	s.text = text
+	return s
+}

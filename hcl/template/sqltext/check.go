@@ -1,0 +1,256 @@
+package sqltext
+
+import (
+	"fmt"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+)
+
+const (
+	maxStates = 200 // how many different things the text behind a branch or loop may mean
+	maxRounds = 40  // how many rounds of a loop may each bring a new meaning
+	maxDepth  = 200 // of parentheses
+)
+
+// checker walks a template over sets of states, collects every mistake, and decides what each hole is.
+type checker struct {
+	dialect Dialect
+	tree    *template.Tree
+	places  map[*template.Hole]place
+	texts   map[*template.Hole][]*template.Text // of each raw(...)
+	diags   hclv2.Diagnostics
+	seen    map[seenKey]bool
+
+	unseparated map[*template.For]bool // loops inside quotes
+
+	siblings  []template.Node // of the node being read
+	index     int             // of the node being read in siblings
+	returning bool
+	deep      bool // parentheses were found too deep
+	loops     int  // around the node being read
+	verbs     map[string]bool
+}
+
+type seenKey struct {
+	at      hclv2.Range
+	summary string
+}
+
+// report adds a diagnostic, once a place and summary: the same mistake is met again in other renderings.
+func (c *checker) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
+	key := seenKey{at, summary}
+	if c.seen[key] {
+		return
+	}
+	c.seen[key] = true
+	c.diags = append(c.diags, &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at})
+}
+
+// failedAt reports whether a mistake was found at exactly this place.
+func (c *checker) failedAt(at hclv2.Range) bool {
+	for _, d := range c.diags {
+		if *d.Subject == at && d.Severity == hclv2.DiagError {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) failAt(at hclv2.Range, summary, format string, args ...any) {
+	c.report(hclv2.DiagError, at, summary, fmt.Sprintf(format, args...))
+}
+
+func (c *checker) fail(at span, summary, format string, args ...any) {
+	c.failAt(c.rangeOf(at), summary, format, args...)
+}
+
+func (c *checker) rangeOf(at span) hclv2.Range {
+	if at.text == nil || at.text.Place == nil {
+		return c.tree.Range
+	}
+	return at.text.Place(at.from, min(at.to, len(at.text.Value)))
+}
+
+// nodes reads nodes one after the other from every state of in.
+func (c *checker) nodes(list []template.Node, in set) set {
+	for i := range list {
+		in = c.child(list, i, in)
+	}
+	return in
+}
+
+func (c *checker) child(list []template.Node, i int, in set) set {
+	siblings, index := c.siblings, c.index
+	c.siblings, c.index = list, i
+	defer func() { c.siblings, c.index = siblings, index }()
+	var out set
+	switch n := list[i].(type) {
+	case *template.Text:
+		for _, s := range in {
+			out.add(c.readText(n, s))
+		}
+	case *template.Hole:
+		for _, s := range in {
+			c.readHole(n, s, &out)
+		}
+	case *template.If:
+		out = c.nodes(n.Then, in)
+		for _, s := range c.nodes(n.Else, in) {
+			out.add(s)
+		}
+		out = c.bounded(out, n.Range)
+	case *template.For:
+		out = c.loop(n, in)
+	}
+	return out
+}
+
+func (c *checker) readText(t *template.Text, s state) state {
+	l := lexer{checker: c, state: s, node: span{text: t}}
+	l.read()
+	return l.state
+}
+
+const maxLoops = 5 // %{for} inside %{for}
+
+// loop reads the body for no round, one, two and so on, until a further round brings no new state.
+func (c *checker) loop(n *template.For, in set) set {
+	if c.loops++; c.loops > maxLoops { // each level is read several times for every round of the one around it
+		c.failAt(n.Range, "Loops nested too deeply", "Loops of a statement may nest %d deep. Make one list of what the inner ones go over, in locals.", maxLoops)
+		c.loops--
+		return in
+	}
+	defer func() { c.loops-- }()
+	lead, body, trail := c.rounds(n, in)
+	exits := append(set(nil), in...)
+	entries, fresh := set{}, in
+	for round := 0; len(fresh) > 0; round++ {
+		if round > 0 && lead != nil {
+			fresh = c.nodes(lead.Then, fresh)
+		}
+		out := c.nodes(body, fresh)
+		for _, s := range out {
+			exits.add(s)
+		}
+		if trail != nil {
+			out = c.nodes(trail.Then, out)
+		}
+		fresh = nil
+		for _, s := range out {
+			if round > 2 {
+				s.widen()
+			}
+			if entries.add(s) {
+				fresh.add(s)
+			}
+		}
+		if len(entries) > maxStates || round > maxRounds {
+			c.failAt(n.Range, "Loop without fixed structure", "Every round of this loop leaves the statement in another state, as an open parenthesis or quote does. A round must close what it opens.")
+			return in
+		}
+	}
+	return c.bounded(exits, n.Range)
+}
+
+// rounds is the body of a loop without the %{if} that separates its rounds. Inside quotes nothing separates: every byte is the author's text.
+func (c *checker) rounds(n *template.For, in set) (lead *template.If, rest []template.Node, trail *template.If) {
+	for _, s := range in {
+		if s.mode >= inQuote {
+			c.unseparated[n] = true
+		}
+	}
+	if c.unseparated[n] {
+		return nil, n.Body, nil
+	}
+	return rounds(n.Body)
+}
+
+// rounds takes an %{if} that holds nothing but a separator off the beginning or the end of a loop's body. It stands between rounds: its
+// condition is not known here, but whether its text or a space is there cannot change what other text means.
+func rounds(body []template.Node) (lead *template.If, rest []template.Node, trail *template.If) {
+	first, last := 0, len(body)-1
+	for first < last && blank(body[first]) {
+		first++
+	}
+	for last > first && blank(body[last]) {
+		last--
+	}
+	if first < last {
+		if n := separator(body[first]); n != nil {
+			return n, body[first+1:], nil
+		}
+		if n := separator(body[last]); n != nil {
+			return nil, body[:last], n
+		}
+	}
+	return nil, body, nil
+}
+
+func blank(n template.Node) bool {
+	t, ok := n.(*template.Text)
+	return ok && strings.TrimSpace(t.Value) == ""
+}
+
+func separator(n template.Node) *template.If {
+	cond, ok := n.(*template.If)
+	if !ok || len(cond.Then) != 1 || len(cond.Else) > 0 {
+		return nil
+	}
+	t, ok := cond.Then[0].(*template.Text)
+	if !ok {
+		return nil
+	}
+	for _, w := range strings.Fields(strings.ToUpper(t.Value)) {
+		if !separators[w] && w != "ALL" {
+			return nil
+		}
+	}
+	return cond
+}
+
+// bounded keeps the number of states small enough to go on.
+func (c *checker) bounded(states set, at hclv2.Range) set {
+	if len(states) <= maxStates {
+		return states
+	}
+	c.failAt(at, "Too many renderings", "What follows can mean more than %d different things, depending on the branches before it. Close every quote and parenthesis in the branch that opens it.", maxStates)
+	return states[:1]
+}
+
+// end judges the states at the end of the template.
+func (c *checker) end(states set) {
+	for _, s := range states {
+		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.atEnd}}}
+		switch s.mode {
+		case inQuote, inEscape:
+			c.fail(s.from, "Unclosed quote", "The quote that begins here is not closed in every rendering of the template.")
+			continue
+		case inBlock, blockStar, blockSlash, blockOpen:
+			c.fail(s.from, "Unclosed comment", "The comment that begins here is not closed in every rendering of the template.")
+			continue
+		case inDollar:
+			c.fail(s.from, "Unclosed quote", "The quote that begins with %s is not closed in every rendering of the template.", s.text)
+			continue
+		}
+		l.flush()
+		if l.order != nil {
+			l.sorted(l.order)
+		}
+		if l.nested() {
+			c.fail(l.open, "Unclosed parenthesis", "The parenthesis is not closed in every rendering of the template.")
+		}
+		if l.verb == "" {
+			c.failAt(c.tree.Range, "Empty statement", "The template can render to nothing. A statement needs at least its first word in every rendering.")
+		}
+		c.verbs[l.verb] = true
+	}
+}
+
+func (c *checker) atEnd(int, int) hclv2.Range {
+	end := c.tree.Range
+	end.Start = end.End
+	return end
+}

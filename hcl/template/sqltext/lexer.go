@@ -1,0 +1,332 @@
+package sqltext
+
+import "strings"
+
+// lexer reads the text of one node from one state.
+type lexer struct {
+	*checker
+	state
+	node span // the text node being read
+	at   int  // the byte being read
+}
+
+// read moves the state over the whole text of the node.
+func (l *lexer) read() {
+	text := l.node.text.Value
+	for l.at = 0; l.at < len(text); {
+		if l.step(text[l.at]) {
+			l.at++
+		}
+	}
+}
+
+// step reads one byte. It reports false if the byte ended what was being read and is to be read again behind it.
+func (l *lexer) step(c byte) bool {
+	if c == 0 {
+		l.fail(l.here(), "Zero byte in SQL", "A statement cannot hold a zero byte: a server would stop reading there. Remove it.")
+		return true
+	}
+	switch l.mode {
+	case plain:
+		return l.begin(c)
+	case afterHole:
+		l.mode = plain
+		if l.glues(c) {
+			l.glued(l.hole)
+			l.set(operator, "") // the one mistake was told
+		}
+		return false
+	case inWord:
+		return l.wordByte(c)
+	case inNumber:
+		if isName(c) && !(c == '$' && l.dialect == PostgreSQL) || c == '.' {
+			return true
+		}
+		l.token(literal, "")
+		return false
+	case inOperator:
+		return l.operatorByte(c)
+	case afterColon:
+		return l.colonByte(c)
+	case twoDashes:
+		if isSpace(c) || c < ' ' || c == 0x7f {
+			l.mode = inLine
+			return false
+		}
+		if c == '-' {
+			return true
+		}
+		l.token(operator, "-")
+		return false
+	case inQuote, inEscape, quoteEnd:
+		return l.quoteByte(c)
+	case inTag, inDollar:
+		return l.dollarByte(c)
+	}
+	return l.commentByte(c)
+}
+
+// begin reads the first byte of a token.
+func (l *lexer) begin(c byte) bool {
+	if isSpace(c) {
+		return true
+	}
+	l.from = l.here()
+	switch {
+	case c >= '0' && c <= '9':
+		l.mode = inNumber
+	case c == '$' && l.dialect == PostgreSQL:
+		l.mode, l.text = inTag, "$"
+	case c == '$' && l.dialect == SQLite, c == '@' && l.dialect == SQLite, c == '#' && l.dialect == SQLite, c == '?' && l.dialect != PostgreSQL:
+		l.placeholder()
+	case c == '#' && l.dialect == MySQL:
+		l.mode = inLine
+	case isName(c), c == '@' && l.dialect == MySQL:
+		l.mode, l.text = inWord, upper(c)
+	case c == '\'', c == '"', c == '`' && l.dialect != PostgreSQL:
+		l.openQuote(c, l.dialect == MySQL && c != '`')
+	case c == '[' && l.dialect == SQLite:
+		l.openQuote(']', false)
+	case c == ':':
+		l.mode = afterColon
+	case strings.IndexByte("()[],.;", c) >= 0:
+		l.punctuation(c)
+	default:
+		l.mode, l.text = inOperator, string(c)
+	}
+	return true
+}
+
+func (l *lexer) wordByte(c byte) bool {
+	if isName(c) || c == '@' && l.dialect == MySQL {
+		if len(l.text) <= 32 { // no keyword is longer: what follows cannot matter
+			l.text += upper(c)
+		}
+		return true
+	}
+	prefix := c == '\'' && l.dialect == PostgreSQL && l.text == "E"
+	l.endWord()
+	if prefix {
+		l.from = l.here()
+		l.openQuote(c, true)
+		return true
+	}
+	return false
+}
+
+func (l *lexer) operatorByte(c byte) bool {
+	last := l.text[len(l.text)-1]
+	switch {
+	case c == '-' && last == '-':
+		l.comment(inLine)
+		if l.dialect == MySQL {
+			l.mode = twoDashes
+		}
+	case c == '*' && last == '/':
+		l.comment(inBlock)
+		if l.dialect == MySQL {
+			l.mode = blockOpen
+		}
+	case strings.IndexByte("+-*/<>=~!@#%^&|`?\\{}", c) < 0, c == '@' && l.dialect != PostgreSQL, c == '#' && l.dialect != PostgreSQL,
+		c == '?' && l.dialect != PostgreSQL, c == '`' && l.dialect != PostgreSQL:
+		l.endOperator()
+		return false
+	case len(l.text) < 8: // no operator that matters here is longer, but what opens a comment is found in the last byte
+		l.text += string(c)
+	default:
+		l.text = l.text[:7] + string(c)
+	}
+	return true
+}
+
+// comment begins a comment whose first byte was read as the end of an operator.
+func (l *lexer) comment(m mode) {
+	from := l.here()
+	from.from = max(0, from.from-1)
+	if l.text = l.text[:len(l.text)-1]; l.text != "" {
+		l.endOperator()
+	}
+	l.mode, l.text, l.from, l.depth = m, "", from, 1
+}
+
+func (l *lexer) commentByte(c byte) bool {
+	switch l.mode {
+	case inLine:
+		if c == '\n' || c == '\r' && l.dialect == PostgreSQL {
+			l.endComment()
+		}
+	case blockOpen:
+		if c == 'M' && l.text == "" {
+			l.text = "M"
+			return true
+		}
+		l.mode, l.text = inBlock, ""
+		if c != '!' {
+			return false
+		}
+		at := l.here()
+		if l.from.text == at.text {
+			at.from = l.from.from
+		}
+		l.fail(at, "Executable comment", "The server executes what stands in /*! ... */. Write the text itself, without the comment around it.")
+	case inBlock:
+		if c == '*' {
+			l.mode = blockStar
+		} else if c == '/' && l.dialect == PostgreSQL {
+			l.mode = blockSlash
+		}
+	case blockStar:
+		switch {
+		case c == '/':
+			if l.depth--; l.depth == 0 {
+				l.endComment()
+			} else {
+				l.mode = inBlock
+			}
+		case c != '*':
+			l.mode = inBlock
+		}
+	case blockSlash:
+		switch {
+		case c == '*':
+			l.mode = inBlock
+			l.depth++
+		case c != '/':
+			l.mode = inBlock
+			return false
+		}
+	}
+	return true
+}
+
+func (l *lexer) endComment() { l.mode, l.depth, l.text, l.from = plain, 0, "", span{} }
+
+func (l *lexer) openQuote(c byte, slash bool) {
+	if c == '\'' && l.prev == escaped {
+		l.fail(l.here(), "Two strings in a row", "A string behind an E'...' string continues it with its backslashes. Join them with ||.")
+	}
+	if c == '\'' && slash && l.dialect == PostgreSQL {
+		l.text = "E"
+	}
+	l.mode, l.quote, l.slash = inQuote, c, slash
+}
+
+func (l *lexer) quoteByte(c byte) bool {
+	switch {
+	case l.mode == inEscape:
+		l.mode = inQuote
+	case l.mode == quoteEnd:
+		if c == l.quote && c != ']' {
+			l.mode = inQuote
+			return true
+		}
+		l.endQuote()
+		return false
+	case c == l.quote:
+		l.mode = quoteEnd
+	case c == '\\' && l.slash:
+		l.mode = inEscape
+	}
+	return true
+}
+
+func (l *lexer) endQuote() {
+	k := name
+	switch {
+	case l.text == "E":
+		k = escaped
+	case l.quote == '\'' || l.quote == '"' && l.dialect == MySQL:
+		k = literal
+	}
+	l.quote, l.slash = 0, false
+	l.token(k, "")
+}
+
+func (l *lexer) dollarByte(c byte) bool {
+	if l.mode == inDollar {
+		switch {
+		case c == l.text[l.depth]:
+			if l.depth++; l.depth == len(l.text) {
+				l.depth = 0
+				l.token(literal, "")
+			}
+		case c == '$':
+			l.depth = 1
+		default:
+			l.depth = 0
+		}
+		return true
+	}
+	digit := c >= '0' && c <= '9'
+	switch {
+	case c == '$':
+		l.mode, l.text, l.depth = inDollar, l.text+"$", 0
+	case digit && l.text == "$":
+		l.placeholder()
+	case isName(c):
+		l.text += string([]byte{c}) // a tag can hold bytes of any letter
+	default:
+		l.token(operator, "$")
+		return false
+	}
+	return true
+}
+
+func (l *lexer) colonByte(c byte) bool {
+	switch {
+	case c == ':' && l.dialect == PostgreSQL:
+		l.token(cast, "")
+	case c == '=':
+		l.token(operator, ":=")
+	case isName(c) && l.frame() != index:
+		l.placeholder()
+		return false
+	default:
+		l.token(colon, "")
+		return false
+	}
+	return true
+}
+
+// placeholder refuses the hand-written placeholder that the byte being read belongs to, and reads it as a value.
+func (l *lexer) placeholder() {
+	text, end := l.node.text.Value, l.at+1
+	for end < len(text) && isName(text[end]) {
+		end++
+	}
+	from := l.at
+	if l.from.text == l.node.text {
+		from = min(from, l.from.from)
+	}
+	l.fail(span{l.node.text, from, end}, "Hand-written placeholder",
+		"%s would be a parameter without a value. Write the value itself where it belongs, as ${input.x}: it is bound as a parameter.", text[from:end])
+	l.mode = inNumber
+}
+
+// glues reports whether a byte directly behind a bound value would change how the value's placeholder is read.
+func (l *lexer) glues(c byte) bool {
+	switch c {
+	case '.':
+		return l.prev == hole
+	case '\'', '"', '`', '$':
+		return true
+	case '@', '#', '[', '?':
+		return l.dialect != PostgreSQL
+	}
+	return isName(c)
+}
+
+func (l *lexer) here() span { return span{l.node.text, l.at, l.at + 1} }
+
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+func isName(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
+}
+
+func upper(c byte) string {
+	if c >= 'a' && c <= 'z' {
+		c -= 'a' - 'A'
+	}
+	return string([]byte{c})
+}

@@ -1,0 +1,181 @@
+package sqltext
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hatchel/hcl/template"
+	"hatchel/hcl/value"
+)
+
+// accepts says what a parameter takes besides single values.
+type accepts byte
+
+const (
+	single        accepts = iota
+	arrayToo              // PostgreSQL: a list is an array
+	listParamOnly         // PostgreSQL, behind IN: only a list
+)
+
+// param is a hole that is one parameter.
+type param struct {
+	value         template.Value
+	hole          *template.Hole
+	dialect       Dialect
+	kind          accepts
+	before, after string
+}
+
+func (p *param) bind(b *binding) error {
+	v, err := p.eval(b.frame)
+	if err != nil {
+		return err
+	}
+	b.text = append(b.text, p.before...)
+	b.add(v)
+	b.text = append(b.text, p.after...)
+	return nil
+}
+
+func (p *param) eval(f template.Frame) (any, error) {
+	v, err := p.value(f)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := v.(value.Deferred); ok {
+		if v, err = d.Value(); err != nil {
+			return nil, err
+		}
+	}
+	list, isList := v.([]any)
+	switch {
+	case isList && p.kind != single:
+		return array(p.hole, list)
+	case p.kind == listParamOnly && v != nil:
+		return nil, needsList(p.hole, v)
+	}
+	return scalar(p.dialect, p.hole, v)
+}
+
+func needsList(h *template.Hole, v any) error {
+	return fmt.Errorf("%s must be a list here, not %s", h.Source, kindOf(v))
+}
+
+// scalar is how a value that is one parameter is bound.
+func scalar(d Dialect, h *template.Hole, v any) (any, error) {
+	whole := v // not boxed again
+	switch v := v.(type) {
+	case string:
+		return whole, validText(d, h, v)
+	case nil, bool, int, float64:
+		return whole, nil
+	case json.Number:
+		return string(v), nil
+	case value.Bytes:
+		if v == nil {
+			return []byte{}, nil
+		}
+		return []byte(v), nil
+	case map[string]any:
+		text, err := value.AppendJSON(nil, v)
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be bound as JSON: %w", h.Source, err)
+		}
+		return string(text), nil
+	case value.Deferred:
+		inner, err := v.Value()
+		if err != nil {
+			return nil, err
+		}
+		return scalar(d, h, inner)
+	case []any:
+		return nil, fmt.Errorf("%s must be one value here, not a list", h.Source)
+	}
+	return nil, fmt.Errorf("%s is %s, which cannot be bound in SQL", h.Source, kindOf(v))
+}
+
+// validText refuses what PostgreSQL cannot hold in a text.
+func validText(d Dialect, h *template.Hole, s string) error {
+	if d != PostgreSQL {
+		return nil
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return fmt.Errorf("%s holds a zero character, which the database cannot store in a text: remove it", h.Source)
+	}
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%s is not valid UTF-8 text", h.Source)
+	}
+	return nil
+}
+
+// array is how PostgreSQL takes a list: a slice of one Go type where all elements have it.
+func array(h *template.Hole, list []any) (any, error) {
+	out := make([]any, len(list))
+	var texts, ints, floats, bools int
+	for i, e := range list {
+		if nested, ok := e.([]any); ok {
+			inner, err := array(h, nested)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = inner
+			continue
+		}
+		v, err := scalar(PostgreSQL, h, e)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+		switch v.(type) {
+		case string:
+			texts++
+		case int:
+			ints++
+		case float64:
+			floats++
+		case bool:
+			bools++
+		}
+	}
+	switch len(list) {
+	case texts:
+		return typed(out, func(v any) string { return v.(string) }), nil
+	case ints:
+		return typed(out, func(v any) int64 { return int64(v.(int)) }), nil
+	case bools:
+		return typed(out, func(v any) bool { return v.(bool) }), nil
+	case ints + floats:
+		return typed(out, func(v any) float64 { f, _ := value.Float(v); return f }), nil
+	}
+	return out, nil
+}
+
+func typed[T any](list []any, of func(any) T) []T {
+	out := make([]T, len(list))
+	for i, v := range list {
+		out[i] = of(v)
+	}
+	return out
+}
+
+// placeholder appends the placeholder of the n-th parameter.
+func (d Dialect) placeholder(dst []byte, n int) []byte {
+	if d == PostgreSQL {
+		return strconv.AppendInt(append(dst, '$'), int64(n), 10)
+	}
+	return append(dst, '?')
+}
+
+func kindOf(v any) string {
+	switch k := value.Kind(v); k {
+	case "null", "bytes":
+		return k
+	case "object":
+		return "an object"
+	default:
+		return "a " + k
+	}
+}

@@ -1,0 +1,154 @@
+package sqltext
+
+import (
+	"fmt"
+	"sync"
+
+	"hatchel/hcl/template"
+)
+
+// A Program is a compiled template. It never changes and is safe for concurrent use.
+type Program struct {
+	dialect   Dialect
+	static    bool
+	text      string   // when static
+	params    []*param // when static
+	root      block
+	verb      string
+	returning bool
+	rows      bool
+}
+
+// Bind renders the statement for one call and appends its arguments to args, in the order of its placeholders.
+// An error is a sentence for the model that made the call, or the error of the template's own value.
+func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, err error) {
+	if p.static {
+		out = args
+		for _, a := range p.params {
+			v, err := a.eval(f)
+			if err != nil {
+				return "", args, err
+			}
+			out = append(out, v)
+		}
+		return p.text, out, nil
+	}
+	b := bindings.Get().(*binding)
+	b.dialect, b.frame, b.text, b.args, b.base = p.dialect, f, b.text[:0], args, len(args)
+	err = p.root.bind(b)
+	if n := len(b.args) - b.base; err == nil && n > p.dialect.maxParams() {
+		err = fmt.Errorf("this call needs %d values in one statement and %s takes at most %d: send fewer elements", n, p.dialect, p.dialect.maxParams())
+	}
+	out = b.args
+	b.frame, b.args = nil, nil
+	if err == nil {
+		text = string(b.text)
+	} else {
+		out = args
+	}
+	if cap(b.text) <= 64<<10 {
+		bindings.Put(b)
+	}
+	return text, out, err
+}
+
+// Verb is the statement's keyword in upper case, as SELECT or INSERT; of a statement that begins WITH it is the keyword of what follows.
+// It is empty if renderings differ in it.
+func (p *Program) Verb() string { return p.verb }
+
+// HasReturning reports whether RETURNING stands in some rendering.
+func (p *Program) HasReturning() bool { return p.returning }
+
+// ReturnsRows reports whether some rendering answers with rows.
+func (p *Program) ReturnsRows() bool { return p.rows }
+
+// binding is one rendering under way.
+type binding struct {
+	dialect Dialect
+	frame   template.Frame
+	text    []byte
+	args    []any
+	base    int // len(args) before the first
+}
+
+var bindings = sync.Pool{New: func() any { return new(binding) }}
+
+// add appends an argument and its placeholder.
+func (b *binding) add(v any) {
+	b.args = append(b.args, v)
+	b.text = b.dialect.placeholder(b.text, len(b.args)-b.base)
+}
+
+// A step renders one part of a template.
+type step interface {
+	bind(*binding) error
+	sample(*sampler)
+}
+
+type block []step
+
+func (steps block) bind(b *binding) error {
+	for _, s := range steps {
+		if err := s.bind(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type literalText string
+
+func (t literalText) bind(b *binding) error {
+	b.text = append(b.text, t...)
+	return nil
+}
+
+// branch is %{if}. gap is set where the branch separates the rounds of a loop: without its text a space keeps them apart.
+type branch struct {
+	cond        template.Value
+	then, other block
+	gap         bool
+	key         any
+	at          string
+}
+
+func (s *branch) bind(b *binding) error {
+	v, err := s.cond(b.frame)
+	if err != nil {
+		return err
+	}
+	yes, ok := v.(bool)
+	if !ok {
+		return fmt.Errorf("a condition of the statement is not true or false but %s", kindOf(v))
+	}
+	if yes {
+		return s.then.bind(b)
+	}
+	if s.gap {
+		b.text = append(b.text, ' ')
+	}
+	return s.other.bind(b)
+}
+
+type loop struct {
+	over template.Loop
+	body block
+	key  any
+	at   string
+
+	gap   any  // the key of the branch in the body that separates the rounds
+	leads bool // it is the first of the body, not the last
+}
+
+func (s *loop) bind(b *binding) error {
+	outer := b.frame
+	err := s.over(outer, func(f template.Frame) error {
+		b.frame = f
+		if len(b.args)-b.base > b.dialect.maxParams() {
+			return nil // Bind will say so; do not build what cannot be sent
+		}
+		return s.body.bind(b)
+	})
+	b.frame = outer
+	return err
+}

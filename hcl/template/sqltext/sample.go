@@ -1,0 +1,201 @@
+package sqltext
+
+import "strings"
+
+// A Sample is a rendering to prepare against a real database.
+type Sample struct {
+	Text   string
+	Params int
+	Label  string // which branches differ from the fullest rendering; empty for that one
+}
+
+const (
+	maxSamples = 64
+	maxBodies  = 256 // that one sample renders of all its loops
+)
+
+// Samples returns representative renderings: the fullest, in which every %{if} is taken, every loop has one round and every list two elements; the barest; and
+// from the fullest each branch, loop, list, name and raw text varied alone. Holes with the same source vary together. There are at most 64, without repetition.
+func (p *Program) Samples() []Sample {
+	if p.static {
+		return []Sample{{Text: p.text, Params: len(p.params)}}
+	}
+	full := &sampler{dialect: p.dialect}
+	p.root.sample(full)
+	out := []Sample{full.result("")}
+	seen := map[string]bool{out[0].Text: true}
+	try := func(s *sampler, label string) {
+		if len(out) == maxSamples {
+			return
+		}
+		p.root.sample(s)
+		if r := s.result(label); !seen[r.Text] {
+			seen[r.Text] = true
+			out = append(out, r)
+		}
+	}
+	try(&sampler{dialect: p.dialect, bare: true}, "every branch not taken, loops and lists empty")
+	// Choices inside a branch are met while it is taken or not: new ones are appended as they are found.
+	choices, known := full.choices, map[any]bool{}
+	for i := 0; i < len(choices) && len(out) < maxSamples; i++ {
+		c := choices[i]
+		if known[c.key] {
+			continue
+		}
+		known[c.key] = true
+		for n := range c.count {
+			if n == c.usual {
+				continue
+			}
+			s := &sampler{dialect: p.dialect, vary: c.key, to: n}
+			try(s, c.label(n))
+			choices = append(choices, s.choices...)
+		}
+	}
+	return out
+}
+
+// choice is something that a rendering can differ in, in count ways.
+type choice struct {
+	key          any
+	count, usual int
+	label        func(int) string
+}
+
+// sampler renders one sample.
+type sampler struct {
+	dialect Dialect
+	text    []byte
+	params  int
+	bare    bool
+	vary    any // the key of the one choice that is not as usual
+	to      int
+	choices []choice
+	rounds  int
+	last    map[any]bool // of the separators, whether their text is there in this round
+}
+
+func (s *sampler) result(label string) Sample {
+	return Sample{Text: strings.TrimSpace(string(s.text)), Params: s.params, Label: label}
+}
+
+// choose returns which way a choice goes in this sample: the barest goes the first of every one.
+func (s *sampler) choose(c choice) int {
+	s.choices = append(s.choices, c)
+	switch {
+	case s.bare:
+		return 0
+	case s.vary == c.key:
+		return s.to
+	}
+	return c.usual
+}
+
+func (s *sampler) add() {
+	s.params++
+	s.text = s.dialect.placeholder(s.text, s.params)
+}
+
+func (steps block) sample(s *sampler) {
+	for _, st := range steps {
+		st.sample(s)
+	}
+}
+
+func (t literalText) sample(s *sampler) { s.text = append(s.text, t...) }
+
+func (p *param) sample(s *sampler) {
+	s.text = append(s.text, p.before...)
+	s.add()
+	s.text = append(s.text, p.after...)
+}
+
+func (p *branch) sample(s *sampler) {
+	if p.gap {
+		if s.last[p.key] {
+			p.then.sample(s)
+		} else {
+			s.text = append(s.text, ' ')
+		}
+		return
+	}
+	taken := s.choose(choice{p.key, 2, 1, func(int) string { return p.at + " not taken" }})
+	if taken == 1 {
+		p.then.sample(s)
+	} else {
+		p.other.sample(s)
+	}
+}
+
+func (p *loop) sample(s *sampler) {
+	n := s.choose(choice{p.key, 3, 1, func(n int) string { return []string{"no round", "one round", "two rounds"}[n] + " of " + p.at }})
+	for round := range n {
+		if s.rounds++; s.rounds > maxBodies {
+			return
+		}
+		if p.gap != nil {
+			if s.last == nil {
+				s.last = map[any]bool{}
+			}
+			s.last[p.gap] = p.leads && round > 0 || !p.leads && round < n-1
+		}
+		p.body.sample(s)
+	}
+}
+
+func (p *listParam) sample(s *sampler) {
+	n := s.choose(choice{p.hole.Source, 3, 2, func(n int) string {
+		return []string{"no element", "one element", "two elements"}[n] + " in " + p.hole.Source
+	}})
+	s.text = append(s.text, p.opening(n)...)
+	for i := range n {
+		if i > 0 {
+			s.text = append(s.text, ',')
+		}
+		s.add()
+	}
+	s.text = append(s.text, ')')
+}
+
+func (p *rowsParam) sample(s *sampler) {
+	n := 1 + s.choose(choice{p.hole.Source, 2, 1, func(int) string { return "one row in " + p.hole.Source }})
+	width := p.width()
+	for i := range n {
+		if i > 0 {
+			s.text = append(s.text, ',')
+		}
+		s.text = append(s.text, '(')
+		for j := range width {
+			if j > 0 {
+				s.text = append(s.text, ',')
+			}
+			s.add()
+		}
+		s.text = append(s.text, ')')
+	}
+}
+
+// width is how many values a row has as far as it is known: as many as columns are named, or as a row written in the template has.
+func (p *rowsParam) width() int {
+	for _, row := range elementTypes(p.hole.Type) {
+		if n, ok := lengthOf(row); ok && n > 0 {
+			return n
+		}
+	}
+	return max(p.cols, 1)
+}
+
+func (p *namesStep) sample(s *sampler) {
+	for i, a := range p.hole.Args {
+		if i > 0 {
+			s.text = append(s.text, '.')
+		}
+		n := s.choose(choice{"ident " + a.Source, len(p.order[i]), 0, func(n int) string { return a.Source + " = \"" + p.order[i][n] + "\"" }})
+		s.text = s.dialect.quote(s.text, p.order[i][n])
+	}
+}
+
+func (p *rawStep) sample(s *sampler) {
+	n := s.choose(choice{"raw " + p.arg.Source, len(p.texts), 0, func(n int) string { return p.arg.Source + " = \"" + p.texts[n] + "\"" }})
+	s.text = append(s.text, p.texts[n]...)
+}

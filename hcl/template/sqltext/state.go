@@ -1,0 +1,145 @@
+package sqltext
+
+import "hatchel/hcl/template"
+
+// mode says what the lexer is in the middle of.
+type mode byte
+
+const (
+	plain      mode = iota // between tokens
+	afterHole              // directly behind a hole: the next byte must not continue it
+	inWord                 // a bare word
+	inNumber               // a number
+	inOperator             // operator characters
+	afterColon             // one ':'
+	twoDashes              // MySQL: "--", a comment if a space follows
+	inQuote                // inside quotes that end with state.quote
+	inEscape               // behind a backslash inside quotes
+	quoteEnd               // behind a closing quote, which may turn out doubled
+	inLine                 // a comment up to the end of the line
+	blockOpen              // MySQL: behind "/*", which "!" makes executable
+	inBlock                // a block comment
+	blockStar              // behind a '*' in a block comment
+	blockSlash             // PostgreSQL: behind a '/' in a block comment
+	inTag                  // PostgreSQL: behind '$', reading the tag of a dollar quote
+	inDollar               // inside a dollar quote
+)
+
+// kind is what the last whole token was.
+type kind byte
+
+const (
+	start    kind = iota
+	word          // a bare word, in state.word
+	name          // a name that cannot be a keyword: quoted or behind a dot
+	literal       // a string, a number, a variable
+	escaped       // PostgreSQL: an E'' string, which a string on the next line would continue
+	hole          // a bound value
+	ident         // ident(...)
+	operator      // in state.word
+	open          // (
+	closed        // ) or ]
+	bracket       // [
+	comma
+	dot
+	colon
+	cast // ::
+	semicolon
+)
+
+// A span is a part of one text node.
+type span struct {
+	text     *template.Text
+	from, to int
+}
+
+// A state is everything that decides what the next byte or hole means. States are compared, so every field is a value.
+type state struct {
+	mode  mode
+	text  string // of the token being read: a word in upper case, an operator, a dollar quote's delimiter
+	from  span   // where the token, quote or comment being read begins
+	quote byte   // the closing quote
+	slash bool   // a backslash escapes inside these quotes
+	depth int    // of nested block comments; how much of a dollar quote's delimiter was seen again
+
+	prev   kind
+	word   string         // of prev; some pairs of keywords are one word, as "NOT IN"
+	list   span           // where a [NOT] IN that is prev was written; no text if not in one piece
+	hole   *template.Hole // that is prev
+	order  *template.Hole // in ORDER BY: sorts by a constant if nothing is computed with it
+	null   *template.Hole // may be null: matters if a comparison follows
+	target bool           // reading the table of INSERT INTO
+	cols   int            // columns named by INSERT INTO t (...); 0 none, -1 unknown
+	frames string         // two bytes, frame and clause, for the statement and each open parenthesis
+	open   span           // the innermost open parenthesis, when known
+	verb   string         // what the statement does
+	ended  bool           // a ';' was read
+}
+
+// Frames: what an open parenthesis belongs to.
+const (
+	group    = '('
+	index    = '['
+	columns  = 'C' // INSERT INTO t (
+	names    = 'N' // another list of names
+	elements = 'I' // IN (
+	special  = 'F' // a function with keywords inside, as EXTRACT(year FROM x)
+	operand  = 'P' // a value follows the closing parenthesis, as DISTINCT ON (x)
+)
+
+// Clauses: what a comma continues in a frame.
+const (
+	values  = 'v'
+	tables  = 'f'
+	sets    = 's'
+	sorting = 'o'
+)
+
+func initial() state { return state{frames: string([]byte{group, values})} }
+
+func (s *state) frame() byte  { return s.frames[len(s.frames)-2] }
+func (s *state) clause() byte { return s.frames[len(s.frames)-1] }
+func (s *state) nested() bool { return len(s.frames) > 2 }
+
+func (s *state) setClause(c byte) { s.frames = s.frames[:len(s.frames)-1] + string(c) }
+func (s *state) setFrame(k byte) {
+	s.frames = s.frames[:len(s.frames)-2] + string([]byte{k, s.clause()})
+}
+
+func (s *state) push(k byte, at span) {
+	s.frames += string([]byte{k, values})
+	s.open = at
+}
+
+func (s *state) pop() byte {
+	k := s.frame()
+	s.frames = s.frames[:len(s.frames)-2]
+	s.open = span{}
+	return k
+}
+
+// set makes k the last whole token. What depends on the last token alone is forgotten.
+func (s *state) set(k kind, w string) {
+	s.mode, s.text, s.from = plain, "", span{}
+	s.prev, s.word, s.list, s.hole = k, w, span{}, nil
+}
+
+// widen forgets what a loop can count up without end.
+func (s *state) widen() {
+	if s.cols > 0 {
+		s.cols = -1
+	}
+}
+
+// A set is the states that the renderings read so far can end in, in the order they were found.
+type set []state
+
+func (x *set) add(s state) bool {
+	for i := range *x {
+		if (*x)[i] == s {
+			return false
+		}
+	}
+	*x = append(*x, s)
+	return true
+}

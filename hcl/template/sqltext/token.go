@@ -1,0 +1,218 @@
+package sqltext
+
+import "slices"
+
+// token takes note of a whole token: what it says about the tokens before it, then that it is now the last one.
+func (l *lexer) token(k kind, w string) {
+	l.arrive(k, w)
+	l.set(k, w)
+}
+
+// arrive judges a token by what stands before it, while that is still in the state.
+func (l *lexer) arrive(k kind, w string) {
+	if l.ended {
+		l.fail(l.tokenSpan(), "More than one statement", "A statement ends at its semicolon, and this template is one statement. Write several as a list: [\"...\", \"...\"].")
+		l.ended = false
+	}
+	if l.prev == hole && (k == literal || k == escaped) {
+		l.inARow(l.hole, "An operator or a comma is missing behind it.")
+	}
+	if l.order != nil {
+		if k == comma || k == closed || k == semicolon || k == word && afterSort[w] {
+			l.sorted(l.order)
+		}
+		l.order = nil
+	}
+	if l.null != nil {
+		if k == operator && compares(w) || k == word && w == "IN" {
+			l.maybeNull(l.null, w)
+		}
+		if k != word || w != "NOT" {
+			l.null = nil
+		}
+	}
+	if l.target && !(k == word && !afterTable[w] || k == name || k == dot || k == ident || k == hole || k == open) {
+		l.target = false
+	}
+}
+
+// tokenSpan is where the token that just ended stands in the node being read.
+func (l *lexer) tokenSpan() span {
+	at := min(l.at, len(l.node.text.Value))
+	if l.from.text != l.node.text {
+		return span{l.node.text, 0, max(at, 1)}
+	}
+	return span{l.node.text, l.from.from, max(at, l.from.from+1)}
+}
+
+func (l *lexer) endWord() {
+	w, at := l.text, l.tokenSpan()
+	whole := l.from.text == l.node.text
+	if l.prev == dot {
+		l.token(name, "")
+		return
+	}
+	if w[0] == '@' {
+		l.token(literal, "")
+		return
+	}
+	before, first, list := l.prev, l.word, l.list
+	l.arrive(word, w)
+	l.begins(w, before)
+	if joined, ok := pairs[[2]string{first, w}]; ok && before == word {
+		if w = joined; list.text != at.text {
+			whole = false
+		}
+		at.from = list.from
+	}
+	l.set(word, w)
+	if whole && (w == "IN" || w == "NOT IN" || w == "NOT") {
+		l.list = at
+	}
+	l.clauseOf(w)
+}
+
+// begins takes note of a word that says what the statement is.
+func (l *lexer) begins(w string, before kind) {
+	if l.verb == "" || l.verb == "WITH" && !l.nested() && mainVerbs[w] {
+		l.verb = w
+	}
+	if before == open && l.frame() == elements && mainVerbs[w] {
+		l.setFrame(group)
+	}
+	if w == "RETURNING" {
+		l.returning = true
+	}
+}
+
+// clauseOf takes note of what a comma will continue from here on.
+func (l *lexer) clauseOf(w string) {
+	switch w {
+	case "FROM":
+		if l.frame() != special {
+			l.setClause(tables)
+		}
+	case "INTO":
+		l.setClause(tables)
+		l.target, l.cols = true, 0
+	case "UPDATE", "JOIN":
+		l.setClause(tables)
+	case "SET", "KEY UPDATE":
+		l.setClause(sets)
+	case "ORDER BY":
+		l.setClause(sorting)
+	case "SELECT", "WHERE", "ON", "DISTINCT ON", "HAVING", "LIMIT", "OFFSET", "VALUES", "RETURNING", "WHEN", "UNION", "EXCEPT", "INTERSECT", "ROWS", "RANGE", "GROUPS":
+		l.setClause(values)
+	}
+}
+
+func (l *lexer) endOperator() {
+	op := l.text
+	if op == "?" && l.dialect == PostgreSQL && !slices.Contains([]kind{word, name, literal, escaped, hole, ident, closed}, l.prev) {
+		at := l.tokenSpan()
+		at.to = at.from + 1
+		l.fail(at, "Hand-written placeholder", "? stands where a value belongs. Write the value itself there, as ${input.x}: it is bound as a parameter.")
+	}
+	l.token(operator, op)
+}
+
+func (l *lexer) punctuation(c byte) {
+	switch c {
+	case '(':
+		l.openParenthesis()
+	case '[':
+		l.token(bracket, "")
+		if l.dialect == PostgreSQL {
+			l.push(index, l.here())
+		}
+	case ')', ']':
+		l.closeParenthesis(c)
+	case ',':
+		l.token(comma, "")
+		if l.frame() == columns && l.cols > 0 {
+			l.cols++
+		}
+	case '.':
+		l.token(dot, "")
+	case ';':
+		l.token(semicolon, "")
+		l.ended = true
+	}
+}
+
+func (l *lexer) openParenthesis() {
+	frame, prev, w, target := byte(group), l.prev, l.word, l.target
+	switch {
+	case target && (prev == word && w != "INTO" || prev == name || prev == ident || prev == hole):
+		frame = columns
+	case prev != word:
+	case w == "IN" || w == "NOT IN":
+		frame = elements
+		if l.frame() == special {
+			frame = group
+		}
+	case w == "USING" || w == "CONFLICT":
+		frame = names
+	case w == "SET":
+		frame = names
+	case keywordCalls[w]:
+		frame = special
+	case w == "DISTINCT ON" || w == "OPERATOR":
+		frame = operand
+	}
+	l.token(open, w)
+	l.target = false
+	if frame == columns {
+		l.cols = 1
+	}
+	if len(l.frames) > 2*maxDepth {
+		if !l.deep {
+			l.fail(l.here(), "Parentheses too deep", "Parentheses are nested more than %d deep.", maxDepth)
+		}
+		l.deep = true
+		return
+	}
+	l.push(frame, l.here())
+}
+
+func (l *lexer) closeParenthesis(c byte) {
+	if l.dialect != PostgreSQL && c == ']' {
+		l.token(operator, "]")
+		return
+	}
+	if !l.nested() || (l.frame() == index) != (c == ']') {
+		l.fail(l.here(), "Unmatched parenthesis", "Nothing that this closes is open in every rendering of the template.")
+		l.token(closed, "")
+		return
+	}
+	l.token(closed, "")
+	if l.pop() == operand {
+		l.set(operator, "")
+	}
+}
+
+// flush ends the token being read, at the end of the template or before a hole, if nothing of it can follow.
+func (l *lexer) flush() {
+	switch l.mode {
+	case inWord:
+		l.endWord()
+	case inNumber:
+		l.token(literal, "")
+	case inOperator:
+		l.endOperator()
+	case inTag:
+		l.token(operator, "$")
+	case afterColon:
+		l.token(colon, "")
+	case quoteEnd:
+		l.endQuote()
+	case twoDashes:
+		l.token(operator, "-") // a placeholder behind it makes it two signs
+	case inLine:
+		l.endComment()
+	case afterHole:
+		l.mode = plain
+	}
+}
+
+func compares(op string) bool { return op == "=" || op == "<>" || op == "!=" || op == "==" }

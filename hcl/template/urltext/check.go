@@ -1,0 +1,327 @@
+package urltext
+
+import (
+	"fmt"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+)
+
+// phase is the part of a URL that a state is in.
+type phase int
+
+const (
+	start     phase = iota // nothing yet, or a part of the scheme
+	authority              // behind ://
+	path
+	query
+)
+
+// state is where a rendering stands. Two renderings in one state are the same from there on.
+type state struct {
+	phase  phase
+	head   string         // the scheme or the host so far
+	first  bool           // in the first segment
+	dots   string         // the segment so far while it is "", "." or ".."; else "x"
+	hole   *template.Hole // the last value in the segment
+	slash  bool           // the author wrote an escaped slash or the like in it
+	whole  bool           // path() made it
+	inName bool           // in a query: in front of =
+}
+
+// check runs every rendering of a template at once.
+type check struct {
+	list       hclv2.Diagnostics
+	seen       map[string]bool
+	connection bool
+}
+
+func (c *check) errorf(r hclv2.Range, summary, format string, args ...any) {
+	key := fmt.Sprint(r, summary)
+	if c.seen[key] {
+		return
+	}
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[key] = true
+	c.list = append(c.list, &hclv2.Diagnostic{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r})
+}
+
+func (c *check) tree(t *template.Tree) {
+	states := []state{{phase: start}}
+	if c.connection {
+		states[0].first = true
+	}
+	states = c.nodes(t.Nodes, states)
+	end := hclv2.Range{Filename: t.Range.Filename, Start: t.Range.End, End: t.Range.End}
+	if n := len(t.Nodes); n > 0 {
+		end = lastRange(t.Nodes[n-1], end)
+	}
+	for _, s := range states {
+		c.end(s, end)
+	}
+}
+
+func lastRange(n template.Node, other hclv2.Range) hclv2.Range {
+	switch n := n.(type) {
+	case *template.Text:
+		return n.Place(max(0, len(n.Value)-1), len(n.Value))
+	case *template.Hole:
+		return n.Range
+	}
+	return other
+}
+
+func (c *check) nodes(nodes []template.Node, in []state) []state {
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *template.Text:
+			in = c.text(n, in)
+		case *template.Hole:
+			in = each(in, func(s state) state { return c.hole(n, s) })
+		case *template.If:
+			in = union(c.nodes(n.Then, in), c.nodes(n.Else, in))
+		case *template.For:
+			in = c.forNode(n, in)
+		}
+	}
+	return in
+}
+
+// forNode adds rounds until they lead nowhere new. In front of the path there are none: a host has no end of forms there.
+func (c *check) forNode(n *template.For, in []state) []state {
+	for _, s := range in {
+		if s.phase == authority || s.phase == start && !c.connection {
+			c.errorf(n.Range, "Host depends on a call", `A loop cannot build the scheme or the host of a URL.`)
+			return in
+		}
+	}
+	for {
+		out := union(in, c.nodes(n.Body, in))
+		if len(out) == len(in) {
+			return in
+		}
+		in = out
+	}
+}
+
+func each(in []state, step func(state) state) []state {
+	var out []state
+	for _, s := range in {
+		out = union(out, []state{step(s)})
+	}
+	return out
+}
+
+func union(a, b []state) []state {
+	out := append([]state(nil), a...)
+	for _, s := range b {
+		known := false
+		for _, o := range out {
+			known = known || o == s
+		}
+		if !known {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// text runs the author's text.
+func (c *check) text(t *template.Text, in []state) []state {
+	for i := 0; i < len(t.Value); {
+		unit := 1
+		ch, escaped := percent(t.Value[i:])
+		switch {
+		case escaped:
+			unit = 3
+		case t.Value[i] >= 0xc0:
+			for unit = 1; i+unit < len(t.Value) && t.Value[i+unit] >= 0x80 && t.Value[i+unit] < 0xc0; {
+				unit++
+			}
+		}
+		at := func(before int) hclv2.Range { return t.Place(max(0, i-before), min(i+unit, len(t.Value))) }
+		word := t.Value[i : i+unit]
+		in = each(in, func(s state) state {
+			if escaped {
+				return c.escaped(s, ch, at)
+			}
+			return c.char(s, word, t.Value[i:], at)
+		})
+		i += unit
+	}
+	return in
+}
+
+// char is one character of the author, in UTF-8.
+func (c *check) char(s state, ch, rest string, at func(int) hclv2.Range) state {
+	if ch == "#" {
+		c.errorf(at(0), "Fragment in a URL", `A fragment, # and what follows, is never sent. Leave it out, or write %%23 for the character.`)
+		return s
+	}
+	switch s.phase {
+	case start:
+		return c.startChar(s, ch, rest, at)
+	case authority:
+		return c.authorityChar(s, ch, at)
+	case path:
+		return c.pathChar(s, ch, at)
+	}
+	switch {
+	case ch == "&":
+		s.inName = true
+	case ch == "=":
+		s.inName = false
+	case !queryChar(ch[0]) || len(ch) > 1:
+		c.invalid(ch, at(0))
+	}
+	return s
+}
+
+func (c *check) startChar(s state, ch, rest string, at func(int) hclv2.Range) state {
+	if c.connection {
+		switch {
+		case ch == "/":
+			return state{phase: path, first: true}
+		case ch == "?":
+			return state{phase: query, inName: true}
+		case strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://"):
+			c.errorf(at(0), "Whole URL with a connection", `The connection has the host already: write what stands behind its base_url, such as "/orders". For another host leave the connection's name out.`)
+			return state{phase: path, dots: "x"}
+		}
+		c.errorf(at(0), "Path must begin with /", `What is added to the base_url of the connection begins with "/" or "?": write "/%s...".`, upTo(rest, "/?"))
+		return state{phase: path, dots: "x", first: true}
+	}
+	s.head += ch
+	lower := strings.ToLower(s.head)
+	switch {
+	case lower == "http://" || lower == "https://":
+		return state{phase: authority}
+	case strings.HasPrefix("http://", lower) || strings.HasPrefix("https://", lower):
+		return s
+	}
+	if ch == "/" && len(s.head) == 1 {
+		c.errorf(at(0), "URL has no host", `Without a connection a URL is written whole: "https://host/path". With one, name it: http "name" { ... }.`)
+	} else {
+		c.errorf(at(0), "Unknown scheme", `A URL begins with "https://" or "http://".`)
+	}
+	return state{phase: path, dots: "x"}
+}
+
+func upTo(s, stops string) string {
+	if i := strings.IndexAny(s, stops); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+func (c *check) authorityChar(s state, ch string, at func(int) hclv2.Range) state {
+	switch ch {
+	case "/", "?":
+		c.authority(s, at(len(s.head)))
+		if ch == "?" {
+			return state{phase: query, inName: true}
+		}
+		return state{phase: path}
+	case "@":
+		c.errorf(at(0), "User in a URL", `A user or password has no place in a URL. Use the auth block of a connection.`)
+		s.head = ""
+		return s
+	}
+	s.head += ch
+	return s
+}
+
+func (c *check) authority(s state, r hclv2.Range) {
+	if why := authorityProblem(s.head); why != "" {
+		c.errorf(r, "Wrong host", `The host %q %s.`, s.head, why)
+	}
+}
+
+func (c *check) pathChar(s state, ch string, at func(int) hclv2.Range) state {
+	switch {
+	case ch == "/" && s.first && s.dots == "" && s.hole == nil && !s.whole && c.connection:
+		c.errorf(at(1), "Host in a path", `A path that begins with // names another host. Write one /.`)
+		return state{phase: path, dots: "x"}
+	case ch == "/" || ch == "?":
+		c.endSegment(s, at)
+		if ch == "?" {
+			return state{phase: query, inName: true}
+		}
+		return state{phase: path}
+	case ch == `\`:
+		c.errorf(at(0), "Invalid character in URL", `Some servers take \ for /. Write /, or %%5C for the character.`)
+	case len(ch) > 1 || !pathChar(ch[0]):
+		c.invalid(ch, at(0))
+	}
+	return c.add(s, ch, at)
+}
+
+func (c *check) invalid(ch string, r hclv2.Range) {
+	if ch == "%" {
+		c.errorf(r, "Wrong escape in URL", `%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
+		return
+	}
+	c.errorf(r, "Invalid character in URL", `The character %q cannot stand in a URL. Write %s.`, ch, escape(ch))
+}
+
+// add puts a character into a segment.
+func (c *check) add(s state, ch string, at func(int) hclv2.Range) state {
+	if s.whole {
+		c.errorf(at(0), "Text behind path()", `path() is whole segments, with a / or nothing behind it. Put the text into the value, or write one ${...} for one segment.`)
+		s.whole = false
+	}
+	switch {
+	case ch == "." && len(s.dots) < 2 && s.dots != "x":
+		s.dots += "."
+	default:
+		s.dots = "x"
+	}
+	return s
+}
+
+// escaped is %XX of the author.
+func (c *check) escaped(s state, ch byte, at func(int) hclv2.Range) state {
+	switch s.phase {
+	case start:
+		return c.startChar(s, "%", "%", at)
+	case authority:
+		s.head += "%"
+		return s
+	case query:
+		return s
+	}
+	s.slash = s.slash || ch == '/' || ch == '\\' || ch < 0x20 || ch == 0x7f
+	if ch == '.' {
+		return c.add(s, ".", at)
+	}
+	return c.add(s, "x", at)
+}
+
+// endSegment checks a segment that is complete.
+func (c *check) endSegment(s state, at func(int) hclv2.Range) {
+	switch {
+	case s.hole != nil && s.slash:
+		c.errorf(s.hole.Range, "Value beside an escaped slash", `A value and an escaped slash in one segment cannot be told from a value that holds a slash. Put the whole segment into the value, or write path().`)
+	case s.hole == nil && !s.whole && (s.dots == "." || s.dots == ".."):
+		c.errorf(at(len(s.dots)), "Dots in a path", `The segment %q is taken away before a URL is sent, with what stands before it. Write the path without it.`, s.dots)
+	}
+}
+
+// end is the end of a rendering.
+func (c *check) end(s state, r hclv2.Range) {
+	at := func(int) hclv2.Range { return r }
+	switch s.phase {
+	case start:
+		if !c.connection {
+			c.errorf(r, "URL has no host", `A URL is written whole: "https://host/path".`)
+		}
+	case authority:
+		c.authority(s, r)
+	case path:
+		c.endSegment(s, at)
+	}
+}

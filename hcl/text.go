@@ -1,0 +1,145 @@
+package hcl
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/template"
+	"hatchel/hcl/value"
+)
+
+// template compiles a template that makes a text.
+func (c *compiler) template(e *hclsyntax.TemplateExpr, in env) node {
+	if e.IsStringLiteral() {
+		return constant(native(e.Parts[0].(*hclsyntax.LiteralValueExpr).Val))
+	}
+	if len(e.Parts) == 0 {
+		return constant("")
+	}
+	var t *template.Tree
+	read := c.reading(func() {
+		t = c.tree(e, in)
+		c.survey(t.Nodes)
+		c.foreign(c.name, t.Nodes)
+	})
+	n := node{typ: stringType, known: read.known(), sensitive: read.sensitive, caller: read.caller}
+	if c.nulls == nullPropagates {
+		n.null = nullableHole(t.Nodes)
+	}
+	w := writer{nodes: t.Nodes, nulls: c.nulls}
+	n.eval = func(f *Frame) (any, error) {
+		out, err := w.append(nil, f)
+		if err != nil {
+			if err == errNullText {
+				return nil, nil
+			}
+			return nil, err
+		}
+		return string(out), nil
+	}
+	return c.fold(n, e.Range())
+}
+
+// survey reports what cannot stand in a text.
+func (c *compiler) survey(nodes []template.Node) {
+	for _, x := range nodes {
+		switch x := x.(type) {
+		case *template.Hole:
+			switch {
+			case x.Type.Nullable && c.nulls == nullRefused:
+				c.errorf(x.Range, "Value may be null", "%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
+			case x.Type.Kind == template.Bytes:
+				c.errorf(x.Range, "Bytes in text", "%s is bytes, which have no text. Write ${base64encode(%s)}.", x.Source, x.Source)
+			case x.Func != "" && x.Func != "under":
+				c.errorf(x.Range, "Function not available here", "%s(...) has a meaning in SQL or in the path of a request only.", x.Func)
+			}
+		case *template.If:
+			c.survey(x.Then)
+			c.survey(x.Else)
+		case *template.For:
+			c.survey(x.Body)
+		}
+	}
+}
+
+func nullableHole(nodes []template.Node) string {
+	for _, x := range nodes {
+		if h, ok := x.(*template.Hole); ok && h.Type.Nullable {
+			return h.Source + " may be null"
+		}
+	}
+	return ""
+}
+
+// errNullText says that a text is null because a part of it is.
+var errNullText = fmt.Errorf("a part of the text is null")
+
+// A writer appends a text made of nodes.
+type writer struct {
+	nodes []template.Node
+	nulls nullRule
+}
+
+func (w writer) append(dst []byte, f *Frame) ([]byte, error) {
+	var err error
+	for _, n := range w.nodes {
+		switch n := n.(type) {
+		case *template.Text:
+			dst = append(dst, n.Value...)
+		case *template.Hole:
+			dst, err = w.hole(dst, n, f)
+		case *template.If:
+			dst, err = w.branch(dst, n, f)
+		case *template.For:
+			inner := writer{n.Body, w.nulls}
+			err = n.Over(f, func(g template.Frame) (err error) {
+				dst, err = inner.append(dst, g.(*Frame))
+				return err
+			})
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+func (w writer) branch(dst []byte, n *template.If, f *Frame) ([]byte, error) {
+	v, err := n.Cond(f)
+	if err != nil {
+		return dst, err
+	}
+	ok, isBool := v.(bool)
+	if !isBool {
+		return dst, fmt.Errorf("a condition must be true or false, got %s", value.Kind(v))
+	}
+	if ok {
+		return writer{n.Then, w.nulls}.append(dst, f)
+	}
+	return writer{n.Else, w.nulls}.append(dst, f)
+}
+
+func (w writer) hole(dst []byte, h *template.Hole, f *Frame) ([]byte, error) {
+	v, err := h.Value(f)
+	if err != nil {
+		return dst, err
+	}
+	switch v := v.(type) {
+	case string:
+		return append(dst, v...), nil
+	case nil:
+		switch w.nulls {
+		case nullPropagates:
+			return dst, errNullText
+		case nullRefused:
+			return dst, fmt.Errorf("%s is null, and a text cannot hold null", h.Source)
+		}
+	case value.Bytes:
+		if w.nulls == nullPrints {
+			return fmt.Appendf(dst, "(%d bytes)", len(v)), nil
+		}
+	}
+	s, err := value.Text(v)
+	return append(dst, s...), err
+}

@@ -1,0 +1,36 @@
+package hcl
+
+// unused warns about what is declared and read nowhere, once nothing is wrong any more: what is wrong may be what reads it.
+func (l *loader) unused() {
+	if l.partial || l.diags.HasErrors() {
+		return
+	}
+	for _, b := range l.blocks["variable"] {
+		if m := l.variables[b.label(0)]; m != nil && !m.used {
+			l.warnf(at(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["secret"] {
+		if m := l.secrets[b.label(0)]; m != nil && !m.used {
+			l.warnf(at(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["connection"] {
+		if c := l.linked[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == at(b.DefRange()) {
+			l.warnf(c.Range, "Unused connection", "No tool uses the connection %q.", c.Name)
+		}
+	}
+}
+
+// unusedInputs warns about what a caller must fill in for nothing.
+func (t *toolDecl) unusedInputs() {
+	if t.dec.diags.HasErrors() {
+		return // what is wrong may be what reads them
+	}
+	for _, m := range t.tool.Input.Members {
+		r, declared := t.inputs.labelsAt[m.Name]
+		if declared && !t.input.members[m.Name].used {
+			t.dec.diags = append(t.dec.diags, &Diagnostic{Severity: Warning, Summary: "Unused input", Detail: `The input "` + m.Name + `" is read nowhere in this tool.`, Subject: r})
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+var documents = []string{
+	``, ` `, `null`, ` true `, `[]`, `{ }`, `[ 1 , -0.5e+3 , "a b" ]`, `{"a" : {"b" : [ ]} , "c":"\u00e9\ud83d\ude00\n"}`, "\ufeff{}", `"é"`,
+	`{"a":1,}`, `[1,]`, `[,1]`, `01`, `1.`, `-`, `1e`, `tru`, `"a`, "\"a\nb\"", `"\x"`, `"\u12"`, `"\ud800"`, `"\udc00"`, "\"\xff\"", `{} {}`, `{1:2}`, `{"a"}`, `nullx`,
+	strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth), strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+}
+
+func TestWhatIsNotJSONCanStillBeShown(t *testing.T) {
+	for src, want := range map[string]string{
+		`{"error"  :  "some text"  oops} and  more`: `{"error":"some text"oops} and  more`,
+		`[1, 2]  3`: `[1,2]3`, `no  JSON`: `no  JSON`, `[1 ,`: `[1,`, `[1 ,"a`: `[1,"a`,
+	} {
+		if got, err := Compact([]byte(src)); err == nil || string(got) != want {
+			t.Errorf("%s became %s, %v", src, got, err)
+		}
+	}
+}
+
+// FuzzCompact holds Compact against the decoder that reads what it lets through, and against the library.
+func FuzzCompact(f *testing.F) {
+	for _, d := range documents {
+		f.Add([]byte(d))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		before := bytes.Clone(src)
+		got, err := Compact(src)
+		text := bytes.TrimPrefix(before, byteOrderMark)
+		if err == nil && len(got) == 0 {
+			if len(bytes.Trim(text, " \t\r\n")) > 0 {
+				t.Fatalf("%q became nothing", before)
+			}
+			return
+		}
+		_, decoded := Decode(text)
+		if twice := decoded != nil && strings.Contains(decoded.Error(), "duplicate key"); twice {
+			return // seen only when something looks inside
+		}
+		if (err == nil) != (decoded == nil) {
+			t.Fatalf("%q: Compact says %v, the decoder %v", before, err, decoded)
+		}
+		if err != nil {
+			return
+		}
+		var want bytes.Buffer
+		if err := json.Compact(&want, text); err != nil || !bytes.Equal(want.Bytes(), got) {
+			t.Fatalf("%q became %q, not %q (%v)", before, got, want.Bytes(), err)
+		}
+	})
+}
+
+func BenchmarkCompact(b *testing.B) {
+	doc := []byte(`{"rows": [` + strings.Repeat(`{"id": 1001, "name": "A vendor"}, `, 29) + `{"id": 1}]}`)
+	buf := make([]byte, len(doc))
+	b.SetBytes(int64(len(doc)))
+	for b.Loop() {
+		copy(buf, doc)
+		if _, err := Compact(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package value
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// Number returns the value of a JSON number: an int where it is an integer that fits, else a float64 that prints as the same number, else its exact text.
+// An integer may be written with a fraction of zeros or an exponent: 1.0 and 1e3 are integers.
+func Number(text string) any {
+	if i, err := strconv.Atoi(text); err == nil {
+		return i
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) {
+		return json.Number(text)
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int(f)
+	}
+	if parseDecimal(text) == DecimalOf(f) {
+		return f
+	}
+	return json.Number(text)
+}
+
+// Float returns a number as a float64, with the precision a float64 has.
+func Float(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	case json.Number:
+		f, err := strconv.ParseFloat(string(v), 64)
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// Int returns a number as an int when it is an integer that fits one.
+func Int(v any) (int, bool) {
+	switch v := v.(type) {
+	case int:
+		return v, true
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+			return int(v), true
+		}
+	case json.Number:
+		i, err := strconv.Atoi(string(v))
+		return i, err == nil
+	}
+	return 0, false
+}
+
+// FormatFloat writes a float without an exponent where a person would not write one.
+func FormatFloat(f float64) string {
+	if a := math.Abs(f); a == 0 || a >= 1e-6 && a < 1e21 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// IsNumber reports whether v is a number.
+func IsNumber(v any) bool {
+	switch v.(type) {
+	case int, float64, json.Number:
+		return true
+	}
+	return false
+}
+
+// IsFinite reports whether v is anything but an infinity or NaN, which only arithmetic makes.
+func IsFinite(v any) bool {
+	f, ok := v.(float64)
+	return !ok || !math.IsNaN(f) && !math.IsInf(f, 0)
+}
+
+// Compare orders two numbers by their exact values: it is negative when a < b, zero when they are equal, positive when a > b. Both are finite.
+func Compare(a, b any) int {
+	switch x := a.(type) {
+	case int:
+		switch y := b.(type) {
+		case int:
+			return cmp.Compare(x, y)
+		case float64:
+			if x > -1<<53 && x < 1<<53 {
+				return cmp.Compare(float64(x), y)
+			}
+		}
+	case float64:
+		switch y := b.(type) {
+		case float64:
+			return cmp.Compare(x, y)
+		case int:
+			if y > -1<<53 && y < 1<<53 {
+				return cmp.Compare(x, float64(y))
+			}
+		}
+	}
+	return DecimalOf(a).Compare(DecimalOf(b))
+}

@@ -1,0 +1,51 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+)
+
+// account writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
+// does not see, details otherwise.
+func (c *call) account(ctx context.Context, remote string, failed *failure) {
+	log, level, what := c.program.generation.log(), slog.LevelDebug, "call answered"
+	if failed != nil {
+		what = "call failed"
+		switch {
+		case failed.internal:
+			level = slog.LevelError
+		case failed.refused:
+			what = "call refused"
+		case failed.cause != nil:
+			level = slog.LevelWarn
+		}
+	}
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	attrs := append(make([]slog.Attr, 0, 8),
+		slog.String("tool", c.program.tool.Name),
+		slog.Float64("ms", milliseconds(c.began)))
+	if remote != "" {
+		attrs = append(attrs, slog.String("remote", remote))
+	}
+	if failed != nil {
+		attrs = append(attrs, c.facts(failed)...)
+	}
+	log.LogAttrs(ctx, level, what, attrs...)
+}
+
+func (c *call) facts(failed *failure) (attrs []slog.Attr) {
+	scrubber := c.program.generation.scrubber
+	attrs = append(attrs, slog.String("message", scrubber.sentence(failed.message)))
+	if c.step != "" {
+		attrs = append(attrs, slog.String("step", c.step))
+	}
+	if failed.cause != nil {
+		attrs = append(attrs, slog.String("cause", scrubber.sentence(failed.cause.Error())))
+	}
+	if failed.id != "" {
+		attrs = append(attrs, slog.String("correlation_id", failed.id))
+	}
+	return attrs
+}

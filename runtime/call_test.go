@@ -1,0 +1,450 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl/value"
+	"hatchel/runtime/mcp"
+)
+
+// A call of one tool: what the file says, what the client sends, what it gets.
+var calls = []struct {
+	claim, tool, arguments, want string
+}{
+	{"a text is sent alone",
+		`input "n" { type = integer }
+		 text = "n is ${input.n}"`, `{"n": 1.0}`,
+		`{"content":[{"type":"text","text":"n is 1"}]}`},
+	{"defaults are applied",
+		`input "n" { type = optional(integer, 7) }
+		 text = "n is ${input.n}"`, `{}`,
+		`{"content":[{"type":"text","text":"n is 7"}]}`},
+	{"all violations are told at once and nothing is done",
+		`input "a" { type = integer }
+		 input "b" { type = string }
+		 fake { do = "panic" }`, `{"a": "x", "c": 1}`,
+		`{"content":[{"type":"text","text":"The arguments are not valid, and nothing was done:\n- a: must be an integer, got the string \"x\"\n- b: is required\n- unknown argument \"c\""}],"isError":true}`},
+	{"all checks are told at once",
+		`input "a" { type = integer }
+		 check "a is too small" { that = "input.a > 5" }
+		 check "a is odd" { that = "input.a % 2 == 0" }
+		 fake { do = "panic" }`, `{"a": 3}`,
+		`{"content":[{"type":"text","text":"a is too small\na is odd"}],"isError":true}`},
+	{"who is not allowed is refused",
+		`allow = "caller.subject == 'ada'"
+		 fake { do = "panic" }`, `{}`,
+		`{"content":[{"type":"text","text":"This call is not allowed for you."}],"isError":true}`},
+	{"a result is structured and the same as text",
+		`fake { value = { b = 1, a = [true, null] } }
+		 result = "output.value"`, `{}`,
+		`{"content":[{"type":"text","text":"{\"a\":[true,null],\"b\":1}"}],"structuredContent":{"a":[true,null],"b":1}}`},
+	{"a result that is not an object is wrapped for older clients",
+		`result = "[1, 2]"`, `{}`,
+		`{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":{"result":[1,2]}}`},
+	{"a result that is a string reads plainly as text",
+		`result = "'x'"`, `{}`,
+		`{"content":[{"type":"text","text":"x"}],"structuredContent":{"result":"x"}}`},
+	{"a result beside a text has both",
+		`result = "{n: 1}"
+		 text = "one"`, `{}`,
+		`{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`},
+	{"a default of any type is text",
+		`fake { value = { a = 1 } }`, `{}`,
+		`{"content":[{"type":"text","text":"{\"a\":1}"}]}`},
+	{"a default of a known type is structured",
+		`fake {
+		   rows  = true
+		   value = [{ a = 1 }]
+		 }`, `{}`,
+		`{"content":[{"type":"text","text":"[{\"a\":1}]"}],"structuredContent":{"result":[{"a":1}]}}`},
+	{"a result is held to what the tool returns",
+		`input "n" { type = any }
+		 result  = "{n: input.n}"
+		 returns = object({ n = integer })`, `{"n": "x"}`,
+		`{"content":[{"type":"text","text":"the result is not what this tool promises, so it was not sent:\n- n: must be an integer, got the string \"x\""}],"isError":true}`},
+	{"content blocks are sent in their order, those whose condition holds",
+		`input "n" { type = integer }
+		 content "text" { text = "n is ${input.n}" }
+		 content "text" {
+		   when = "input.n > 5"
+		   text = "large"
+		 }
+		 content "link" {
+		   uri  = "https://x.example/${input.n}"
+		   name = "n"
+		 }`, `{"n": 5}`,
+		`{"content":[{"type":"text","text":"n is 5"},{"type":"resource_link","uri":"https://x.example/5","name":"n"}]}`},
+	{"a fault is told in the words of the tool",
+		`fake { do = "fault" }
+		 error = "Failed: ${error.message} (${error.status})"`, `{}`,
+		`{"content":[{"type":"text","text":"Failed: no such order (404)"}],"isError":true}`},
+	{"an error of ours says nothing of its cause",
+		`fake { do = "broken" }`, `{}`,
+		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"}],"isError":true}`},
+	{"a panic ends the call alone",
+		`fake { do = "panic" }`, `{}`,
+		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"}],"isError":true}`},
+	{"a panic on a goroutine of each ends the call alone",
+		`step "all" {
+		   each     = [1, 2, 3]
+		   parallel = 3
+		   fake { do = "panic" }
+		 }
+		 text = "done"`, `{}`,
+		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"}],"isError":true}`},
+	{"a step reads what the steps before it gave, and one that is skipped is null",
+		`step "one" {
+		   fake { value = 1 }
+		 }
+		 step "two" {
+		   when = "step.one.value > 1"
+		   fake { do = "panic" }
+		 }
+		 step "three" {
+		   fake { value = "${step.one.value}${step.two == null ? "-" : "+"}" }
+		 }
+		 text = "${step.three.value}"`, `{}`,
+		`{"content":[{"type":"text","text":"1-"}]}`},
+	{"the step that failed is named",
+		`step "one" {
+		   fake { value = 1 }
+		 }
+		 step "two" {
+		   fake { do = "fault" }
+		 }
+		 text  = "done"
+		 error = "${error.step}: ${error.message}"`, `{}`,
+		`{"content":[{"type":"text","text":"two: no such order"}],"isError":true}`},
+	{"a step that may fail leaves its error",
+		`step "one" {
+		   on_error = "continue"
+		   fake { do = "fault" }
+		 }
+		 text = "one: ${step.one.error == null ? "fine" : step.one.error.message}"`, `{}`,
+		`{"content":[{"type":"text","text":"one: no such order"}]}`},
+	{"each over a list gives a list in its order",
+		`step "all" {
+		   each     = [3, 1, 2]
+		   parallel = 2
+		   fake { value = each.value * 10 + each.key }
+		 }
+		 result = "step.all | map(.value)"`, `{}`,
+		`{"content":[{"type":"text","text":"[30,11,22]"}],"structuredContent":{"result":[30,11,22]}}`},
+	{"each over a map gives a map",
+		`step "all" {
+		   each = { a = 1, b = 2 }
+		   when = "each.value > 1"
+		   fake { value = each.key }
+		 }
+		 result = "step.all"`, `{}`,
+		`{"content":[{"type":"text","text":"{\"a\":null,\"b\":{\"value\":\"b\"}}"}],"structuredContent":{"a":null,"b":{"value":"b"}}}`},
+	{"what is expected of an answer makes it a failure",
+		`fake { value = { ok = false, why = "locked" } }
+		 expect {
+		   that    = "output.value.ok == true"
+		   message = "the shop said ${output.value.why}"
+		 }
+		 text = "done"`, `{}`,
+		`{"content":[{"type":"text","text":"the shop said locked"}],"isError":true}`},
+	{"a backend that asks whether it may is not asked again",
+		`fake { do = "asks" }
+		 expect "too late" { that = "output.value == 1" }
+		 text = "done"`, `{}`,
+		`{"content":[{"type":"text","text":"undone: too late"}],"isError":true}`},
+	{"secrets are taken out of results, texts and keys, however they are written",
+		`fake { do = "leaks" }
+		 result = "output.value"`, `{}`,
+		`{"content":[{"type":"text","text":"{\"key (secret)\":1,\"list\":[\"x(secret)y\",12]}"}],"structuredContent":{"key (secret)":1,"list":["x(secret)y",12]}}`},
+	{"secrets are taken out of failures",
+		`fake { do = "tells" }`, `{}`,
+		`{"content":[{"type":"text","text":"refused with (secret) as the key"}],"isError":true}`},
+	{"another tool can be a step",
+		`step "greet" {
+		   tool "greet" { name = "Ada" }
+		 }
+		 step "sum" {
+		   tool "sum" { list = [1, 2] }
+		 }
+		 text = "${step.greet.text} ${step.sum.result}"`, `{}`,
+		`{"content":[{"type":"text","text":"Hello Ada 3"}]}`},
+	{"another tool's refusal is the failure of the step",
+		`step "sum" {
+		   tool "sum" { list = [] }
+		 }
+		 text  = "done"
+		 error = "${error.step}: ${error.message}"`, `{}`,
+		`{"content":[{"type":"text","text":"sum: nothing to add"}],"isError":true}`},
+}
+
+const neighbours = `
+secret "token" { env = "TOKEN" }
+tool "greet" {
+  description = "Greet."
+  listed      = false
+  input "name" { type = string }
+  text = "Hello ${input.name}"
+}
+tool "sum" {
+  description = "Add."
+  input "list" { type = list(integer) }
+  check "nothing to add" { that = "length(input.list) > 0" }
+  result = "sum(input.list)"
+}
+`
+
+func newWorld() *world {
+	return &world{do: map[string]func(context.Context, *adapters.Call) (any, error){
+		"panic": func(context.Context, *adapters.Call) (any, error) { panic("the test panics") },
+		"fault": func(context.Context, *adapters.Call) (any, error) {
+			return nil, &adapters.Fault{Message: "no such order", Status: 404, Cause: errors.New("cause")}
+		},
+		"broken": func(context.Context, *adapters.Call) (any, error) { return nil, errors.New("a host and a query") },
+		"asks": func(_ context.Context, call *adapters.Call) (any, error) {
+			if err := call.Accept(map[string]any{"value": 2}); err != nil {
+				var f *adapters.Fault
+				errors.As(err, &f)
+				return nil, &adapters.Fault{Message: "undone: " + f.Message}
+			}
+			return 2, nil
+		},
+		"leaks": func(context.Context, *adapters.Call) (any, error) {
+			token, _ := secrets("TOKEN")
+			return map[string]any{"key " + token: 1, "list": document(`["x\u0073\u0033cr3t\/\"tok\"eny",12]`)}, nil
+		},
+		"tells": func(context.Context, *adapters.Call) (any, error) {
+			token, _ := secrets("TOKEN")
+			return nil, &adapters.Fault{Message: "refused with " + token + " as the key"}
+		},
+		"waits": func(ctx context.Context, _ *adapters.Call) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}}
+}
+
+// document is JSON that nobody looks into.
+type document string
+
+func (d document) AppendJSON(dst []byte) []byte { return append(dst, d...) }
+func (d document) Value() (any, error)          { return value.Decode([]byte(d)) }
+
+func TestCallsAreAnswered(t *testing.T) {
+	for _, c := range calls {
+		t.Run(strings.ReplaceAll(c.claim, " ", "_"), func(t *testing.T) {
+			h := newWorld().host(t, neighbours+"tool \"t\" {\ndescription = \"A tool.\"\n"+c.tool+"\n}\n")
+			defer h.Close()
+			if got := ask(t, h, "t", c.arguments); got != c.want {
+				t.Errorf("%s\n got %s\nwant %s", c.claim, got, c.want)
+			}
+		})
+	}
+}
+
+func TestOnlyListedToolsCanBeCalled(t *testing.T) {
+	h := newWorld().host(t, neighbours)
+	defer h.Close()
+	for _, name := range []string{"greet", "nothing"} {
+		if got := ask(t, h, name, `{"name":"x"}`); !strings.HasPrefix(got, "error: Unknown tool") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestNewestClientsGetResultsUnwrapped(t *testing.T) {
+	h := newWorld().host(t, neighbours)
+	defer h.Close()
+	want := `{"resultType":"complete","content":[{"type":"text","text":"3"}],"structuredContent":3}`
+	if got := askAs(t, h, mcp.Revision20260728, "sum", `{"list":[1,2]}`); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := askAs(t, h, mcp.Revision20250326, "sum", `{"list":[1,2]}`); got != `{"content":[{"type":"text","text":"3"}]}` {
+		t.Errorf("a revision without structured content got %s", got)
+	}
+}
+
+func TestTimeoutEndsACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newWorld().host(t, `tool "t" {
+			description = "A tool."
+			timeout     = "60s"
+			fake { do = "waits" }
+			error = "Failed: ${error.message}"
+		}`)
+		defer h.Close()
+		began := time.Now()
+		got := ask(t, h, "t", `{}`)
+		if want := `{"content":[{"type":"text","text":"Failed: timed out after 60s"}],"isError":true}`; got != want {
+			t.Errorf("got %s", got)
+		}
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestRepeatAsksUntilTheAnswerIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, asked := newWorld(), 0
+		w.do["counts"] = func(context.Context, *adapters.Call) (any, error) { asked++; return asked, nil }
+		h := w.host(t, `
+			tool "t" {
+			  description = "A tool."
+			  step "job" {
+			    repeat {
+			      until = "output.value == 3"
+			      every = "2s"
+			      max   = 5
+			    }
+			    fake { do = "counts" }
+			    expect "not odd" { that = "output.value % 2 == 1" }
+			  }
+			  text = "asked ${step.job.value} times"
+			}`)
+		defer h.Close()
+		began := time.Now()
+		if got := ask(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"asked 3 times"}]}` {
+			t.Errorf("got %s", got)
+		}
+		if took := time.Since(began); took != 4*time.Second {
+			t.Errorf("took %v", took)
+		}
+		asked = 10
+		if got := ask(t, h, "t", `{}`); !strings.Contains(got, "after asking 5 times") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestFirstFailureStopsTheOtherElements(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var mu sync.Mutex
+		begun := 0
+		w.do["second fails"] = func(ctx context.Context, call *adapters.Call) (any, error) {
+			mu.Lock()
+			begun++
+			n := begun
+			mu.Unlock()
+			if n == 2 {
+				return nil, &adapters.Fault{Message: "the second"}
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		h := w.host(t, `tool "t" {
+			description = "A tool."
+			step "all" {
+			  each     = [1, 2, 3, 4, 5, 6]
+			  parallel = 2
+			  fake { do = "second fails" }
+			}
+			text = "done"
+		}`)
+		defer h.Close()
+		if got := ask(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"the second"}],"isError":true}` {
+			t.Errorf("got %s", got)
+		}
+		if begun != 2 {
+			t.Errorf("%d elements were begun", begun)
+		}
+	})
+}
+
+func TestCancelledCallEnds(t *testing.T) {
+	h := newWorld().host(t, `tool "t" {
+		description = "A tool."
+		fake { do = "waits" }
+	}`)
+	defer h.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out, err := h.CallTool(ctx, &mcp.CallRequest{Name: "t", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
+	if err != nil || !out.IsError {
+		t.Errorf("got %v, %v", out, err)
+	}
+}
+
+func TestLongTextIsCutAndSaysSo(t *testing.T) {
+	h := newWorld().host(t, `tool "t" {
+		description = "A tool."
+		max_text    = 400
+		input "lines" { type = integer }
+		text = "%{for i in range(input.lines)}this is line ${i}\n%{endfor}"
+	}
+	tool "r" {
+		description = "A tool."
+		max_text    = 100
+		input "n" { type = integer }
+		result = "range(input.n)"
+	}`)
+	defer h.Close()
+	got := ask(t, h, "t", `{"lines": 100}`)
+	if !strings.Contains(got, `[Cut here: 400 bytes of 1590 bytes are shown. Ask for less with other values of `+"`lines`"+`.]`) || len(got) > 500 {
+		t.Errorf("got %d bytes: %s", len(got), got)
+	}
+	if got := ask(t, h, "t", `{"lines": 2}`); strings.Contains(got, "Cut") {
+		t.Errorf("got %s", got)
+	}
+	// What programs read is whole, or it is not there.
+	if got := ask(t, h, "r", `{"n": 60}`); !strings.Contains(got, `58,59]}`) || !strings.Contains(got, "Cut here") {
+		t.Errorf("got %s", got)
+	}
+	if got := ask(t, h, "r", `{"n": 500}`); !strings.Contains(got, "too large to send") || !strings.Contains(got, `"isError":true`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestPlanSaysWhatWouldBeSent(t *testing.T) {
+	h := newWorld().host(t, `tool "t" {
+		description = "A tool."
+		input "n" { type = integer }
+		step "one" {
+		   fake { value = input.n }
+		 }
+		step "two" {
+		  when = "step.one.value > 1"
+		  fake { value = step.one.value + 1 }
+		}
+		text = "done"
+	}`)
+	defer h.Close()
+	p, _ := h.Current().Program("t")
+	plan, err := p.Plan(t.Context(), []byte(`{"n": 4}`))
+	want := "step \"one\":\nwould answer 4\nstep \"two\":\n(only when step.one.value > 1)\nnot known before the steps above have answered\n"
+	if err != nil || plan != want {
+		t.Errorf("got %q, %v", plan, err)
+	}
+	if _, err := p.Plan(t.Context(), []byte(`{}`)); err == nil || !strings.Contains(err.Error(), "n: is required") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func BenchmarkTextTool(b *testing.B) {
+	h := newWorld().host(b, `tool "t" {
+		description = "A tool."
+		input "name" { type = string("Who", { max_length = 80 }) }
+		input "number" { type = integer }
+		text = "Hello ${input.name}, you are number ${input.number} in line."
+	}`)
+	defer h.Close()
+	req := &mcp.CallRequest{Name: "t", Arguments: []byte(`{"name":"Ada","number":7}`), Caller: &mcp.Caller{Revision: mcp.Revision20251125}}
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		out, err := h.CallTool(b.Context(), req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		dst = out.AppendResult(dst[:0], mcp.Revision20251125)
+	}
+	if !strings.Contains(string(dst), "Hello Ada") {
+		b.Fatalf("%s", dst)
+	}
+}

@@ -1,0 +1,144 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/mcp"
+)
+
+// Build is what a configuration is compiled with. It is the same for every generation of a Host.
+type Build struct {
+	Set         adapters.Set
+	Dir         string           // the absolute folder of the configuration
+	Version     string           // of the program
+	Log         *slog.Logger     // nil discards
+	Now         func() time.Time // the clock of calls; nil is time.Now
+	Connections *Connections     // what is open already; nil shares nothing
+}
+
+func (b Build) withDefaults() *Build {
+	if b.Log == nil {
+		b.Log = slog.New(slog.DiscardHandler)
+	}
+	if b.Now == nil {
+		b.Now = time.Now
+	}
+	if b.Connections == nil {
+		b.Connections = new(Connections)
+	}
+	return &b
+}
+
+// env is what a backend or connection is bound with, its cleanups owned by owner.
+func (b *Build) env(owner *cleanups) adapters.Env {
+	return adapters.Env{Dir: b.Dir, Log: b.Log, Version: b.Version, Defer: owner.add}
+}
+
+// Compile makes a configuration ready to be called. It opens every connection, binds every backend of every tool, and reports all that were
+// refused; when any was, everything is undone and the Generation is nil. The configuration must be free of errors.
+func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
+	c := &compiler{ctx: ctx, build: build.withDefaults(), handles: map[*hcl.Connection]any{}}
+	c.g = &Generation{
+		Config:   cfg,
+		build:    c.build,
+		info:     serverInfo(cfg.Server),
+		programs: make(map[string]*Program, len(cfg.Tools)),
+		scrubber: newScrubber(cfg.Secrets),
+		drained:  make(chan struct{}),
+	}
+	c.g.ctx, c.g.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	c.connections()
+	c.programs()
+	if c.diags.HasErrors() {
+		c.g.undo()
+		return nil, c.diags.Sort()
+	}
+	c.g.learned.Store(true)
+	c.g.publish()
+	return c.g, c.diags.Sort()
+}
+
+// compiler is one Compile under way.
+type compiler struct {
+	ctx     context.Context
+	build   *Build
+	g       *Generation
+	handles map[*hcl.Connection]any
+	diags   hcl.Diagnostics
+}
+
+func (c *compiler) connections() {
+	for _, conn := range c.g.Config.Connections {
+		handle, release, err := c.build.Connections.acquire(c.ctx, conn, c.build)
+		if err != nil {
+			c.diags = append(c.diags, &hcl.Diagnostic{Summary: "Invalid connection", Detail: err.Error(), Subject: conn.Range})
+			continue
+		}
+		c.g.cleanups.add(release)
+		c.handles[conn] = handle
+		if h, ok := handle.(adapters.Health); ok {
+			c.g.health = append(c.g.health, health{conn.Kind + "." + conn.Name, h})
+		}
+	}
+}
+
+// programs makes every program before it binds the first, because a tool may be a step of another.
+func (c *compiler) programs() {
+	for _, t := range c.g.Config.Tools {
+		p := newProgram(c.g, t)
+		c.g.programs[t.Name] = p
+		c.g.order = append(c.g.order, p)
+	}
+	for _, p := range c.g.order {
+		for _, step := range p.tool.Steps {
+			action, diags := c.bind(step.Backend)
+			c.diags = append(c.diags, diags...)
+			p.stages = append(p.stages, &stage{step: step, action: action, tool: p.tool.Name})
+		}
+	}
+}
+
+// bind makes the action of one backend.
+func (c *compiler) bind(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
+	if call, ok := b.Config.(*hcl.ToolCall); ok {
+		target, ok := c.g.programs[call.Name]
+		if !ok {
+			return nil, b.Diagnose(fmt.Errorf("there is no tool %q to call", call.Name))
+		}
+		return &toolCall{target, call.Inputs}, nil
+	}
+	adapter, ok := c.build.Set.Adapter(b.Kind)
+	if !ok {
+		return nil, b.Diagnose(fmt.Errorf("this program has no backend %q", b.Kind))
+	}
+	env := c.build.env(&c.g.cleanups)
+	env.Log = env.Log.With("backend", b.Kind)
+	if b.Connection != nil {
+		handle, open := c.handles[b.Connection]
+		if !open {
+			return nil, nil // the connection was reported
+		}
+		env.Connection = handle
+	}
+	action, err := adapter.Bind(c.ctx, b, env)
+	if err != nil {
+		return nil, b.Diagnose(err)
+	}
+	return action, nil
+}
+
+func serverInfo(s hcl.Server) *mcp.Info {
+	return mcp.NewInfo(mcp.ServerInfo{
+		Name:         s.Name,
+		Version:      s.Version,
+		Title:        s.Title,
+		WebsiteURL:   s.Website,
+		Icons:        icons(s.Icons),
+		Instructions: s.Instructions,
+	})
+}

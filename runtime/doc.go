@@ -1,0 +1,7 @@
+// Package runtime turns a loaded configuration into a server of tools that can be replaced while it serves.
+//
+// [Compile] makes a [Generation] out of a configuration: every connection opened, every backend bound, every list encoded. [Host] holds
+// one atomic pointer to the current Generation, serves calls from it as a [mcp.Handler], and replaces it as one transaction: a load that
+// fails changes nothing, a load that succeeds is seen whole by every call that begins after it, and what it replaced is drained,
+// cancelled after a grace period, and undone newest-first.
+package runtime

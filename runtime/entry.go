@@ -1,0 +1,103 @@
+package runtime
+
+import (
+	"strconv"
+
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+	"hatchel/runtime/mcp"
+)
+
+// publish encodes what the tools/list of the generation answers, when something was learned since it was encoded last, and reports whether it
+// reads differently than before.
+func (g *Generation) publish() bool {
+	if !g.learned.Swap(false) {
+		return false
+	}
+	entries := make([]mcp.Entry, 0, len(g.order))
+	for _, p := range g.order {
+		if p.tool.Listed {
+			entries = append(entries, p.entry())
+		}
+	}
+	next := mcp.NewList(entries, mcp.ListOptions{PageSize: g.Config.Server.PageSize})
+	last := g.list.Load()
+	if last != nil && last.Revision() == next.Revision() {
+		return false
+	}
+	g.list.Store(next)
+	return true
+}
+
+// entry is the tool as each era lists it: they differ in what an outputSchema may be.
+func (p *Program) entry() mcp.Entry {
+	t := p.tool
+	head := value.AppendString([]byte(`{"name":`), t.Name)
+	if t.Title != "" {
+		head = value.AppendString(append(head, `,"title":`...), t.Title)
+	}
+	head = value.AppendString(append(head, `,"description":`...), t.Description)
+	if len(t.Icons) > 0 {
+		head = append(mcp.AppendIcons(append(head, `,"icons":[`...), icons(t.Icons)), ']')
+	}
+	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
+	tail := appendAnnotations(nil, t)
+	e := mcp.Entry{Name: t.Name}
+	e.Legacy = append(appendOutput(head[:len(head):len(head)], p.outputType(), true), tail...)
+	e.Modern = append(appendOutput(head, p.outputType(), false), tail...)
+	return e
+}
+
+func appendOutput(dst []byte, t *schema.Type, legacy bool) []byte {
+	if t == nil {
+		return dst
+	}
+	dst = append(dst, `,"outputSchema":`...)
+	if !legacy || isObject(t) {
+		return t.AppendSchema(dst)
+	}
+	dst = t.AppendSchema(append(dst, `{"type":"object","properties":{"result":`...))
+	return append(dst, `},"required":["result"],"additionalProperties":false}`...)
+}
+
+// isObject reports whether every value of the type is an object, as revisions up to 2025-11-25 want it of what is structured.
+func isObject(t *schema.Type) bool {
+	return (t.Kind == schema.Object || t.Kind == schema.Map) && !t.Nullable
+}
+
+func appendAnnotations(dst []byte, t *hcl.Tool) []byte {
+	dst = append(dst, `,"annotations":{`...)
+	if t.Title != "" {
+		dst = append(value.AppendString(append(dst, `"title":`...), t.Title), ',')
+	}
+	dst = strconv.AppendBool(append(dst, `"readOnlyHint":`...), t.ReadOnly)
+	dst = strconv.AppendBool(append(dst, `,"destructiveHint":`...), t.Destructive)
+	dst = strconv.AppendBool(append(dst, `,"idempotentHint":`...), t.Idempotent)
+	dst = strconv.AppendBool(append(dst, `,"openWorldHint":`...), t.OpenWorld)
+	return append(dst, "}}"...)
+}
+
+func icons(in []*hcl.Icon) []mcp.Icon {
+	var out []mcp.Icon
+	for _, i := range in {
+		out = append(out, mcp.Icon{Src: i.Src, MIMEType: i.MimeType, Sizes: i.Sizes, Theme: i.Theme})
+	}
+	return out
+}
+
+// headerInputs are the inputs that modern clients repeat in headers.
+func headerInputs(t *schema.Type, path ...string) (out []mcp.HeaderInput) {
+	for _, m := range t.Members {
+		at := append(path[:len(path):len(path)], m.Name)
+		if m.Type.Header != "" {
+			if in, ok := mcp.NewHeaderInput(m.Type.Header, at...); ok {
+				out = append(out, in)
+			}
+		}
+		if m.Type.Kind == schema.Object {
+			out = append(out, headerInputs(m.Type, at...)...)
+		}
+	}
+	return out
+}

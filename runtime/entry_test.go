@@ -1,0 +1,92 @@
+package runtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"hatchel/hcl"
+	"hatchel/runtime/mcp"
+)
+
+func TestToolsAreListedWithAllThatIsSaidOfThem(t *testing.T) {
+	h := newWorld().host(t, `
+server { page_size = 10 }
+tool "plain" {
+  title       = "Plain"
+  description = "A tool."
+  icons       = [{ src = "https://x.example/i.png", mime_type = "image/png", sizes = ["48x48"] }]
+  read_only   = true
+  input "region" {
+    type   = string("Where")
+    header = "Region"
+  }
+  result  = "[input.region]"
+  returns = list(string)
+}
+tool "hidden" {
+  description = "For others."
+  listed      = false
+  text        = "x"
+}
+`)
+	defer h.Close()
+	head := `{"name":"plain","title":"Plain","description":"A tool.","icons":[{"src":"https://x.example/i.png","mimeType":"image/png","sizes":["48x48"]}],` +
+		`"inputSchema":{"type":"object","properties":{"region":{"type":"string","description":"Where","x-mcp-header":"Region"}},"required":["region"],"additionalProperties":false},"outputSchema":`
+	tail := `,"annotations":{"title":"Plain","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`
+	output := `{"type":"array","items":{"type":"string"}}`
+	legacy := `{"tools":[` + head + `{"type":"object","properties":{"result":` + output + `},"required":["result"],"additionalProperties":false}` + tail + `]}`
+	modern := `{"resultType":"complete","tools":[` + head + output + tail + `],`
+	if got := string(h.Current().List().AppendResult(nil, mcp.Revision20251125)); got != legacy {
+		t.Errorf("legacy\n got %s\nwant %s", got, legacy)
+	}
+	if got := advertised(h); !strings.HasPrefix(got, modern) {
+		t.Errorf("modern\n got %s\nwant %s", got, modern)
+	}
+	if !json.Valid([]byte(advertised(h))) {
+		t.Error("the list is not JSON")
+	}
+	req := &mcp.CallRequest{Name: "plain", Arguments: []byte(`{"region":"eu"}`), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{"Mcp-Param-Region": {"us"}}}}
+	if _, err := h.CallTool(t.Context(), req); err == nil || !strings.Contains(err.Error(), "Mcp-Param-Region") {
+		t.Errorf("a header that says something else got %v", err)
+	}
+	req.Caller.Header.Set("Mcp-Param-Region", "eu")
+	if out, err := h.CallTool(t.Context(), req); err != nil || out.IsError {
+		t.Errorf("got %v, %v", out, err)
+	}
+}
+
+func TestLogHasTheCauseAndNoSecret(t *testing.T) {
+	w := newWorld()
+	var log bytes.Buffer
+	build := Build{Set: w.set(), Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))}
+	h := NewHost(t.Context(), HostOptions{Build: build, Load: hcl.Options{Getenv: secrets}})
+	defer h.Close()
+	load(t, h, neighbours+tool("fault", `fake { do = "fault" }`)+tool("tells", `fake { do = "tells" }`)+tool("broken", `fake { do = "broken" }`))
+	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "fault", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
+	if err != nil || out.Meta == nil {
+		t.Fatalf("got %v, %v", out, err)
+	}
+	var meta struct{ CorrelationID string }
+	if err := json.Unmarshal(out.Meta.AppendJSON(nil), &meta); err != nil {
+		t.Fatal(err)
+	}
+	line := log.String()
+	if !strings.Contains(line, "level=WARN") || !strings.Contains(line, "cause=cause") || !strings.Contains(line, "correlation_id="+meta.CorrelationID) {
+		t.Errorf("log %s", line)
+	}
+	log.Reset()
+	ask(t, h, "broken", "{}")
+	if line := log.String(); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, `cause="a host and a query"`) {
+		t.Errorf("log %s", line)
+	}
+	log.Reset()
+	ask(t, h, "greet", "{}")
+	ask(t, h, "tells", "{}")
+	if line := log.String(); line != "" {
+		t.Errorf("what the caller was told is logged without being asked for: %s", line)
+	}
+}

@@ -1,0 +1,131 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"hatchel/adapters"
+)
+
+// refusal is a call that was not carried out, in a sentence for the model. The error text of the tool is not asked about it: that one is about
+// what went wrong while the tool worked.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// panicked is a panic that ended one call.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+
+// recovered makes a panic the error of the function that defers it.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &panicked{v, debug.Stack()}
+	}
+}
+
+// why puts the reason for which the context of the call ended in the place of the error that it led to.
+func (c *call) why(err error) error {
+	ctx := c.frame.Context
+	if ctx.Err() == nil {
+		return err
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout), c.isComputing() && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &adapters.Fault{Message: "timed out after " + readable(c.program.tool.Timeout), Cause: err}
+	case c.program.generation.ctx.Err() != nil:
+		return &adapters.Fault{Message: "stopped because the server's configuration was replaced while the tool ran; call it again", Cause: err}
+	}
+	return &adapters.Fault{Message: "the call was cancelled", Cause: err}
+}
+
+func (c *call) isComputing() bool {
+	_, ok := c.frame.Context.(*computing)
+	return ok
+}
+
+// readable writes a duration as an author does: 60s, 500ms, 5m.
+func readable(d time.Duration) string {
+	switch {
+	case d >= 2*time.Minute && d%time.Minute == 0:
+		return strconv.Itoa(int(d/time.Minute)) + "m"
+	case d >= time.Second && d%time.Second == 0:
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	}
+	return d.String()
+}
+
+// failure is an error as the model reads it.
+type failure struct {
+	message  string
+	status   int
+	code     int
+	cause    error  // for the log
+	internal bool   // ours: the message says nothing
+	refused  bool   // nothing was carried out
+	id       string // under which the cause is in the log; empty when there is none
+}
+
+const internalMessage = "the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"
+
+// failureOf returns nil for no error.
+func failureOf(err error) *failure {
+	if err == nil {
+		return nil
+	}
+	var f *adapters.Fault
+	if errors.As(err, &f) { // its cause may be a refusal, of a tool that a step called
+		failed := &failure{message: f.Message, status: f.Status, code: f.Code, cause: f.Cause}
+		if f.Cause != nil {
+			failed.id = rand.Text()[:12]
+		}
+		return failed
+	}
+	var r refusal
+	if errors.As(err, &r) {
+		return &failure{message: string(r), refused: true}
+	}
+	return &failure{message: internalMessage, cause: err, internal: true, id: rand.Text()[:12]}
+}
+
+// values is what the root `error` reads.
+func (f *failure) values(step string) map[string]any {
+	m := map[string]any{"message": f.message}
+	if f.status != 0 {
+		m["status"] = f.status
+	}
+	if f.code != 0 {
+		m["code"] = f.code
+	}
+	if step != "" {
+		m["step"] = step
+	}
+	return m
+}
+
+// failureText is what the caller reads about a failed call: in the words of the author, if there are any.
+func (c *call) failureText(f *failure) string {
+	if m := c.program.tool.Error; m != nil && !f.refused {
+		c.frame.Failure = f.values(c.step)
+		if text, err := m.Append(nil, c.frame); err == nil {
+			return string(text)
+		}
+	}
+	return strings.TrimSpace(f.message)
+}
+
+// told is what leaves the process about a failed call.
+func (c *call) told(f *failure) string {
+	text := c.program.generation.scrubber.text([]byte(c.failureText(f)))
+	return string(cut(text, c.program.maxText(), ""))
+}

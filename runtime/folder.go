@@ -1,0 +1,95 @@
+package runtime
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Folder is a folder of *.hcl files.
+type Folder struct {
+	dir string
+
+	mu   sync.Mutex
+	last *Snapshot // handed out last; guarded by mu
+}
+
+// NewFolder returns the folder at dir.
+func NewFolder(dir string) (*Folder, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{dir: abs}, nil
+}
+
+// Dir is its absolute path.
+func (f *Folder) Dir() string { return f.dir }
+
+// Snapshot reads the folder as it is now.
+func (f *Folder) Snapshot() (*Snapshot, error) {
+	s, err := readFolder(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = s
+	return s, nil
+}
+
+func (f *Folder) latest() *Snapshot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// glance is what a folder looks like without reading its files.
+type glance struct {
+	look  string
+	fresh bool // something was written so recently that the next change might look the same
+}
+
+// freshness is the coarsest clock of a file system that is reckoned with.
+const freshness = 2 * time.Second
+
+// glance looks at the names, sizes and times of everything that the last snapshot consisted of.
+func (f *Folder) glance() (g glance) {
+	now, out := time.Now(), []byte(nil)
+	note := func(name string, info fs.FileInfo, err error) {
+		if err != nil || info == nil {
+			out = fmt.Appendf(out, "%s!\n", name)
+			return
+		}
+		if info.IsDir() {
+			out = fmt.Appendf(out, "%s/\n", name)
+			return
+		}
+		out = fmt.Appendf(out, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		g.fresh = g.fresh || now.Sub(info.ModTime()).Abs() < freshness
+	}
+	if err := walk(f.dir, note); err != nil {
+		return glance{look: "gone"}
+	}
+	if last := f.latest(); last != nil {
+		for _, name := range sortedKeys(last.others()) {
+			info, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name)))
+			note(name, info, err)
+		}
+	}
+	g.look = string(out)
+	return g
+}
+
+// differs reads the folder and reports whether it reads differently than the last snapshot.
+func (f *Folder) differs() (*Snapshot, bool) {
+	s, err := readFolder(f.dir)
+	if err != nil {
+		return nil, false
+	}
+	last := f.latest()
+	return s, last == nil || !s.same(last)
+}

@@ -1,0 +1,165 @@
+package runtime
+
+import (
+	"context"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/runtime/mcp"
+)
+
+// HostOptions are what a Host loads configurations with.
+type HostOptions struct {
+	Build Build
+	Load  hcl.Options
+	Grace time.Duration // that calls of a replaced configuration have before they are cancelled: 30 s
+}
+
+// Host serves the current generation and replaces it. Make one with NewHost.
+type Host struct {
+	build   *Build
+	options HostOptions
+	current atomic.Pointer[Generation]
+	changed atomic.Pointer[func()]
+
+	loading sync.Mutex // one load at a time; calls never wait for it
+	closed  bool       // guarded by loading
+	closing chan struct{}
+	retired sync.WaitGroup
+
+	mu     sync.Mutex
+	status Status // guarded by mu
+}
+
+// NewHost returns a Host that has no tools until something is loaded.
+func NewHost(ctx context.Context, o HostOptions) *Host {
+	if o.Grace <= 0 {
+		o.Grace = 30 * time.Second
+	}
+	if o.Load.Cache == nil {
+		o.Load.Cache = hcl.NewCache()
+	}
+	h := &Host{options: o, build: o.Build.withDefaults(), closing: make(chan struct{})}
+	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
+	h.current.Store(empty)
+	return h
+}
+
+// OnToolsChanged has f called whenever the list of tools reads differently.
+func (h *Host) OnToolsChanged(f func()) { h.changed.Store(&f) }
+
+func (h *Host) toolsChanged() {
+	if f := h.changed.Load(); f != nil {
+		(*f)()
+	}
+}
+
+// Load replaces the configuration by the one in fsys, as one transaction: with errors among the diagnostics nothing has changed; without,
+// every call that begins after Load has returned sees the new configuration, and calls under way end on the one they began with. After Close
+// it does nothing.
+func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
+	h.loading.Lock()
+	defer h.loading.Unlock()
+	if h.closed {
+		return nil
+	}
+	began := time.Now()
+	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), h.options.Load)
+	if diags.HasErrors() {
+		h.failed(cfg, diags, began)
+		return diags
+	}
+	next, refused := Compile(ctx, cfg, *h.build)
+	diags = append(diags, refused...).Sort()
+	if next == nil {
+		h.failed(cfg, diags, began)
+		return diags
+	}
+	h.commit(next, diags, began)
+	return diags
+}
+
+// patience is how long a load waits for databases to say what their rows look like, so that the list need not change right after it.
+const patience = 250 * time.Millisecond
+
+// commit makes next the current generation. Nothing in it can fail.
+func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) {
+	last := h.current.Load()
+	next.inherit(last)
+	first, committed := make(chan struct{}), make(chan struct{})
+	next.background.Go(func() { next.learn(first, committed, h.toolsChanged) })
+	wait := time.NewTimer(patience)
+	select {
+	case <-first:
+	case <-wait.C:
+	}
+	wait.Stop()
+	next.publish()
+	h.current.Store(next)
+	h.loaded(last, next, diags, began)
+	if last.List().Revision() != next.List().Revision() {
+		h.toolsChanged()
+	}
+	close(committed)
+	h.retired.Go(func() { last.retire(h.options.Grace, h.closing) })
+}
+
+// Close cancels the calls that are still running and waits until everything that any generation had open is closed. No call is admitted any more.
+func (h *Host) Close() {
+	h.loading.Lock()
+	defer h.loading.Unlock()
+	if !h.closed {
+		h.closed = true
+		close(h.closing)
+		h.current.Load().retire(0, h.closing)
+	}
+	h.retired.Wait()
+}
+
+// Settle waits until what was replaced so far is closed, and what is served has asked its databases.
+func (h *Host) Settle() {
+	h.loading.Lock()
+	defer h.loading.Unlock()
+	h.retired.Wait()
+	h.current.Load().background.Wait()
+}
+
+// Current is the configuration that is served.
+func (h *Host) Current() *Generation { return h.current.Load() }
+
+// Info describes the server.
+func (h *Host) Info() *mcp.Info { return h.current.Load().info }
+
+// Tools returns the list of tools.
+func (h *Host) Tools(context.Context, *mcp.Caller) *mcp.List { return h.current.Load().list.Load() }
+
+// CallTool serves a call from the generation that is current when it begins.
+func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
+	g := h.pin()
+	if g == nil {
+		return mcp.Outcome{}, &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
+	}
+	defer g.leave()
+	p, ok := g.programs[req.Name]
+	if !ok || !p.tool.Listed {
+		return mcp.Outcome{}, mcp.UnknownTool(req.Name)
+	}
+	return p.Run(ctx, req)
+}
+
+// pin enters the current generation. One that was replaced in the meantime admits nobody, so the one that replaced it is asked; nil means that
+// there is none, because the Host is closed.
+func (h *Host) pin() *Generation {
+	for {
+		g := h.current.Load()
+		if g.enter() {
+			return g
+		}
+		if h.current.Load() == g {
+			return nil
+		}
+	}
+}

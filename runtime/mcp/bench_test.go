@@ -1,0 +1,197 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"hatchel/runtime/mcp"
+)
+
+// till answers every call with one text, so that what is measured is the protocol.
+type till struct {
+	info *mcp.Info
+	list *mcp.List
+	text mcp.Text
+}
+
+func newTill(tools, size int) *till {
+	schema := `{"type":"object","properties":{`
+	for i := range 6 {
+		schema += fmt.Sprintf(`"input%d":{"type":"string","description":"The input number %d of this tool."},`, i, i)
+	}
+	schema = strings.TrimSuffix(schema, ",") + `},"required":["input0"]}`
+	var entries []mcp.Entry
+	for i := range tools {
+		e := []byte(fmt.Sprintf(`{"name":"tool_%04d","description":"Does the thing number %d.","inputSchema":%s}`, i, i, schema))
+		entries = append(entries, mcp.Entry{Name: fmt.Sprintf("tool_%04d", i), Legacy: e, Modern: e})
+	}
+	return &till{
+		info: mcp.NewInfo(mcp.ServerInfo{Name: "till", Version: "1.0.0"}),
+		list: mcp.NewList(entries, mcp.ListOptions{}),
+		text: mcp.Text(strings.Repeat("x", size)),
+	}
+}
+
+func (t *till) Info() *mcp.Info                              { return t.info }
+func (t *till) Tools(context.Context, *mcp.Caller) *mcp.List { return t.list }
+func (t *till) CallTool(context.Context, *mcp.CallRequest) (mcp.Outcome, error) {
+	return mcp.Outcome{Content: t.text}, nil
+}
+
+// sink is a connection that takes everything.
+type sink struct {
+	header http.Header
+	status int
+	n      int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) Write(b []byte) (int, error) { s.n += len(b); return len(b), nil }
+
+// shot is a request that can be served again and again.
+type shot struct {
+	body    *bytes.Reader
+	request *http.Request
+	sink    sink
+}
+
+func newShot(body string, headers ...string) *shot {
+	s := &shot{body: bytes.NewReader([]byte(body))}
+	s.request = httptest.NewRequest("POST", "/mcp", nil)
+	s.request.ContentLength = int64(len(body))
+	s.request.Header.Set("Content-Type", "application/json")
+	s.request.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		s.request.Header.Set(headers[i], headers[i+1])
+	}
+	s.sink.header = http.Header{}
+	return s
+}
+
+func (s *shot) fire(h http.Handler) {
+	s.body.Seek(0, io.SeekStart)
+	s.request.Body = io.NopCloser(s.body)
+	clear(s.sink.header)
+	s.sink.n, s.sink.status = 0, 0
+	h.ServeHTTP(&s.sink, s.request)
+}
+
+const (
+	legacyCall = `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"tool_0001","arguments":{"input0":"some text","input1":42}}}`
+	modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	modernCall = `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"tool_0001","arguments":{"input0":"some text","input1":42},` + modernMeta + `}}`
+	modernList = `{"jsonrpc":"2.0","id":17,"method":"tools/list","params":{` + modernMeta + `}}`
+)
+
+func modernShot(method, name, body string) *shot {
+	return newShot(body, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+}
+
+// legacyShot is a call inside a session.
+func legacyShot(tb testing.TB, h http.Handler, body string) *shot {
+	open := newShot(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+	open.fire(h)
+	id := open.sink.header.Get("Mcp-Session-Id")
+	if id == "" {
+		tb.Fatal("no session")
+	}
+	return newShot(body, "MCP-Protocol-Version", "2025-11-25", "Mcp-Session-Id", id)
+}
+
+// floor is the least that answers a call: decode, and encode.
+func floor(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			ID     json.RawMessage
+			Method string
+			Params struct {
+				Name      string
+				Arguments map[string]any
+			}
+		}
+		if json.NewDecoder(r.Body).Decode(&req) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": req.ID, "result": map[string]any{
+			"content": []any{map[string]any{"type": "text", "text": text}},
+		}})
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(b)
+	})
+}
+
+func BenchmarkCall(b *testing.B) {
+	for _, size := range []int{20, 100 << 10} {
+		till := newTill(1, size)
+		server := mcp.New(till, mcp.Options{})
+		run := func(name string, s *shot, h http.Handler) {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					s.fire(h)
+				}
+				if s.sink.n < size {
+					b.Fatalf("status %d, %d bytes", s.sink.status, s.sink.n)
+				}
+			})
+		}
+		run("floor", newShot(legacyCall), floor(string(till.text)))
+		run("legacy", legacyShot(b, server, legacyCall), server)
+		run("modern", modernShot("tools/call", "tool_0001", modernCall), server)
+	}
+}
+
+func BenchmarkListThousandTools(b *testing.B) {
+	server := mcp.New(newTill(1000, 1), mcp.Options{})
+	s := modernShot("tools/list", "", modernList)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.fire(server)
+	}
+	b.SetBytes(int64(s.sink.n))
+}
+
+func BenchmarkStreamsCall(b *testing.B) {
+	server := mcp.New(newTill(1, 20), mcp.Options{})
+	in, client := io.Pipe()
+	replies := make(lines, 64)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(context.Background(), in, replies) }()
+	b.ReportAllocs()
+	b.SetParallelism(8)
+	n := 0
+	for b.Loop() {
+		if n++; n > 16 {
+			<-replies
+		}
+		fmt.Fprintf(client, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"tool_0001","arguments":{"input0":"some text"},%s}}`+"\n", n, modernMeta)
+	}
+	go func() {
+		for range replies {
+		}
+	}()
+	client.Close()
+	if err := <-served; err != nil {
+		b.Fatal(err)
+	}
+	close(replies)
+}
+
+// lines counts the lines that are written to it.
+type lines chan struct{}
+
+func (l lines) Write(p []byte) (int, error) {
+	for range bytes.Count(p, []byte{'\n'}) {
+		l <- struct{}{}
+	}
+	return len(p), nil
+}

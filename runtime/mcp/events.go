@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// events are what a session has sent, or is to send, on its event streams, kept for a client that comes back with the id of the last
+// event it has seen. Stream 0 is the session's own; every other belongs to one POST. Old events give way to new ones.
+type events struct {
+	mu      sync.Mutex
+	kept    []event             // guarded by mu
+	size    int                 // bytes of kept; guarded by mu
+	seq     uint64              // of the event added last; guarded by mu
+	streams uint64              // the number of the stream opened last; guarded by mu
+	open    map[uint64]struct{} // streams that have more to come; guarded by mu
+	seen    uint64              // the last event of stream 0 that was sent; guarded by mu
+	more    chan struct{}       // closed and replaced when an event is added or a stream ends; guarded by mu
+}
+
+// event is one message on a stream. An event without a frame only carries its id.
+type event struct {
+	stream, seq uint64
+	frame       []byte
+}
+
+// What is kept at most.
+const (
+	keptEvents = 256
+	keptBytes  = 1 << 20
+)
+
+func (l *events) init() {
+	l.open = map[uint64]struct{}{0: {}}
+	l.more = make(chan struct{})
+}
+
+// begin opens the stream of one POST.
+func (l *events) begin() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams++
+	l.open[l.streams] = struct{}{}
+	return l.streams
+}
+
+// add keeps a copy of frame as the next event of a stream.
+func (l *events) add(stream uint64, frame []byte) event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.addLocked(stream, frame)
+}
+
+func (l *events) addLocked(stream uint64, frame []byte) event {
+	l.seq++
+	e := event{stream, l.seq, bytes.Clone(frame)}
+	l.kept = append(l.kept, e)
+	l.size += len(frame)
+	drop := 0
+	for len(l.kept)-drop > keptEvents || l.size > keptBytes && len(l.kept)-drop > 1 {
+		l.size -= len(l.kept[drop].frame)
+		drop++
+	}
+	l.kept = append(l.kept[:0], l.kept[drop:]...)
+	l.wake()
+	return e
+}
+
+func (l *events) wake() {
+	close(l.more)
+	l.more = make(chan struct{})
+}
+
+// announce adds an event to stream 0, unless the same is waiting there to be sent.
+func (l *events) announce(frame []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.kept {
+		if e.stream == 0 && e.seq > l.seen && bytes.Equal(e.frame, frame) {
+			return
+		}
+	}
+	l.addLocked(0, frame)
+}
+
+// finish says that the stream has no more to come.
+func (l *events) finish(stream uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, stream)
+	l.wake()
+}
+
+// after returns the events of a stream that follow seq, whether more may come, and what is closed when it does.
+func (l *events) after(stream, seq uint64) (next []event, open bool, more <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.kept {
+		if e.stream == stream && e.seq > seq {
+			next = append(next, e)
+		}
+	}
+	_, open = l.open[stream]
+	return next, open, l.more
+}
+
+// unseen returns where a reader of stream 0 begins that does not say.
+func (l *events) unseen() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen
+}
+
+// sent says that an event has gone out.
+func (l *events) sent(e event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.stream == 0 {
+		l.seen = max(l.seen, e.seq)
+	}
+}
+
+// id is what the client is given to come back with.
+func (e event) id() string {
+	return strconv.FormatUint(e.stream, 10) + "-" + strconv.FormatUint(e.seq, 10)
+}
+
+// parseEventID undoes event.id.
+func parseEventID(id string) (stream, seq uint64, ok bool) {
+	a, b, found := strings.Cut(id, "-")
+	stream, errA := strconv.ParseUint(a, 10, 64)
+	seq, errB := strconv.ParseUint(b, 10, 64)
+	return stream, seq, found && errA == nil && errB == nil
+}

@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// get follows the events of a session: its own, or those of the POST that the last event the client has seen belongs to.
+func (s *Server) get(w http.ResponseWriter, r *http.Request) {
+	if !acceptedBy(r.Header).events {
+		refuse(w, http.StatusNotAcceptable, "The Accept header must allow text/event-stream")
+		return
+	}
+	e := s.sessionOf(w, r)
+	if e == nil {
+		return
+	}
+	stream, seq := uint64(0), e.log.unseen()
+	if id := r.Header.Get(headerLastEvent); id != "" {
+		var ok bool
+		if stream, seq, ok = parseEventID(id); !ok {
+			refuse(w, http.StatusBadRequest, "The Last-Event-ID is not one that this server gave out")
+			return
+		}
+	}
+	if !s.waits.enter() {
+		refuse(w, http.StatusServiceUnavailable, "Too many event streams at once. Try again shortly")
+		return
+	}
+	defer s.waits.leave()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if stream == 0 {
+		defer e.follow(cancel)()
+	}
+	beginEvents(w)
+	http.NewResponseController(w).Flush()
+	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	s.stream(ctx, w, e, stream, seq)
+}
+
+// stream sends the events of a stream that follow seq until it ends, the session ends, or ctx does.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, stream, seq uint64) {
+	alive := time.NewTicker(s.options.KeepAlive)
+	defer alive.Stop()
+	for {
+		next, open, more := e.log.after(stream, seq)
+		for _, event := range next {
+			if ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
+				return
+			}
+			e.log.sent(event)
+			seq = event.seq
+		}
+		if !open {
+			return
+		}
+		select {
+		case <-more:
+		case <-alive.C:
+			if s.send(w, []byte(": keep-alive\n\n")) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-e.ended:
+			return
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// delete ends a session because its client says so.
+func (s *Server) delete(w http.ResponseWriter, r *http.Request) {
+	e := s.sessionOf(w, r)
+	if e == nil {
+		return
+	}
+	s.sessions.close(e)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// sessionOf returns the session that a GET or DELETE is about, or answers why there is none.
+func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request) *session {
+	version := r.Header.Get(headerVersion)
+	if Revision(version).Modern() {
+		w.Header().Set("Allow", "POST")
+		refuse(w, http.StatusMethodNotAllowed, "This revision of the protocol only uses POST")
+		return nil
+	}
+	if _, ok := known(legacyRevisions, version); version != "" && !ok {
+		refuse(w, http.StatusBadRequest, "The header MCP-Protocol-Version is none of "+listed(revisions))
+		return nil
+	}
+	id, err := header(r.Header, headerSession)
+	if err != nil || id == "" {
+		refuse(w, http.StatusBadRequest, "The header Mcp-Session-Id is missing")
+		return nil
+	}
+	e := s.sessions.find(id)
+	if e == nil {
+		refuse(w, http.StatusNotFound, "There is no such session. Send initialize to begin one")
+	}
+	return e
+}

@@ -1,0 +1,99 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"hatchel/runtime/mcp"
+)
+
+// shop is a small server behind the protocol, with a tool for each thing that can happen to a call.
+type shop struct {
+	info    *mcp.Info
+	list    atomic.Pointer[mcp.List]
+	started chan string   // receives the name of a blocking call when it has begun, if not nil
+	freed   chan struct{} // lets blocking calls return
+	stopped chan error    // receives why a blocking call ended early, if not nil
+}
+
+func newShop() *shop {
+	s := &shop{
+		info: mcp.NewInfo(mcp.ServerInfo{Name: "shop", Version: "1.2.3", Title: "The Shop", Instructions: "Be \"nice\"."}),
+	}
+	s.restock("echo", "fail", "mirror", "number", "panics", "steps", "wait", "breaks")
+	return s
+}
+
+// restock replaces the list.
+func (s *shop) restock(names ...string) {
+	var entries []mcp.Entry
+	for _, n := range names {
+		schema := `{"type":"object"}`
+		if n == "mirror" {
+			schema = `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"count":{"type":"integer","x-mcp-header":"Count"}}}`
+		}
+		e := []byte(fmt.Sprintf(`{"name":%q,"description":"about %s","inputSchema":%s}`, n, n, schema))
+		entries = append(entries, mcp.Entry{Name: n, Legacy: e, Modern: e})
+	}
+	s.list.Store(mcp.NewList(entries, mcp.ListOptions{PageSize: 5, TTL: time.Second}))
+}
+
+func (s *shop) Info() *mcp.Info                              { return s.info }
+func (s *shop) Tools(context.Context, *mcp.Caller) *mcp.List { return s.list.Load() }
+func header(name string) mcp.HeaderInput                     { h, _ := mcp.NewHeaderInput(name, lower(name)); return h }
+func lower(s string) string                                  { return string(bytes.ToLower([]byte(s))) }
+func text(format string, args ...any) (mcp.Outcome, error) {
+	return mcp.Outcome{Content: mcp.Text(fmt.Sprintf(format, args...))}, nil
+}
+
+func (s *shop) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
+	switch req.Name {
+	case "echo":
+		return text("%s", req.Arguments)
+	case "fail":
+		return mcp.Outcome{Content: mcp.Text("no such customer"), IsError: true}, nil
+	case "mirror":
+		if err := req.CheckHeaders([]mcp.HeaderInput{header("Region"), header("Count")}); err != nil {
+			return mcp.Outcome{}, err
+		}
+		return text("mirrored")
+	case "number":
+		return mcp.Outcome{Content: mcp.Text("7"), Structured: mcp.Raw("7"), Wrap: true, Meta: mcp.Raw(`{"took":1}`)}, nil
+	case "panics":
+		panic("secret detail")
+	case "breaks":
+		return mcp.Outcome{}, errors.New("secret detail")
+	case "steps":
+		req.Progress(1, 3, "one")
+		req.Progress(1, 3, "again")
+		req.Log(mcp.LevelDebug, "shop", []byte(`"too fine"`))
+		req.Log(mcp.LevelWarning, "shop", []byte(`{"low":true}`))
+		req.Progress(2.5, 0, "")
+		return text("done")
+	case "wait":
+		if s.started != nil {
+			s.started <- string(req.Arguments)
+		}
+		select {
+		case <-ctx.Done():
+			if s.stopped != nil {
+				s.stopped <- ctx.Err()
+			}
+			return mcp.Outcome{}, ctx.Err()
+		case <-s.freed:
+			return text("waited")
+		}
+	case "slow":
+		select {
+		case <-ctx.Done():
+			return mcp.Outcome{}, ctx.Err()
+		case <-time.After(21 * time.Second):
+			return text("at last")
+		}
+	}
+	return mcp.Outcome{}, mcp.UnknownTool(req.Name)
+}

@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Entry is one tool of a list, encoded once for each era because what an outputSchema may be differs.
+type Entry struct {
+	Name           string
+	Legacy, Modern []byte
+}
+
+// ListOptions are about a whole list.
+type ListOptions struct {
+	PageSize int           // entries a page; 0 means 1000
+	TTL      time.Duration // how long a modern client may go without asking again
+	Private  bool          // what is listed depends on who asks
+}
+
+// List is an immutable list, ready to be sent: the entries of each era stand joined by commas in one piece of memory, so that every
+// page is a slice of it.
+type List struct {
+	names          []string
+	legacy, modern joined
+	pageSize       int
+	caching        string // the members ttlMs and cacheScope of a modern result
+	revision       string
+}
+
+// joined are encoded entries with commas between them; entry n begins at at[n], and at[len] is past the end.
+type joined struct {
+	bytes []byte
+	at    []int
+}
+
+// NewList makes a list of the entries, in the order of their names, which must be unique.
+func NewList(entries []Entry, o ListOptions) *List {
+	entries = slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	l := &List{pageSize: o.PageSize}
+	if l.pageSize <= 0 {
+		l.pageSize = 1000
+	}
+	scope := `,"cacheScope":"public"`
+	if o.Private {
+		scope = `,"cacheScope":"private"`
+	}
+	l.caching = `,"ttlMs":` + strconv.FormatInt(max(0, o.TTL.Milliseconds()), 10) + scope
+	for _, e := range entries {
+		l.names = append(l.names, e.Name)
+		l.legacy.add(e.Legacy)
+		l.modern.add(e.Modern)
+	}
+	l.legacy.close()
+	l.modern.close()
+	sum := sha256.New()
+	sum.Write(l.legacy.bytes)
+	sum.Write(l.modern.bytes)
+	l.revision = hex.EncodeToString(sum.Sum(nil)[:16])
+	return l
+}
+
+func (j *joined) add(entry []byte) {
+	if len(j.bytes) > 0 {
+		j.bytes = append(j.bytes, ',')
+	}
+	j.at = append(j.at, len(j.bytes))
+	j.bytes = append(j.bytes, bytes.TrimSpace(entry)...)
+	oneLine(j.bytes[j.at[len(j.at)-1]:])
+}
+
+func (j *joined) close() { j.at = append(j.at, len(j.bytes)+1) }
+
+// slice returns the entries from i up to j.
+func (j *joined) slice(from, to int) []byte {
+	if from >= to {
+		return nil
+	}
+	return j.bytes[j.at[from] : j.at[to]-1]
+}
+
+// Revision names the bytes of the list: two lists with the same revision read the same.
+func (l *List) Revision() string { return l.revision }
+
+// Len returns the number of entries.
+func (l *List) Len() int { return len(l.names) }
+
+// AppendResult appends a result of tools/list in revision r that has every entry.
+func (l *List) AppendResult(dst []byte, r Revision) []byte {
+	entries := &l.legacy
+	if r.Modern() {
+		dst = append(dst, `{"resultType":"complete","tools":[`...)
+		entries = &l.modern
+	} else {
+		dst = append(dst, `{"tools":[`...)
+	}
+	dst = append(append(dst, entries.slice(0, len(l.names))...), ']')
+	if r.Modern() {
+		dst = append(dst, l.caching...)
+	}
+	return append(dst, '}')
+}
+
+// appendPage appends the members `"tools":[…]` and, unless it is the last page, `,"nextCursor":"…"` of the page that follows the
+// entry named after.
+func (l *List) appendPage(dst []byte, after string, modern bool) []byte {
+	from := 0
+	if after != "" {
+		from = sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
+	}
+	to := min(from+l.pageSize, len(l.names))
+	entries := &l.legacy
+	if modern {
+		entries = &l.modern
+	}
+	dst = append(append(append(dst, `"tools":[`...), entries.slice(from, to)...), ']')
+	if to < len(l.names) {
+		dst = append(appendCursor(append(dst, `,"nextCursor":"`...), l.names[to-1]), '"')
+	}
+	return dst
+}

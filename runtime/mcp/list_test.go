@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+func entries(names ...string) (all []Entry) {
+	for _, n := range names {
+		all = append(all, Entry{n, []byte(fmt.Sprintf("{\"name\":%q,\n\"era\":1}", n)), []byte(fmt.Sprintf(`{"name":%q,"era":2}`, n))})
+	}
+	return all
+}
+
+// page decodes one page.
+func page(t *testing.T, l *List, after string, modern bool) (names []string, next string) {
+	t.Helper()
+	var p struct {
+		Tools      []struct{ Name string }
+		NextCursor string
+	}
+	raw := append(l.appendPage([]byte{'{'}, after, modern), '}')
+	if err := json.Unmarshal(raw, &p); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	for _, tool := range p.Tools {
+		names = append(names, tool.Name)
+	}
+	if p.NextCursor != "" {
+		var ok bool
+		if next, ok = cursorName(p.NextCursor); !ok {
+			t.Fatalf("cursor %q is not understood", p.NextCursor)
+		}
+	}
+	return names, next
+}
+
+func TestPagesStandInTheOrderOfNamesInBothEras(t *testing.T) {
+	l := NewList(entries("e", "b", "d", "a", "c"), ListOptions{PageSize: 2})
+	for _, modern := range []bool{false, true} {
+		var all, after = "", ""
+		for {
+			names, next := page(t, l, after, modern)
+			all += fmt.Sprint(names)
+			if next == "" {
+				break
+			}
+			after = next
+		}
+		if all != "[a b][c d][e]" {
+			t.Errorf("pages %s", all)
+		}
+	}
+}
+
+func TestCursorStaysValidWhileTheListChanges(t *testing.T) {
+	_, next := page(t, NewList(entries("a", "b", "c", "d"), ListOptions{PageSize: 2}), "", true)
+	changed := NewList(entries("a", "aa", "bb", "d"), ListOptions{PageSize: 2})
+	if names, _ := page(t, changed, next, true); fmt.Sprint(names) != "[bb d]" {
+		t.Errorf("after %q: %v", next, names)
+	}
+	if names, next := page(t, NewList(nil, ListOptions{}), next, true); names != nil || next != "" {
+		t.Errorf("an empty list: %v, %q", names, next)
+	}
+}
+
+func TestListsThatReadTheSameHaveTheSameRevision(t *testing.T) {
+	a, b := NewList(entries("a", "b"), ListOptions{}), NewList(entries("b", "a"), ListOptions{})
+	c := NewList(entries("a", "c"), ListOptions{})
+	if a.Revision() != b.Revision() || a.Revision() == c.Revision() {
+		t.Errorf("%s, %s, %s", a.Revision(), b.Revision(), c.Revision())
+	}
+}
+
+func TestResultsCanBeWrittenWithoutAServer(t *testing.T) {
+	l := NewList(entries("b", "a"), ListOptions{PageSize: 1, Private: true})
+	o := &Outcome{Content: Text("7"), Structured: Raw("7"), Wrap: true}
+	for _, c := range []struct{ got, want string }{
+		{string(l.AppendResult(nil, Revision20250618)), `{"tools":[{"name":"a", "era":1},{"name":"b", "era":1}]}`},
+		{string(l.AppendResult(nil, Revision20260728)), `{"resultType":"complete","tools":[{"name":"a","era":2},{"name":"b","era":2}],"ttlMs":0,"cacheScope":"private"}`},
+		{string(o.AppendResult(nil, Revision20241105)), `{"content":[{"type":"text","text":"7"}]}`},
+		{string(o.AppendResult(nil, Revision20251125)), `{"content":[{"type":"text","text":"7"}],"structuredContent":{"result":7}}`},
+		{string(o.AppendResult(nil, Revision20260728)), `{"resultType":"complete","content":[{"type":"text","text":"7"}],"structuredContent":7}`},
+	} {
+		if c.got != c.want {
+			t.Errorf("got  %s\nwant %s", c.got, c.want)
+		}
+	}
+	req := &CallRequest{Name: "a", Arguments: []byte("{}"), Caller: &Caller{Revision: Revision20260728}}
+	req.Progress(1, 2, "to nobody")
+	req.Log(LevelEmergency, "", Raw("1"))
+}

@@ -1,0 +1,273 @@
+package mcp
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+)
+
+// message is one JSON-RPC message, cut but not decoded: every slice aliases the text it was read from, and is nil where the
+// member is absent. Members that no method here reads are checked like all others and dropped.
+type message struct {
+	version, id, method, params, result, failure []byte
+
+	// Members of params.
+	name, arguments, cursor, meta, protocolVersion, capabilities, clientInfo, requestID, level, notifications []byte
+
+	// Members of params._meta.
+	metaVersion, metaClient, metaCapabilities, metaLevel, progressToken []byte
+
+	invalid string // why this is JSON but no JSON-RPC message; empty when it is one
+}
+
+// The keys of _meta that this package knows.
+const (
+	keyProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
+	keyClientInfo         = "io.modelcontextprotocol/clientInfo"
+	keyClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	keyServerInfo         = "io.modelcontextprotocol/serverInfo"
+	keyLogLevel           = "io.modelcontextprotocol/logLevel"
+	keySubscriptionID     = "io.modelcontextprotocol/subscriptionId"
+)
+
+// isRequest reports whether an answer is due.
+func (m *message) isRequest() bool { return m.method != nil && m.id != nil }
+
+// isResponse reports whether m answers a request of ours.
+func (m *message) isResponse() bool { return m.method == nil }
+
+// packet is what one POST or one line carries: a message, or several in an array.
+type packet struct {
+	messages []message
+	batch    bool
+	one      [1]message
+	scan     scanner
+}
+
+// mostMessages is how long a batch may be. What a message costs while it is being answered is far more than its text.
+const mostMessages = 100
+
+var packets = sync.Pool{New: func() any { return new(packet) }}
+
+// release gives the packet back. Nothing cut from it may be used afterwards.
+func (p *packet) release() {
+	p.one[0] = message{}
+	p.messages = nil
+	p.scan.reset(nil, 0)
+	packets.Put(p)
+}
+
+// parse reads a packet from data, which must stay as it is until release. The error is a *scanError.
+func parse(data []byte, depth int) (*packet, error) {
+	p := packets.Get().(*packet)
+	p.scan.reset(data, depth)
+	if err := p.read(); err != nil {
+		p.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *packet) read() error {
+	s := &p.scan
+	p.batch = s.space() == '['
+	if !p.batch {
+		p.messages = p.one[:]
+		if err := p.one[0].read(s); err != nil {
+			return err
+		}
+		return s.end()
+	}
+	if err := s.enterArray(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := s.element(first)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return s.end()
+		}
+		if len(p.messages) == mostMessages {
+			return s.fail(s.pos, fmt.Sprintf("more than %d messages in one batch", mostMessages))
+		}
+		p.messages = append(p.messages, message{})
+		if err := p.messages[len(p.messages)-1].read(s); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *message) read(s *scanner) error {
+	if s.space() != '{' {
+		m.invalid = "a message is a JSON object"
+		_, err := s.value()
+		return err
+	}
+	base, err := s.enter()
+	for err == nil {
+		var key []byte
+		if key, err = s.key(base); key == nil {
+			break
+		}
+		var slot *[]byte
+		switch string(key) {
+		case "jsonrpc":
+			slot = &m.version
+		case "id":
+			slot = &m.id
+		case "method":
+			slot = &m.method
+		case "params":
+			err = m.readParams(s)
+			continue
+		case "result":
+			slot = &m.result
+		case "error":
+			slot = &m.failure
+		}
+		err = s.into(slot)
+	}
+	if err == nil {
+		m.check()
+	}
+	return err
+}
+
+// into reads a value and keeps it in slot, if there is one.
+func (s *scanner) into(slot *[]byte) error {
+	v, err := s.value()
+	if slot != nil {
+		*slot = v
+	}
+	return err
+}
+
+func (m *message) readParams(s *scanner) error {
+	c := s.space()
+	start := s.pos
+	if c != '{' {
+		v, err := s.value()
+		if string(v) != "null" {
+			m.params = v
+		}
+		return err
+	}
+	base, err := s.enter()
+	for err == nil {
+		var key []byte
+		if key, err = s.key(base); key == nil {
+			break
+		}
+		var slot *[]byte
+		switch string(key) {
+		case "name":
+			slot = &m.name
+		case "arguments":
+			slot = &m.arguments
+		case "cursor":
+			slot = &m.cursor
+		case "protocolVersion":
+			slot = &m.protocolVersion
+		case "capabilities":
+			slot = &m.capabilities
+		case "clientInfo":
+			slot = &m.clientInfo
+		case "requestId":
+			slot = &m.requestID
+		case "level":
+			slot = &m.level
+		case "notifications":
+			slot = &m.notifications
+		case "_meta":
+			err = m.readMeta(s)
+			continue
+		}
+		err = s.into(slot)
+	}
+	m.params = s.data[start:s.pos:s.pos]
+	return err
+}
+
+func (m *message) readMeta(s *scanner) error {
+	c := s.space()
+	start := s.pos
+	if c != '{' {
+		return s.into(&m.meta)
+	}
+	base, err := s.enter()
+	for err == nil {
+		var key []byte
+		if key, err = s.key(base); key == nil {
+			break
+		}
+		var slot *[]byte
+		switch string(key) {
+		case keyProtocolVersion:
+			slot = &m.metaVersion
+		case keyClientInfo:
+			slot = &m.metaClient
+		case keyClientCapabilities:
+			slot = &m.metaCapabilities
+		case keyLogLevel:
+			slot = &m.metaLevel
+		case "progressToken":
+			slot = &m.progressToken
+		}
+		err = s.into(slot)
+	}
+	m.meta = s.data[start:s.pos:s.pos]
+	return err
+}
+
+// check decides whether what was read is a JSON-RPC message. An id that cannot be echoed is dropped.
+func (m *message) check() {
+	if m.id != nil && m.id[0] != '"' && m.id[0] != '-' && (m.id[0] < '0' || m.id[0] > '9') {
+		m.id, m.invalid = nil, "id must be a string or a number"
+		return
+	}
+	switch {
+	case string(m.version) != `"2.0"`:
+		m.invalid = `jsonrpc must be "2.0"`
+	case m.method != nil:
+		if len(m.method) < 3 || m.method[0] != '"' {
+			m.invalid = "method must be a string that is not empty"
+			return
+		}
+		m.method = m.method[1 : len(m.method)-1]
+		if bytes.IndexByte(m.method, '\\') >= 0 {
+			m.method = unescape(nil, m.method)
+		}
+		if m.params != nil && m.params[0] != '{' {
+			m.invalid = "params must be an object"
+		}
+	case m.id == nil || (m.result == nil) == (m.failure == nil):
+		m.invalid = "a message has a method, or an id and either a result or an error"
+	}
+}
+
+// lookup returns the text of the value at path inside an object that was scanned before.
+func lookup(object []byte, path ...string) ([]byte, bool) {
+	for _, name := range path {
+		s := scanner{data: object, limit: len(object)}
+		if s.space() != '{' {
+			return nil, false
+		}
+		base, err := s.enter()
+		for {
+			var key, v []byte
+			if err != nil {
+				return nil, false
+			}
+			if key, err = s.key(base); err != nil || key == nil {
+				return nil, false
+			}
+			if v, err = s.value(); string(key) == name {
+				object = v
+				break
+			}
+		}
+	}
+	return object, true
+}

@@ -1,0 +1,76 @@
+package mcp
+
+import (
+	"math"
+	"strconv"
+	"sync"
+)
+
+// CallRequest is one tools/call. Made without a server, it has nobody to report progress or log messages to. Its slices alias memory that is reused once the call has been answered.
+type CallRequest struct {
+	Name      string
+	Arguments []byte  // an object, checked for syntax, duplicate keys, UTF-8 and nesting, and nothing else
+	Meta      []byte  // params._meta, an object, or nil
+	Caller    *Caller // never nil
+
+	token []byte // progressToken, or nil
+	wire  wire
+
+	mu   sync.Mutex
+	last float64 // the progress last reported, if any was; guarded by mu
+	told bool    // progress has been reported; guarded by mu
+	over bool    // CallTool has returned; guarded by mu
+}
+
+// wire is the way back to the caller of a request.
+type wire interface {
+	// notify sends a message that belongs to the request, ahead of its reply. The frame may be reused on return.
+	notify(frame []byte)
+}
+
+// Progress tells the caller how far the call has come, if it asked to be told. A progress that is not greater than the one before
+// is dropped, as is everything after CallTool has returned. A total that is not positive and an empty message are left out.
+func (r *CallRequest) Progress(progress, total float64, message string) {
+	if r.token == nil || math.IsNaN(progress) || math.IsInf(progress, 0) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.told && progress <= r.last {
+		return
+	}
+	r.told, r.last = true, progress
+	b := borrow()
+	defer b.release()
+	b.b = append(append(b.b, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...), r.token...)
+	b.b = strconv.AppendFloat(append(b.b, `,"progress":`...), progress, 'f', -1, 64)
+	if total > 0 && !math.IsInf(total, 0) {
+		b.b = strconv.AppendFloat(append(b.b, `,"total":`...), total, 'f', -1, 64)
+	}
+	b.b = append(appendMember(b.b, "message", message), "}}"...)
+	r.wire.notify(b.b)
+}
+
+// Log sends data, encoded JSON, to the log of the client, if the client wants messages of this level.
+func (r *CallRequest) Log(level Level, logger string, data []byte) {
+	if r.Caller.logLevel == 0 || level < r.Caller.logLevel {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
+	b := borrow()
+	defer b.release()
+	b.b = AppendString(append(b.b, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...), level.String())
+	b.b = append(append(appendMember(b.b, "logger", logger), `,"data":`...), data...)
+	b.b = append(b.b, "}}"...)
+	r.wire.notify(b.b)
+}
+
+func (r *CallRequest) end() {
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
+}

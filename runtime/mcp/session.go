@@ -1,0 +1,169 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// errEnded is why the requests of a session end when the session does.
+var errEnded = errors.New("the session has ended")
+
+// session is a legacy client over HTTP: a peer, and the events that it may come back for.
+type session struct {
+	*peer
+	id     string
+	log    events
+	ended  chan struct{}
+	server *Server
+
+	mu     sync.Mutex
+	used   time.Time          // guarded by mu
+	over   bool               // guarded by mu
+	timer  *time.Timer        // ends the session when it has been idle; guarded by mu
+	reader context.CancelFunc // ends the stream that follows the session's own events; guarded by mu
+}
+
+// touch says that the session is in use, and reports whether it still exists.
+func (e *session) touch() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.used = time.Now()
+	return !e.over
+}
+
+// lastUsed returns the moment of the last touch. A session that is answering, or has a reader, is in use now.
+func (e *session) lastUsed() time.Time {
+	busy := !e.requests.idle()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if busy || e.reader != nil {
+		e.used = time.Now()
+	}
+	return e.used
+}
+
+// follow makes cancel the end of the only reader; the one before, if any, ends now. What follow returns undoes it.
+func (e *session) follow(cancel context.CancelFunc) (unfollow func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.reader != nil {
+		e.reader()
+	}
+	alone := true
+	mine := func() { alone = false; cancel() }
+	e.reader = mine
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if alone {
+			e.reader = nil
+		}
+		e.used = time.Now()
+	}
+}
+
+// toolsChanged tells the client on the session's own stream.
+func (e *session) toolsChanged() {
+	if e.ready.Load() {
+		e.log.announce([]byte(legacyToolsChanged))
+	}
+}
+
+const legacyToolsChanged = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+
+// end cancels what the session has under way and reports whether it was there to be ended.
+func (e *session) end() {
+	e.mu.Lock()
+	if e.over {
+		e.mu.Unlock()
+		return
+	}
+	e.over = true
+	e.timer.Stop()
+	close(e.ended)
+	e.mu.Unlock()
+	e.server.part(e)
+	e.requests.cancelAll(errEnded)
+}
+
+// sessions are those that exist now.
+type sessions struct {
+	limit int
+	idle  time.Duration
+
+	mu   sync.Mutex
+	byID map[string]*session // guarded by mu
+}
+
+// open makes a session for p. Where there is no room, the one idle longest ends.
+func (t *sessions) open(s *Server, p *peer, id string) *session {
+	e := &session{peer: p, id: id, server: s, used: time.Now(), ended: make(chan struct{})}
+	e.log.init()
+	e.mu.Lock()
+	e.timer = time.AfterFunc(t.idle, func() { t.expire(e) })
+	e.mu.Unlock()
+	s.join(e)
+	t.mu.Lock()
+	var evicted *session
+	if len(t.byID) >= t.limit {
+		var oldest time.Time
+		for _, other := range t.byID {
+			if used := other.lastUsed(); evicted == nil || used.Before(oldest) {
+				evicted, oldest = other, used
+			}
+		}
+		delete(t.byID, evicted.id)
+	}
+	if t.byID == nil {
+		t.byID = make(map[string]*session)
+	}
+	t.byID[id] = e
+	t.mu.Unlock()
+	if evicted != nil {
+		evicted.end()
+	}
+	return e
+}
+
+// expire ends e if it has been idle for long enough, and looks again later if it has not.
+func (t *sessions) expire(e *session) {
+	if rest := t.idle - time.Since(e.lastUsed()); rest > 0 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if !e.over {
+			e.timer.Reset(rest)
+		}
+		return
+	}
+	t.close(e)
+}
+
+func (t *sessions) find(id string) *session {
+	t.mu.Lock()
+	e := t.byID[id]
+	t.mu.Unlock()
+	if e == nil || !e.touch() {
+		return nil
+	}
+	return e
+}
+
+// close ends e and forgets it.
+func (t *sessions) close(e *session) {
+	t.mu.Lock()
+	delete(t.byID, e.id)
+	t.mu.Unlock()
+	e.end()
+}
+
+func (t *sessions) endAll() {
+	t.mu.Lock()
+	all := t.byID
+	t.byID = nil
+	t.mu.Unlock()
+	for _, e := range all {
+		e.end()
+	}
+}

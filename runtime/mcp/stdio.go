@@ -1,0 +1,211 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Serve serves one client that writes a message a line to in and reads a message a line from out, in both eras, until in ends or
+// ctx does. The calls under way when in ends are answered before Serve returns; when ctx ends they are cancelled, and in is closed.
+// Serve returns nil after the end of in. A reader that Close does not wake keeps one goroutine until it returns, and a writer that
+// blocks for good keeps Serve.
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &conn{server: s, ctx: ctx, out: lineWriter{w: out}, early: inflight{limit: s.options.CallsPerSession}}
+	c.out.room.L = &c.out.mu
+	c.out.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
+	s.join(c)
+	ended := make(chan error, 1)
+	go func() { ended <- c.read(in) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		in.Close()
+	case <-s.closing:
+		in.Close()
+	}
+	c.turn.Lock()
+	c.over = true
+	c.turn.Unlock()
+	s.part(c)
+	c.stopListening()
+	c.running.Wait()
+	c.out.writers.Wait()
+	return err
+}
+
+// conn is a pair of streams. What a client of either era says arrives on the same one.
+type conn struct {
+	server  *Server
+	ctx     context.Context
+	out     lineWriter
+	running sync.WaitGroup // the goroutines that answer
+	early   inflight       // the modern requests being answered
+
+	turn sync.Mutex // held while a line is acted on
+	over bool       // Serve is about to return, so no line is; guarded by turn
+
+	mu            sync.Mutex
+	peer          *peer                    // since initialize; guarded by mu
+	subscriptions map[string]*subscription // by id as sent; guarded by mu
+}
+
+// notify sends a message ahead of a reply.
+func (c *conn) notify(frame []byte) { c.out.line(frame) }
+
+// read acts on every line until in ends.
+func (c *conn) read(in io.Reader) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line := borrow()
+		tooLong, err := readLine(r, line, c.server.options.MaxFrame)
+		switch {
+		case tooLong:
+			c.tooLong()
+			line.release()
+		case len(bytes.TrimSpace(line.b)) > 0:
+			line.b = bytes.TrimRight(line.b, "\r\n")
+			c.receive(line)
+		default:
+			line.release()
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading messages: %w", err)
+		}
+	}
+}
+
+// readLine reads up to the end of a line. Of a line that is too long nothing is kept.
+func readLine(r *bufio.Reader, line *buffer, most int) (tooLong bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line.b)+len(part) > most+1 {
+			tooLong = true
+			line.b = line.b[:0]
+		}
+		if !tooLong {
+			line.b = append(line.b, part...)
+		}
+		if err != bufio.ErrBufferFull {
+			return tooLong, err
+		}
+	}
+}
+
+func (c *conn) tooLong() {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if !c.over {
+		c.fail(errorf(CodeInvalidRequest, "The message is longer than %d bytes", c.server.options.MaxFrame))
+	}
+}
+
+// fail sends an error about a line that holds no request.
+func (c *conn) fail(err *Error) { c.out.line(err.append(nil, nil)) }
+
+// receive acts on one line. Calls are answered on goroutines of their own, everything else at once.
+func (c *conn) receive(line *buffer) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.over {
+		line.release()
+		return
+	}
+	p, err := parse(line.b, c.server.options.MaxDepth)
+	if err != nil {
+		c.fail(errorf(CodeParseError, "Parse error at %s", err))
+		line.release()
+		return
+	}
+	t := &task{conn: c, packet: p, line: line, peer: c.client()}
+	switch {
+	case p.batch && len(p.messages) == 0:
+		c.fail(errorf(CodeInvalidRequest, "The batch is empty"))
+		t.release()
+	case p.batch && t.peer == nil:
+		c.fail(errorf(CodeInvalidRequest, "A batch needs a session. Send initialize first"))
+		t.release()
+	case p.batch && !t.peer.revision.batches():
+		c.fail(errorf(CodeInvalidRequest, "Revision %s has no batches", t.peer.revision))
+		t.release()
+	default:
+		t.begin()
+	}
+}
+
+func (c *conn) client() *peer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer
+}
+
+// toolsChanged tells the client in the form of each era it has spoken.
+func (c *conn) toolsChanged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peer != nil && c.peer.ready.Load() {
+		c.out.note("", []byte(legacyToolsChanged))
+	}
+	for id, u := range c.subscriptions {
+		if u.tools {
+			c.out.note(id, u.changed())
+		}
+	}
+}
+
+// listen begins a subscription. What it sends is posted, because mu is held, which toolsChanged needs.
+func (c *conn) listen(m *message) {
+	u, err := subscribe(m)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.subscriptions[string(m.id)]; taken && err == nil {
+		err = errorf(CodeInvalidRequest, "A request with the id %s is being answered", clip(m.id))
+	}
+	if err == nil && len(c.subscriptions) >= c.server.options.CallsPerSession {
+		err = errorf(CodeBusy, "Too many subscriptions at once")
+	}
+	if err != nil {
+		c.out.post(err.append(nil, m.id))
+		return
+	}
+	c.out.post(u.acknowledged())
+	if !u.tools {
+		c.out.post(u.ended(c.server.handler.Info()))
+		return
+	}
+	if c.subscriptions == nil {
+		c.subscriptions = make(map[string]*subscription)
+	}
+	c.subscriptions[string(u.id)] = u
+}
+
+// cancel acts on notifications/cancelled of either era.
+func (c *conn) cancel(id []byte) {
+	c.early.cancel(id, errCancelled)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.subscriptions, string(id))
+	if c.peer != nil {
+		c.peer.requests.cancel(id, errCancelled)
+	}
+}
+
+// stopListening ends every subscription in form.
+func (c *conn) stopListening() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range c.subscriptions {
+		c.out.post(u.ended(c.server.handler.Info()))
+	}
+	c.subscriptions = nil
+}

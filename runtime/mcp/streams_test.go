@@ -1,0 +1,146 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"hatchel/runtime/mcp"
+)
+
+const echoModern = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","META"}}` + "\n"
+
+func TestLineThatIsTooLongIsRefusedAndTheStreamLivesOn(t *testing.T) {
+	s := mcp.New(newShop(), mcp.Options{MaxFrame: 1000})
+	in := strings.NewReader(strings.Repeat("x", 200_000) + "\n" + expand(fmt.Sprintf(echoModern, 1)))
+	var out strings.Builder
+	if err := s.Serve(t.Context(), io.NopCloser(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(got) != 2 || !strings.Contains(got[0], "longer than 1000 bytes") || !strings.Contains(got[1], `"id":1,"result"`) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCallsUnderWayAreAnsweredAfterTheEndOfInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mcp.New(newShop(), mcp.Options{})
+		in := strings.NewReader(expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","META"}}` + "\n"))
+		var out strings.Builder
+		if err := s.Serve(t.Context(), io.NopCloser(in), &out); err != nil || !strings.Contains(out.String(), "at last") {
+			t.Errorf("%v, %q", err, out.String())
+		}
+	})
+}
+
+func TestEndOfContextCancelsCallsAndReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.started, shop.stopped = make(chan string, 1), make(chan error, 1)
+		s := mcp.New(shop, mcp.Options{})
+		in, client := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx, in, io.Discard) }()
+		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","META"}}`+"\n"))
+		<-shop.started
+		cancel()
+		if err := <-served; !errors.Is(err, context.Canceled) {
+			t.Errorf("Serve returned %v", err)
+		}
+		if err := <-shop.stopped; err == nil {
+			t.Error("the call went on")
+		}
+	})
+}
+
+func TestPeerThatDoesNotReadHoldsUpNobodyWhoAnnounces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mcp.New(newShop(), mcp.Options{})
+		in, client := io.Pipe()
+		replies, out := io.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(t.Context(), in, out) }()
+		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`+"\n"))
+		synctest.Wait() // the acknowledgement is being written, and nobody reads it
+		for range 1000 {
+			s.ToolsChanged()
+		}
+		go client.Close()
+		lines := bufio.NewScanner(replies)
+		var changes int
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "list_changed") {
+				changes++
+			}
+			if strings.Contains(lines.Text(), `"id":"L","result"`) {
+				break
+			}
+		}
+		if changes != 1 {
+			t.Errorf("%d changes were queued", changes)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPeerThatIsGoneEndsItsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.stopped = make(chan error, 1)
+		s := mcp.New(shop, mcp.Options{})
+		in, client := io.Pipe()
+		replies, out := io.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(t.Context(), in, out) }()
+		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","META"}}`+"\n"))
+		replies.Close()
+		io.WriteString(client, expand(fmt.Sprintf(echoModern, 2)))
+		if err := <-served; err == nil || !strings.Contains(err.Error(), "writing messages") {
+			t.Errorf("Serve returned %v", err)
+		}
+		<-shop.stopped
+	})
+}
+
+func TestManyCallsAtOnceGetEachTheirOwnReply(t *testing.T) {
+	s := mcp.New(newShop(), mcp.Options{})
+	in, client := io.Pipe()
+	replies, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- s.Serve(t.Context(), in, out)
+		out.Close()
+	}()
+	const n = 2000
+	slots := make(chan struct{}, 64)
+	go func() {
+		for i := range n {
+			slots <- struct{}{}
+			fmt.Fprintf(client, "%s\n", expand(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"n":%d},"META"}}`, i, i)))
+		}
+		client.Close()
+	}()
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(replies)
+	for lines.Scan() {
+		var id, in int
+		line := lines.Text()
+		if _, err := fmt.Sscanf(line, `{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete","content":[{"type":"text","text":"{\"n\":%d}"`, &id, &in); err != nil || id != in {
+			t.Fatalf("%v: %s", err, line)
+		}
+		seen[line] = true
+		<-slots
+	}
+	if err := <-served; err != nil || len(seen) != n {
+		t.Errorf("%d replies, %v", len(seen), err)
+	}
+}

@@ -1,0 +1,59 @@
+package runtime
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// The most that is read of a file: one of the configuration beside *.hcl, of which the language says itself what it accepts.
+const (
+	maxSource = 4 << 20
+	maxOther  = 64 << 20
+)
+
+// ReadPlain reads a regular file of at most so many bytes. What is none, such as a pipe or a device, is refused without waiting for it.
+func ReadPlain(name string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return readPlain(f, name, most, err)
+}
+
+// readBelow reads a file that lies below dir, links followed. One that does not is fs.ErrInvalid.
+func readBelow(dir, name string, most int64) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errno := syscall.Errno(0); err != nil && !errors.As(err, &errno) {
+		err = &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+	}
+	return readPlain(f, name, most, err)
+}
+
+func readPlain(f *os.File, name string, most int64, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	refuse := func(why string) ([]byte, error) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New(why)}
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return refuse("it is not a plain file")
+	case info.Size() > most:
+		return refuse("it is too large")
+	}
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(content)) > most {
+		return refuse("it is too large")
+	}
+	return content, err
+}

@@ -1,0 +1,77 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hatchel/adapters"
+)
+
+// Plan says what a call with these arguments would send, without sending it: validation and checks are as in a call. What depends on an answer
+// that only a call would bring is said to. An error is a sentence for the caller.
+func (p *Program) Plan(ctx context.Context, arguments []byte) (plan string, err error) {
+	c := p.newCall(ctx, anonymous, func(done, total float64, message string) {})
+	defer c.reply.release()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s", c.told(failureOf(err)))
+		}
+	}()
+	defer recovered(&err)
+	if err := p.validate(c, inputs{raw: arguments}); err != nil {
+		return "", err
+	}
+	if err := p.check(c); err != nil {
+		return "", err
+	}
+	if len(p.stages) == 0 {
+		return "Nothing is sent: the answer is computed from the arguments.\n", nil
+	}
+	var out strings.Builder
+	for i, s := range p.stages {
+		text, err := s.plan(c, i > 0)
+		if err != nil {
+			return "", err
+		}
+		if s.step.Name != "" {
+			fmt.Fprintf(&out, "step %q:\n", s.step.Name)
+		}
+		out.WriteString(strings.TrimRight(p.generation.scrubber.sentence(text), "\n") + "\n")
+	}
+	return out.String(), nil
+}
+
+// plan says what one step would send; later is set for one that comes after another.
+func (s *stage) plan(c *call, later bool) (string, error) {
+	var notes []string
+	if s.step.When != nil {
+		notes = append(notes, "only when "+s.step.When.Source())
+	}
+	if s.step.Each != nil {
+		notes = append(notes, "for each element of its list")
+	}
+	note := ""
+	if len(notes) > 0 {
+		note = "(" + strings.Join(notes, ", ") + ")\n"
+	}
+	planner, ok := s.action.(adapters.Planner)
+	if !ok {
+		return note + "a " + s.step.Backend.Kind + " block, which cannot say more before it is called", nil
+	}
+	text, err := planner.Plan(&c.action)
+	if err != nil && (later || s.step.Each != nil) {
+		return note + "not known before the steps above have answered", nil
+	}
+	return note + text, err
+}
+
+// Plan says which tool would be called.
+func (t *toolCall) Plan(call *adapters.Call) (string, error) {
+	values, err := t.values(call.Frame)
+	if err != nil {
+		return "", err
+	}
+	text, err := appendText([]byte("tool "+t.target.tool.Name+" "), values)
+	return string(text), err
+}

@@ -1,0 +1,417 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/runtime/mcp"
+)
+
+func tool(name, body string) string {
+	return fmt.Sprintf("tool %q {\ndescription = \"A tool.\"\n%s\n}\n", name, body)
+}
+
+func TestFailedLoadChangesNothing(t *testing.T) {
+	w := newWorld()
+	h := w.host(t, tool("t", `fake { do = "one" }`))
+	defer h.Close()
+	before, list := h.Current(), h.Tools(t.Context(), nil)
+	told := 0
+	h.OnToolsChanged(func() { told++ })
+	w.read()
+	for name, src := range map[string]string{
+		"syntax":     `tool "t" {`,
+		"meaning":    tool("u", `text = "${input.x}"`),
+		"backend":    tool("a", `fake { do = "a" }`) + tool("b", "fake {\ndo = \"b\"\nrefuse = true\n}") + tool("c", "fake {\ndo = \"c\"\nrefuse = true\n}"),
+		"connection": `connection "db" "x" { name = "broken" }` + "\n" + tool("a", `fake "x" { do = "a" }`),
+	} {
+		diags := h.Load(t.Context(), files(src))
+		if !diags.HasErrors() {
+			t.Fatalf("%s was loaded", name)
+		}
+		if name == "backend" {
+			if n, _ := diags.Counts(); n != 2 {
+				t.Errorf("not all refusals are reported: %s", printed(diags))
+			}
+			if j := w.read(); !slices.Equal(j, []string{"bind a", "undo a"}) {
+				t.Errorf("journal %q", j)
+			}
+		}
+		if h.Current() != before || h.Tools(t.Context(), nil) != list || told != 0 {
+			t.Errorf("%s changed something", name)
+		}
+		if s := h.Status(); s.Last.OK || len(s.Last.Diagnostics) == 0 || s.Last.Revision != before.Config.ID || s.Loaded.IsZero() {
+			t.Errorf("%s: status %+v", name, s)
+		}
+		r := h.Readiness(t.Context())
+		if !r.Ready || !r.Stale || r.Tools != 1 {
+			t.Errorf("%s: readiness %+v", name, r)
+		}
+	}
+	if j := w.read(); len(j) != 0 {
+		t.Errorf("journal %q", j)
+	}
+}
+
+func TestReportNamesWhatDiffers(t *testing.T) {
+	h := newWorld().host(t, tool("a", `text = "1"`)+tool("b", `text = "1"`)+tool("c", `text = "1"`))
+	defer h.Close()
+	load(t, h, tool("a", `text = "1"`)+tool("b", `text = "2"`)+tool("d", `text = "1"`))
+	r := h.Status().Last
+	if !slices.Equal(r.Added, []string{"d"}) || !slices.Equal(r.Removed, []string{"c"}) || !slices.Equal(r.Changed, []string{"b"}) || r.Unchanged != 1 || !r.OK {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestClientsAreToldOnlyWhenTheListReadsDifferently(t *testing.T) {
+	h := newWorld().host(t, tool("a", `text = "1"`))
+	defer h.Close()
+	told := 0
+	h.OnToolsChanged(func() { told++ })
+	load(t, h, tool("a", `text = "2"`))
+	if told != 0 {
+		t.Error("told of a change that the list does not show")
+	}
+	load(t, h, tool("a", `text = "2"`)+tool("b", `text = "2"`))
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+}
+
+func TestRetiredGenerationAdmitsNoCall(t *testing.T) {
+	h := newWorld().host(t, tool("t", `text = "1"`))
+	defer h.Close()
+	old := h.Current()
+	load(t, h, tool("t", `text = "2"`))
+	h.retired.Wait()
+	if old.enter() {
+		t.Error("a retired generation admitted a call")
+	}
+	if g := h.pin(); g == old || g == nil {
+		t.Error("the host did not pin the current generation")
+	} else {
+		g.leave()
+	}
+}
+
+func TestClosedHostAdmitsNoCall(t *testing.T) {
+	w := newWorld()
+	h := w.host(t, tool("t", `fake { do = "one" }`))
+	h.Close()
+	h.Close()
+	if got := ask(t, h, "t", `{}`); !strings.Contains(got, "shutting down") {
+		t.Errorf("got %s", got)
+	}
+	if j := w.read(); !slices.Equal(j, []string{"bind one", "undo one"}) {
+		t.Errorf("journal %q", j)
+	}
+	if diags := h.Load(t.Context(), files(tool("t", `text = "2"`))); diags != nil || len(h.Current().order) != 1 || h.Current().enter() {
+		t.Error("a closed host loaded something")
+	}
+}
+
+func TestCallsEndOnTheGenerationTheyBeganWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		release := make(chan struct{})
+		w.do["held"] = func(context.Context, *adapters.Call) (any, error) { <-release; return "old", nil }
+		h := w.host(t, tool("t", `fake { do = "held" }`))
+		got := make(chan string, 1)
+		go func() { got <- ask(t, h, "t", `{}`) }()
+		synctest.Wait()
+		load(t, h, tool("t", `fake { value = "new" }`))
+		if now := ask(t, h, "t", `{}`); !strings.Contains(now, "new") {
+			t.Errorf("a call that began later got %s", now)
+		}
+		synctest.Wait()
+		if j := w.read(); slices.Contains(j, "undo held") {
+			t.Error("a backend was closed under a call")
+		}
+		close(release)
+		if old := <-got; !strings.Contains(old, "old") {
+			t.Errorf("the call that began before got %s", old)
+		}
+		h.Close()
+		if j := w.read(); len(j) != 2 || !slices.Contains(j, "undo held") {
+			t.Errorf("journal %q", j)
+		}
+	})
+}
+
+func TestCallsOfAReplacedConfigurationAreCancelledAfterTheGracePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newWorld().host(t, tool("t", `fake { do = "waits" }`))
+		began := time.Now()
+		got := make(chan string, 1)
+		go func() { got <- ask(t, h, "t", `{}`) }()
+		synctest.Wait()
+		load(t, h, tool("t", `text = "2"`))
+		if said := <-got; !strings.Contains(said, "configuration was replaced") || time.Since(began) != 10*time.Second {
+			t.Errorf("after %v: %s", time.Since(began), said)
+		}
+		h.Close()
+	})
+}
+
+func TestComputationEndsWithItsGeneration(t *testing.T) {
+	h := newWorld().host(t, tool("t", `result = "len(filter(1..200000, # % 7 == 3))"`))
+	defer h.Close()
+	h.Current().cancel()
+	if said := ask(t, h, "t", `{}`); !strings.Contains(said, "configuration was replaced") {
+		t.Errorf("got %s", said)
+	}
+}
+
+func TestCallThatIgnoresItsCancellationDoesNotHoldUpTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		release := make(chan struct{})
+		w.do["deaf"] = func(context.Context, *adapters.Call) (any, error) { <-release; return nil, nil }
+		h := w.host(t, tool("t", `fake { do = "deaf" }`))
+		done := make(chan struct{})
+		go func() { ask(t, h, "t", `{}`); close(done) }()
+		synctest.Wait()
+		h.Close()
+		if j := w.read(); !slices.Contains(j, "undo deaf") {
+			t.Errorf("journal %q", j)
+		}
+		close(release)
+		<-done
+	})
+}
+
+func TestUnchangedConnectionsSurviveAndRemovedOnesClose(t *testing.T) {
+	w := newWorld()
+	db := func(label, name string) string {
+		return fmt.Sprintf("connection \"db\" %q { name = %q }\n", label, name)
+	}
+	use := func(label string) string { return tool("use_"+label, fmt.Sprintf("fake %q { value = 1 }", label)) }
+	h := w.host(t, db("x", "x1")+db("y", "y1")+use("x")+use("y"))
+	if j := w.read(); !slices.Equal(j, []string{"open x1", "open y1", "bind ", "bind "}) {
+		t.Fatalf("journal %q", j)
+	}
+	load(t, h, db("x", "x1")+db("y", "y2")+use("x")+use("y"))
+	h.retired.Wait()
+	if j := w.read(); !slices.Equal(j, []string{"open y2", "bind ", "bind ", "undo ", "undo ", "close y1"}) {
+		t.Errorf("journal %q", j)
+	}
+	load(t, h, db("y", "y2")+use("y"))
+	h.retired.Wait()
+	if j := w.read(); !slices.Equal(j, []string{"bind ", "undo ", "undo ", "close x1"}) {
+		t.Errorf("journal %q", j)
+	}
+	// A load that fails gives back what it had taken, and closes only what it had opened.
+	if !h.Load(t.Context(), files(db("y", "y2")+db("z", "z1")+use("y")+tool("z", "fake \"z\" {\nvalue = 1\nrefuse = true\n}"))).HasErrors() {
+		t.Fatal("loaded")
+	}
+	if j := w.read(); !slices.Equal(j, []string{"open z1", "bind ", "undo ", "close z1"}) {
+		t.Errorf("journal %q", j)
+	}
+	h.Close()
+	if j := w.read(); !slices.Equal(j, []string{"undo ", "close y2"}) || h.build.Connections.count() != 0 {
+		t.Errorf("journal %q", j)
+	}
+}
+
+func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var mu sync.Mutex
+		down := true
+		w.ping = func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if down {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		probed := 0
+		w.probe = func() (*schema.Type, error) {
+			probed++
+			return schema.ListOf(schema.ObjectOf(&schema.Member{Name: "id", Type: &schema.Type{Kind: schema.Integer}})), nil
+		}
+		src := `connection "db" "x" { name = "x" }` + "\n" + tool("t", "fake \"x\" {\nrows = true\nvalue = []\n}")
+		h := w.host(t, src)
+		told := make(chan struct{}, 10)
+		h.OnToolsChanged(func() { told <- struct{}{} })
+		if list := advertised(h); strings.Contains(list, `"id"`) || !strings.Contains(list, `"outputSchema"`) {
+			t.Errorf("list %s", list)
+		}
+		if r := h.Readiness(t.Context()); !r.Ready || len(r.Connections) != 1 || r.Connections[0].OK {
+			t.Errorf("readiness %+v", r)
+		}
+		mu.Lock()
+		down = false
+		mu.Unlock()
+		<-told
+		if list := advertised(h); !strings.Contains(list, `"id":{"type":"integer"}`) {
+			t.Errorf("list %s", list)
+		}
+		// What is known of a tool that did not change is not asked again, and clients are told nothing.
+		load(t, h, src+tool("other", `text = "x"`))
+		<-told
+		load(t, h, src+tool("other", `text = "y"`))
+		synctest.Wait()
+		if probed != 1 || len(told) != 0 {
+			t.Errorf("probed %d times, told %d times too often", probed, len(told))
+		}
+		h.Close()
+	})
+}
+
+func advertised(h *Host) string {
+	return string(h.Current().List().AppendResult(nil, mcp.Revision20260728))
+}
+
+func TestProbeReportsWhatTheOtherSideRefuses(t *testing.T) {
+	w := newWorld()
+	w.probe = func() (*schema.Type, error) { return nil, errors.New("there is no table \"orders\"") }
+	h := w.host(t, tool("t", `fake { value = 1 }`))
+	defer h.Close()
+	diags := h.Current().Probe(t.Context())
+	if got := printed(diags); got != "tools.hcl:3:1: error: Backend refused\n     = there is no table \"orders\"\n" {
+		t.Errorf("got %s", got)
+	}
+	w.ping = func() error { return errors.New("nobody listens") }
+	load(t, h, `connection "db" "x" { name = "x" }`+"\n"+tool("t", `fake "x" { value = 1 }`))
+	diags = h.Current().Probe(t.Context())
+	if got := printed(diags); got != "tools.hcl:1:1: error: Connection does not answer\n     = nobody listens\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestFiveHundredReloadsLeakNothing(t *testing.T) {
+	w := newWorld()
+	h := w.host(t, tool("t", `fake { value = 0 }`))
+	step := func(i int) {
+		load(t, h, fmt.Sprintf("connection \"db\" \"x\" { name = \"x%d\" }\n", i%7)+tool("t", fmt.Sprintf("fake \"x\" { value = %d }", i)))
+		if got := ask(t, h, "t", `{}`); !strings.Contains(got, fmt.Sprintf(`"text":"%d"`, i)) {
+			t.Fatalf("after reload %d: %s", i, got)
+		}
+	}
+	step(0)
+	settled := func(most int) int {
+		h.Settle()
+		for range 1000 { // a goroutine that is done may take a moment to be gone
+			if goruntime.NumGoroutine() <= most {
+				break
+			}
+			goruntime.Gosched()
+		}
+		return goruntime.NumGoroutine()
+	}
+	before := settled(0)
+	for i := range 500 {
+		step(i)
+	}
+	if after := settled(before); after > before {
+		t.Errorf("%d goroutines before, %d after", before, after)
+	}
+	if n := h.build.Connections.count(); n != 1 {
+		t.Errorf("%d connections are open", n)
+	}
+	h.Close()
+	opened, closed := 0, 0
+	for _, line := range w.read() {
+		switch strings.Fields(line)[0] {
+		case "open", "bind":
+			opened++
+		case "close", "undo":
+			closed++
+		}
+	}
+	if opened != closed {
+		t.Errorf("opened %d, closed %d", opened, closed)
+	}
+}
+
+// Eight clients call while the files change under the server in every way that files change.
+func TestNoCallFailsWhileFilesChange(t *testing.T) {
+	dir := t.TempDir()
+	folder, err := NewFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, content string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("stays.hcl", tool("stays", `text = "here"`))
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: newWorld().set(), Dir: dir}, Grace: time.Second, Load: hcl.Options{}})
+	defer h.Close()
+	loads := make(chan struct{}, 1000)
+	reload := func() {
+		files, err := folder.Snapshot()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		h.Load(t.Context(), files)
+		loads <- struct{}{}
+	}
+	reload()
+	<-loads
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { folder.Watch(ctx, reload) })
+	for range 8 {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if got := ask(t, h, "stays", `{}`); got != `{"content":[{"type":"text","text":"here"}]}` {
+					t.Errorf("got %s", got)
+					return
+				}
+				goruntime.Gosched()
+			}
+		})
+	}
+	until := func(what string, holds func() bool) {
+		t.Helper()
+		limit := time.NewTimer(10 * time.Second)
+		defer limit.Stop()
+		for !holds() {
+			select {
+			case <-loads:
+			case <-limit.C:
+				t.Fatalf("not seen: %s", what)
+			}
+		}
+	}
+	has := func(name, text string) func() bool {
+		return func() bool { return strings.Contains(ask(t, h, name, `{}`), text) }
+	}
+	for i := range 20 {
+		write("sub/many.hcl", tool("many", fmt.Sprintf(`text = "version %d"`, i)))
+	}
+	until("a file that is written over and over", has("many", "version 19"))
+	write("bad.hcl", `tool "bad" {`)
+	until("a broken file", func() bool { return !h.Status().Last.OK })
+	os.Remove(filepath.Join(dir, "bad.hcl"))
+	until("its removal", func() bool { return h.Status().Last.OK })
+	os.Rename(filepath.Join(dir, "sub"), filepath.Join(dir, "moved"))
+	write("moved/more.hcl", tool("more", `text = "more"`))
+	until("a folder that moved", has("more", "more"))
+	os.RemoveAll(filepath.Join(dir, "moved"))
+	until("a folder that is gone", has("many", "Unknown tool"))
+	cancel()
+	running.Wait()
+}

@@ -1,0 +1,152 @@
+package runtime
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+)
+
+// scrubber takes known secrets out of what leaves the process. A nil scrubber has none to look for.
+type scrubber struct {
+	secrets []string // longest first, so that one that contains another goes whole
+	forms   [][]byte // all the ways in which a secret may be written in a text or in JSON
+}
+
+func newScrubber(secrets []string) *scrubber {
+	s := new(scrubber)
+	for _, secret := range secrets {
+		if len(secret) < adapters.ShortestSecret {
+			continue
+		}
+		s.secrets = append(s.secrets, secret)
+		s.secrets = append(s.secrets, url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret)))
+		s.secrets = append(s.secrets, inBase64(secret)...)
+	}
+	if len(s.secrets) == 0 {
+		return nil
+	}
+	slices.SortFunc(s.secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	s.secrets = slices.Compact(s.secrets)
+	for _, secret := range s.secrets {
+		inJSON := string(value.AppendStringBody(nil, secret, false))
+		for _, form := range []string{secret, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)} {
+			if !slices.ContainsFunc(s.forms, func(f []byte) bool { return string(f) == form }) {
+				s.forms = append(s.forms, []byte(form))
+			}
+		}
+	}
+	return s
+}
+
+const shortestCode = 8 // characters of base64 that are not there by chance
+
+// inBase64 is what a secret looks like there, as in the header of basic authentication: one code for each place at which it can stand, without
+// the characters at both ends that hold a part of what stands beside it.
+func inBase64(secret string) (codes []string) {
+	for before := range 3 {
+		padded := append(make([]byte, before), secret...)
+		from, to := (8*before+5)/6, len(padded)*8/6
+		if to-from < shortestCode {
+			continue
+		}
+		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			code := alphabet.EncodeToString(padded)[from:to]
+			codes = append(codes, code, url.QueryEscape(code))
+		}
+	}
+	return codes
+}
+
+// holds reports whether any secret occurs.
+func (s *scrubber) holds(b []byte) bool {
+	for _, f := range s.forms {
+		if bytes.Contains(b, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// text returns the text without secrets.
+func (s *scrubber) text(b []byte) []byte {
+	if s == nil || !s.holds(b) {
+		return b
+	}
+	for _, f := range s.forms {
+		b = bytes.ReplaceAll(b, f, []byte(hcl.Hidden))
+	}
+	return b
+}
+
+// sentence is text for a string.
+func (s *scrubber) sentence(text string) string {
+	if s == nil {
+		return text
+	}
+	return string(s.text([]byte(text)))
+}
+
+// json returns a JSON text without secrets, in which every other token is as it was.
+func (s *scrubber) json(b []byte) []byte {
+	if s == nil || !s.holds(b) {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		n := token(b[i:])
+		out = s.appendToken(out, b[i:i+n])
+		i += n
+	}
+	return out
+}
+
+// token is the length of the string, the number or word, or the one other byte that b begins with.
+func token(b []byte) int {
+	if b[0] == '"' {
+		for i := 1; i < len(b); i++ {
+			switch b[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+		return len(b)
+	}
+	if n := bytes.IndexAny(b, "{}[],: \t\r\n\""); n > 0 {
+		return n
+	} else if n < 0 {
+		return len(b)
+	}
+	return 1
+}
+
+func (s *scrubber) appendToken(dst, t []byte) []byte {
+	if t[0] != '"' {
+		if slices.Contains(s.secrets, string(t)) {
+			return append(dst, `"`+hcl.Hidden+`"`...)
+		}
+		return append(dst, t...)
+	}
+	v, err := value.Decode(t)
+	text, ok := v.(string)
+	if err != nil || !ok {
+		return append(dst, t...)
+	}
+	clean := text
+	for _, secret := range s.secrets {
+		clean = strings.ReplaceAll(clean, secret, hcl.Hidden)
+	}
+	if clean == text {
+		return append(dst, t...)
+	}
+	return value.AppendString(dst, clean)
+}

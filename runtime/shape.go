@@ -1,0 +1,130 @@
+package runtime
+
+import (
+	"errors"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/hcl/value"
+)
+
+// answer is what a call came to, before it is encoded.
+type answer struct {
+	value  any
+	valued bool // there is a value, which may be null
+	worded bool // the text is in the reply, in the author's words or the backend's
+	blocks bool // the reply holds content blocks
+}
+
+// shape makes the answer of the outputs.
+func (p *Program) shape(c *call) error {
+	if err := p.value(c); err != nil {
+		return err
+	}
+	return p.words(c)
+}
+
+// value computes the result and validates what the tool promises of it.
+func (p *Program) value(c *call) (err error) {
+	a := &c.answer
+	switch {
+	case p.tool.Result != nil:
+		if a.value, err = p.tool.Result.Eval(c.frame, c.frame.Output); err != nil {
+			return c.broken(err)
+		}
+		a.valued = true
+	case p.answers.member != "" || p.answers.members != nil:
+		if a.value, err = p.defaultValue(c.frame.Output); err != nil {
+			return c.broken(err)
+		}
+		a.valued = true
+	}
+	if p.tool.Returned == nil || !a.valued {
+		return nil
+	}
+	checked, violations := p.tool.Returned.Check(a.value)
+	if len(violations) > 0 {
+		return &adapters.Fault{Message: "the result is not what this tool promises, so it was not sent:\n" + listed(violations)}
+	}
+	a.value = checked
+	return nil
+}
+
+func (p *Program) defaultValue(output any) (any, error) {
+	m, err := members(output)
+	if err != nil {
+		return nil, err
+	}
+	if p.answers.member != "" {
+		return m[p.answers.member], nil
+	}
+	out := make(map[string]any, len(p.answers.members))
+	for _, name := range p.answers.members {
+		if v, ok := m[name]; ok {
+			out[name] = v
+		}
+	}
+	return out, nil
+}
+
+func members(output any) (map[string]any, error) {
+	v, err := value.Resolve(output)
+	if err != nil {
+		return nil, err
+	}
+	m, _ := v.(map[string]any)
+	return m, nil
+}
+
+// words renders what is written for the reader of the answer. What goes wrong here goes wrong after the tool has acted, so nothing but a value that
+// has no text at all fails.
+func (p *Program) words(c *call) error {
+	var err error
+	switch {
+	case len(p.tool.Content) > 0:
+		c.answer.blocks = true
+		return p.content(c)
+	case p.tool.Text != nil:
+		c.answer.worded = true
+		if c.reply.text, err = p.tool.Text.Append(c.reply.text, c.frame); err != nil {
+			return c.broken(err)
+		}
+	case p.answers.text != "" && !c.answer.valued:
+		c.answer.worded = true
+		m, err := members(c.frame.Output)
+		if err != nil {
+			return c.broken(err)
+		}
+		if c.reply.text, err = appendText(c.reply.text, m[p.answers.text]); err != nil {
+			return c.broken(err)
+		}
+	}
+	return nil
+}
+
+// appendText appends how a value reads alone: a string or bytes as they are, everything else as JSON.
+func appendText(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case string:
+		return append(dst, v...), nil
+	case value.Bytes:
+		return append(dst, strings.ToValidUTF8(string(v), "\ufffd")...), nil
+	}
+	dst, err := value.AppendJSON(dst, v)
+	if errors.Is(err, value.ErrBytes) {
+		err = errors.New("the result holds raw bytes, which cannot be sent as JSON; encode them with base64encode")
+	}
+	return dst, err
+}
+
+// text is the answer as one text, for a tool that called this one.
+func (c *call) text() (string, error) {
+	if c.answer.worded || !c.answer.valued {
+		return string(c.reply.text), nil
+	}
+	b, err := appendText(nil, c.answer.value)
+	if err != nil {
+		return "", c.broken(err)
+	}
+	return string(b), nil
+}

@@ -1,0 +1,48 @@
+package runtime
+
+import (
+	"context"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+)
+
+// toolCall is the action of a block that calls another tool.
+type toolCall struct {
+	target *Program
+	inputs *hcl.Entries
+}
+
+// Do calls the tool as a client would, with the caller's identity, and answers {result, text}.
+func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+	values, err := t.values(call.Frame)
+	if err != nil {
+		return adapters.Result{}, err
+	}
+	c := t.target.newCall(ctx, call.Frame.Caller, call.Progress)
+	defer c.reply.release()
+	if err := t.target.run(c, inputs{values: values}); err != nil {
+		f := failureOf(err)
+		if f.internal {
+			return adapters.Result{}, err
+		}
+		return adapters.Result{}, &adapters.Fault{Message: c.failureText(f), Status: f.status, Code: f.code, Cause: err}
+	}
+	text, err := c.text()
+	if err != nil {
+		return adapters.Result{}, err
+	}
+	return adapters.Result{Value: map[string]any{"result": c.answer.value, "text": text}}, nil
+}
+
+func (t *toolCall) values(f *hcl.Frame) (map[string]any, error) {
+	entries, err := t.inputs.Eval(f)
+	if err != nil {
+		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
+	}
+	values := make(map[string]any, len(entries))
+	for _, e := range entries {
+		values[e.Name] = e.Value
+	}
+	return values, nil
+}

@@ -1,0 +1,89 @@
+package runtime
+
+import (
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+)
+
+// inputs are the arguments of a call: as they came, or as another tool computed them.
+type inputs struct {
+	raw    []byte
+	values map[string]any
+}
+
+// validate reads the arguments. Everything that is wrong with them is reported at once.
+func (p *Program) validate(c *call, in inputs) error {
+	var violations []schema.Violation
+	if in.values == nil {
+		c.frame.Input, violations = p.tool.Validator.Arguments(in.raw)
+	} else {
+		var v any
+		v, violations = p.tool.Validator.Check(in.values)
+		c.frame.Input, _ = v.(map[string]any)
+	}
+	if len(violations) == 0 {
+		return nil
+	}
+	return refusal("The arguments are not valid, and nothing was done:\n" + listed(violations))
+}
+
+func listed(violations []schema.Violation) string {
+	lines := make([]string, len(violations))
+	for i, v := range violations {
+		lines[i] = "- " + v.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// check asks what must hold of the arguments, and reports everything that does not.
+func (p *Program) check(c *call) error {
+	var failed []string
+	for _, check := range p.tool.Checks {
+		ok, err := check.That.Eval(c.frame, nil)
+		switch {
+		case err != nil && len(failed) > 0: // it may rest on a check that failed
+		case err != nil:
+			return c.broken(err)
+		case !ok:
+			failed = append(failed, c.message(check.Message))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return refusal(strings.Join(failed, "\n"))
+}
+
+// authorize asks whether this caller may call the tool.
+func (p *Program) authorize(c *call) error {
+	if p.tool.Allow == nil {
+		return nil
+	}
+	ok, err := p.tool.Allow.Eval(c.frame, nil)
+	if err != nil {
+		return c.broken(err)
+	}
+	if !ok {
+		return refusal("This call is not allowed for you.")
+	}
+	return nil
+}
+
+// message is a text of the author about what does not hold.
+func (c *call) message(m *hcl.Message) string { return message(m, c.frame) }
+
+func message(m *hcl.Message, f *hcl.Frame) string {
+	text, err := m.Append(nil, f)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// broken is an expression that could not be computed: its error is a sentence for the model.
+func (c *call) broken(err error) error {
+	return c.why(&adapters.Fault{Message: err.Error(), Cause: err})
+}

@@ -1,0 +1,202 @@
+package runtime
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// watched is a folder under Watch.
+type watched struct {
+	*testing.T
+	folder  *Folder
+	changes chan *Snapshot
+}
+
+func watchFolder(t *testing.T, dir string) *watched {
+	folder, err := NewFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := folder.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watched{t, folder, make(chan *Snapshot, 100)}
+	fs.ReadFile(first, "data.json") // as a configuration that says file("data.json") does
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		folder.Watch(ctx, func() {
+			s, err := folder.Snapshot()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			fs.ReadFile(s, "data.json")
+			w.changes <- s
+		})
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return w
+}
+
+// sees waits until the files say what they should, within a second and a half.
+func (w *watched) sees(what string, files map[string]string) {
+	w.Helper()
+	limit := time.NewTimer(1500 * time.Millisecond)
+	defer limit.Stop()
+	for {
+		select {
+		case s := <-w.changes:
+			if w.reads(s, files) {
+				return
+			}
+		case <-limit.C:
+			w.Fatalf("not seen: %s", what)
+		}
+	}
+}
+
+func (w *watched) reads(s *Snapshot, want map[string]string) bool {
+	got := map[string]string{}
+	err := fs.WalkDir(s, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			b, _ := fs.ReadFile(s, name)
+			got[name] = string(b)
+		}
+		return err
+	})
+	if err != nil || len(got) != len(want) {
+		return false
+	}
+	for name, text := range want {
+		if got[name] != text {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *watched) write(name, content string) {
+	w.Helper()
+	full := filepath.Join(w.folder.Dir(), name)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryWayOfChangingFilesIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	w := watchFolder(t, dir)
+	w.write("a.hcl", "1")
+	w.sees("a new file", map[string]string{"a.hcl": "1"})
+	w.write("a.hcl", "2")
+	w.sees("an edit that keeps the size", map[string]string{"a.hcl": "2"})
+	w.write("deep/er/b.hcl", "b")
+	w.sees("a file in a new folder", map[string]string{"a.hcl": "2", "deep/er/b.hcl": "b"})
+	w.write("deep/er/b.hcl", "b2")
+	w.sees("an edit in a new folder", map[string]string{"a.hcl": "2", "deep/er/b.hcl": "b2"})
+	must(t, os.Rename(filepath.Join(dir, "a.hcl"), filepath.Join(dir, "c.hcl")))
+	w.sees("a rename", map[string]string{"c.hcl": "2", "deep/er/b.hcl": "b2"})
+	w.write("new.tmp", "3")
+	must(t, os.Rename(filepath.Join(dir, "new.tmp"), filepath.Join(dir, "c.hcl")))
+	w.sees("an editor that writes beside and renames", map[string]string{"c.hcl": "3", "deep/er/b.hcl": "b2"})
+	must(t, os.RemoveAll(filepath.Join(dir, "deep")))
+	w.sees("a folder that is gone", map[string]string{"c.hcl": "3"})
+	w.write("data.json", "{}")
+	w.sees("a file that was asked for and appears", map[string]string{"c.hcl": "3"})
+	w.write("data.json", "[]")
+	w.sees("a file that was asked for and changes", map[string]string{"c.hcl": "3"})
+}
+
+func TestFilesOfNoConcernAreNotSeen(t *testing.T) {
+	dir := t.TempDir()
+	w := watchFolder(t, dir)
+	w.write("ledger.db", "x")
+	w.write(".git/config.hcl", "x")
+	w.write("a.hcl", "1")
+	w.sees("a file", map[string]string{"a.hcl": "1"})
+	if len(w.changes) != 0 {
+		t.Error("more than one change was seen")
+	}
+}
+
+// A ConfigMap is mounted as links through ..data, which is swapped as a whole.
+func TestSwappedConfigMapIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	mount := func(version, a, b string) {
+		must(t, os.MkdirAll(filepath.Join(dir, version, "sub"), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, version, "a.hcl"), []byte(a), 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, version, "sub", "b.hcl"), []byte(b), 0o644))
+		must(t, os.Symlink(version, filepath.Join(dir, "..data_tmp")))
+		must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+	}
+	mount("..2026_01", "a1", "b1")
+	must(t, os.Symlink("..data/a.hcl", filepath.Join(dir, "a.hcl")))
+	must(t, os.Symlink("..data/sub", filepath.Join(dir, "sub")))
+	w := watchFolder(t, dir)
+	mount("..2026_02", "a2", "b2")
+	w.sees("a swap", map[string]string{"a.hcl": "a2", "sub/b.hcl": "b2"})
+	must(t, os.RemoveAll(filepath.Join(dir, "..2026_01")))
+	mount("..2026_03", "a3", "b3")
+	w.sees("a second swap", map[string]string{"a.hcl": "a3", "sub/b.hcl": "b3"})
+}
+
+func TestFolderThatComesBackIsSeen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tools")
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "a.hcl"), []byte("1"), 0o644))
+	w := watchFolder(t, dir)
+	must(t, os.RemoveAll(dir))
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "a.hcl"), []byte("2"), 0o644))
+	w.sees("a folder that was replaced", map[string]string{"a.hcl": "2"})
+}
+
+func TestLinksInCirclesEnd(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "sub", "a.hcl"), []byte("1"), 0o644))
+	must(t, os.Symlink("..", filepath.Join(dir, "sub", "up")))
+	must(t, os.Symlink("nowhere", filepath.Join(dir, "gone.hcl")))
+	s, err := readFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.nodes) != 4 { // the folder, sub, a.hcl, and the link to nowhere, which cannot be read
+		t.Errorf("%d files and folders", len(s.nodes))
+	}
+	if _, err := s.ReadFile("gone.hcl"); err == nil {
+		t.Error("a link to nowhere was read")
+	}
+}
+
+func TestSnapshotIsAFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "sub", "a.hcl"), []byte("1"), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, "b.hcl"), []byte("2"), 0o644))
+	s, err := readFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(s, "sub/a.hcl", "b.hcl"); err != nil {
+		t.Error(err)
+	}
+}
