@@ -31,27 +31,27 @@ func (l *loader) backendNames() []string {
 }
 
 // backendSpecs let the blocks of backends stand in a body; what they hold is checked where they are decoded.
-func (t *toolDecl) backendSpecs() (spec Spec) {
+func (w *workDecl) backendSpecs() (spec Spec) {
 	ignore := func(*decoder, *hclsyntax.Block) {}
-	for _, k := range t.dec.shared.kinds.Backends {
+	for _, k := range w.dec.shared.kinds.Backends {
 		spec = append(spec, labelled(k.Name, "connection", "", noSpec, ignore))
 	}
 	return append(spec, labelled("tool", "name", "", noSpec, ignore))
 }
 
 // workSpecs let the blocks that do a tool's work stand in its body.
-func (t *toolDecl) workSpecs() Spec {
+func (w *workDecl) workSpecs() Spec {
 	var expects []*Check
-	spec := append(t.backendSpecs(), labelled("step", "name", "", noSpec, func(*decoder, *hclsyntax.Block) {}))
+	spec := append(w.backendSpecs(), labelled("step", "name", "", noSpec, func(*decoder, *hclsyntax.Block) {}))
 	return append(spec, expectSpec(&expects)...)
 }
 
 // backend decodes one backend block.
-func (t *toolDecl) backend(b *hclsyntax.Block) *Backend {
+func (w *workDecl) backend(b *hclsyntax.Block) *Backend {
 	if b.Type == "tool" {
-		return t.toolCall(b)
+		return w.toolCall(b)
 	}
-	d := t.dec
+	d := w.dec
 	kind, _ := d.shared.kind(b.Type)
 	out := &Backend{Kind: kind.Name, Range: at(b.DefRange())}
 	out.Connection = d.connection(kind, b)
@@ -63,8 +63,8 @@ func (t *toolDecl) backend(b *hclsyntax.Block) *Backend {
 		if ck, ok := d.shared.connectionNamed(out.Connection.Kind); ok {
 			inner.dialect = ck.Dialect
 		}
-		if w, ok := out.Connection.Config.(interface{ Words() []string }); ok {
-			inner.words = w.Words()
+		if own, ok := out.Connection.Config.(interface{ Words() []string }); ok {
+			inner.words = own.Words()
 		}
 	}
 	config, spec := kind.New()

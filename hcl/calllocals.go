@@ -9,19 +9,18 @@ import (
 
 // callLocalSet are the locals blocks of a tool. They are compiled on demand, so that their order does not matter.
 type callLocalSet struct {
-	tool    *toolDecl
 	attrs   map[string]*hclsyntax.Attribute
 	members map[string]*member // of the files too
 	path    []string           // being compiled, for cycles
 }
 
 // localsBlock adds names for values of the call. They are computed whenever they are first read, so no check around them tells them anything.
-func (t *toolDecl) localsBlock(d *decoder, b *hclsyntax.Block) {
+func (w *workDecl) localsBlock(d *decoder, b *hclsyntax.Block) {
 	for _, nested := range b.Body.Blocks {
 		d.errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.", nested.Type)
 	}
 	around, _ := d.scope.find("local")
-	set := &callLocalSet{tool: t, attrs: map[string]*hclsyntax.Attribute{}, members: make(map[string]*member, len(around.members)+len(b.Body.Attributes))}
+	set := &callLocalSet{attrs: map[string]*hclsyntax.Attribute{}, members: make(map[string]*member, len(around.members)+len(b.Body.Attributes))}
 	for name, m := range around.members {
 		set.members[name] = m
 	}

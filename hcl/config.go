@@ -12,6 +12,9 @@ type Config struct {
 	Server      Server
 	Connections []*Connection // by kind and name
 	Tools       []*Tool       // by name; disabled ones are left out
+	Prompts     []*Prompt     // by name
+	Resources   []*Resource   // by name
+	Toolsets    []*Toolset    // by name
 	Sources     map[string][]byte
 	Secrets     []string // every known secret text, for scrubbing what leaves the process
 }
@@ -35,26 +38,40 @@ type Icon struct {
 	Theme    string
 }
 
+// Work is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
+type Work struct {
+	Name     string
+	Requires []string      // what the client must be able to do: "sampling", "elicitation", "roots", …
+	Timeout  time.Duration // of the whole, without the time in which the client is asked
+	MaxText  Size          // of a text that a model receives
+
+	Input       *schema.Type // the object of all inputs
+	Validator   *schema.Validator
+	Completions map[string]*Completion // by input
+	Checks      []*Check
+	Allow       *Condition // nil when everybody may call
+	Steps       []*Step    // one backend is one step without a name; a pure computation has none
+
+	Digest string // of the block and of everything it refers to
+	Range  Range
+}
+
+// Named reports whether the backends are written as steps, so that results are read as step.<name>.
+func (w *Work) Named() bool { return len(w.Steps) > 0 && w.Steps[0].Name != "" }
+
 // Tool is one tool block.
 type Tool struct {
-	Name        string
+	Work
 	Title       string
 	Description string
 	Icons       []*Icon
 	Listed      bool
-	Timeout     time.Duration // of a whole call
-	MaxText     Size          // of a text that a model receives
+	Task        *Task // nil when calls are never tasks
 
 	ReadOnly    bool
 	Destructive bool
 	Idempotent  bool
 	OpenWorld   bool
-
-	Input     *schema.Type // the object of all inputs
-	Validator *schema.Validator
-	Checks    []*Check
-	Allow     *Condition // nil when everybody may call
-	Steps     []*Step    // a tool with one backend has one step without a name; a pure computation has none
 
 	Result   *Program // nil for the default of the backend
 	Content  []*Content
@@ -62,13 +79,77 @@ type Tool struct {
 	Error    *Message
 	Returns  *schema.Type // of the structured result, declared; nil when it is not
 	Returned *schema.Validator
-
-	Digest string // of the block and of everything it refers to
-	Range  Range
 }
 
-// Named reports whether the tool's backends are written as steps, so that results are read as step.<name>.
-func (t *Tool) Named() bool { return len(t.Steps) > 0 && t.Steps[0].Name != "" }
+// Task says that calls of a tool may go on after their first answer, where the client can follow that.
+type Task struct {
+	Required bool          // a client that cannot follow tasks is refused
+	TTL      time.Duration // for which the result is kept once there is one
+	After    time.Duration // a call that has ended by then is answered at once; 0 makes every call a task
+}
+
+// Prompt is one prompt block.
+type Prompt struct {
+	Work
+	Title       string
+	Description string
+	Icons       []*Icon
+	Messages    []*PromptMessage
+	Error       *Message
+}
+
+// PromptMessage is one message block of a prompt: one message of the protocol for every piece of its content.
+type PromptMessage struct {
+	Role    string // "user" or "assistant"
+	When    *Condition
+	Each    *Expr // nil, or a list or map for every element of which the message is written
+	Content []*Content
+	Range   Range
+}
+
+// Resource is one resource block: one document, or with a Template a family of them, whose variables are inputs.
+type Resource struct {
+	Work
+	Title       string
+	Description string
+	Icons       []*Icon
+	Listed      bool
+	URI         string       // empty for a template
+	Template    *URITemplate // nil for one document
+	MimeType    string
+	Size        int // in bytes, 0 when unknown
+	Annotations *Annotations
+	Text        *Message // with Data, or neither: then it is the default of the backend
+	Data        *Expr
+	Refresh     time.Duration // how often it is read again for those who follow it; 0 when it changes only with its file
+	Caching     *Caching      // nil says nothing
+	Error       *Message
+}
+
+// Caching says how long a client may keep what it read.
+type Caching struct {
+	TTL     time.Duration
+	Private bool
+}
+
+// Completion is how an input is completed while it is typed: by values known at load, or by a backend, whose inputs are what was typed and
+// the inputs that are filled in already, each a text or null.
+type Completion struct {
+	Work
+	Values []string
+	Result *Program // a list of texts; nil for the first column, the lines or the list that the backend gives
+}
+
+// Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *.
+type Toolset struct {
+	Name         string
+	Title        string
+	Instructions string // empty for those of the server
+	Tools        []string
+	Prompts      []string
+	Resources    []string
+	Range        Range
+}
 
 // Check is a check or an expect block: what must hold, and what the caller is told when it does not.
 type Check struct {
@@ -79,7 +160,7 @@ type Check struct {
 
 // Step is one step of a tool.
 type Step struct {
-	Name     string // empty for the only backend of a tool
+	Name     string // empty for the only backend of its work
 	When     *Condition
 	Each     *Expr
 	Parallel int  // how many elements of Each are worked on at once; at least 1
@@ -113,5 +194,17 @@ type Content struct {
 	MimeType string
 	URI      *Text
 	Name     *Text
-	Range    Range
+	Title    *Text
+	Note     *Message // the description of a link
+	Size     int      // of what a link leads to, in bytes; 0 when unknown
+
+	Annotations *Annotations
+	Range       Range
+}
+
+// Annotations say for whom a piece of content is and how much it matters.
+type Annotations struct {
+	Audience     []string // "user", "assistant"
+	Priority     *float64 // from 0 to 1
+	LastModified *Text    // a time as in RFC 3339
 }

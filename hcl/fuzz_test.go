@@ -70,7 +70,7 @@ func FuzzEval(f *testing.F) {
 		if e == nil || diags.HasErrors() {
 			return
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		frame := callFrame(ctx)
 		before := string(mustJSON(t, frame.Input))

@@ -13,14 +13,14 @@ import (
 
 // inputs collects the input blocks of a tool into one object type.
 type inputs struct {
-	tool     *toolDecl
+	of       *workDecl
 	members  []*schema.Member
 	whole    *schema.Type // a verbatim schema
 	wholeAt  hclsyntax.Expression
 	labelsAt map[string]Range
 }
 
-func newInputs(t *toolDecl) *inputs { return &inputs{tool: t, labelsAt: map[string]Range{}} }
+func newInputs(w *workDecl) *inputs { return &inputs{of: w, labelsAt: map[string]Range{}} }
 
 func (in *inputs) spec() Spec {
 	return Spec{labelled("input", "name", "One argument of the tool.", inputSpec, in.input)}
@@ -113,20 +113,20 @@ func (in *inputs) verbatim(d *decoder, e hclsyntax.Expression) {
 
 // finish makes the type of all inputs.
 func (in *inputs) finish() {
-	t := in.tool.tool
-	t.Input = schema.ObjectOf(in.members...)
+	w := in.of.work
+	w.Input = schema.ObjectOf(in.members...)
 	if in.whole != nil {
 		if len(in.members) > 0 {
-			in.tool.dec.errorf(in.wholeAt.Range(), "Two input schemas", "schema gives the whole input schema, so there can be no input blocks beside it.")
+			in.of.dec.errorf(in.wholeAt.Range(), "Two input schemas", "schema gives the whole input schema, so there can be no input blocks beside it.")
 		}
-		t.Input = in.whole
+		w.Input = in.whole
 	}
-	t.Validator = t.Input.Compile()
-	names := memberNames(t.Input)
+	w.Validator = w.Input.Compile()
+	names := memberNames(w.Input)
 	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i], names[i-1]) {
-			in.tool.dec.diags = append(in.tool.dec.diags, &Diagnostic{Severity: Warning, Summary: "Easily confused names", Detail: fmt.Sprintf("The inputs %q and %q differ only in case; a model will mix them up.", names[i-1], names[i]), Subject: in.labelsAt[names[i]]})
+			in.of.dec.diags = append(in.of.dec.diags, &Diagnostic{Severity: Warning, Summary: "Easily confused names", Detail: fmt.Sprintf("The inputs %q and %q differ only in case; a model will mix them up.", names[i-1], names[i]), Subject: in.labelsAt[names[i]]})
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package hcl
 
-import "hatchel/hcl/schema"
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
 
 // BlockReference documents one block: the reference that the program prints about itself is made of these, and these are made of the specs
 // that decode the blocks.
@@ -15,8 +19,7 @@ type BlockReference struct {
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
 	l.values()
-	t := &toolDecl{tool: &Tool{}, dec: l.decoder(&source{}), locals: map[string]*member{}, steps: map[string]*member{}}
-	t.inputs = newInputs(t)
+	t := newToolDecl(l, block{file: &source{}, Block: &hclsyntax.Block{Labels: []string{""}}})
 	var step stepBlock
 	var expects []*Check
 	refs := []BlockReference{

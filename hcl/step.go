@@ -10,11 +10,11 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// work decodes the backend of a tool, or its steps in written order.
-func (t *toolDecl) work() {
+// does decodes the one backend, or the steps in written order.
+func (w *workDecl) does() {
 	var backends, steps []*hclsyntax.Block
-	for _, b := range t.block.Body.Blocks {
-		if t.dec.shared.isBackend(b.Type) {
+	for _, b := range w.block.Body.Blocks {
+		if w.dec.shared.isBackend(b.Type) {
 			backends = append(backends, b)
 		}
 		if b.Type == "step" {
@@ -23,76 +23,76 @@ func (t *toolDecl) work() {
 	}
 	for _, b := range backends {
 		if b.Type == "tool" {
-			t.dec.errorf(b.DefRange(), "Tool outside a step", "Another tool is called in a step: step \"name\" { tool \"other\" { … } }.")
+			w.dec.errorf(b.DefRange(), "Tool outside a step", "Another tool is called in a step: step \"name\" { tool \"other\" { … } }.")
 		}
 	}
 	switch {
 	case len(steps) > 0:
 		if len(backends) > 0 {
-			t.dec.errorf(backends[0].DefRange(), "Backend beside steps", "A tool has one backend or steps. Put this %s block into a step of its own.", backends[0].Type)
+			w.dec.errorf(backends[0].DefRange(), "Backend beside steps", "A tool has one backend or steps. Put this %s block into a step of its own.", backends[0].Type)
 		}
-		t.dec.scope = t.dec.scope.without("output", "This tool has steps, and each has an output of its own. Read it as step.<name>.")
-		t.stepsAhead(steps)
+		w.dec.scope = w.dec.scope.without("output", "This tool has steps, and each has an output of its own. Read it as step.<name>.")
+		w.stepsAhead(steps)
 		for _, b := range steps {
-			t.step(b)
+			w.step(b)
 		}
 	case len(backends) > 0:
 		for _, extra := range backends[1:] {
-			t.dec.errorf(extra.DefRange(), "Two backends", "A tool has one backend, and this is another. Several become steps: step \"name\" { %s … }.", extra.Type)
+			w.dec.errorf(extra.DefRange(), "Two backends", "A tool has one backend, and this is another. Several become steps: step \"name\" { %s … }.", extra.Type)
 		}
-		t.single(backends[0])
+		w.single(backends[0])
 	default:
-		t.pure()
+		w.pure()
 	}
 }
 
 // single decodes the only backend of a tool, whose output is read as output.
-func (t *toolDecl) single(b *hclsyntax.Block) {
+func (w *workDecl) single(b *hclsyntax.Block) {
 	s := &Step{Parallel: 1, Range: at(b.DefRange())}
-	s.Backend = t.backend(b)
-	t.tool.Steps = []*Step{s}
-	t.dec.scope = t.dec.scope.with("output", outputRoot(s.Backend.Facts.Output))
-	t.dec.fields(t.block.Body, expectSpec(&s.Expects), t.block.DefRange())
-	t.answered(s.Backend)
+	s.Backend = w.backend(b)
+	w.work.Steps = []*Step{s}
+	w.dec.scope = w.dec.scope.with("output", outputRoot(s.Backend.Facts.Output))
+	w.dec.fields(w.block.Body, expectSpec(&s.Expects), w.block.DefRange())
+	w.answered(s.Backend)
 }
 
 // pure is a tool that only computes.
-func (t *toolDecl) pure() {
-	b := t.block
+func (w *workDecl) pure() {
+	b := w.block
 	_, result := b.Body.Attributes["result"]
 	_, text := b.Body.Attributes["text"]
 	content := false
 	for _, nested := range b.Body.Blocks {
 		content = content || nested.Type == "content"
 		if nested.Type == "expect" {
-			t.dec.errorf(nested.DefRange(), "Nothing to expect", "expect asks about the answer of a backend, and this tool has none. A check asks about the inputs.")
+			w.dec.errorf(nested.DefRange(), "Nothing to expect", "expect asks about the answer of a backend, and this tool has none. A check asks about the inputs.")
 		}
 	}
-	if t.dec.diags.HasErrors() {
-		t.dec.scope = t.dec.scope.with("output", outputRoot(anyType)) // what is wrong may be the backend
+	if w.dec.diags.HasErrors() {
+		w.dec.scope = w.dec.scope.with("output", outputRoot(anyType)) // what is wrong may be the backend
 		return
 	}
 	if !result && !text && !content {
-		t.dec.errorf(b.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(t.dec.shared.backendNames(), ", "))
+		w.dec.errorf(b.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(w.dec.shared.backendNames(), ", "))
 	}
 }
 
 // answered reports a tool that says nothing about its result although its backend has no answer of its own.
-func (t *toolDecl) answered(b *Backend) {
+func (w *workDecl) answered(b *Backend) {
 	d := b.Facts.Default
-	if d.Member != "" || len(d.Members) > 0 || d.Text != "" || t.says() {
+	if d.Member != "" || len(d.Members) > 0 || d.Text != "" || w.says() {
 		return
 	}
-	t.dec.errorf(t.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
+	w.dec.errorf(w.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
 }
 
-func (t *toolDecl) says() bool {
+func (w *workDecl) says() bool {
 	for _, name := range []string{"result", "text"} {
-		if _, ok := t.block.Body.Attributes[name]; ok {
+		if _, ok := w.block.Body.Attributes[name]; ok {
 			return true
 		}
 	}
-	for _, nested := range t.block.Body.Blocks {
+	for _, nested := range w.block.Body.Blocks {
 		if nested.Type == "content" {
 			return true
 		}
@@ -134,8 +134,8 @@ func (r *Repeat) spec() Spec {
 }
 
 // step decodes one step block.
-func (t *toolDecl) step(b *hclsyntax.Block) {
-	d := t.dec
+func (w *workDecl) step(b *hclsyntax.Block) {
+	d := w.dec
 	if len(b.Labels) != 1 {
 		d.errorf(b.TypeRange, "Wrong number of labels", "A step block is written `step \"name\" {`.")
 		return
@@ -144,14 +144,14 @@ func (t *toolDecl) step(b *hclsyntax.Block) {
 	if !hclsyntax.ValidIdentifier(name) {
 		d.diags = append(d.diags, invalidName("step", name, b.LabelRanges[0]))
 	}
-	if t.steps[name] != nil {
+	if w.results[name] != nil {
 		d.errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this tool.", name)
 	}
 	s := &Step{Name: name, Parallel: 1, Range: at(b.DefRange())}
 	var raw stepBlock
 	var expects []*Check
 	spec := Join(raw.eachSpec(), raw.guardSpec(), raw.repeatSpec(), expectSpec(&expects))
-	d.unknown(b.Body, append(spec, t.backendSpecs()...))
+	d.unknown(b.Body, append(spec, w.backendSpecs()...))
 
 	around, known := d.scope, d.facts
 	d.scope = d.scope.without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")
@@ -162,7 +162,7 @@ func (t *toolDecl) step(b *hclsyntax.Block) {
 	}
 	d.fields(b.Body, raw.guardSpec(), b.DefRange())
 	d.facts = known.and(raw.When)
-	s.Backend = t.onlyBackend(b)
+	s.Backend = w.onlyBackend(b)
 	d.scope = d.scope.with("output", outputRoot(s.Backend.Facts.Output))
 	d.fields(b.Body, Join(raw.repeatSpec(), expectSpec(&expects)), b.DefRange())
 	d.scope, d.facts = around, known
@@ -176,47 +176,47 @@ func (t *toolDecl) step(b *hclsyntax.Block) {
 	if raw.OnError != "" && raw.OnError != "continue" && raw.OnError != "fail" {
 		d.errorf(b.Body.Attributes["on_error"].Expr.Range(), "Unknown choice", `on_error is "fail" or "continue".`)
 	}
-	t.tool.Steps = append(t.tool.Steps, s)
-	t.steps[name] = t.stepResult(s)
-	members := make(map[string]*member, len(t.steps))
-	for n, m := range t.steps {
+	w.work.Steps = append(w.work.Steps, s)
+	w.results[name] = w.stepResult(s)
+	members := make(map[string]*member, len(w.results))
+	for n, m := range w.results {
 		members[n] = m
 	}
-	d.scope = d.scope.with("step", stepRoot(members, t.later))
+	d.scope = d.scope.with("step", stepRoot(members, w.later))
 }
 
 // stepsAhead notes the steps of a tool, so that reading one too early can be told from reading none.
-func (t *toolDecl) stepsAhead(steps []*hclsyntax.Block) {
-	t.later = map[string]string{}
+func (w *workDecl) stepsAhead(steps []*hclsyntax.Block) {
+	w.later = map[string]string{}
 	for _, b := range steps {
 		if len(b.Labels) == 1 {
-			t.later[b.Labels[0]] = "The step \"" + b.Labels[0] + "\" is done after this place: steps run in written order."
+			w.later[b.Labels[0]] = "The step \"" + b.Labels[0] + "\" is done after this place: steps run in written order."
 		}
 	}
-	t.dec.scope = t.dec.scope.with("step", stepRoot(nil, t.later))
+	w.dec.scope = w.dec.scope.with("step", stepRoot(nil, w.later))
 }
 
-func (t *toolDecl) onlyBackend(b *hclsyntax.Block) *Backend {
+func (w *workDecl) onlyBackend(b *hclsyntax.Block) *Backend {
 	var found []*hclsyntax.Block
 	for _, nested := range b.Body.Blocks {
-		if t.dec.shared.isBackend(nested.Type) {
+		if w.dec.shared.isBackend(nested.Type) {
 			found = append(found, nested)
 		}
 	}
 	if len(found) == 0 {
-		if !t.strange(b) {
-			t.dec.errorf(b.DefRange(), "Missing backend", "A step has one backend: %s.", strings.Join(append(t.dec.shared.backendNames(), "tool"), ", "))
+		if !w.strange(b) {
+			w.dec.errorf(b.DefRange(), "Missing backend", "A step has one backend: %s.", strings.Join(append(w.dec.shared.backendNames(), "tool"), ", "))
 		}
 		return &Backend{Facts: Facts{Output: anyType}, Range: at(b.DefRange())}
 	}
 	for _, extra := range found[1:] {
-		t.dec.errorf(extra.DefRange(), "Two backends", "A step has one backend. Put this %s block into a step of its own.", extra.Type)
+		w.dec.errorf(extra.DefRange(), "Two backends", "A step has one backend. Put this %s block into a step of its own.", extra.Type)
 	}
-	return t.backend(found[0])
+	return w.backend(found[0])
 }
 
 // strange reports whether a step holds a block that it does not know, which may be its backend.
-func (t *toolDecl) strange(b *hclsyntax.Block) bool {
+func (w *workDecl) strange(b *hclsyntax.Block) bool {
 	for _, nested := range b.Body.Blocks {
 		if nested.Type != "repeat" && nested.Type != "expect" {
 			return true
@@ -226,7 +226,7 @@ func (t *toolDecl) strange(b *hclsyntax.Block) bool {
 }
 
 // stepResult is what step.<name> is afterwards.
-func (t *toolDecl) stepResult(s *Step) *member {
+func (w *workDecl) stepResult(s *Step) *member {
 	out := s.Backend.Facts.Output
 	if s.Continue {
 		out = withError(out)

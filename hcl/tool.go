@@ -2,10 +2,8 @@ package hcl
 
 import (
 	"regexp"
-	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
@@ -19,38 +17,28 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // A toolDecl is a tool being decoded: first its inputs, so that other tools can call it, then everything else.
 type toolDecl struct {
+	*workDecl
 	tool    *Tool
-	block   block
-	dec     *decoder
-	inputs  *inputs
-	input   *root
 	enabled bool
 
 	readOnly, destructive, idempotent, openWorld *bool
-	locals                                       map[string]*member
-	calls                                        []*toolCallBlock
 	spoken                                       []spoken
-	later                                        map[string]string // steps, and why they cannot be read before they were done
 	specs                                        toolSpecs
 	kept                                         *decoded // of the load before; then nothing is decoded
-	steps                                        map[string]*member
+}
+
+func newToolDecl(l *loader, b block) *toolDecl {
+	t := &toolDecl{tool: &Tool{Listed: true}, enabled: true}
+	t.workDecl = newWorkDecl(l, b, "tool", &t.tool.Work)
+	return t
 }
 
 // declare reads the name, the description and the inputs.
 func (l *loader) declare(b block) *toolDecl {
-	t := &toolDecl{
-		tool:    &Tool{Name: b.label(0), Listed: true, Timeout: defaultTimeout, MaxText: defaultMaxText, Range: at(b.DefRange())},
-		block:   b,
-		dec:     l.decoder(b.file),
-		enabled: true,
-		locals:  map[string]*member{},
-		steps:   map[string]*member{},
-	}
+	t := newToolDecl(l, b)
 	if !toolName.MatchString(t.tool.Name) {
 		t.dec.errorf(b.LabelRanges[0], "Invalid tool name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of a tool: %q cannot be one.", t.tool.Name)
 	}
-	t.dec.uses = &uses{}
-	t.inputs = newInputs(t)
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), t.errorSpec()}
 	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, t.workSpecs())
 	t.dec.fields(b.Body, t.specs.head, b.DefRange())
@@ -124,18 +112,12 @@ func (t *toolDecl) decode() {
 	d.scope = t.scope()
 	d.fields(b.Body, t.specs.body, b.DefRange())
 	d.facts = d.facts.and(t.tool.Allow)
-	t.work()
+	t.does()
 	t.answers()
 	t.annotations()
 	t.described()
 	t.unusedInputs()
-	t.tool.Digest = digest(d.shared.source(b), d.shared.environment(), t.connections())
-}
-
-// scope is what a call can read before anything was done.
-func (t *toolDecl) scope() *scope {
-	t.input = inputRoot(t.tool.Input)
-	return t.dec.shared.call.with("input", t.input)
+	t.tool.Digest = t.digest()
 }
 
 // answers reads what the tool says of its result.
@@ -176,21 +158,4 @@ func (t *toolDecl) annotations() {
 	case t.tool.ReadOnly && t.tool.Destructive:
 		t.dec.errorf(t.attrRange("destructive"), "Untrue annotation", "A tool cannot be read_only and destructive at once.")
 	}
-}
-
-func (t *toolDecl) attrRange(name string) hclv2.Range {
-	if a, ok := t.block.Body.Attributes[name]; ok {
-		return a.Expr.Range()
-	}
-	return t.block.DefRange()
-}
-
-func (t *toolDecl) connections() string {
-	var all []string
-	for _, s := range t.tool.Steps {
-		if s.Backend.Connection != nil {
-			all = append(all, s.Backend.Connection.Digest)
-		}
-	}
-	return strings.Join(all, " ")
 }

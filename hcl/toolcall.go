@@ -17,8 +17,8 @@ type toolCallBlock struct {
 }
 
 // toolCall decodes the backend `tool`: its arguments are the inputs of the other tool.
-func (t *toolDecl) toolCall(b *hclsyntax.Block) *Backend {
-	d := t.dec
+func (w *workDecl) toolCall(b *hclsyntax.Block) *Backend {
+	d := w.dec
 	out := &Backend{Kind: "tool", Range: at(b.DefRange()), places: map[any]Range{}, Facts: Facts{Output: toolOutput, Default: Default{Member: "result"}}}
 	if len(b.Labels) != 1 {
 		d.errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
@@ -31,9 +31,9 @@ func (t *toolDecl) toolCall(b *hclsyntax.Block) *Backend {
 		}
 		return out
 	}
-	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: t.toolInputs(target.tool, b)}
+	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.toolInputs(target.tool, b)}
 	out.Config = call
-	t.calls = append(t.calls, &toolCallBlock{call, b.LabelRanges[0]})
+	w.calls = append(w.calls, &toolCallBlock{call, b.LabelRanges[0]})
 	return out
 }
 
@@ -48,8 +48,8 @@ func declared(t *Tool, input string) bool {
 }
 
 // toolInputs checks the arguments of a call of another tool against its inputs.
-func (t *toolDecl) toolInputs(target *Tool, b *hclsyntax.Block) *Entries {
-	d := t.dec
+func (w *workDecl) toolInputs(target *Tool, b *hclsyntax.Block) *Entries {
+	d := w.dec
 	out := &Entries{Range: at(b.DefRange())}
 	for _, nested := range b.Body.Blocks {
 		d.errorf(nested.TypeRange, "Unexpected block", "A tool block in a step holds the inputs of the tool: `name = value`.")

@@ -71,7 +71,7 @@ func (l *loader) keepers(decls []*toolDecl) []int {
 		}
 		for n, k := range f.tools {
 			if k != nil {
-				decls[first+n] = &toolDecl{tool: k.tool, block: blocks[first+n], enabled: k.enabled, spoken: k.spoken, kept: k}
+				decls[first+n] = &toolDecl{tool: k.tool, workDecl: &workDecl{block: blocks[first+n]}, enabled: k.enabled, spoken: k.spoken, kept: k}
 			}
 		}
 	}

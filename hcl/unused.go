@@ -23,14 +23,14 @@ func (l *loader) unused() {
 }
 
 // unusedInputs warns about what a caller must fill in for nothing.
-func (t *toolDecl) unusedInputs() {
-	if t.dec.diags.HasErrors() {
+func (w *workDecl) unusedInputs() {
+	if w.dec.diags.HasErrors() {
 		return // what is wrong may be what reads them
 	}
-	for _, m := range t.tool.Input.Members {
-		r, declared := t.inputs.labelsAt[m.Name]
-		if declared && !t.input.members[m.Name].used {
-			t.dec.diags = append(t.dec.diags, &Diagnostic{Severity: Warning, Summary: "Unused input", Detail: `The input "` + m.Name + `" is read nowhere in this tool.`, Subject: r})
+	for _, m := range w.work.Input.Members {
+		r, declared := w.inputs.labelsAt[m.Name]
+		if declared && !w.input.members[m.Name].used {
+			w.dec.diags = append(w.dec.diags, &Diagnostic{Severity: Warning, Summary: "Unused input", Detail: `The input "` + m.Name + `" is read nowhere in this ` + w.noun + `.`, Subject: r})
 		}
 	}
 }

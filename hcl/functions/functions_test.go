@@ -178,7 +178,7 @@ func FuzzNoFunctionPanics(f *testing.F) {
 		c := testContext()
 		began := time.Now()
 		v, err := fn.Call(c, list)
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Fatalf("%s took %v", fn.Name, took)
 		}
 		if err != nil {

@@ -191,11 +191,14 @@ func TestBudgetsHoldInEveryConstruct(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s stayed within its budget", src)
 		}
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > patience {
 			t.Errorf("%s took %v", src, took)
 		}
 	}
 }
+
+// patience is how long a run or a compilation that has its bounds may take on a busy machine. One without them takes far longer.
+const patience = 30 * time.Second
 
 func TestEndedCallStopsTheProgram(t *testing.T) {
 	p, _ := Compile(`all(1..100000, {let a = #; all(1..100000, # > 0)})`, Env{Limits: Limits{Steps: 1 << 60}}, WantAny)
@@ -203,7 +206,7 @@ func TestEndedCallStopsTheProgram(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	_, err := p.Run(ctx, nil)
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > patience {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
@@ -292,7 +295,7 @@ func TestLargeSourcesCompileInBoundedTime(t *testing.T) {
 	} {
 		began := time.Now()
 		Compile(src, Env{Roots: map[string]*Shape{"x": nil}}, WantAny)
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > patience {
 			t.Errorf("%.20s... took %v", src, took)
 		}
 	}
