@@ -85,7 +85,7 @@ type Tool struct {
 type Task struct {
 	Required bool          // a client that cannot follow tasks is refused
 	TTL      time.Duration // for which the result is kept once there is one
-	After    time.Duration // a call that has ended by then is answered at once; 0 makes every call a task
+	After    string        // the step after which the call becomes a task; empty when it is one from the beginning
 }
 
 // Prompt is one prompt block.

@@ -21,7 +21,7 @@ func (g *Generation) publish() bool {
 			entries = append(entries, p.entry())
 		}
 	}
-	next := mcp.NewList(entries, mcp.ListOptions{PageSize: g.Config.Server.PageSize})
+	next := mcp.NewList(mcp.Tools, entries, mcp.ListOptions{PageSize: g.Config.Server.PageSize})
 	last := g.list.Load()
 	if last != nil && last.Revision() == next.Revision() {
 		return false

@@ -23,7 +23,7 @@ type Host struct {
 	build   *Build
 	options HostOptions
 	current atomic.Pointer[Generation]
-	changed atomic.Pointer[func()]
+	told    atomic.Pointer[Audience]
 
 	loading sync.Mutex // one load at a time; calls never wait for it
 	closed  bool       // guarded by loading
@@ -48,12 +48,19 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	return h
 }
 
-// OnToolsChanged has f called whenever the list of tools reads differently.
-func (h *Host) OnToolsChanged(f func()) { h.changed.Store(&f) }
+// Audience is told what changes. Its methods must not block.
+type Audience interface {
+	// Changed is called when lists read differently than before.
+	Changed(in func(toolset string) mcp.Changes)
+}
 
+// Tell says who is told of changes from now on.
+func (h *Host) Tell(a Audience) { h.told.Store(&a) }
+
+// toolsChanged says that the list of tools reads differently.
 func (h *Host) toolsChanged() {
-	if f := h.changed.Load(); f != nil {
-		(*f)()
+	if a := h.told.Load(); a != nil {
+		(*a).Changed(func(string) mcp.Changes { return mcp.Changes{Tools: true} })
 	}
 }
 
@@ -131,10 +138,15 @@ func (h *Host) Settle() {
 func (h *Host) Current() *Generation { return h.current.Load() }
 
 // Info describes the server.
-func (h *Host) Info() *mcp.Info { return h.current.Load().info }
+func (h *Host) Info(toolset string) *mcp.Info { return h.current.Load().info }
 
-// Tools returns the list of tools.
-func (h *Host) Tools(context.Context, *mcp.Caller) *mcp.List { return h.current.Load().list.Load() }
+// List returns one of the lists.
+func (h *Host) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List {
+	if of == mcp.Tools {
+		return h.current.Load().list.Load()
+	}
+	return mcp.NewList(of, nil, mcp.ListOptions{})
+}
 
 // CallTool serves a call from the generation that is current when it begins.
 func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {

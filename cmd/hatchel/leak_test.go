@@ -41,12 +41,13 @@ tool "count" {
 		reload(i)
 	}
 	host.Settle()
+	const slack = 50 // a leak is at least one for every reload that replaces the connection
 	before := descriptors(t)
 	for i := range 500 {
 		reload(i)
 	}
 	host.Settle()
-	if after := descriptors(t); after > before {
+	if after := descriptors(t); after > before+slack {
 		t.Errorf("%d file descriptors before, %d after", before, after)
 	}
 	host.Close()

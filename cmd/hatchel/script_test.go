@@ -129,7 +129,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("URL", s.url)
 	case <-s.ended:
 		ts.Fatalf("the server ended: %s", strings.Join(s.log, "\n"))
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		ts.Fatalf("the server is not ready")
 	}
 }
@@ -143,7 +143,7 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	s := sessionOf(ts)
 	select {
 	case <-s.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		ts.Fatalf("the server does not end")
 	}
 	s.cmd.Wait()
@@ -163,9 +163,12 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}, func() string { return "the answer does not match: " + body })
 }
 
+// patience is how long anything that has to happen may take on a busy machine.
+const patience = time.Minute
+
 // eventually asks again and again until something is so.
 func eventually(ts *testscript.TestScript, so func() bool, otherwise func() string) {
-	limit, tick := time.After(10*time.Second), time.NewTicker(20*time.Millisecond)
+	limit, tick := time.After(patience), time.NewTicker(20*time.Millisecond)
 	defer tick.Stop()
 	for !so() {
 		select {
@@ -186,7 +189,20 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 func gone(ts *testscript.TestScript, neg bool, args []string) {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
-	eventually(ts, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }, func() string { return "the process is still there" })
+	eventually(ts, func() bool { return !running(pid) }, func() string { return "the process is still there" })
+}
+
+// running reports whether a process is there and no zombie: where nobody takes over orphans, those stay.
+func running(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return true // it has just ended, or there is no /proc here
+	}
+	state := strings.TrimSpace(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
 func begin(ts *testscript.TestScript, neg bool, args []string) {

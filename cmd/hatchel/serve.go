@@ -99,7 +99,7 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 		return failf("%s has %s, and is not served", path, counted(first.Diagnostics))
 	}
 	server := mcp.New(host, mcp.Options{Logger: log})
-	host.OnToolsChanged(server.ToolsChanged)
+	host.Tell(server)
 	var background sync.WaitGroup
 	defer background.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -164,8 +164,10 @@ func (s *serving) serveStdio(ctx context.Context, server *mcp.Server, host *runt
 	stdin, restore := mcp.Stdin()
 	defer restore()
 	in := &watched{ReadCloser: stdin, ended: func() { time.AfterFunc(drainTime, host.Close) }}
+	insisted, forget := insistence(ctx)
+	defer forget()
 	stop := context.AfterFunc(ctx, func() {
-		if shutdown(ctx, server) != nil {
+		if shutdown(insisted, server) != nil {
 			host.Close()
 		}
 	})
@@ -192,22 +194,14 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shutdown lets the calls under way end, unless a second signal says not to wait. Then they are cancelled by what closes the host, which also ends the
-// programs that they run.
-func shutdown(ctx context.Context, server *mcp.Server) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return server.Shutdown(ctx)
-}
-
 func (s *serving) serveHTTP(ctx context.Context, server *mcp.Server, handler *endpoints, ready func(net.Addr)) error {
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return failf("cannot listen on %s: %s", s.listen, listenReason(err))
 	}
 	web := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(handler.reloader.log.Handler(), slog.LevelWarn)}
+	insisted, forget := insistence(ctx)
+	defer forget()
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
 	ready(listener.Addr())
@@ -216,7 +210,7 @@ func (s *serving) serveHTTP(ctx context.Context, server *mcp.Server, handler *en
 		return failf("the listener on %s broke: %s", s.listen, reason(err))
 	case <-ctx.Done():
 	}
-	patience, cut := time.Second, shutdown(ctx, server)
+	patience, cut := time.Second, shutdown(insisted, server)
 	if cut != nil {
 		patience = 0
 	}

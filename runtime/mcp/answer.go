@@ -32,10 +32,10 @@ func (s *Server) result(ctx context.Context, dst []byte, m *message, q query) ([
 	case "tools/call":
 		return s.call(ctx, dst, m, q)
 	case "tools/list":
-		return s.list(ctx, dst, m, q.caller)
+		return s.list(ctx, dst, m, q.caller, Tools)
 	case "server/discover":
 		if modern {
-			return s.seal(s.handler.Info().discovered(dst)), nil
+			return s.seal(s.handler.Info(q.caller.Toolset).discovered(dst), q.caller), nil
 		}
 	case "ping":
 		if !modern {
@@ -46,11 +46,11 @@ func (s *Server) result(ctx context.Context, dst []byte, m *message, q query) ([
 }
 
 // seal ends the object of a modern result with the metadata that all of them carry.
-func (s *Server) seal(dst []byte) []byte {
-	return append(dst, s.handler.Info().tail...)
+func (s *Server) seal(dst []byte, c *Caller) []byte {
+	return append(dst, s.handler.Info(c.Toolset).tail...)
 }
 
-func (s *Server) list(ctx context.Context, dst []byte, m *message, c *Caller) ([]byte, *Error) {
+func (s *Server) list(ctx context.Context, dst []byte, m *message, c *Caller, of Listing) ([]byte, *Error) {
 	after := ""
 	if m.cursor != nil && string(m.cursor) != "null" {
 		cursor, ok := text(m.cursor)
@@ -61,10 +61,10 @@ func (s *Server) list(ctx context.Context, dst []byte, m *message, c *Caller) ([
 			return dst, errorf(CodeInvalidParams, "cursor is not one that this server gave out")
 		}
 	}
-	l := s.handler.Tools(ctx, c)
+	l := s.handler.List(ctx, c, of)
 	if c.Revision.Modern() {
 		dst = l.appendPage(append(dst, `{"resultType":"complete",`...), after, true)
-		return s.seal(append(dst, l.caching...)), nil
+		return s.seal(append(dst, l.caching...), c), nil
 	}
 	return append(l.appendPage(append(dst, '{'), after, false), '}'), nil
 }
@@ -107,7 +107,7 @@ func (s *Server) run(ctx context.Context, dst []byte, req *CallRequest) (out []b
 		}
 		return dst, s.internal(ctx, req, err)
 	}
-	return o.appendResult(dst, req.Caller.Revision, s.handler.Info()), nil
+	return o.appendResult(dst, req.Caller.Revision, s.handler.Info(req.Caller.Toolset)), nil
 }
 
 // internal accounts for an error that the caller must not see, and returns the one it gets instead.

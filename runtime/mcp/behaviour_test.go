@@ -193,7 +193,7 @@ func TestListenerThatDoesNotReadIsDroppedAlone(t *testing.T) {
 		heard := make(chan string, 1)
 		go func() { heard <- whole(reading) }()
 		for range 40 {
-			v.server.ToolsChanged()
+			v.server.Changed(toolsOnly{}.changed)
 			synctest.Wait()
 		}
 		time.Sleep(31 * time.Second) // longer than a peer may take for a part of a reply

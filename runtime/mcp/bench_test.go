@@ -16,6 +16,8 @@ import (
 
 // till answers every call with one text, so that what is measured is the protocol.
 type till struct {
+	toolsOnly
+
 	info *mcp.Info
 	list *mcp.List
 	text mcp.Text
@@ -34,13 +36,18 @@ func newTill(tools, size int) *till {
 	}
 	return &till{
 		info: mcp.NewInfo(mcp.ServerInfo{Name: "till", Version: "1.0.0"}),
-		list: mcp.NewList(entries, mcp.ListOptions{}),
+		list: mcp.NewList(mcp.Tools, entries, mcp.ListOptions{}),
 		text: mcp.Text(strings.Repeat("x", size)),
 	}
 }
 
-func (t *till) Info() *mcp.Info                              { return t.info }
-func (t *till) Tools(context.Context, *mcp.Caller) *mcp.List { return t.list }
+func (t *till) Info(string) *mcp.Info { return t.info }
+func (t *till) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List {
+	if of == mcp.Tools {
+		return t.list
+	}
+	return mcp.NewList(of, nil, mcp.ListOptions{})
+}
 func (t *till) CallTool(context.Context, *mcp.CallRequest) (mcp.Outcome, error) {
 	return mcp.Outcome{Content: t.text}, nil
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // The codes of JSON-RPC and of the protocol.
@@ -14,6 +15,7 @@ const (
 	CodeInternalError      = -32603
 	CodeBusy               = -32000 // too many calls at once, or the server is going away
 	CodeHeaderMismatch     = -32020
+	CodeMissingCapability  = -32021
 	CodeUnsupportedVersion = -32022
 )
 
@@ -33,6 +35,40 @@ func errorf(code int, format string, args ...any) *Error {
 // UnknownTool is what a Handler returns for a name that it does not have.
 func UnknownTool(name string) *Error {
 	return errorf(CodeInvalidParams, "Unknown tool: %s", clip(name))
+}
+
+// UnknownPrompt is what a Handler returns for the name of a prompt that it does not have.
+func UnknownPrompt(name string) *Error {
+	return errorf(CodeInvalidParams, "Unknown prompt: %s", clip(name))
+}
+
+// UnknownResource is what a Handler returns for a URI that leads to nothing.
+func UnknownResource(uri string) *Error {
+	e := errorf(CodeInvalidParams, "Resource not found: %s", clip(uri))
+	e.Data = append(AppendString([]byte(`{"uri":`), uri), '}')
+	return e
+}
+
+// UnknownTask is what a Handler returns for the id of a task that does not exist, or not for the caller.
+func UnknownTask(id string) *Error {
+	return errorf(CodeInvalidParams, "Unknown task: %s", clip(id))
+}
+
+// InvalidState is what a Handler returns for a requestState that it did not give out to this caller for this request, or not recently.
+func InvalidState() *Error {
+	return errorf(CodeInvalidParams, "requestState is not one that this server gave out for this request, or it has expired. Call again without it")
+}
+
+// MissingCapability is what a Handler returns to a client that must be able to do something to be served. The names are those of nested
+// members of its capabilities, as for Caller.Can.
+func MissingCapability(capability ...string) *Error {
+	e := errorf(CodeMissingCapability, "Missing required client capability: %s", strings.Join(capability, "."))
+	e.Data = []byte(`{"requiredCapabilities":`)
+	for _, name := range capability {
+		e.Data = append(AppendString(append(e.Data, '{'), name), ':')
+	}
+	e.Data = append(append(e.Data, "{}"...), strings.Repeat("}", len(capability)+1)...)
+	return e
 }
 
 func unsupportedVersion(requested string) *Error {

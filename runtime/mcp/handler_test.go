@@ -13,6 +13,8 @@ import (
 
 // shop is a small server behind the protocol, with a tool for each thing that can happen to a call.
 type shop struct {
+	toolsOnly
+
 	info    *mcp.Info
 	list    atomic.Pointer[mcp.List]
 	started chan string   // receives the name of a blocking call when it has begun, if not nil
@@ -39,13 +41,21 @@ func (s *shop) restock(names ...string) {
 		e := []byte(fmt.Sprintf(`{"name":%q,"description":"about %s","inputSchema":%s}`, n, n, schema))
 		entries = append(entries, mcp.Entry{Name: n, Legacy: e, Modern: e})
 	}
-	s.list.Store(mcp.NewList(entries, mcp.ListOptions{PageSize: 5, TTL: time.Second}))
+	s.list.Store(mcp.NewList(mcp.Tools, entries, mcp.ListOptions{PageSize: 5, TTL: time.Second}))
 }
 
-func (s *shop) Info() *mcp.Info                              { return s.info }
-func (s *shop) Tools(context.Context, *mcp.Caller) *mcp.List { return s.list.Load() }
-func header(name string) mcp.HeaderInput                     { h, _ := mcp.NewHeaderInput(name, lower(name)); return h }
-func lower(s string) string                                  { return string(bytes.ToLower([]byte(s))) }
+func (s *shop) Info(string) *mcp.Info { return s.info }
+
+// List returns the tools; the shop has no other list.
+func (s *shop) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List {
+	if of == mcp.Tools {
+		return s.list.Load()
+	}
+	return mcp.NewList(of, nil, mcp.ListOptions{})
+}
+
+func header(name string) mcp.HeaderInput { h, _ := mcp.NewHeaderInput(name, lower(name)); return h }
+func lower(s string) string              { return string(bytes.ToLower([]byte(s))) }
 func text(format string, args ...any) (mcp.Outcome, error) {
 	return mcp.Outcome{Content: mcp.Text(fmt.Sprintf(format, args...))}, nil
 }
@@ -97,3 +107,26 @@ func (s *shop) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 	}
 	return mcp.Outcome{}, mcp.UnknownTool(req.Name)
 }
+
+// toolsOnly is the part of a Handler that offers nothing but tools.
+type toolsOnly struct{}
+
+func (toolsOnly) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+	return mcp.Document{}, mcp.UnknownPrompt(req.Name)
+}
+func (toolsOnly) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+	return mcp.Document{}, mcp.UnknownResource(req.Name)
+}
+func (toolsOnly) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
+	return mcp.Completion{}, mcp.UnknownPrompt(req.Name)
+}
+func (toolsOnly) Follow(_ context.Context, _ *mcp.Caller, uri string) error {
+	return mcp.UnknownResource(uri)
+}
+func (toolsOnly) Unfollow(string, string) {}
+func (toolsOnly) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
+	return nil, mcp.UnknownTask(req.ID)
+}
+
+// changed is the change of such a Handler.
+func (toolsOnly) changed(string) mcp.Changes { return mcp.Changes{Tools: true} }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Entry is one tool of a list, encoded once for each era because what an outputSchema may be differs.
+// Entry is one entry of a list, encoded once for each era because what an outputSchema may be differs.
 type Entry struct {
 	Name           string
 	Legacy, Modern []byte
@@ -27,6 +27,7 @@ type ListOptions struct {
 // List is an immutable list, ready to be sent: the entries of each era stand joined by commas in one piece of memory, so that every
 // page is a slice of it.
 type List struct {
+	of             Listing
 	names          []string
 	legacy, modern joined
 	pageSize       int
@@ -41,9 +42,9 @@ type joined struct {
 }
 
 // NewList makes a list of the entries, in the order of their names, which must be unique.
-func NewList(entries []Entry, o ListOptions) *List {
+func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	entries = slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	l := &List{pageSize: o.PageSize}
+	l := &List{of: of, pageSize: o.PageSize}
 	if l.pageSize <= 0 {
 		l.pageSize = 1000
 	}
@@ -91,15 +92,16 @@ func (l *List) Revision() string { return l.revision }
 // Len returns the number of entries.
 func (l *List) Len() int { return len(l.names) }
 
-// AppendResult appends a result of tools/list in revision r that has every entry.
+// AppendResult appends the result in revision r that has every entry.
 func (l *List) AppendResult(dst []byte, r Revision) []byte {
 	entries := &l.legacy
 	if r.Modern() {
-		dst = append(dst, `{"resultType":"complete","tools":[`...)
+		dst = append(dst, `{"resultType":"complete",`...)
 		entries = &l.modern
 	} else {
-		dst = append(dst, `{"tools":[`...)
+		dst = append(dst, '{')
 	}
+	dst = append(dst, members[l.of]...)
 	dst = append(append(dst, entries.slice(0, len(l.names))...), ']')
 	if r.Modern() {
 		dst = append(dst, l.caching...)
@@ -107,7 +109,10 @@ func (l *List) AppendResult(dst []byte, r Revision) []byte {
 	return append(dst, '}')
 }
 
-// appendPage appends the members `"tools":[…]` and, unless it is the last page, `,"nextCursor":"…"` of the page that follows the
+// members are how each list is called in a result.
+var members = [...]string{Tools: `"tools":[`, Prompts: `"prompts":[`, Resources: `"resources":[`, Templates: `"resourceTemplates":[`}
+
+// appendPage appends the members such as `"tools":[…]` and, unless it is the last page, `,"nextCursor":"…"` of the page that follows the
 // entry named after.
 func (l *List) appendPage(dst []byte, after string, modern bool) []byte {
 	from := 0
@@ -119,7 +124,7 @@ func (l *List) appendPage(dst []byte, after string, modern bool) []byte {
 	if modern {
 		entries = &l.modern
 	}
-	dst = append(append(append(dst, `"tools":[`...), entries.slice(from, to)...), ']')
+	dst = append(append(append(dst, members[l.of]...), entries.slice(from, to)...), ']')
 	if to < len(l.names) {
 		dst = append(appendCursor(append(dst, `,"nextCursor":"`...), l.names[to-1]), '"')
 	}

@@ -37,7 +37,7 @@ func page(t *testing.T, l *List, after string, modern bool) (names []string, nex
 }
 
 func TestPagesStandInTheOrderOfNamesInBothEras(t *testing.T) {
-	l := NewList(entries("e", "b", "d", "a", "c"), ListOptions{PageSize: 2})
+	l := NewList(Tools, entries("e", "b", "d", "a", "c"), ListOptions{PageSize: 2})
 	for _, modern := range []bool{false, true} {
 		var all, after = "", ""
 		for {
@@ -55,26 +55,26 @@ func TestPagesStandInTheOrderOfNamesInBothEras(t *testing.T) {
 }
 
 func TestCursorStaysValidWhileTheListChanges(t *testing.T) {
-	_, next := page(t, NewList(entries("a", "b", "c", "d"), ListOptions{PageSize: 2}), "", true)
-	changed := NewList(entries("a", "aa", "bb", "d"), ListOptions{PageSize: 2})
+	_, next := page(t, NewList(Tools, entries("a", "b", "c", "d"), ListOptions{PageSize: 2}), "", true)
+	changed := NewList(Tools, entries("a", "aa", "bb", "d"), ListOptions{PageSize: 2})
 	if names, _ := page(t, changed, next, true); fmt.Sprint(names) != "[bb d]" {
 		t.Errorf("after %q: %v", next, names)
 	}
-	if names, next := page(t, NewList(nil, ListOptions{}), next, true); names != nil || next != "" {
+	if names, next := page(t, NewList(Tools, nil, ListOptions{}), next, true); names != nil || next != "" {
 		t.Errorf("an empty list: %v, %q", names, next)
 	}
 }
 
 func TestListsThatReadTheSameHaveTheSameRevision(t *testing.T) {
-	a, b := NewList(entries("a", "b"), ListOptions{}), NewList(entries("b", "a"), ListOptions{})
-	c := NewList(entries("a", "c"), ListOptions{})
+	a, b := NewList(Tools, entries("a", "b"), ListOptions{}), NewList(Tools, entries("b", "a"), ListOptions{})
+	c := NewList(Tools, entries("a", "c"), ListOptions{})
 	if a.Revision() != b.Revision() || a.Revision() == c.Revision() {
 		t.Errorf("%s, %s, %s", a.Revision(), b.Revision(), c.Revision())
 	}
 }
 
 func TestResultsCanBeWrittenWithoutAServer(t *testing.T) {
-	l := NewList(entries("b", "a"), ListOptions{PageSize: 1, Private: true})
+	l := NewList(Tools, entries("b", "a"), ListOptions{PageSize: 1, Private: true})
 	o := &Outcome{Content: Text("7"), Structured: Raw("7"), Wrap: true}
 	for _, c := range []struct{ got, want string }{
 		{string(l.AppendResult(nil, Revision20250618)), `{"tools":[{"name":"a", "era":1},{"name":"b", "era":1}]}`},

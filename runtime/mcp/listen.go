@@ -98,7 +98,7 @@ func (s *Server) listenHTTP(x *exchange, m *message) {
 	if u.tools && !s.follow(x, l) {
 		return
 	}
-	x.finish(u.ended(s.handler.Info()), http.StatusOK)
+	x.finish(u.ended(s.handler.Info("")), http.StatusOK)
 }
 
 // follow sends what is queued, and reports whether the subscription is to be ended in form.

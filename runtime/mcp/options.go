@@ -23,7 +23,7 @@ type Options struct {
 	SessionIdle     time.Duration // after which a session is forgotten: 30 minutes
 	CallsPerSession int           // requests at once of a session or a pair of streams: 128
 	Calls           int           // requests at once in all: 4096
-	Listeners       int           // event streams that wait for something to happen, in all: 1024
+	Listeners       int           // event streams that wait for something to happen, in all: 16384
 
 	FirstByte   time.Duration // after which a call that is not answered begins to send keep-alives: 5 s
 	KeepAlive   time.Duration // between keep-alives: 15 s
@@ -42,7 +42,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.SessionIdle, 30*time.Minute)
 	setDefault(&o.CallsPerSession, 128)
 	setDefault(&o.Calls, 4096)
-	setDefault(&o.Listeners, 1024)
+	setDefault(&o.Listeners, 16384)
 	setDefault(&o.FirstByte, 5*time.Second)
 	setDefault(&o.KeepAlive, 15*time.Second)
 	setDefault(&o.BodyTimeout, 30*time.Second)

@@ -10,6 +10,9 @@ type Outcome struct {
 	// Wrap says that Structured is to be wrapped as {"result": …} for revisions up to 2025-11-25, because the schema that the tool
 	// advertises to them is.
 	Wrap bool
+
+	Questions *Questions // instead of all else: what must be known first. Modern callers only
+	Task      Appender   // instead of all else: the members of the task that the call has become, as encoded JSON without braces. Only callers that can follow tasks
 }
 
 // AppendResult appends the result of tools/call that o is in revision r, without what a server adds about itself.

@@ -39,7 +39,7 @@ func (s *Server) greet(m *message) (*peer, *Error) {
 // welcome appends the reply to initialize.
 func (s *Server) welcome(dst []byte, m *message, p *peer) []byte {
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
-	return append(s.handler.Info().initialized(dst, p.revision), '}')
+	return append(s.handler.Info("").initialized(dst, p.revision), '}')
 }
 
 // caller returns what a Handler is told about the peer.

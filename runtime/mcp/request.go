@@ -6,12 +6,17 @@ import (
 	"sync"
 )
 
-// CallRequest is one tools/call. Made without a server, it has nobody to report progress or log messages to. Its slices alias memory that is reused once the call has been answered.
+// CallRequest is one tools/call, prompts/get or resources/read. Made without a server, it has nobody to report progress or log messages to, and nobody
+// to ask. Its slices alias memory that is reused once the call has been answered.
 type CallRequest struct {
-	Name      string
+	Name      string  // of the tool or prompt, or the URI of the resource
 	Arguments []byte  // an object, checked for syntax, duplicate keys, UTF-8 and nesting, and nothing else
 	Meta      []byte  // params._meta, an object, or nil
 	Caller    *Caller // never nil
+
+	// Of a modern caller that was asked questions before: inputResponses, an object as encoded JSON or nil, and the state that came with the questions.
+	Answers []byte
+	State   string
 
 	token []byte // progressToken, or nil
 	wire  wire

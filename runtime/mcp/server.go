@@ -36,8 +36,14 @@ func New(h Handler, o Options) *Server {
 	}
 }
 
-// ToolsChanged tells every session and every subscription that the list of tools reads differently now. It does not wait for them.
-func (s *Server) ToolsChanged() {
+// Changes are the lists that read differently than before.
+type Changes struct{ Tools, Prompts, Resources bool }
+
+// Changed tells every session and every subscription what reads differently now in the toolset that it sees. It does not wait for them.
+func (s *Server) Changed(in func(toolset string) Changes) {
+	if !in("").Tools {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.audience {

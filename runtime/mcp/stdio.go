@@ -180,7 +180,7 @@ func (c *conn) listen(m *message) {
 	}
 	c.out.post(u.acknowledged())
 	if !u.tools {
-		c.out.post(u.ended(c.server.handler.Info()))
+		c.out.post(u.ended(c.server.handler.Info("")))
 		return
 	}
 	if c.subscriptions == nil {
@@ -205,7 +205,7 @@ func (c *conn) stopListening() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range c.subscriptions {
-		c.out.post(u.ended(c.server.handler.Info()))
+		c.out.post(u.ended(c.server.handler.Info("")))
 	}
 	c.subscriptions = nil
 }

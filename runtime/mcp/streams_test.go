@@ -70,7 +70,7 @@ func TestPeerThatDoesNotReadHoldsUpNobodyWhoAnnounces(t *testing.T) {
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`+"\n"))
 		synctest.Wait() // the acknowledgement is being written, and nobody reads it
 		for range 1000 {
-			s.ToolsChanged()
+			s.Changed(toolsOnly{}.changed)
 		}
 		go client.Close()
 		lines := bufio.NewScanner(replies)

@@ -241,7 +241,7 @@ func converse(t *testing.T, ctx context.Context, path string, over func(*testing
 		case "free":
 			close(w.shop.freed)
 		case "changed":
-			w.server.ToolsChanged()
+			w.server.Changed(toolsOnly{}.changed)
 		case "wait":
 			d, err := time.ParseDuration(arg)
 			if err != nil {

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"hatchel/runtime/mcp"
+)
+
+// insistence ends at the second signal from now on that tells the process to stop; the first ends ctx. It listens before that one has come, because main
+// lets go of the signals then: with nobody else listening the second one would end the process at once, and leave the programs behind that calls run.
+func insistence(ctx context.Context) (insisted context.Context, forget context.CancelFunc) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	insisted, forget = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer forget()
+		defer signal.Stop(signals)
+		for range 2 {
+			select {
+			case <-signals:
+			case <-insisted.Done():
+				return
+			}
+		}
+	}()
+	return insisted, forget
+}
+
+// shutdown lets the calls under way end, unless a second signal says not to wait. Then they are cancelled by what closes the host, which also ends the
+// programs that they run.
+func shutdown(insisted context.Context, server *mcp.Server) error {
+	ctx, cancel := context.WithTimeout(insisted, drainTime)
+	defer cancel()
+	return server.Shutdown(ctx)
+}
