@@ -215,7 +215,7 @@ func TestOfficialClientCancelsAProgramWithItsChildren(t *testing.T) {
 			_, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "slow"})
 			ended <- err
 		}()
-		eventually(t, patience, "the program runs", func() bool { _, err := os.Stat(f.file("pids")); return err == nil })
+		eventually(t, "the program runs", func() bool { _, err := os.Stat(f.file("pids")); return err == nil })
 		pids := strings.Fields(f.read("pids"))
 		for _, pid := range pids {
 			if !alive(t, pid) {
@@ -227,7 +227,7 @@ func TestOfficialClientCancelsAProgramWithItsChildren(t *testing.T) {
 			t.Error("the cancelled call was answered")
 		}
 		for _, pid := range pids {
-			eventually(t, patience, "process "+pid+" has ended", func() bool { return !alive(t, pid) })
+			eventually(t, "process "+pid+" has ended", func() bool { return !alive(t, pid) })
 		}
 		if got := c.names(); !slices.Contains(got, "slow") {
 			t.Errorf("afterwards are listed %q", got)

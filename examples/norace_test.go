@@ -2,9 +2,4 @@
 
 package examples_test
 
-import "time"
-
-const (
-	raceEnabled = false
-	prompt      = time.Second // within which a change is seen
-)
+const raceEnabled = false

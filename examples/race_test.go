@@ -2,9 +2,4 @@
 
 package examples_test
 
-import "time"
-
-const (
-	raceEnabled = true
-	prompt      = 5 * time.Second // the race detector slows a load down many times
-)
+const raceEnabled = true

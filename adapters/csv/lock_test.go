@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"hatchel/adapters/adaptertest"
 )
@@ -31,7 +32,7 @@ func TestAppendWaitsForTheLock(t *testing.T) {
 	b := adaptertest.Bind(t, saver(dir, "list(object({ a = string }))", `if_exists = "append"`))
 	row := `{"filename": "a", "rows": [{"a": "1"}]}`
 	release := lock(t, path)
-	ctx, cancel := context.WithTimeout(t.Context(), adaptertest.Patience/20)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := b.Do(ctx, row); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)

@@ -111,12 +111,12 @@ func TestRetryAfterIsObeyedWithinReason(t *testing.T) {
 		t.Errorf("%d, %s", s.count(), said)
 	}
 
-	s = flaky(t, 1, 503, "Retry-After", "30")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	s = flaky(t, 1, 503, "Retry-After", "60")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 	defer cancel()
 	start = time.Now()
 	_, err = adaptertest.Bind(t, tool(s.URL, retried, "", `get = "/"`)).Do(ctx, `{}`)
-	if fault(t, err); time.Since(start) > 2*time.Second {
+	if fault(t, err); time.Since(start) > adaptertest.Patience {
 		t.Errorf("waited %v for nothing", time.Since(start))
 	}
 }
@@ -124,11 +124,12 @@ func TestRetryAfterIsObeyedWithinReason(t *testing.T) {
 func TestCancelEndsTheWaitForAnotherAttempt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		w.Header().Set("Retry-After", "60")
 		w.WriteHeader(503)
 		w.(nethttp.Flusher).Flush()
 		cancel()
 	})
-	b := adaptertest.Bind(t, tool(s.URL, "", "", "get = \"/\"\n retry {\n backoff = \"10s\"\n }"))
+	b := adaptertest.Bind(t, tool(s.URL, "", "", "get = \"/\"\n retry {\n }"))
 	start := time.Now()
 	if _, err := b.Do(ctx, `{}`); !errors.Is(err, context.Canceled) || time.Since(start) > adaptertest.Patience {
 		t.Errorf("got %v after %v", err, time.Since(start))

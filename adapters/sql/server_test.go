@@ -137,7 +137,7 @@ func TestBusyQueryIsStoppedOnTheServer(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		look := s.bind(t, "", fmt.Sprintf("query = %q", strings.ReplaceAll(running[s.kind], "1000000007", mark)))
-		for deadline := time.Now().Add(5 * time.Second); ; {
+		for deadline := time.Now().Add(time.Minute); ; {
 			if out := do(t, look, `{}`); strings.Contains(out, `"n":0`) {
 				return
 			}
@@ -339,7 +339,7 @@ func TestFarTooManyRowsAreNotRead(t *testing.T) {
 		for range 3 {
 			wants(t, do(t, b, `{}`), `{"row":{"n":1},"rows":[{"n":1},{"n":2}],"truncated":true}`)
 		}
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("three calls took %v", took)
 		}
 	})
@@ -403,7 +403,7 @@ func TestDeadServerIsToldReadablyAndAskedOnce(t *testing.T) {
 			}
 			listener.Close()
 			<-done
-			if asked > 4 { // PostgreSQL asks again without TLS
+			if asked > 8 { // by the first call and by Ping; PostgreSQL asks again without TLS
 				t.Errorf("the server was asked %d times", asked)
 			}
 		})

@@ -99,10 +99,10 @@ func TestProcessClockAdvancesWithWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for start := time.Now(); time.Since(start) < 20*time.Millisecond; {
+	after := before
+	for start := time.Now(); after <= before && err == nil && time.Since(start) < time.Minute; after, err = cpuTime(self) {
 		ordersDocument()
 	}
-	after, err := cpuTime(self)
 	if err != nil || after <= before {
 		t.Errorf("%v after %v: %v", after, before, err)
 	}
