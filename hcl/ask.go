@@ -23,8 +23,11 @@ type Log struct {
 	Data    *Expr
 }
 
-// Wait does nothing for a while.
-type Wait struct{ For time.Duration }
+// Wait does nothing for a while: one of the two says for how long.
+type Wait struct {
+	For     time.Duration
+	Seconds *Expr // a number that is known only in the call
+}
 
 // Fail ends the call as one that failed, in words for the model.
 type Fail struct{ Message *Message }
@@ -36,15 +39,16 @@ type ProtocolFault struct {
 	Data    *Expr // nil for none
 }
 
-// Round is the ask blocks of one step: the client is asked all of it at once.
+// Round is the ask blocks of one step: the client is asked all of it at once. Its output is an object of the answers by key. The step may have a When, a
+// Continue and Expects, and has neither Each nor Repeat.
 type Round struct{ Asks []*Ask }
 
 // Ask is one question to the client. One of Elicit, Sample and Roots is set.
 type Ask struct {
-	Key      string
-	When     *Condition
+	Key      string        // unique among all questions of a tool, a prompt or a resource
+	When     *Condition    // when it is false nobody is asked, and the answer is null
 	Timeout  time.Duration // that the client has to answer
-	Fallback *Expr         // the answer where the client cannot be asked; nil refuses the call there
+	Fallback *Expr         // what Instead answers where the client cannot be asked; nil refuses the call there
 	Elicit   *Elicit
 	Sample   *Sample
 	Roots    *Roots
@@ -56,8 +60,8 @@ type Elicit struct {
 	Message  *Message
 	Fields   *schema.Type // of the form
 	Answer   *schema.Validator
-	URL      *Text // instead of a form
-	Declined bool  // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
+	URL      *Address // instead of a form
+	Declined bool     // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
 }
 
 // Sample asks the model of the client.
