@@ -1,0 +1,3 @@
+// Package state keeps what a server must remember when its process ends: the key with which it seals what it gives out, what of that was used already, and
+// tasks. [Store] is the contract; [Open] keeps it in a file of SQLite, which several processes may have open at once.
+package state

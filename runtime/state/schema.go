@@ -1,0 +1,76 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+const (
+	version     = 1          // of the tables below, in user_version
+	application = 0x48544C53 // in application_id: a database of ours
+)
+
+const tables = `
+CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE claims (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE kept (name TEXT PRIMARY KEY, value BLOB NOT NULL, expires INTEGER NOT NULL);
+CREATE TABLE tasks (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE owners (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX claims_expire ON claims (expires);
+CREATE INDEX kept_expire ON kept (expires);
+CREATE INDEX tasks_expire ON tasks (expires);
+CREATE INDEX tasks_owned ON tasks (owner) WHERE owner <> '';
+`
+
+// refused is an error in words for the operator.
+type refused string
+
+func (r refused) Error() string { return string(r) }
+
+// prepare makes the tables of a file that has none, and refuses what is not ours or was made by a later program.
+func prepare(ctx context.Context, tx *sql.Tx) error {
+	var found, of, objects int
+	for query, dst := range map[string]*int{"PRAGMA user_version": &found, "PRAGMA application_id": &of, "SELECT count(*) FROM sqlite_schema": &objects} {
+		if err := tx.QueryRowContext(ctx, query).Scan(dst); err != nil {
+			return err
+		}
+	}
+	switch {
+	case objects == 0:
+		_, err := tx.ExecContext(ctx, tables+"PRAGMA user_version = "+strconv.Itoa(version)+"; PRAGMA application_id = "+strconv.Itoa(application))
+		return err
+	case of != application:
+		return refused("this is the database of another program")
+	case found > version:
+		return refused(fmt.Sprintf("a later version of this program has written it, in version %d of its form, and this one knows version %d", found, version))
+	}
+	return nil
+}
+
+// sentence says for an operator why a file could not be opened.
+func sentence(err error) error {
+	var known refused
+	if errors.As(err, &known) {
+		return known
+	}
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt, sqlite3.ErrFormat:
+		return refused("this is no database, or it is damaged")
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return refused("another process holds it")
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrCantOpen:
+		return refused("it cannot be written to")
+	case sqlite3.ErrFull:
+		return refused("no space is left for it")
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+)
+
+// SQLite is a Store in one file. Everything goes through one connection, one after the other; other processes may have the same file open.
+type SQLite struct {
+	db *sql.DB
+
+	mu    sync.Mutex
+	swept time.Time // when what had expired was last removed; guarded by mu
+}
+
+const (
+	busyTimeout = "10000" // milliseconds for another process to let go of the file
+	sweepEvery  = time.Minute
+)
+
+// Open opens the store in a file, which is made when it is missing, as is its folder; nobody but their owner may look into either. With an empty path the
+// store is in memory and ends with Close. An error is a sentence for the operator, without the path.
+func Open(ctx context.Context, path string) (*SQLite, error) {
+	name := "file::memory:?"
+	if path != "" {
+		if err := secure(path); err != nil {
+			return nil, err
+		}
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		name = "file:" + (&url.URL{Path: filepath.ToSlash(absolute)}).EscapedPath() + "?_journal_mode=WAL&"
+	}
+	db, err := sql.Open("sqlite3", name+"mode=rwc&_txlock=immediate&_synchronous=FULL&_busy_timeout="+busyTimeout)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	s := &SQLite{db: db}
+	if err := s.transact(ctx, prepare); err != nil {
+		return nil, errors.Join(sentence(err), db.Close())
+	}
+	return s, nil
+}
+
+// Close implements Store.
+func (s *SQLite) Close() error { return s.db.Close() }
+
+// Secret implements Store.
+func (s *SQLite) Secret(ctx context.Context) (secret []byte, err error) {
+	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		made := make([]byte, SecretSize)
+		rand.Read(made)
+		if _, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO secrets (name, value) VALUES ('seal', ?)", made); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, "SELECT value FROM secrets WHERE name = 'seal'").Scan(&secret)
+	})
+	return secret, err
+}
+
+// Claim implements Store.
+func (s *SQLite) Claim(ctx context.Context, name string, until time.Time) (first bool, err error) {
+	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `INSERT INTO claims (name, expires) VALUES (?, ?)
+			ON CONFLICT (name) DO UPDATE SET expires = excluded.expires WHERE claims.expires <= ?`, name, until.UnixMilli(), now())
+		first = changed(res, err)
+		return err
+	})
+	return first, err
+}
+
+// Keep implements Store.
+func (s *SQLite) Keep(ctx context.Context, name string, value []byte, until time.Time) error {
+	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO kept (name, value, expires) VALUES (?, ?, ?)", name, value, until.UnixMilli())
+		return err
+	})
+}
+
+// Take implements Store.
+func (s *SQLite) Take(ctx context.Context, name string) (value []byte, err error) {
+	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, "DELETE FROM kept WHERE name = ? AND expires > ? RETURNING value", name, now()).Scan(&value)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return value, err
+}
+
+// transact runs one transaction that may write. It has the file to itself.
+func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if s.due() {
+		err = sweep(ctx, tx)
+	}
+	if err == nil {
+		err = do(ctx, tx)
+	}
+	if err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// due reports whether it is time to sweep, once in a while.
+func (s *SQLite) due() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.swept.IsZero() { // the tables may not be there yet
+		s.swept = time.Now().Add(-sweepEvery)
+		return false
+	}
+	if time.Since(s.swept) < sweepEvery {
+		return false
+	}
+	s.swept = time.Now()
+	return true
+}
+
+func sweep(ctx context.Context, tx *sql.Tx) error {
+	for _, table := range []string{"claims", "kept", "tasks", "owners"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func now() int64 { return time.Now().UnixMilli() }
+
+// changed reports whether a statement has changed a row.
+func changed(res sql.Result, err error) bool {
+	if err != nil {
+		return false
+	}
+	n, err := res.RowsAffected()
+	return err == nil && n > 0
+}
+
+// ignoreDone leaves out that a transaction has ended already, as it does with its context.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package state
+
+import (
+	"context"
+	"time"
+)
+
+// SecretSize is how many bytes Store.Secret gives.
+const SecretSize = 32
+
+// Store remembers. Its methods may be called by many goroutines, and by the processes that share what is behind it, at once. What has expired reads as if it had never
+// been there. Times have a resolution of a millisecond.
+type Store interface {
+	// Secret returns random bytes that were made once and are the same for ever.
+	Secret(ctx context.Context) ([]byte, error)
+
+	// Claim reports whether this is the first claim of the name: of any number of callers exactly one is told true. The claim is remembered until then.
+	Claim(ctx context.Context, name string, until time.Time) (bool, error)
+
+	// Keep remembers a value under a name, in the place of one that was there.
+	Keep(ctx context.Context, name string, value []byte, until time.Time) error
+
+	// Take returns what was kept under a name and forgets it; nil when there is nothing.
+	Take(ctx context.Context, name string) ([]byte, error)
+
+	// Create remembers a task that is new, durably: when it returns nil, every Task finds it.
+	Create(ctx context.Context, t *Task) error
+
+	// Task returns a task, or nil when there is none with this id.
+	Task(ctx context.Context, id string) (*Task, error)
+
+	// Update replaces a task, if it is still of the version that t has, and counts the version of t up. It reports false, and has changed nothing, when the
+	// task was updated in the meantime or is gone: of two writers that have read the same version one wins.
+	Update(ctx context.Context, t *Task) (bool, error)
+
+	// Present says that the owner of tasks is alive, until then at least.
+	Present(ctx context.Context, owner string, until time.Time) error
+
+	// Orphans are the tasks that have an owner who is not present any more.
+	Orphans(ctx context.Context) ([]*Task, error)
+
+	// Close lets go of what is behind the store. No method may be called afterwards.
+	Close() error
+}
+
+// Task is a task as a Store knows it.
+type Task struct {
+	ID      string
+	Version int       // 1 when it was created
+	Owner   string    // the process that works on it; empty when nobody does
+	Expires time.Time // when it is forgotten
+	Body    []byte    // what it is about
+}
