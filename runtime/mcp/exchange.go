@@ -20,6 +20,7 @@ type exchange struct {
 	mu        sync.Mutex
 	streaming bool        // the answer is a stream; guarded by mu
 	over      bool        // the answer is complete; guarded by mu
+	detached  bool        // the connection is gone, and the stream goes on without it; guarded by mu
 	stream    uint64      // of the session, once streaming; guarded by mu
 	timer     *time.Timer // sends the next keep-alive; guarded by mu
 }
@@ -66,6 +67,14 @@ func (x *exchange) notify(frame []byte) {
 	}
 }
 
+// asked returns the questions to the client, if it can hear them.
+func (x *exchange) asked() *inquiries {
+	if x.session == nil || !x.accepts.events {
+		return nil
+	}
+	return &x.session.peer.asked
+}
+
 // resumable reports whether the client knows an id to come back with, so that its going away is not the end of the call.
 func (x *exchange) resumable() bool {
 	x.mu.Lock()
@@ -90,7 +99,9 @@ func (x *exchange) finish(frame []byte, status int) {
 		if x.session != nil {
 			x.session.log.finish(x.stream)
 		}
-		http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
+		if !x.detached {
+			http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
+		}
 	case frame == nil:
 		x.w.WriteHeader(http.StatusNoContent)
 	default:
@@ -146,7 +157,9 @@ func (x *exchange) eventLocked(frame []byte) {
 }
 
 func (x *exchange) sendLocked(chunk []byte) {
-	x.server.send(x.w, chunk)
+	if !x.detached {
+		x.server.send(x.w, chunk)
+	}
 }
 
 // beginEvents sends the head of an event stream.

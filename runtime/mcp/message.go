@@ -12,7 +12,9 @@ type message struct {
 	version, id, method, params, result, failure []byte
 
 	// Members of params.
-	name, arguments, cursor, meta, protocolVersion, capabilities, clientInfo, requestID, level, notifications []byte
+	name, uri, taskID, arguments, cursor, meta, protocolVersion, capabilities, clientInfo, requestID, level, notifications []byte
+	inputResponses, requestState                                                                                           []byte
+	ref, argument, context                                                                                                 []byte
 
 	// Members of params._meta.
 	metaVersion, metaClient, metaCapabilities, metaLevel, progressToken []byte
@@ -35,6 +37,19 @@ func (m *message) isRequest() bool { return m.method != nil && m.id != nil }
 
 // isResponse reports whether m answers a request of ours.
 func (m *message) isResponse() bool { return m.method == nil }
+
+// subject returns the member of params that says what the request is about, and its name; an empty name when the method has no such member.
+func (m *message) subject() (member string, value []byte) {
+	switch string(m.method) {
+	case "tools/call", "prompts/get":
+		return "name", m.name
+	case "resources/read":
+		return "uri", m.uri
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return "taskId", m.taskID
+	}
+	return "", nil
+}
 
 // packet is what one POST or one line carries: a message, or several in an array.
 type packet struct {
@@ -164,6 +179,10 @@ func (m *message) readParams(s *scanner) error {
 		switch string(key) {
 		case "name":
 			slot = &m.name
+		case "uri":
+			slot = &m.uri
+		case "taskId":
+			slot = &m.taskID
 		case "arguments":
 			slot = &m.arguments
 		case "cursor":
@@ -180,6 +199,16 @@ func (m *message) readParams(s *scanner) error {
 			slot = &m.level
 		case "notifications":
 			slot = &m.notifications
+		case "ref":
+			slot = &m.ref
+		case "argument":
+			slot = &m.argument
+		case "context":
+			slot = &m.context
+		case "inputResponses":
+			slot = &m.inputResponses
+		case "requestState":
+			slot = &m.requestState
 		case "_meta":
 			err = m.readMeta(s)
 			continue
@@ -245,29 +274,4 @@ func (m *message) check() {
 	case m.id == nil || (m.result == nil) == (m.failure == nil):
 		m.invalid = "a message has a method, or an id and either a result or an error"
 	}
-}
-
-// lookup returns the text of the value at path inside an object that was scanned before.
-func lookup(object []byte, path ...string) ([]byte, bool) {
-	for _, name := range path {
-		s := scanner{data: object, limit: len(object)}
-		if s.space() != '{' {
-			return nil, false
-		}
-		base, err := s.enter()
-		for {
-			var key, v []byte
-			if err != nil {
-				return nil, false
-			}
-			if key, err = s.key(base); err != nil || key == nil {
-				return nil, false
-			}
-			if v, err = s.value(); string(key) == name {
-				object = v
-				break
-			}
-		}
-	}
-	return object, true
 }

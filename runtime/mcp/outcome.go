@@ -19,6 +19,12 @@ type Outcome struct {
 func (o *Outcome) AppendResult(dst []byte, r Revision) []byte { return o.appendResult(dst, r, nil) }
 
 func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
+	switch {
+	case o.Questions != nil:
+		return o.Questions.appendResult(dst, server)
+	case o.Task != nil:
+		return server.end(o.Task.AppendJSON(append(dst, `{"resultType":"task",`...)))
+	}
 	modern := r.Modern()
 	dst = append(dst, '{')
 	if modern {
@@ -54,6 +60,14 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 		dst = o.Meta.AppendJSON(append(dst, `,"_meta":`...))
 	}
 	return append(dst, '}')
+}
+
+// end closes a modern result without metadata of its own. A nil Info has nothing to add.
+func (i *Info) end(dst []byte) []byte {
+	if i == nil {
+		return append(dst, '}')
+	}
+	return append(dst, i.tail...)
 }
 
 // merge appends the metadata of an outcome together with what every modern result of a server carries.

@@ -13,6 +13,7 @@ type peer struct {
 	level              atomic.Int32 // the Level from which on it wants log messages
 	ready              atomic.Bool  // it has said that it is initialized
 	requests           inflight
+	asked              inquiries
 }
 
 // greet reads what initialize says. The peer keeps nothing of m.

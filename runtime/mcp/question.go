@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // Question is a request to the client: what a call must know before it can go on.
@@ -13,21 +14,62 @@ type Question struct {
 	Params []byte // an object as encoded JSON
 }
 
-// Questions are asked of a modern client in the place of a result. It answers by calling again, with its answers and the state.
+// append appends the question as the client reads it, without the brace that closes it; a request of JSON-RPC if it has an id.
+func (q *Question) append(dst []byte, id string) []byte {
+	if id != "" {
+		dst = append(AppendString(append(dst, `{"jsonrpc":"2.0","id":`...), id), ',')
+	} else {
+		dst = append(dst, '{')
+	}
+	dst = AppendString(append(dst, `"method":`...), q.Method)
+	if q.Params != nil {
+		dst = append(append(dst, `,"params":`...), q.Params...)
+	}
+	return append(dst, '}')
+}
+
+// Questions are asked of a modern client in the place of a result. It answers by calling again, with its answers and the state. At least one of Ask
+// and State is not empty.
 type Questions struct {
 	Ask   []Question
 	State string // opaque to the client; empty for none
 }
 
-// Ask puts a question to a client of the legacy era, on the stream of the call, and waits for the answer: the result as encoded JSON, which is the
-// caller's to keep. Several questions of one call may be asked at once. What the client refuses is a [*ClientError]; when ctx ends first, the client
-// is told that the answer is not wanted any more and the error is why ctx ended.
-func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
-	return nil, errNobody
+// appendResult appends the result that asks the questions.
+func (q *Questions) appendResult(dst []byte, server *Info) []byte {
+	dst = append(dst, `{"resultType":"input_required"`...)
+	for i := range q.Ask {
+		if i == 0 {
+			dst = append(dst, `,"inputRequests":{`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = q.Ask[i].append(append(AppendString(dst, q.Ask[i].Key), ':'), "")
+	}
+	if len(q.Ask) > 0 {
+		dst = append(dst, '}')
+	}
+	return server.end(appendMember(dst, "requestState", q.State))
 }
 
-// errNobody is why a question cannot be asked of who cannot be reached while a call is under way.
-var errNobody = errors.New("the client cannot be asked while the call is under way")
+// answers reads what a modern caller says to the questions of before.
+func (m *message) answers(req *CallRequest) *Error {
+	if m.inputResponses != nil && m.inputResponses[0] != '{' {
+		return errorf(CodeInvalidParams, "params.inputResponses must be an object")
+	}
+	req.Answers = m.inputResponses
+	if m.requestState != nil {
+		var ok bool
+		if req.State, ok = text(m.requestState); !ok {
+			return errorf(CodeInvalidParams, "params.requestState must be a string")
+		}
+	}
+	return nil
+}
+
+// ErrUnreachable is why a question cannot be put to a client: it takes no events, it belongs to the modern era, in which questions are results, or it
+// has gone.
+var ErrUnreachable = errors.New("the client cannot be asked while it waits for the reply")
 
 // ClientError is the error that a client answered a question with.
 type ClientError struct {
@@ -35,4 +77,52 @@ type ClientError struct {
 	Message string
 }
 
-func (e *ClientError) Error() string { return fmt.Sprintf("the client answered: %s (%d)", e.Message, e.Code) }
+func (e *ClientError) Error() string {
+	return fmt.Sprintf("the client answered: %s (%d)", e.Message, e.Code)
+}
+
+// clientError reads the error of a response.
+func clientError(failure []byte) *ClientError {
+	e := &ClientError{Code: CodeInternalError}
+	if code, ok := lookup(failure, "code"); ok {
+		if n, err := strconv.Atoi(string(code)); err == nil {
+			e.Code = n
+		}
+	}
+	if said, ok := lookup(failure, "message"); ok {
+		e.Message, _ = text(said)
+	}
+	return e
+}
+
+// Ask puts a question to a client of the legacy era, on the stream of the call, and waits for the answer: the result as encoded JSON, of
+// whatever shape, which is the caller's to keep. Several questions of one call may be asked at once. The context is the one that CallTool was given, or
+// comes from it: when it ends first, the client is told that no answer is wanted any more, and the error is the cause. An error that the client
+// answers with is a [*ClientError]; [ErrUnreachable] is what there is to say of a client that cannot be asked.
+func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
+	if r.wire == nil || r.Caller.Revision.Modern() {
+		return nil, ErrUnreachable
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	asked := r.wire.asked()
+	if asked == nil {
+		return nil, ErrUnreachable
+	}
+	i, err := asked.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer asked.forget(i)
+	if !r.say(q.append(nil, i.id)) {
+		return nil, ErrUnreachable
+	}
+	select {
+	case said := <-i.answered:
+		return said.result, said.err
+	case <-ctx.Done():
+		r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
+		return nil, context.Cause(ctx)
+	}
+}

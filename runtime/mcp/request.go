@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // CallRequest is one tools/call, prompts/get or resources/read. Made without a server, it has nobody to report progress or log messages to, and nobody
@@ -31,6 +32,43 @@ type CallRequest struct {
 type wire interface {
 	// notify sends a message that belongs to the request, ahead of its reply. The frame may be reused on return.
 	notify(frame []byte)
+
+	// asked returns the questions to the caller, or nil when it cannot be asked.
+	asked() *inquiries
+
+	// detach lets go of the connection, if the caller can come back for what the request has yet to say, and reports whether it has.
+	detach(retry time.Duration) bool
+}
+
+// newCallRequest reads what tools/call, prompts/get and resources/read have in common.
+func newCallRequest(m *message, name string, q query) (*CallRequest, *Error) {
+	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: q.caller, token: m.progressToken, wire: q.wire}
+	switch {
+	case m.arguments == nil || string(m.arguments) == "null":
+		req.Arguments = []byte("{}")
+	case m.arguments[0] != '{':
+		return nil, errorf(CodeInvalidParams, "params.arguments must be an object")
+	}
+	if m.meta != nil && m.meta[0] == '{' {
+		req.Meta = m.meta
+	}
+	if t := m.progressToken; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
+		return nil, errorf(CodeInvalidParams, "params._meta.progressToken must be a string or a number")
+	}
+	if q.caller.Revision.Modern() {
+		return req, m.answers(req)
+	}
+	return req, nil
+}
+
+// say sends a message to the caller, and reports whether it was in time.
+func (r *CallRequest) say(frame []byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.over {
+		r.wire.notify(frame)
+	}
+	return !r.over
 }
 
 // Progress tells the caller how far the call has come, if it asked to be told. A progress that is not greater than the one before
@@ -72,6 +110,14 @@ func (r *CallRequest) Log(level Level, logger string, data []byte) {
 	b.b = append(append(appendMember(b.b, "logger", logger), `,"data":`...), data...)
 	b.b = append(b.b, "}}"...)
 	r.wire.notify(b.b)
+}
+
+// Detach lets go of the connection that the call came on, so that a long wait holds none, and asks the caller to come back for the rest after
+// retry. It reports whether it has: only callers over HTTP/1.1 of revisions that know of this can.
+func (r *CallRequest) Detach(retry time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wire != nil && !r.over && r.wire.detach(retry)
 }
 
 func (r *CallRequest) end() {

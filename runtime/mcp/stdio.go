@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // Serve serves one client that writes a message a line to in and reads a message a line from out, in both eras, until in ends or
@@ -31,11 +32,14 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	case <-s.closing:
 		in.Close()
 	}
-	c.turn.Lock()
+	c.acting.Lock()
 	c.over = true
-	c.turn.Unlock()
+	c.acting.Unlock()
 	s.part(c)
 	c.stopListening()
+	if p := c.client(); p != nil {
+		p.asked.close(ErrUnreachable)
+	}
 	c.running.Wait()
 	c.out.writers.Wait()
 	return err
@@ -49,8 +53,8 @@ type conn struct {
 	running sync.WaitGroup // the goroutines that answer
 	early   inflight       // the modern requests being answered
 
-	turn sync.Mutex // held while a line is acted on
-	over bool       // Serve is about to return, so no line is; guarded by turn
+	acting sync.Mutex // held while a line is acted on
+	over   bool       // Serve is about to return, so no line is; guarded by acting
 
 	mu            sync.Mutex
 	peer          *peer                    // since initialize; guarded by mu
@@ -59,6 +63,17 @@ type conn struct {
 
 // notify sends a message ahead of a reply.
 func (c *conn) notify(frame []byte) { c.out.line(frame) }
+
+// asked returns the questions to the client, once it has introduced itself.
+func (c *conn) asked() *inquiries {
+	if p := c.client(); p != nil {
+		return &p.asked
+	}
+	return nil
+}
+
+// detach does nothing: a pair of streams belongs to all calls.
+func (c *conn) detach(time.Duration) bool { return false }
 
 // read acts on every line until in ends.
 func (c *conn) read(in io.Reader) error {
@@ -103,8 +118,8 @@ func readLine(r *bufio.Reader, line *buffer, most int) (tooLong bool, err error)
 }
 
 func (c *conn) tooLong() {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.acting.Lock()
+	defer c.acting.Unlock()
 	if !c.over {
 		c.fail(errorf(CodeInvalidRequest, "The message is longer than %d bytes", c.server.options.MaxFrame))
 	}
@@ -115,8 +130,8 @@ func (c *conn) fail(err *Error) { c.out.line(err.append(nil, nil)) }
 
 // receive acts on one line. Calls are answered on goroutines of their own, everything else at once.
 func (c *conn) receive(line *buffer) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.acting.Lock()
+	defer c.acting.Unlock()
 	if c.over {
 		line.release()
 		return
@@ -127,7 +142,7 @@ func (c *conn) receive(line *buffer) {
 		line.release()
 		return
 	}
-	t := &task{conn: c, packet: p, line: line, peer: c.client()}
+	t := &turn{conn: c, packet: p, line: line, peer: c.client()}
 	switch {
 	case p.batch && len(p.messages) == 0:
 		c.fail(errorf(CodeInvalidRequest, "The batch is empty"))

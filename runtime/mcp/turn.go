@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// task is what came in one line, until all of it has been answered.
-type task struct {
+// turn is what came in one line, until all of it has been answered.
+type turn struct {
 	conn   *conn
 	packet *packet
 	line   *buffer
@@ -18,7 +18,7 @@ type task struct {
 }
 
 // begin acts on the messages in their order; what takes time goes on on its own.
-func (t *task) begin() {
+func (t *turn) begin() {
 	t.due = 1 // for begin itself
 	for i := range t.packet.messages {
 		t.message(&t.packet.messages[i])
@@ -26,13 +26,16 @@ func (t *task) begin() {
 	t.settle(nil)
 }
 
-func (t *task) message(m *message) {
+func (t *turn) message(m *message) {
 	c := t.conn
 	switch {
 	case m.invalid != "":
 		t.expect()
 		t.settle(errorf(CodeInvalidRequest, "Invalid request: %s", m.invalid).append(nil, m.id))
 	case m.isResponse():
+		if t.peer != nil {
+			t.peer.asked.settle(m)
+		}
 	case !m.isRequest():
 		if string(m.method) == "notifications/cancelled" {
 			c.cancel(m.requestID)
@@ -71,7 +74,7 @@ func (c *conn) initialize(m *message, batch bool) []byte {
 	return c.server.welcome(nil, m, p)
 }
 
-func (t *task) modern(m *message) {
+func (t *turn) modern(m *message) {
 	caller := &Caller{}
 	if err := checkMeta(m, caller); err != nil {
 		t.expect()
@@ -83,23 +86,24 @@ func (t *task) modern(m *message) {
 		return
 	}
 	t.answer(m, &t.conn.early, func(ctx context.Context, dst []byte) []byte {
-		dst, _ = t.conn.server.answer(ctx, dst, m, query{caller, t.conn})
+		dst, _ = t.conn.server.answer(ctx, dst, m, query{caller, t.conn, t.conn.server.handler.Info(caller.Toolset)})
 		return dst
 	})
 }
 
-func (t *task) legacy(m *message) {
+func (t *turn) legacy(m *message) {
 	p := t.peer
 	if p == nil { // a ping before initialize
 		p = &peer{revision: legacyRevisions[0], requests: inflight{limit: 1}}
 	}
 	t.answer(m, &p.requests, func(ctx context.Context, dst []byte) []byte {
-		return t.conn.server.answerPeer(ctx, dst, m, p, query{p.caller(), t.conn})
+		caller := p.caller()
+		return t.conn.server.answerPeer(ctx, dst, m, p, query{caller, t.conn, t.conn.server.handler.Info(caller.Toolset)})
 	})
 }
 
-// answer has reply append the reply, tools/call on a goroutine of its own, and sends it unless the client has cancelled.
-func (t *task) answer(m *message, requests *inflight, reply func(ctx context.Context, dst []byte) []byte) {
+// answer has reply append the reply, on a goroutine of its own if that takes time, and sends it unless the client has cancelled.
+func (t *turn) answer(m *message, requests *inflight, reply func(ctx context.Context, dst []byte) []byte) {
 	s := t.conn.server
 	t.expect()
 	err := s.admit()
@@ -125,21 +129,21 @@ func (t *task) answer(m *message, requests *inflight, reply func(ctx context.Con
 		p.done()
 		t.settle(frame)
 	}
-	if string(m.method) == "tools/call" {
+	if takesTime(m.method) {
 		t.conn.running.Go(run)
 		return
 	}
 	run()
 }
 
-func (t *task) expect() {
+func (t *turn) expect() {
 	t.mu.Lock()
 	t.due++
 	t.mu.Unlock()
 }
 
-// settle takes an answer, nil for none, and after the last one gives back what the task holds.
-func (t *task) settle(frame []byte) {
+// settle takes an answer, nil for none, and after the last one gives back what the turn holds.
+func (t *turn) settle(frame []byte) {
 	t.mu.Lock()
 	if frame != nil {
 		if !t.packet.batch {
@@ -162,7 +166,7 @@ func (t *task) settle(frame []byte) {
 	}
 }
 
-func (t *task) release() {
+func (t *turn) release() {
 	t.packet.release()
 	t.line.release()
 }
