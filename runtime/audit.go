@@ -8,7 +8,7 @@ import (
 // account writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
 // does not see, details otherwise.
 func (c *call) account(ctx context.Context, remote string, failed *failure) {
-	log, level, what := c.program.generation.log(), slog.LevelDebug, "call answered"
+	log, level, what := c.routine.generation.log(), slog.LevelDebug, "call answered"
 	if failed != nil {
 		what = "call failed"
 		switch {
@@ -24,7 +24,7 @@ func (c *call) account(ctx context.Context, remote string, failed *failure) {
 		return
 	}
 	attrs := append(make([]slog.Attr, 0, 8),
-		slog.String("tool", c.program.tool.Name),
+		slog.String(c.routine.noun, c.routine.decl.Name),
 		slog.Float64("ms", milliseconds(c.began)))
 	if remote != "" {
 		attrs = append(attrs, slog.String("remote", remote))
@@ -36,7 +36,7 @@ func (c *call) account(ctx context.Context, remote string, failed *failure) {
 }
 
 func (c *call) facts(failed *failure) (attrs []slog.Attr) {
-	scrubber := c.program.generation.scrubber
+	scrubber := c.routine.generation.scrubber
 	attrs = append(attrs, slog.String("message", scrubber.sentence(failed.message)))
 	if c.step != "" {
 		attrs = append(attrs, slog.String("step", c.step))

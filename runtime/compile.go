@@ -98,7 +98,7 @@ func (c *compiler) programs() {
 		for _, step := range p.tool.Steps {
 			action, diags := c.bind(step.Backend)
 			c.diags = append(c.diags, diags...)
-			p.stages = append(p.stages, &stage{step: step, action: action, tool: p.tool.Name})
+			p.stages = append(p.stages, &stage{step, action})
 		}
 	}
 }

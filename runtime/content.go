@@ -41,13 +41,13 @@ func (p *Program) content(c *call) error {
 	return nil
 }
 
-func (p *Program) appendTextBlock(dst, text []byte) []byte {
-	text = cut(p.generation.scrubber.text(text), p.maxText(), p.narrow)
+func (r *routine) appendTextBlock(dst, text []byte) []byte {
+	text = cut(r.generation.scrubber.text(text), r.maxText(), r.narrow)
 	return append(value.AppendString(append(dst, `{"type":"text","text":`...), string(text)), '}')
 }
 
 // appendBlock appends one block. Its kinds are those of the block content of the language.
-func (p *Program) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
+func (r *routine) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
 	var text []byte
 	if b.Text != nil {
 		var err error
@@ -65,7 +65,7 @@ func (p *Program) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte,
 	}
 	switch b.Kind {
 	case "text":
-		return p.appendTextBlock(dst, text), nil
+		return r.appendTextBlock(dst, text), nil
 	case "link":
 		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), uri)
 		dst = value.AppendString(append(dst, `,"name":`...), name)
@@ -74,7 +74,7 @@ func (p *Program) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte,
 		dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), uri)
 		dst = appendMember(dst, "mimeType", b.MimeType)
 		if b.Data == nil {
-			text = cut(p.generation.scrubber.text(text), p.maxText(), p.narrow)
+			text = cut(r.generation.scrubber.text(text), r.maxText(), r.narrow)
 			return append(value.AppendString(append(dst, `,"text":`...), string(text)), "}}"...), nil
 		}
 		data, err := encoded(b.Data, f)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-var errTimeout = errors.New("the timeout of the tool has passed")
+var errTimeout = errors.New("the timeout of the call has passed")
 
-// limit bounds what the call does from here on: by the timeout of its tool and by the end of its generation. The function it returns ends that.
+// limit bounds what the call does from here on: by its own timeout and by the end of its generation. The function it returns ends that.
 func (c *call) limit(timeout time.Duration) func() {
 	before := c.frame.Context
 	ctx, cancel := context.WithTimeoutCause(before, timeout, errTimeout)
-	unhook := context.AfterFunc(c.program.generation.ctx, cancel)
+	unhook := context.AfterFunc(c.routine.generation.ctx, cancel)
 	c.frame.Context = ctx
 	return func() {
 		unhook()

@@ -11,22 +11,22 @@ import (
 const defaultMaxText = 64 << 10
 
 // maxText is how many bytes of a text a model receives.
-func (p *Program) maxText() int {
-	if p.tool.MaxText > 0 {
-		return int(p.tool.MaxText)
+func (r *routine) maxText() int {
+	if r.decl.MaxText > 0 {
+		return int(r.decl.MaxText)
 	}
 	return defaultMaxText
 }
 
-// narrowing is a sentence that says how to get less of a tool.
-func narrowing(t *hcl.Tool) string {
+// narrowing is a sentence that says how to get less of an answer.
+func narrowing(noun string, w *hcl.Work) string {
 	var names []string
-	for _, m := range t.Input.Members {
+	for _, m := range w.Input.Members {
 		names = append(names, "`"+m.Name+"`")
 	}
 	switch {
 	case len(names) == 0:
-		return "This tool has no arguments that would give less."
+		return "This " + noun + " has no arguments that would give less."
 	case len(names) > 8:
 		names = append(names[:8], "…")
 	}

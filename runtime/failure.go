@@ -42,8 +42,8 @@ func (c *call) why(err error) error {
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout), c.isComputing() && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &adapters.Fault{Message: "timed out after " + readable(c.program.tool.Timeout), Cause: err}
-	case c.program.generation.ctx.Err() != nil:
+		return &adapters.Fault{Message: "timed out after " + readable(c.routine.decl.Timeout), Cause: err}
+	case c.routine.generation.ctx.Err() != nil:
 		return &adapters.Fault{Message: "stopped because the server's configuration was replaced while the tool ran; call it again", Cause: err}
 	}
 	return &adapters.Fault{Message: "the call was cancelled", Cause: err}
@@ -115,7 +115,7 @@ func (f *failure) values(step string) map[string]any {
 
 // failureText is what the caller reads about a failed call: in the words of the author, if there are any.
 func (c *call) failureText(f *failure) string {
-	if m := c.program.tool.Error; m != nil && !f.refused {
+	if m := c.routine.failed; m != nil && !f.refused {
 		c.frame.Failure = f.values(c.step)
 		if text, err := m.Append(nil, c.frame); err == nil {
 			return string(text)
@@ -126,6 +126,6 @@ func (c *call) failureText(f *failure) string {
 
 // told is what leaves the process about a failed call.
 func (c *call) told(f *failure) string {
-	text := c.program.generation.scrubber.text([]byte(c.failureText(f)))
-	return string(cut(text, c.program.maxText(), ""))
+	text := c.routine.generation.scrubber.text([]byte(c.failureText(f)))
+	return string(cut(text, c.routine.maxText(), ""))
 }

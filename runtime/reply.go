@@ -69,8 +69,8 @@ const largestResult = 4
 
 // encode makes the bytes of the answer: within the limits of what a model receives, and without secrets. A text that is too long is cut, and
 // says so. A structured result is sent whole or not at all.
-func (c *call) encode() (err error) {
-	p, r := c.program, c.reply
+func (p *Program) encode(c *call) (err error) {
+	r := c.reply
 	limit := p.maxText()
 	if c.answer.valued && (p.answers.structured || !c.answer.worded) {
 		if r.result, err = value.AppendJSON(r.result, c.answer.value); err != nil {
@@ -103,7 +103,7 @@ func (p *Program) tooLarge(size int) error {
 }
 
 // outcome is what the protocol sends.
-func (c *call) outcome(failed *failure, revision mcp.Revision) mcp.Outcome {
+func (p *Program) outcome(c *call, failed *failure, revision mcp.Revision) mcp.Outcome {
 	if failed != nil {
 		defer c.reply.release()
 		out := mcp.Outcome{Content: mcp.Text(c.told(failed)), IsError: true}
@@ -115,10 +115,10 @@ func (c *call) outcome(failed *failure, revision mcp.Revision) mcp.Outcome {
 	r := c.reply
 	r.due = 1
 	out := mcp.Outcome{Content: (*contentOf)(r)}
-	if c.answer.valued && c.program.answers.structured && revision >= mcp.Revision20250618 {
+	if c.answer.valued && p.answers.structured && revision >= mcp.Revision20250618 {
 		r.due = 2
 		out.Structured = (*structuredOf)(r)
-		if t := c.program.outputType(); t != nil {
+		if t := p.outputType(); t != nil {
 			out.Wrap = !isObject(t)
 		} else {
 			out.Wrap = len(r.result) == 0 || r.result[0] != '{'

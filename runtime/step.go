@@ -10,7 +10,6 @@ import (
 
 // stage is one step of a program, bound to its backend.
 type stage struct {
-	tool   string
 	step   *hcl.Step
 	action adapters.Action
 }

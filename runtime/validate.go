@@ -15,13 +15,13 @@ type inputs struct {
 }
 
 // validate reads the arguments. Everything that is wrong with them is reported at once.
-func (p *Program) validate(c *call, in inputs) error {
+func (r *routine) validate(c *call, in inputs) error {
 	var violations []schema.Violation
 	if in.values == nil {
-		c.frame.Input, violations = p.tool.Validator.Arguments(in.raw)
+		c.frame.Input, violations = r.decl.Validator.Arguments(in.raw)
 	} else {
 		var v any
-		v, violations = p.tool.Validator.Check(in.values)
+		v, violations = r.decl.Validator.Check(in.values)
 		c.frame.Input, _ = v.(map[string]any)
 	}
 	if len(violations) == 0 {
@@ -39,9 +39,9 @@ func listed(violations []schema.Violation) string {
 }
 
 // check asks what must hold of the arguments, and reports everything that does not.
-func (p *Program) check(c *call) error {
+func (r *routine) check(c *call) error {
 	var failed []string
-	for _, check := range p.tool.Checks {
+	for _, check := range r.decl.Checks {
 		ok, err := check.That.Eval(c.frame, nil)
 		switch {
 		case err != nil && len(failed) > 0: // it may rest on a check that failed
@@ -57,12 +57,12 @@ func (p *Program) check(c *call) error {
 	return refusal(strings.Join(failed, "\n"))
 }
 
-// authorize asks whether this caller may call the tool.
-func (p *Program) authorize(c *call) error {
-	if p.tool.Allow == nil {
+// authorize asks whether this caller may do it.
+func (r *routine) authorize(c *call) error {
+	if r.decl.Allow == nil {
 		return nil
 	}
-	ok, err := p.tool.Allow.Eval(c.frame, nil)
+	ok, err := r.decl.Allow.Eval(c.frame, nil)
 	if err != nil {
 		return c.broken(err)
 	}
