@@ -12,12 +12,20 @@ import (
 type query struct {
 	caller *Caller
 	wire   wire
+	info   *Info // the server as it was when the request came in
 }
 
-// answer appends the reply to a request of either era that needs no more than the request itself, which is every one but initialize
-// and subscriptions/listen. The error it returns is part of the reply already; it is there for the transport to choose a status.
-func (s *Server) answer(ctx context.Context, dst []byte, m *message, q query) ([]byte, *Error) {
+// answer appends the reply to a request of either era that needs no more than the request itself, which is every one but initialize,
+// what changes a session, and subscriptions/listen. The error it returns is part of the reply already; it is there for the transport to choose a
+// status. Whatever goes wrong behind the Handler, or while a result is encoded, ends here.
+func (s *Server) answer(ctx context.Context, dst []byte, m *message, q query) (out []byte, failed *Error) {
 	start := len(dst)
+	defer func() {
+		if p := recover(); p != nil {
+			failed = s.internal(ctx, m, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			out = failed.append(dst[:start], m.id)
+		}
+	}()
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
 	dst, err := s.result(ctx, dst, m, q)
 	if err != nil {
@@ -30,12 +38,28 @@ func (s *Server) result(ctx context.Context, dst []byte, m *message, q query) ([
 	modern := q.caller.Revision.Modern()
 	switch string(m.method) {
 	case "tools/call":
-		return s.call(ctx, dst, m, q)
+		return s.callTool(ctx, dst, m, q)
 	case "tools/list":
-		return s.list(ctx, dst, m, q.caller, Tools)
+		return s.list(ctx, dst, m, q, Tools)
+	case "prompts/list":
+		return s.list(ctx, dst, m, q, Prompts)
+	case "prompts/get":
+		return s.getPrompt(ctx, dst, m, q)
+	case "resources/list":
+		return s.list(ctx, dst, m, q, Resources)
+	case "resources/templates/list":
+		return s.list(ctx, dst, m, q, Templates)
+	case "resources/read":
+		return s.readResource(ctx, dst, m, q)
+	case "completion/complete":
+		return s.complete(ctx, dst, m, q)
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		if modern {
+			return s.task(ctx, dst, m, q)
+		}
 	case "server/discover":
 		if modern {
-			return s.seal(s.handler.Info(q.caller.Toolset).discovered(dst), q.caller), nil
+			return append(q.info.discovered(dst), q.info.tail...), nil
 		}
 	case "ping":
 		if !modern {
@@ -45,78 +69,50 @@ func (s *Server) result(ctx context.Context, dst []byte, m *message, q query) ([
 	return dst, methodNotFound(m.method)
 }
 
-// seal ends the object of a modern result with the metadata that all of them carry.
-func (s *Server) seal(dst []byte, c *Caller) []byte {
-	return append(dst, s.handler.Info(c.Toolset).tail...)
+// takesTime reports whether a request may have to wait for something: those that are answered from memory need no goroutine of their own, and
+// nothing to keep their stream alive.
+func takesTime(method []byte) bool {
+	switch string(method) {
+	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/get", "tasks/update", "tasks/cancel":
+		return true
+	}
+	return false
 }
 
-func (s *Server) list(ctx context.Context, dst []byte, m *message, c *Caller, of Listing) ([]byte, *Error) {
-	after := ""
-	if m.cursor != nil && string(m.cursor) != "null" {
-		cursor, ok := text(m.cursor)
-		if ok {
-			after, ok = cursorName(cursor)
-		}
-		if !ok {
-			return dst, errorf(CodeInvalidParams, "cursor is not one that this server gave out")
-		}
+// begin opens a result in the form of its era.
+func begin(dst []byte, r Revision) []byte {
+	if r.Modern() {
+		return append(dst, `{"resultType":"complete",`...)
 	}
-	l := s.handler.List(ctx, c, of)
-	if c.Revision.Modern() {
-		dst = l.appendPage(append(dst, `{"resultType":"complete",`...), after, true)
-		return s.seal(append(dst, l.caching...), c), nil
-	}
-	return append(l.appendPage(append(dst, '{'), after, false), '}'), nil
+	return append(dst, '{')
 }
 
-func (s *Server) call(ctx context.Context, dst []byte, m *message, q query) ([]byte, *Error) {
-	name, ok := text(m.name)
-	if !ok {
-		return dst, errorf(CodeInvalidParams, "params.name must be a string")
+// end closes a result that has no metadata of its own. Every modern one names the server.
+func (q *query) end(dst []byte) []byte {
+	if q.caller.Revision.Modern() {
+		return append(dst, q.info.tail...)
 	}
-	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: q.caller, token: m.progressToken, wire: q.wire}
-	switch {
-	case m.arguments == nil || string(m.arguments) == "null":
-		req.Arguments = []byte("{}")
-	case m.arguments[0] != '{':
-		return dst, errorf(CodeInvalidParams, "params.arguments must be an object")
-	}
-	if m.meta != nil && m.meta[0] == '{' {
-		req.Meta = m.meta
-	}
-	if t := m.progressToken; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
-		return dst, errorf(CodeInvalidParams, "params._meta.progressToken must be a string or a number")
-	}
-	return s.run(ctx, dst, req)
+	return append(dst, '}')
 }
 
-// run serves the call and appends its result. Whatever goes wrong behind the Handler, or while it encodes, ends here.
-func (s *Server) run(ctx context.Context, dst []byte, req *CallRequest) (out []byte, failed *Error) {
-	defer func() {
-		if p := recover(); p != nil {
-			req.end()
-			out, failed = dst, s.internal(ctx, req, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-		}
-	}()
-	o, err := s.handler.CallTool(ctx, req)
-	req.end()
-	if err != nil {
-		var e *Error
-		if errors.As(err, &e) {
-			return dst, e
-		}
-		return dst, s.internal(ctx, req, err)
+// refused returns the error of the protocol that a failure behind the Handler becomes.
+func (s *Server) refused(ctx context.Context, m *message, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
 	}
-	return o.appendResult(dst, req.Caller.Revision, s.handler.Info(req.Caller.Toolset)), nil
+	return s.internal(ctx, m, err)
 }
 
 // internal accounts for an error that the caller must not see, and returns the one it gets instead.
-func (s *Server) internal(ctx context.Context, req *CallRequest, err error) *Error {
+func (s *Server) internal(ctx context.Context, m *message, err error) *Error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return errorf(CodeInternalError, "Cancelled")
 	}
 	id := rand.Text()[:12]
-	s.options.Logger.ErrorContext(ctx, "tools/call failed", "correlation_id", id, "tool", req.Name, "error", err)
+	_, subject := m.subject()
+	name, _ := text(subject)
+	s.options.Logger.ErrorContext(ctx, "request failed", "correlation_id", id, "method", string(m.method), "name", name, "error", err)
 	return &Error{
 		Code:    CodeInternalError,
 		Message: "Internal error",

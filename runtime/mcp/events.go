@@ -17,6 +17,7 @@ type events struct {
 	streams uint64              // the number of the stream opened last; guarded by mu
 	open    map[uint64]struct{} // streams that have more to come; guarded by mu
 	seen    uint64              // the last event of stream 0 that was sent; guarded by mu
+	gone    uint64              // the last event of stream 0 that gave way; guarded by mu
 	more    chan struct{}       // closed and replaced when an event is added or a stream ends; guarded by mu
 }
 
@@ -61,6 +62,9 @@ func (l *events) addLocked(stream uint64, frame []byte) event {
 	drop := 0
 	for len(l.kept)-drop > keptEvents || l.size > keptBytes && len(l.kept)-drop > 1 {
 		l.size -= len(l.kept[drop].frame)
+		if l.kept[drop].stream == 0 {
+			l.gone = l.kept[drop].seq
+		}
 		drop++
 	}
 	l.kept = append(l.kept[:0], l.kept[drop:]...)
@@ -71,18 +75,6 @@ func (l *events) addLocked(stream uint64, frame []byte) event {
 func (l *events) wake() {
 	close(l.more)
 	l.more = make(chan struct{})
-}
-
-// announce adds an event to stream 0, unless the same is waiting there to be sent.
-func (l *events) announce(frame []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range l.kept {
-		if e.stream == 0 && e.seq > l.seen && bytes.Equal(e.frame, frame) {
-			return
-		}
-	}
-	l.addLocked(0, frame)
 }
 
 // finish says that the stream has no more to come.
@@ -104,6 +96,13 @@ func (l *events) after(stream, seq uint64) (next []event, open bool, more <-chan
 	}
 	_, open = l.open[stream]
 	return next, open, l.more
+}
+
+// missed reports whether there was an event of stream 0 after seq that is not kept any more.
+func (l *events) missed(seq uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gone > seq
 }
 
 // unseen returns where a reader of stream 0 begins that does not say.

@@ -12,6 +12,7 @@ type exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	server  *Server
+	view    view
 	accepts accepted
 
 	// Of a legacy client that may come back for what it has missed; nil otherwise.

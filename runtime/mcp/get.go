@@ -7,12 +7,12 @@ import (
 )
 
 // get follows the events of a session: its own, or those of the POST that the last event the client has seen belongs to.
-func (s *Server) get(w http.ResponseWriter, r *http.Request) {
+func (s *Server) get(w http.ResponseWriter, r *http.Request, v view) {
 	if !acceptedBy(r.Header).events {
 		refuse(w, http.StatusNotAcceptable, "The Accept header must allow text/event-stream")
 		return
 	}
-	e := s.sessionOf(w, r)
+	e := s.sessionOf(w, r, v.toolset)
 	if e == nil {
 		return
 	}
@@ -32,7 +32,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if stream == 0 {
-		defer e.follow(cancel)()
+		defer e.attach(cancel)()
 	}
 	beginEvents(w)
 	http.NewResponseController(w).Flush()
@@ -44,7 +44,17 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, stream, seq uint64) {
 	alive := time.NewTicker(s.options.KeepAlive)
 	defer alive.Stop()
+	var news chan struct{}
+	if stream == 0 {
+		news = e.news
+		if e.log.missed(seq) {
+			s.audience.repeat(e.hears)
+		}
+	}
 	for {
+		if news != nil {
+			e.hears.take(func(frame []byte) { e.log.add(0, frame) })
+		}
 		next, open, more := e.log.after(stream, seq)
 		for _, event := range next {
 			if ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
@@ -58,6 +68,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, 
 		}
 		select {
 		case <-more:
+		case <-news:
 		case <-alive.C:
 			if s.send(w, []byte(": keep-alive\n\n")) != nil {
 				return
@@ -73,8 +84,8 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, 
 }
 
 // delete ends a session because its client says so.
-func (s *Server) delete(w http.ResponseWriter, r *http.Request) {
-	e := s.sessionOf(w, r)
+func (s *Server) delete(w http.ResponseWriter, r *http.Request, v view) {
+	e := s.sessionOf(w, r, v.toolset)
 	if e == nil {
 		return
 	}
@@ -83,7 +94,7 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request) {
 }
 
 // sessionOf returns the session that a GET or DELETE is about, or answers why there is none.
-func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request) *session {
+func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request, toolset string) *session {
 	version := r.Header.Get(headerVersion)
 	if Revision(version).Modern() {
 		w.Header().Set("Allow", "POST")
@@ -99,7 +110,7 @@ func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request) *session {
 		refuse(w, http.StatusBadRequest, "The header Mcp-Session-Id is missing")
 		return nil
 	}
-	e := s.sessions.find(id)
+	e := s.sessions.find(id, toolset)
 	if e == nil {
 		refuse(w, http.StatusNotFound, "There is no such session. Send initialize to begin one")
 	}

@@ -50,19 +50,21 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 		return errorf(CodeHeaderMismatch, "The header Mcp-Method is missing")
 	case method != string(m.method):
 		return errorf(CodeHeaderMismatch, "The header Mcp-Method does not match the method, which is %q", clip(m.method))
-	case method != "tools/call":
+	}
+	member, subject := m.subject()
+	if member == "" {
 		return nil
 	}
 	name, err := header(h, headerName)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if name == "" {
+	case name == "":
 		return errorf(CodeHeaderMismatch, "The header Mcp-Name is missing")
 	}
-	if in, ok := text(m.name); ok && name != in {
+	if in, ok := text(subject); ok && name != in {
 		if decoded, ok := decodeHeader(name); !ok || decoded != in {
-			return errorf(CodeHeaderMismatch, "The header Mcp-Name does not match params.name, which is %q", clip(in))
+			return errorf(CodeHeaderMismatch, "The header Mcp-Name does not match params.%s, which is %q", member, clip(in))
 		}
 	}
 	return nil

@@ -11,23 +11,7 @@ import (
 
 // ServeHTTP serves the one endpoint of the protocol. The http.Server around it should have a ReadHeaderTimeout, and neither a
 // ReadTimeout nor a WriteTimeout: what may take how long is known here.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if why := s.options.checkSource(r); why != "" {
-		s.turnAway(w, http.StatusForbidden, why)
-		return
-	}
-	switch r.Method {
-	case http.MethodPost:
-		s.post(w, r)
-	case http.MethodGet:
-		s.get(w, r)
-	case http.MethodDelete:
-		s.delete(w, r)
-	default:
-		w.Header().Set("Allow", "POST, GET, DELETE")
-		s.turnAway(w, http.StatusMethodNotAllowed, "Only POST, GET and DELETE are used here")
-	}
-}
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.For("").ServeHTTP(w, r) }
 
 // refuse answers what never came to be a message.
 func refuse(w http.ResponseWriter, status int, why string) {
@@ -42,8 +26,8 @@ func (s *Server) turnAway(w http.ResponseWriter, status int, why string) {
 }
 
 // post reads a packet and hands it to the era it belongs to.
-func (s *Server) post(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{w: w, r: r, server: s, accepts: acceptedBy(r.Header)}
+func (s *Server) post(w http.ResponseWriter, r *http.Request, v view) {
+	x := &exchange{w: w, r: r, server: s, view: v, accepts: acceptedBy(r.Header)}
 	if !isJSON(r.Header) {
 		s.turnAway(w, http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
 		return

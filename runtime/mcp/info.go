@@ -76,12 +76,16 @@ func appendMember(dst []byte, key, value string) []byte {
 }
 
 // capabilities are declared, never inferred from what the current list holds.
-const capabilities = `{"logging":{},"tools":{"listChanged":true}}`
+const (
+	capabilities       = `{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}`
+	legacyCapabilities = capabilities + `}`
+	modernCapabilities = capabilities + `,"extensions":{"` + TasksExtension + `":{}}}`
+)
 
 // initialized is the result of initialize.
 func (i *Info) initialized(dst []byte, r Revision) []byte {
 	dst = AppendString(append(dst, `{"protocolVersion":`...), r)
-	dst = append(append(dst, `,"capabilities":`+capabilities+`,"serverInfo":`...), i.implementation...)
+	dst = append(append(dst, `,"capabilities":`+legacyCapabilities+`,"serverInfo":`...), i.implementation...)
 	return append(append(dst, i.instructions...), '}')
 }
 
@@ -94,6 +98,6 @@ func (i *Info) discovered(dst []byte) []byte {
 		}
 		dst = strconv.AppendQuote(dst, string(r))
 	}
-	dst = append(dst, `],"capabilities":`+capabilities...)
+	dst = append(dst, `],"capabilities":`+modernCapabilities...)
 	return append(append(dst, i.instructions...), `,"ttlMs":0,"cacheScope":"public"`...)
 }

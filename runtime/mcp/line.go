@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -13,12 +14,12 @@ type lineWriter struct {
 	writers sync.WaitGroup // goroutines that write for somebody else
 
 	mu      sync.Mutex
-	room    sync.Cond           // signalled when pending has been taken; its L is mu
-	pending []byte              // guarded by mu
-	spare   []byte              // guarded by mu
-	noted   map[string]struct{} // whose notes are pending, so that a peer that does not read costs no memory; guarded by mu
-	writing bool                // guarded by mu
-	err     error               // guarded by mu
+	room    sync.Cond       // signalled when pending has been taken; its L is mu
+	pending []byte          // guarded by mu
+	spare   []byte          // guarded by mu
+	noted   []*subscription // whose messages are to be written, too; guarded by mu
+	writing bool            // guarded by mu
+	err     error           // guarded by mu
 }
 
 // mostPending is how much may wait for a peer that does not read before those who have more to say wait too.
@@ -34,26 +35,24 @@ func (l *lineWriter) line(frame []byte) {
 	l.flush()
 }
 
-// post is line for who must not be held up. It is for messages of which there can only be few.
-func (l *lineWriter) post(frame []byte) {
+// note says that there is something to take from u. It waits for nobody.
+func (l *lineWriter) note(u *subscription) {
 	l.mu.Lock()
+	l.noted = append(l.noted, u)
+	l.soon()
+}
+
+// last writes what is left to take from u, and frame after it. It waits for nobody.
+func (l *lineWriter) last(u *subscription, frame []byte) {
+	l.mu.Lock()
+	l.take(u)
 	l.pending = appendLine(l.pending, frame)
 	l.soon()
 }
 
-// note is post for messages that repeat: while one to the same recipient waits, another adds nothing.
-func (l *lineWriter) note(recipient string, frame []byte) {
-	l.mu.Lock()
-	if _, pending := l.noted[recipient]; pending {
-		l.mu.Unlock()
-		return
-	}
-	if l.noted == nil {
-		l.noted = make(map[string]struct{})
-	}
-	l.noted[recipient] = struct{}{}
-	l.pending = appendLine(l.pending, frame)
-	l.soon()
+// take appends what there is to take from u. It is called with mu held.
+func (l *lineWriter) take(u *subscription) {
+	u.take(func(frame []byte) { l.pending = appendLine(l.pending, frame) })
 }
 
 // soon makes sure that somebody writes. It is called with mu held and returns without it.
@@ -85,8 +84,11 @@ func (l *lineWriter) flush() {
 		return
 	}
 	l.writing = true
-	for l.err == nil && len(l.pending) > 0 {
-		clear(l.noted)
+	for l.err == nil && (len(l.pending) > 0 || len(l.noted) > 0) {
+		for _, u := range l.noted {
+			l.take(u)
+		}
+		l.noted = slices.Delete(l.noted, 0, len(l.noted))
 		out := l.pending
 		l.pending = l.spare[:0]
 		l.room.Broadcast()
@@ -102,7 +104,7 @@ func (l *lineWriter) flush() {
 		l.spare = out
 	}
 	if l.err != nil {
-		l.pending = nil
+		l.pending, l.noted = nil, nil
 	}
 	l.writing = false
 	l.room.Broadcast()

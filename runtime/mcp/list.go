@@ -2,11 +2,11 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -31,7 +31,7 @@ type List struct {
 	names          []string
 	legacy, modern joined
 	pageSize       int
-	caching        string // the members ttlMs and cacheScope of a modern result
+	caching        []byte // the members ttlMs and cacheScope of a modern result
 	revision       string
 }
 
@@ -48,11 +48,7 @@ func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	if l.pageSize <= 0 {
 		l.pageSize = 1000
 	}
-	scope := `,"cacheScope":"public"`
-	if o.Private {
-		scope = `,"cacheScope":"private"`
-	}
-	l.caching = `,"ttlMs":` + strconv.FormatInt(max(0, o.TTL.Milliseconds()), 10) + scope
+	l.caching = appendCaching(nil, o.TTL, o.Private)
 	for _, e := range entries {
 		l.names = append(l.names, e.Name)
 		l.legacy.add(e.Legacy)
@@ -96,17 +92,34 @@ func (l *List) Len() int { return len(l.names) }
 func (l *List) AppendResult(dst []byte, r Revision) []byte {
 	entries := &l.legacy
 	if r.Modern() {
-		dst = append(dst, `{"resultType":"complete",`...)
 		entries = &l.modern
-	} else {
-		dst = append(dst, '{')
 	}
-	dst = append(dst, members[l.of]...)
+	dst = append(begin(dst, r), members[l.of]...)
 	dst = append(append(dst, entries.slice(0, len(l.names))...), ']')
 	if r.Modern() {
 		dst = append(dst, l.caching...)
 	}
 	return append(dst, '}')
+}
+
+// list appends a page of one of the lists.
+func (s *Server) list(ctx context.Context, dst []byte, m *message, q query, of Listing) ([]byte, *Error) {
+	after := ""
+	if m.cursor != nil && string(m.cursor) != "null" {
+		cursor, ok := text(m.cursor)
+		if ok {
+			after, ok = cursorName(cursor)
+		}
+		if !ok {
+			return dst, errorf(CodeInvalidParams, "cursor is not one that this server gave out")
+		}
+	}
+	l, r := s.handler.List(ctx, q.caller, of), q.caller.Revision
+	dst = l.appendPage(begin(dst, r), after, r.Modern())
+	if r.Modern() {
+		dst = append(dst, l.caching...)
+	}
+	return q.end(dst), nil
 }
 
 // members are how each list is called in a result.

@@ -2,86 +2,112 @@ package mcp
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"time"
 )
 
-// subscription is what a subscriptions/listen has been promised.
-type subscription struct {
-	id    []byte // of the request, as sent
-	tools bool
+// wishes are what a subscriptions/listen asks to hear of.
+type wishes struct {
+	lists       Changes
+	uris, tasks []string
 }
 
-// subscribe reads what a client wants to listen to.
-func subscribe(m *message) (*subscription, *Error) {
+// wishes reads them. Tasks are an extension, so only a client that has declared it may ask for them.
+func (m *message) wishes(c *Caller) (w wishes, err *Error) {
 	if m.notifications == nil || m.notifications[0] != '{' {
-		return nil, errorf(CodeInvalidParams, "params.notifications must be an object")
+		return w, errorf(CodeInvalidParams, "params.notifications must be an object")
 	}
-	u := &subscription{id: bytes.Clone(m.id)}
-	if wants, ok := lookup(m.notifications, "toolsListChanged"); ok {
-		u.tools = string(wants) == "true"
-		if !u.tools && string(wants) != "false" {
-			return nil, errorf(CodeInvalidParams, "params.notifications.toolsListChanged must be true or false")
+	for i, wanted := range []*bool{&w.lists.Tools, &w.lists.Prompts, &w.lists.Resources} {
+		v, ok := lookup(m.notifications, listFilters[i])
+		if *wanted = string(v) == "true"; ok && !*wanted && string(v) != "false" {
+			return w, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", listFilters[i])
 		}
 	}
-	return u, nil
-}
-
-// acknowledged is the first message of the subscription.
-func (u *subscription) acknowledged() []byte {
-	dst := u.open("notifications/subscriptions/acknowledged")
-	if u.tools {
-		return append(dst, `,"notifications":{"toolsListChanged":true}}}`...)
+	if w.uris, err = m.names("resourceSubscriptions"); err != nil {
+		return w, err
 	}
-	return append(dst, `,"notifications":{}}}`...)
-}
-
-// changed is the message that the tools read differently now.
-func (u *subscription) changed() []byte {
-	return append(u.open("notifications/tools/list_changed"), "}}"...)
-}
-
-func (u *subscription) open(method string) []byte {
-	dst := append(append([]byte(`{"jsonrpc":"2.0","method":"`), method...), `","params":{"_meta":{"`+keySubscriptionID+`":`...)
-	return append(append(dst, u.id...), '}')
-}
-
-// ended is the reply to subscriptions/listen, which is due when the server has no more to tell.
-func (u *subscription) ended(i *Info) []byte {
-	dst := append(append([]byte(`{"jsonrpc":"2.0","id":`), u.id...), `,"result":{"resultType":"complete","_meta":{"`+keySubscriptionID+`":`...)
-	return append(i.appendServerInfo(append(append(dst, u.id...), ',')), "}}}"...)
-}
-
-// httpListener follows a subscription on the answer to a POST.
-type httpListener struct {
-	*subscription
-	queue chan []byte
-	lost  chan struct{} // closed when the queue was full, so the client must come again and look
-}
-
-// toolsChanged is never called by two goroutines at once.
-func (l *httpListener) toolsChanged() {
-	if !l.tools {
-		return
+	if w.tasks, err = m.names("taskIds"); err != nil {
+		return w, err
 	}
-	select {
-	case l.queue <- l.changed():
-	default:
+	if w.tasks != nil && !c.Can("extensions", TasksExtension) {
+		return w, MissingCapability("extensions", TasksExtension)
+	}
+	return w, nil
+}
+
+// names reads one of the members of params.notifications that are arrays of strings; nil when there is none.
+func (m *message) names(key string) ([]string, *Error) {
+	raw, ok := lookup(m.notifications, key)
+	if !ok {
+		return nil, nil
+	}
+	names, ok := texts(raw)
+	switch {
+	case !ok:
+		return nil, errorf(CodeInvalidParams, "params.notifications.%s must be an array of strings", key)
+	case len(names) > mostFollowed:
+		return nil, errorf(CodeInvalidParams, "params.notifications.%s has %d elements, and %d are the most", key, len(names), mostFollowed)
+	}
+	return names, nil
+}
+
+// grant has u hear of what it wishes to hear of, as far as there is such a thing, and returns the message that says how far that is. It reports
+// whether it is anything at all.
+func (s *Server) grant(ctx context.Context, u *subscription, c *Caller, w wishes) (acknowledged []byte, some bool) {
+	u.lists = w.lists
+	u.hearOfLists()
+	var uris, tasks []string
+	for _, uri := range w.uris {
+		err := u.follows.add(ctx, c, uri)
+		if err == nil {
+			uris = append(uris, uri)
+		} else if !errors.As(err, new(*Error)) {
+			s.options.Logger.ErrorContext(ctx, "a resource cannot be followed", "uri", uri, "error", err)
+		}
+	}
+	for _, id := range w.tasks {
+		if s.listenTo(ctx, u, c, id) {
+			tasks = append(tasks, id)
+		}
+	}
+	return u.acknowledged(uris, tasks), w.lists != Changes{} || len(uris) > 0 || len(tasks) > 0
+}
+
+// listenTo has u hear of a task, first of how it stands, and reports whether there is such a task.
+func (s *Server) listenTo(ctx context.Context, u *subscription, c *Caller, id string) bool {
+	t := topic{taskTopic, id}
+	s.audience.join(u, t) // first, so that no change is missed
+	members, err := s.standing(ctx, &TaskRequest{Method: "tasks/get", ID: id, Caller: c})
+	if err != nil {
+		s.audience.leave(u, t)
+		if !errors.As(err, new(*Error)) {
+			s.options.Logger.ErrorContext(ctx, "a task cannot be listened to", "task", id, "error", err)
+		}
+		return false
+	}
+	u.box.putFirst(t, members)
+	return true
+}
+
+// wake returns what makes one receiver of c receive.
+func wake(c chan<- struct{}) func() {
+	return func() {
 		select {
-		case <-l.lost:
+		case c <- struct{}{}:
 		default:
-			close(l.lost)
 		}
 	}
 }
 
-// listenHTTP serves a subscription until the client goes away, falls behind, or the server shuts down.
-func (s *Server) listenHTTP(x *exchange, m *message) {
+// listenHTTP serves a subscription until the client goes away or takes nothing any more, or the server shuts down.
+func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 	if !x.accepts.events {
 		refuse(x.w, http.StatusNotAcceptable, "The Accept header must allow text/event-stream")
 		return
 	}
-	u, err := subscribe(m)
+	w, err := m.wishes(c)
 	if err != nil {
 		x.fail(err, m.id)
 		return
@@ -91,36 +117,37 @@ func (s *Server) listenHTTP(x *exchange, m *message) {
 		return
 	}
 	defer s.waits.leave()
-	l := &httpListener{u, make(chan []byte, 16), make(chan struct{})}
-	s.join(l)
-	defer s.part(l)
-	x.notify(u.acknowledged())
-	if u.tools && !s.follow(x, l) {
+	u := s.newSubscription(x.view.toolset, bytes.Clone(m.id))
+	defer u.end()
+	acknowledged, some := s.grant(x.r.Context(), u, c, w)
+	x.notify(acknowledged)
+	if some && !s.deliver(x, u) {
 		return
 	}
-	x.finish(u.ended(s.handler.Info("")), http.StatusOK)
+	x.finish(u.ended(x.view.info), http.StatusOK)
 }
 
-// follow sends what is queued, and reports whether the subscription is to be ended in form.
-func (s *Server) follow(x *exchange, l *httpListener) bool {
+// deliver sends what u hears, and reports whether the subscription is to be ended in form.
+func (s *Server) deliver(x *exchange, u *subscription) bool {
+	news := make(chan struct{}, 1)
+	u.deliver(wake(news))
 	alive := time.NewTicker(s.options.KeepAlive)
 	defer alive.Stop()
-	for {
-		var err error
+	for closing := false; !closing; {
+		chunk := []byte(nil)
 		select {
-		case frame := <-l.queue:
-			err = s.send(x.w, event{frame: frame}.append(nil))
+		case <-news:
 		case <-alive.C:
-			err = s.send(x.w, []byte(": keep-alive\n\n"))
-		case <-l.lost:
-			return true
+			chunk = []byte(": keep-alive\n\n")
 		case <-s.closing:
-			return true
+			closing = true
 		case <-x.r.Context().Done():
 			return false
 		}
-		if err != nil {
+		u.take(func(frame []byte) { chunk = event{frame: frame}.append(chunk) })
+		if chunk != nil && s.send(x.w, chunk) != nil {
 			return false
 		}
 	}
+	return true
 }

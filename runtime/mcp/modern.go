@@ -44,7 +44,7 @@ func statusOf(e *Error) int {
 	switch e.Code {
 	case CodeMethodNotFound:
 		return http.StatusNotFound
-	case CodeParseError, CodeInvalidRequest, CodeHeaderMismatch, CodeUnsupportedVersion:
+	case CodeParseError, CodeInvalidRequest, CodeHeaderMismatch, CodeMissingCapability, CodeUnsupportedVersion:
 		return http.StatusBadRequest
 	}
 	if e == errClosing {

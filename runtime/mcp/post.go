@@ -22,13 +22,13 @@ func (s *Server) postModern(x *exchange, m *message, version string) {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	c := &Caller{Remote: x.r.RemoteAddr, Header: x.r.Header}
+	c := &Caller{Toolset: x.view.toolset, Remote: x.r.RemoteAddr, Header: x.r.Header}
 	if err := checkMeta(m, c); err != nil {
 		x.finish(err.append(nil, m.id), http.StatusBadRequest)
 		return
 	}
 	if string(m.method) == "subscriptions/listen" {
-		s.listenHTTP(x, m)
+		s.listenHTTP(x, m, c)
 		return
 	}
 	if err := s.admit(); err != nil {
@@ -36,13 +36,13 @@ func (s *Server) postModern(x *exchange, m *message, version string) {
 		return
 	}
 	defer s.calls.leave()
-	if string(m.method) == "tools/call" {
+	if takesTime(m.method) {
 		x.await()
 	}
 	reply := borrow()
 	defer reply.release()
 	var err *Error
-	reply.b, err = s.answer(x.r.Context(), reply.b, m, query{c, x})
+	reply.b, err = s.answer(x.r.Context(), reply.b, m, query{c, x, x.view.info})
 	status := http.StatusOK
 	if err != nil {
 		status = statusOf(err)
@@ -68,7 +68,7 @@ func (s *Server) postLegacy(x *exchange, p *packet, version string) {
 	case id == "":
 		x.fail(errorf(CodeInvalidRequest, "The header Mcp-Session-Id is missing. Send initialize first, then repeat the id it answers with"), m.id)
 	default:
-		e := s.sessions.find(id)
+		e := s.sessions.find(id, x.view.toolset)
 		if e == nil {
 			refuse(x.w, http.StatusNotFound, "There is no such session. Send initialize to begin one")
 			return
@@ -89,13 +89,13 @@ func (s *Server) open(x *exchange, m *message, id string) {
 		return
 	}
 	defer s.calls.leave()
-	p, err := s.greet(m)
+	p, err := s.greet(m, x.view.toolset)
 	if err != nil {
 		x.finish(err.append(nil, m.id), http.StatusOK)
 		return
 	}
-	x.w.Header()[headerSession] = []string{s.sessions.open(s, p, rand.Text()).id}
-	x.finish(s.welcome(nil, m, p), http.StatusOK)
+	x.w.Header()[headerSession] = []string{s.sessions.open(p, rand.Text()).id}
+	x.finish(p.welcome(nil, m, x.view.info), http.StatusOK)
 }
 
 // converse acts on the packet of a session.
@@ -110,7 +110,9 @@ func (s *Server) converse(x *exchange, p *packet) {
 		switch {
 		case m.invalid != "" || m.isRequest():
 			due++
-		case !m.isResponse():
+		case m.isResponse():
+			x.session.peer.asked.settle(m)
+		default:
 			x.session.notice(m)
 		}
 	}
@@ -127,7 +129,7 @@ func (s *Server) converse(x *exchange, p *packet) {
 		x.finish(reply.b, http.StatusOK)
 	default:
 		m := &p.messages[0]
-		if string(m.method) == "tools/call" {
+		if takesTime(m.method) {
 			x.await()
 		}
 		frame := s.inSession(x, m, reply.b)
@@ -188,7 +190,7 @@ func (s *Server) inSession(x *exchange, m *message, dst []byte) []byte {
 	})()
 	c := x.session.caller()
 	c.Session, c.Remote, c.Header = x.session.id, x.r.RemoteAddr, x.r.Header
-	dst = s.answerPeer(p.ctx, dst, m, x.session.peer, query{c, x})
+	dst = s.answerPeer(p.ctx, dst, m, x.session.peer, query{c, x, x.view.info})
 	if p.unwanted() {
 		return nil
 	}

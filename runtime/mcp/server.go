@@ -13,14 +13,11 @@ type Server struct {
 	waits    gate // every stream that waits for something to happen
 	sessions sessions
 
-	mu        sync.Mutex
-	audience  map[listener]struct{} // guarded by mu
-	closing   chan struct{}         // closed when Shutdown begins
+	audience audience
+
+	closing   chan struct{} // closed when Shutdown begins
 	closeOnce sync.Once
 }
-
-// listener is told that the list of tools has changed. It must not block.
-type listener interface{ toolsChanged() }
 
 // New makes a server for h.
 func New(h Handler, o Options) *Server {
@@ -31,7 +28,6 @@ func New(h Handler, o Options) *Server {
 		calls:    gate{limit: o.Calls},
 		waits:    gate{limit: o.Listeners},
 		sessions: sessions{limit: o.Sessions, idle: o.SessionIdle},
-		audience: make(map[listener]struct{}),
 		closing:  make(chan struct{}),
 	}
 }
@@ -39,28 +35,17 @@ func New(h Handler, o Options) *Server {
 // Changes are the lists that read differently than before.
 type Changes struct{ Tools, Prompts, Resources bool }
 
-// Changed tells every session and every subscription what reads differently now in the toolset that it sees. It does not wait for them.
-func (s *Server) Changed(in func(toolset string) Changes) {
-	if !in("").Tools {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for l := range s.audience {
-		l.toolsChanged()
-	}
-}
+// Changed tells every session and every subscription what reads differently now in the toolset that it sees. It does not wait for them. While it asks
+// in about each toolset that somebody sees, nothing else of the Server may be used.
+func (s *Server) Changed(in func(toolset string) Changes) { s.audience.changed(in) }
 
-func (s *Server) join(l listener) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.audience[l] = struct{}{}
-}
+// ResourceUpdated tells everybody who follows the document at uri, in whatever toolset, that it reads differently now. It does not wait for them.
+func (s *Server) ResourceUpdated(uri string) { s.audience.tell(topic{documentTopic, uri}, nil) }
 
-func (s *Server) part(l listener) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.audience, l)
+// TaskChanged tells everybody who listens to a task what it is now: the members of the object as tasks/get answers them, encoded and without
+// braces. It does not wait for them: a state that one of them has not been told of yet gives way to this one.
+func (s *Server) TaskChanged(id string, members []byte) {
+	s.audience.tell(topic{taskTopic, id}, members)
 }
 
 // Shutdown refuses new requests, ends the streams that wait for something to happen, and waits for the requests being answered. When

@@ -13,10 +13,10 @@ var errEnded = errors.New("the session has ended")
 // session is a legacy client over HTTP: a peer, and the events that it may come back for.
 type session struct {
 	*peer
-	id     string
-	log    events
-	ended  chan struct{}
-	server *Server
+	id    string
+	log   events
+	ended chan struct{}
+	news  chan struct{} // receives when there is something to take from what the peer hears
 
 	mu     sync.Mutex
 	used   time.Time          // guarded by mu
@@ -44,8 +44,8 @@ func (e *session) lastUsed() time.Time {
 	return e.used
 }
 
-// follow makes cancel the end of the only reader; the one before, if any, ends now. What follow returns undoes it.
-func (e *session) follow(cancel context.CancelFunc) (unfollow func()) {
+// attach makes cancel the end of the only reader; the one before, if any, ends now. What attach returns undoes it.
+func (e *session) attach(cancel context.CancelFunc) (detach func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.reader != nil {
@@ -64,16 +64,7 @@ func (e *session) follow(cancel context.CancelFunc) (unfollow func()) {
 	}
 }
 
-// toolsChanged tells the client on the session's own stream.
-func (e *session) toolsChanged() {
-	if e.ready.Load() {
-		e.log.announce([]byte(legacyToolsChanged))
-	}
-}
-
-const legacyToolsChanged = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
-
-// end cancels what the session has under way and reports whether it was there to be ended.
+// end cancels what the session has under way. It may be called again.
 func (e *session) end() {
 	e.mu.Lock()
 	if e.over {
@@ -84,8 +75,9 @@ func (e *session) end() {
 	e.timer.Stop()
 	close(e.ended)
 	e.mu.Unlock()
-	e.server.part(e)
 	e.requests.cancelAll(errEnded)
+	e.peer.asked.close(errEnded)
+	e.hears.end()
 }
 
 // sessions are those that exist now.
@@ -98,13 +90,13 @@ type sessions struct {
 }
 
 // open makes a session for p. Where there is no room, the one idle longest ends.
-func (t *sessions) open(s *Server, p *peer, id string) *session {
-	e := &session{peer: p, id: id, server: s, used: time.Now(), ended: make(chan struct{})}
+func (t *sessions) open(p *peer, id string) *session {
+	e := &session{peer: p, id: id, used: time.Now(), ended: make(chan struct{}), news: make(chan struct{}, 1)}
 	e.log.init()
+	e.hears.deliver(wake(e.news))
 	e.mu.Lock()
 	e.timer = time.AfterFunc(t.idle, func() { t.expire(e) })
 	e.mu.Unlock()
-	s.join(e)
 	t.mu.Lock()
 	var evicted *session
 	if len(t.byID) >= t.limit {
@@ -140,11 +132,12 @@ func (t *sessions) expire(e *session) {
 	t.close(e)
 }
 
-func (t *sessions) find(id string) *session {
+// find returns the session with this id that was begun in the toolset, or nil.
+func (t *sessions) find(id, toolset string) *session {
 	t.mu.Lock()
 	e := t.byID[id]
 	t.mu.Unlock()
-	if e == nil || !e.touch() {
+	if e == nil || e.hears.toolset != toolset || !e.touch() {
 		return nil
 	}
 	return e

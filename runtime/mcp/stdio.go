@@ -15,12 +15,20 @@ import (
 // Serve returns nil after the end of in. A reader that Close does not wake keeps one goroutine until it returns, and a writer that
 // blocks for good keeps Serve.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
+	return s.For("").Serve(ctx, in, out)
+}
+
+// Serve is [Server.Serve] of a toolset. One that does not exist is an error.
+func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
+	s, info := t.server, t.server.handler.Info(t.name)
+	if info == nil {
+		return fmt.Errorf("there is no toolset %q", t.name)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &conn{server: s, ctx: ctx, out: lineWriter{w: out}, early: inflight{limit: s.options.CallsPerSession}}
+	c := &conn{server: s, toolset: t.name, first: info, ctx: ctx, out: lineWriter{w: out}, early: inflight{limit: s.options.CallsPerSession}}
 	c.out.room.L = &c.out.mu
 	c.out.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
-	s.join(c)
 	ended := make(chan error, 1)
 	go func() { ended <- c.read(in) }()
 	var err error
@@ -35,10 +43,10 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	c.acting.Lock()
 	c.over = true
 	c.acting.Unlock()
-	s.part(c)
 	c.stopListening()
 	if p := c.client(); p != nil {
 		p.asked.close(ErrUnreachable)
+		p.hears.end()
 	}
 	c.running.Wait()
 	c.out.writers.Wait()
@@ -48,6 +56,8 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 // conn is a pair of streams. What a client of either era says arrives on the same one.
 type conn struct {
 	server  *Server
+	toolset string
+	first   *Info // the server as it was when the connection began
 	ctx     context.Context
 	out     lineWriter
 	running sync.WaitGroup // the goroutines that answer
@@ -164,63 +174,80 @@ func (c *conn) client() *peer {
 	return c.peer
 }
 
-// toolsChanged tells the client in the form of each era it has spoken.
-func (c *conn) toolsChanged() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.peer != nil && c.peer.ready.Load() {
-		c.out.note("", []byte(legacyToolsChanged))
+// info returns the server as it is now. A toolset that has gone since is as it was.
+func (c *conn) info() *Info {
+	if i := c.server.handler.Info(c.toolset); i != nil {
+		return i
 	}
-	for id, u := range c.subscriptions {
-		if u.tools {
-			c.out.note(id, u.changed())
-		}
-	}
+	return c.first
 }
 
-// listen begins a subscription. What it sends is posted, because mu is held, which toolsChanged needs.
-func (c *conn) listen(m *message) {
-	u, err := subscribe(m)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, taken := c.subscriptions[string(m.id)]; taken && err == nil {
-		err = errorf(CodeInvalidRequest, "A request with the id %s is being answered", clip(m.id))
-	}
-	if err == nil && len(c.subscriptions) >= c.server.options.CallsPerSession {
-		err = errorf(CodeBusy, "Too many subscriptions at once")
+// listen begins a subscription.
+func (c *conn) listen(m *message, caller *Caller) {
+	w, err := m.wishes(caller)
+	u := c.server.newSubscription(c.toolset, bytes.Clone(m.id))
+	if err == nil {
+		err = c.enlist(u)
 	}
 	if err != nil {
-		c.out.post(err.append(nil, m.id))
+		c.out.line(err.append(nil, m.id))
 		return
 	}
-	c.out.post(u.acknowledged())
-	if !u.tools {
-		c.out.post(u.ended(c.server.handler.Info("")))
+	acknowledged, some := c.server.grant(c.ctx, u, caller, w)
+	c.out.line(acknowledged)
+	if some {
+		u.deliver(func() { c.out.note(u) })
 		return
+	}
+	c.delist(m.id)
+	c.out.last(u, u.ended(c.info()))
+}
+
+// enlist takes a subscription in under its id.
+func (c *conn) enlist(u *subscription) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.subscriptions[string(u.id)]; taken {
+		return errorf(CodeInvalidRequest, "A request with the id %s is being answered", clip(u.id))
+	}
+	if len(c.subscriptions) >= c.server.options.CallsPerSession {
+		return errorf(CodeBusy, "Too many subscriptions at once")
 	}
 	if c.subscriptions == nil {
 		c.subscriptions = make(map[string]*subscription)
 	}
 	c.subscriptions[string(u.id)] = u
+	return nil
+}
+
+// delist ends the subscription with this id, if there is one.
+func (c *conn) delist(id []byte) {
+	c.mu.Lock()
+	u := c.subscriptions[string(id)]
+	delete(c.subscriptions, string(id))
+	c.mu.Unlock()
+	if u != nil {
+		u.end()
+	}
 }
 
 // cancel acts on notifications/cancelled of either era.
 func (c *conn) cancel(id []byte) {
 	c.early.cancel(id, errCancelled)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.subscriptions, string(id))
-	if c.peer != nil {
-		c.peer.requests.cancel(id, errCancelled)
+	c.delist(id)
+	if p := c.client(); p != nil {
+		p.requests.cancel(id, errCancelled)
 	}
 }
 
 // stopListening ends every subscription in form.
 func (c *conn) stopListening() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, u := range c.subscriptions {
-		c.out.post(u.ended(c.server.handler.Info("")))
-	}
+	all := c.subscriptions
 	c.subscriptions = nil
+	c.mu.Unlock()
+	for _, u := range all {
+		c.out.last(u, u.ended(c.info()))
+		u.end()
+	}
 }

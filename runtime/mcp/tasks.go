@@ -1,6 +1,10 @@
 package mcp
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+)
 
 // TaskRequest is one request about a task. Its slices alias memory that is reused once it has been answered.
 type TaskRequest struct {
@@ -37,4 +41,18 @@ func (s *Server) task(ctx context.Context, dst []byte, m *message, q query) ([]b
 		dst = members.AppendJSON(append(dst, ','))
 	}
 	return q.end(dst), nil
+}
+
+// standing returns how a task stands: the members of the object that tasks/get answers with. A panic of the Handler is an error.
+func (s *Server) standing(ctx context.Context, req *TaskRequest) (members []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	now, err := s.handler.Task(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return now.AppendJSON(nil), nil
 }

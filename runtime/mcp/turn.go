@@ -65,28 +65,29 @@ func (c *conn) initialize(m *message, batch bool) []byte {
 	case batch:
 		err = errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
 	case c.peer == nil:
-		p, err = c.server.greet(m)
+		p, err = c.server.greet(m, c.toolset)
 	}
 	if err != nil {
 		return err.append(nil, m.id)
 	}
+	p.hears.deliver(func() { c.out.note(p.hears) })
 	c.peer = p
-	return c.server.welcome(nil, m, p)
+	return p.welcome(nil, m, c.info())
 }
 
 func (t *turn) modern(m *message) {
-	caller := &Caller{}
+	caller := &Caller{Toolset: t.conn.toolset}
 	if err := checkMeta(m, caller); err != nil {
 		t.expect()
 		t.settle(err.append(nil, m.id))
 		return
 	}
 	if string(m.method) == "subscriptions/listen" {
-		t.conn.listen(m)
+		t.conn.listen(m, caller)
 		return
 	}
 	t.answer(m, &t.conn.early, func(ctx context.Context, dst []byte) []byte {
-		dst, _ = t.conn.server.answer(ctx, dst, m, query{caller, t.conn, t.conn.server.handler.Info(caller.Toolset)})
+		dst, _ = t.conn.server.answer(ctx, dst, m, query{caller, t.conn, t.conn.info()})
 		return dst
 	})
 }
@@ -94,11 +95,10 @@ func (t *turn) modern(m *message) {
 func (t *turn) legacy(m *message) {
 	p := t.peer
 	if p == nil { // a ping before initialize
-		p = &peer{revision: legacyRevisions[0], requests: inflight{limit: 1}}
+		p = &peer{revision: legacyRevisions[0], requests: inflight{limit: 1}, hears: t.conn.server.newSubscription(t.conn.toolset, nil)}
 	}
 	t.answer(m, &p.requests, func(ctx context.Context, dst []byte) []byte {
-		caller := p.caller()
-		return t.conn.server.answerPeer(ctx, dst, m, p, query{caller, t.conn, t.conn.server.handler.Info(caller.Toolset)})
+		return t.conn.server.answerPeer(ctx, dst, m, p, query{p.caller(), t.conn, t.conn.info()})
 	})
 }
 
