@@ -93,9 +93,26 @@ type Call struct {
 	// Accept asks the expect blocks of the step about an output. An Action that can still undo its effect calls it before the effect is final and returns its
 	// error; for the others the runtime asks afterwards.
 	Accept func(output any) error
-	// Progress tells the client how far the call is; total is 0 when unknown. It may be called from the goroutine of Do only.
-	Progress func(done, total float64, message string)
+	// Client is who made the call. Its methods may be called from the goroutine of Do only.
+	Client
 }
+
+// Client is told what happens while a call is under way, if it wants to know.
+type Client interface {
+	// Progress tells it how far the call is; total is 0 when unknown.
+	Progress(done, total float64, message string)
+	// Log sends a value, as encoded JSON, to its log; level is one of RFC 5424, as in "info".
+	Log(level, logger string, data []byte)
+}
+
+// Nobody is a Client that is not told anything.
+type Nobody struct{}
+
+// Progress implements Client.
+func (Nobody) Progress(done, total float64, message string) {}
+
+// Log implements Client.
+func (Nobody) Log(level, logger string, data []byte) {}
 
 // Result is what a backend answers: Value is what the root `output` reads, an object whose members the backend documents.
 type Result struct {

@@ -79,15 +79,11 @@ func (s *stage) parallel(c *call, workers int, out []any, element func(int) *hcl
 			cancel()
 		}
 	}
-	progress := func(done, total float64, message string) {
-		mu.Lock()
-		defer mu.Unlock()
-		c.action.Progress(done, total, message)
-	}
+	client := &shared{to: c.action.Client}
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() {
-			action := adapters.Call{Frame: c.frame.Fork(ctx), Progress: progress}
+			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client}
 			for i, ok := take(); ok; i, ok = take() {
 				action.Frame.Each = element(i)
 				if err := s.guarded(&action, &out[i]); err != nil {
@@ -98,6 +94,24 @@ func (s *stage) parallel(c *call, workers int, out []any, element func(int) *hcl
 	}
 	running.Wait()
 	return first
+}
+
+// shared is a client that several goroutines of one call talk to.
+type shared struct {
+	mu sync.Mutex
+	to adapters.Client // guarded by mu
+}
+
+func (s *shared) Progress(done, total float64, message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to.Progress(done, total, message)
+}
+
+func (s *shared) Log(level, logger string, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to.Log(level, logger, data)
 }
 
 // guarded is once on a goroutine whose panics nobody else would catch.

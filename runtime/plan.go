@@ -11,7 +11,7 @@ import (
 // Plan says what a call with these arguments would send, without sending it: validation and checks are as in a call. What depends on an answer
 // that only a call would bring is said to. An error is a sentence for the caller.
 func (p *Program) Plan(ctx context.Context, arguments []byte) (plan string, err error) {
-	c := p.newCall(ctx, anonymous, func(done, total float64, message string) {})
+	c := p.newCall(ctx, anonymous, adapters.Nobody{})
 	defer c.reply.release()
 	defer func() {
 		if err != nil {

@@ -16,11 +16,12 @@ type Program struct {
 	headers  []mcp.HeaderInput
 	answers  answers
 	inferred atomic.Pointer[schema.Type] // of the default result, when the other side was asked
-	asked    atomic.Bool                 // the other side has answered whether the tool will work
 }
 
 func newProgram(g *Generation, t *hcl.Tool) *Program {
-	return &Program{routine: newRoutine(g, "tool", &t.Work, t.Error), tool: t, headers: headerInputs(t.Input), answers: answersOf(t)}
+	p := &Program{tool: t, headers: headerInputs(t.Input), answers: answersOf(t)}
+	p.init(g, "tool", &t.Work, t.Error)
+	return p
 }
 
 // Tool is what the program was compiled from.
@@ -31,7 +32,7 @@ func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, e
 	if err := req.CheckHeaders(p.headers); err != nil {
 		return mcp.Outcome{}, err
 	}
-	c := p.newCall(ctx, callerOf(req.Caller), req.Progress)
+	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	failed := failureOf(p.answer(c, req.Arguments))
 	c.account(ctx, req.Caller.Remote, failed)
 	return p.outcome(c, failed, req.Caller.Revision), nil

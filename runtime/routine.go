@@ -2,26 +2,32 @@ package runtime
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 )
 
-// routine is one compiled Work, with all that the calls of tools, prompts, resources and completions have in common. It is immutable and serves any
-// number of calls at once.
+// routine is one compiled Work, with all that the calls of tools, prompts, resources and completions have in common. It is immutable but for what
+// the other side has answered, and serves any number of calls at once.
 type routine struct {
 	noun       string // what it is to people: "tool", "prompt", …
 	decl       *hcl.Work
 	failed     *hcl.Message // how a failure is told; nil for its own words
 	generation *Generation
 	stages     []*stage
-	narrow     string // a sentence that says how to get less of an answer
+	narrow     string      // a sentence that says how to get less of an answer
+	asked      atomic.Bool // the other side has answered whether it will work
 }
 
-func newRoutine(g *Generation, noun string, decl *hcl.Work, failed *hcl.Message) routine {
-	return routine{noun: noun, decl: decl, failed: failed, generation: g, narrow: narrowing(noun, decl)}
+// init makes the routine of a part of a generation, whose stages are not bound yet.
+func (r *routine) init(g *Generation, noun string, decl *hcl.Work, failed *hcl.Message) {
+	r.noun, r.decl, r.failed, r.generation, r.narrow = noun, decl, failed, g, narrowing(noun, decl)
 }
+
+// title is what the routine is called in messages for the operator.
+func (r *routine) title() string { return r.noun + " " + r.decl.Name }
 
 // run is the straight line of every call, whoever makes it, up to what its answer is made of.
 func (r *routine) run(c *call, in inputs) error {
@@ -64,7 +70,7 @@ type call struct {
 	reply     *reply
 }
 
-func (r *routine) newCall(ctx context.Context, caller map[string]any, progress func(done, total float64, message string)) *call {
+func (r *routine) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {
 	b := r.generation.build
 	c := &call{routine: r, began: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), reply: borrowReply()}
 	if len(r.stages) == 0 {
@@ -72,6 +78,6 @@ func (r *routine) newCall(ctx context.Context, caller map[string]any, progress f
 		c.frame.Context = &c.computing
 	}
 	c.frame.Caller = caller
-	c.action = adapters.Call{Frame: c.frame, Progress: progress}
+	c.action = adapters.Call{Frame: c.frame, Client: client}
 	return c
 }

@@ -19,7 +19,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	if err != nil {
 		return adapters.Result{}, err
 	}
-	c := t.target.newCall(ctx, call.Frame.Caller, call.Progress)
+	c := t.target.newCall(ctx, call.Frame.Caller, call.Client)
 	defer c.reply.release()
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failureOf(err)

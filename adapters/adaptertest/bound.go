@@ -155,7 +155,7 @@ func (b *Bound) Call(ctx context.Context, arguments string) (*adapters.Call, err
 	}
 	frame := hcl.NewFrame(ctx, b.Dir, time.Now)
 	frame.Input = input
-	return &adapters.Call{Frame: frame, Accept: func(any) error { return nil }, Progress: func(float64, float64, string) {}}, nil
+	return &adapters.Call{Frame: frame, Accept: func(any) error { return nil }, Client: adapters.Nobody{}}, nil
 }
 
 // Do makes one call with arguments written as JSON and returns its output.

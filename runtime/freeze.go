@@ -1,0 +1,152 @@
+package runtime
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hatchel/hcl/value"
+)
+
+// Values of a call that waits are written as JSON. What that has no form for is an object with one member whose name begins with a $, and a name that begins so in a value
+// has one more.
+const (
+	frozenBytes = "$bytes" // in base64
+	frozenText  = "$text"  // a string that is not UTF-8, in base64
+	frozenFloat = "$float" // a number that is none, or infinite
+)
+
+var errTooDeep = errors.New("a value of the call nests too deeply to be remembered")
+
+// appendFrozen appends a value so that thaw gives the same one, but for what is Deferred, which it gives decoded.
+func appendFrozen(dst []byte, v any) ([]byte, error) { return freezer{dst}.value(v, 0) }
+
+// freezer appends frozen values.
+type freezer struct{ dst []byte }
+
+func (z freezer) value(v any, depth int) (_ []byte, err error) {
+	if depth > value.MaxDepth {
+		return z.dst, errTooDeep
+	}
+	switch v := v.(type) {
+	case value.Deferred:
+		decoded, err := v.Value()
+		if err != nil {
+			return z.dst, err
+		}
+		return z.value(decoded, depth)
+	case value.Bytes:
+		return z.tagged(frozenBytes, base64.StdEncoding.EncodeToString(v)), nil
+	case string:
+		if !utf8.ValidString(v) {
+			return z.tagged(frozenText, base64.StdEncoding.EncodeToString([]byte(v))), nil
+		}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return z.tagged(frozenFloat, strconv.FormatFloat(v, 'g', -1, 64)), nil
+		}
+	case []any:
+		return z.list(v, depth)
+	case map[string]any:
+		return z.object(v, depth)
+	}
+	return value.AppendJSON(z.dst, v)
+}
+
+func (z freezer) tagged(tag, text string) []byte {
+	return append(value.AppendString(append(value.AppendString(append(z.dst, '{'), tag), ':'), text), '}')
+}
+
+func (z freezer) list(list []any, depth int) (_ []byte, err error) {
+	z.dst = append(z.dst, '[')
+	for i, e := range list {
+		if i > 0 {
+			z.dst = append(z.dst, ',')
+		}
+		if z.dst, err = z.value(e, depth+1); err != nil {
+			return z.dst, err
+		}
+	}
+	return append(z.dst, ']'), nil
+}
+
+func (z freezer) object(m map[string]any, depth int) (_ []byte, err error) {
+	z.dst = append(z.dst, '{')
+	for i, k := range value.Keys(m) {
+		if i > 0 {
+			z.dst = append(z.dst, ',')
+		}
+		name := k
+		if strings.HasPrefix(k, "$") {
+			name = "$" + k
+		}
+		z.dst = append(value.AppendString(z.dst, name), ':')
+		if z.dst, err = z.value(m[k], depth+1); err != nil {
+			return z.dst, err
+		}
+	}
+	return append(z.dst, '}'), nil
+}
+
+// thaw undoes appendFrozen.
+func thaw(frozen []byte) (any, error) {
+	v, err := value.Decode(frozen)
+	if err != nil {
+		return nil, err
+	}
+	return thawed(v)
+}
+
+func thawed(v any) (_ any, err error) {
+	switch v := v.(type) {
+	case []any:
+		for i, e := range v {
+			if v[i], err = thawed(e); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		return thawedObject(v)
+	}
+	return v, nil
+}
+
+func thawedObject(m map[string]any) (any, error) {
+	out := make(map[string]any, len(m))
+	for k, e := range m {
+		name, isName := strings.CutPrefix(k, "$")
+		if isName && !strings.HasPrefix(name, "$") {
+			return untagged(m, k)
+		}
+		e, err := thawed(e)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = e
+	}
+	return out, nil
+}
+
+func untagged(m map[string]any, tag string) (any, error) {
+	text, ok := m[tag].(string)
+	if !ok || len(m) != 1 {
+		return nil, fmt.Errorf("the member %q of a frozen value is not its only text", tag)
+	}
+	if tag == frozenFloat {
+		return strconv.ParseFloat(text, 64)
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case tag == frozenBytes:
+		return value.Bytes(b), nil
+	case tag == frozenText:
+		return string(b), nil
+	}
+	return nil, fmt.Errorf("a frozen value is of an unknown kind %q", tag)
+}
