@@ -95,12 +95,18 @@ func (c *compiler) programs() {
 		c.g.order = append(c.g.order, p)
 	}
 	for _, p := range c.g.order {
-		for _, step := range p.tool.Steps {
-			action, diags := c.bind(step.Backend)
-			c.diags = append(c.diags, diags...)
-			p.stages = append(p.stages, &stage{step, action})
-		}
+		c.stages(&p.routine)
 	}
+}
+
+// stages binds the steps of a routine. Every tool must have been made.
+func (c *compiler) stages(r *routine) {
+	for _, step := range r.decl.Steps {
+		action, diags := c.bind(step.Backend)
+		c.diags = append(c.diags, diags...)
+		r.stages = append(r.stages, &stage{step, action})
+	}
+	c.g.routines = append(c.g.routines, r)
 }
 
 // bind makes the action of one backend.

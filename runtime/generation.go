@@ -20,6 +20,7 @@ type Generation struct {
 	info     *mcp.Info
 	programs map[string]*Program
 	order    []*Program // by name
+	routines []*routine // everything that can be called
 	health   []health
 	scrubber *scrubber
 	list     atomic.Pointer[mcp.List] // what is advertised; refined when a database first tells what its rows look like

@@ -18,16 +18,16 @@ const (
 
 // probe is a block that can be asked whether it will work.
 type probe struct {
-	program *Program
+	routine *routine
 	step    *hcl.Step
 	prober  adapters.Prober
 }
 
 func (g *Generation) probes() (all []probe) {
-	for _, p := range g.order {
-		for _, s := range p.stages {
+	for _, r := range g.routines {
+		for _, s := range r.stages {
 			if prober, ok := s.action.(adapters.Prober); ok {
-				all = append(all, probe{p, s.step, prober})
+				all = append(all, probe{r, s.step, prober})
 			}
 		}
 	}
@@ -78,13 +78,20 @@ func (g *Generation) ask(ctx context.Context, all []probe) []error {
 			defer cancel()
 			t, err := p.prober.Probe(ctx)
 			if err == nil {
-				p.program.infer(t)
+				g.infer(p.routine, t)
 			}
 			errs[i] = err
 		})
 	}
 	running.Wait()
 	return errs
+}
+
+// infer takes what is known of the rows of a routine.
+func (g *Generation) infer(r *routine, rows *schema.Type) {
+	if r.noun == "tool" {
+		g.programs[r.decl.Name].infer(rows)
+	}
 }
 
 // infer takes what is known of the rows of the default result.
@@ -108,12 +115,20 @@ func (p *Program) learn(rows *schema.Type) {
 	}
 }
 
-// inherit takes over what the generation before has learned of tools that did not change.
+// inherit takes over what the generation before has learned of what did not change.
 func (g *Generation) inherit(before *Generation) {
-	for _, p := range g.order {
-		if old, ok := before.programs[p.tool.Name]; ok && old.tool.Digest == p.tool.Digest && old.asked.Load() {
-			p.learn(old.inferred.Load())
-			p.asked.Store(true)
+	known := make(map[string]*routine, len(before.routines))
+	for _, r := range before.routines {
+		known[r.title()] = r
+	}
+	for _, r := range g.routines {
+		old, ok := known[r.title()]
+		if !ok || old.decl.Digest != r.decl.Digest || !old.asked.Load() {
+			continue
+		}
+		r.asked.Store(true)
+		if r.noun == "tool" {
+			g.programs[r.decl.Name].learn(before.programs[r.decl.Name].inferred.Load())
 		}
 	}
 }
@@ -123,7 +138,7 @@ func (g *Generation) inherit(before *Generation) {
 func (g *Generation) learn(first chan<- struct{}, committed <-chan struct{}, changed func()) {
 	var left []probe
 	for _, p := range g.probes() {
-		if !p.program.asked.Load() {
+		if !p.routine.asked.Load() {
 			left = append(left, p)
 		}
 	}
@@ -170,9 +185,9 @@ func (g *Generation) learnFrom(all []probe) (left []probe) {
 		}
 	}
 	for i, err := range g.ask(g.ctx, up) {
-		up[i].program.asked.Store(true)
+		up[i].routine.asked.Store(true)
 		if err != nil && g.ctx.Err() == nil {
-			g.log().Warn("the other side refuses what a tool would send", "tool", up[i].program.tool.Name, "error", g.scrubber.sentence(err.Error()))
+			g.log().Warn("the other side refuses what a "+up[i].routine.noun+" would send", up[i].routine.noun, up[i].routine.decl.Name, "error", g.scrubber.sentence(err.Error()))
 		}
 	}
 	return left
