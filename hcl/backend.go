@@ -43,7 +43,7 @@ func (w *workDecl) backendSpecs() (spec Spec) {
 func (w *workDecl) workSpecs() Spec {
 	var expects []*Check
 	spec := append(w.backendSpecs(), labelled("step", "name", "", noSpec, func(*decoder, *hclsyntax.Block) {}))
-	return append(spec, expectSpec(&expects)...)
+	return Join(spec, expectSpec(&expects), actSpecs())
 }
 
 // backend decodes one backend block.
@@ -52,7 +52,10 @@ func (w *workDecl) backend(b *hclsyntax.Block) *Backend {
 		return w.toolCall(b)
 	}
 	d := w.dec
-	kind, _ := d.shared.kind(b.Type)
+	kind, own := act(b.Type)
+	if !own {
+		kind, _ = d.shared.kind(b.Type)
+	}
 	out := &Backend{Kind: kind.Name, Range: at(b.DefRange())}
 	out.Connection = d.connection(kind, b)
 
@@ -80,14 +83,15 @@ func (w *workDecl) backend(b *hclsyntax.Block) *Backend {
 	if out.Facts.Output == nil {
 		out.Facts.Output = anyType
 	}
-	if (lost || inner.diags.HasErrors()) && out.Facts.Default.isZero() {
+	if (lost || inner.diags.HasErrors()) && !out.Facts.Default.answers() {
 		out.Facts.Default.Text = "broken" // so that one mistake is not answered with two
 	}
 	d.diags = append(d.diags, inner.diags...)
 	return out
 }
 
-func (d Default) isZero() bool { return d.Member == "" && d.Text == "" && len(d.Members) == 0 }
+// answers reports whether a call of a tool has an answer by default.
+func (d Default) answers() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
 
 func (l *loader) connectionNamed(kind string) (ConnectionKind, bool) {
 	for _, k := range l.kinds.Connections {

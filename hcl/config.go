@@ -81,13 +81,6 @@ type Tool struct {
 	Returned *schema.Validator
 }
 
-// Task says that calls of a tool may go on after their first answer, where the client can follow that.
-type Task struct {
-	Required bool          // a client that cannot follow tasks is refused
-	TTL      time.Duration // for which the result is kept once there is one
-	After    string        // the step after which the call becomes a task; empty when it is one from the beginning
-}
-
 // Prompt is one prompt block.
 type Prompt struct {
 	Work
@@ -116,20 +109,15 @@ type Resource struct {
 	Listed      bool
 	URI         string       // empty for a template
 	Template    *URITemplate // nil for one document
-	MimeType    string
-	Size        int // in bytes, 0 when unknown
+	MimeType    string       // empty when it depends on what is read: see MediaType
+	Size        int          // in bytes, 0 when unknown
 	Annotations *Annotations
-	Text        *Message // with Data, or neither: then it is the default of the backend
-	Data        *Expr
+	Text        *Message // one of Text, Data and Body is set
+	Data        *Expr    // bytes, or a text in base64
+	Body        *Expr    // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
 	Refresh     time.Duration // how often it is read again for those who follow it; 0 when it changes only with its file
 	Caching     *Caching      // nil says nothing
 	Error       *Message
-}
-
-// Caching says how long a client may keep what it read.
-type Caching struct {
-	TTL     time.Duration
-	Private bool
 }
 
 // Completion is how an input is completed while it is typed: by values known at load, or by a backend, whose inputs are what was typed and
@@ -138,17 +126,6 @@ type Completion struct {
 	Work
 	Values []string
 	Result *Program // a list of texts; nil for the first column, the lines or the list that the backend gives
-}
-
-// Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *.
-type Toolset struct {
-	Name         string
-	Title        string
-	Instructions string // empty for those of the server
-	Tools        []string
-	Prompts      []string
-	Resources    []string
-	Range        Range
 }
 
 // Check is a check or an expect block: what must hold, and what the caller is told when it does not.
@@ -200,11 +177,4 @@ type Content struct {
 
 	Annotations *Annotations
 	Range       Range
-}
-
-// Annotations say for whom a piece of content is and how much it matters.
-type Annotations struct {
-	Audience     []string // "user", "assistant"
-	Priority     *float64 // from 0 to 1
-	LastModified *Text    // a time as in RFC 3339
 }

@@ -122,7 +122,7 @@ func (d *decoder) choices(b *hclsyntax.Body, spec Spec, written map[*group][]str
 func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 	d.typos = nil
 	for name, a := range b.Attributes {
-		f, known := field(parts, name)
+		f, known := field(parts, name, true)
 		switch {
 		case known && f.attr != nil:
 		case known:
@@ -137,7 +137,7 @@ func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 		}
 	}
 	for _, nested := range b.Blocks {
-		f, known := field(parts, nested.Type)
+		f, known := field(parts, nested.Type, false)
 		switch {
 		case known && f.attr == nil:
 		case known:
@@ -149,15 +149,19 @@ func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 	}
 }
 
-func field(parts []Spec, name string) (*Field, bool) {
+// field finds what a name means, as an argument or as a block where it can be both.
+func field(parts []Spec, name string, argument bool) (found *Field, known bool) {
 	for _, spec := range parts {
 		for i := range spec {
-			if spec[i].Name == name {
-				return &spec[i], true
+			if spec[i].Name != name {
+				continue
+			}
+			if found = &spec[i]; argument == (found.attr != nil) {
+				return found, true
 			}
 		}
 	}
-	return nil, false
+	return found, found != nil
 }
 
 func fieldNames(parts []Spec) (all, attrs, blocks []string) {
@@ -264,7 +268,7 @@ func (d *decoder) compileKnown(e hclsyntax.Expression, f Field) node {
 func (d *decoder) context() functions.Context {
 	return d.shared.context(func(name string, content []byte) {
 		if d.uses != nil {
-			d.uses.files = true
+			d.uses.files, d.uses.read = true, digest(d.uses.read, name, string(content))
 			return
 		}
 		d.shared.files.read = digest(d.shared.files.read, name, string(content))

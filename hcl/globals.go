@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"hatchel/hcl/functions"
+	"hatchel/hcl/value"
 )
 
 // globals are what every tool can see: values known at load, types and connections. A reload that finds them unchanged goes on with the ones it had,
@@ -31,7 +32,7 @@ type globals struct {
 func (l *loader) recognize() {
 	parts := []string{l.environment(), l.files.read, fmt.Sprint(l.partial)}
 	for _, kind := range sortedNames(l.blocks) {
-		if kind == "tool" {
+		if topLevel[kind].offered {
 			continue
 		}
 		for _, b := range l.blocks[kind] {
@@ -49,6 +50,11 @@ func (l *loader) recognize() {
 		l.globals.handOver(before)
 		l.globals = before
 	}
+	for noun, set := range map[string]map[string]*member{"var": l.variables, "secret": l.secrets, "local": l.local} {
+		for name, m := range set {
+			m.digested(noun + "." + name)
+		}
+	}
 	for _, name := range l.call.readable() {
 		r, _ := l.call.find(name)
 		r.shape() // now, because tools are decoded on any goroutine
@@ -64,11 +70,25 @@ func (g *globals) handOver(to *globals) {
 	}
 }
 
+// digested says what the member is worth, for the digests of what reads it.
+func (m *member) digested(name string) {
+	if m.digest != "" {
+		return
+	}
+	text, err := value.AppendJSON(nil, m.value)
+	if err != nil { // it holds bytes
+		text = fmt.Append(nil, m.value)
+	}
+	m.digest = digest(name, string(text))
+}
+
 // uses are what a tool reads of the globals.
 type uses struct {
 	members     []*member
 	connections []*Connection
-	files       bool // it reads files of the folder, which may change without its own
+	types       []string
+	files       bool   // it reads files of the folder, which may change without its own
+	read        string // digest of those files
 }
 
 // note marks what a tool reads as used.

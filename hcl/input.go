@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -11,16 +12,21 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// inputs collects the input blocks of a tool into one object type.
+// inputs collects the input blocks of a tool, or the argument blocks of a prompt, into one object type.
 type inputs struct {
-	of       *workDecl
-	members  []*schema.Member
-	whole    *schema.Type // a verbatim schema
-	wholeAt  hclsyntax.Expression
-	labelsAt map[string]Range
+	of        *workDecl
+	noun      string // what a block is called
+	texts     *texts // what arrives are texts, as for prompts and URIs; nil for JSON
+	members   []*schema.Member
+	whole     *schema.Type // a verbatim schema
+	wholeAt   hclsyntax.Expression
+	labelsAt  map[string]Range
+	completes map[string]*hclsyntax.Block // complete blocks, by input
 }
 
-func newInputs(w *workDecl) *inputs { return &inputs{of: w, labelsAt: map[string]Range{}} }
+func newInputs(w *workDecl) *inputs {
+	return &inputs{of: w, noun: "input", labelsAt: map[string]Range{}}
+}
 
 func (in *inputs) spec() Spec {
 	return Spec{labelled("input", "name", "One argument of the tool.", inputSpec, in.input)}
@@ -45,20 +51,32 @@ var inputSpec = sync.OnceValue(func() Spec {
 	for _, name := range schema.Keywords() {
 		spec = append(spec, special(name, "value", inputDocs[name], ignore))
 	}
+	return append(spec, completeFields()...)
+})
+
+// argumentSpec documents an input that arrives as a text.
+var argumentSpec = sync.OnceValue(func() Spec {
+	spec := slices.DeleteFunc(slices.Clone(inputSpec()), func(f Field) bool { return f.Name == "header" })
+	spec[0].Required, spec[0].Default = false, "string"
 	return spec
 })
 
 func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 	if len(block.Labels) != 1 {
-		d.errorf(block.TypeRange, "Wrong number of labels", "An input block is written `input \"name\" {`.")
+		d.errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", sentence(article(in.noun)), in.noun)
 		return
 	}
 	name, r := block.Labels[0], block.LabelRanges[0]
 	if !hclsyntax.ValidIdentifier(name) {
-		d.diags = append(d.diags, invalidName("input", name, r))
+		d.diags = append(d.diags, invalidName(in.noun, name, r))
 	}
-	d.body(block.Body, inputSpec(), block.DefRange())
 	m := &schema.Member{Name: name, Type: anyType, Range: r}
+	if in.texts == nil {
+		d.body(block.Body, inputSpec(), block.DefRange())
+	} else {
+		d.body(block.Body, argumentSpec(), block.DefRange())
+		m.Type = stringType
+	}
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
 		t, option, diags := schema.Parse(a.Expr, d.typeEnv())
@@ -84,9 +102,13 @@ func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 		in.recheck(d, m, written["type"].Expr)
 	}
 	if first, twice := in.labelsAt[name]; twice {
-		d.errorf(r, "Duplicate input", "The input %q is already declared in line %d.", name, first.Start.Line)
+		d.errorf(r, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, name, first.Start.Line)
 		return
 	}
+	if in.texts != nil {
+		in.travels(d, m, block)
+	}
+	in.complete(d, m, block)
 	in.labelsAt[name] = at(r)
 	in.members = append(in.members, m)
 }
@@ -94,7 +116,7 @@ func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 // recheck reports a default inside the type that a keyword beside the type has ruled out.
 func (in *inputs) recheck(d *decoder, m *schema.Member, at hclsyntax.Expression) {
 	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
-		d.errorf(at.Range(), "Invalid default", "The default does not fit the input: %s.", violations[0])
+		d.errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
 	}
 }
 
@@ -126,7 +148,7 @@ func (in *inputs) finish() {
 	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i], names[i-1]) {
-			in.of.dec.diags = append(in.of.dec.diags, &Diagnostic{Severity: Warning, Summary: "Easily confused names", Detail: fmt.Sprintf("The inputs %q and %q differ only in case; a model will mix them up.", names[i-1], names[i]), Subject: in.labelsAt[names[i]]})
+			in.of.dec.diags = append(in.of.dec.diags, &Diagnostic{Severity: Warning, Summary: "Easily confused names", Detail: fmt.Sprintf("The "+in.noun+"s %q and %q differ only in case; a model will mix them up.", names[i-1], names[i]), Subject: in.labelsAt[names[i]]})
 		}
 	}
 }

@@ -47,6 +47,8 @@ type Facts struct {
 	Destructive bool // something may be lost: a DELETE, an overwritten file
 	Idempotent  bool // doing it twice is doing it once
 	OpenWorld   bool // it reaches systems beyond the ones declared: a shell, a foreign host
+
+	MimeType string // of what a resource holds by default, where it is known at load
 }
 
 // Default is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.
@@ -54,6 +56,8 @@ type Default struct {
 	Member  string   // this member of output is the structured result
 	Members []string // these members of output, as an object, are the structured result
 	Text    string   // this member of output is sent as text alone
+
+	Document string // this member of output is what a resource holds; without it that is Text, Member or Members, the first that is set
 }
 
 // Connection is one decoded connection block.

@@ -40,7 +40,11 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.values()
 	l.connections()
 	l.recognize()
-	l.tools()
+	l.refresh(files)
+	tools := l.tools()
+	l.prompts(tools)
+	l.resources(tools)
+	l.toolsets()
 	l.unused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
 	l.config.ID = l.identity(files)
@@ -51,7 +55,8 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 // A block is one top-level block and the file it stands in.
 type block struct {
 	*hclsyntax.Block
-	file *source
+	file  *source
+	place int // among the blocks of the file that are offered to clients
 }
 
 // label returns the label at i, or empty.
@@ -103,13 +108,15 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	}
 }
 
-// topLevel are the blocks of a file, and how many labels each has.
+// topLevel are the blocks of a file, how many labels each has, and which of them are offered to clients: nothing else can read those.
 var topLevel = map[string]struct {
-	labels int
-	form   string
+	labels  int
+	form    string
+	offered bool
 }{
-	"server": {0, "server {"}, "variable": {1, `variable "name" {`}, "secret": {1, `secret "name" {`}, "locals": {0, "locals {"},
-	"type": {1, `type "name" {`}, "connection": {2, `connection "http" "name" {`}, "tool": {1, `tool "name" {`},
+	"server": {0, "server {", false}, "variable": {1, `variable "name" {`, false}, "secret": {1, `secret "name" {`, false}, "locals": {0, "locals {", false},
+	"type": {1, `type "name" {`, false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
+	"prompt": {1, `prompt "name" {`, true}, "resource": {1, `resource "name" {`, true}, "toolset": {1, `toolset "name" {`, true},
 }
 
 // sort puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place
@@ -118,6 +125,7 @@ func (l *loader) sort(f *source) {
 	for _, a := range f.body.Attributes {
 		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", joined(sortedNames(topLevel)))
 	}
+	f.offers = 0
 	for _, b := range f.body.Blocks {
 		want, ok := topLevel[b.Type]
 		switch {
@@ -132,7 +140,10 @@ func (l *loader) sort(f *source) {
 			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", sentence(article(b.Type)), want.form)
 			continue
 		}
-		l.blocks[b.Type] = append(l.blocks[b.Type], block{b, f})
+		l.blocks[b.Type] = append(l.blocks[b.Type], block{b, f, f.offers})
+		if want.offered {
+			f.offers++
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *decoder) promptMessage(b *hclsyntax.Block) *PromptMessage {
 		return nil
 	}
 	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: at(b.DefRange())}}
-	if roles := []string{"assistant", "user"}; !contains(roles, m.Role) {
+	if !contains(roles, m.Role) {
 		d.errorf(b.LabelRanges[0], "Unknown role", "A message is said by the \"user\" or the \"assistant\", and this is %q.%s", m.Role, didYouMean(m.Role, roles))
 	}
 	d.unknown(b.Body, m.spec())

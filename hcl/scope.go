@@ -93,6 +93,7 @@ type member struct {
 	caller    bool // it depends on the caller's identity
 	own       bool // of one tool, and of no other
 	used      bool
+	digest    string // of its name and value; of globals only
 }
 
 // get is the member's value in one call.

@@ -19,23 +19,10 @@ type source struct {
 	body   *hclsyntax.Body
 	diags  Diagnostics // of the syntax
 	digest [sha256.Size]byte
-	tools  []*decoded // of the tool blocks in order, as the last load left them
+	offers int        // how many blocks of it are offered to clients
+	kept   []*decoded // of those blocks in order, as the last load left them
 	under  *globals   // what they were decoded under
-	bare   bool       // the bodies of tools that are kept were dropped: they are several times the size of what was made of them
-}
-
-// whole returns the tool blocks of a file with everything in them, and reads its syntax again where that was dropped.
-func (s *source) whole() (tools []*hclsyntax.Block) {
-	if s.bare {
-		s.bare = false
-		parse(s)
-	}
-	for _, b := range s.body.Blocks {
-		if b.Type == "tool" && len(b.Labels) == topLevel["tool"].labels {
-			tools = append(tools, b)
-		}
-	}
-	return tools
+	bare   bool       // the bodies of blocks that are kept were dropped: they are several times the size of what was made of them
 }
 
 // sources reads and parses every *.hcl below the root, in the order of their names. Folders and files that start with a dot are skipped.

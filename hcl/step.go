@@ -20,6 +20,9 @@ func (w *workDecl) does() {
 		if b.Type == "step" {
 			steps = append(steps, b)
 		}
+		if isAct(b.Type) {
+			w.dec.errorf(b.DefRange(), "Block outside a step", "%s stands in a step: step \"name\" { %s … }.", b.Type, b.Type)
+		}
 	}
 	for _, b := range backends {
 		if b.Type == "tool" {
@@ -29,16 +32,16 @@ func (w *workDecl) does() {
 	switch {
 	case len(steps) > 0:
 		if len(backends) > 0 {
-			w.dec.errorf(backends[0].DefRange(), "Backend beside steps", "A tool has one backend or steps. Put this %s block into a step of its own.", backends[0].Type)
+			w.dec.errorf(backends[0].DefRange(), "Backend beside steps", "%s has one backend or steps. Put this %s block into a step of its own.", sentence(article(w.noun)), backends[0].Type)
 		}
-		w.dec.scope = w.dec.scope.without("output", "This tool has steps, and each has an output of its own. Read it as step.<name>.")
+		w.dec.scope = w.dec.scope.without("output", "This "+w.noun+" has steps, and each has an output of its own. Read it as step.<name>.")
 		w.stepsAhead(steps)
 		for _, b := range steps {
 			w.step(b)
 		}
 	case len(backends) > 0:
 		for _, extra := range backends[1:] {
-			w.dec.errorf(extra.DefRange(), "Two backends", "A tool has one backend, and this is another. Several become steps: step \"name\" { %s … }.", extra.Type)
+			w.dec.errorf(extra.DefRange(), "Two backends", "%s has one backend, and this is another. Several become steps: step \"name\" { %s … }.", sentence(article(w.noun)), extra.Type)
 		}
 		w.single(backends[0])
 	default:
@@ -46,58 +49,25 @@ func (w *workDecl) does() {
 	}
 }
 
-// single decodes the only backend of a tool, whose output is read as output.
+// single decodes the only backend, whose output is read as output.
 func (w *workDecl) single(b *hclsyntax.Block) {
 	s := &Step{Parallel: 1, Range: at(b.DefRange())}
 	s.Backend = w.backend(b)
 	w.work.Steps = []*Step{s}
 	w.dec.scope = w.dec.scope.with("output", outputRoot(s.Backend.Facts.Output))
 	w.dec.fields(w.block.Body, expectSpec(&s.Expects), w.block.DefRange())
-	w.answered(s.Backend)
 }
 
-// pure is a tool that only computes.
+// pure is work that only computes.
 func (w *workDecl) pure() {
-	b := w.block
-	_, result := b.Body.Attributes["result"]
-	_, text := b.Body.Attributes["text"]
-	content := false
-	for _, nested := range b.Body.Blocks {
-		content = content || nested.Type == "content"
+	for _, nested := range w.block.Body.Blocks {
 		if nested.Type == "expect" {
-			w.dec.errorf(nested.DefRange(), "Nothing to expect", "expect asks about the answer of a backend, and this tool has none. A check asks about the inputs.")
+			w.dec.errorf(nested.DefRange(), "Nothing to expect", "expect asks about the answer of a backend, and this %s has none. A check asks about the %ss.", w.noun, w.inputs.noun)
 		}
 	}
 	if w.dec.diags.HasErrors() {
 		w.dec.scope = w.dec.scope.with("output", outputRoot(anyType)) // what is wrong may be the backend
-		return
 	}
-	if !result && !text && !content {
-		w.dec.errorf(b.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(w.dec.shared.backendNames(), ", "))
-	}
-}
-
-// answered reports a tool that says nothing about its result although its backend has no answer of its own.
-func (w *workDecl) answered(b *Backend) {
-	d := b.Facts.Default
-	if d.Member != "" || len(d.Members) > 0 || d.Text != "" || w.says() {
-		return
-	}
-	w.dec.errorf(w.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
-}
-
-func (w *workDecl) says() bool {
-	for _, name := range []string{"result", "text"} {
-		if _, ok := w.block.Body.Attributes[name]; ok {
-			return true
-		}
-	}
-	for _, nested := range w.block.Body.Blocks {
-		if nested.Type == "content" {
-			return true
-		}
-	}
-	return false
 }
 
 // A stepBlock is what a step holds beside its backend.
@@ -145,13 +115,16 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 		d.diags = append(d.diags, invalidName("step", name, b.LabelRanges[0]))
 	}
 	if w.results[name] != nil {
-		d.errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this tool.", name)
+		d.errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this %s.", name, w.noun)
+	}
+	if w.over != "" {
+		d.errorf(b.DefRange(), "Step is never done", "The step %q ends every call before this one. Give it a `when`, or put it last.", w.over)
 	}
 	s := &Step{Name: name, Parallel: 1, Range: at(b.DefRange())}
 	var raw stepBlock
 	var expects []*Check
 	spec := Join(raw.eachSpec(), raw.guardSpec(), raw.repeatSpec(), expectSpec(&expects))
-	d.unknown(b.Body, append(spec, w.backendSpecs()...))
+	d.unknown(b.Body, Join(spec, w.backendSpecs(), actSpecs()))
 
 	around, known := d.scope, d.facts
 	d.scope = d.scope.without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")
@@ -163,6 +136,7 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 	d.fields(b.Body, raw.guardSpec(), b.DefRange())
 	d.facts = known.and(raw.When)
 	s.Backend = w.onlyBackend(b)
+	w.fitting(b, s.Backend.Kind)
 	d.scope = d.scope.with("output", outputRoot(s.Backend.Facts.Output))
 	d.fields(b.Body, Join(raw.repeatSpec(), expectSpec(&expects)), b.DefRange())
 	d.scope, d.facts = around, known
@@ -177,12 +151,28 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 		d.errorf(b.Body.Attributes["on_error"].Expr.Range(), "Unknown choice", `on_error is "fail" or "continue".`)
 	}
 	w.work.Steps = append(w.work.Steps, s)
-	w.results[name] = w.stepResult(s)
-	members := make(map[string]*member, len(w.results))
-	for n, m := range w.results {
-		members[n] = m
+	w.done(s)
+}
+
+// done makes what a step leaves readable for what follows.
+func (w *workDecl) done(s *Step) {
+	if s.Backend.ends() {
+		w.dec.facts = w.dec.facts.unless(s.When)
+		if s.When == nil {
+			w.over = s.Name
+		}
 	}
-	d.scope = d.scope.with("step", stepRoot(members, w.later))
+	w.results[s.Name] = w.stepResult(s)
+	members := make(map[string]*member, len(w.results))
+	for name, m := range w.results {
+		if m.typ.Kind != schema.Null {
+			members[name] = m
+		}
+	}
+	if !s.Backend.gives() {
+		w.later[s.Name] = "The step \"" + s.Name + "\" has no result: a " + s.Backend.Kind + " block gives none."
+	}
+	w.dec.scope = w.dec.scope.with("step", stepRoot(members, w.later))
 }
 
 // stepsAhead notes the steps of a tool, so that reading one too early can be told from reading none.
@@ -197,15 +187,24 @@ func (w *workDecl) stepsAhead(steps []*hclsyntax.Block) {
 }
 
 func (w *workDecl) onlyBackend(b *hclsyntax.Block) *Backend {
-	var found []*hclsyntax.Block
+	var found, asks []*hclsyntax.Block
 	for _, nested := range b.Body.Blocks {
-		if w.dec.shared.isBackend(nested.Type) {
+		switch {
+		case nested.Type == "ask":
+			asks = append(asks, nested)
+		case w.dec.shared.isBackend(nested.Type), isAct(nested.Type):
 			found = append(found, nested)
 		}
 	}
+	if len(asks) > 0 {
+		for _, extra := range found {
+			w.dec.errorf(extra.DefRange(), "Two backends", "A step that asks does nothing else. Put this %s block into a step of its own.", extra.Type)
+		}
+		return w.round(b, asks)
+	}
 	if len(found) == 0 {
 		if !w.strange(b) {
-			w.dec.errorf(b.DefRange(), "Missing backend", "A step has one backend: %s.", strings.Join(append(w.dec.shared.backendNames(), "tool"), ", "))
+			w.dec.errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(append(w.dec.shared.backendNames(), "tool"), ", "), oneOf(actNames()))
 		}
 		return &Backend{Facts: Facts{Output: anyType}, Range: at(b.DefRange())}
 	}
@@ -228,6 +227,9 @@ func (w *workDecl) strange(b *hclsyntax.Block) bool {
 // stepResult is what step.<name> is afterwards.
 func (w *workDecl) stepResult(s *Step) *member {
 	out := s.Backend.Facts.Output
+	if !s.Backend.gives() {
+		return stepMember(s.Name, out, "")
+	}
 	if s.Continue {
 		out = withError(out)
 	}

@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -22,9 +23,7 @@ type toolDecl struct {
 	enabled bool
 
 	readOnly, destructive, idempotent, openWorld *bool
-	spoken                                       []spoken
 	specs                                        toolSpecs
-	kept                                         *decoded // of the load before; then nothing is decoded
 }
 
 func newToolDecl(l *loader, b block) *toolDecl {
@@ -36,15 +35,11 @@ func newToolDecl(l *loader, b block) *toolDecl {
 // declare reads the name, the description and the inputs.
 func (l *loader) declare(b block) *toolDecl {
 	t := newToolDecl(l, b)
-	if !toolName.MatchString(t.tool.Name) {
-		t.dec.errorf(b.LabelRanges[0], "Invalid tool name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of a tool: %q cannot be one.", t.tool.Name)
-	}
+	t.named()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), t.errorSpec()}
-	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, t.workSpecs())
+	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.taskField()}, t.workSpecs())
 	t.dec.fields(b.Body, t.specs.head, b.DefRange())
-	if a, ok := b.Body.Attributes["timeout"]; ok && t.tool.Timeout == 0 && !t.dec.diags.HasErrors() {
-		t.dec.errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
-	}
+	t.timed()
 	t.inputs.finish()
 	return t
 }
@@ -54,7 +49,7 @@ type toolSpecs struct{ head, body, answer, failure Spec }
 
 // toolSpec is everything a tool block may hold except its backend, in the order of the reference.
 func toolSpec(t *toolDecl) Spec {
-	return Join(t.headSpec(), t.bodySpec(), t.answerSpec(), t.errorSpec())
+	return Join(t.headSpec(), t.bodySpec(), Spec{t.taskField()}, t.answerSpec(), t.errorSpec())
 }
 
 func (t *toolDecl) headSpec() Spec {
@@ -67,23 +62,12 @@ func (t *toolDecl) headSpec() Spec {
 		Attr(&t.openWorld, "open_world", "Whether it reaches systems beyond the declared ones. Derived from the backend when it is left out."),
 		Attr(&t.tool.Timeout, "timeout", "How long a whole call may take.").Or("60s"),
 		Attr(&t.tool.MaxText, "max_text", "How much text a model receives; what is over is cut, and the text says so.").Or("64KiB"),
+		t.requiresField(),
 		Attr(&t.enabled, "enabled", "Whether the tool exists at all.").Or("true"),
 		Attr(&t.tool.Listed, "listed", "Whether clients see the tool. A tool that is not listed serves as a step of others.").Or("true"),
 		icons(&t.tool.Icons, "Pictures of the tool, for clients that show some."),
 		special("schema", "JSON Schema", "The whole input schema verbatim, as in jsondecode(file(\"x.json\")), instead of input blocks.", t.inputs.verbatim),
 	}, t.inputs.spec())
-}
-
-func (t *toolDecl) bodySpec() Spec {
-	return Spec{
-		labelled("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", noSpec, t.localsBlock),
-		labelled("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() Spec { return checkSpec(&Check{}) }, func(d *decoder, b *hclsyntax.Block) {
-			check := d.check(b)
-			t.tool.Checks = append(t.tool.Checks, check)
-			d.facts = d.facts.and(check.That) // it holds for everything after it
-		}),
-		Attr(&t.tool.Allow, "allow", "Who may call: a program over caller and input."),
-	}
 }
 
 func (t *toolDecl) answerSpec() Spec {
@@ -113,9 +97,12 @@ func (t *toolDecl) decode() {
 	d.fields(b.Body, t.specs.body, b.DefRange())
 	d.facts = d.facts.and(t.tool.Allow)
 	t.does()
+	d.fields(b.Body, Spec{t.taskField()}, b.DefRange())
+	t.answered()
 	t.answers()
 	t.annotations()
-	t.described()
+	t.described(t.tool.Description)
+	t.completions()
 	t.unusedInputs()
 	t.tool.Digest = t.digest()
 }
@@ -123,12 +110,21 @@ func (t *toolDecl) decode() {
 // answers reads what the tool says of its result.
 func (t *toolDecl) answers() {
 	d, b := t.dec, t.block
-	before := d.scope
 	d.fields(b.Body, t.specs.answer, b.DefRange())
-	d.facts = nil // a check that does not hold is one of the failures
-	d.scope = before.with("error", failureRoot()).without("output", "The backend failed, so there is no output. Read error.message.")
-	d.fields(b.Body, t.specs.failure, b.DefRange())
-	d.scope = before
+	t.failing(t.specs.failure)
+}
+
+// answered reports a tool that does nothing, and one that says nothing about its result although its backend has no answer of its own.
+func (t *toolDecl) answered() {
+	if t.says("result", "text", "content") {
+		return
+	}
+	switch {
+	case len(t.tool.Steps) == 0 && !t.dec.diags.HasErrors():
+		t.dec.errorf(t.block.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(t.dec.shared.backendNames(), ", "))
+	case len(t.tool.Steps) == 1 && !t.tool.Named() && !t.tool.Steps[0].Backend.Facts.Default.answers():
+		t.dec.errorf(t.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
+	}
 }
 
 // annotations derives what the tool says of its effects from its backends, and refuses what contradicts them.

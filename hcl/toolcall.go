@@ -96,6 +96,9 @@ func (l *loader) cycles(decls []*toolDecl) {
 		state[t.tool] = 1
 		path = append(path, t.tool.Name)
 		for _, c := range t.calls {
+			if c.call.Tool.Asks() {
+				l.errorf(c.at, "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this tool, before the one that needs the answer.", c.call.Name)
+			}
 			switch state[c.call.Tool] {
 			case 1:
 				l.errorf(c.at, "Tool calls itself", "%s → %s is a circle: a tool cannot call itself, not even through others.", strings.Join(path, " → "), c.call.Name)
@@ -119,6 +122,7 @@ func (t *toolDecl) inherit() {
 	if len(t.calls) == 0 {
 		return
 	}
+	t.digestCalls()
 	for _, s := range t.tool.Steps {
 		call, ok := s.Backend.Config.(*ToolCall)
 		if !ok {

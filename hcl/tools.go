@@ -5,24 +5,16 @@ import (
 	"strings"
 )
 
-// A decoded tool block is what is kept of it for the next load.
-type decoded struct {
-	tool    *Tool
-	enabled bool
-	spoken  []spoken
-	diags   Diagnostics
-	uses    *uses
-}
-
-// tools decodes the tool blocks: first the inputs of all, so that each can call the others, then everything else. Blocks of files in which nothing changed
-// are taken from the load before, unless they look at what may have changed elsewhere: other tools, or files of the folder.
-func (l *loader) tools() {
-	decls := make([]*toolDecl, len(l.blocks["tool"]))
-	places := l.keepers(decls)
+// tools decodes the tool blocks: first the inputs of all, so that each can call the others, then everything else.
+func (l *loader) tools() map[string]*toolDecl {
+	blocks := l.blocks["tool"]
+	decls := make([]*toolDecl, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
-		if decls[i] == nil {
-			decls[i] = l.declare(l.blocks["tool"][i])
+		if w := keptWork(blocks[i]); w != nil {
+			decls[i] = &toolDecl{tool: w.kept.made.(*Tool), workDecl: w, enabled: w.kept.enabled}
+			return
 		}
+		decls[i] = l.declare(blocks[i])
 	})
 	byName := make(map[string]*toolDecl, len(decls))
 	for _, t := range decls {
@@ -31,18 +23,14 @@ func (l *loader) tools() {
 		}
 	}
 	l.opts.Parallel(len(decls), func(i int) {
-		t := decls[i]
-		if t.kept != nil {
-			return
-		}
-		t.dec.tools = byName
-		t.decode()
-		if t.keepable() {
-			t.block.Body = nil // now, so that memory holds the syntax or the tools of a large folder, and not both
+		if t := decls[i]; t.kept == nil {
+			t.dec.tools = byName
+			t.decode()
+			t.shed()
 		}
 	})
-	for i, t := range decls {
-		l.accept(t, places[i], byName)
+	for _, t := range decls {
+		l.accept(t.workDecl, t.tool, t.enabled, byName)
 	}
 	l.cycles(decls)
 	l.confusable(byName)
@@ -51,61 +39,7 @@ func (l *loader) tools() {
 			l.config.Tools = append(l.config.Tools, t.tool)
 		}
 	}
-}
-
-// keepers takes over what the load before left of unchanged files, and says which of its file's tool blocks each one is.
-func (l *loader) keepers(decls []*toolDecl) []int {
-	blocks := l.blocks["tool"]
-	places := make([]int, len(blocks))
-	type span struct{ from, to int }
-	var stale []span // blocks of files whose tools must be decoded
-	for i := 0; i < len(blocks); {
-		f, first := blocks[i].file, i
-		for ; i < len(blocks) && blocks[i].file == f; i++ {
-			places[i] = i - first
-		}
-		if f.under != l.globals || len(f.tools) != i-first {
-			f.under, f.tools = l.globals, make([]*decoded, i-first)
-			stale = append(stale, span{first, i})
-			continue
-		}
-		for n, k := range f.tools {
-			if k != nil {
-				decls[first+n] = &toolDecl{tool: k.tool, workDecl: &workDecl{block: blocks[first+n]}, enabled: k.enabled, spoken: k.spoken, kept: k}
-			}
-		}
-	}
-	l.opts.Parallel(len(stale), func(i int) {
-		f := blocks[stale[i].from].file
-		if !f.bare {
-			return
-		}
-		for n, b := range f.whole() {
-			blocks[stale[i].from+n].Block = b
-		}
-	})
-	return places
-}
-
-// keepable reports whether a decoded tool holds for as long as its file and the globals do.
-func (t *toolDecl) keepable() bool { return len(t.calls) == 0 && !t.dec.uses.files }
-
-// accept takes what a tool has found, and keeps it for the next load.
-func (l *loader) accept(t *toolDecl, place int, byName map[string]*toolDecl) {
-	k := t.kept
-	if k == nil {
-		k = &decoded{tool: t.tool, enabled: t.enabled, spoken: t.spoken, diags: t.dec.diags, uses: t.dec.uses}
-		if t.keepable() {
-			t.block.file.tools[place], t.block.file.bare = k, true
-		}
-	}
-	l.note(k.uses)
-	l.diags = append(l.diags, k.diags...)
-	for _, s := range k.spoken {
-		if byName[s.name] == nil {
-			l.diags = append(l.diags, s.warning)
-		}
-	}
+	return byName
 }
 
 // confusable warns about names that a model would mix up.

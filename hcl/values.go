@@ -274,10 +274,27 @@ func (d *decoder) typ(e hclsyntax.Expression) *schema.Type {
 	return t
 }
 
+// namedType resolves type.name.
+func (d *decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+	if d.uses != nil {
+		d.uses.types = append(d.uses.types, name)
+	}
+	return d.shared.types.get(name, r)
+}
+
+// digest is of everything that a type says.
+func (s *typeSet) digest(name string) string {
+	t := s.done[name]
+	if t == nil {
+		return ""
+	}
+	return digest("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
+}
+
 // typeEnv is what type expressions of the file may refer to.
 func (d *decoder) typeEnv() schema.Env {
 	return schema.Env{
-		Type: d.shared.types.get,
+		Type: d.namedType,
 		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
 			x, ok := e.(hclsyntax.Expression)
 			if !ok {

@@ -1,9 +1,11 @@
 package hcl
 
 import (
-	"strings"
+	"slices"
+	"sort"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // A workDecl is the part of a block being decoded that says what a caller gives and what is done.
@@ -14,9 +16,13 @@ type workDecl struct {
 	dec    *decoder
 	inputs *inputs
 	input  *root
+	spoken []spoken
+	kept   *decoded // of the load before; then nothing is decoded
 
 	calls   []*toolCallBlock
 	results map[string]*member // of the steps so far, by name
+	asked   map[string]Range   // where each question is asked, by its key
+	over    string             // the step after which no call goes on, or ""
 	later   map[string]string  // steps, and why they cannot be read before they were done
 }
 
@@ -28,21 +34,92 @@ func newWorkDecl(l *loader, b block, noun string, work *Work) *workDecl {
 	return w
 }
 
+// named reports a name that the protocol does not allow.
+func (w *workDecl) named() {
+	if !toolName.MatchString(w.work.Name) {
+		w.dec.errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", article(w.noun), w.work.Name)
+	}
+}
+
+// timed reports a timeout that nothing can keep.
+func (w *workDecl) timed() {
+	if a, ok := w.block.Body.Attributes["timeout"]; ok && w.work.Timeout == 0 && !w.dec.diags.HasErrors() {
+		w.dec.errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
+	}
+}
+
+// bodySpec is what must hold before anything is done.
+func (w *workDecl) bodySpec() Spec {
+	return Spec{
+		labelled("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", noSpec, w.localsBlock),
+		labelled("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() Spec { return checkSpec(&Check{}) }, func(d *decoder, b *hclsyntax.Block) {
+			check := d.check(b)
+			w.work.Checks = append(w.work.Checks, check)
+			d.facts = d.facts.and(check.That) // it holds for everything after it
+		}),
+		Attr(&w.work.Allow, "allow", "Who may call: a program over caller and input."),
+	}
+}
+
 // scope is what can be read before anything was done.
 func (w *workDecl) scope() *scope {
 	w.input = inputRoot(w.work.Input)
 	return w.dec.shared.call.with("input", w.input)
 }
 
-// digest is of the block and of everything it refers to.
-func (w *workDecl) digest() string {
-	var connections []string
-	for _, s := range w.work.Steps {
-		if s.Backend.Connection != nil {
-			connections = append(connections, s.Backend.Connection.Digest)
+// failing decodes what is said of a failure.
+func (w *workDecl) failing(spec Spec) {
+	d, before := w.dec, w.dec.scope
+	d.facts = nil // a check that does not hold is one of the failures
+	d.scope = before.with("error", failureRoot()).without("output", "The backend failed, so there is no output. Read error.message.")
+	d.fields(w.block.Body, spec, w.block.DefRange())
+	d.scope = before
+}
+
+// says reports whether the block holds one of these arguments or blocks.
+func (w *workDecl) says(names ...string) bool {
+	for _, name := range names {
+		if _, ok := w.block.Body.Attributes[name]; ok {
+			return true
 		}
 	}
-	return digest(w.dec.shared.source(w.block), w.dec.shared.environment(), strings.Join(connections, " "))
+	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool { return contains(names, b.Type) })
+}
+
+// digest is of the block and of everything it refers to: the values it reads, types, files, connections.
+func (w *workDecl) digest() string {
+	text := w.block.file.src[w.block.Range().Start.Byte:w.block.CloseBraceRange.End.Byte]
+	uses := w.dec.uses
+	parts := make([]string, 0, len(uses.members)+len(uses.connections)+len(uses.types))
+	for _, m := range uses.members {
+		parts = append(parts, m.digest)
+	}
+	for _, c := range uses.connections {
+		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
+	}
+	for _, name := range uses.types {
+		parts = append(parts, w.dec.shared.types.digest(name))
+	}
+	sort.Strings(parts) // side by side, programs note what they read in any order
+	parts = append(slices.Compact(parts), string(text), uses.read)
+	return digest(parts...)
+}
+
+// digestCalls makes the digest one of the tools that are called, too. Their own must be complete.
+func (w *workDecl) digestCalls() {
+	for _, c := range w.calls {
+		w.work.Digest = digest(w.work.Digest, c.call.Tool.Digest)
+	}
+}
+
+// blockRange is where a nested block begins.
+func (w *workDecl) blockRange(name string) hclv2.Range {
+	for _, b := range w.block.Body.Blocks {
+		if b.Type == name {
+			return b.DefRange()
+		}
+	}
+	return w.block.DefRange()
 }
 
 func (w *workDecl) attrRange(name string) hclv2.Range {

@@ -40,6 +40,11 @@ func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
 	if _, ok := arguments.(map[string]any); !ok {
 		return nil, one("the arguments must be an object, got " + got(arguments))
 	}
+	return v.Values(arguments.(map[string]any))
+}
+
+// Values validates the arguments of a call that were decoded already, and may change them. It returns them converted, with defaults applied at every depth, or every violation.
+func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violation) {
 	out, _, violations := v.arguments(arguments, true)
 	if len(violations) > 0 {
 		return nil, bounded(violations)

@@ -1,0 +1,117 @@
+package hcl
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// texts says how inputs arrive that are not JSON: the arguments of a prompt, and the variables of a URI.
+type texts struct {
+	what string // of a sentence: "the argument of a prompt"
+	json bool   // a list or an object may be written as JSON
+}
+
+// travels reports an input that no text can be.
+func (in *inputs) travels(d *decoder, m *schema.Member, b *hclsyntax.Block) {
+	fit := "string, integer, number, bool or an enum"
+	switch m.Type.Kind {
+	case schema.String, schema.Integer, schema.Number, schema.Bool:
+		return
+	case schema.List, schema.Set, schema.Map, schema.Object:
+		if in.texts.json {
+			return
+		}
+	default:
+		if b.Body.Attributes["type"] == nil || d.diags.HasErrors() {
+			return
+		}
+		fit = "string"
+	}
+	d.errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", sentence(in.texts.what), describe(m.Type), fit)
+}
+
+// FromTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text becomes what the declared type says: a string is taken as
+// it is, everything else is read as JSON. A text that is empty counts as absent where it can be nothing else. It returns the inputs with
+// defaults applied, or every violation.
+func (w *Work) FromTexts(given map[string]string) (map[string]any, []schema.Violation) {
+	values := make(map[string]any, len(given))
+	for name, text := range given {
+		m, known := w.Input.Lookup(name)
+		switch {
+		case !known:
+			values[name] = text // which the validator refuses
+		case text != "" || !m.Optional || takesEmpty(m.Type):
+			values[name] = fromText(m.Type, text)
+		}
+	}
+	return w.Validator.Values(values)
+}
+
+// takesEmpty reports whether an empty text can be a value of the type.
+func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
+
+// fromText reads a text as a type wants it. One that cannot be read stays a text, and the validator says what is wrong with it.
+func fromText(t *schema.Type, text string) any {
+	if t.Kind == schema.String {
+		return text
+	}
+	v, err := value.Decode([]byte(text))
+	if err != nil || v == nil {
+		return text
+	}
+	return v
+}
+
+// Argument is what clients are told of an argument of a prompt.
+type Argument struct {
+	Name        string
+	Title       string
+	Description string
+	Required    bool
+}
+
+// Arguments are the arguments in written order. A client is told no types, so that the descriptions say how a value is written.
+func (p *Prompt) Arguments() []Argument {
+	out := make([]Argument, len(p.Input.Members))
+	for i, m := range p.Input.Members {
+		out[i] = Argument{Name: m.Name, Title: m.Type.Title, Description: spelledOut(m.Type), Required: !m.Optional}
+	}
+	return out
+}
+
+// spelledOut is the description of a type and how its values are written.
+func spelledOut(t *schema.Type) string {
+	form := ""
+	switch {
+	case len(t.Enum) > 0:
+		form = "One of " + strings.Join(choices(t), ", ") + "."
+	case t.Kind == schema.Integer:
+		form = "An integer."
+	case t.Kind == schema.Number:
+		form = "A number."
+	case t.Kind == schema.Bool:
+		form = "true or false."
+	case t.Kind != schema.String:
+		form = "Written as JSON: " + describe(t) + "."
+	}
+	said := strings.TrimSpace(t.Description)
+	if said != "" && form != "" && !strings.ContainsAny(said[len(said)-1:], ".!?") {
+		said += "."
+	}
+	return strings.TrimSpace(said + " " + form)
+}
+
+// choices are the values of an enumeration as texts.
+func choices(t *schema.Type) (texts []string) {
+	for _, e := range t.Enum {
+		text, err := value.Text(e.Value)
+		if err == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}

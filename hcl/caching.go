@@ -1,0 +1,33 @@
+package hcl
+
+import "time"
+
+// Caching says how long a client may keep what it read.
+type Caching struct {
+	TTL     time.Duration
+	Private bool
+}
+
+// A cacheBlock is a cache block being decoded.
+type cacheBlock struct {
+	TTL   time.Duration
+	Scope string
+}
+
+func (c *cacheBlock) spec() Spec {
+	return Spec{
+		Attr(&c.TTL, "ttl", "How long a client may keep what it read.").Require(),
+		choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").Or("private"),
+	}
+}
+
+// caching is what a cache block says. What depends on who reads it is nobody else's.
+func (r *resourceDecl) caching() {
+	if r.cache == nil {
+		return
+	}
+	r.resource.Caching = &Caching{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
+	if r.cache.Scope == "public" && r.resource.Allow != nil {
+		r.dec.errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` says that not everybody may. Write scope = \"private\".")
+	}
+}

@@ -1,0 +1,188 @@
+package hcl
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+const defaultCompletionTimeout = 5 * time.Second
+
+// completeFields declare the two ways in which an input is completed. What they hold is read by inputs.complete.
+func completeFields() Spec {
+	const doc = "What the value is completed by while a person types it: values that are known, or a block with a backend that looks them up."
+	return Spec{
+		special("complete", "list of texts", doc, func(*decoder, hclsyntax.Expression) {}),
+		{Name: "complete", Doc: doc, nested: func() Spec { return completeSpec(&Completion{}) }, block: func(*decoder, *hclsyntax.Block) {}},
+	}
+}
+
+// completeSpec is what a complete block holds beside its backend.
+func completeSpec(c *Completion) Spec { return Join(c.headSpec(), c.resultSpec()) }
+
+func (c *Completion) headSpec() Spec {
+	return Spec{Attr(&c.Timeout, "timeout", "How long looking up may take.").Or("5s")}
+}
+
+func (c *Completion) resultSpec() Spec {
+	return Spec{Attr(&c.Result, "result", "The list of texts. Without it the first column of the rows, the lines, or the list that the backend gives.")}
+}
+
+// complete reads how an input is completed. A block waits until all inputs are known, because it can read them.
+func (in *inputs) complete(d *decoder, m *schema.Member, b *hclsyntax.Block) {
+	written := b.Body.Attributes["complete"]
+	var block *hclsyntax.Block
+	for _, nested := range b.Body.Blocks {
+		if nested.Type == "complete" && block == nil {
+			block = nested
+		}
+	}
+	switch {
+	case written == nil && block == nil:
+	case written != nil && block != nil:
+		d.errorf(block.DefRange(), "Two completions", "The values are listed by complete = …, so there can be no complete block beside it.")
+	case !completable(m.Type):
+		if d.diags.HasErrors() {
+			return // the type may be what is wrong
+		}
+		r := b.DefRange()
+		if written != nil {
+			r = written.SrcRange
+		} else {
+			r = block.DefRange()
+		}
+		more := "complete offers texts and numbers."
+		if m.Type.Kind == schema.Bool {
+			more = "true and false are offered by themselves."
+		}
+		d.errorf(r, "Nothing to complete", "This %s is %s: %s", in.noun, describe(m.Type), more)
+	case written != nil:
+		in.completedBy(m.Name, &Completion{Values: completionValues(d, m, written)})
+	default:
+		if in.completes == nil {
+			in.completes = map[string]*hclsyntax.Block{}
+		}
+		in.completes[m.Name] = block
+	}
+}
+
+// completable reports whether a person can choose a value of the type from a list of texts.
+func completable(t *schema.Type) bool {
+	return t.Kind == schema.String || t.Kind == schema.Integer || t.Kind == schema.Number
+}
+
+func (in *inputs) completedBy(name string, c *Completion) {
+	w := in.of.work
+	if w.Completions == nil {
+		w.Completions = map[string]*Completion{}
+	}
+	w.Completions[name] = c
+}
+
+// completionValues reads the values that are offered, each of which the input must take.
+func completionValues(d *decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
+	elems, _ := d.known(a.Expr, Field{Name: "complete"}, "list").([]any)
+	valid := m.Type.Compile()
+	for _, v := range elems {
+		if !value.IsNumber(v) && typeOf(v) != stringType {
+			d.errorf(a.Expr.Range(), "Wrong type", "complete is a list of texts, and one of them is %s.", describe(typeOf(v)))
+			return values
+		}
+		text, err := value.Text(v)
+		if err != nil {
+			continue
+		}
+		if _, violations := valid.Check(fromText(m.Type, text)); len(violations) > 0 {
+			d.errorf(a.Expr.Range(), "Value cannot be chosen", "%q is offered, and then it is refused: it %s.", text, violations[0].Message)
+			continue
+		}
+		values = append(values, text)
+	}
+	return values
+}
+
+// completions decodes the complete blocks of the inputs.
+func (w *workDecl) completions() {
+	for _, m := range w.work.Input.Members {
+		if b := w.inputs.completes[m.Name]; b != nil {
+			w.inputs.completedBy(m.Name, w.completion(m, b))
+		}
+	}
+}
+
+// completion decodes one complete block. What it reads of the inputs is what was typed: texts.
+func (w *workDecl) completion(m *schema.Member, b *hclsyntax.Block) *Completion {
+	out := &Completion{}
+	c := newWorkDecl(w.dec.shared, block{Block: b, file: w.block.file}, "completion", &out.Work)
+	out.Name, out.Timeout = w.work.Name+"."+m.Name, defaultCompletionTimeout
+	c.inputs.noun = w.inputs.noun
+	d := c.dec
+	d.uses, d.tools = w.dec.uses, w.dec.tools
+	for _, other := range w.work.Input.Members {
+		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: stringType, Optional: other.Name != m.Name})
+	}
+	c.work.Input = schema.ObjectOf(c.inputs.members...)
+	c.work.Validator = c.work.Input.Compile()
+
+	d.unknown(b.Body, completeSpec(out), c.backendSpecs())
+	d.fields(b.Body, out.headSpec(), b.DefRange())
+	d.scope = c.scope()
+	c.timed()
+	c.does()
+	switch {
+	case len(out.Steps) == 0 && !d.diags.HasErrors():
+		d.errorf(b.DefRange(), "Missing backend", "A complete block has one backend that looks the values up. Values that are known are written `complete = [\"a\", \"b\"]`.")
+	case len(out.Steps) == 1 && !out.Steps[0].Backend.Facts.Default.answers() && !c.says("result"):
+		d.errorf(b.DefRange(), "No result", "The answer of this backend has no form of its own. Write result: an expr that gives a list of texts.")
+	}
+	d.fields(b.Body, out.resultSpec(), b.DefRange())
+	c.onlyReads("Values are looked up with every letter that a person types")
+	out.Digest = c.digest()
+	w.dec.diags = append(w.dec.diags, d.diags...)
+	return out
+}
+
+// Completion says how an input is completed: as its author says, or by its type; nil when by nothing.
+func (w *Work) Completion(input string) *Completion {
+	if c := w.Completions[input]; c != nil {
+		return c
+	}
+	m, known := w.Input.Lookup(input)
+	switch {
+	case !known:
+		return nil
+	case len(m.Type.Enum) > 0:
+		return &Completion{Values: choices(m.Type)}
+	case m.Type.Kind == schema.Bool:
+		return &Completion{Values: []string{"true", "false"}}
+	}
+	return nil
+}
+
+// onlyReads reports backends that change something where nothing may be changed.
+func (w *workDecl) onlyReads(why string) {
+	for _, s := range w.work.Steps {
+		if s.Backend != nil && writes(s.Backend) {
+			w.dec.diags = append(w.dec.diags, &Diagnostic{Summary: "Effect not allowed", Subject: s.Backend.Range,
+				Detail: fmt.Sprintf("%s, so a %s may change nothing, and this %s block does. What changes something is a tool.", why, w.noun, s.Backend.Kind)})
+		}
+	}
+}
+
+// writes reports whether a backend certainly changes something, through the tools that it calls, too. These cannot call themselves when it is asked.
+func writes(b *Backend) bool {
+	call, ok := b.Config.(*ToolCall)
+	if !ok {
+		return b.Facts.Writes
+	}
+	for _, s := range call.Tool.Steps {
+		if s.Backend != nil && writes(s.Backend) {
+			return true
+		}
+	}
+	return false
+}

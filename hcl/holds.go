@@ -1,0 +1,143 @@
+package hcl
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
+	"hatchel/hcl/value"
+)
+
+// held finds what the resource holds, what kind of media that is, and, where it is constant, how much.
+func (r *resourceDecl) held() {
+	res, d := r.resource, r.dec
+	mime := ""
+	switch {
+	case res.Text != nil:
+		mime = "text/plain"
+		if text, constant := res.Text.known(); constant && res.Size == 0 {
+			res.Size = len(text)
+		}
+	case res.Data != nil:
+		r.sized()
+	case len(res.Steps) == 1 && !res.Named():
+		res.Body, mime = r.body(res.Steps[0].Backend)
+	case d.diags.HasErrors(): // what is wrong may be what it holds
+	case len(res.Steps) > 0:
+		d.errorf(r.block.DefRange(), "Resource holds nothing", "A resource with steps says what it holds: text = \"${step.<name>…}\", or data.")
+	default:
+		d.errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(d.shared.backendNames(), ", "))
+	}
+	if res.MimeType == "" {
+		res.MimeType = mime
+	}
+}
+
+// body is what a backend gives as a document, and its media type where that is known.
+func (r *resourceDecl) body(b *Backend) (*Expr, string) {
+	facts := b.Facts
+	from := &schema.Type{Kind: schema.Any}
+	member := func(name string) (*Expr, string) {
+		if m, ok := facts.Output.Lookup(name); ok {
+			from = m.Type
+		}
+		n := node{typ: from, eval: func(f *Frame) (any, error) { return lookup(f, f.Output, name, "output", true) }}
+		return &Expr{n, b.Range}, facts.media(from)
+	}
+	switch d := facts.Default; {
+	case d.Document != "":
+		return member(d.Document)
+	case d.Text != "":
+		return member(d.Text)
+	case d.Member != "":
+		return member(d.Member)
+	case len(d.Members) > 0:
+		n := node{typ: from, eval: func(f *Frame) (any, error) {
+			out := make(map[string]any, len(d.Members))
+			for _, name := range d.Members {
+				v, err := lookup(f, f.Output, name, "output", true)
+				if err != nil {
+					return nil, err
+				}
+				out[name] = v
+			}
+			return out, nil
+		}}
+		return &Expr{n, b.Range}, "application/json"
+	}
+	r.dec.errorf(r.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write text or data.")
+	return nil, ""
+}
+
+// media is the media type of a document of a type.
+func (f Facts) media(t *schema.Type) string {
+	switch {
+	case f.MimeType != "":
+		return f.MimeType
+	case t.Kind == schema.String:
+		return "text/plain"
+	case t.Kind == schema.Bytes:
+		return "" // the URI may say
+	}
+	return "application/json"
+}
+
+// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
+func (r *Resource) MediaType(uri string, body any) string {
+	path, _, _ := strings.Cut(uri, "?")
+	if r.MimeType != "" {
+		return r.MimeType
+	}
+	if known := MimeType(path); known != "" {
+		return known
+	}
+	switch body.(type) {
+	case value.Bytes:
+		return "application/octet-stream"
+	case string:
+		return "text/plain"
+	}
+	return "application/json"
+}
+
+// sized checks constant data, and says how much it is.
+func (r *resourceDecl) sized() {
+	res, d := r.resource, r.dec
+	e := res.Data
+	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
+		d.errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a text in base64, and this is %s.", describe(t))
+		return
+	}
+	if !e.Constant() {
+		return
+	}
+	size := 0
+	switch v := e.node.value.(type) {
+	case value.Bytes:
+		size = len(v)
+	case string:
+		content, err := base64.StdEncoding.DecodeString(v)
+		if err != nil {
+			d.errorf(r.attrRange("data"), "Invalid base64", "data is bytes or a text in base64, and this text is not. A text as it is stands in `text`; filebase64(\"logo.png\") reads a file.")
+			return
+		}
+		size = len(content)
+	}
+	if res.Size == 0 {
+		res.Size = size
+	}
+}
+
+// known is the text of a message that does not depend on the call.
+func (m *Message) known() (string, bool) {
+	var out strings.Builder
+	for _, n := range m.writer.nodes {
+		text, ok := n.(*template.Text)
+		if !ok {
+			return "", false
+		}
+		out.WriteString(text.Value)
+	}
+	return out.String(), true
+}

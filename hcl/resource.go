@@ -1,0 +1,150 @@
+package hcl
+
+import (
+	"fmt"
+	"sort"
+	"time"
+)
+
+// minRefresh is how often a resource is read again at most.
+const minRefresh = 100 * time.Millisecond
+
+// A resourceDecl is a resource being decoded.
+type resourceDecl struct {
+	*workDecl
+	resource *Resource
+	enabled  bool
+	template string // as it is written
+	cache    *cacheBlock
+}
+
+func newResourceDecl(l *loader, b block) *resourceDecl {
+	r := &resourceDecl{resource: &Resource{Listed: true}, enabled: true}
+	r.workDecl = newWorkDecl(l, b, "resource", &r.resource.Work)
+	r.inputs.texts = &texts{"a variable of a URI", false}
+	return r
+}
+
+// resources decodes the resource blocks. The tools are complete by now.
+func (l *loader) resources(tools map[string]*toolDecl) {
+	blocks := l.blocks["resource"]
+	decls := make([]*resourceDecl, len(blocks))
+	l.opts.Parallel(len(decls), func(i int) {
+		if w := keptWork(blocks[i]); w != nil {
+			decls[i] = &resourceDecl{resource: w.kept.made.(*Resource), workDecl: w, enabled: w.kept.enabled}
+			return
+		}
+		decls[i] = newResourceDecl(l, blocks[i])
+		decls[i].dec.tools = tools
+		decls[i].decode()
+		decls[i].shed()
+	})
+	for _, r := range decls {
+		l.accept(r.workDecl, r.resource, r.enabled, tools)
+		if l.claim("resource", r.resource.Name, r.block) && l.addressed(r.resource) && r.enabled {
+			l.config.Resources = append(l.config.Resources, r.resource)
+		}
+	}
+	sort.Slice(l.config.Resources, func(i, j int) bool { return l.config.Resources[i].Name < l.config.Resources[j].Name })
+}
+
+// addressed claims the URI of a resource, or the form of its template.
+func (l *loader) addressed(r *Resource) bool {
+	key, what := r.URI, r.URI
+	if r.Template != nil {
+		key, what = r.Template.form(), r.Template.Raw()
+	}
+	if key == "" {
+		return true // what is wrong was reported
+	}
+	if first, twice := l.declared["URI "+key]; twice {
+		l.diags = append(l.diags, &Diagnostic{Summary: "Duplicate URI", Subject: r.Range, Detail: fmt.Sprintf("The resource at %s:%d has the URIs of %s already.", first.File, first.Start.Line, what)})
+		return false
+	}
+	l.declared["URI "+key] = r.Range
+	return true
+}
+
+// resourceSpec is everything a resource block may hold except its backend, in the order of the reference.
+func resourceSpec(r *resourceDecl) Spec {
+	return Join(r.headSpec(), r.bodySpec(), r.holdSpec(), r.errorSpec())
+}
+
+func (r *resourceDecl) headSpec() Spec {
+	return Join(
+		Exactly("the URI",
+			Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
+			Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}\": each variable is read as input.<name>.")),
+		Spec{
+			Attr(&r.resource.Title, "title", "The name as a person reads it."),
+			Attr(&r.resource.Description, "description", "What the resource holds."),
+			Attr(&r.resource.MimeType, "mime_type", "The media type. Without it text/plain for a text, application/json for a value, and what the end of its name says for a file."),
+			positive(&r.resource.Size, "size", "How many bytes it holds, where that is known. A constant text or data says so itself."),
+			Attr(&r.resource.Listed, "listed", "Whether clients see the resource in the list. It can be read in any case.").Or("true"),
+			Attr(&r.enabled, "enabled", "Whether the resource exists at all.").Or("true"),
+			r.requiresField(),
+			Attr(&r.resource.Timeout, "timeout", "How long reading may take.").Or("60s"),
+			Attr(&r.resource.Refresh, "refresh", "How often it is read again for those who follow it. Without it they are told of a new configuration and of a changed file."),
+			Block(&r.cache, "cache", "How long clients may keep what they read.", (*cacheBlock).spec),
+			annotationsField(&r.resource.Annotations),
+			icons(&r.resource.Icons, "Pictures of the resource, for clients that show some."),
+			labelled("input", "name", "Says more of a variable of uri_template: its type, what it means, how it is completed.", argumentSpec, r.inputs.input),
+		},
+	)
+}
+
+func (r *resourceDecl) holdSpec() Spec {
+	return AtMost("what the resource holds",
+		Attr(&r.resource.Text, "text", "The text that is read."),
+		Attr(&r.resource.Data, "data", "The bytes that are read: filebase64(…), output.content of as = \"bytes\", or a text in base64."))
+}
+
+func (r *resourceDecl) errorSpec() Spec {
+	return Spec{Attr(&r.resource.Error, "error", "The text of a failure: error.message, error.status, error.code and error.step can be read.")}
+}
+
+func (r *resourceDecl) decode() {
+	d, b := r.dec, r.block
+	r.named()
+	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.holdSpec(), r.errorSpec()
+	d.unknown(b.Body, head, body, hold, failure, r.workSpecs())
+	d.fields(b.Body, head, b.DefRange())
+	r.timed()
+	r.address()
+	r.inputs.finish()
+	d.scope = r.scope()
+	d.fields(b.Body, body, b.DefRange())
+	d.facts = d.facts.and(r.resource.Allow)
+	r.does()
+	d.fields(b.Body, hold, b.DefRange())
+	r.held()
+	r.failing(failure)
+	r.onlyReads("A resource is read by whoever looks at it, and as often as they like")
+	r.caching()
+	r.followed()
+	r.completions()
+	r.unusedInputs()
+	r.resource.Digest = r.digest()
+	r.digestCalls()
+}
+
+// followed checks what those are told who follow the resource, and what is said of it in lists.
+func (r *resourceDecl) followed() {
+	res, d := r.resource, r.dec
+	if res.Refresh > 0 && res.Refresh < minRefresh {
+		d.errorf(r.attrRange("refresh"), "Invalid duration", "A resource is read again every %s at most, and this is %s.", minRefresh, res.Refresh)
+	}
+	if res.Refresh > 0 && len(res.Steps) == 0 && !d.diags.HasErrors() {
+		d.errorf(r.attrRange("refresh"), "Nothing to refresh", "This resource has no backend: what it holds changes with the configuration alone, and those who follow it are told then.")
+	}
+	for _, s := range res.Steps {
+		if s.Backend != nil && s.Backend.Kind == "ask" && res.Refresh > 0 {
+			d.errorf(r.attrRange("refresh"), "Nobody to ask", "The step %q asks a client, and there is none when a resource is read again by itself. Drop refresh, or the question.", s.Name)
+		}
+	}
+	if a := res.Annotations; a != nil && a.LastModified != nil {
+		if _, known := a.LastModified.Known(); !known && !d.diags.HasErrors() {
+			d.errorf(r.blockRange("annotations"), "Known value needed", "The annotations of a resource stand in the list of resources, so last_modified cannot depend on a call.")
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package hcl
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *; what none of them names is not in it.
+type Toolset struct {
+	Name         string
+	Title        string
+	Instructions string // empty for those of the server
+	Tools        []string
+	Prompts      []string
+	Resources    []string
+	Range        Range
+}
+
+// HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset, which stands for all that is offered.
+func (t *Toolset) HasTool(name string) bool { return t == nil || matchesAny(t.Tools, name) }
+
+// HasPrompt reports whether the prompt of that name is in the set.
+func (t *Toolset) HasPrompt(name string) bool { return t == nil || matchesAny(t.Prompts, name) }
+
+// HasResource reports whether the resource of that name is in the set.
+func (t *Toolset) HasResource(name string) bool { return t == nil || matchesAny(t.Resources, name) }
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return globs(p, name) })
+}
+
+// globs reports whether a pattern, in which * stands for any characters, is of the name.
+func globs(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	first, last := parts[0], parts[len(parts)-1]
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	name = name[len(first) : len(name)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(name, part)
+		if at < 0 {
+			return false
+		}
+		name = name[at+len(part):]
+	}
+	return true
+}
+
+// A toolsetDecl is a toolset being decoded.
+type toolsetDecl struct {
+	toolset *Toolset
+	offered map[string][]string // names that exist, by what lists them
+	partial bool                // not all that exists is known
+}
+
+func (t *toolsetDecl) spec() Spec {
+	const doc = " in the set: names, or patterns in which * stands for any characters."
+	return Spec{
+		Attr(&t.toolset.Title, "title", "The name as a person reads it."),
+		Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
+		t.members(&t.toolset.Tools, "tools", "The tools"+doc),
+		t.members(&t.toolset.Prompts, "prompts", "The prompts"+doc),
+		t.members(&t.toolset.Resources, "resources", "The resources"+doc),
+	}
+}
+
+// members declares a list of names and patterns, each of which must be of something.
+func (t *toolsetDecl) members(dst *[]string, noun, doc string) Field {
+	return special(noun, "list of names", doc, func(d *decoder, e hclsyntax.Expression) {
+		*dst = items[string](d, e, Field{Name: noun}, "strings")
+		written, _ := e.(*hclsyntax.TupleConsExpr)
+		for i, pattern := range *dst {
+			r := e.Range()
+			if written != nil && len(written.Exprs) == len(*dst) {
+				r = written.Exprs[i].Range()
+			}
+			names := t.offered[noun]
+			if t.partial || slices.ContainsFunc(names, func(name string) bool { return globs(pattern, name) }) {
+				continue
+			}
+			single := strings.TrimSuffix(noun, "s")
+			if strings.Contains(pattern, "*") {
+				d.errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, suggestOr(pattern, names, thereAre(names)))
+				continue
+			}
+			d.errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, suggestOr(pattern, names, thereAre(names)))
+		}
+	})
+}
+
+// toolsets decodes the toolset blocks, when everything that they can hold is known.
+func (l *loader) toolsets() {
+	offered := map[string][]string{}
+	for _, t := range l.config.Tools {
+		offered["tools"] = append(offered["tools"], t.Name)
+	}
+	for _, p := range l.config.Prompts {
+		offered["prompts"] = append(offered["prompts"], p.Name)
+	}
+	for _, r := range l.config.Resources {
+		offered["resources"] = append(offered["resources"], r.Name)
+	}
+	for _, b := range l.blocks["toolset"] {
+		t := &toolsetDecl{&Toolset{Name: b.label(0), Range: at(b.DefRange())}, offered, l.partial}
+		d := l.decoder(b.file)
+		if !toolName.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
+			d.errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
+		}
+		d.body(b.Body, t.spec(), b.DefRange())
+		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.diags.HasErrors() && !d.blind {
+			d.errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
+		}
+		l.diags = append(l.diags, d.diags...)
+		if l.claim("toolset", t.toolset.Name, b) {
+			l.config.Toolsets = append(l.config.Toolsets, t.toolset)
+		}
+	}
+	sort.Slice(l.config.Toolsets, func(i, j int) bool { return l.config.Toolsets[i].Name < l.config.Toolsets[j].Name })
+}

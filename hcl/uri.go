@@ -1,0 +1,51 @@
+package hcl
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	scheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	uriPart = regexp.MustCompile(`^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`)
+)
+
+// notOfURI is the first character that cannot stand in a URI, or empty.
+func notOfURI(text string) string {
+	rest := text[len(uriPart.FindString(text)):]
+	for _, r := range rest {
+		return string(r)
+	}
+	return ""
+}
+
+// checkURI says what is wrong with the URI of a resource. Its error is a sentence for the author.
+func checkURI(uri string) error {
+	bad := notOfURI(uri)
+	switch {
+	case strings.ContainsAny(uri, "{}"):
+		return fmt.Errorf("braces stand in the URI of one resource. A family of them is written uri_template = %q", uri)
+	case !scheme.MatchString(uri) || scheme.FindString(uri) == uri:
+		return absolute(uri)
+	case len(uri) > maxURI:
+		return fmt.Errorf("a URI may have %d bytes, and this one has %d", maxURI, len(uri))
+	case bad == "%":
+		return fmt.Errorf("a %% that escapes nothing is written %%25")
+	case bad != "":
+		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, escaped(bad))
+	}
+	return nil
+}
+
+// absolute says that a URI begins with a scheme.
+func absolute(uri string) error {
+	return fmt.Errorf("a URI begins with a scheme, as in \"config://%s\"", strings.TrimLeft(uri, ":/"))
+}
+
+func escaped(char string) (out string) {
+	for i := range len(char) {
+		out += fmt.Sprintf("%%%02X", char[i])
+	}
+	return out
+}

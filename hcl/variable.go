@@ -1,0 +1,101 @@
+package hcl
+
+import (
+	"regexp"
+	"strings"
+
+	"hatchel/hcl/schema"
+)
+
+// address reads the URI or the template of a resource, and makes inputs of the variables.
+func (r *resourceDecl) address() {
+	d := r.dec
+	switch {
+	case r.resource.URI != "":
+		if err := checkURI(r.resource.URI); err != nil {
+			d.errorf(r.attrRange("uri"), "Invalid URI", "%s.", sentence(err.Error()))
+		}
+	case r.template != "":
+		t, err := ParseURITemplate(r.template)
+		if err == nil && !scheme.MatchString(t.prefix) {
+			err = absolute(r.template)
+		}
+		if err == nil && len(t.variables) == 0 {
+			d.errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
+			return
+		}
+		if err != nil {
+			d.errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", sentence(err.Error()))
+			return
+		}
+		r.resource.Template = t
+	case r.says("uri") && !d.blind:
+		d.errorf(r.attrRange("uri"), "Invalid URI", "It is empty: write a URI such as \"config://app\".")
+	case r.says("uri_template") && !d.blind:
+		d.errorf(r.attrRange("uri_template"), "Invalid URI template", "It is empty: write a template such as \"orders://{id}\".")
+	}
+	r.variables()
+}
+
+// variables brings the variables of the template and the input blocks together: each variable is an input, and each input a variable.
+func (r *resourceDecl) variables() {
+	t := r.resource.Template
+	if t == nil {
+		for _, m := range r.inputs.members {
+			if r.resource.URI != "" {
+				r.dec.errorf(m.Range, "Input is no variable", "This resource has one URI, without variables. A family is written uri_template = \"%s/{%s}\".", strings.TrimSuffix(r.resource.URI, "/"), m.Name)
+			}
+		}
+		return
+	}
+	names := make([]string, len(t.variables))
+	declared := map[string]*schema.Member{}
+	for _, m := range r.inputs.members {
+		declared[m.Name] = m
+	}
+	for i, v := range t.variables {
+		names[i] = v.Name
+		if declared[v.Name] == nil {
+			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: stringType, Optional: v.Optional})
+			r.inputs.labelsAt[v.Name] = at(r.attrRange("uri_template"))
+			continue
+		}
+		r.optional(declared[v.Name], v)
+	}
+	for _, m := range r.inputs.members {
+		if !contains(names, m.Name) {
+			r.dec.errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, suggestOr(m.Name, names, thereAre(names)))
+		}
+	}
+}
+
+// optional makes an input optional whose variable may be missing from a URI, and reports one that never is.
+func (r *resourceDecl) optional(m *schema.Member, v URIVariable) {
+	if v.Optional {
+		m.Optional = true
+		return
+	}
+	if m.Optional {
+		r.dec.errorf(m.Range, "Variable always there", "Every URI of this template has {%s}, so the input is never left out: drop optional and the default.", v.Name)
+	}
+}
+
+var expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
+
+// form is the template without the names of its path: templates of one form are of the same URIs.
+func (t *URITemplate) form() string {
+	var out strings.Builder
+	for rest := t.Raw(); rest != ""; {
+		literal, after, _ := strings.Cut(rest, "{")
+		inside, behind, _ := strings.Cut(after, "}")
+		out.WriteString(literal)
+		if inside != "" && !strings.ContainsAny(inside[:1], "?&") {
+			inside = expressionNames.ReplaceAllString(inside, "x")
+		}
+		if inside != "" {
+			out.WriteString("{" + inside + "}")
+		}
+		rest = behind
+	}
+	return out.String()
+}
