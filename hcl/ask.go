@@ -1,43 +1,16 @@
 package hcl
 
 import (
+	"slices"
 	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
 )
 
-// The blocks of a step that are not backends are Backends all the same: Config is one of the types below, and Kind the name of the block.
-
-// Progress tells the client how far the call is.
-type Progress struct {
-	Done    *Expr // a number
-	Total   *Expr // a number, nil when unknown
-	Message *Message
-}
-
-// Log sends a message to the client's log.
-type Log struct {
-	Level   string // as in RFC 5424: "debug" to "emergency"
-	Logger  string
-	Message *Message // with Data, one of the two
-	Data    *Expr
-}
-
-// Wait does nothing for a while: one of the two says for how long.
-type Wait struct {
-	For     time.Duration
-	Seconds *Expr // a number that is known only in the call
-}
-
-// Fail ends the call as one that failed, in words for the model.
-type Fail struct{ Message *Message }
-
-// ProtocolFault ends the request with an error of the protocol.
-type ProtocolFault struct {
-	Code    int
-	Message *Message
-	Data    *Expr // nil for none
-}
+// The blocks of a step that are not backends are Backends all the same: Config is *Progress, *Log, *Wait, *Fail, *ProtocolFault or *Round, and Kind the
+// name of the block.
 
 // Round is the ask blocks of one step: the client is asked all of it at once. Its output is an object of the answers by key. The step may have a When, a
 // Continue and Expects, and has neither Each nor Repeat.
@@ -53,30 +26,119 @@ type Ask struct {
 	Sample   *Sample
 	Roots    *Roots
 	Range    Range
-}
 
-// Elicit asks the user to fill in a form, or to open a URL.
-type Elicit struct {
-	Message  *Message
-	Fields   *schema.Type // of the form
-	Answer   *schema.Validator
-	URL      *Address // instead of a form
-	Declined bool     // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
-}
-
-// Sample asks the model of the client.
-type Sample struct {
-	Messages     []*PromptMessage
-	System       *Message // nil for none
-	MaxTokens    int
-	Temperature  *float64
-	Stop         []string
-	Models       []string // hints, the best first
-	Cost         *float64 // how much each matters, from 0 to 1
-	Speed        *float64
-	Intelligence *float64
-	Include      string // "none", "thisServer" or "allServers"; empty leaves it to the client
+	fallback *schema.Validator
 }
 
 // Roots asks which folders the user has opened.
 type Roots struct{}
+
+// Asks reports whether a step of the work asks the client.
+func (w *Work) Asks() bool {
+	return slices.ContainsFunc(w.Steps, func(s *Step) bool { return s.Backend.Kind == "ask" })
+}
+
+const defaultPatience = 5 * time.Minute
+
+func (a *Ask) guardSpec() Spec {
+	return Spec{Attr(&a.When, "when", "Nobody is asked when this is false, and the answer is null.")}
+}
+
+func (a *Ask) questionSpec() Spec {
+	return Join(
+		Exactly("the question",
+			Block(&a.Elicit, "elicit", "Asks the user to fill in a form, or to open a page. Gives action and content.", (*Elicit).spec),
+			Block(&a.Sample, "sample", "Asks the model of the client. Gives text, model, stop_reason, role and content.", (*Sample).spec),
+			Block(&a.Roots, "roots", "Asks which folders the user has opened. Gives roots, a list of uri and name.", func(*Roots) Spec { return nil })),
+		Spec{
+			lasting(&a.Timeout, "timeout", "How long the client has to answer. The time does not count for the timeout around.", "Nobody answers in no time. Write how long the client has, as in \"2m\".").Or("5m"),
+			Attr(&a.Fallback, "fallback", "The answer where the client cannot be asked: the fields of the form, the text of the model, or the list of roots. Without it the call is refused there."),
+		},
+	)
+}
+
+func askSpec(a *Ask) Spec { return Join(a.guardSpec(), a.questionSpec()) }
+
+// round decodes the ask blocks of a step.
+func (w *workDecl) round(step *hclsyntax.Block, asks []*hclsyntax.Block) *Backend {
+	r := &Round{}
+	var answers []*schema.Member
+	for _, b := range asks {
+		a := w.ask(b)
+		if a == nil {
+			continue
+		}
+		r.Asks = append(r.Asks, a)
+		t := a.output()
+		if a.When != nil {
+			t = t.AsNullable()
+		}
+		answers = append(answers, &schema.Member{Name: a.Key, Type: t})
+	}
+	return &Backend{Kind: "ask", Config: r, Facts: Facts{Output: schema.ObjectOf(answers...), ReadOnly: true, Idempotent: true}, Range: at(step.DefRange())}
+}
+
+// ask decodes one ask block; nil when it has no key.
+func (w *workDecl) ask(b *hclsyntax.Block) *Ask {
+	d := w.dec
+	if len(b.Labels) != 1 {
+		d.errorf(b.TypeRange, "Wrong number of labels", "An ask block is written `ask \"name\" {`.")
+		return nil
+	}
+	a := &Ask{Key: b.Labels[0], Timeout: defaultPatience, Range: at(b.DefRange())}
+	w.key(a, b)
+	spec, known := askSpec(a), d.facts
+	d.unknown(b.Body, spec)
+	d.fields(b.Body, spec[:1], b.DefRange())
+	d.facts = known.and(a.When)
+	d.fields(b.Body, spec[1:], b.DefRange())
+	d.facts = known
+	if a.Fallback != nil {
+		a.instead(d)
+	}
+	return a
+}
+
+// key checks what the answer will be called.
+func (w *workDecl) key(a *Ask, b *hclsyntax.Block) {
+	d, r := w.dec, b.LabelRanges[0]
+	first, twice := w.asked[a.Key]
+	switch {
+	case !hclsyntax.ValidIdentifier(a.Key):
+		d.diags = append(d.diags, invalidName("question", a.Key, r))
+	case a.Key == "error":
+		d.errorf(r, "Invalid name", "error is what a step leaves that failed, so no answer can have the name. Choose another.")
+	case twice:
+		d.errorf(r, "Duplicate question", "There is already a question %q in line %d: an answer finds its question by the name, which one %s has once.", a.Key, first.Start.Line, w.noun)
+	default:
+		if w.asked == nil {
+			w.asked = map[string]Range{}
+		}
+		w.asked[a.Key] = at(r)
+	}
+}
+
+// instead checks the fallback, which is the part of the answer that the client would have given.
+func (a *Ask) instead(d *decoder) {
+	want, n, r := a.wanted(), a.Fallback.node, a.Fallback.Range
+	if want == nil {
+		return // what is asked was reported
+	}
+	a.fallback = want.Compile()
+	fail := func(summary, detail string) {
+		d.diags = append(d.diags, &Diagnostic{Summary: summary, Detail: detail, Subject: r})
+	}
+	if n.null != "" {
+		fail("Value may be null", reason(n)+", and a fallback is an answer. To go on without one give the ask a `when`.")
+		return
+	}
+	if n.known {
+		if _, violations := a.fallback.Check(n.value); len(violations) > 0 {
+			fail("Wrong type", "The fallback is no answer to this question: "+violations[0].String()+". It is "+a.sort()+".")
+		}
+		return
+	}
+	if fits, why := schema.Compatible(n.typ, want); !fits {
+		fail("Wrong type", "The fallback is no answer to this question: "+why+". It is "+a.sort()+".")
+	}
+}

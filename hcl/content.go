@@ -1,7 +1,9 @@
 package hcl
 
 import (
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
@@ -16,24 +18,43 @@ func contentSpec(c *Content) Spec {
 			Attr(&c.MimeType, "mime_type", "The media type of the data."),
 			Attr(&c.URI, "uri", "What the resource is called, for resource and link."),
 			Attr(&c.Name, "name", "The name of a link."),
+			Attr(&c.Title, "title", "The name of a link as a person reads it."),
+			Attr(&c.Note, "description", "What a link leads to."),
+			Attr(&c.Size, "size", "How many bytes a link leads to."),
+			annotationsField(&c.Annotations),
 		},
 	)
 }
 
-// contentNeeds says which arguments each kind of content must have.
-var contentNeeds = map[string][]string{
-	"text": {"text"}, "image": {"data", "mime_type"}, "audio": {"data", "mime_type"}, "resource": {"uri"}, "link": {"uri", "name"},
+// A contentKind says what one kind of content holds beside when and annotations.
+type contentKind struct {
+	name   string
+	needs  []string
+	either []string // one of these is needed too
+	takes  []string
 }
 
+var contentKinds = []contentKind{
+	{name: "text", needs: []string{"text"}},
+	{name: "image", needs: []string{"data", "mime_type"}},
+	{name: "audio", needs: []string{"data", "mime_type"}},
+	{name: "resource", needs: []string{"uri"}, either: []string{"text", "data"}, takes: []string{"mime_type"}},
+	{name: "link", needs: []string{"uri", "name"}, takes: []string{"title", "description", "size", "mime_type"}},
+}
+
+// content decodes a content block.
 func (d *decoder) content(b *hclsyntax.Block) *Content {
 	if len(b.Labels) != 1 {
 		d.errorf(b.TypeRange, "Wrong number of labels", "A content block is written `content \"text\" {`.")
 		return nil
 	}
 	c := &Content{Kind: b.Labels[0], Range: at(b.DefRange())}
-	needs, ok := contentNeeds[c.Kind]
-	if !ok {
-		kinds := sortedNames(contentNeeds)
+	i := slices.IndexFunc(contentKinds, func(k contentKind) bool { return k.name == c.Kind })
+	if i < 0 {
+		var kinds []string
+		for _, k := range contentKinds {
+			kinds = append(kinds, k.name)
+		}
 		sort.Strings(kinds)
 		d.errorf(b.LabelRanges[0], "Unknown kind of content", "There is no content %q.%s", c.Kind, suggestOr(c.Kind, kinds, thereAre(kinds)))
 		return nil
@@ -44,10 +65,31 @@ func (d *decoder) content(b *hclsyntax.Block) *Content {
 	d.facts = known.and(c.When)
 	d.fields(b.Body, spec[1:], b.DefRange())
 	d.facts = known
-	for _, name := range needs {
-		if _, written := b.Body.Attributes[name]; !written {
-			d.errorf(b.DefRange(), "Missing argument", "%q is needed in content %q.", name, c.Kind)
-		}
+	contentKinds[i].check(d, b)
+	if c.Size < 0 {
+		d.errorf(b.Body.Attributes["size"].Expr.Range(), "Number out of range", "size is a number of bytes, and this is %d.", c.Size)
 	}
 	return c
 }
+
+// check reports arguments that a kind of content lacks, and those that it does not have.
+func (k contentKind) check(d *decoder, b *hclsyntax.Block) {
+	either := len(k.either) == 0
+	for _, a := range inOrder(b.Body.Attributes) {
+		either = either || contains(k.either, a.Name)
+		if !contains(slices.Concat(k.needs, k.either, k.takes, []string{"when"}), a.Name) && contains(contentArguments, a.Name) {
+			d.errorf(a.NameRange, "Does not apply here", "content %q has no %s. It has %s.", k.name, a.Name, strings.Join(slices.Concat(k.needs, k.either, k.takes), ", "))
+		}
+	}
+	for _, name := range k.needs {
+		if _, written := b.Body.Attributes[name]; !written {
+			d.errorf(b.DefRange(), "Missing argument", "%q is needed in content %q.", name, k.name)
+		}
+	}
+	if !either {
+		d.errorf(b.DefRange(), "Missing argument", "content %q holds something: write %s.", k.name, strings.Join(k.either, " or "))
+	}
+}
+
+// contentArguments are the arguments of some kind of content; any other was reported.
+var contentArguments = []string{"text", "data", "mime_type", "uri", "name", "title", "description", "size"}

@@ -44,8 +44,20 @@ func (f *facts) and(c *Condition) *facts {
 	if c == nil || c.program == nil {
 		return f
 	}
-	for _, path := range c.program.Narrows() {
-		f = f.add([]string{strings.Join(path, ".")})
+	return f.ruledOut(c.program.Narrows())
+}
+
+// unless adds what is ruled out where a call goes on because the program does not hold.
+func (f *facts) unless(c *Condition) *facts {
+	if c == nil || c.program == nil {
+		return f
+	}
+	return f.ruledOut(c.program.Excludes())
+}
+
+func (f *facts) ruledOut(paths [][]string) *facts {
+	for _, path := range paths {
+		f = &facts{strings.Join(path, "."), f}
 	}
 	return f
 }

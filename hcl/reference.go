@@ -32,8 +32,16 @@ func Reference(kinds Kinds) []BlockReference {
 		{`input "name"`, "input", "One argument of a tool.", inputSpec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
-		{`step "name"`, "step", "One step of a tool, with one backend block. Its result is read as step.name by what follows.", Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&expects))},
+		{`step "name"`, "step", "One step of a tool, with one backend block, one block of the language such as progress or fail, or ask blocks. Its result is read as step.name by what follows.", Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&expects))},
+		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are asked at once, and each answer is read as step.name.<name of the ask>.", askSpec(&Ask{})},
+		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action and content.", (&Elicit{}).spec()},
+		{"sample", "sample", "What an ask puts to the model of the client. Gives text, model, stop_reason, role and content.", (&Sample{}).spec()},
+		{"task", "task", "In a tool: its calls become tasks where the client can follow them.", (&taskBlock{}).spec()},
 		{`content "kind"`, "content", "One piece of content of a result: text, image, audio, resource or link.", contentSpec(&Content{})},
+	}
+	for _, k := range acts {
+		_, spec := k.New()
+		refs = append(refs, BlockReference{k.Name, k.Name, k.Doc, spec})
 	}
 	for _, k := range kinds.Connections {
 		_, spec := k.New()

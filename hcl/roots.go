@@ -68,6 +68,7 @@ var callerType = schema.ObjectOf(
 	&schema.Member{Name: "groups", Type: schema.ListOf(stringType)},
 	&schema.Member{Name: "claims", Type: &schema.Type{Kind: schema.Map, Elem: anyType}},
 	&schema.Member{Name: "client", Type: &schema.Type{Kind: schema.Map, Elem: anyType}},
+	&schema.Member{Name: "capabilities", Type: schema.ListOf(capabilityType)},
 )
 
 // callerRoot is who makes the call.

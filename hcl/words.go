@@ -54,6 +54,15 @@ func thereAre(names []string) string {
 	return list(" There are ", names)
 }
 
+// oneOf is "a, b or c" for a sentence.
+func oneOf(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // itHas lists the members of a value, or says that there are none.
 func itHas(names []string) string {
 	if len(names) == 0 {

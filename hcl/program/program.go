@@ -62,6 +62,7 @@ type Program struct {
 	shape    *Shape
 	reads    [][]string
 	narrows  [][]string
+	excludes [][]string
 	vars     int
 	env      Env
 	patterns functions.Patterns
@@ -84,7 +85,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 			return nil, c.problems
 		}
 	}
-	p := &Program{src: src, run: t.eval, want: want, shape: t.shape, reads: prefixFree(c.reads), narrows: c.rooted(t.whenTrue), vars: c.vars, env: env}
+	p := &Program{src: src, run: t.eval, want: want, shape: t.shape, reads: prefixFree(c.reads), narrows: c.rooted(t.whenTrue), excludes: c.rooted(t.whenFalse), vars: c.vars, env: env}
 	p.frames.New = func() any { return &frame{vars: make([]any, p.vars)} }
 	return p, c.problems
 }
@@ -97,6 +98,9 @@ func (p *Program) Reads() [][]string { return p.reads }
 
 // Narrows returns the traversals that are certainly not null when the program gives true, sorted.
 func (p *Program) Narrows() [][]string { return p.narrows }
+
+// Excludes returns the traversals that are certainly not null when the program gives false, sorted: what went on past a step that ends a call.
+func (p *Program) Excludes() [][]string { return p.excludes }
 
 // Run computes the program over the roots of one call, which it does not change. An error is a *Fault.
 // The result is a value of the model and may hold a Deferred that nothing looked into.

@@ -41,6 +41,7 @@ func keywords() []keyword {
 		{"enum", []Kind{String, Number, Integer}, (*parser).enumKeyword},
 		{"example", nil, (*parser).example},
 		{"title", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Title = p.text(e, "title") }},
+		{"schema", nil, (*parser).extra},
 	}
 }
 
@@ -50,7 +51,6 @@ func beside() []keyword {
 		{"description", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Description = p.text(e, "description") }},
 		{"sensitive", nil, (*parser).sensitive},
 		{"header", []Kind{String, Number, Integer, Bool}, (*parser).header},
-		{"schema", nil, (*parser).extra},
 	}
 }
 
@@ -143,7 +143,6 @@ var elsewhere = map[string]string{
 	"items":       "The type of the elements is the first argument: list(string).",
 	"sensitive":   "sensitive is an attribute of the input, beside its type.",
 	"header":      "header is an attribute of the input, beside its type.",
-	"schema":      "schema is an attribute of the input, beside its type.",
 	"type":        "The type is the name before the parenthesis.",
 }
 

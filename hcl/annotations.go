@@ -1,0 +1,45 @@
+package hcl
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Annotations say for whom a piece of content is and how much it matters.
+type Annotations struct {
+	Audience     []string // "user", "assistant"
+	Priority     *float64 // from 0 to 1
+	LastModified *Text    // a time as in RFC 3339
+}
+
+func annotationsField(dst **Annotations) Field {
+	return Block(dst, "annotations", "For whom it is and how much it matters.", (*Annotations).spec)
+}
+
+func (a *Annotations) spec() Spec {
+	return Spec{
+		special("audience", "list of strings", `For whom it is: "user", "assistant" or both.`, a.audience),
+		bounded(&a.Priority, "priority", "How much it matters: 1 is needed, 0 may be left out.", 1),
+		special("last_modified", "template", `When it last changed, as in "2026-01-31T15:04:05Z".`, a.modified),
+	}
+}
+
+var roles = []string{"user", "assistant"}
+
+func (a *Annotations) audience(d *decoder, e hclsyntax.Expression) {
+	a.Audience = items[string](d, e, Field{Name: "audience"}, "strings")
+	for _, who := range a.Audience {
+		if !contains(roles, who) {
+			d.errorf(e.Range(), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
+		}
+	}
+}
+
+func (a *Annotations) modified(d *decoder, e hclsyntax.Expression) {
+	d.computed(&a.LastModified, e, Field{Name: "last_modified"})
+	text, known := a.LastModified.Known()
+	if _, err := time.Parse(time.RFC3339, text); known && err != nil {
+		d.errorf(e.Range(), "Invalid time", "last_modified is a date and time with its offset like \"2026-01-31T15:04:05Z\", and this is %q.", text)
+	}
+}

@@ -1,0 +1,38 @@
+package hcl
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+// capabilities are the names of what a client may be able to do. "elicitation" is by form; a dot is what a capability holds.
+var capabilities = []string{"elicitation", "elicitation.url", "roots", "sampling", "sampling.context", "sampling.tools", "tasks"}
+
+// Capabilities are the names that Work.Requires, and the root caller.capabilities of a call, may hold.
+func Capabilities() []string { return slices.Clone(capabilities) }
+
+// capabilityType is one of these names.
+var capabilityType = func() *schema.Type {
+	t := &schema.Type{Kind: schema.String}
+	for _, name := range capabilities {
+		t.Enum = append(t.Enum, schema.EnumValue{Value: name})
+	}
+	return t
+}()
+
+// requiresField declares what the client must be able to do.
+func (w *workDecl) requiresField() Field {
+	return special("requires", "list of capabilities", "What the client must be able to do: "+oneOf(capabilities)+". Any other client is refused, and told why.", func(d *decoder, e hclsyntax.Expression) {
+		for _, name := range items[string](d, e, Field{Name: "requires"}, "strings") {
+			switch {
+			case !contains(capabilities, name):
+				d.errorf(e.Range(), "Unknown capability", "There is no capability %q.%s", name, suggestOr(name, capabilities, thereAre(capabilities)))
+			case !contains(w.work.Requires, name):
+				w.work.Requires = append(w.work.Requires, name)
+			}
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package hcl
+
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+// Elicit asks the user to fill in a form, or to open a URL.
+type Elicit struct {
+	Message  *Message
+	Fields   *schema.Type // of the form, an object without members when there is nothing to fill in; nil with a URL
+	Answer   *schema.Validator
+	URL      *Address // instead of a form
+	Declined bool     // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
+}
+
+// AppendSchema appends the form as a client understands it: the requestedSchema of the protocol.
+func (e *Elicit) AppendSchema(dst []byte) []byte { return e.Fields.AppendForm(dst) }
+
+func (e *Elicit) spec() Spec {
+	e.form(&schema.Type{Kind: schema.Object})
+	return Join(
+		Spec{said(&e.Message, "message", "What the user is asked.").Require()},
+		AtMost("what is asked for",
+			special("fields", "type", "What there is to fill in: an object of texts, numbers, bools, choices and lists of choices. Without it the user only agrees.", e.fields),
+			special("url", "URL", "A page to open instead. Its host is the author's; what a caller sends can be a part of its path or query.", e.page)),
+		Spec{special("on_decline", `"fail" or "continue"`, `"fail" ends the call when the user declines or cancels; "continue" goes on without content.`, e.decline).Or("fail")},
+	)
+}
+
+func (e *Elicit) decline(d *decoder, x hclsyntax.Expression) {
+	var word string
+	choice(&word, "on_decline", "", "fail", "continue").attr(d, x, Field{})
+	e.Declined = word == "continue"
+}
+
+func (e *Elicit) form(t *schema.Type) { e.Fields, e.Answer = t, t.Compile() }
+
+func (e *Elicit) fields(d *decoder, x hclsyntax.Expression) {
+	before := len(d.diags)
+	t := d.typ(x)
+	if len(d.diags) > before && t.Kind != schema.Object {
+		return
+	}
+	if t.Kind != schema.Object || t.Nullable {
+		d.errorf(x.Range(), "Not a form", "A form is an object of what there is to fill in: object({ name = string(\"Full name\") }).")
+		return
+	}
+	e.form(t)
+	for _, m := range t.FormMistakes() {
+		r := x.Range()
+		if m.Range.Filename == r.Filename && m.Range.Start.Byte >= r.Start.Byte && m.Range.End.Byte <= r.End.Byte {
+			r = m.Range
+		}
+		d.errorf(r, "Not in a form", "%s", m.Detail)
+	}
+}
+
+func (e *Elicit) page(d *decoder, x hclsyntax.Expression) {
+	before := len(d.diags)
+	d.computed(&e.URL, x, Field{Name: "url"})
+	e.Fields, e.Answer = nil, nil
+	if len(d.diags) == before && e.URL.NeedsHosts() {
+		d.errorf(x.Range(), "Host depends on a call", "The user is sent to a host of the author's, so that nobody else can choose it: write \"https://host/${…}\".")
+	}
+}

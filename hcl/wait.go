@@ -1,0 +1,45 @@
+package hcl
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"hatchel/hcl/value"
+)
+
+// Wait does nothing for a while: one of the two says for how long.
+type Wait struct {
+	For     time.Duration
+	Seconds *Expr // a number that is known only in the call
+}
+
+func (w *Wait) spec() Spec {
+	return Exactly("how long to wait",
+		lasting(&w.For, "for", "How long to wait.", "A wait for no time is none. Write for how long, as in \"500ms\", or leave the step out."),
+		numeric(&w.Seconds, "seconds", "How many seconds to wait, where that depends on the call, as in seconds = input.seconds."))
+}
+
+// Describe says that nothing is changed.
+func (w *Wait) Describe(*Connection) (Facts, error) { return silent, nil }
+
+// Duration is how long a call waits. Its error is a sentence for the model.
+func (w *Wait) Duration(f *Frame) (time.Duration, error) {
+	if w.Seconds == nil {
+		return w.For, nil
+	}
+	v, err := w.Seconds.Eval(f)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := value.Float(v)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("the seconds to wait must be a number, got %s", value.Kind(v))
+	case n < 0:
+		return 0, fmt.Errorf("the seconds to wait must not be negative")
+	case n > math.MaxInt64/float64(2*time.Second):
+		return math.MaxInt64, nil // longer than any call
+	}
+	return time.Duration(n * float64(time.Second)), nil
+}
