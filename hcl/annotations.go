@@ -29,9 +29,9 @@ var roles = []string{"user", "assistant"}
 
 func (a *Annotations) audience(d *decoder, e hclsyntax.Expression) {
 	a.Audience = items[string](d, e, Field{Name: "audience"}, "strings")
-	for _, who := range a.Audience {
+	for i, who := range a.Audience {
 		if !contains(roles, who) {
-			d.errorf(e.Range(), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
+			d.errorf(elementRange(e, i), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
 		}
 	}
 }

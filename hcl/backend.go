@@ -113,6 +113,9 @@ func (d *decoder) connection(kind BackendKind, b *hclsyntax.Block) *Connection {
 		return nil
 	case len(b.Labels) == 0:
 		return nil
+	case len(kind.Connections) == 0 && isAct(kind.Name):
+		d.errorf(b.LabelRanges[0], "Unexpected label", "%s block has no label: `%s {`.", sentence(article(kind.Name)), kind.Name)
+		return nil
 	case len(kind.Connections) == 0:
 		d.errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", sentence(article(kind.Name)), kind.Name)
 		return nil

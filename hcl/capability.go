@@ -3,6 +3,7 @@ package hcl
 import (
 	"slices"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
@@ -26,13 +27,23 @@ var capabilityType = func() *schema.Type {
 // requiresField declares what the client must be able to do.
 func (w *workDecl) requiresField() Field {
 	return special("requires", "list of capabilities", "What the client must be able to do: "+oneOf(capabilities)+". Any other client is refused, and told why.", func(d *decoder, e hclsyntax.Expression) {
-		for _, name := range items[string](d, e, Field{Name: "requires"}, "strings") {
+		for i, name := range items[string](d, e, Field{Name: "requires"}, "strings") {
 			switch {
+			case name == "elicitation.form":
+				d.errorf(elementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
 			case !contains(capabilities, name):
-				d.errorf(e.Range(), "Unknown capability", "There is no capability %q.%s", name, suggestOr(name, capabilities, thereAre(capabilities)))
+				d.errorf(elementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, suggestOr(name, capabilities, thereAre(capabilities)))
 			case !contains(w.work.Requires, name):
 				w.work.Requires = append(w.work.Requires, name)
 			}
 		}
 	})
+}
+
+// elementRange is where an element of a list stands, or the list where it is not written out.
+func elementRange(e hclsyntax.Expression, i int) hclv2.Range {
+	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
+		return list.Exprs[i].Range()
+	}
+	return e.Range()
 }

@@ -102,6 +102,9 @@ func (d *decoder) compileProgram(c *compiler, e hclsyntax.Expression, f Field, w
 		if name, secret := c.hidden(text.Value[:to]); secret && !x.Warning {
 			x.Summary, x.Detail = "Secret in a program", name+" holds a secret, and a program never sees one. Use it where a secret may stand, in a header or env, as ${"+name+"}."
 		}
+		if why := c.laterStep(text.Value[:from], text.Value[from:to]); why != "" && !x.Warning {
+			x.Summary, x.Detail = "Value not available here", why
+		}
 		c.diags = append(c.diags, &Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail, Subject: at(text.Place(from, to))})
 	}
 	if p == nil {
@@ -178,6 +181,15 @@ func (c *compiler) noteReads(p *Program) {
 			p.members[name][key] = r.members[key]
 		}
 	}
+}
+
+// laterStep says why a step that a program names cannot be read there, or returns "".
+func (c *compiler) laterStep(before, name string) string {
+	r, _ := c.scope.find("step")
+	if r == nil || !strings.HasSuffix(before, "step.") || r.members[name] != nil {
+		return ""
+	}
+	return r.later[name]
 }
 
 // hidden reports whether a text ends with a local that programs are not shown because it holds a secret.

@@ -112,9 +112,9 @@ type Resource struct {
 	MimeType    string       // empty when it depends on what is read: see MediaType
 	Size        int          // in bytes, 0 when unknown
 	Annotations *Annotations
-	Text        *Message // one of Text, Data and Body is set
-	Data        *Expr    // bytes, or a text in base64
-	Body        *Expr    // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
+	Text        *Message      // one of Text, Data and Body is set
+	Data        *Expr         // bytes, or a text in base64
+	Body        *Expr         // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
 	Refresh     time.Duration // how often it is read again for those who follow it; 0 when it changes only with its file
 	Caching     *Caching      // nil says nothing
 	Error       *Message

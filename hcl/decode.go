@@ -47,6 +47,7 @@ func (d *decoder) body(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 // fields decodes a part of what a block holds.
 func (d *decoder) fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 	var written map[*group][]string
+	typos := d.typos // of this body: nested ones have their own
 	for i := range spec {
 		f := &spec[i]
 		found := false
@@ -64,10 +65,11 @@ func (d *decoder) fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 			}
 			written[f.group] = append(written[f.group], f.Name)
 		}
-		if !found && f.Required && !d.typos[f.Name] {
+		if !found && f.Required && !typos[f.Name] {
 			d.errorf(def, "Missing argument", "%q is needed here: %s", f.Name, f.Doc)
 		}
 	}
+	d.typos = typos
 	d.choices(b, spec, written, def)
 }
 
@@ -105,13 +107,18 @@ func (d *decoder) choices(b *hclsyntax.Body, spec Spec, written map[*group][]str
 			}
 		}
 		switch n := len(written[g]); {
-		case n == 0 && g.exactly:
+		case n == 0 && g.exactly && !slices.ContainsFunc(names, func(name string) bool { return d.typos[name] }):
 			d.errorf(def, "Missing argument", "%s is needed: write one of %s.", sentence(g.what), strings.Join(names, ", "))
 		case n > 1:
 			second := written[g][1]
 			r := def
 			if a, ok := b.Attributes[second]; ok {
 				r = a.NameRange
+			}
+			for _, nested := range b.Blocks {
+				if nested.Type == second {
+					r = nested.DefRange()
+				}
 			}
 			d.errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", sentence(g.what), written[g][0], strings.Join(names, ", "))
 		}
@@ -129,10 +136,7 @@ func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 			d.errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
 		default:
 			all, attrs, _ := fieldNames(parts)
-			if d.typos == nil {
-				d.typos = map[string]bool{}
-			}
-			d.typos[spelling.Nearest(name, all)] = true
+			d.mistyped(name, all)
 			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, suggestOr(name, all, thereAre(attrs)))
 		}
 	}
@@ -144,9 +148,18 @@ func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 			d.errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
 		default:
 			all, _, blocks := fieldNames(parts)
+			d.mistyped(nested.Type, all)
 			d.errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, suggestOr(nested.Type, all, thereAre(blocks)))
 		}
 	}
+}
+
+// mistyped notes what a name was probably meant to be, so that its absence is not reported too.
+func (d *decoder) mistyped(name string, among []string) {
+	if d.typos == nil {
+		d.typos = map[string]bool{}
+	}
+	d.typos[spelling.Nearest(name, among)] = true
 }
 
 // field finds what a name means, as an argument or as a block where it can be both.

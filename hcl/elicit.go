@@ -1,6 +1,10 @@
 package hcl
 
 import (
+	"fmt"
+	"regexp"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
@@ -49,12 +53,27 @@ func (e *Elicit) fields(d *decoder, x hclsyntax.Expression) {
 	}
 	e.form(t)
 	for _, m := range t.FormMistakes() {
-		r := x.Range()
-		if m.Range.Filename == r.Filename && m.Range.Start.Byte >= r.Start.Byte && m.Range.End.Byte <= r.End.Byte {
-			r = m.Range
-		}
-		d.errorf(r, "Not in a form", "%s", m.Detail)
+		d.errorf(inside(x.Range(), m.Range), "Not in a form", "%s", m.Detail)
 	}
+	for _, m := range t.Members {
+		if secretName.MatchString(m.Name) {
+			d.diags = append(d.diags, &Diagnostic{
+				Severity: Warning, Summary: "Secret in a form", Subject: at(inside(x.Range(), m.Range)),
+				Detail: fmt.Sprintf("%q looks like a secret. The client and its model may see what is filled in, so the protocol forbids to ask for secrets: send the user to a page of your own, url = \"https://…\".", m.Name),
+			})
+		}
+	}
+}
+
+// secretName is what a secret is called.
+var secretName = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|api_?key|private_?key|access_?token|card_?number)($|_)`)
+
+// inside is a range that lies in another, or that other: a type may be declared elsewhere.
+func inside(whole, part hclv2.Range) hclv2.Range {
+	if part.Filename == whole.Filename && part.Start.Byte >= whole.Start.Byte && part.End.Byte <= whole.End.Byte {
+		return part
+	}
+	return whole
 }
 
 func (e *Elicit) page(d *decoder, x hclsyntax.Expression) {
@@ -62,6 +81,16 @@ func (e *Elicit) page(d *decoder, x hclsyntax.Expression) {
 	d.computed(&e.URL, x, Field{Name: "url"})
 	e.Fields, e.Answer = nil, nil
 	if len(d.diags) == before && e.URL.NeedsHosts() {
-		d.errorf(x.Range(), "Host depends on a call", "The user is sent to a host of the author's, so that nobody else can choose it: write \"https://host/${…}\".")
+		d.errorf(x.Range(), "Host depends on a call", "")
+	}
+	for _, wrong := range d.diags[before:] { // a page is no request: what helps there does not help here
+		switch wrong.Summary {
+		case "Host depends on a call":
+			wrong.Detail = "The user is sent to a host that the author has chosen, and nobody else: write \"https://host/${…}\"."
+		case "URL has no host":
+			wrong.Detail = "A user opens a whole URL: write \"https://host/path\"."
+		case "User in a URL":
+			wrong.Detail = "A user or password has no place in a URL that is shown to people."
+		}
 	}
 }

@@ -25,7 +25,7 @@ func (w *workDecl) does() {
 		}
 	}
 	for _, b := range backends {
-		if b.Type == "tool" {
+		if b.Type == "tool" && !w.alone {
 			w.dec.errorf(b.DefRange(), "Tool outside a step", "Another tool is called in a step: step \"name\" { tool \"other\" { … } }.")
 		}
 	}
@@ -41,7 +41,11 @@ func (w *workDecl) does() {
 		}
 	case len(backends) > 0:
 		for _, extra := range backends[1:] {
-			w.dec.errorf(extra.DefRange(), "Two backends", "%s has one backend, and this is another. Several become steps: step \"name\" { %s … }.", sentence(article(w.noun)), extra.Type)
+			more := " Several become steps: step \"name\" { " + extra.Type + " … }."
+			if w.alone {
+				more = ""
+			}
+			w.dec.errorf(extra.DefRange(), "Two backends", "%s has one backend, and this is another.%s", sentence(article(w.noun)), more)
 		}
 		w.single(backends[0])
 	default:
@@ -87,7 +91,7 @@ func (s *stepBlock) eachSpec() Spec {
 	return Spec{
 		Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results."),
 		Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").Or("1"),
-		Attr(&s.OnError, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`).Or("fail"),
+		choice(&s.OnError, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`, "fail", "continue").Or("fail"),
 	}
 }
 
@@ -147,9 +151,6 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 		s.Repeat.Every = time.Second
 	}
 	s.Continue = raw.OnError == "continue"
-	if raw.OnError != "" && raw.OnError != "continue" && raw.OnError != "fail" {
-		d.errorf(b.Body.Attributes["on_error"].Expr.Range(), "Unknown choice", `on_error is "fail" or "continue".`)
-	}
 	w.work.Steps = append(w.work.Steps, s)
 	w.done(s)
 }

@@ -5,18 +5,32 @@ import (
 	"math"
 	"time"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/value"
 )
 
-// Wait does nothing for a while: one of the two says for how long.
+// Wait does nothing for a while: one of the first two says for how long.
 type Wait struct {
 	For     time.Duration
 	Seconds *Expr // a number that is known only in the call
+	Detach  bool  // the connection of a client that can come back for its answer is let go meanwhile
 }
 
 func (w *Wait) spec() Spec {
+	constant := lasting(&w.For, "for", "How long to wait.", "A wait for no time is none. Write for how long, as in \"500ms\", or leave the step out.")
+	inner := constant.attr
+	constant.attr = func(d *decoder, e hclsyntax.Expression, f Field) {
+		before := len(d.diags)
+		inner(d, e, f)
+		for _, wrong := range d.diags[before:] {
+			if wrong.Summary == "Value not available here" {
+				wrong.Detail = "for is known when the file is loaded. A wait that depends on the call is written seconds = …, a number."
+			}
+		}
+	}
 	return Exactly("how long to wait",
-		lasting(&w.For, "for", "How long to wait.", "A wait for no time is none. Write for how long, as in \"500ms\", or leave the step out."),
+		constant,
 		numeric(&w.Seconds, "seconds", "How many seconds to wait, where that depends on the call, as in seconds = input.seconds."))
 }
 

@@ -21,6 +21,9 @@ func (c *compiler) in(n *ast.BinaryNode, l, r term) term {
 		c.problem(c.extent(n.Right), "Wrong type", "After in a list or an object is expected, this is %s.%s", kindWords[r.shape.Kind], hint)
 	} else if r.shape.Kind == List && !l.shape.mayEqual(r.shape.elem()) {
 		c.problem(c.extent(n), "Never equal", "%s is looked for in a list of which each element is %s.", capital(kindWords[l.shape.Kind]), kindWords[r.shape.elem().Kind])
+	} else if s, ok := l.value.(string); ok && r.shape.Kind == List && r.shape.elem().Values != nil && !slices.Contains(r.shape.elem().Values, s) {
+		values := r.shape.elem().Values
+		c.problem(l.at, "Never equal", "No element is ever %q.%s Each is one of: %s.", s, didYouMean(s, values), strings.Join(values, ", "))
 	} else if array, ok := n.Right.(*ast.ArrayNode); ok && l.shape.Values != nil {
 		for _, e := range array.Nodes {
 			if s, ok := e.(*ast.StringNode); ok && !slices.Contains(l.shape.Values, s.Value) {

@@ -144,6 +144,9 @@ func (t *Type) appendChoices(dst []byte) []byte {
 		o.text("type", "string")
 	}
 	t.choices(o, "anyOf")
+	for _, k := range t.Extra {
+		o.any(k.Name, k.Value)
+	}
 	return append(o.out, '}')
 }
 

@@ -172,7 +172,7 @@ func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2
 		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, near)
 		return
 	}
-	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes into the input's schema = { ... }.", name, t.Kind, strings.Join(fits, ", "))
+	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes into schema = { ... }.", name, t.Kind, strings.Join(fits, ", "))
 }
 
 func names(list []keyword) []string {
