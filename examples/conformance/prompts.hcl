@@ -1,0 +1,59 @@
+# What a person chooses to say: messages with arguments that are filled in, and completed while they are typed.
+
+prompt "test_simple_prompt" {
+  description = "One message without arguments."
+  message "user" { text = "This is a simple prompt for testing." }
+}
+
+prompt "test_prompt_with_arguments" {
+  description = "A message with two arguments."
+  argument "arg1" {
+    description = "First test argument"
+    complete    = ["paris", "park", "party"]
+  }
+  argument "arg2" {
+    description = "Second test argument"
+  }
+  message "user" { text = "Prompt with arguments: arg1='${input.arg1}', arg2='${input.arg2}'" }
+}
+
+prompt "test_prompt_with_embedded_resource" {
+  description = "A message with a document in it."
+  argument "resourceUri" {
+    type        = string({ format = "uri" })
+    description = "Address of the document"
+  }
+  message "user" {
+    content "resource" {
+      uri       = input.resourceUri
+      mime_type = "text/plain"
+      text      = "Embedded resource content for testing."
+    }
+  }
+  message "user" { text = "Please process the embedded resource above." }
+}
+
+prompt "test_prompt_with_image" {
+  description = "A message with a picture in it."
+  message "user" {
+    content "image" {
+      data      = filebase64("samples/pixel.png")
+      mime_type = "image/png"
+    }
+  }
+  message "user" { text = "Please analyze the image above." }
+}
+
+# A prompt may ask as a tool may.
+prompt "test_input_required_result_prompt" {
+  description = "Asks the user for what the message needs."
+  step "user" {
+    ask "user_context" {
+      elicit {
+        message = "What context should the prompt have?"
+        fields  = object({ context = string("Context") })
+      }
+    }
+  }
+  message "user" { text = "Please answer with this in mind: ${step.user.user_context.content.context}" }
+}

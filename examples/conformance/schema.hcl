@@ -1,0 +1,49 @@
+# What a tool takes: most tools declare inputs one by one, each with a type. Two special cases are here.
+
+# The value of `region` also travels in the header Mcp-Param-Region, where a proxy can route by it without reading the request. A
+# request whose header says something else is refused.
+tool "test_custom_header" {
+  description = "Answers with the region that the caller names in the arguments and in a header."
+  input "region" {
+    type   = string("Region to work in")
+    header = "Region"
+  }
+  text = "Region: ${input.region}"
+}
+
+# A schema can be given as it is, in JSON Schema 2020-12. Clients see it unchanged, and it is enforced.
+tool "json_schema_2020_12_tool" {
+  description = "Takes a contact by a schema with references, conditions and composition."
+  schema = {
+    "$schema" = "https://json-schema.org/draft/2020-12/schema"
+    type      = "object"
+    "$defs" = {
+      address = {
+        "$anchor" = "addressDef"
+        type      = "object"
+        properties = {
+          street = { type = "string" }
+          city   = { type = "string" }
+        }
+      }
+    }
+    properties = {
+      name          = { type = "string" }
+      address       = { "$ref" = "#/$defs/address" }
+      contactMethod = { type = "string", enum = ["phone", "email"] }
+      phone         = { type = "string" }
+      email         = { type = "string" }
+    }
+    allOf = [
+      { anyOf = [{ required = ["phone"] }, { required = ["email"] }] },
+    ]
+    if = {
+      properties = { contactMethod = { const = "phone" } }
+      required   = ["contactMethod"]
+    }
+    then                 = { required = ["phone"] }
+    else                 = { required = ["email"] }
+    additionalProperties = false
+  }
+  result = "input"
+}
