@@ -29,9 +29,12 @@ func (w *Wait) spec() Spec {
 			}
 		}
 	}
-	return Exactly("how long to wait",
-		constant,
-		numeric(&w.Seconds, "seconds", "How many seconds to wait, where that depends on the call, as in seconds = input.seconds."))
+	return Join(
+		Exactly("how long to wait",
+			constant,
+			numeric(&w.Seconds, "seconds", "How many seconds to wait, where that depends on the call, as in seconds = input.seconds.")),
+		Spec{Attr(&w.Detach, "detach", "Whether the connection of the client is let go meanwhile, where it can come back for its answer.").Or("false")},
+	)
 }
 
 // Describe says that nothing is changed.
