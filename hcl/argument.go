@@ -17,6 +17,9 @@ type texts struct {
 
 // travels reports an input that no text can be.
 func (in *inputs) travels(d *decoder, m *schema.Member, b *hclsyntax.Block) {
+	if in.texts == nil {
+		return
+	}
 	fit := "string, integer, number, bool or an enum"
 	switch m.Type.Kind {
 	case schema.String, schema.Integer, schema.Number, schema.Bool:
@@ -26,9 +29,6 @@ func (in *inputs) travels(d *decoder, m *schema.Member, b *hclsyntax.Block) {
 			return
 		}
 	default:
-		if b.Body.Attributes["type"] == nil || d.diags.HasErrors() {
-			return
-		}
 		fit = "string"
 	}
 	d.errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", sentence(in.texts.what), describe(m.Type), fit)

@@ -46,20 +46,11 @@ func (in *inputs) complete(d *decoder, m *schema.Member, b *hclsyntax.Block) {
 	case written != nil && block != nil:
 		d.errorf(block.DefRange(), "Two completions", "The values are listed by complete = …, so there can be no complete block beside it.")
 	case !completable(m.Type):
-		if d.diags.HasErrors() {
-			return // the type may be what is wrong
-		}
-		r := b.DefRange()
-		if written != nil {
-			r = written.SrcRange
-		} else {
-			r = block.DefRange()
-		}
 		more := "complete offers texts and numbers."
 		if m.Type.Kind == schema.Bool {
 			more = "true and false are offered by themselves."
 		}
-		d.errorf(r, "Nothing to complete", "This %s is %s: %s", in.noun, describe(m.Type), more)
+		d.errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun, describe(m.Type), more)
 	case written != nil:
 		in.completedBy(m.Name, &Completion{Values: completionValues(d, m, written)})
 	default:
@@ -119,7 +110,7 @@ func (w *workDecl) completion(m *schema.Member, b *hclsyntax.Block) *Completion 
 	out := &Completion{}
 	c := newWorkDecl(w.dec.shared, block{Block: b, file: w.block.file}, "completion", &out.Work)
 	out.Name, out.Timeout = w.work.Name+"."+m.Name, defaultCompletionTimeout
-	c.inputs.noun = w.inputs.noun
+	c.inputs.noun, c.alone = w.inputs.noun, true
 	d := c.dec
 	d.uses, d.tools = w.dec.uses, w.dec.tools
 	for _, other := range w.work.Input.Members {
@@ -140,7 +131,7 @@ func (w *workDecl) completion(m *schema.Member, b *hclsyntax.Block) *Completion 
 		d.errorf(b.DefRange(), "No result", "The answer of this backend has no form of its own. Write result: an expr that gives a list of texts.")
 	}
 	d.fields(b.Body, out.resultSpec(), b.DefRange())
-	c.onlyReads("Values are looked up with every letter that a person types")
+	c.onlyReads("A completion is looked up with every letter that a person types")
 	out.Digest = c.digest()
 	w.dec.diags = append(w.dec.diags, d.diags...)
 	return out
@@ -168,7 +159,7 @@ func (w *workDecl) onlyReads(why string) {
 	for _, s := range w.work.Steps {
 		if s.Backend != nil && writes(s.Backend) {
 			w.dec.diags = append(w.dec.diags, &Diagnostic{Summary: "Effect not allowed", Subject: s.Backend.Range,
-				Detail: fmt.Sprintf("%s, so a %s may change nothing, and this %s block does. What changes something is a tool.", why, w.noun, s.Backend.Kind)})
+				Detail: fmt.Sprintf("%s, and it may change nothing. This %s block does: what changes something is a tool.", why, s.Backend.Kind)})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package hcl
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -126,7 +127,7 @@ func printed(t testing.TB, diags Diagnostics, sources map[string][]byte) []byte 
 	return out.Bytes()
 }
 
-// listed writes what clients see of every tool, one a line.
+// listed writes what clients see of everything that is offered, one a line.
 func listed(c *Config) (out []byte) {
 	for _, t := range c.Tools {
 		out = append(out, t.Name+" "...)
@@ -139,7 +140,50 @@ func listed(c *Config) (out []byte) {
 				out = append(out, " "+hint.name...)
 			}
 		}
+		for name := range t.Completions {
+			out = fmt.Appendf(out, " %s is completed", name)
+		}
 		out = append(out, '\n')
 	}
+	for _, p := range c.Prompts {
+		out = append(out, "prompt "+p.Name...)
+		for _, a := range p.Arguments() {
+			out = fmt.Appendf(out, " (%s, title %q, description %q, required %t)", a.Name, a.Title, a.Description, a.Required)
+		}
+		for _, m := range p.Messages {
+			out = fmt.Appendf(out, " %s %d", m.Role, len(m.Content))
+		}
+		out = append(out, completed(&p.Work)+"\n"...)
+	}
+	for _, r := range c.Resources {
+		out = fmt.Appendf(out, "resource %s %s", r.Name, r.URI)
+		if r.Template != nil {
+			out = fmt.Appendf(append(out, r.Template.Raw()+" "...), "%s", r.Input.AppendSchema(nil))
+		}
+		out = fmt.Appendf(out, " mime_type %q size %d", r.MimeType, r.Size)
+		if r.Caching != nil {
+			out = fmt.Appendf(out, " ttl %s private %t", r.Caching.TTL, r.Caching.Private)
+		}
+		if r.Refresh > 0 {
+			out = fmt.Appendf(out, " refresh %s", r.Refresh)
+		}
+		if !r.Listed {
+			out = append(out, " unlisted"...)
+		}
+		out = append(out, completed(&r.Work)+"\n"...)
+	}
+	for _, t := range c.Toolsets {
+		out = fmt.Appendf(out, "toolset %s %q %q %q\n", t.Name, t.Tools, t.Prompts, t.Resources)
+	}
 	return out
+}
+
+// completed says how the inputs of a block are completed.
+func completed(w *Work) (said string) {
+	for _, m := range w.Input.Members {
+		if c := w.Completion(m.Name); c != nil {
+			said += fmt.Sprintf(" %s completed by %q and %d backends", m.Name, c.Values, len(c.Steps))
+		}
+	}
+	return said
 }

@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"encoding/base64"
+	"mime"
 	"strings"
 
 	"hatchel/hcl/schema"
@@ -12,17 +13,17 @@ import (
 // held finds what the resource holds, what kind of media that is, and, where it is constant, how much.
 func (r *resourceDecl) held() {
 	res, d := r.resource, r.dec
-	mime := ""
+	kind := ""
 	switch {
 	case res.Text != nil:
-		mime = "text/plain"
+		kind = "text/plain"
 		if text, constant := res.Text.known(); constant && res.Size == 0 {
 			res.Size = len(text)
 		}
 	case res.Data != nil:
 		r.sized()
 	case len(res.Steps) == 1 && !res.Named():
-		res.Body, mime = r.body(res.Steps[0].Backend)
+		res.Body, kind = r.body(res.Steps[0].Backend)
 	case d.diags.HasErrors(): // what is wrong may be what it holds
 	case len(res.Steps) > 0:
 		d.errorf(r.block.DefRange(), "Resource holds nothing", "A resource with steps says what it holds: text = \"${step.<name>…}\", or data.")
@@ -30,7 +31,9 @@ func (r *resourceDecl) held() {
 		d.errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(d.shared.backendNames(), ", "))
 	}
 	if res.MimeType == "" {
-		res.MimeType = mime
+		res.MimeType = kind
+	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
+		d.errorf(r.attrRange("mime_type"), "Invalid media type", "A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", and this is %q.", res.MimeType)
 	}
 }
 
@@ -43,11 +46,12 @@ func (r *resourceDecl) body(b *Backend) (*Expr, string) {
 			from = m.Type
 		}
 		n := node{typ: from, eval: func(f *Frame) (any, error) { return lookup(f, f.Output, name, "output", true) }}
-		return &Expr{n, b.Range}, facts.media(from)
+		return &Expr{n, b.Range}, media(from)
 	}
 	switch d := facts.Default; {
 	case d.Document != "":
-		return member(d.Document)
+		e, _ := member(d.Document)
+		return e, facts.MimeType
 	case d.Text != "":
 		return member(d.Text)
 	case d.Member != "":
@@ -70,15 +74,10 @@ func (r *resourceDecl) body(b *Backend) (*Expr, string) {
 	return nil, ""
 }
 
-// media is the media type of a document of a type.
-func (f Facts) media(t *schema.Type) string {
-	switch {
-	case f.MimeType != "":
-		return f.MimeType
-	case t.Kind == schema.String:
+// media is the media type of what a resource holds of a type.
+func media(t *schema.Type) string {
+	if t.Kind == schema.String {
 		return "text/plain"
-	case t.Kind == schema.Bytes:
-		return "" // the URI may say
 	}
 	return "application/json"
 }

@@ -22,6 +22,7 @@ type inputs struct {
 	wholeAt   hclsyntax.Expression
 	labelsAt  map[string]Range
 	completes map[string]*hclsyntax.Block // complete blocks, by input
+	partial   bool                        // there are more inputs, and what is wrong with them was reported
 }
 
 func newInputs(w *workDecl) *inputs {
@@ -66,7 +67,7 @@ func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 		d.errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", sentence(article(in.noun)), in.noun)
 		return
 	}
-	name, r := block.Labels[0], block.LabelRanges[0]
+	name, r, before := block.Labels[0], block.LabelRanges[0], len(d.diags)
 	if !hclsyntax.ValidIdentifier(name) {
 		d.diags = append(d.diags, invalidName(in.noun, name, r))
 	}
@@ -105,10 +106,10 @@ func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 		d.errorf(r, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, name, first.Start.Line)
 		return
 	}
-	if in.texts != nil {
+	if !d.diags[before:].HasErrors() {
 		in.travels(d, m, block)
+		in.complete(d, m, block)
 	}
-	in.complete(d, m, block)
 	in.labelsAt[name] = at(r)
 	in.members = append(in.members, m)
 }

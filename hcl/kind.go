@@ -48,7 +48,7 @@ type Facts struct {
 	Idempotent  bool // doing it twice is doing it once
 	OpenWorld   bool // it reaches systems beyond the ones declared: a shell, a foreign host
 
-	MimeType string // of what a resource holds by default, where it is known at load
+	MimeType string // of Default.Document, where it is known at load
 }
 
 // Default is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.

@@ -282,12 +282,17 @@ func (b *fileBlock) spec() Spec {
 
 func (b *fileBlock) Describe(*Connection) (Facts, error) {
 	content := is(schema.String)
-	def := Default{Members: []string{"path", "size"}}
+	def := Default{Members: []string{"path", "size"}, Document: "content"}
 	if b.As == "bytes" {
-		content, def = is(schema.Bytes), Default{}
+		content, def = is(schema.Bytes), Default{Document: "content"}
+	}
+	media := ""
+	if b.Read != nil {
+		name, _ := b.Read.Known()
+		media = MimeType(name)
 	}
 	return Facts{
-		ReadOnly: b.Read != nil, Writes: b.Write != nil, Idempotent: true, Default: def,
+		ReadOnly: b.Read != nil, Writes: b.Write != nil, Idempotent: true, Default: def, MimeType: media,
 		Output: schema.ObjectOf(out("content", content), out("path", is(schema.String)), out("size", is(schema.Integer))),
 	}, nil
 }

@@ -19,7 +19,8 @@ type BlockReference struct {
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
 	l.values()
-	t := newToolDecl(l, block{file: &source{}, Block: &hclsyntax.Block{Labels: []string{""}}})
+	bare := block{file: &source{}, Block: &hclsyntax.Block{Labels: []string{""}}}
+	t := newToolDecl(l, bare)
 	var step stepBlock
 	var expects []*Check
 	refs := []BlockReference{
@@ -29,7 +30,14 @@ func Reference(kinds Kinds) []BlockReference {
 		{"locals", "locals", "Names for values. At the top of a file they are known at load; in a tool they are computed for the call. Read as local.name.", nil},
 		{`type "name"`, "type", "A name for a type. Written type.name where a type stands.", typeSpec(new(*schema.Type))},
 		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes.", toolSpec(t)},
-		{`input "name"`, "input", "One argument of a tool.", inputSpec()},
+		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps.", promptSpec(newPromptDecl(l, bare))},
+		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps.", resourceSpec(newResourceDecl(l, bare))},
+		{`toolset "name"`, "toolset", "A part of what is offered, under an address of its own: /mcp/<name>, or serve --toolset.", (&toolsetDecl{toolset: &Toolset{}}).spec()},
+		{`input "name"`, "input", "One argument of a tool, or more of a variable of a resource. A variable is a text unless type says otherwise.", inputSpec()},
+		{`argument "name"`, "argument", "One argument of a prompt. It arrives as a text, is taken as its type says, and is read as input.name.", argumentSpec()},
+		{`message "role"`, "message", "One message of a prompt, or of what a model is asked.", (&messageBlock{PromptMessage: &PromptMessage{}}).spec()},
+		{"complete", "complete", "How an input is completed while a person types it: one backend block, which reads what was typed as input.<name> and every other input as a text or null.", completeSpec(&Completion{})},
+		{"cache", "cache", "How long clients may keep a resource.", (&cacheBlock{}).spec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
 		{`step "name"`, "step", "One step of a tool, with one backend block, one block of the language such as progress or fail, or ask blocks. Its result is read as step.name by what follows.", Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&expects))},

@@ -119,7 +119,7 @@ func (r *resourceDecl) decode() {
 	d.fields(b.Body, hold, b.DefRange())
 	r.held()
 	r.failing(failure)
-	r.onlyReads("A resource is read by whoever looks at it, and as often as they like")
+	r.onlyReads("A resource is read by whoever looks at it, as often as they like")
 	r.caching()
 	r.followed()
 	r.completions()
@@ -128,7 +128,7 @@ func (r *resourceDecl) decode() {
 	r.digestCalls()
 }
 
-// followed checks what those are told who follow the resource, and what is said of it in lists.
+// followed checks what those are told who follow the resource.
 func (r *resourceDecl) followed() {
 	res, d := r.resource, r.dec
 	if res.Refresh > 0 && res.Refresh < minRefresh {
@@ -140,11 +140,6 @@ func (r *resourceDecl) followed() {
 	for _, s := range res.Steps {
 		if s.Backend != nil && s.Backend.Kind == "ask" && res.Refresh > 0 {
 			d.errorf(r.attrRange("refresh"), "Nobody to ask", "The step %q asks a client, and there is none when a resource is read again by itself. Drop refresh, or the question.", s.Name)
-		}
-	}
-	if a := res.Annotations; a != nil && a.LastModified != nil {
-		if _, known := a.LastModified.Known(); !known && !d.diags.HasErrors() {
-			d.errorf(r.blockRange("annotations"), "Known value needed", "The annotations of a resource stand in the list of resources, so last_modified cannot depend on a call.")
 		}
 	}
 }

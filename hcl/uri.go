@@ -26,8 +26,10 @@ func checkURI(uri string) error {
 	switch {
 	case strings.ContainsAny(uri, "{}"):
 		return fmt.Errorf("braces stand in the URI of one resource. A family of them is written uri_template = %q", uri)
-	case !scheme.MatchString(uri) || scheme.FindString(uri) == uri:
+	case !scheme.MatchString(uri):
 		return absolute(uri)
+	case scheme.FindString(uri) == uri:
+		return fmt.Errorf("a URI goes on after its scheme, as in \"%s//app\"", uri)
 	case len(uri) > maxURI:
 		return fmt.Errorf("a URI may have %d bytes, and this one has %d", maxURI, len(uri))
 	case bad == "%":

@@ -206,7 +206,7 @@ func (p *templateParser) variable(name, op string) error {
 	}
 	switch {
 	case bare != name && variableName.MatchString(bare):
-		return fmt.Errorf("%s cannot be matched back into one text; write %s", name, bare)
+		return fmt.Errorf("{%s} cannot be matched back into one text; write {%s}", name, bare)
 	case !variableName.MatchString(name):
 		return fmt.Errorf("a variable is read as input.<name>, so it starts with a letter and holds letters, digits and _: %q cannot be one", name)
 	case slices.ContainsFunc(p.out.variables, func(v URIVariable) bool { return v.Name == name }):

@@ -20,15 +20,14 @@ func (r *resourceDecl) address() {
 		if err == nil && !scheme.MatchString(t.prefix) {
 			err = absolute(r.template)
 		}
-		if err == nil && len(t.variables) == 0 {
-			d.errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
-			return
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			d.errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", sentence(err.Error()))
-			return
+		case len(t.variables) == 0:
+			d.errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
+		default:
+			r.resource.Template = t
 		}
-		r.resource.Template = t
 	case r.says("uri") && !d.blind:
 		d.errorf(r.attrRange("uri"), "Invalid URI", "It is empty: write a URI such as \"config://app\".")
 	case r.says("uri_template") && !d.blind:
@@ -41,6 +40,7 @@ func (r *resourceDecl) address() {
 func (r *resourceDecl) variables() {
 	t := r.resource.Template
 	if t == nil {
+		r.inputs.partial = r.resource.URI == "" // what the variables are is not known
 		for _, m := range r.inputs.members {
 			if r.resource.URI != "" {
 				r.dec.errorf(m.Range, "Input is no variable", "This resource has one URI, without variables. A family is written uri_template = \"%s/{%s}\".", strings.TrimSuffix(r.resource.URI, "/"), m.Name)

@@ -13,6 +13,7 @@ type workDecl struct {
 	noun   string // of the block: "tool", "prompt", …
 	work   *Work
 	block  block
+	alone  bool // its backend is the only one: it has no steps
 	dec    *decoder
 	inputs *inputs
 	input  *root
@@ -64,6 +65,7 @@ func (w *workDecl) bodySpec() Spec {
 // scope is what can be read before anything was done.
 func (w *workDecl) scope() *scope {
 	w.input = inputRoot(w.work.Input)
+	w.input.partial = w.inputs.partial
 	return w.dec.shared.call.with("input", w.input)
 }
 
