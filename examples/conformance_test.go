@@ -1,0 +1,250 @@
+package examples_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of the README's section Conformance anew")
+
+// exam is one way in which the official suite is run.
+type exam struct {
+	args     []string
+	scored   int // scenarios that the suite counts
+	unscored int // scenarios that it runs beside them
+}
+
+func (e exam) String() string { return strings.Join(e.args, " ") }
+
+var exams = []exam{
+	{[]string{"--requirements", "2025-11-25"}, 30, 3},
+	{[]string{"--requirements", "2026-07-28"}, 37, 13},
+	{[]string{"--suite", "all"}, 65, 0},
+}
+
+// unneeded are checks that the suite skips, and why nothing is missing.
+var unneeded = map[string]string{
+	"sep-2640-":                  "skills are an extension that is not offered",
+	"tasks-status-notifications": "the suite has no test of them yet",
+	"sep-2106-":                  "keywords of later revisions are told from 2026-07-28 on",
+}
+
+// hurried are scenarios with windows of a second and less, in which a busy machine may not get to its work. One that fails is run again, alone.
+var hurried = map[string]string{
+	"server-stateless": "2026-07-28",
+}
+
+// examined is what one check of a scenario came to.
+type examined struct {
+	ID     string
+	Status string
+	Error  string `json:"errorMessage"`
+}
+
+// findings are the checks of every scenario of a run.
+type findings map[string][]examined
+
+var stamp = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$`)
+
+// examine runs the official suite against a URL. It is given what the suite has printed, too.
+func examine(t *testing.T, url string, args ...string) (findings, string) {
+	t.Helper()
+	dir := t.TempDir()
+	words := strings.Fields(os.Getenv("HATCHEL_TEST_CONFORMANCE"))
+	words = append(words, "server", "--url", url, "--timeout", "120000", "-o", dir)
+	cmd := exec.Command(words[0], append(words[1:], args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	folders, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := findings{}
+	for _, f := range folders {
+		m := stamp.FindStringSubmatch(f.Name())
+		if m == nil {
+			t.Fatalf("the suite has left %s", f.Name())
+		}
+		src, err := os.ReadFile(filepath.Join(dir, f.Name(), "checks.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []examined
+		if err := json.Unmarshal(src, &checks); err != nil {
+			t.Fatalf("%s: %v", f.Name(), err)
+		}
+		found[m[1]] = checks
+	}
+	return found, string(out)
+}
+
+// wrong are the checks of a scenario that should have come to something else. Those in but are not looked at.
+func wrong(checks []examined, but map[string]string) (said []string) {
+	for _, c := range checks {
+		if _, excluded := reason(but, c.ID); excluded {
+			continue
+		}
+		switch c.Status {
+		case "SUCCESS", "INFO":
+			continue
+		case "SKIPPED":
+			if _, known := reason(unneeded, c.ID); known {
+				continue
+			}
+		}
+		said = append(said, fmt.Sprintf("%s: %s %s", c.Status, c.ID, c.Error))
+	}
+	return said
+}
+
+// reason is what a list says of a name, or of what the name begins with.
+func reason(list map[string]string, name string) (string, bool) {
+	for prefix, why := range list {
+		if strings.HasPrefix(name, prefix) {
+			return why, true
+		}
+	}
+	return "", false
+}
+
+// again runs the scenarios once more that were too fast for the machine.
+func (found findings) again(t *testing.T, url string, but map[string]string) {
+	t.Helper()
+	for name, revision := range hurried {
+		for try := 0; try < 3 && len(wrong(found[name], but)) > 0; try++ {
+			t.Logf("%s is run again: %q", name, wrong(found[name], but))
+			once, _ := examine(t, url, "--scenario", name, "--spec-version", revision)
+			found[name] = once[name]
+		}
+	}
+}
+
+var notScored = regexp.MustCompile(`(?m)^Not scored for \S+: (\d+) scenario`)
+
+// complete checks that every scenario of an exam was run.
+func (found findings) complete(t *testing.T, e exam, printed string) {
+	t.Helper()
+	unscored := 0
+	if m := notScored.FindStringSubmatch(printed); m != nil {
+		unscored, _ = strconv.Atoi(m[1])
+	}
+	if len(found) != e.scored+e.unscored || unscored != e.unscored {
+		t.Errorf("%s: %d scenarios were run, %d of them not scored:\n%s", e, len(found), unscored, printed)
+	}
+	for name, checks := range found {
+		if len(checks) == 0 {
+			t.Errorf("%s: %s has checked nothing", e, name)
+		}
+	}
+}
+
+// count is how many checks came to a status, less those in but.
+func (found findings) count(status string, but map[string]string) (n int) {
+	for _, checks := range found {
+		for _, c := range checks {
+			if _, excluded := reason(but, c.ID); !excluded && c.Status == status {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// row is a line of the README's table.
+func (e exam) row(over string, found findings, but map[string]string) string {
+	passed := 0
+	for _, checks := range found {
+		if len(wrong(checks, but)) == 0 {
+			passed++
+		}
+	}
+	return fmt.Sprintf("| `%s` | %s | %d of %d | %d | %d | %d | %d |\n", e, over, passed, len(found),
+		found.count("SUCCESS", but), found.count("FAILURE", but), found.count("WARNING", but), found.count("SKIPPED", but))
+}
+
+const head = "| run | over | scenarios passed | checks passed | failed | warnings | skipped |\n|---|---|---|---|---|---|---|\n"
+
+var table = regexp.MustCompile(regexp.QuoteMeta(head) + `(?:\|.*\n)*`)
+
+// shows checks that the README's table has a row, or writes it there.
+func shows(t *testing.T, row string) {
+	t.Helper()
+	src, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := table.FindIndex(src)
+	if at == nil {
+		t.Fatalf("the README has no table that begins with\n%s", head)
+	}
+	if strings.Contains(string(src[at[0]:at[1]]), row) {
+		return
+	}
+	if !*update {
+		t.Errorf("the README does not show this; go test ./examples -run Conformance -update writes it:\n%s", row)
+		return
+	}
+	key := strings.Join(strings.Split(row, "|")[:3], "|") + "|"
+	rows := slices.DeleteFunc(strings.SplitAfter(string(src[at[0]:at[1]]), "\n"), func(line string) bool { return strings.HasPrefix(line, key) })
+	src = slices.Concat(src[:at[0]], []byte(strings.Join(append(rows, row), "")), src[at[1]:])
+	if err := os.WriteFile("../README.md", src, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func needsSuite(t *testing.T) {
+	t.Helper()
+	if os.Getenv("HATCHEL_TEST_CONFORMANCE") == "" {
+		t.Skip("HATCHEL_TEST_CONFORMANCE does not say how to run the conformance suite")
+	}
+}
+
+func TestTheOfficialConformanceSuitePasses(t *testing.T) {
+	needsSuite(t)
+	f := example(t, "conformance")
+	s := f.serve()
+	for _, e := range exams {
+		found, printed := examine(t, s.url, e.args...)
+		found.complete(t, e, printed)
+		found.again(t, s.url, nil)
+		for name, checks := range found {
+			for _, said := range wrong(checks, nil) {
+				t.Errorf("%s: %s: %s", e, name, said)
+			}
+		}
+		if !t.Failed() {
+			shows(t, e.row("HTTP", found, nil))
+		}
+	}
+}
+
+func TestTheReadmeNamesTheVersionOfTheSuiteThatIsInstalled(t *testing.T) {
+	needsSuite(t)
+	t.Parallel()
+	words := append(strings.Fields(os.Getenv("HATCHEL_TEST_CONFORMANCE")), "--version")
+	out, err := exec.Command(words[0], words[1:]...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version := bytes.TrimSpace(out); !bytes.Contains(src, slices.Concat([]byte("conformance@"), version, []byte("`"))) {
+		t.Errorf("the README does not name conformance@%s", version)
+	}
+}
