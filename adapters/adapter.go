@@ -142,6 +142,12 @@ type Prober interface {
 	Probe(ctx context.Context) (rows *schema.Type, err error)
 }
 
+// A Versioned action reads something that tells at little cost whether it has changed: the text that Version returns is another one then. That nothing is there
+// is a version, too. It is called again and again while somebody follows the resource that the block stands in.
+type Versioned interface {
+	Version(ctx context.Context, call *Call) (string, error)
+}
+
 // Set is all that a build of the program can do.
 type Set struct {
 	Adapters   []Adapter
