@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -39,14 +40,14 @@ func isAct(name string) bool {
 	return ok || name == "ask"
 }
 
-// actSpecs let the language's own blocks of a step stand in a body.
-func actSpecs() (spec Spec) {
+// actSpecs let the language's own blocks of a step stand in a body; what they hold is checked where they are decoded.
+var actSpecs = sync.OnceValue(func() (spec Spec) {
 	ignore := func(*decoder, *hclsyntax.Block) {}
 	for _, k := range acts {
 		spec = append(spec, labelled(k.Name, "", "", noSpec, ignore))
 	}
 	return append(spec, labelled("ask", "name", "", noSpec, ignore))
-}
+})
 
 // silent is what a block says of itself that changes nothing and gives nothing.
 var silent = Facts{Output: &schema.Type{Kind: schema.Null}, ReadOnly: true, Idempotent: true}
