@@ -30,20 +30,23 @@ func (l *loader) backendNames() []string {
 	return names
 }
 
-// backendSpecs let the blocks of backends stand in a body; what they hold is checked where they are decoded.
-func (w *workDecl) backendSpecs() (spec Spec) {
-	ignore := func(*decoder, *hclsyntax.Block) {}
-	for _, k := range w.dec.shared.kinds.Backends {
-		spec = append(spec, labelled(k.Name, "connection", "", noSpec, ignore))
-	}
-	return append(spec, labelled("tool", "name", "", noSpec, ignore))
+// standing are specs that let blocks stand in a body; what these hold is checked where they are decoded. They are made once a load, because a configuration has
+// thousands of bodies.
+type standing struct {
+	backends Spec
+	acts     Spec
+	work     Spec // all that does a tool's work: backends and steps
 }
 
-// workSpecs let the blocks that do a tool's work stand in its body.
-func (w *workDecl) workSpecs() Spec {
-	var expects []*Check
-	spec := append(w.backendSpecs(), labelled("step", "name", "", noSpec, func(*decoder, *hclsyntax.Block) {}))
-	return Join(spec, expectSpec(&expects), actSpecs())
+func stand(kinds Kinds) *standing {
+	ignore := func(*decoder, *hclsyntax.Block) {}
+	s := &standing{acts: actSpecs()}
+	for _, k := range kinds.Backends {
+		s.backends = append(s.backends, labelled(k.Name, "connection", "", noSpec, ignore))
+	}
+	s.backends = append(s.backends, labelled("tool", "name", "", noSpec, ignore))
+	s.work = Join(s.backends, Spec{labelled("step", "name", "", noSpec, ignore)}, expectSpec(new([]*Check)), s.acts)
+	return s
 }
 
 // backend decodes one backend block.

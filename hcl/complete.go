@@ -119,7 +119,7 @@ func (w *workDecl) completion(m *schema.Member, b *hclsyntax.Block) *Completion 
 	c.work.Input = schema.ObjectOf(c.inputs.members...)
 	c.work.Validator = c.work.Input.Compile()
 
-	d.unknown(b.Body, completeSpec(out), c.backendSpecs())
+	d.unknown(b.Body, completeSpec(out), d.shared.standing.backends)
 	d.fields(b.Body, out.headSpec(), b.DefRange())
 	d.scope = c.scope()
 	c.timed()

@@ -73,6 +73,7 @@ type loader struct {
 	files folder
 	kinds Kinds
 	opts  Options
+	*standing
 
 	config   *Config
 	diags    Diagnostics
@@ -103,6 +104,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		config:   &Config{Sources: map[string][]byte{}},
 		blocks:   map[string][]block{},
 		used:     map[*Connection]bool{},
+		standing: stand(kinds),
 		programs: new(program.Cache),
 		declared: map[string]Range{},
 	}

@@ -70,7 +70,7 @@ func (p *promptDecl) decode() {
 	d, b := p.dec, p.block
 	p.named()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), p.errorSpec()
-	d.unknown(b.Body, head, body, said, failure, p.workSpecs())
+	d.unknown(b.Body, head, body, said, failure, d.shared.standing.work)
 	d.fields(b.Body, head, b.DefRange())
 	p.timed()
 	p.inputs.finish()

@@ -107,7 +107,7 @@ func (r *resourceDecl) decode() {
 	d, b := r.dec, r.block
 	r.named()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.holdSpec(), r.errorSpec()
-	d.unknown(b.Body, head, body, hold, failure, r.workSpecs())
+	d.unknown(b.Body, head, body, hold, failure, d.shared.standing.work)
 	d.fields(b.Body, head, b.DefRange())
 	r.timed()
 	r.address()

@@ -134,7 +134,12 @@ func grouped(g *group, fields Spec) Spec {
 }
 
 // Join puts the parts of a Spec together.
-func Join(parts ...Spec) (all Spec) {
+func Join(parts ...Spec) Spec {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	all := make(Spec, 0, n)
 	for _, p := range parts {
 		all = append(all, p...)
 	}

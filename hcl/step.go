@@ -128,7 +128,7 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 	var raw stepBlock
 	var expects []*Check
 	spec := Join(raw.eachSpec(), raw.guardSpec(), raw.repeatSpec(), expectSpec(&expects))
-	d.unknown(b.Body, Join(spec, w.backendSpecs(), actSpecs()))
+	d.unknown(b.Body, spec, d.shared.standing.backends, d.shared.standing.acts)
 
 	around, known := d.scope, d.facts
 	d.scope = d.scope.without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")

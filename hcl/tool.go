@@ -37,7 +37,7 @@ func (l *loader) declare(b block) *toolDecl {
 	t := newToolDecl(l, b)
 	t.named()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), t.errorSpec()}
-	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.taskField()}, t.workSpecs())
+	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.taskField()}, t.dec.shared.standing.work)
 	t.dec.fields(b.Body, t.specs.head, b.DefRange())
 	t.timed()
 	t.inputs.finish()
