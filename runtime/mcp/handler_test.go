@@ -13,7 +13,7 @@ import (
 
 // shop is a small server behind the protocol, with a tool for each thing that can happen to a call.
 type shop struct {
-	toolsOnly
+	shelf
 
 	info    *mcp.Info
 	list    atomic.Pointer[mcp.List]
@@ -44,14 +44,22 @@ func (s *shop) restock(names ...string) {
 	s.list.Store(mcp.NewList(mcp.Tools, entries, mcp.ListOptions{PageSize: 5, TTL: time.Second}))
 }
 
-func (s *shop) Info(string) *mcp.Info { return s.info }
+func (s *shop) Info(toolset string) *mcp.Info {
+	switch toolset {
+	case "":
+		return s.info
+	case "notes":
+		return mcp.NewInfo(mcp.ServerInfo{Name: "shop", Version: "1.2.3", Title: "The Notes"})
+	}
+	return nil
+}
 
-// List returns the tools; the shop has no other list.
-func (s *shop) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List {
-	if of == mcp.Tools {
+// List returns the tools, except in the toolset of the notes, and what is on the shelf.
+func (s *shop) List(_ context.Context, c *mcp.Caller, of mcp.Listing) *mcp.List {
+	if of == mcp.Tools && c.Toolset == "" {
 		return s.list.Load()
 	}
-	return mcp.NewList(of, nil, mcp.ListOptions{})
+	return shelved(of)
 }
 
 func header(name string) mcp.HeaderInput { h, _ := mcp.NewHeaderInput(name, lower(name)); return h }
@@ -105,7 +113,7 @@ func (s *shop) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 			return text("at last")
 		}
 	}
-	return mcp.Outcome{}, mcp.UnknownTool(req.Name)
+	return s.askAtTheDesk(ctx, req)
 }
 
 // toolsOnly is the part of a Handler that offers nothing but tools.

@@ -26,7 +26,7 @@ type answer struct {
 	err    error
 }
 
-// begin registers a question. It must be forgotten when nobody waits for its answer any more.
+// begin registers a question, which must be forgotten when nobody waits for its answer any more.
 func (q *inquiries) begin() (*inquiry, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,10 +43,13 @@ func (q *inquiries) begin() (*inquiry, error) {
 	return i, nil
 }
 
-func (q *inquiries) forget(i *inquiry) {
+// forget reports whether the question was still to be answered. If it was not, what came of it is in i.answered.
+func (q *inquiries) forget(i *inquiry) bool {
 	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, waiting := q.waiting[i.id]
 	delete(q.waiting, i.id)
-	q.mu.Unlock()
+	return waiting
 }
 
 // settle takes a response of the client. One to a question that was not asked, or has been answered, is ignored.

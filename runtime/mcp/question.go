@@ -114,15 +114,19 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	if err != nil {
 		return nil, err
 	}
-	defer asked.forget(i)
 	if !r.say(q.append(nil, i.id)) {
+		asked.forget(i)
 		return nil, ErrUnreachable
 	}
 	select {
 	case said := <-i.answered:
 		return said.result, said.err
 	case <-ctx.Done():
-		r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
-		return nil, context.Cause(ctx)
+		if asked.forget(i) {
+			r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
+			return nil, context.Cause(ctx)
+		}
+		said := <-i.answered
+		return said.result, said.err
 	}
 }

@@ -132,7 +132,8 @@ func overHTTP(t *testing.T, w *wire) (hangUp func()) {
 		var m struct {
 			Method string
 			Params struct {
-				Name            string
+				Name, URI       string
+				TaskID          string
 				ProtocolVersion string
 				Meta            struct {
 					Version string `json:"io.modelcontextprotocol/protocolVersion"`
@@ -147,7 +148,7 @@ func overHTTP(t *testing.T, w *wire) (hangUp func()) {
 		case m.Params.Meta.Version != "" || m.Method == "server/discover":
 			r.Header.Set("MCP-Protocol-Version", m.Params.Meta.Version)
 			r.Header.Set("Mcp-Method", m.Method)
-			r.Header.Set("Mcp-Name", m.Params.Name)
+			r.Header.Set("Mcp-Name", m.Params.Name+m.Params.URI+m.Params.TaskID)
 		case m.Method != "initialize" && session != "":
 			r.Header.Set("Mcp-Session-Id", session)
 			r.Header.Set("MCP-Protocol-Version", revision)
@@ -241,7 +242,12 @@ func converse(t *testing.T, ctx context.Context, path string, over func(*testing
 		case "free":
 			close(w.shop.freed)
 		case "changed":
-			w.server.Changed(toolsOnly{}.changed)
+			lists := mcp.Changes{Tools: strings.Contains(arg, "tools"), Prompts: strings.Contains(arg, "prompts"), Resources: strings.Contains(arg, "resources")}
+			w.server.Changed(func(string) mcp.Changes { return lists })
+		case "updated":
+			w.server.ResourceUpdated(arg)
+		case "task":
+			w.server.TaskChanged(arg, f.Data[:len(f.Data)-1])
 		case "wait":
 			d, err := time.ParseDuration(arg)
 			if err != nil {
@@ -270,6 +276,9 @@ func converse(t *testing.T, ctx context.Context, path string, over func(*testing
 		t.Error(err)
 	}
 	hangUp()
+	if n, twice := w.shop.following(); n != 0 || twice != "" {
+		t.Errorf("%d documents are still followed; given up more often than followed: %q", n, twice)
+	}
 	if changed {
 		os.WriteFile(path, txtar.Format(a), 0o644)
 	}
@@ -279,6 +288,7 @@ func converse(t *testing.T, ctx context.Context, path string, over func(*testing
 func expand(line string) string {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	line = strings.ReplaceAll(line, `"META"`, meta)
+	line = strings.ReplaceAll(line, `"FOLLOWS TASKS"`, strings.ReplaceAll(meta, "{}", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`))
 	line = strings.ReplaceAll(line, "LONG", strings.Repeat("long ", 500))
 	line = strings.ReplaceAll(line, `\xff`, "\xff")
 	return strings.ReplaceAll(line, "DEEP", strings.Repeat("[", 20)+strings.Repeat("]", 20))

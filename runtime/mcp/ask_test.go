@@ -1,0 +1,333 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"hatchel/runtime/mcp"
+)
+
+// visitor is a legacy client over HTTP that minds what happens to each of its connections.
+type visitor struct {
+	t       *testing.T
+	client  *http.Client
+	session string
+}
+
+// enter begins a session.
+func enter(t *testing.T, client *http.Client, revision string) *visitor {
+	v := &visitor{t: t, client: client}
+	reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+revision+`","capabilities":{"elicitation":{}}}}`)
+	v.session = reply.Header.Get("Mcp-Session-Id")
+	io.Copy(io.Discard, reply.Body)
+	reply.Body.Close()
+	return v
+}
+
+// send sends a request with the headers given by name and value, and returns the reply, whose body is to be read yet.
+func (v *visitor) send(ctx context.Context, method, body string, headers ...string) *http.Response {
+	r, _ := http.NewRequestWithContext(ctx, method, "http://localhost/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if v.session != "" {
+		r.Header.Set("Mcp-Session-Id", v.session)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	reply, err := v.client.Do(r)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return reply
+}
+
+// call begins a call, the reply to which is to be read yet.
+func (v *visitor) call(ctx context.Context, id int, tool string) *http.Response {
+	return v.send(ctx, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`, id, tool))
+}
+
+// answer answers the question with this id.
+func (v *visitor) answer(id, name string) {
+	reply := v.send(v.t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"name":%q}}}`, id, name))
+	reply.Body.Close()
+	if reply.StatusCode != http.StatusAccepted {
+		v.t.Errorf("the answer got %s", reply.Status)
+	}
+}
+
+// until reads the lines of a stream up to one that contains what, and returns the last id before it.
+func (v *visitor) until(reply *http.Response, what string) (id string) {
+	lines := bufio.NewScanner(reply.Body)
+	for lines.Scan() {
+		if given, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			id = given
+		}
+		if strings.Contains(lines.Text(), what) {
+			return id
+		}
+	}
+	v.t.Errorf("the stream ended without %s", what)
+	return id
+}
+
+// newDesk returns a shop that reports what its questions came to.
+func newDesk() *shop {
+	s := newShop()
+	s.freed, s.stopped = make(chan struct{}), make(chan error, 10)
+	return s
+}
+
+// atTheDesk runs test with a server inside a bubble.
+func atTheDesk(t *testing.T, test func(t *testing.T, s *mcp.Server, shop *shop, client *http.Client)) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newDesk()
+		s := mcp.New(shop, mcp.Options{})
+		client, stop := inside(t, s)
+		test(t, s, shop, client)
+		stop()
+	})
+}
+
+func TestQuestionWaitsForAClientThatComesBack(t *testing.T) {
+	for _, revision := range []string{"2025-03-26", "2025-11-25"} {
+		t.Run(revision, func(t *testing.T) {
+			atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
+				v := enter(t, client, revision)
+				ctx, hangUp := context.WithCancel(t.Context())
+				stream := v.call(ctx, 2, "ask")
+				id := v.until(stream, `"id":"ask-1","method":"elicitation/create"`)
+				hangUp()
+				stream.Body.Close()
+				synctest.Wait()
+
+				before, _, _ := strings.Cut(id, "-")
+				back := v.send(t.Context(), "GET", "", "Last-Event-ID", before+"-0")
+				defer back.Body.Close()
+				v.until(back, `"id":"ask-1","method":"elicitation/create"`)
+				v.answer("ask-1", "Ada")
+				v.until(back, `"id":2,"result":{"content":[{"type":"text","text":"{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}"}]}`)
+			})
+		})
+	}
+}
+
+func TestSessionsDoNotAnswerEachOthersQuestions(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
+		ada, eve := enter(t, client, "2025-11-25"), enter(t, client, "2025-11-25")
+		asksAda, asksEve := ada.call(t.Context(), 2, "ask"), eve.call(t.Context(), 2, "ask")
+		defer asksAda.Body.Close()
+		defer asksEve.Body.Close()
+		ada.until(asksAda, `"id":"ask-1"`)
+		eve.until(asksEve, `"id":"ask-1"`)
+		eve.answer("ask-1", "Eve")
+		eve.answer("ask-1", "Eve again")
+		eve.until(asksEve, `\"name\":\"Eve\"`)
+		synctest.Wait()
+		ada.answer("ask-1", "Ada")
+		ada.until(asksAda, `\"name\":\"Ada\"`)
+	})
+}
+
+func TestEndOfASessionEndsItsQuestions(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, shop *shop, client *http.Client) {
+		v := enter(t, client, "2025-11-25")
+		stream := v.call(t.Context(), 2, "ask")
+		defer stream.Body.Close()
+		v.until(stream, `"id":"ask-1"`)
+		v.send(t.Context(), "DELETE", "").Body.Close()
+		if err := <-shop.stopped; err == nil || !strings.Contains(err.Error(), "session has ended") {
+			t.Errorf("the question came to %v", err)
+		}
+	})
+}
+
+func TestQuestionKeepsItsStreamAlive(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
+		v := enter(t, client, "2025-11-25")
+		stream := v.call(t.Context(), 2, "ask-briefly")
+		defer stream.Body.Close()
+		all, err := io.ReadAll(stream.Body)
+		said := string(all)
+		// After 5 s, and from then on each 15 s.
+		if n := strings.Count(said, ": keep-alive\n\n"); err != nil || n != 6 {
+			t.Errorf("%d keep-alives in %s, %v", n, said, err)
+		}
+		ask, withdrawn, reply := strings.Index(said, `"elicitation/create"`), strings.Index(said, `"notifications/cancelled"`), strings.Index(said, `"id":2,`)
+		if ask < 0 || ask > withdrawn || withdrawn > reply {
+			t.Errorf("in the wrong order: %s", said)
+		}
+	})
+}
+
+func TestShutdownLetsAClientAnswer(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, s *mcp.Server, _ *shop, client *http.Client) {
+		v := enter(t, client, "2025-11-25")
+		stream := v.call(t.Context(), 2, "ask")
+		defer stream.Body.Close()
+		v.until(stream, `"id":"ask-1"`)
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown(t.Context()) }()
+		synctest.Wait()
+		v.answer("ask-1", "Ada")
+		v.until(stream, `\"name\":\"Ada\"`)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShutdownDoesNotWaitForAnAnswerForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newDesk()
+		s := mcp.New(shop, mcp.Options{})
+		client, stop := inside(t, s)
+		v := enter(t, client, "2025-11-25")
+		stream := v.call(t.Context(), 2, "ask-briefly")
+		defer stream.Body.Close()
+		v.until(stream, `"id":"ask-1"`)
+		ctx, giveUp := context.WithCancelCause(t.Context())
+		giveUp(errors.New("no patience"))
+		if err := s.Shutdown(ctx); err == nil || err.Error() != "no patience" {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil { // until the tool gives up
+			t.Error(err)
+		}
+		stop()
+	})
+}
+
+func TestNobodyIsAskedAfterTheReply(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, shop *shop, client *http.Client) {
+		v := enter(t, client, "2025-11-25")
+		v.call(t.Context(), 2, "ask-late").Body.Close()
+		close(shop.freed)
+		if err := <-shop.stopped; !errors.Is(err, mcp.ErrUnreachable) {
+			t.Errorf("the question came to %v", err)
+		}
+	})
+}
+
+func TestNobodyIsAskedWithoutAServer(t *testing.T) {
+	req := &mcp.CallRequest{Caller: &mcp.Caller{Revision: mcp.Revision20251125}}
+	if _, err := req.Ask(t.Context(), whoIsIt); !errors.Is(err, mcp.ErrUnreachable) {
+		t.Error(err)
+	}
+	if req.Detach(0) {
+		t.Error("there was a connection to let go of")
+	}
+}
+
+func TestNothingIsAskedWhenItIsTooLate(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, shop *shop, client *http.Client) {
+		v := enter(t, client, "2025-11-25")
+		reply := v.call(t.Context(), 2, "ask-too-late")
+		defer reply.Body.Close()
+		all, _ := io.ReadAll(reply.Body)
+		if strings.Contains(string(all), "ask-1") || !strings.Contains(string(all), "too late") {
+			t.Errorf("%s", all)
+		}
+	})
+}
+
+// streamDesk serves a pair of streams to a client that has introduced itself. What the server says comes out of lines.
+func streamDesk(t *testing.T, s *mcp.Server) (client *io.PipeWriter, lines *bufio.Scanner, served chan error) {
+	in, client := io.Pipe()
+	replies, out := io.Pipe()
+	served = make(chan error, 1)
+	go func() {
+		served <- s.Serve(t.Context(), in, out)
+		out.Close()
+	}()
+	lines = bufio.NewScanner(replies)
+	io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`+"\n")
+	lines.Scan()
+	return client, lines, served
+}
+
+func TestQuestionsEndWithTheStreams(t *testing.T) {
+	for name, end := range map[string]func(client *io.PipeWriter, s *mcp.Server){
+		"end of input": func(client *io.PipeWriter, _ *mcp.Server) { client.Close() },
+		"shutdown":     func(_ *io.PipeWriter, s *mcp.Server) { s.Shutdown(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := mcp.New(newDesk(), mcp.Options{})
+				client, lines, served := streamDesk(t, s)
+				io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`+"\n")
+				if lines.Scan(); !strings.Contains(lines.Text(), `"id":"ask-1"`) {
+					t.Error(lines.Text())
+				}
+				go end(client, s)
+				if lines.Scan(); !strings.Contains(lines.Text(), `"id":2,"result":{"content":[{"type":"text","text":"cannot ask"}]}`) {
+					t.Error(lines.Text())
+				}
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestQuestionsOfOneCallAreAnsweredInAnyOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mcp.New(newDesk(), mcp.Options{})
+		client, lines, served := streamDesk(t, s)
+		io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask-all"}}`+"\n")
+		asked := map[string]string{}
+		for range 3 {
+			lines.Scan()
+			var id, method string
+			fmt.Sscanf(strings.NewReplacer(`,`, ` `, `:`, ` `).Replace(lines.Text()), `{"jsonrpc" "2.0" "id" %q "method" %q`, &id, &method)
+			asked[method] = id
+		}
+		for _, method := range []string{"roots/list", "sampling/createMessage", "elicitation/create"} {
+			fmt.Fprintf(client, `{"jsonrpc":"2.0","id":%q,"result":[%q]}`+"\n", asked[method], method)
+		}
+		lines.Scan()
+		if want := `who: [\"elicitation/create\"]; summary: [\"sampling/createMessage\"]; where: [\"roots/list\"]`; !strings.Contains(lines.Text(), want) {
+			t.Errorf("got %s of %v", lines.Text(), asked)
+		}
+		client.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCallLetsGoOfItsConnection(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
+		v := enter(t, client, "2025-11-25")
+		stream := v.call(t.Context(), 2, "let-go")
+		all, err := io.ReadAll(stream.Body)
+		stream.Body.Close()
+		if err != nil || string(all) != "id: 1-1\nretry: 1000\ndata:\n\nretry: 100\n\n" || !stream.Close {
+			t.Fatalf("%q, %v, the connection is to be closed: %t", all, err, stream.Close)
+		}
+		back := v.send(t.Context(), "GET", "", "Last-Event-ID", "1-1")
+		defer back.Body.Close()
+		v.until(back, `"id":"ask-1","method":"roots/list"`)
+		v.answer("ask-1", "Ada")
+		v.until(back, `"id":2,"result":{"content":[{"type":"text","text":"let go: true, again: false; `)
+	})
+}
+
+func TestCallKeepsAConnectionThatItsClientCannotComeBackFrom(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
+		v := enter(t, client, "2025-06-18")
+		stream := v.call(t.Context(), 2, "let-go")
+		defer stream.Body.Close()
+		v.until(stream, `"id":"ask-1","method":"roots/list"`)
+		v.answer("ask-1", "Ada")
+		v.until(stream, `"id":2,"result":{"content":[{"type":"text","text":"let go: false, again: false; `)
+	})
+}
