@@ -79,6 +79,29 @@ func (f *Frame) local(name string, eval func(*Frame) (any, error)) (any, error) 
 	return v, err
 }
 
+// Computed returns the locals of the call that were computed so far. One that could not be computed is not among them.
+func (f *Frame) Computed() map[string]any {
+	f.locals.mu.Lock()
+	defer f.locals.mu.Unlock()
+	out := make(map[string]any, len(f.locals.values))
+	for name, known := range f.locals.values {
+		if known.err == nil {
+			out[name] = known.value
+		}
+	}
+	return out
+}
+
+// Recall makes locals known that were computed when the call was under way before, so that they are not computed anew: a uuid() stays the same.
+func (f *Frame) Recall(locals map[string]any) {
+	f.locals.mu.Lock()
+	defer f.locals.mu.Unlock()
+	f.locals.values = make(map[string]localValue, len(locals))
+	for name, v := range locals {
+		f.locals.values[name] = localValue{value: v}
+	}
+}
+
 // bind sets a loop variable. Slots are given at load, so two loops around the same expression never share one.
 func (f *Frame) bind(slot int, v any) {
 	for len(f.vars) <= slot {

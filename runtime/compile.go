@@ -19,6 +19,7 @@ type Build struct {
 	Log         *slog.Logger     // nil discards
 	Now         func() time.Time // the clock of calls; nil is time.Now
 	Connections *Connections     // what is open already; nil shares nothing
+	State       *State           // what is remembered; nil remembers no longer than what is made with it lasts
 }
 
 func (b Build) withDefaults() *Build {
@@ -31,6 +32,9 @@ func (b Build) withDefaults() *Build {
 	if b.Connections == nil {
 		b.Connections = new(Connections)
 	}
+	if b.State == nil {
+		b.State = forgetful()
+	}
 	return &b
 }
 
@@ -42,6 +46,7 @@ func (b *Build) env(owner *cleanups) adapters.Env {
 // Compile makes a configuration ready to be called. It opens every connection, binds every backend of every tool, and reports all that were
 // refused; when any was, everything is undone and the Generation is nil. The configuration must be free of errors.
 func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
+	own := build.State == nil
 	c := &compiler{ctx: ctx, build: build.withDefaults(), handles: map[*hcl.Connection]any{}}
 	c.g = &Generation{
 		Config:   cfg,
@@ -52,8 +57,12 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 		drained:  make(chan struct{}),
 	}
 	c.g.ctx, c.g.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if own {
+		c.g.cleanups.add(c.build.State.Close)
+	}
 	c.connections()
 	c.programs()
+	c.lasting()
 	if c.diags.HasErrors() {
 		c.g.undo()
 		return nil, c.diags.Sort()
@@ -105,6 +114,8 @@ func (c *compiler) stages(r *routine) {
 		action, diags := c.bind(step.Backend)
 		c.diags = append(c.diags, diags...)
 		r.stages = append(r.stages, &stage{step, action})
+		_, asks := action.(*round)
+		r.asks = r.asks || asks
 	}
 	c.g.routines = append(c.g.routines, r)
 }
@@ -117,6 +128,9 @@ func (c *compiler) bind(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
 			return nil, b.Diagnose(fmt.Errorf("there is no tool %q to call", call.Name))
 		}
 		return &toolCall{target, call.Inputs}, nil
+	}
+	if action := c.act(b); action != nil {
+		return action, nil
 	}
 	adapter, ok := c.build.Set.Adapter(b.Kind)
 	if !ok {

@@ -8,16 +8,26 @@ import (
 
 var errTimeout = errors.New("the timeout of the call has passed")
 
-// limit bounds what the call does from here on: by its own timeout and by the end of its generation. The function it returns ends that.
-func (c *call) limit(timeout time.Duration) func() {
+// limit bounds what the call does from here on: by what is left of its timeout and by the end of what it belongs to. c.unlimit ends that.
+func (c *call) limit() {
 	before := c.frame.Context
-	ctx, cancel := context.WithTimeoutCause(before, timeout, errTimeout)
-	unhook := context.AfterFunc(c.routine.generation.ctx, cancel)
+	ctx, cancel := context.WithTimeoutCause(before, c.routine.decl.Timeout-c.spent, errTimeout)
+	unhook := context.AfterFunc(c.ends, cancel)
 	c.frame.Context = ctx
-	return func() {
+	c.unlimit = func() {
 		unhook()
 		cancel()
 		c.frame.Context = before
+	}
+}
+
+// suspend stops the clock of a call that is limited. The function it returns lets it run on.
+func (c *call) suspend() (resume func()) {
+	c.unlimit()
+	c.spent += time.Since(c.working)
+	return func() {
+		c.working = time.Now()
+		c.limit()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/mcp"
 )
 
 // refusal is a call that was not carried out, in a sentence for the model. The error text of the tool is not asked about it: that one is about
@@ -43,7 +44,9 @@ func (c *call) why(err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout), c.isComputing() && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &adapters.Fault{Message: "timed out after " + readable(c.routine.decl.Timeout), Cause: err}
-	case c.routine.generation.ctx.Err() != nil:
+	case errors.Is(context.Cause(ctx), errStopped):
+		return &adapters.Fault{Message: "stopped because the server was stopped", Cause: err}
+	case c.routine.generation.ctx.Err() != nil && c.ends.Err() != nil:
 		return &adapters.Fault{Message: "stopped because the server's configuration was replaced while the tool ran; call it again", Cause: err}
 	}
 	return &adapters.Fault{Message: "the call was cancelled", Cause: err}
@@ -70,10 +73,11 @@ type failure struct {
 	message  string
 	status   int
 	code     int
-	cause    error  // for the log
-	internal bool   // ours: the message says nothing
-	refused  bool   // nothing was carried out
-	id       string // under which the cause is in the log; empty when there is none
+	cause    error      // for the log
+	internal bool       // ours: the message says nothing
+	refused  bool       // nothing was carried out
+	protocol *mcp.Error // that the request is answered with; nil where there is a result to tell of the failure
+	id       string     // under which the cause is in the log; empty when there is none
 }
 
 const internalMessage = "the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"
@@ -82,6 +86,10 @@ const internalMessage = "the tool failed because of a problem on the server, not
 func failureOf(err error) *failure {
 	if err == nil {
 		return nil
+	}
+	var e *mcp.Error
+	if errors.As(err, &e) {
+		return &failure{message: e.Message, code: e.Code, refused: true, protocol: e}
 	}
 	var f *adapters.Fault
 	if errors.As(err, &f) { // its cause may be a refusal, of a tool that a step called

@@ -29,6 +29,7 @@ type Generation struct {
 	ctx        context.Context // ends when calls that are still running must stop
 	cancel     context.CancelFunc
 	background sync.WaitGroup // what asks databases about their rows
+	held       sync.WaitGroup // tasks that are worked on, which neither a grace period nor ctx ends
 	cleanups   cleanups
 
 	calls   atomic.Int64 // in flight, plus retired once no more are admitted
@@ -74,7 +75,29 @@ func (g *Generation) retire(grace time.Duration, hurry <-chan struct{}) {
 			g.build.Log.Warn("calls of a replaced configuration do not end; its backends are closed under them", "calls", g.calls.Load()-retired)
 		}
 	}
+	g.release(hurry)
 	g.undo()
+}
+
+// release waits for the tasks that are worked on. Once hurry is closed their contexts have ended, so they have only so long.
+func (g *Generation) release(hurry <-chan struct{}) {
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		g.held.Wait()
+	}()
+	select {
+	case <-idle:
+		return
+	case <-hurry:
+	}
+	late := time.NewTimer(deaf)
+	defer late.Stop()
+	select {
+	case <-idle:
+	case <-late.C:
+		g.build.Log.Warn("tasks do not end; their backends are closed under them")
+	}
 }
 
 // wait reports whether everything drained in time.

@@ -29,6 +29,7 @@ type Host struct {
 	closed  bool       // guarded by loading
 	closing chan struct{}
 	retired sync.WaitGroup
+	own     bool // the state of build is the Host's own
 
 	mu     sync.Mutex
 	status Status // guarded by mu
@@ -42,7 +43,8 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	if o.Load.Cache == nil {
 		o.Load.Cache = hcl.NewCache()
 	}
-	h := &Host{options: o, build: o.Build.withDefaults(), closing: make(chan struct{})}
+	h := &Host{options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), own: o.Build.State == nil}
+	h.build.State.tasks.tell(h.taskChanged)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	return h
@@ -52,10 +54,19 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 type Audience interface {
 	// Changed is called when lists read differently than before.
 	Changed(in func(toolset string) mcp.Changes)
+
+	// TaskChanged is called when a task is something else than before: its members as encoded JSON, without braces.
+	TaskChanged(id string, members []byte)
 }
 
 // Tell says who is told of changes from now on.
 func (h *Host) Tell(a Audience) { h.told.Store(&a) }
+
+func (h *Host) taskChanged(id string, members []byte) {
+	if a := h.told.Load(); a != nil {
+		(*a).TaskChanged(id, members)
+	}
+}
 
 // toolsChanged says that the list of tools reads differently.
 func (h *Host) toolsChanged() {
@@ -114,16 +125,23 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	h.retired.Go(func() { last.retire(h.options.Grace, h.closing) })
 }
 
-// Close cancels the calls that are still running and waits until everything that any generation had open is closed. No call is admitted any more.
+// Drain waits until no task is worked on, or ctx ends, and returns why.
+func (h *Host) Drain(ctx context.Context) error { return h.build.State.tasks.drain(ctx) }
+
+// Close cancels the calls and tasks that are still running and waits until everything that any generation had open is closed. No call is admitted any more.
 func (h *Host) Close() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	if !h.closed {
 		h.closed = true
+		h.build.State.tasks.close()
 		close(h.closing)
 		h.current.Load().retire(0, h.closing)
 	}
 	h.retired.Wait()
+	if h.own {
+		h.build.State.Close()
+	}
 }
 
 // Settle waits until what was replaced so far is closed, and what is served has asked its databases.

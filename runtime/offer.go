@@ -28,8 +28,3 @@ func (h *Host) Follow(_ context.Context, _ *mcp.Caller, uri string) error {
 
 // Unfollow ends that.
 func (h *Host) Unfollow(toolset, uri string) {}
-
-// Task serves a task.
-func (h *Host) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
-	return nil, mcp.UnknownTask(req.ID)
-}

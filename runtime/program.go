@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"hatchel/hcl"
@@ -15,6 +16,7 @@ type Program struct {
 	tool     *hcl.Tool
 	headers  []mcp.HeaderInput
 	answers  answers
+	handover int                         // the stage before which a call becomes a task
 	inferred atomic.Pointer[schema.Type] // of the default result, when the other side was asked
 }
 
@@ -33,18 +35,56 @@ func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, e
 		return mcp.Outcome{}, err
 	}
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
-	failed := failureOf(p.answer(c, req.Arguments))
+	err := p.answer(c, req)
+	if left(err) {
+		return p.leave(ctx, c, req.Caller, err)
+	}
+	failed := failureOf(err)
 	c.account(ctx, req.Caller.Remote, failed)
+	if failed != nil && failed.protocol != nil {
+		c.reply.release()
+		return mcp.Outcome{}, failed.protocol
+	}
 	return p.outcome(c, failed, req.Caller.Revision), nil
 }
 
 // answer runs the call and encodes what it came to. A panic in it is its error.
-func (p *Program) answer(c *call, arguments []byte) (err error) {
+func (p *Program) answer(c *call, req *mcp.CallRequest) (err error) {
 	defer recovered(&err)
-	if err := p.run(c, inputs{raw: arguments}); err != nil {
+	if err := c.meet(req); err != nil {
+		return err
+	}
+	if err := p.follow(c, req.Caller); err != nil {
+		return err
+	}
+	if err := p.run(c, inputs{raw: req.Arguments}); err != nil {
 		return err
 	}
 	return p.encode(c)
+}
+
+// follow decides whether the call becomes a task.
+func (p *Program) follow(c *call, caller *mcp.Caller) error {
+	switch {
+	case p.tool.Task == nil:
+	case caller.Revision.Modern() && capable(caller, "tasks"):
+		c.becomes = p.handover + 1
+	case p.tool.Task.Required:
+		return incapable(caller, "tasks")
+	}
+	return nil
+}
+
+// leave is what is answered for a call that goes on later.
+func (p *Program) leave(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
+	defer c.reply.release()
+	var pause *paused
+	if errors.As(why, &pause) {
+		out.Questions, err = c.questions(ctx, pause)
+	} else {
+		out.Task, err = p.begin(ctx, c, caller)
+	}
+	return out, err
 }
 
 // run does all that the tool does, and makes the answer of the outputs.

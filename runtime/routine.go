@@ -19,6 +19,8 @@ type routine struct {
 	stages     []*stage
 	narrow     string      // a sentence that says how to get less of an answer
 	asked      atomic.Bool // the other side has answered whether it will work
+	asks       bool        // a step asks the client
+	requires   []string    // what the client must be able to do, for the tools that steps call too
 }
 
 // init makes the routine of a part of a generation, whose stages are not bound yet.
@@ -40,22 +42,35 @@ func (r *routine) run(c *call, in inputs) error {
 	if err := r.authorize(c); err != nil {
 		return err
 	}
+	if err := c.resume(); err != nil {
+		return err
+	}
 	return r.work(c)
 }
 
-// work runs the steps in their order, under the timeout of the whole.
+// work runs the steps in their order, from the one that comes next, under the timeout of the whole. A call that pauses, or becomes a task, is left so that
+// it can be gone on with.
 func (r *routine) work(c *call) error {
-	if len(r.stages) == 0 {
-		return nil
+	if len(r.stages) > 0 {
+		c.limit()
+		defer func() { c.unlimit() }()
 	}
-	defer c.limit(r.decl.Timeout)()
-	for _, s := range r.stages {
+	for ; ; c.at++ {
+		if c.at+1 == c.becomes {
+			return errBecomesTask
+		}
+		if c.at == len(r.stages) {
+			return nil
+		}
+		s := r.stages[c.at]
+		if c.note != nil {
+			c.note(s.step.Name)
+		}
 		if err := s.run(c); err != nil {
 			c.step = s.step.Name
 			return c.why(err)
 		}
 	}
-	return nil
 }
 
 // call is one call of a routine under way. It belongs to one goroutine.
@@ -68,11 +83,22 @@ type call struct {
 	step      string // that failed
 	answer    answer
 	reply     *reply
+
+	ends    context.Context // when it does, the call must: of the generation, or of the task
+	unlimit func()          // undoes limit
+	working time.Time       // since when its clock runs
+	spent   time.Duration   // what its clock has shown before
+
+	at      int               // the stage that comes next
+	becomes int               // one more than the stage before which the call becomes a task; 0 for none
+	talk    *conversation     // when the client can be asked
+	note    func(step string) // is told of every step before it runs; nil when nobody is
 }
 
 func (r *routine) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {
 	b := r.generation.build
-	c := &call{routine: r, began: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), reply: borrowReply()}
+	c := &call{routine: r, began: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), reply: borrowReply(), ends: r.generation.ctx}
+	c.working = c.began
 	if len(r.stages) == 0 {
 		c.computing = computing{ctx, c.began.Add(r.decl.Timeout), r.generation.ctx}
 		c.frame.Context = &c.computing

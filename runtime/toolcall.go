@@ -23,7 +23,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	defer c.reply.release()
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failureOf(err)
-		if f.internal {
+		if f.internal || f.protocol != nil {
 			return adapters.Result{}, err
 		}
 		return adapters.Result{}, &adapters.Fault{Message: c.failureText(f), Status: f.status, Code: f.code, Cause: err}

@@ -1,0 +1,150 @@
+package runtime
+
+import (
+	"context"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+	"hatchel/runtime/mcp"
+)
+
+// The blocks of a step that are not backends are bound here. They answer null.
+
+// act makes the action of a block that the language itself has; nil when the block is a backend.
+func (c *compiler) act(b *hcl.Backend) adapters.Action {
+	switch block := b.Config.(type) {
+	case *hcl.Progress:
+		return progressAct{block, c.g.scrubber}
+	case *hcl.Log:
+		return logAct{block, c.g.scrubber}
+	case *hcl.Wait:
+		return waitAct{block}
+	case *hcl.Fail:
+		return failAct{block}
+	case *hcl.ProtocolFault:
+		return faultAct{block, c.g.scrubber}
+	case *hcl.Round:
+		return &round{block.Asks}
+	}
+	return nil
+}
+
+type progressAct struct {
+	*hcl.Progress
+	scrubber *scrubber
+}
+
+// Do tells the client how far the call is.
+func (a progressAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	done, err := numberOf(a.Done, call.Frame)
+	if err != nil {
+		return adapters.Result{}, err
+	}
+	total, err := numberOf(a.Total, call.Frame)
+	if err != nil {
+		return adapters.Result{}, err
+	}
+	text := ""
+	if a.Message != nil {
+		text = a.scrubber.sentence(message(a.Message, call.Frame))
+	}
+	call.Progress(done, total, text)
+	return adapters.Result{}, nil
+}
+
+// numberOf is what an expression gives; 0 for none.
+func numberOf(e *hcl.Expr, f *hcl.Frame) (float64, error) {
+	if e == nil {
+		return 0, nil
+	}
+	v, err := e.Eval(f)
+	if err == nil {
+		v, err = value.Resolve(v)
+	}
+	if err != nil {
+		return 0, &adapters.Fault{Message: err.Error(), Cause: err}
+	}
+	n, ok := value.Float(v)
+	if !ok {
+		return 0, &adapters.Fault{Message: "progress is a number, and this is a " + value.Kind(v)}
+	}
+	return n, nil
+}
+
+type logAct struct {
+	*hcl.Log
+	scrubber *scrubber
+}
+
+// Do sends a message to the log of the client.
+func (a logAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	var data []byte
+	if a.Message != nil {
+		data = value.AppendString(nil, message(a.Message, call.Frame))
+	} else {
+		var err error
+		if data, err = encodedValue(a.Data, call.Frame); err != nil {
+			return adapters.Result{}, err
+		}
+	}
+	call.Log(a.Level, a.Logger, a.scrubber.json(data))
+	return adapters.Result{}, nil
+}
+
+// encodedValue is what an expression gives, as JSON.
+func encodedValue(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
+	v, err := e.Eval(f)
+	var b []byte
+	if err == nil {
+		b, err = value.AppendJSON(nil, v)
+	}
+	if err != nil {
+		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
+	}
+	return b, nil
+}
+
+type waitAct struct{ *hcl.Wait }
+
+// Do waits, unless the call ends before.
+func (a waitAct) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+	long, err := a.Duration(call.Frame)
+	if err != nil {
+		return adapters.Result{}, &adapters.Fault{Message: err.Error(), Cause: err}
+	}
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return adapters.Result{}, nil
+	case <-ctx.Done():
+		return adapters.Result{}, ctx.Err()
+	}
+}
+
+type failAct struct{ *hcl.Fail }
+
+// Do fails the call.
+func (a failAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	return adapters.Result{}, &adapters.Fault{Message: message(a.Message, call.Frame)}
+}
+
+type faultAct struct {
+	*hcl.ProtocolFault
+	scrubber *scrubber
+}
+
+// Do answers the request with an error of the protocol.
+func (a faultAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	e := &mcp.Error{Code: a.Code, Message: a.scrubber.sentence(message(a.Message, call.Frame))}
+	if a.Data != nil {
+		data, err := encodedValue(a.Data, call.Frame)
+		if err != nil {
+			return adapters.Result{}, err
+		}
+		e.Data = a.scrubber.json(data)
+	}
+	return adapters.Result{}, e
+}

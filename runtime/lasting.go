@@ -1,0 +1,62 @@
+package runtime
+
+import (
+	"fmt"
+	"slices"
+
+	"hatchel/hcl"
+)
+
+// lasting looks at all that is bound together: whether what asks can ask, and where what must be remembered is kept.
+func (c *compiler) lasting() {
+	for _, r := range c.g.routines {
+		r.requires = requirements(r)
+		for _, s := range r.stages {
+			if call, ok := s.action.(*toolCall); ok && call.target.asks {
+				c.diags = append(c.diags, s.step.Backend.Diagnose(fmt.Errorf("the tool %q asks the client, and only what the client itself has called can do that. Put its ask step into this %s, before this one, and give %q the answer as an input", call.target.decl.Name, r.noun, call.target.decl.Name))...)
+			}
+		}
+	}
+	for _, r := range c.g.routines {
+		if err := c.kept(r); err != nil {
+			c.diags = append(c.diags, err)
+			return // it would be said of every other one, too
+		}
+	}
+}
+
+// requirements are what the client of a routine must be able to do.
+func requirements(r *routine) []string {
+	all := slices.Clone(r.decl.Requires)
+	for _, s := range r.stages {
+		if call, ok := s.action.(*toolCall); ok {
+			for _, name := range requirements(&call.target.routine) {
+				if !slices.Contains(all, name) {
+					all = append(all, name)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// kept sees to it that what a routine has to remember can be kept.
+func (c *compiler) kept(r *routine) *hcl.Diagnostic {
+	state := c.build.State
+	if p := c.g.programs[r.decl.Name]; r.noun == "tool" && p.tool.Task != nil {
+		p.handover = 1 + slices.IndexFunc(p.decl.Steps, func(s *hcl.Step) bool { return s.Name == p.tool.Task.After && s.Name != "" })
+		if err := state.tasks.begin(c.ctx); err != nil {
+			return unkept(r, "Its calls become tasks", err)
+		}
+	}
+	if r.asks {
+		if err := state.need(c.ctx); err != nil {
+			return unkept(r, "It asks the client", err)
+		}
+	}
+	return nil
+}
+
+func unkept(r *routine, why string, err error) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Summary: "State cannot be kept", Detail: why + ", so something must be remembered between requests, and " + err.Error() + ".", Subject: r.decl.Range}
+}

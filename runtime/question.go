@@ -1,0 +1,110 @@
+package runtime
+
+import (
+	"crypto/rand"
+	"strconv"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+	"hatchel/runtime/mcp"
+)
+
+// question is an ask as the client gets it.
+func (t *conversation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
+	q := mcp.Question{Key: a.Key}
+	var err error
+	switch {
+	case a.Sample != nil:
+		q.Method = "sampling/createMessage"
+		q.Params, err = t.sampling(a.Sample, f)
+	case a.Roots != nil:
+		q.Method, q.Params = "roots/list", []byte("{}")
+	default:
+		q.Method = "elicitation/create"
+		q.Params, err = t.elicitation(a, f)
+	}
+	if err != nil {
+		return q, &adapters.Fault{Message: err.Error(), Cause: err}
+	}
+	q.Params = t.call.routine.generation.scrubber.json(q.Params)
+	return q, nil
+}
+
+func (t *conversation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
+	text, err := a.Elicit.Message.Append(nil, f)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := t.said[a.Key]; wrong != "" {
+		text = append(text, "\n\nThe last answer cannot be used: "+wrong+"."...)
+	}
+	dst := value.AppendString([]byte(`{"message":`), string(text))
+	if a.Elicit.URL == nil {
+		dst = a.Elicit.AppendSchema(append(dst, `,"mode":"form","requestedSchema":`...))
+		return append(dst, '}'), nil
+	}
+	url, err := a.Elicit.URL.Bind(f, nil)
+	if err != nil {
+		return nil, err
+	}
+	dst = value.AppendString(append(dst, `,"mode":"url","url":`...), string(url))
+	if !t.caller.Revision.Modern() {
+		dst = value.AppendString(append(dst, `,"elicitationId":`...), rand.Text())
+	}
+	return append(dst, '}'), nil
+}
+
+func (t *conversation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
+	dst, err := t.call.routine.appendMessages([]byte(`{"messages":`), s.Messages, f)
+	if err != nil {
+		return nil, err
+	}
+	dst = strconv.AppendInt(append(dst, `,"maxTokens":`...), int64(s.MaxTokens), 10)
+	if s.System != nil {
+		text, err := s.System.Append(nil, f)
+		if err != nil {
+			return nil, err
+		}
+		dst = value.AppendString(append(dst, `,"systemPrompt":`...), string(text))
+	}
+	dst = appendNumber(dst, "temperature", s.Temperature)
+	if len(s.Stop) > 0 {
+		dst = append(dst, `,"stopSequences":[`...)
+		for i, stop := range s.Stop {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = value.AppendString(dst, stop)
+		}
+		dst = append(dst, ']')
+	}
+	dst = appendMember(dst, "includeContext", s.Include)
+	return append(appendPreferences(dst, s), '}'), nil
+}
+
+// appendPreferences appends what is wished of the model, if anything is.
+func appendPreferences(dst []byte, s *hcl.Sample) []byte {
+	if len(s.Models) == 0 && s.Cost == nil && s.Speed == nil && s.Intelligence == nil {
+		return dst
+	}
+	dst = append(dst, `,"modelPreferences":{"hints":[`...)
+	for i, name := range s.Models {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(value.AppendString(append(dst, `{"name":`...), name), '}')
+	}
+	dst = append(dst, ']')
+	dst = appendNumber(dst, "costPriority", s.Cost)
+	dst = appendNumber(dst, "speedPriority", s.Speed)
+	dst = appendNumber(dst, "intelligencePriority", s.Intelligence)
+	return append(dst, '}')
+}
+
+func appendNumber(dst []byte, key string, n *float64) []byte {
+	if n == nil {
+		return dst
+	}
+	return append(append(append(append(dst, `,"`...), key...), `":`...), value.FormatFloat(*n)...)
+}

@@ -1,0 +1,256 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+)
+
+// tasks are the tasks of a server: those that this process works on, and what the store remembers of all. A task that waits for its client has no goroutine.
+type tasks struct {
+	state *State
+	owner string // this process, in the store
+
+	mu      sync.Mutex
+	told    func(id string, members []byte)    // is told what a task is now; guarded by mu
+	running map[string]context.CancelCauseFunc // by id; guarded by mu
+	closed  bool                               // no task begins any more; guarded by mu
+	idle    chan struct{}                      // closed while nothing runs; guarded by mu
+
+	beating sync.WaitGroup
+	beat    context.CancelFunc // ends the heartbeat; nil before it began; guarded by mu
+}
+
+// Why the context of a task ends.
+var (
+	errTaskCancelled = errors.New("the task was cancelled")
+	errTaskLost      = errors.New("the task is not this process's any more")
+	errTaskExpired   = errors.New("the time for which the task is kept has passed")
+	errStopped       = errors.New("the server was stopped")
+)
+
+// A process that works on tasks says so again and again. One that has not for a while is taken for dead, and what it worked on for interrupted.
+const (
+	heartbeat = 3 * time.Second
+	lease     = 15 * time.Second
+)
+
+func newTasks(s *State) *tasks {
+	idle := make(chan struct{})
+	close(idle)
+	return &tasks{state: s, owner: rand.Text(), running: map[string]context.CancelCauseFunc{}, idle: idle}
+}
+
+// tell says who is told what a task is now.
+func (ts *tasks) tell(told func(id string, members []byte)) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.told = told
+}
+
+// begin starts the heartbeat, unless it has been started.
+func (ts *tasks) begin(ctx context.Context) error {
+	store, _, err := ts.state.opened(ctx)
+	if err != nil {
+		return err
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.beat != nil || ts.closed {
+		return nil
+	}
+	ctx, ts.beat = context.WithCancel(context.WithoutCancel(ctx))
+	if err := store.Present(ctx, ts.owner, time.Now().Add(lease)); err != nil {
+		ts.beat()
+		ts.beat = nil
+		return err
+	}
+	ts.beating.Go(func() { ts.live(ctx, store) })
+	return nil
+}
+
+// live is the heartbeat: it says that this process is there, and ends what others have left behind.
+func (ts *tasks) live(ctx context.Context, store state.Store) {
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	for {
+		orphans, err := store.Orphans(ctx)
+		for _, row := range orphans {
+			if err == nil {
+				err = ts.interrupted(ctx, row)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		store.Present(ctx, ts.owner, time.Now().Add(lease)) // when it fails it is tried again soon, and long before the lease ends
+	}
+}
+
+// interrupted ends a task whose process has died.
+func (ts *tasks) interrupted(ctx context.Context, row *state.Task) error {
+	t, err := readTask(row)
+	if err != nil {
+		return err
+	}
+	said := "The task was interrupted by a restart of the server."
+	if t.Step != "" {
+		said = "The task was interrupted by a restart of the server; whether the step \"" + t.Step + "\" took effect is unknown."
+	}
+	t.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: said})
+	_, err = ts.save(ctx, t)
+	return err
+}
+
+// create remembers a new task, and makes this process the one that works on it.
+func (ts *tasks) create(ctx context.Context, t *task) error {
+	store, _, err := ts.state.opened(ctx)
+	if err != nil {
+		return err
+	}
+	var id [16]byte
+	rand.Read(id[:])
+	now := time.Now()
+	t.row = state.Task{ID: hex.EncodeToString(id[:]), Owner: ts.owner, Expires: now.Add(time.Duration(t.TTL) * time.Millisecond)}
+	t.Status, t.Created, t.Updated = taskWorking, now.UnixMilli(), now.UnixMilli()
+	if err := t.encode(); err != nil {
+		return err
+	}
+	return store.Create(ctx, &t.row)
+}
+
+// save is write, and tells who follows the task.
+func (ts *tasks) save(ctx context.Context, t *task) (bool, error) {
+	won, err := ts.write(ctx, t)
+	if err != nil || !won {
+		return false, err
+	}
+	ts.mu.Lock()
+	told := ts.told
+	ts.mu.Unlock()
+	if told != nil {
+		told(t.row.ID, t.appendMembers(nil, true))
+	}
+	return true, nil
+}
+
+// write remembers what became of a task, and reports whether nobody else did in the meantime.
+func (ts *tasks) write(ctx context.Context, t *task) (bool, error) {
+	store, _, err := ts.state.opened(ctx)
+	if err != nil {
+		return false, err
+	}
+	t.Updated = max(t.Updated, time.Now().UnixMilli())
+	if err := t.encode(); err != nil {
+		return false, err
+	}
+	return store.Update(ctx, &t.row)
+}
+
+// find returns a task of a caller.
+func (ts *tasks) find(ctx context.Context, id string, c *mcp.Caller) (*task, error) {
+	ts.state.mu.Lock()
+	store := ts.state.store
+	ts.state.mu.Unlock()
+	if store == nil {
+		return nil, mcp.UnknownTask(id)
+	}
+	row, err := store.Task(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, mcp.UnknownTask(id)
+	}
+	t, err := readTask(row)
+	if err != nil {
+		return nil, err
+	}
+	if !t.belongs(c) {
+		return nil, mcp.UnknownTask(id)
+	}
+	return t, nil
+}
+
+// start runs a task that this process works on, on a goroutine of its own. It reports false when the server is being stopped.
+func (ts *tasks) start(ctx context.Context, t *task, run func(context.Context)) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.closed {
+		return false
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	limited, end := context.WithDeadlineCause(ctx, t.row.Expires, errTaskExpired)
+	if len(ts.running) == 0 {
+		ts.idle = make(chan struct{})
+	}
+	ts.running[t.row.ID] = cancel
+	go func() {
+		defer ts.stopped(t.row.ID)
+		defer cancel(nil)
+		defer end()
+		run(limited)
+	}()
+	return true
+}
+
+func (ts *tasks) stopped(id string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.running, id)
+	if len(ts.running) == 0 {
+		close(ts.idle)
+	}
+}
+
+// end ends the work on a task, if it is this process that works on it.
+func (ts *tasks) end(id string, cause error) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if cancel := ts.running[id]; cancel != nil {
+		cancel(cause)
+	}
+}
+
+// drain waits until nothing runs, or ctx ends.
+func (ts *tasks) drain(ctx context.Context) error {
+	ts.mu.Lock()
+	idle := ts.idle
+	ts.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// close lets no task begin any more, ends those that run, and says that this process is gone.
+func (ts *tasks) close() {
+	ts.mu.Lock()
+	ts.closed = true
+	for _, cancel := range ts.running {
+		cancel(errStopped)
+	}
+	idle, beat := ts.idle, ts.beat
+	ts.beat = nil
+	ts.mu.Unlock()
+	late := time.NewTimer(deaf)
+	defer late.Stop()
+	select {
+	case <-idle:
+	case <-late.C:
+	}
+	if beat != nil {
+		beat()
+		ts.beating.Wait()
+	}
+}
