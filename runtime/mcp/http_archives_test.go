@@ -36,7 +36,7 @@ func exchangeRaw(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	s := mcp.New(newShop(), wireOptions)
-	client, stop := inside(t, s)
+	client, stop := inside(t, address(s))
 	defer stop()
 	session, got := "", ""
 	changed := false

@@ -1,0 +1,154 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"hatchel/runtime/mcp"
+)
+
+// shelf is the part of the shop that has prompts and notes. The toolset "notes" shows nothing else.
+type shelf struct {
+	toolsOnly
+
+	mu       sync.Mutex
+	followed map[string]int // by toolset and URI; guarded by mu
+	most     int            // that was followed at once; guarded by mu
+}
+
+// address is a server with each of its toolsets beside it.
+func address(s *mcp.Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.For(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/mcp"), "/")).ServeHTTP(w, r)
+	})
+}
+
+// shelved are the lists of the shelf.
+func shelved(of mcp.Listing) *mcp.List {
+	var entries []mcp.Entry
+	add := func(name, entry string) {
+		entries = append(entries, mcp.Entry{Name: name, Legacy: []byte(entry), Modern: []byte(entry)})
+	}
+	switch of {
+	case mcp.Prompts:
+		add("greet", `{"name":"greet","description":"Greets","arguments":[{"name":"who","required":true}]}`)
+		add("fail", `{"name":"fail","description":"Fails"}`)
+	case mcp.Resources:
+		add("today", `{"uri":"note://today","name":"today","mimeType":"text/plain"}`)
+		add("mine", `{"uri":"note://mine","name":"mine"}`)
+	case mcp.Templates:
+		add("day", `{"uriTemplate":"note://{day}","name":"day"}`)
+	}
+	return mcp.NewList(of, entries, mcp.ListOptions{TTL: time.Minute, Private: of == mcp.Resources})
+}
+
+func (*shelf) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+	switch req.Name {
+	case "greet":
+		req.Progress(1, 2, "half way")
+		members := mcp.AppendString([]byte(`"messages":[{"role":"user","content":{"type":"text","text":`), req.Arguments)
+		return mcp.Document{Members: mcp.Raw(append(members, "}}]"...))}, nil
+	case "ask":
+		if req.Answers == nil {
+			return mcp.Document{Questions: &mcp.Questions{Ask: []mcp.Question{whoIsIt}, State: "asked"}}, nil
+		}
+		return mcp.Document{Members: mcp.Raw(`"messages":[]`)}, nil
+	case "fail":
+		return mcp.Document{}, errors.New("secret detail")
+	case "panics":
+		panic("secret detail")
+	}
+	return mcp.Document{}, mcp.UnknownPrompt(req.Name)
+}
+
+func (*shelf) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+	d := mcp.Document{Members: mcp.Raw(`"contents":[{"uri":"` + req.Name + `","text":"milk"}]`), TTL: 5 * time.Second}
+	switch req.Name {
+	case "note://today":
+		return d, nil
+	case "note://mine":
+		d.Private = true
+		return d, nil
+	case "note://ask":
+		if req.Answers == nil {
+			return mcp.Document{Questions: &mcp.Questions{Ask: []mcp.Question{whoIsIt}}}, nil
+		}
+		return d, nil
+	case "note://breaks":
+		return mcp.Document{}, errors.New("secret detail")
+	}
+	return mcp.Document{}, mcp.UnknownResource(req.Name)
+}
+
+func (*shelf) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
+	said := fmt.Sprintf("%s %s: %s=%s %s", req.Kind, req.Name, req.Argument, req.Value, req.Context)
+	switch req.Argument {
+	case "many":
+		values := make([]string, 101)
+		for i := range values {
+			values[i] = "v"
+		}
+		return mcp.Completion{Values: values, Total: 250}, nil
+	case "none":
+		return mcp.Completion{}, nil
+	case "more":
+		return mcp.Completion{Values: []string{said, `a "quoted" one`}, More: true}, nil
+	case "fail":
+		return mcp.Completion{}, errors.New("secret detail")
+	case "gone":
+		return mcp.Completion{}, mcp.UnknownPrompt(req.Name)
+	}
+	return mcp.Completion{Values: []string{said}, Total: 1}, nil
+}
+
+func (s *shelf) Follow(_ context.Context, c *mcp.Caller, uri string) error {
+	switch {
+	case uri == "note://breaks":
+		return errors.New("secret detail")
+	case uri == "note://panics":
+		panic("secret detail")
+	case uri == "note://nowhere" || !strings.HasPrefix(uri, "note://"):
+		return mcp.UnknownResource(uri)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.followed == nil {
+		s.followed = make(map[string]int)
+	}
+	s.followed[c.Toolset+" "+uri]++
+	s.most = max(s.most, s.count())
+	return nil
+}
+
+func (s *shelf) Unfollow(toolset, uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.followed[toolset+" "+uri]--
+	if s.followed[toolset+" "+uri] == 0 {
+		delete(s.followed, toolset+" "+uri)
+	}
+}
+
+func (s *shelf) count() (n int) {
+	for _, one := range s.followed {
+		n += one
+	}
+	return n
+}
+
+// following returns how many Follows have not been undone, and what is out of balance in the other direction.
+func (s *shelf) following() (n int, undoneTwice string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for what, one := range s.followed {
+		if one < 0 {
+			undoneTwice += what + "; "
+		}
+	}
+	return s.count(), undoneTwice
+}
