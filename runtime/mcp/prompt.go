@@ -19,9 +19,6 @@ func (s *Server) getPrompt(ctx context.Context, dst []byte, m *message, q query)
 	if d.Questions != nil {
 		return d.Questions.appendResult(dst, q.info), nil
 	}
-	if d.Questions != nil {
-		return d.Questions.appendResult(dst, q.info), nil
-	}
 	return q.end(d.Members.AppendJSON(begin(dst, q.caller.Revision))), nil
 }
 

@@ -19,9 +19,6 @@ func (s *Server) readResource(ctx context.Context, dst []byte, m *message, q que
 	if d.Questions != nil {
 		return d.Questions.appendResult(dst, q.info), nil
 	}
-	if d.Questions != nil {
-		return d.Questions.appendResult(dst, q.info), nil
-	}
 	dst = d.Members.AppendJSON(begin(dst, q.caller.Revision))
 	if q.caller.Revision.Modern() {
 		ttl, private := d.TTL, d.Private
