@@ -29,12 +29,20 @@ func main() {
 		return
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	err := chosen(os.Args[1:])(ctx)
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// chosen is what this program is to do.
+func chosen(args []string) func(context.Context) error {
+	if len(args) > 0 && modes[args[0]] != nil {
+		return func(ctx context.Context) error { return modes[args[0]](ctx, args[1:]) }
+	}
+	return func(ctx context.Context) error { return run(ctx, args) }
 }
 
 func rowNames() []string {

@@ -29,6 +29,7 @@ var layers = []struct {
 	{of: "runtime/state"},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/mcp", "runtime/state"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/mcp", "runtime/state"}},
+	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/mcp"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }
