@@ -114,6 +114,9 @@ func (a waitAct) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	if err != nil {
 		return adapters.Result{}, &adapters.Fault{Message: err.Error(), Cause: err}
 	}
+	if client, ok := call.Client.(detacher); ok && a.Detach {
+		client.Detach(long)
+	}
 	timer := time.NewTimer(long)
 	defer timer.Stop()
 	select {

@@ -1,6 +1,10 @@
 package runtime
 
-import "hatchel/runtime/mcp"
+import (
+	"time"
+
+	"hatchel/runtime/mcp"
+)
 
 // client is who made a request, as a backend knows it.
 type client mcp.CallRequest
@@ -13,6 +17,21 @@ func (c *client) Progress(done, total float64, message string) {
 // Log implements adapters.Client.
 func (c *client) Log(level, logger string, data []byte) {
 	(*mcp.CallRequest)(c).Log(levels[level], logger, data)
+}
+
+// detacher is a client that can come back for its answer when its connection is let go of.
+type detacher interface {
+	// Detach lets go of the connection, and asks the client to come back after retry. It reports whether it has.
+	Detach(retry time.Duration) bool
+}
+
+// Detach implements detacher.
+func (c *client) Detach(retry time.Duration) bool { return (*mcp.CallRequest)(c).Detach(retry) }
+
+// Detach implements detacher, for a client that can.
+func (t *conversation) Detach(retry time.Duration) bool {
+	c, ok := t.Client.(detacher)
+	return ok && c.Detach(retry)
 }
 
 var levels = map[string]mcp.Level{
