@@ -51,10 +51,11 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 	c.g = &Generation{
 		Config:   cfg,
 		build:    c.build,
-		info:     serverInfo(cfg.Server),
 		programs: make(map[string]*Program, len(cfg.Tools)),
 		scrubber: newScrubber(cfg.Secrets),
 		drained:  make(chan struct{}),
+
+		completions: map[*hcl.Completion]*completion{},
 	}
 	c.g.ctx, c.g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if own {
@@ -62,13 +63,13 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 	}
 	c.connections()
 	c.programs()
+	c.offers()
 	c.lasting()
 	if c.diags.HasErrors() {
 		c.g.undo()
 		return nil, c.diags.Sort()
 	}
-	c.g.learned.Store(true)
-	c.g.publish()
+	c.views()
 	return c.g, c.diags.Sort()
 }
 
@@ -105,7 +106,54 @@ func (c *compiler) programs() {
 	}
 	for _, p := range c.g.order {
 		c.stages(&p.routine)
+		c.completions(p.decl)
 	}
+}
+
+// offers makes what is offered beside tools.
+func (c *compiler) offers() {
+	for _, decl := range c.g.Config.Prompts {
+		p := newPrompt(c.g, decl)
+		c.g.prompts = append(c.g.prompts, p)
+		c.stages(&p.routine)
+		c.completions(p.decl)
+	}
+	for _, decl := range c.g.Config.Resources {
+		r := newResource(c.g, decl)
+		c.g.resources = append(c.g.resources, r)
+		c.stages(&r.routine)
+		c.completions(r.decl)
+	}
+}
+
+// completions makes what looks up the inputs of w.
+func (c *compiler) completions(w *hcl.Work) {
+	for _, m := range w.Input.Members {
+		decl := w.Completions[m.Name]
+		if decl == nil || len(decl.Steps) == 0 {
+			continue
+		}
+		made := &completion{completion: decl}
+		made.init(c.g, "completion", &decl.Work, nil)
+		c.stages(&made.routine)
+		c.g.completions[decl] = made
+	}
+}
+
+// views makes what each address shows, with its lists.
+func (c *compiler) views() {
+	c.g.whole = newView(c.g, nil)
+	c.g.views = map[string]*view{"": c.g.whole}
+	for _, t := range c.g.Config.Toolsets {
+		c.g.views[t.Name] = newView(c.g, t)
+	}
+	for _, v := range c.g.views {
+		for _, of := range []mcp.Listing{mcp.Prompts, mcp.Resources, mcp.Templates} {
+			v.list(of, c.g)
+		}
+	}
+	c.g.learned.Store(true)
+	c.g.publish()
 }
 
 // stages binds the steps of a routine. Every tool must have been made.
@@ -150,15 +198,4 @@ func (c *compiler) bind(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
 		return nil, b.Diagnose(err)
 	}
 	return action, nil
-}
-
-func serverInfo(s hcl.Server) *mcp.Info {
-	return mcp.NewInfo(mcp.ServerInfo{
-		Name:         s.Name,
-		Version:      s.Version,
-		Title:        s.Title,
-		WebsiteURL:   s.Website,
-		Icons:        icons(s.Icons),
-		Instructions: s.Instructions,
-	})
 }

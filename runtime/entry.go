@@ -9,25 +9,18 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// publish encodes what the tools/list of the generation answers, when something was learned since it was encoded last, and reports whether it
-// reads differently than before.
-func (g *Generation) publish() bool {
+// publish encodes the lists of tools, when something was learned since they were encoded last, and returns the toolsets whose list reads differently
+// than before.
+func (g *Generation) publish() (changed []string) {
 	if !g.learned.Swap(false) {
-		return false
+		return nil
 	}
-	entries := make([]mcp.Entry, 0, len(g.order))
-	for _, p := range g.order {
-		if p.tool.Listed {
-			entries = append(entries, p.entry())
+	for name, v := range g.views {
+		if v.list(mcp.Tools, g) {
+			changed = append(changed, name)
 		}
 	}
-	next := mcp.NewList(mcp.Tools, entries, mcp.ListOptions{PageSize: g.Config.Server.PageSize})
-	last := g.list.Load()
-	if last != nil && last.Revision() == next.Revision() {
-		return false
-	}
-	g.list.Store(next)
-	return true
+	return changed
 }
 
 // entry is the tool as each era lists it: they differ in what an outputSchema may be.

@@ -40,7 +40,7 @@ tool "hidden" {
 	output := `{"type":"array","items":{"type":"string"}}`
 	legacy := `{"tools":[` + head + `{"type":"object","properties":{"result":` + output + `},"required":["result"],"additionalProperties":false}` + tail + `]}`
 	modern := `{"resultType":"complete","tools":[` + head + output + tail + `],`
-	if got := string(h.Current().List().AppendResult(nil, mcp.Revision20251125)); got != legacy {
+	if got := string(h.Current().List(mcp.Tools).AppendResult(nil, mcp.Revision20251125)); got != legacy {
 		t.Errorf("legacy\n got %s\nwant %s", got, legacy)
 	}
 	if got := advertised(h); !strings.HasPrefix(got, modern) {

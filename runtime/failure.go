@@ -80,7 +80,10 @@ type failure struct {
 	id       string     // under which the cause is in the log; empty when there is none
 }
 
-const internalMessage = "the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"
+// internalMessage is all that is said of a failure of ours.
+func internalMessage(noun string) string {
+	return "the " + noun + " failed because of a problem on the server, not because of its arguments; the server's log has the reason"
+}
 
 // failureOf returns nil for no error.
 func failureOf(err error) *failure {
@@ -103,7 +106,7 @@ func failureOf(err error) *failure {
 	if errors.As(err, &r) {
 		return &failure{message: string(r), refused: true}
 	}
-	return &failure{message: internalMessage, cause: err, internal: true, id: rand.Text()[:12]}
+	return &failure{message: internalMessage("tool"), cause: err, internal: true, id: rand.Text()[:12]}
 }
 
 // values is what the root `error` reads.

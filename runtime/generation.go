@@ -17,14 +17,18 @@ type Generation struct {
 	Config *hcl.Config
 
 	build    *Build
-	info     *mcp.Info
 	programs map[string]*Program
 	order    []*Program // by name
 	routines []*routine // everything that can be called
 	health   []health
 	scrubber *scrubber
-	list     atomic.Pointer[mcp.List] // what is advertised; refined when a database first tells what its rows look like
-	learned  atomic.Bool              // since list was encoded
+	learned  atomic.Bool // since the lists of tools were encoded: they are refined when a database first tells what its rows look like
+
+	prompts     []*prompt   // by name
+	resources   []*resource // by name
+	completions map[*hcl.Completion]*completion
+	views       map[string]*view // by toolset
+	whole       *view            // the one of all that is listed, whose name is empty
 
 	ctx        context.Context // ends when calls that are still running must stop
 	cancel     context.CancelFunc
@@ -130,10 +134,18 @@ func (g *Generation) undo() {
 }
 
 // Tools is how many tools are listed.
-func (g *Generation) Tools() int { return g.list.Load().Len() }
+func (g *Generation) Tools() int { return g.List(mcp.Tools).Len() }
 
-// List is what tools/list answers.
-func (g *Generation) List() *mcp.List { return g.list.Load() }
+// List is one of the lists of all that is offered.
+func (g *Generation) List(of mcp.Listing) *mcp.List { return g.whole.lists[of].Load() }
+
+// view is what a toolset shows; nil when there is no such toolset.
+func (g *Generation) view(toolset string) *view {
+	if toolset == "" {
+		return g.whole
+	}
+	return g.views[toolset]
+}
 
 // Program returns a tool by its name, whether it is listed or not.
 func (g *Generation) Program(name string) (*Program, bool) {

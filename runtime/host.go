@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,8 @@ type Host struct {
 	options HostOptions
 	current atomic.Pointer[Generation]
 	told    atomic.Pointer[Audience]
+
+	follows *follows
 
 	loading sync.Mutex // one load at a time; calls never wait for it
 	closed  bool       // guarded by loading
@@ -47,6 +50,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.build.State.tasks.tell(h.taskChanged)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
+	h.follows = newFollows(ctx, h)
 	return h
 }
 
@@ -54,6 +58,9 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 type Audience interface {
 	// Changed is called when lists read differently than before.
 	Changed(in func(toolset string) mcp.Changes)
+
+	// ResourceUpdated is called when a document that is followed may read differently than before.
+	ResourceUpdated(uri string)
 
 	// TaskChanged is called when a task is something else than before: its members as encoded JSON, without braces.
 	TaskChanged(id string, members []byte)
@@ -63,15 +70,35 @@ type Audience interface {
 func (h *Host) Tell(a Audience) { h.told.Store(&a) }
 
 func (h *Host) taskChanged(id string, members []byte) {
-	if a := h.told.Load(); a != nil {
-		(*a).TaskChanged(id, members)
+	h.tell(func(a Audience) { a.TaskChanged(id, members) })
+}
+
+// toolsChanged says that the list of tools reads differently in these toolsets.
+func (h *Host) toolsChanged(toolsets []string) {
+	h.tell(func(a Audience) {
+		a.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Tools: slices.Contains(toolsets, toolset)} })
+	})
+}
+
+// listsChanged says which lists read differently in next than they did in last, if any does.
+func (h *Host) listsChanged(last, next *Generation) {
+	differs := false
+	for _, g := range []*Generation{last, next} {
+		for name := range g.views {
+			differs = differs || changes(last.view(name), next.view(name)) != (mcp.Changes{})
+		}
+	}
+	if differs {
+		h.tell(func(a Audience) {
+			a.Changed(func(toolset string) mcp.Changes { return changes(last.view(toolset), next.view(toolset)) })
+		})
 	}
 }
 
-// toolsChanged says that the list of tools reads differently.
-func (h *Host) toolsChanged() {
+// tell has the audience told, if there is one.
+func (h *Host) tell(of func(Audience)) {
 	if a := h.told.Load(); a != nil {
-		(*a).Changed(func(string) mcp.Changes { return mcp.Changes{Tools: true} })
+		of(*a)
 	}
 }
 
@@ -118,9 +145,8 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	next.publish()
 	h.current.Store(next)
 	h.loaded(last, next, diags, began)
-	if last.List().Revision() != next.List().Revision() {
-		h.toolsChanged()
-	}
+	h.listsChanged(last, next)
+	h.follows.replaced(last, next)
 	close(committed)
 	h.retired.Go(func() { last.retire(h.options.Grace, h.closing) })
 }
@@ -136,6 +162,7 @@ func (h *Host) Close() {
 		h.closed = true
 		h.build.State.tasks.close()
 		close(h.closing)
+		h.follows.close()
 		h.current.Load().retire(0, h.closing)
 	}
 	h.retired.Wait()
@@ -155,13 +182,18 @@ func (h *Host) Settle() {
 // Current is the configuration that is served.
 func (h *Host) Current() *Generation { return h.current.Load() }
 
-// Info describes the server.
-func (h *Host) Info(toolset string) *mcp.Info { return h.current.Load().info }
+// Info describes the server, as a toolset shows it; nil when there is no such toolset.
+func (h *Host) Info(toolset string) *mcp.Info {
+	if v := h.current.Load().view(toolset); v != nil {
+		return v.info
+	}
+	return nil
+}
 
-// List returns one of the lists.
-func (h *Host) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List {
-	if of == mcp.Tools {
-		return h.current.Load().list.Load()
+// List returns one of the lists. In a toolset that is gone it is empty.
+func (h *Host) List(_ context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
+	if v := h.current.Load().view(caller.Toolset); v != nil {
+		return v.lists[of].Load()
 	}
 	return mcp.NewList(of, nil, mcp.ListOptions{})
 }
@@ -170,15 +202,17 @@ func (h *Host) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List 
 func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
 	g := h.pin()
 	if g == nil {
-		return mcp.Outcome{}, &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
+		return mcp.Outcome{}, errClosed
 	}
 	defer g.leave()
-	p, ok := g.programs[req.Name]
-	if !ok || !p.tool.Listed {
+	p := g.view(req.Caller.Toolset).tool(req.Name)
+	if p == nil {
 		return mcp.Outcome{}, mcp.UnknownTool(req.Name)
 	}
 	return p.Run(ctx, req)
 }
+
+var errClosed = &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
 
 // pin enters the current generation. One that was replaced in the meantime admits nobody, so the one that replaced it is asked; nil means that
 // there is none, because the Host is closed.

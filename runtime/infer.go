@@ -134,8 +134,8 @@ func (g *Generation) inherit(before *Generation) {
 }
 
 // learn asks every block that was not asked yet and whose other side answers, closes first, and once committed is closed asks again those whose
-// other side did not answer, until all have been asked or the generation is retired. Changed is called whenever the list reads differently for it.
-func (g *Generation) learn(first chan<- struct{}, committed <-chan struct{}, changed func()) {
+// other side did not answer, until all have been asked or the generation is retired. Changed is called with the toolsets whose list of tools reads differently for it.
+func (g *Generation) learn(first chan<- struct{}, committed <-chan struct{}, changed func(toolsets []string)) {
 	var left []probe
 	for _, p := range g.probes() {
 		if !p.routine.asked.Load() {
@@ -150,8 +150,8 @@ func (g *Generation) learn(first chan<- struct{}, committed <-chan struct{}, cha
 		return
 	}
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		if g.publish() {
-			changed()
+		if toolsets := g.publish(); len(toolsets) > 0 {
+			changed(toolsets)
 		}
 		if len(left) == 0 {
 			return

@@ -11,11 +11,6 @@ func (r *routine) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.F
 	dst = append(dst, '[')
 	first := len(dst)
 	for _, m := range list {
-		if ok, err := holds(m.When, f); err != nil {
-			return dst, err
-		} else if !ok {
-			continue
-		}
 		elements := []*hcl.Each{f.Each}
 		if m.Each != nil {
 			var err error
@@ -35,6 +30,9 @@ func (r *routine) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.F
 }
 
 func (r *routine) appendMessage(dst []byte, first bool, m *hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
+	if ok, err := holds(m.When, f); err != nil || !ok {
+		return dst, err
+	}
 	for _, block := range m.Content {
 		if ok, err := holds(block.When, f); err != nil {
 			return dst, err

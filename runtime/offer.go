@@ -6,25 +6,55 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// GetPrompt serves a prompt.
-func (h *Host) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	return mcp.Document{}, mcp.UnknownPrompt(req.Name)
+// GetPrompt serves a prompt from the generation that is current when it begins.
+func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+	g := h.pin()
+	if g == nil {
+		return mcp.Document{}, errClosed
+	}
+	defer g.leave()
+	p := g.view(req.Caller.Toolset).prompt(req.Name)
+	if p == nil {
+		return mcp.Document{}, mcp.UnknownPrompt(req.Name)
+	}
+	return p.get(ctx, req)
 }
 
-// ReadResource serves a resource.
-func (h *Host) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	return mcp.Document{}, mcp.UnknownResource(req.Name)
+// ReadResource serves a document from the generation that is current when it begins.
+func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+	g := h.pin()
+	if g == nil {
+		return mcp.Document{}, errClosed
+	}
+	defer g.leave()
+	r, variables := g.view(req.Caller.Toolset).resource(req.Name)
+	if r == nil {
+		return mcp.Document{}, mcp.UnknownResource(req.Name)
+	}
+	return r.read(ctx, req, variables)
 }
 
-// Complete serves a completion.
-func (h *Host) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
-	return mcp.Completion{}, mcp.UnknownPrompt(req.Name)
+// Complete serves a completion from the generation that is current when it begins.
+func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
+	g := h.pin()
+	if g == nil {
+		return mcp.Completion{}, errClosed
+	}
+	defer g.leave()
+	w, err := g.view(req.Caller.Toolset).completed(req)
+	if err != nil {
+		return mcp.Completion{}, err
+	}
+	return g.complete(ctx, w, req)
 }
 
-// Follow begins to watch a resource.
-func (h *Host) Follow(_ context.Context, _ *mcp.Caller, uri string) error {
-	return mcp.UnknownResource(uri)
+// Follow has the audience told when the document at uri may read differently. Every Follow that returned nil is undone by one Unfollow.
+func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error {
+	if r, _ := h.current.Load().view(caller.Toolset).resource(uri); r == nil {
+		return mcp.UnknownResource(uri)
+	}
+	return h.follows.add(ctx, caller, uri)
 }
 
-// Unfollow ends that.
-func (h *Host) Unfollow(toolset, uri string) {}
+// Unfollow ends what one Follow began.
+func (h *Host) Unfollow(toolset, uri string) { h.follows.remove(toolset, uri) }

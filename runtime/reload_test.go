@@ -28,7 +28,7 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 	w := newWorld()
 	h := w.host(t, tool("t", `fake { do = "one" }`))
 	defer h.Close()
-	before, list := h.Current(), h.List(t.Context(), nil, mcp.Tools)
+	before, list := h.Current(), h.List(t.Context(), &mcp.Caller{}, mcp.Tools)
 	told := 0
 	h.Tell(audience(func() { told++ }))
 	w.read()
@@ -50,7 +50,7 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 				t.Errorf("journal %q", j)
 			}
 		}
-		if h.Current() != before || h.List(t.Context(), nil, mcp.Tools) != list || told != 0 {
+		if h.Current() != before || h.List(t.Context(), &mcp.Caller{}, mcp.Tools) != list || told != 0 {
 			t.Errorf("%s changed something", name)
 		}
 		if s := h.Status(); s.Last.OK || len(s.Last.Diagnostics) == 0 || s.Last.Revision != before.Config.ID || s.Loaded.IsZero() {
@@ -274,7 +274,7 @@ func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
 }
 
 func advertised(h *Host) string {
-	return string(h.Current().List().AppendResult(nil, mcp.Revision20260728))
+	return string(h.Current().List(mcp.Tools).AppendResult(nil, mcp.Revision20260728))
 }
 
 func TestProbeReportsWhatTheOtherSideRefuses(t *testing.T) {

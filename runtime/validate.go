@@ -8,18 +8,22 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// inputs are the arguments of a call: as they came, or as another tool computed them.
+// inputs are the arguments of a call: as they came, as another tool computed them, or as texts.
 type inputs struct {
 	raw    []byte
 	values map[string]any
+	texts  map[string]string
 }
 
 // validate reads the arguments. Everything that is wrong with them is reported at once.
 func (r *routine) validate(c *call, in inputs) error {
 	var violations []schema.Violation
-	if in.values == nil {
+	switch {
+	case in.texts != nil:
+		c.frame.Input, violations = r.decl.FromTexts(in.texts)
+	case in.values == nil:
 		c.frame.Input, violations = r.decl.Validator.Arguments(in.raw)
-	} else {
+	default:
 		var v any
 		v, violations = r.decl.Validator.Check(in.values)
 		c.frame.Input, _ = v.(map[string]any)

@@ -30,7 +30,7 @@ func listCommand() *cobra.Command {
 			done()
 			if asJSON {
 				var out bytes.Buffer
-				if err := json.Indent(&out, g.List().AppendResult(nil, mcp.Revision20260728), "", "  "); err != nil {
+				if err := json.Indent(&out, g.List(mcp.Tools).AppendResult(nil, mcp.Revision20260728), "", "  "); err != nil {
 					return failf("the list cannot be written: %s", err)
 				}
 				fmt.Fprintln(cmd.OutOrStdout(), out.String())

@@ -1,0 +1,68 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+
+	"hatchel/runtime/mcp"
+)
+
+// membersOf is a reply whose blocks are the members of a result.
+type membersOf reply
+
+func (r *membersOf) AppendJSON(dst []byte) []byte {
+	dst = append(dst, r.blocks...)
+	(*reply)(r).taken()
+	return dst
+}
+
+// serve runs a call that comes to a document, has write put the members of the result into the blocks of the reply, and accounts for it. What fails is an error of
+// the protocol: there is no model to read about it.
+func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error) (mcp.Document, error) {
+	c := r.newCall(ctx, callerOf(req.Caller), (*client)(req))
+	err := c.meet(req)
+	if err == nil {
+		err = c.write(in, write)
+	}
+	var pause *paused
+	if errors.As(err, &pause) {
+		defer c.reply.release()
+		asked, err := c.questions(ctx, pause)
+		return mcp.Document{Questions: asked}, err
+	}
+	failed := failureOf(err)
+	c.account(ctx, req.Caller.Remote, failed)
+	if failed != nil {
+		defer c.reply.release()
+		return mcp.Document{}, c.protocolError(failed)
+	}
+	c.reply.due = 1
+	return mcp.Document{Members: (*membersOf)(c.reply)}, nil
+}
+
+// write runs the call and writes what it came to. A panic in it is its error.
+func (c *call) write(in inputs, write func(*call) error) (err error) {
+	defer recovered(&err)
+	if err := c.routine.run(c, in); err != nil {
+		return err
+	}
+	return write(c)
+}
+
+// protocolError is a failure as a request is answered that has no other way to tell of it.
+func (c *call) protocolError(failed *failure) error {
+	if failed.protocol != nil {
+		return failed.protocol
+	}
+	if failed.internal {
+		failed.message = internalMessage(c.routine.noun)
+	}
+	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.told(failed)}
+	if failed.refused {
+		out.Code = mcp.CodeInvalidParams
+	}
+	if failed.id != "" {
+		out.Data = []byte(`{"correlationId":"` + failed.id + `"}`)
+	}
+	return out
+}

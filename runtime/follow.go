@@ -1,0 +1,151 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"hatchel/runtime/mcp"
+)
+
+// follows are the documents that somebody follows. They outlive generations, as those do who follow.
+type follows struct {
+	host    *Host
+	ctx     context.Context // of what watches them
+	cancel  context.CancelFunc
+	running sync.WaitGroup // what watches them
+
+	mu        sync.Mutex
+	closed    bool                 // guarded by mu
+	documents map[string]*followed // by URI; guarded by mu
+}
+
+// followed is one document that somebody follows. Its fields but the first two are guarded by follows.mu.
+type followed struct {
+	uri    string
+	caller *mcp.Caller // who began; as them it is read again
+
+	followers map[string]int // how many, by toolset
+	vigil     *vigil         // nil when nothing but a new configuration changes what it holds
+}
+
+// newFollows begins without any. What watches them ends with close.
+func newFollows(ctx context.Context, h *Host) *follows {
+	f := &follows{host: h, documents: map[string]*followed{}}
+	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return f
+}
+
+// add counts one who follows. When it returns, it is known how the document reads, so that no change after it is missed.
+func (f *follows) add(ctx context.Context, caller *mcp.Caller, uri string) error {
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return errClosed
+	}
+	d := f.documents[uri]
+	if d == nil {
+		d = &followed{uri: uri, caller: kept(caller), followers: map[string]int{}}
+		f.documents[uri] = d
+		f.begin(d, f.host.current.Load(), false)
+	}
+	d.followers[caller.Toolset]++
+	w := d.vigil
+	f.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	select {
+	case <-w.began:
+		return nil
+	case <-ctx.Done():
+		f.remove(caller.Toolset, uri)
+		return ctx.Err()
+	}
+}
+
+// kept is the caller without memory that is reused, and without the request that it came with.
+func kept(c *mcp.Caller) *mcp.Caller {
+	return &mcp.Caller{
+		Revision: c.Revision, Toolset: c.Toolset, Subject: c.Subject,
+		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
+	}
+}
+
+// remove undoes one add.
+func (f *follows) remove(toolset, uri string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := f.documents[uri]
+	if d == nil || d.followers[toolset] == 0 {
+		return
+	}
+	if d.followers[toolset]--; d.followers[toolset] == 0 {
+		delete(d.followers, toolset)
+	}
+	if len(d.followers) == 0 {
+		delete(f.documents, uri)
+		f.end(d)
+	}
+}
+
+// begin watches a document of g, if there is anything to watch. When it was changed, that is told once it is known how it reads now.
+func (f *follows) begin(d *followed, g *Generation, changed bool) {
+	if r, _ := g.whole.resource(d.uri); r != nil && !f.closed {
+		d.vigil = newVigil(f, d, r)
+	}
+	switch {
+	case d.vigil != nil:
+		f.running.Go(func() { d.vigil.run(changed) })
+	case changed:
+		f.tell(d)
+	}
+}
+
+func (f *follows) end(d *followed) {
+	if d.vigil != nil {
+		d.vigil.cancel()
+		d.vigil = nil
+	}
+}
+
+// replaced tells of every followed document that another configuration holds differently, or that some follower has no more or has again.
+func (f *follows) replaced(last, next *Generation) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.documents {
+		if d.differs(last, next) {
+			f.end(d)
+			f.begin(d, next, true)
+		}
+	}
+}
+
+func (d *followed) differs(last, next *Generation) bool {
+	before, _ := last.whole.resource(d.uri)
+	after, _ := next.whole.resource(d.uri)
+	if (before == nil) != (after == nil) || after != nil && before.decl.Digest != after.decl.Digest {
+		return true
+	}
+	for toolset := range d.followers {
+		before, _ := last.view(toolset).resource(d.uri)
+		after, _ := next.view(toolset).resource(d.uri)
+		if (before == nil) != (after == nil) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *follows) tell(d *followed) {
+	f.host.tell(func(a Audience) { a.ResourceUpdated(d.uri) })
+}
+
+// close ends all watching, and waits until it has ended.
+func (f *follows) close() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.cancel()
+	f.running.Wait()
+}

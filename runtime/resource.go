@@ -1,0 +1,138 @@
+package runtime
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+	"hatchel/runtime/mcp"
+)
+
+// resource is one compiled resource: one document, or a family of them.
+type resource struct {
+	routine
+	resource *hcl.Resource
+}
+
+func newResource(g *Generation, decl *hcl.Resource) *resource {
+	r := &resource{resource: decl}
+	r.init(g, "resource", &decl.Work, decl.Error)
+	return r
+}
+
+// match gives the variables of a URI that leads to the resource.
+func (r *resource) match(uri string) (variables map[string]string, ok bool) {
+	if r.resource.Template == nil {
+		return map[string]string{}, r.resource.URI == uri
+	}
+	return r.resource.Template.Match(uri)
+}
+
+// read serves one resources/read of a URI with these variables.
+func (r *resource) read(ctx context.Context, req *mcp.CallRequest, variables map[string]string) (mcp.Document, error) {
+	d, err := r.serve(ctx, req, inputs{texts: variables}, func(c *call) error { return r.contents(c, req.Name) })
+	if err != nil {
+		return d, about(req.Name, err)
+	}
+	d.Private = true // until somebody says that it is for everybody
+	if k := r.resource.Caching; k != nil {
+		d.TTL, d.Private = k.TTL, k.Private
+	}
+	return d, nil
+}
+
+// about puts the URI into an error that says nothing more than its message.
+func about(uri string, err error) error {
+	var known *mcp.Error
+	if !errors.As(err, &known) || known.Data != nil {
+		return err
+	}
+	told := *known
+	told.Data = append(value.AppendString([]byte(`{"uri":`), uri), '}')
+	return &told
+}
+
+// contents writes the document at uri.
+func (r *resource) contents(c *call, uri string) error {
+	v, err := r.document(c.frame)
+	if err != nil {
+		return c.broken(err)
+	}
+	scrubber := r.generation.scrubber
+	dst := value.AppendString(append(c.reply.blocks, `"contents":[{"uri":`...), uri)
+	dst = appendMember(dst, "mimeType", r.resource.MediaType(uri, v))
+	size := 0
+	switch v := v.(type) {
+	case value.Bytes:
+		size = len(v)
+		dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.text(v)), '"')
+	case string:
+		size = len(v)
+		dst = value.AppendString(append(dst, `,"text":`...), scrubber.sentence(v))
+	default:
+		b, err := value.AppendJSON(nil, v)
+		if err != nil {
+			_, err = appendText(nil, v)
+			return c.broken(err)
+		}
+		size = len(b)
+		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.json(b)))
+	}
+	c.reply.blocks = append(dst, "}]"...)
+	return fits(size)
+}
+
+// document is what the resource holds: a text, bytes, or a value that is sent as JSON.
+func (r *resource) document(f *hcl.Frame) (any, error) {
+	switch {
+	case r.resource.Text != nil:
+		text, err := r.resource.Text.Append(nil, f)
+		return string(text), err
+	case r.resource.Data != nil:
+		v, err := dataOf(r.resource.Data, f)
+		if text, ok := v.(string); ok {
+			raw, err := base64.StdEncoding.DecodeString(text)
+			return value.Bytes(raw), err
+		}
+		return v, err
+	}
+	return r.resource.Body.Eval(f)
+}
+
+// largestDocument is how many bytes a resource may have. It is sent whole or not at all, because a part of a document is not the document.
+const largestDocument = 16 << 20
+
+func fits(size int) error {
+	if size <= largestDocument {
+		return nil
+	}
+	return &adapters.Fault{Message: fmt.Sprintf("it holds %s, and no more than %s can be sent", hcl.Size(size), hcl.Size(largestDocument))}
+}
+
+// entry is the resource, or the family, as it is listed.
+func (r *resource) entry() mcp.Entry {
+	d := r.resource
+	e := value.AppendString([]byte(`{"name":`), d.Name)
+	if d.Template != nil {
+		e = appendMember(e, "uriTemplate", d.Template.Raw())
+	} else {
+		e = appendMember(e, "uri", d.URI)
+	}
+	e = appendMember(e, "title", d.Title)
+	e = appendMember(e, "description", d.Description)
+	e = appendMember(e, "mimeType", d.MimeType)
+	if d.Size > 0 && d.Template == nil {
+		e = strconv.AppendInt(append(e, `,"size":`...), int64(d.Size), 10)
+	}
+	if len(d.Icons) > 0 {
+		e = append(mcp.AppendIcons(append(e, `,"icons":[`...), icons(d.Icons)), ']')
+	}
+	e, _ = appendContentAnnotations(e, d.Annotations, nil) // what is said of a resource is known
+	e = append(e, '}')
+	return mcp.Entry{Name: d.Name, Legacy: e, Modern: e}
+}
