@@ -13,7 +13,7 @@ import (
 )
 
 // questions loads a tool whose one step asks, and gives its questions by key.
-func questions(t *testing.T, asks string) map[string]*Ask {
+func questions(t testing.TB, asks string) map[string]*Ask {
 	t.Helper()
 	src := "tool \"t\" {\n  description = \"Asks.\"\n  input \"name\" { type = string }\n  step \"s\" {\n" + asks + "\n  }\n  text = \"${input.name}\"\n}\n"
 	config, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, testKinds(), Options{})
@@ -132,6 +132,33 @@ func TestAnAnswerIsReadAsItWasAskedFor(t *testing.T) {
 			t.Errorf("%s: %s: got %s, want %s (%v)", c.key, c.sent, text, c.want, err)
 		}
 	}
+}
+
+func FuzzAnAnswerHasTheTypeThatStepsReadItWith(f *testing.F) {
+	for _, seed := range []string{
+		`{"action":"accept","content":{"name":"Jo","size":"s","old":"a","days":["mon"]}}`, `{"action":"decline"}`, `{"action":"accept"}`, `12345`,
+		`{"role":"assistant","model":"m","content":{"type":"text","text":"Hi"}}`, `{"content":[{"type":"image"}]}`, `{"roots":[{"uri":"file:///a","name":3}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		v, err := value.Decode(sent)
+		if err != nil {
+			return
+		}
+		for key, a := range questions(t, everyField) {
+			answer, err := a.Answer(v)
+			if err != nil {
+				if answer != nil || err.Error() == "" {
+					t.Errorf("%s: %s: %v beside %v", key, sent, err, answer)
+				}
+				continue
+			}
+			if _, violations := a.output().Compile().Check(any(answer)); len(violations) > 0 {
+				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, a.output(), violations[0])
+			}
+		}
+	})
 }
 
 func TestAWrongAnswerSaysWhatIsWrong(t *testing.T) {
