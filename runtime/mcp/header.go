@@ -51,8 +51,14 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 	case method != string(m.method):
 		return errorf(CodeHeaderMismatch, "The header Mcp-Method does not match the method, which is %q", clip(m.method))
 	}
+	return m.checkName(h)
+}
+
+// checkName checks the header that says what the request is about. A request that does not say so itself is refused for that.
+func (m *message) checkName(h http.Header) *Error {
 	member, subject := m.subject()
-	if member == "" {
+	in, ok := text(subject)
+	if !ok {
 		return nil
 	}
 	name, err := header(h, headerName)
@@ -61,11 +67,11 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 		return err
 	case name == "":
 		return errorf(CodeHeaderMismatch, "The header Mcp-Name is missing")
+	case name == in:
+		return nil
 	}
-	if in, ok := text(subject); ok && name != in {
-		if decoded, ok := decodeHeader(name); !ok || decoded != in {
-			return errorf(CodeHeaderMismatch, "The header Mcp-Name does not match params.%s, which is %q", member, clip(in))
-		}
+	if decoded, ok := decodeHeader(name); !ok || decoded != in {
+		return errorf(CodeHeaderMismatch, "The header Mcp-Name does not match params.%s, which is %q", member, clip(in))
 	}
 	return nil
 }
