@@ -69,8 +69,7 @@ func (h *Host) answer(ctx context.Context, t *task, answers []byte) (bool, error
 		t.wait(left, again)
 		return ts.save(ctx, t)
 	}
-	t.Status, t.Asked, t.row.Owner = taskWorking, nil, ts.owner
-	won, err := ts.save(ctx, t)
+	won, err := ts.take(ctx, t)
 	if won {
 		p.carryOn(ctx, t, sent)
 	}

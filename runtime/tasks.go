@@ -25,6 +25,7 @@ type tasks struct {
 
 	beating sync.WaitGroup
 	beat    context.CancelFunc // ends the heartbeat; nil before it began; guarded by mu
+	beaten  time.Time          // when this process last said that it is there; guarded by mu
 }
 
 // Why the context of a task ends.
@@ -35,10 +36,11 @@ var (
 	errStopped       = errors.New("the server was stopped")
 )
 
-// A process that works on tasks says so again and again. One that has not for a while is taken for dead, and what it worked on for interrupted.
+// A process that works on tasks says so again and again. One that has not for a while, and does not when it is given another chance, is taken for dead, and what it worked
+// on for interrupted.
 const (
-	heartbeat = 3 * time.Second
-	lease     = 15 * time.Second
+	heartbeat = 2 * time.Second
+	lease     = 3 * heartbeat
 )
 
 func newTasks(s *State) *tasks {
@@ -66,24 +68,24 @@ func (ts *tasks) begin(ctx context.Context) error {
 		return nil
 	}
 	ctx, ts.beat = context.WithCancel(context.WithoutCancel(ctx))
-	if err := store.Present(ctx, ts.owner, time.Now().Add(lease)); err != nil {
-		ts.beat()
-		ts.beat = nil
-		return err
-	}
 	ts.beating.Go(func() { ts.live(ctx, store) })
 	return nil
 }
 
-// live is the heartbeat: it says that this process is there, and ends what others have left behind.
+// live is the heartbeat: it says that this process is there while it works, and ends what others have left behind. What fails is tried again at the next one.
 func (ts *tasks) live(ctx context.Context, store state.Store) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
+	missed := map[string]int{} // orphans at the last beat, and their versions
 	for {
-		orphans, err := store.Orphans(ctx)
+		orphans, _ := store.Orphans(ctx)
+		before := missed
+		missed = map[string]int{}
 		for _, row := range orphans {
-			if err == nil {
-				err = ts.interrupted(ctx, row)
+			if before[row.ID] == row.Version {
+				ts.interrupted(ctx, row)
+			} else {
+				missed[row.ID] = row.Version
 			}
 		}
 		select {
@@ -91,8 +93,34 @@ func (ts *tasks) live(ctx context.Context, store state.Store) {
 		case <-ctx.Done():
 			return
 		}
-		store.Present(ctx, ts.owner, time.Now().Add(lease)) // when it fails it is tried again soon, and long before the lease ends
+		if ts.busy() {
+			ts.present(ctx, store)
+		}
 	}
+}
+
+func (ts *tasks) busy() bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return len(ts.running) > 0
+}
+
+// present says that this process is there, unless it just has.
+func (ts *tasks) present(ctx context.Context, store state.Store) error {
+	ts.mu.Lock()
+	recent := time.Since(ts.beaten) < heartbeat/2
+	ts.mu.Unlock()
+	if recent {
+		return nil
+	}
+	now := time.Now()
+	if err := store.Present(ctx, ts.owner, now.Add(lease)); err != nil {
+		return err
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.beaten = now
+	return nil
 }
 
 // interrupted ends a task whose process has died.
@@ -124,7 +152,23 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 	if err := t.encode(); err != nil {
 		return err
 	}
+	if err := ts.present(ctx, store); err != nil {
+		return err
+	}
 	return store.Create(ctx, &t.row)
+}
+
+// take makes this process the one that works on a task, and reports whether no other did in the meantime.
+func (ts *tasks) take(ctx context.Context, t *task) (bool, error) {
+	store, _, err := ts.state.opened(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := ts.present(ctx, store); err != nil {
+		return false, err
+	}
+	t.Status, t.Asked, t.row.Owner = taskWorking, nil, ts.owner
+	return ts.save(ctx, t)
 }
 
 // save is write, and tells who follows the task.

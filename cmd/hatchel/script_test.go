@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -32,11 +33,13 @@ func TestMain(m *testing.M) {
 //	serve ARGUMENTS...            starts `hatchel serve` on a free port and waits for its ready line; $URL is where it is
 //	signal NAME                   sends a signal to it
 //	ends CODE                     waits until it has ended with CODE; what it said is in the file log
-//	until PATTERN METHOD PATH     asks until the answer matches
+//	until PATTERN METHOD PATH [BODY]
+//	                              asks until the answer matches
 //	ask STATUS METHOD PATH [BODY] asks once; the answer is in the file answer
 //	begin METHOD PATH BODY        asks without waiting
 //	begun STATUS                  waits for that answer, which is in the file answer then
 //	appears FILE                  waits until there is such a file
+//	take NAME PATTERN             sets $NAME to what the group of the pattern matches in the file answer
 //	gone FILE                     waits until the process whose number is in the file has ended
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -50,7 +53,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "serve": serve, "signal": sendSignal, "ends": ends, "until": until, "ask": ask,
-			"begin": begin, "begun": begun, "appears": appears, "gone": gone,
+			"begin": begin, "begun": begun, "appears": appears, "gone": gone, "take": take,
 		},
 	})
 }
@@ -135,7 +138,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]os.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM, "INT": syscall.SIGINT}
+	signals := map[string]os.Signal{"KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM, "INT": syscall.SIGINT}
 	ts.Check(sessionOf(ts).cmd.Process.Signal(signals[args[0]]))
 }
 
@@ -158,7 +161,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	pattern := regexp.MustCompile(args[0])
 	body := ""
 	eventually(ts, func() bool {
-		_, body = request(ts, args[1], args[2], "")
+		_, body = request(ts, args[1], args[2], strings.Join(args[3:], ""))
 		return pattern.MatchString(body)
 	}, func() string { return "the answer does not match: " + body })
 }
@@ -184,6 +187,14 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 		_, err := os.Stat(ts.MkAbs(args[0]))
 		return err == nil
 	}, func() string { return "there is no " + args[0] })
+}
+
+func take(ts *testscript.TestScript, neg bool, args []string) {
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("answer"))
+	if len(found) < 2 {
+		ts.Fatalf("nothing matches in %s", ts.ReadFile("answer"))
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 func gone(ts *testscript.TestScript, neg bool, args []string) {
@@ -245,9 +256,14 @@ func newRequest(ts *testscript.TestScript, method, path, body string) *http.Requ
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if strings.Contains(body, "2026-07-28") {
+		var asked struct {
+			Method string
+			Params struct{ Name, URI, TaskID string }
+		}
+		ts.Check(json.Unmarshal([]byte(body), &asked))
 		r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
-		r.Header.Set("Mcp-Method", "tools/call")
-		r.Header.Set("Mcp-Name", "wait")
+		r.Header.Set("Mcp-Method", asked.Method)
+		r.Header.Set("Mcp-Name", asked.Params.Name+asked.Params.URI+asked.Params.TaskID)
 	}
 	if origin := ts.Getenv("ORIGIN"); origin != "" {
 		r.Header.Set("Origin", origin)

@@ -31,6 +31,7 @@ type serving struct {
 	loading
 	stdio     bool
 	listen    string
+	state     string
 	watch     bool
 	logLevel  string
 	logFormat string
@@ -59,6 +60,7 @@ Endpoints: /mcp, /healthz, /readyz, and /admin/reload for this machine only.`,
 	f := cmd.Flags()
 	f.BoolVar(&s.stdio, "stdio", false, "serve one client over standard input and output")
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
+	f.StringVar(&s.state, "state", "", "`file` for what outlives the process: keys, tasks, what waits for an answer; by default one for the folder, in $STATE_DIRECTORY or ~/.local/state/hatchel")
 	f.BoolVar(&s.watch, "watch", true, "reload when a file changes")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
@@ -81,8 +83,10 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	state := stateOf(s.state, folder.Dir())
+	defer state.Close()
 	host := runtime.NewHost(ctx, runtime.HostOptions{
-		Build: runtime.Build{Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log},
+		Build: runtime.Build{Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, State: state},
 		Load:  options,
 		Grace: drainTime,
 	})
@@ -167,7 +171,7 @@ func (s *serving) serveStdio(ctx context.Context, server *mcp.Server, host *runt
 	insisted, forget := insistence(ctx)
 	defer forget()
 	stop := context.AfterFunc(ctx, func() {
-		if shutdown(insisted, server) != nil {
+		if shutdown(insisted, server, host) != nil {
 			host.Close()
 		}
 	})
@@ -210,7 +214,7 @@ func (s *serving) serveHTTP(ctx context.Context, server *mcp.Server, handler *en
 		return failf("the listener on %s broke: %s", s.listen, reason(err))
 	case <-ctx.Done():
 	}
-	patience, cut := time.Second, shutdown(insisted, server)
+	patience, cut := time.Second, shutdown(insisted, server, handler.host)
 	if cut != nil {
 		patience = 0
 	}

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
 
@@ -29,10 +30,13 @@ func insistence(ctx context.Context) (insisted context.Context, forget context.C
 	return insisted, forget
 }
 
-// shutdown lets the calls under way end, unless a second signal says not to wait. Then they are cancelled by what closes the host, which also ends the
-// programs that they run.
-func shutdown(insisted context.Context, server *mcp.Server) error {
+// shutdown lets the calls and tasks under way end, unless a second signal says not to wait. Then they are cancelled by what closes the host, which also ends
+// the programs that they run.
+func shutdown(insisted context.Context, server *mcp.Server, host *runtime.Host) error {
 	ctx, cancel := context.WithTimeout(insisted, drainTime)
 	defer cancel()
-	return server.Shutdown(ctx)
+	if err := server.Shutdown(ctx); err != nil {
+		return err
+	}
+	return host.Drain(ctx)
 }
