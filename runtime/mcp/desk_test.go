@@ -37,6 +37,13 @@ func (s *shop) askAtTheDesk(ctx context.Context, req *mcp.CallRequest) (mcp.Outc
 		gone, cancel := context.WithCancelCause(ctx)
 		cancel(errors.New("too late"))
 		return text("%s", heard(req.Ask(gone, whoIsIt)))
+	case "ask-until-freed":
+		wanted, cancel := context.WithCancelCause(ctx)
+		go func() {
+			<-s.freed
+			cancel(errors.New("not wanted any more"))
+		}()
+		return text("%s", heard(req.Ask(wanted, whoIsIt)))
 	case "ask-late":
 		go func() {
 			<-s.freed
@@ -49,6 +56,14 @@ func (s *shop) askAtTheDesk(ctx context.Context, req *mcp.CallRequest) (mcp.Outc
 		<-time.After(150 * time.Millisecond)
 		req.Progress(1, 0, "")
 		return text("let go: %t, again: %t; %s", detached, req.Detach(time.Second), heard(req.Ask(ctx, where)))
+	case "interview":
+		if !req.Caller.Revision.Modern() {
+			return text("%s", askAll(ctx, req))
+		}
+		if req.Answers == nil {
+			return mcp.Outcome{Questions: &mcp.Questions{Ask: []mcp.Question{whoIsIt, sumUp, where}, State: "asked"}}, nil
+		}
+		return text("%s, %s", req.State, req.Answers)
 	case "rounds":
 		return rounds(req), nil
 	case "task":

@@ -11,21 +11,21 @@ import (
 type Question struct {
 	Key    string // unique among the questions of a call
 	Method string // elicitation/create, sampling/createMessage or roots/list
-	Params []byte // an object as encoded JSON
+	Params []byte // an object as encoded JSON; nil is an empty one
 }
 
-// append appends the question as the client reads it, without the brace that closes it; a request of JSON-RPC if it has an id.
+// append appends the question as the client reads it: a request of JSON-RPC if it has an id.
 func (q *Question) append(dst []byte, id string) []byte {
 	if id != "" {
 		dst = append(AppendString(append(dst, `{"jsonrpc":"2.0","id":`...), id), ',')
 	} else {
 		dst = append(dst, '{')
 	}
-	dst = AppendString(append(dst, `"method":`...), q.Method)
-	if q.Params != nil {
-		dst = append(append(dst, `,"params":`...), q.Params...)
+	dst = append(AppendString(append(dst, `"method":`...), q.Method), `,"params":`...)
+	if q.Params == nil { // there are clients that cannot read a question without
+		return append(dst, "{}}"...)
 	}
-	return append(dst, '}')
+	return append(append(dst, q.Params...), '}')
 }
 
 // Questions are asked of a modern client in the place of a result. It answers by calling again, with its answers and the state. At least one of Ask
