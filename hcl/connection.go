@@ -1,9 +1,6 @@
 package hcl
 
-import (
-	"sort"
-	"strings"
-)
+import "sort"
 
 // connections decodes the connection blocks.
 func (l *loader) connections() {
@@ -18,10 +15,12 @@ func (l *loader) connections() {
 		}
 		config, spec := kind.New()
 		d := l.decoder(b.file)
-		d.scope = callerScope(l.base)
+		d.scope, d.uses = callerScope(l.base), &uses{}
 		d.body(b.Body, spec, b.DefRange())
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: at(b.DefRange())}
-		conn.Digest = digest(l.environment(), kind.Name, name, l.source(b))
+		conn.Digest = l.digest(b, d.uses)
+		l.note(d.uses)
+		l.files.read = digest(l.files.read, d.uses.read)
 		if checked, ok := config.(Checked); ok && !d.diags.HasErrors() && !d.blind {
 			d.diags = append(d.diags, blames(checked.Check(), "Invalid connection", conn.Range, d.places)...)
 		}
@@ -49,17 +48,6 @@ func (l *loader) connectionKind(b block) (ConnectionKind, bool) {
 	sort.Strings(names)
 	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), suggestOr(b.label(0), names, thereAre(names)))
 	return ConnectionKind{}, false
-}
-
-// source is the text of a block and of every local it could read.
-func (l *loader) source(b block) string {
-	text := string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte])
-	for _, name := range sortedNames(l.local) {
-		if e, ok := l.localSet.exprs[name]; ok && strings.Contains(text, name) {
-			text += string(e.file.src[e.attr.SrcRange.Start.Byte:e.attr.SrcRange.End.Byte])
-		}
-	}
-	return text
 }
 
 // callerScope is what a connection's headers may read of a call: who calls, and nothing else.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
@@ -50,11 +51,6 @@ func (l *loader) recognize() {
 		l.globals.handOver(before)
 		l.globals = before
 	}
-	for noun, set := range map[string]map[string]*member{"var": l.variables, "secret": l.secrets, "local": l.local} {
-		for name, m := range set {
-			m.digested(noun + "." + name)
-		}
-	}
 	for _, name := range l.call.readable() {
 		r, _ := l.call.find(name)
 		r.shape() // now, because tools are decoded on any goroutine
@@ -70,19 +66,37 @@ func (g *globals) handOver(to *globals) {
 	}
 }
 
-// digested says what the member is worth, for the digests of what reads it.
-func (m *member) digested(name string) {
-	if m.digest != "" {
-		return
+// digests says what every value is that is known at load, for the digests of what reads it.
+func (l *loader) digests() {
+	for noun, set := range map[string]map[string]*member{"var": l.variables, "secret": l.secrets, "local": l.local} {
+		for name, m := range set {
+			text, err := value.AppendJSON(nil, m.value)
+			if err != nil { // it holds bytes
+				text = fmt.Append(nil, m.value)
+			}
+			m.digest = digest(noun, name, string(text))
+		}
 	}
-	text, err := value.AppendJSON(nil, m.value)
-	if err != nil { // it holds bytes
-		text = fmt.Append(nil, m.value)
-	}
-	m.digest = digest(name, string(text))
 }
 
-// uses are what a tool reads of the globals.
+// digest is of a block and of everything it refers to: values known at load, types, files and connections.
+func (l *loader) digest(b block, u *uses) string {
+	parts := make([]string, 0, len(u.members)+len(u.connections)+len(u.types)+2)
+	for _, m := range u.members {
+		parts = append(parts, m.digest)
+	}
+	for _, c := range u.connections {
+		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
+	}
+	for _, name := range u.types {
+		parts = append(parts, l.types.digest(name))
+	}
+	slices.Sort(parts) // programs note what they read in any order
+	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.read)
+	return digest(parts...)
+}
+
+// uses are what a block reads of the globals.
 type uses struct {
 	members     []*member
 	connections []*Connection

@@ -38,6 +38,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 		l.sort(f)
 	}
 	l.values()
+	l.digests()
 	l.connections()
 	l.recognize()
 	l.refresh(files)

@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"slices"
-	"sort"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -88,24 +87,8 @@ func (w *workDecl) says(names ...string) bool {
 	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool { return contains(names, b.Type) })
 }
 
-// digest is of the block and of everything it refers to: the values it reads, types, files, connections.
-func (w *workDecl) digest() string {
-	text := w.block.file.src[w.block.Range().Start.Byte:w.block.CloseBraceRange.End.Byte]
-	uses := w.dec.uses
-	parts := make([]string, 0, len(uses.members)+len(uses.connections)+len(uses.types))
-	for _, m := range uses.members {
-		parts = append(parts, m.digest)
-	}
-	for _, c := range uses.connections {
-		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
-	}
-	for _, name := range uses.types {
-		parts = append(parts, w.dec.shared.types.digest(name))
-	}
-	sort.Strings(parts) // side by side, programs note what they read in any order
-	parts = append(slices.Compact(parts), string(text), uses.read)
-	return digest(parts...)
-}
+// digest is of the block and of everything it refers to.
+func (w *workDecl) digest() string { return w.dec.shared.digest(w.block, w.dec.uses) }
 
 // digestCalls makes the digest one of the tools that are called, too. Their own must be complete.
 func (w *workDecl) digestCalls() {
