@@ -3,6 +3,7 @@ package hcl
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -21,12 +22,27 @@ func reloaded(t *testing.T, before, after fstest.MapFS, opts Options) (first, se
 	if second.ID != fresh.ID || string(listed(second)) != string(listed(fresh)) {
 		t.Fatalf("the reload differs from a fresh load:\n%s\n%s", listed(second), listed(fresh))
 	}
-	for i, tool := range second.Tools {
-		if tool.Digest != fresh.Tools[i].Digest {
-			t.Errorf("the digest of %s differs from that of a fresh load", tool.Name)
+	again := works(fresh)
+	for i, w := range works(second) {
+		if w.Digest != again[i].Digest {
+			t.Errorf("the digest of %s differs from that of a fresh load", w.Name)
 		}
 	}
 	return first, second
+}
+
+// works are the tools, the prompts and the resources.
+func works(c *Config) (all []*Work) {
+	for _, t := range c.Tools {
+		all = append(all, &t.Work)
+	}
+	for _, p := range c.Prompts {
+		all = append(all, &p.Work)
+	}
+	for _, r := range c.Resources {
+		all = append(all, &r.Work)
+	}
+	return all
 }
 
 func files(pairs ...string) fstest.MapFS {
@@ -125,6 +141,97 @@ func TestKeptToolsStillCount(t *testing.T) {
 	reloaded(t, files("main.hcl", main, "a.hcl", a, "broken.hcl", "tool {"), files("main.hcl", main, "a.hcl", a), Options{})
 	mistaken := "tool \"m\" {\n  description = \"`typo` is no input\"\n  text = var.w\n}\n"
 	reloaded(t, files("main.hcl", main, "m.hcl", mistaken), files("main.hcl", main, "m.hcl", mistaken, "typo.hcl", "tool \"typo\" {\n  description = \"x\"\n  text = \"x\"\n}\n"), Options{})
+}
+
+func TestUnchangedPromptsAndResourcesAreKept(t *testing.T) {
+	said := "prompt \"p\" {\n  description = \"Says ${local.x}.\"\n  message \"user\" { text = \"Hello.\" }\n}\n"
+	held := "resource \"r\" {\n  uri_template = \"r://{id}\"\n  text = \"${input.id}\"\n}\n"
+	a := fmt.Sprintf(getTool, "a", "a")
+	before := files("main.hcl", shop+someX, "a.hcl", a+said+held)
+	first, second := reloaded(t, before, files("main.hcl", shop+someX, "a.hcl", a+said+held, "b.hcl", "# new\n"), Options{})
+	if first.Prompts[0] != second.Prompts[0] || first.Resources[0] != second.Resources[0] {
+		t.Error("the prompt or the resource of an unchanged file was decoded again")
+	}
+	edited := strings.ReplaceAll(said, "Hello", "Goodbye")
+	first, second = reloaded(t, files("main.hcl", shop+someX, "a.hcl", a, "p.hcl", said), files("main.hcl", shop+someX, "a.hcl", a, "p.hcl", edited), Options{})
+	if first.Prompts[0] == second.Prompts[0] {
+		t.Error("the prompt of a changed file was kept")
+	}
+	if tool(t, first, "a") != tool(t, second, "a") {
+		t.Error("a tool was decoded again because a prompt has changed")
+	}
+	first, second = reloaded(t, before, files("main.hcl", shop+"locals { x = 2 }\n", "a.hcl", a+said+held), Options{})
+	if first.Prompts[0] == second.Prompts[0] || second.Prompts[0].Description != "Says 2." {
+		t.Errorf("a local has changed, and the prompt says %q", second.Prompts[0].Description)
+	}
+	reloaded(t, before, files("main.hcl", shop+someX, "a.hcl", held+said+a), Options{})
+	reloaded(t, before, files("main.hcl", shop+someX, "a.hcl", a+said+held, "b.hcl", held+said), Options{})
+	reloaded(t, before, files("main.hcl", shop+someX, "a.hcl", a+said+held, "b.hcl", "toolset \"t\" { tools = [\"a\", \"b\"] }\n"), Options{})
+}
+
+func TestAPromptSeesTheToolThatItCallsChange(t *testing.T) {
+	said := "prompt \"p\" {\n  description = \"Calls.\"\n  step \"s\" {\n    tool \"target\" {}\n  }\n  message \"user\" { text = step.s.text }\n}\n"
+	target := "tool \"target\" {\n  description = \"Is called.\"\n  text = %q\n}\n"
+	first, second := reloaded(t, files("p.hcl", said, "t.hcl", fmt.Sprintf(target, "one")), files("p.hcl", said, "t.hcl", fmt.Sprintf(target, "two")), Options{})
+	if first.Prompts[0].Digest == second.Prompts[0].Digest {
+		t.Error("the tool has changed, and the digest of the prompt has not")
+	}
+}
+
+// A digest changes with everything that a block refers to, however far, and with nothing else.
+func TestADigestIsOfEverythingThatABlockRefersTo(t *testing.T) {
+	base := map[string]string{
+		"local.hcl":  "locals {\n  base = \"https://a.example\"\n  url = \"${local.base}/api\"\n  about = file(\"about.txt\")\n  other = 1\n}\n",
+		"type.hcl":   "type \"id\" { is = type.inner }\n",
+		"inner.hcl":  "type \"inner\" { is = integer }\n",
+		"var.hcl":    "variable \"v\" { default = \"one\" }\nvariable \"w\" { default = \"one\" }\n",
+		"conn.hcl":   "connection \"http\" \"shop\" { base_url = local.url }\n",
+		"about.txt":  "About.",
+		"direct.txt": "Direct.",
+		"r.hcl": "resource \"r\" {\n  uri_template = \"r://{id}\"\n  title = local.about\n  description = var.v\n  input \"id\" {\n    type = type.id\n" +
+			"    complete {\n      http { get = file(\"direct.txt\") }\n    }\n  }\n  http \"shop\" { get = \"/${input.id}\" }\n}\n",
+	}
+	load := func(name, text string) (*Resource, *Connection) {
+		fsys := fstest.MapFS{}
+		for n, s := range base {
+			fsys[n] = &fstest.MapFile{Data: []byte(s)}
+		}
+		if name != "" {
+			fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		fsys["direct.txt"].Data = append([]byte("https://d.example/"), fsys["direct.txt"].Data...)
+		config, diags := Load(fsys, testKinds(), Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %s", name, printed(t, diags, config.Sources))
+		}
+		return config.Resources[0], config.Connections[0]
+	}
+	r, c := load("", "")
+	for name, change := range map[string]struct {
+		from, to             string
+		resource, connection bool // changes
+	}{
+		"local.hcl":  {"a.example", "b.example", true, true},
+		"inner.hcl":  {"integer", "string", true, false},
+		"var.hcl":    {"\"v\" { default = \"one\"", "\"v\" { default = \"two\"", true, false},
+		"conn.hcl":   {"local.url", "local.base", true, true},
+		"about.txt":  {"About", "More", true, false},
+		"direct.txt": {"Direct", "More", true, false},
+		"r.hcl":      {"/${input.id}", "/x/${input.id}", true, false},
+	} {
+		other, conn := load(name, strings.Replace(base[name], change.from, change.to, 1))
+		if (other.Digest != r.Digest) != change.resource {
+			t.Errorf("%s: the digest of the resource changed: %t", name, other.Digest != r.Digest)
+		}
+		if (conn.Digest != c.Digest) != change.connection {
+			t.Errorf("%s: the digest of the connection changed: %t", name, conn.Digest != c.Digest)
+		}
+	}
+	for name, change := range map[string][2]string{"local.hcl": {"other = 1", "other = 2"}, "var.hcl": {"\"w\" { default = \"one\"", "\"w\" { default = \"two\""}} {
+		if other, conn := load(name, strings.Replace(base[name], change[0], change[1], 1)); other.Digest != r.Digest || conn.Digest != c.Digest {
+			t.Errorf("%s: what nobody reads has changed a digest", name)
+		}
+	}
 }
 
 func TestParallelLoadIsTheSame(t *testing.T) {
