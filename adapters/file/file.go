@@ -88,7 +88,7 @@ func (c *config) Describe(*hcl.Connection) (hcl.Facts, error) {
 	text := &schema.Type{Kind: schema.String}
 	switch c.form() {
 	case asBytes:
-		read = &schema.Member{Name: "content", Type: &schema.Type{Kind: schema.Bytes}}
+		read, facts.Default.Document, facts.MimeType = &schema.Member{Name: "content", Type: &schema.Type{Kind: schema.Bytes}}, "content", c.mimeType()
 	case asLines:
 		read, facts.Default.Member = &schema.Member{Name: "lines", Type: schema.ListOf(text)}, "lines"
 	case asCSV:
@@ -97,9 +97,19 @@ func (c *config) Describe(*hcl.Connection) (hcl.Facts, error) {
 		read, facts.Default.Member = &schema.Member{Name: "content", Type: &schema.Type{Kind: schema.Any}}, "content"
 	default:
 		read, facts.Default.Text = &schema.Member{Name: "content", Type: text}, "content"
+		facts.Default.Document, facts.MimeType = "content", c.mimeType()
 	}
 	facts.Output = schema.ObjectOf(append([]*schema.Member{read}, members...)...)
 	return facts, errors.Join(c.checkRead()...)
+}
+
+// mimeType is what the name of the file says of it, where that is known at load.
+func (c *config) mimeType() string {
+	if c.Read == nil {
+		return ""
+	}
+	name, _ := c.Read.Known()
+	return hcl.MimeType(name)
 }
 
 func (c *config) form() string {

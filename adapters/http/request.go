@@ -111,7 +111,7 @@ func (r *request) Describe(conn *hcl.Connection) (hcl.Facts, error) {
 	case r.As == asText:
 		facts.Default = hcl.Default{Text: "body"}
 	case r.As == asBytes:
-		facts.Default = hcl.Default{}
+		facts.Default = hcl.Default{Document: "body"}
 	}
 	return facts, errors.Join(slices.Concat(r.check(method), r.checkHosts(address, conn))...)
 }
