@@ -54,41 +54,46 @@ func (m *message) names(key string) ([]string, *Error) {
 }
 
 // grant has u hear of what it wishes to hear of, as far as there is such a thing, and returns the message that says how far that is. It reports
-// whether it is anything at all.
-func (s *Server) grant(ctx context.Context, u *subscription, c *Caller, w wishes) (acknowledged []byte, some bool) {
+// whether it is anything at all; where that is not so because nothing of it exists, there is an error instead.
+func (s *Server) grant(ctx context.Context, u *subscription, c *Caller, w wishes) (acknowledged []byte, some bool, refused error) {
 	u.lists = w.lists
 	u.hearOfLists()
-	var uris, tasks []string
-	for _, uri := range w.uris {
-		err := u.follows.add(ctx, c, uri)
-		if err == nil {
-			uris = append(uris, uri)
-		} else if !errors.As(err, new(*Error)) {
-			s.options.Logger.ErrorContext(ctx, "a resource cannot be followed", "uri", uri, "error", err)
+	some = w.lists != Changes{}
+	try := func(names []string, begin func(context.Context, *Caller, string) error) (begun []string) {
+		for _, name := range names {
+			err := begin(ctx, c, name)
+			switch {
+			case err == nil:
+				begun, some = append(begun, name), true
+				continue
+			case refused == nil:
+				refused = err
+			}
+			if !errors.As(err, new(*Error)) {
+				s.options.Logger.ErrorContext(ctx, "a subscription failed", "name", name, "error", err)
+			}
 		}
+		return begun
 	}
-	for _, id := range w.tasks {
-		if s.listenTo(ctx, u, c, id) {
-			tasks = append(tasks, id)
-		}
+	uris := try(w.uris, u.follows.add)
+	tasks := try(w.tasks, u.listenTo)
+	if some {
+		refused = nil
 	}
-	return u.acknowledged(uris, tasks), w.lists != Changes{} || len(uris) > 0 || len(tasks) > 0
+	return u.acknowledged(uris, tasks), some, refused
 }
 
-// listenTo has u hear of a task, first of how it stands, and reports whether there is such a task.
-func (s *Server) listenTo(ctx context.Context, u *subscription, c *Caller, id string) bool {
-	t := topic{taskTopic, id}
+// listenTo has u hear of a task, first of how it stands.
+func (u *subscription) listenTo(ctx context.Context, c *Caller, id string) error {
+	s, t := u.follows.server, topic{taskTopic, id}
 	s.audience.join(u, t) // first, so that no change is missed
 	members, err := s.standing(ctx, &TaskRequest{Method: "tasks/get", ID: id, Caller: c})
 	if err != nil {
 		s.audience.leave(u, t)
-		if !errors.As(err, new(*Error)) {
-			s.options.Logger.ErrorContext(ctx, "a task cannot be listened to", "task", id, "error", err)
-		}
-		return false
+		return err
 	}
 	u.box.putFirst(t, members)
-	return true
+	return nil
 }
 
 // wake returns what makes one receiver of c receive.
@@ -119,7 +124,11 @@ func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 	defer s.waits.leave()
 	u := s.newSubscription(x.view.toolset, bytes.Clone(m.id))
 	defer u.end()
-	acknowledged, some := s.grant(x.r.Context(), u, c, w)
+	acknowledged, some, refused := s.grant(x.r.Context(), u, c, w)
+	if refused != nil {
+		x.fail(s.refused(x.r.Context(), m, refused), m.id)
+		return
+	}
 	x.notify(acknowledged)
 	if some && !s.deliver(x, u) {
 		return

@@ -193,14 +193,19 @@ func (c *conn) listen(m *message, caller *Caller) {
 		c.out.line(err.append(nil, m.id))
 		return
 	}
-	acknowledged, some := c.server.grant(c.ctx, u, caller, w)
-	c.out.line(acknowledged)
-	if some {
+	acknowledged, some, refused := c.server.grant(c.ctx, u, caller, w)
+	switch {
+	case refused != nil:
+		c.delist(m.id)
+		c.out.line(c.server.refused(c.ctx, m, refused).append(nil, m.id))
+	case !some:
+		c.delist(m.id)
+		c.out.line(acknowledged)
+		c.out.line(u.ended(c.info()))
+	default:
+		c.out.line(acknowledged)
 		u.deliver(func() { c.out.note(u) })
-		return
 	}
-	c.delist(m.id)
-	c.out.last(u, u.ended(c.info()))
 }
 
 // enlist takes a subscription in under its id.
