@@ -23,6 +23,7 @@ type world struct {
 	do      map[string]func(context.Context, *adapters.Call) (any, error) // by the block's `do`; without one the value is given back
 	probe   func() (*schema.Type, error)
 	ping    func() error
+	version func(input map[string]any) (string, error) // of what a block would read
 }
 
 func (w *world) note(format string, args ...any) {

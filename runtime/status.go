@@ -2,12 +2,14 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/runtime/mcp"
 )
 
-// Report is what one load came to.
+// Report is what one load came to. Tools are called by their names, everything else as "prompt review", "resource orders" or "toolset billing".
 type Report struct {
 	Revision    string          `json:"revision"` // of what is served after it
 	Added       []string        `json:"added"`
@@ -31,7 +33,9 @@ type Status struct {
 type Readiness struct {
 	Ready       bool               `json:"ready"` // a configuration is served, whether or not a later one failed
 	Revision    string             `json:"revision,omitempty"`
-	Tools       int                `json:"tools"`
+	Tools       int                `json:"tools"` // that are listed, as all that is counted here
+	Prompts     int                `json:"prompts"`
+	Resources   int                `json:"resources"` // and templates
 	Loaded      *time.Time         `json:"loaded,omitempty"`
 	Stale       bool               `json:"stale"`       // the folder holds a configuration that could not be loaded
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
@@ -55,7 +59,9 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 	r := Readiness{
 		Ready:       !s.Loaded.IsZero(),
 		Revision:    g.Config.ID,
-		Tools:       g.Tools(),
+		Tools:       g.List(mcp.Tools).Len(),
+		Prompts:     g.List(mcp.Prompts).Len(),
+		Resources:   g.List(mcp.Resources).Len() + g.List(mcp.Templates).Len(),
 		Stale:       !s.Last.OK,
 		Diagnostics: s.Last.Diagnostics,
 		Connections: g.Health(ctx),
@@ -69,7 +75,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 func (h *Host) failed(cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
 	g := h.current.Load()
 	h.record(Report{
-		Revision: g.Config.ID, Unchanged: len(g.order), Added: []string{}, Removed: []string{}, Changed: []string{},
+		Revision: g.Config.ID, Unchanged: len(g.parts()), Added: []string{}, Removed: []string{}, Changed: []string{},
 		Diagnostics: diags, Sources: cfg.Sources, Duration: milliseconds(began),
 	}, time.Time{})
 }
@@ -93,22 +99,49 @@ func (h *Host) record(r Report, loaded time.Time) {
 	}
 }
 
-// compare says which tools differ between two generations.
+// part is one thing that a generation offers, as it is called in a report.
+type part struct{ name, digest string }
+
+// parts are the tools, then the prompts, resources and toolsets, each by name.
+func (g *Generation) parts() (all []part) {
+	for _, p := range g.order {
+		all = append(all, part{p.tool.Name, p.tool.Digest})
+	}
+	for _, p := range g.prompts {
+		all = append(all, part{p.title(), p.decl.Digest})
+	}
+	for _, r := range g.resources {
+		all = append(all, part{r.title(), r.decl.Digest})
+	}
+	for _, t := range g.Config.Toolsets {
+		said := *t
+		said.Range = hcl.Range{}
+		all = append(all, part{"toolset " + t.Name, fmt.Sprintf("%#v", said)})
+	}
+	return all
+}
+
+// compare says what differs between two generations.
 func compare(last, next *Generation) Report {
 	r := Report{Added: []string{}, Removed: []string{}, Changed: []string{}}
-	for _, p := range next.order {
-		switch old, ok := last.programs[p.tool.Name]; {
+	before := map[string]string{}
+	for _, p := range last.parts() {
+		before[p.name] = p.digest
+	}
+	for _, p := range next.parts() {
+		switch digest, ok := before[p.name]; {
 		case !ok:
-			r.Added = append(r.Added, p.tool.Name)
-		case old.tool.Digest != p.tool.Digest:
-			r.Changed = append(r.Changed, p.tool.Name)
+			r.Added = append(r.Added, p.name)
+		case digest != p.digest:
+			r.Changed = append(r.Changed, p.name)
 		default:
 			r.Unchanged++
 		}
+		delete(before, p.name)
 	}
-	for _, p := range last.order {
-		if _, ok := next.programs[p.tool.Name]; !ok {
-			r.Removed = append(r.Removed, p.tool.Name)
+	for _, p := range last.parts() {
+		if _, gone := before[p.name]; gone {
+			r.Removed = append(r.Removed, p.name)
 		}
 	}
 	return r

@@ -1,0 +1,279 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/mcp"
+)
+
+// ear is an audience that writes down what it is told.
+type ear struct {
+	audience
+	mu    sync.Mutex
+	heard []string // guarded by mu
+}
+
+func newEar() *ear { return &ear{audience: func() {}} }
+
+func (e *ear) note(what string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard = append(e.heard, what)
+}
+
+func (e *ear) ResourceUpdated(uri string) { e.note(uri) }
+
+func (e *ear) Changed(in func(string) mcp.Changes) {
+	for _, toolset := range []string{"", "billing", "gone"} {
+		if c := in(toolset); c != (mcp.Changes{}) {
+			e.note(fmt.Sprintf("%q %v", toolset, c))
+		}
+	}
+}
+
+// hears fails unless exactly this was told since the last time.
+func (e *ear) hears(t testing.TB, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !slices.Equal(e.heard, want) {
+		t.Errorf("told %q, want %q", e.heard, want)
+	}
+	e.heard = nil
+}
+
+// Version makes the backend of the tests one that tells of changes, where the test says of what.
+func (a *fakeAction) Version(_ context.Context, call *adapters.Call) (string, error) {
+	if a.world.version == nil {
+		return "", errors.New("nothing is known")
+	}
+	return a.world.version(call.Frame.Input)
+}
+
+func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(), newEar()
+		var mu sync.Mutex
+		text, reads := "one", 0
+		set := func(s string) { mu.Lock(); defer mu.Unlock(); text = s }
+		w.do["text"] = func(context.Context, *adapters.Call) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			reads++
+			if text == "" {
+				return nil, errors.New("gone")
+			}
+			return text, nil
+		}
+		h := w.host(t, `resource "r" {
+			uri     = "doc://a"
+			refresh = "3s"
+			fake { do = "text" }
+		}`)
+		defer h.Close()
+		h.Tell(e)
+		time.Sleep(time.Minute)
+		if reads != 0 {
+			t.Errorf("read %d times for nobody", reads)
+		}
+		one, two := &mcp.Caller{}, &mcp.Caller{Session: "two"}
+		for _, c := range []*mcp.Caller{one, two} {
+			if err := h.Follow(t.Context(), c, "doc://a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if reads != 1 {
+			t.Errorf("read %d times to know how it reads", reads)
+		}
+		set("two")
+		time.Sleep(3*time.Second + time.Millisecond)
+		e.hears(t, "doc://a")
+		time.Sleep(time.Minute)
+		e.hears(t)
+		// What cannot be read for a while has not changed.
+		set("")
+		time.Sleep(10 * time.Second)
+		set("two")
+		time.Sleep(10 * time.Second)
+		e.hears(t)
+		h.Unfollow("", "doc://a")
+		set("three")
+		time.Sleep(3 * time.Second)
+		e.hears(t, "doc://a")
+		h.Unfollow("", "doc://a")
+		h.Unfollow("", "doc://a") // once too often is nothing
+		synctest.Wait()
+		set("four")
+		before := reads
+		time.Sleep(time.Minute)
+		e.hears(t)
+		if reads != before {
+			t.Errorf("read %d times after the last has gone", reads-before)
+		}
+	})
+}
+
+func TestAFileThatChangesIsNoticedWithoutBeingRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(), newEar()
+		var mu sync.Mutex
+		versions, reads := map[any]string{"a": "1", "b": "1"}, 0
+		w.version = func(in map[string]any) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return versions[in["name"]], nil
+		}
+		w.do["text"] = func(context.Context, *adapters.Call) (any, error) { reads++; return "text", nil }
+		h := w.host(t, `resource "r" {
+			uri_template = "doc://{name}"
+			fake { do = "text" }
+			text = "${input.name}"
+		}`)
+		defer h.Close()
+		h.Tell(e)
+		for _, uri := range []string{"doc://a", "doc://b"} {
+			if err := h.Follow(t.Context(), &mcp.Caller{}, uri); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mu.Lock()
+		versions["b"] = "2"
+		mu.Unlock()
+		time.Sleep(time.Second)
+		e.hears(t, "doc://b")
+		time.Sleep(time.Minute)
+		e.hears(t)
+		if reads != 0 {
+			t.Errorf("read %d times", reads)
+		}
+	})
+}
+
+func TestAReloadTellsThoseWhoFollowWhatChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(), newEar()
+		doc := func(name, text string) string {
+			return fmt.Sprintf("resource %q {\nuri = \"doc://%s\"\ntext = %q\n}\n", name, name, text)
+		}
+		fake := "resource \"fake\" {\nuri = \"doc://fake\"\nrefresh = \"3s\"\nfake {\nvalue = 1\n}\n}\n"
+		h := w.host(t, doc("a", "1")+doc("b", "1")+doc("c", "1")+fake)
+		defer h.Close()
+		h.Tell(e)
+		for _, uri := range []string{"doc://a", "doc://b", "doc://fake"} {
+			if err := h.Follow(t.Context(), &mcp.Caller{}, uri); err != nil {
+				t.Fatal(err)
+			}
+		}
+		load(t, h, doc("a", "2")+doc("b", "1")+doc("c", "2")+fake)
+		e.hears(t, "doc://a")
+		load(t, h, doc("a", "2")+doc("c", "3")+fake)
+		e.hears(t, `"" {false false true}`, "doc://b")
+		load(t, h, doc("a", "2")+doc("b", "1")+fake+tool("t", `text = "x"`))
+		e.hears(t, `"" {true false true}`, "doc://b")
+		load(t, h, doc("a", "2")+doc("b", "1")+"resource \"fake\" {\nuri = \"doc://fake\"\nrefresh = \"4s\"\nfake {\nvalue = 2\n}\n}\n"+tool("t", `text = "x"`))
+		e.hears(t, "doc://fake")
+		time.Sleep(time.Minute)
+		e.hears(t)
+	})
+}
+
+func TestEachToolsetIsToldOfItsOwnLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(), newEar()
+		h := w.host(t, shops)
+		defer h.Close()
+		h.Tell(e)
+		load(t, h, shops+"tool \"order_write\" {\ndescription = \"Write.\"\ntext = \"w\"\n}\n")
+		e.hears(t, `"" {true false false}`)
+		load(t, h, shops+"tool \"invoice_list\" {\ndescription = \"List.\"\ntext = \"l\"\n}\n")
+		e.hears(t, `"" {true false false}`, `"billing" {true false false}`)
+		load(t, h, `prompt "invoice" {
+			description = "Another prompt."
+			message "user" { text = "i" }
+		}
+		toolset "billing" { prompts = ["*"] }`)
+		e.hears(t, `"" {true true true}`, `"billing" {true true true}`)
+		load(t, h, `prompt "invoice" {
+			description = "Another prompt."
+			message "user" { text = "changed, and the list does not show it" }
+		}`)
+		e.hears(t, `"billing" {true true true}`) // it is gone
+	})
+}
+
+func TestLeavingAToolsetIsToldToThoseWhoFollowThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		docs := `
+resource "a" {
+  uri  = "doc://a"
+  text = "x"
+}
+resource "b" {
+  uri  = "doc://b"
+  text = "x"
+}
+`
+		e := newEar()
+		h := newWorld().host(t, docs+`toolset "billing" { resources = ["a"] }`)
+		defer h.Close()
+		h.Tell(e)
+		if err := h.Follow(t.Context(), &mcp.Caller{Toolset: "billing"}, "doc://a"); err != nil {
+			t.Fatal(err)
+		}
+		load(t, h, docs+`toolset "billing" { resources = ["b"] }`)
+		e.hears(t, `"billing" {false false true}`, "doc://a")
+	})
+}
+
+func TestClosingEndsAllThatIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		h := w.host(t, `resource "r" {
+			uri_template = "doc://{x}"
+			refresh      = "1s"
+			fake { value = input.x }
+		}`)
+		for i := range 50 {
+			if err := h.Follow(t.Context(), &mcp.Caller{}, fmt.Sprintf("doc://%d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.Close() // the bubble fails if a goroutine is left
+		if err := h.Follow(t.Context(), &mcp.Caller{}, "doc://1"); err == nil {
+			t.Error("a closed host lets itself be followed")
+		}
+		h.Unfollow("", "doc://1")
+	})
+}
+
+func TestFollowingGivesUpWithWhoAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		h := w.host(t, `resource "r" {
+			uri     = "doc://a"
+			refresh = "1s"
+			fake { do = "waits" }
+		}`)
+		defer h.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := h.Follow(ctx, &mcp.Caller{}, "doc://a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		synctest.Wait()
+		h.follows.mu.Lock()
+		defer h.follows.mu.Unlock()
+		if len(h.follows.documents) != 0 {
+			t.Error("it is followed all the same")
+		}
+	})
+}
