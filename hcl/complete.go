@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -157,23 +158,19 @@ func (w *Work) Completion(input string) *Completion {
 // onlyReads reports backends that change something where nothing may be changed.
 func (w *workDecl) onlyReads(why string) {
 	for _, s := range w.work.Steps {
-		if s.Backend != nil && writes(s.Backend) {
+		if s.Backend != nil && writes(s.Backend, map[*Tool]bool{}) {
 			w.dec.diags = append(w.dec.diags, &Diagnostic{Summary: "Effect not allowed", Subject: s.Backend.Range,
 				Detail: fmt.Sprintf("%s, and it may change nothing. This %s block does: what changes something is a tool.", why, s.Backend.Kind)})
 		}
 	}
 }
 
-// writes reports whether a backend certainly changes something, through the tools that it calls, too. These cannot call themselves when it is asked.
-func writes(b *Backend) bool {
+// writes reports whether a backend certainly changes something, through the tools that it calls, too. Seen are those that were looked at.
+func writes(b *Backend, seen map[*Tool]bool) bool {
 	call, ok := b.Config.(*ToolCall)
-	if !ok {
+	if !ok || seen[call.Tool] {
 		return b.Facts.Writes
 	}
-	for _, s := range call.Tool.Steps {
-		if s.Backend != nil && writes(s.Backend) {
-			return true
-		}
-	}
-	return false
+	seen[call.Tool] = true
+	return slices.ContainsFunc(call.Tool.Steps, func(s *Step) bool { return s.Backend != nil && writes(s.Backend, seen) })
 }

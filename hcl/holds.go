@@ -17,8 +17,8 @@ func (r *resourceDecl) held() {
 	switch {
 	case res.Text != nil:
 		kind = "text/plain"
-		if text, constant := res.Text.known(); constant && res.Size == 0 {
-			res.Size = len(text)
+		if text, known := res.Text.known(); known {
+			r.holds(len(text))
 		}
 	case res.Data != nil:
 		r.sized()
@@ -123,8 +123,14 @@ func (r *resourceDecl) sized() {
 		}
 		size = len(content)
 	}
-	if res.Size == 0 {
-		res.Size = size
+	r.holds(size)
+}
+
+// holds notes what a constant says of itself.
+func (r *resourceDecl) holds(size int) {
+	r.constant = true
+	if r.resource.Size == 0 {
+		r.resource.Size = size
 	}
 }
 

@@ -16,6 +16,7 @@ type resourceDecl struct {
 	enabled  bool
 	template string // as it is written
 	cache    *cacheBlock
+	constant bool // what it holds is known at load
 }
 
 func newResourceDecl(l *loader, b block) *resourceDecl {
@@ -41,7 +42,7 @@ func (l *loader) resources(tools map[string]*toolDecl) {
 	})
 	for _, r := range decls {
 		l.accept(r.workDecl, r.resource, r.enabled, tools)
-		if l.claim("resource", r.resource.Name, r.block) && l.addressed(r.resource) && r.enabled {
+		if l.claim("resource", r.resource.Name, r.block) && r.enabled && l.addressed(r.resource) {
 			l.config.Resources = append(l.config.Resources, r.resource)
 		}
 	}
@@ -74,7 +75,7 @@ func (r *resourceDecl) headSpec() Spec {
 	return Join(
 		Exactly("the URI",
 			Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
-			Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}\": each variable is read as input.<name>.")),
+			Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}{?page}\": each variable is read as input.<name>. {x} holds no slash, {+x} may, and {/x}, {?x,y} and {&x} may be missing.")),
 		Spec{
 			Attr(&r.resource.Title, "title", "The name as a person reads it."),
 			Attr(&r.resource.Description, "description", "What the resource holds."),
@@ -134,8 +135,8 @@ func (r *resourceDecl) followed() {
 	if res.Refresh > 0 && res.Refresh < minRefresh {
 		d.errorf(r.attrRange("refresh"), "Invalid duration", "A resource is read again every %s at most, and this is %s.", minRefresh, res.Refresh)
 	}
-	if res.Refresh > 0 && len(res.Steps) == 0 && !d.diags.HasErrors() {
-		d.errorf(r.attrRange("refresh"), "Nothing to refresh", "This resource has no backend: what it holds changes with the configuration alone, and those who follow it are told then.")
+	if res.Refresh > 0 && len(res.Steps) == 0 && r.constant {
+		d.errorf(r.attrRange("refresh"), "Nothing to refresh", "This resource holds a constant: what it holds changes with the configuration alone, and those who follow it are told then.")
 	}
 	for _, s := range res.Steps {
 		if s.Backend != nil && s.Backend.Kind == "ask" && res.Refresh > 0 {
