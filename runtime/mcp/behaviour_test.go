@@ -31,7 +31,7 @@ func visiting(t *testing.T, o mcp.Options, f func(t *testing.T, v *visit)) {
 		o.Logger = slog.New(slog.NewTextHandler(v.log, nil))
 		v.server = mcp.New(v.shop, o)
 		var stop func()
-		v.client, stop = inside(t, v.server)
+		v.client, stop = inside(t, address(v.server))
 		f(t, v)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

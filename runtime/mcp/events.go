@@ -85,24 +85,29 @@ func (l *events) finish(stream uint64) {
 	l.wake()
 }
 
-// after returns the events of a stream that follow seq, whether more may come, and what is closed when it does.
-func (l *events) after(stream, seq uint64) (next []event, open bool, more <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range l.kept {
-		if e.stream == stream && e.seq > seq {
-			next = append(next, e)
-		}
-	}
-	_, open = l.open[stream]
-	return next, open, l.more
+// since is what there is of a stream after an event.
+type since struct {
+	from uint64 // the event that next follows: a later one, where those between are of stream 0 and not kept any more
+	next []event
+	open bool            // more may come
+	more <-chan struct{} // closed when it does
 }
 
-// missed reports whether there was an event of stream 0 after seq that is not kept any more.
-func (l *events) missed(seq uint64) bool {
+// after returns what follows seq on a stream.
+func (l *events) after(stream, seq uint64) since {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.gone > seq
+	s := since{from: seq, more: l.more}
+	if stream == 0 {
+		s.from = max(seq, l.gone)
+	}
+	for _, e := range l.kept {
+		if e.stream == stream && e.seq > seq {
+			s.next = append(s.next, e)
+		}
+	}
+	_, s.open = l.open[stream]
+	return s
 }
 
 // unseen returns where a reader of stream 0 begins that does not say.

@@ -47,27 +47,33 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, 
 	var news chan struct{}
 	if stream == 0 {
 		news = e.news
-		if e.log.missed(seq) {
-			s.audience.repeat(e.hears)
-		}
 	}
 	for {
+		rest := false
 		if news != nil {
-			e.hears.take(func(frame []byte) { e.log.add(0, frame) })
+			// A few at a time: what the session keeps must reach back to the event that the client has seen last.
+			rest = e.hears.take(keptEvents/4, func(frame []byte) { e.log.add(0, frame) })
 		}
-		next, open, more := e.log.after(stream, seq)
-		for _, event := range next {
+		heard := e.log.after(stream, seq)
+		if heard.from > seq {
+			seq = heard.from
+			s.audience.repeat(e.hears)
+		}
+		for _, event := range heard.next {
 			if ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
 				return
 			}
 			e.log.sent(event)
 			seq = event.seq
 		}
-		if !open {
+		if !heard.open {
 			return
 		}
+		if rest {
+			continue
+		}
 		select {
-		case <-more:
+		case <-heard.more:
 		case <-news:
 		case <-alive.C:
 			if s.send(w, []byte(": keep-alive\n\n")) != nil {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"io"
+	"math"
 	"slices"
 	"sync"
 )
@@ -52,7 +53,7 @@ func (l *lineWriter) last(u *subscription, frame []byte) {
 
 // take appends what there is to take from u. It is called with mu held.
 func (l *lineWriter) take(u *subscription) {
-	u.take(func(frame []byte) { l.pending = appendLine(l.pending, frame) })
+	u.take(math.MaxInt, func(frame []byte) { l.pending = appendLine(l.pending, frame) })
 }
 
 // soon makes sure that somebody writes. It is called with mu held and returns without it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"time"
 )
@@ -153,7 +154,7 @@ func (s *Server) deliver(x *exchange, u *subscription) bool {
 		case <-x.r.Context().Done():
 			return false
 		}
-		u.take(func(frame []byte) { chunk = event{frame: frame}.append(chunk) })
+		u.take(math.MaxInt, func(frame []byte) { chunk = event{frame: frame}.append(chunk) })
 		if chunk != nil && s.send(x.w, chunk) != nil {
 			return false
 		}

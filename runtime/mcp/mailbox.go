@@ -104,14 +104,29 @@ func (b *mailbox) close() {
 	b.state, b.order, b.said = boxClosed, nil, nil
 }
 
-// take empties the box, if it is open.
-func (b *mailbox) take() (order []topic, said map[topic][]byte) {
+// take takes up to most of what is there, if the box is open, and reports whether that leaves more.
+func (b *mailbox) take(most int) (taken []notice, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.state != boxOpen {
-		return nil, nil
+	if b.state != boxOpen || len(b.order) == 0 {
+		return nil, false
 	}
-	order, said = b.order, b.said
-	b.order, b.said = nil, nil
-	return order, said
+	n := min(most, len(b.order))
+	taken = make([]notice, n)
+	for i, t := range b.order[:n] {
+		taken[i] = notice{t, b.said[t]}
+		delete(b.said, t)
+	}
+	if n == len(b.order) {
+		b.order, b.said = nil, nil
+		return taken, false
+	}
+	b.order = b.order[n:]
+	return taken, true
+}
+
+// notice is what there is to tell about a topic.
+type notice struct {
+	topic topic
+	said  []byte
 }

@@ -48,18 +48,19 @@ func (u *subscription) changed(c Changes) {
 	}
 }
 
-// take empties the mailbox and calls each with the messages that were in it, whose memory is reused.
-func (u *subscription) take(each func(frame []byte)) {
-	order, said := u.box.take()
-	if len(order) == 0 {
-		return
+// take calls each with up to most of the messages in the mailbox, whose memory is reused, and reports whether it leaves more.
+func (u *subscription) take(most int, each func(frame []byte)) (more bool) {
+	taken, more := u.box.take(most)
+	if len(taken) == 0 {
+		return false
 	}
 	b := borrow()
 	defer b.release()
-	for _, t := range order {
-		b.b = u.notification(b.b[:0], t, said[t])
+	for _, n := range taken {
+		b.b = u.notification(b.b[:0], n.topic, n.said)
 		each(b.b)
 	}
+	return more
 }
 
 // listFilters are how a subscriptions/listen names the lists.

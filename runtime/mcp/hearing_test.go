@@ -1,0 +1,319 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/runtime/mcp"
+)
+
+// every reports the same changes for each toolset.
+func every(c mcp.Changes) func(string) mcp.Changes {
+	return func(string) mcp.Changes { return c }
+}
+
+// listen begins a subscription and returns its stream.
+func (v *visit) listen(ctx context.Context, filter string) *http.Response {
+	v.t.Helper()
+	return v.send(ctx, "POST", `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{`+filter+`},"FOLLOWS TASKS"}}`,
+		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+}
+
+// subscribe has a session follow a document.
+func (v *visit) subscribe(session []string, uri string) {
+	v.t.Helper()
+	got := whole(v.send(v.t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q}}`, uri), session...))
+	if !strings.Contains(got, `"result":{}`) {
+		v.t.Fatalf("%s: %s", uri, got)
+	}
+}
+
+// balanced fails unless want documents are followed.
+func (v *visit) balanced(want int, after string) {
+	v.t.Helper()
+	synctest.Wait()
+	if n, twice := v.shop.following(); n != want || twice != "" {
+		v.t.Errorf("after %s %d documents are followed, want %d; given up more often than followed: %q", after, n, want, twice)
+	}
+}
+
+func TestFollowedDocumentIsGivenUpOnceHoweverItsFollowerEnds(t *testing.T) {
+	o := mcp.Options{Sessions: 2, SessionIdle: time.Minute}
+	visiting(t, o, func(t *testing.T, v *visit) {
+		s := v.session()
+		v.subscribe(s, "note://a")
+		v.subscribe(s, "note://b")
+		v.subscribe(s, "note://b")
+		v.balanced(2, "subscribing")
+		whole(v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"note://a"}}`, s...))
+		v.balanced(1, "unsubscribing")
+		whole(v.send(t.Context(), "DELETE", "", s...))
+		v.balanced(0, "DELETE")
+
+		v.subscribe(v.session(), "note://a")
+		time.Sleep(61 * time.Second)
+		v.balanced(0, "the end of an idle session")
+
+		for range 3 {
+			v.subscribe(v.session(), "note://a")
+			time.Sleep(time.Second)
+		}
+		v.balanced(2, "a session has given way to another")
+		time.Sleep(61 * time.Second)
+		v.balanced(0, "both have been idle")
+
+		ctx, hangUp := context.WithCancel(t.Context())
+		two := v.listen(ctx, `"resourceSubscriptions":["note://a","note://b","note://a"]`)
+		v.balanced(2, "listening")
+		hangUp()
+		two.Body.Close()
+		v.balanced(0, "hanging up")
+
+		stalled := v.listen(t.Context(), `"resourceSubscriptions":["note://a"]`)
+		for range 40 {
+			v.server.ResourceUpdated("note://a")
+			synctest.Wait()
+		}
+		time.Sleep(31 * time.Second) // longer than a peer may take for a part of a reply
+		v.balanced(0, "a listener has stopped reading")
+		stalled.Body.Close()
+
+		if got := whole(v.listen(t.Context(), `"resourceSubscriptions":["other://a"]`)); !strings.Contains(got, `"data":{"uri":"other://a"}`) {
+			t.Errorf("a document that does not exist: %s", got)
+		}
+		v.balanced(0, "a subscription that was refused")
+
+		v.subscribe(v.session(), "note://a")
+		ended, heard := v.listen(t.Context(), `"resourceSubscriptions":["note://b"]`), make(chan string, 1)
+		go func() { heard <- whole(ended) }()
+		v.balanced(2, "beginning again")
+		if err := v.server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		v.balanced(0, "the shutdown")
+		if got := <-heard; !strings.Contains(got, `"id":"L","result"`) {
+			t.Errorf("the listener was left without a word: %s", got)
+		}
+	})
+}
+
+func TestFollowedDocumentIsGivenUpWhenStreamsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		s := mcp.New(shop, mcp.Options{})
+		in, client := io.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(t.Context(), in, io.Discard) }()
+		expect := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if n, twice := shop.following(); n != want || twice != "" {
+				t.Errorf("%d documents are followed, want %d; %q", n, want, twice)
+			}
+		}
+		for _, line := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["note://a","note://b"]},"META"}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["note://c"]},"META"}}`,
+			`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["note://a"]},"META"}}`,
+		} {
+			io.WriteString(client, expand(line)+"\n")
+		}
+		expect(3) // one id is not given out twice
+		io.WriteString(client, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`+"\n")
+		expect(1)
+		io.WriteString(client, `{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`+"\n")
+		io.WriteString(client, `{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"note://d"}}`+"\n")
+		expect(2)
+		client.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		expect(0)
+	})
+}
+
+func TestBalanceHoldsWhileEverythingHappensAtOnce(t *testing.T) {
+	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				s := v.session()
+				var one sync.WaitGroup
+				for j := range 8 {
+					one.Go(func() {
+						method := []string{"resources/subscribe", "resources/unsubscribe"}[j%2]
+						whole(v.send(t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"uri":"note://%d"}}`, 10+j, method, j/4), s...))
+						v.server.ResourceUpdated("note://0")
+						v.server.Changed(every(mcp.Changes{Resources: true}))
+						if j == 6 && i%2 == 0 {
+							whole(v.send(t.Context(), "DELETE", "", s...))
+						}
+					})
+				}
+				one.Wait()
+			})
+		}
+		all.Wait()
+		if err := v.server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		v.balanced(0, "everything")
+		if v.shop.most == 0 {
+			t.Error("nothing was ever followed")
+		}
+	})
+}
+
+func TestWhatChangesWhileNobodyReadsIsToldOnce(t *testing.T) {
+	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
+		s := v.session()
+		const documents = 300 // more than the events that a session keeps
+		for i := range documents {
+			v.subscribe(s, fmt.Sprintf("note://%d", i))
+		}
+		for range 3 {
+			for i := range documents {
+				v.server.ResourceUpdated(fmt.Sprintf("note://%d", i))
+			}
+			v.server.Changed(every(mcp.Changes{Tools: true, Prompts: true}))
+		}
+		ctx, hangUp := context.WithCancel(t.Context())
+		reply := v.send(ctx, "GET", "", s...)
+		heard := countMethods(reply.Body, documents+2)
+		if heard["notifications/resources/updated"] != documents || heard["notifications/tools/list_changed"] != 1 || heard["notifications/prompts/list_changed"] != 1 {
+			t.Errorf("heard %v", heard)
+		}
+		hangUp()
+		reply.Body.Close()
+	})
+}
+
+func TestReaderThatHasMissedEventsHearsOfEverythingAgain(t *testing.T) {
+	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
+		s := v.session()
+		const documents = 300
+		for i := range documents {
+			v.subscribe(s, fmt.Sprintf("note://%d", i))
+		}
+		ctx, hangUp := context.WithCancel(t.Context())
+		reply := v.send(ctx, "GET", "", s...)
+		go io.Copy(io.Discard, reply.Body)
+		for i := range documents {
+			v.server.ResourceUpdated(fmt.Sprintf("note://%d", i))
+		}
+		synctest.Wait()
+		hangUp()
+		synctest.Wait()
+		// It has seen one event only, of which the session keeps no successor.
+		again := v.send(t.Context(), "GET", "", append(s, "Last-Event-ID", "0-1")...)
+		heard := countMethods(again.Body, 256+documents+3)
+		if heard["notifications/resources/updated"] < documents || heard["notifications/tools/list_changed"] != 1 {
+			t.Errorf("heard %v", heard)
+		}
+		again.Body.Close()
+	})
+}
+
+// countMethods counts up to n messages of an event stream by their method.
+func countMethods(stream io.Reader, n int) map[string]int {
+	heard := make(map[string]int)
+	lines := bufio.NewScanner(stream)
+	for n > 0 && lines.Scan() {
+		if _, after, ok := strings.Cut(lines.Text(), `"method":"`); ok {
+			method, _, _ := strings.Cut(after, `"`)
+			heard[method]++
+			n--
+		}
+	}
+	return heard
+}
+
+func TestListenerThatReadsLateHearsOnlyHowATaskStandsNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mcp.New(newShop(), mcp.Options{})
+		in, client := io.Pipe()
+		replies, out := io.Pipe()
+		served := make(chan error, 1)
+		go func() {
+			served <- s.Serve(t.Context(), in, out)
+			out.Close()
+		}()
+		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["parcel"],"resourceSubscriptions":["note://a"]},"FOLLOWS TASKS"}}`+"\n"))
+		synctest.Wait() // the acknowledgement is being written, and nobody reads it
+		for i := range 100 {
+			s.TaskChanged("parcel", fmt.Appendf(nil, `"taskId":"parcel","n":%d`, i))
+			s.ResourceUpdated("note://a")
+		}
+		go client.Close()
+		all, _ := io.ReadAll(replies)
+		got := strings.Split(strings.TrimSpace(string(all)), "\n")
+		if len(got) != 4 || !strings.Contains(got[0], "acknowledged") || !strings.Contains(got[3], `"id":1,"result"`) ||
+			strings.Count(string(all), `"n":99`) != 1 || strings.Count(string(all), "resources/updated") != 1 {
+			t.Errorf("heard %s", all)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOnlyTheToolsetThatChangedIsTold(t *testing.T) {
+	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
+		listen := func(path string) <-chan string {
+			r, _ := http.NewRequestWithContext(t.Context(), "POST", "http://localhost"+path, strings.NewReader(expand(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true},"META"}}`)))
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"subscriptions/listen"}}
+			reply, err := v.client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			heard := make(chan string, 1)
+			go func() { heard <- whole(reply) }()
+			return heard
+		}
+		all, notes := listen("/mcp"), listen("/mcp/notes")
+		synctest.Wait()
+		v.server.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Prompts: toolset == "notes"} })
+		if err := v.server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := <-all; strings.Contains(got, "list_changed") {
+			t.Errorf("who sees everything heard %s", got)
+		}
+		if got := <-notes; strings.Count(got, "prompts/list_changed") != 1 {
+			t.Errorf("who sees the notes heard %s", got)
+		}
+	})
+}
+
+func TestToolsetThatDoesNotExistIsNotServed(t *testing.T) {
+	err := mcp.New(newShop(), mcp.Options{}).For("other").Serve(t.Context(), io.NopCloser(strings.NewReader("")), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), `"other"`) {
+		t.Errorf("Serve returned %v", err)
+	}
+}
+
+func TestSubscriptionFollowsOnlySoMuch(t *testing.T) {
+	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
+		s := v.session()
+		for i := range 1000 {
+			v.subscribe(s, fmt.Sprintf("note://%d", i))
+		}
+		got := whole(v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"note://more"}}`, s...))
+		if !strings.Contains(got, `"code":-32000`) {
+			t.Errorf("the session could follow more: %s", got)
+		}
+		uris := strings.Repeat(`"note://x",`, 2000) + `"note://y"` // the same one counts once
+		if got := v.listen(t.Context(), `"resourceSubscriptions":[`+uris+`]`); got.StatusCode != 200 {
+			t.Errorf("listening to two documents got %s", got.Status)
+		}
+		v.balanced(1002, "all this")
+	})
+}
