@@ -3,11 +3,14 @@
 package file_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 )
 
@@ -21,5 +24,30 @@ func TestPipeIsRefusedAndNotWaitedFor(t *testing.T) {
 		if said := refused(t, b, `{"name": "pipe"}`); !strings.HasPrefix(said, "this is not a plain file: ") {
 			t.Error(said)
 		}
+	}
+}
+
+func TestAFileThatTookThePlaceOfAnotherHasAnotherVersion(t *testing.T) {
+	dir, docs := folder(t, map[string]string{"a.txt": "one", "b.txt": "two"})
+	at := time.Now().Truncate(time.Second)
+	for _, name := range []string{"a.txt", "b.txt"} {
+		if err := os.Chtimes(filepath.Join(docs, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := adaptertest.Bind(t, tool(dir, `read = input.name`))
+	call, err := b.Call(t.Context(), `{"name": "a.txt"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := b.Action.(adapters.Versioned).Version(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(docs, "b.txt"), filepath.Join(docs, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := b.Action.(adapters.Versioned).Version(t.Context(), call); err != nil || after == before {
+		t.Errorf("the version is %q, %v, and was %q", after, err, before)
 	}
 }
