@@ -1,21 +1,15 @@
 package runtime
 
 import (
-	"fmt"
 	"slices"
 
 	"hatchel/hcl"
 )
 
-// lasting looks at all that is bound together: whether what asks can ask, and where what must be remembered is kept.
+// lasting looks at all that is bound together: what a client must be able to do for it, and where what must be remembered is kept.
 func (c *compiler) lasting() {
 	for _, r := range c.g.routines {
 		r.requires = requirements(r)
-		for _, s := range r.stages {
-			if call, ok := s.action.(*toolCall); ok && call.target.asks {
-				c.diags = append(c.diags, s.step.Backend.Diagnose(fmt.Errorf("the tool %q asks the client, and only what the client itself has called can do that. Put its ask step into this %s, before this one, and give %q the answer as an input", call.target.decl.Name, r.noun, call.target.decl.Name))...)
-			}
-		}
 	}
 	for _, r := range c.g.routines {
 		if err := c.kept(r); err != nil {

@@ -3,18 +3,17 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"hatchel/adapters"
+	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
 )
 
-// TaskChanged makes an audience of the tests one that does not follow tasks.
-func (audience) TaskChanged(string, []byte) {}
-
-// answer is what a modern client reads of a result.
-type answered struct {
+// result is what a modern client reads.
+type result struct {
 	ResultType    string `json:"resultType"`
 	InputRequests map[string]struct {
 		Method string         `json:"method"`
@@ -24,19 +23,29 @@ type answered struct {
 	Content      []map[string]any `json:"content"`
 	IsError      bool             `json:"isError"`
 
-	TaskID  string          `json:"taskId"`
-	Status  string          `json:"status"`
-	Message string          `json:"statusMessage"`
-	Result  *answered       `json:"result"`
-	Error   json.RawMessage `json:"error"`
+	TaskID  string     `json:"taskId"`
+	Status  string     `json:"status"`
+	Message string     `json:"statusMessage"`
+	Result  *result    `json:"result"`
+	Error   *mcp.Error `json:"error"`
 }
 
-func (a answered) text() string {
+func (r *result) text() string {
 	var all []string
-	for _, c := range a.Content {
-		all = append(all, c["text"].(string))
+	for _, c := range r.Content {
+		text, _ := c["text"].(string)
+		all = append(all, text)
 	}
 	return strings.Join(all, "\n")
+}
+
+// keys are what is asked.
+func (r *result) keys() string {
+	asked := map[string]any{}
+	for key := range r.InputRequests {
+		asked[key] = nil
+	}
+	return strings.Join(value.Keys(asked), " ")
 }
 
 const everything = `{"elicitation":{},"sampling":{},"roots":{}}`
@@ -46,27 +55,64 @@ func modern(tool, arguments, capabilities string) *mcp.CallRequest {
 	return &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(capabilities)}}
 }
 
-// call makes a request and reads the result.
-func callModern(t testing.TB, h *Host, req *mcp.CallRequest) (answered, error) {
-	t.Helper()
-	out, err := h.CallTool(t.Context(), req)
-	if err != nil {
-		return answered{}, err
-	}
-	var a answered
-	raw := string(out.AppendResult(nil, mcp.Revision20260728))
-	if err := json.Unmarshal([]byte(raw), &a); err != nil {
-		t.Fatalf("%v in %s", err, raw)
-	}
-	return a, nil
-}
-
-// again is the request of a client that has answered.
+// again is the request of a client that was asked before.
 func again(req *mcp.CallRequest, state, answers string) *mcp.CallRequest {
 	return &mcp.CallRequest{Name: req.Name, Arguments: req.Arguments, Caller: req.Caller, State: state, Answers: []byte(answers)}
 }
 
+func try(t testing.TB, h *Host, req *mcp.CallRequest) (*result, error) {
+	t.Helper()
+	out, err := h.CallTool(t.Context(), req)
+	if err != nil {
+		return nil, err
+	}
+	r := new(result)
+	raw := out.AppendResult(nil, mcp.Revision20260728)
+	if out.Task != nil {
+		raw = append(out.Task.AppendJSON([]byte(`{"resultType":"task",`)), '}')
+	}
+	if err := json.Unmarshal(raw, r); err != nil {
+		t.Fatalf("%v in %s", err, raw)
+	}
+	return r, nil
+}
+
+func do(t testing.TB, h *Host, req *mcp.CallRequest) *result {
+	t.Helper()
+	r, err := try(t, h, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// refusedState reports whether an error is that a state is not good.
+func refusedState(err error) bool {
+	var e *mcp.Error
+	return errors.As(err, &e) && e.Code == mcp.CodeInvalidParams && strings.Contains(e.Message, "requestState")
+}
+
+// counting is a backend that counts how often it was called.
+func (w *world) counting() (count func() int) {
+	n := 0
+	w.do["count"] = func(context.Context, *adapters.Call) (any, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		n++
+		return n, nil
+	}
+	return func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return n
+	}
+}
+
+const accept = `{"action":"accept","content":{"name":"Ada"}}`
+
 const asking = `
+input "n" { type = optional(integer, 1) }
+input "m" { type = optional(any) }
 locals {
   id = uuid()
 }
@@ -100,24 +146,158 @@ text = "${step.who.name.content.name} ${step.color.color.content.color} ${step.f
 `
 
 func TestAStepThatRanNeverRunsAgain(t *testing.T) {
-	w, ran := newWorld(), 0
-	w.do["count"] = func(context.Context, *adapters.Call) (any, error) { ran++; return nil, nil }
+	w := newWorld()
+	count := w.counting()
 	h := w.host(t, tool("t", asking))
 	defer h.Close()
 	first := modern("t", `{}`, everything)
-	a, err := callModern(t, h, first)
-	if err != nil || a.ResultType != "input_required" || len(a.InputRequests) != 2 || a.RequestState == "" {
-		t.Fatalf("%+v %v", a, err)
+	a := do(t, h, first)
+	if a.ResultType != "input_required" || a.keys() != "folders name" {
+		t.Fatalf("%+v", a)
 	}
-	b, err := callModern(t, h, again(first, a.RequestState, `{"name":{"action":"accept","content":{"name":"Ada"}},"folders":{"roots":[]}}`))
-	if err != nil || b.InputRequests["color"].Params["message"] != "Which colour, Ada?" {
-		t.Fatalf("%+v %v", b, err)
+	b := do(t, h, again(first, a.RequestState, `{"name":`+accept+`,"folders":{"roots":[]}}`))
+	if b.keys() != "color" || b.InputRequests["color"].Params["message"] != "Which colour, Ada?" || b.RequestState == a.RequestState {
+		t.Fatalf("%+v", b)
 	}
-	c, err := callModern(t, h, again(first, b.RequestState, `{"color":{"action":"accept","content":{"color":"red"}}}`))
-	if err != nil || c.text() != "Ada red true" {
-		t.Fatalf("%+v %v", c, err)
+	c := do(t, h, again(first, b.RequestState, `{"color":{"action":"accept","content":{"color":"red"}}}`))
+	if c.text() != "Ada red true" || c.ResultType != "complete" {
+		t.Errorf("%+v", c)
 	}
-	if ran != 1 {
-		t.Errorf("the step ran %d times", ran)
+	if n := count(); n != 1 {
+		t.Errorf("the step ran %d times", n)
 	}
 }
+
+func TestAnswersThatCannotBeUsedAreAskedForAgain(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", asking))
+	defer h.Close()
+	req := modern("t", `{}`, everything)
+	state := do(t, h, req).RequestState
+	for _, c := range []struct{ answers, asked, complains string }{
+		{`{}`, "folders name", ""},
+		{`{"nobody":{},"color":{"action":"accept","content":{"color":"red"}}}`, "folders name", ""},
+		{`{"name":12345}`, "folders name", "must be an object"},
+		{`{"name":{"action":"agree"}}`, "folders name", "action"},
+		{`{"name":{"action":"accept","content":{"name":5}}}`, "folders name", "must be a string"},
+		{`{"name":{"action":"accept"},"folders":{"roots":[{"uri":"file:///a"}]}}`, "name", "is required"},
+		{`{"folders":null}`, "name", ""},
+	} {
+		r := do(t, h, again(req, state, c.answers))
+		message, _ := r.InputRequests["name"].Params["message"].(string)
+		if r.ResultType != "input_required" || r.keys() != c.asked || !strings.HasPrefix(message, "Who?") || !strings.Contains(message, c.complains) || c.complains == "" && message != "Who?" {
+			t.Errorf("%s: %+v", c.answers, r)
+		}
+		state = r.RequestState
+	}
+	if r := do(t, h, again(req, state, `{"name":`+accept+`}`)); r.keys() != "color" {
+		t.Errorf("%+v", r)
+	}
+	if n := count(); n != 1 {
+		t.Errorf("the step ran %d times", n)
+	}
+}
+
+func TestAnswersMayComeWithTheFirstRequest(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	h := w.host(t, tool("t", asking))
+	defer h.Close()
+	req := modern("t", `{}`, `{"elicitation":{}}`)
+	r := do(t, h, again(req, "", `{"name":`+accept+`,"color":{"action":"accept","content":{"color":"red"}},"else":1}`))
+	if r.keys() != "color" {
+		t.Errorf("answers are for the round that comes next: %+v", r)
+	}
+}
+
+func TestAStepThatMayFailStillAsks(t *testing.T) {
+	h := newWorld().host(t, tool("t", `
+step "s" {
+  on_error = "continue"
+  ask "q" {
+    elicit { message = "Sure?" }
+  }
+}
+text = "${step.s.error == null ? "yes" : step.s.error.message}"`))
+	defer h.Close()
+	req := modern("t", `{}`, everything)
+	for answer, want := range map[string]string{"accept": "yes", "decline": `The user declined to answer the question "q".`} {
+		r := do(t, h, req)
+		if r.keys() != "q" {
+			t.Fatalf("%+v", r)
+		}
+		if r = do(t, h, again(req, r.RequestState, `{"q":{"action":"`+answer+`"}}`)); r.text() != want || r.IsError {
+			t.Errorf("%s: %+v", answer, r)
+		}
+	}
+}
+
+func TestWhatIsCalledByAToolCannotAsk(t *testing.T) {
+	h := newWorld().host(t, tool("a", `text = "a"`))
+	defer h.Close()
+	diags := h.Load(t.Context(), files(tool("inner", asking)+tool("outer", "step \"s\" {\n  tool \"inner\" {\n  }\n}\ntext = step.s.text")))
+	if !diags.HasErrors() || !strings.Contains(printed(diags), `The tool "inner" asks the client`) {
+		t.Errorf("got %s", printed(diags))
+	}
+}
+
+func TestPromptsAskToo(t *testing.T) {
+	h := newWorld().host(t, `
+prompt "p" {
+  description = "A prompt."
+  step "s" {
+    ask "q" {
+      elicit {
+        message = "About what?"
+        fields  = object({ topic = string })
+      }
+    }
+  }
+  message "user" { text = "Tell of ${step.s.q.content.topic}" }
+}
+`+tool("t", `text = "t"`))
+	defer h.Close()
+	req := modern("p", `{}`, everything)
+	d, err := h.GetPrompt(t.Context(), req)
+	if err != nil || d.Questions == nil || d.Questions.Ask[0].Key != "q" {
+		t.Fatalf("%+v %v", d, err)
+	}
+	next := again(req, d.Questions.State, `{"q":{"action":"accept","content":{"topic":"owls"}}}`)
+	if d, err = h.GetPrompt(t.Context(), next); err != nil || !strings.Contains(string(d.Members.AppendJSON(nil)), "Tell of owls") {
+		t.Errorf("%+v %v", d, err)
+	}
+	if _, err := h.GetPrompt(t.Context(), next); !refusedState(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatAClientMustBeAbleToDoIsSaidFirst(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("inner", "requires = [\"sampling\"]\nfake { do = \"count\" }")+tool("outer", "requires = [\"elicitation.url\"]\nstep \"s\" {\n  tool \"inner\" {\n  }\n}\ntext = step.s.text"))
+	defer h.Close()
+	for _, c := range []struct{ tool, capabilities, missing string }{
+		{"inner", `{}`, `{"requiredCapabilities":{"sampling":{}}}`},
+		{"outer", `{"sampling":{}}`, `{"requiredCapabilities":{"elicitation":{"url":{}}}}`},
+		{"outer", `{"elicitation":{"url":{}}}`, `{"requiredCapabilities":{"sampling":{}}}`},
+	} {
+		_, err := try(t, h, modern(c.tool, `{}`, c.capabilities))
+		var e *mcp.Error
+		if !errors.As(err, &e) || e.Code != mcp.CodeMissingCapability || string(e.Data) != c.missing {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if got := ask(t, h, "inner", `{}`); !strings.Contains(got, `capability \"sampling\"`) || !strings.Contains(got, `"isError":true`) {
+		t.Errorf("got %s", got)
+	}
+	if n := count(); n != 0 {
+		t.Errorf("it was called %d times", n)
+	}
+	if r := do(t, h, modern("outer", `{}`, `{"elicitation":{"url":{}},"sampling":{}}`)); r.IsError || count() != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TaskChanged makes an audience of the tests one that does not follow tasks.
+func (audience) TaskChanged(string, []byte) {}
