@@ -13,6 +13,11 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 		return mcp.Document{}, errClosed
 	}
 	defer g.leave()
+	return g.Prompt(ctx, req)
+}
+
+// Prompt serves a prompt.
+func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	p := g.view(req.Caller.Toolset).prompt(req.Name)
 	if p == nil {
 		return mcp.Document{}, mcp.UnknownPrompt(req.Name)
@@ -27,6 +32,11 @@ func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 		return mcp.Document{}, errClosed
 	}
 	defer g.leave()
+	return g.Read(ctx, req)
+}
+
+// Read serves the document at a URI.
+func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	r, variables := g.view(req.Caller.Toolset).resource(req.Name)
 	if r == nil {
 		return mcp.Document{}, mcp.UnknownResource(req.Name)
