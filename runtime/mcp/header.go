@@ -162,5 +162,5 @@ func decodeHeader(value string) (string, bool) {
 		return value, true
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(inside)
-	return string(b), err == nil
+	return string(b), err == nil && !strings.ContainsAny(inside, "\r\n") // which the decoder skips
 }

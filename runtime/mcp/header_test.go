@@ -1,0 +1,47 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+// FuzzHeaderSaysWhatItWasGiven encodes values as the protocol has it, and decodes what is no such encoding.
+func FuzzHeaderSaysWhatItWasGiven(f *testing.F) {
+	for _, s := range []string{"", "plain", "größe", "=?base64?SGVsbG8=?=", "=?base64?SGVsbG8?=", "=?base64?", "=?base64?=", "=?BASE64?SGVsbG8=?=", "=?base64?\n?="} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		encoded := "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
+		if got, ok := decodeHeader(encoded); !ok || got != value {
+			t.Fatalf("%q came back as %q, %t", encoded, got, ok)
+		}
+		got, ok := decodeHeader(value)
+		marked := strings.HasPrefix(value, "=?base64?") && strings.HasSuffix(value, "?=") && len(value) >= len("=?base64??=")
+		switch {
+		case !marked && (!ok || got != value):
+			t.Fatalf("%q, which is not encoded, was read as %q, %t", value, got, ok)
+		case marked && ok && "=?base64?"+base64.StdEncoding.EncodeToString([]byte(got))+"?=" != value:
+			t.Fatalf("%q was read as %q, which is written otherwise", value, got)
+		}
+	})
+}
+
+// FuzzHeaderMatchesOneValue compares a header with an argument: what matches is the same string, boolean or whole number, and only that.
+func FuzzHeaderMatchesOneValue(f *testing.F) {
+	f.Add("text", "text")
+	f.Add("42", "42.0")
+	f.Add("true", "false")
+	f.Add("1e3", "1000")
+	f.Fuzz(func(t *testing.T, said, value string) {
+		if !sameValue(value, AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
+			t.Fatalf("%q does not match itself", value)
+		}
+		if said != value && sameValue(said, AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
+			t.Fatalf("%q matches the text %q", said, value)
+		}
+		if (said != "true") && sameValue(said, []byte("true")) || sameValue(said, []byte("{}")) || sameValue(said, []byte("[]")) {
+			t.Fatalf("%q matches what it does not say", said)
+		}
+	})
+}
