@@ -54,6 +54,11 @@ func (a progressAct) Do(_ context.Context, call *adapters.Call) (adapters.Result
 	return adapters.Result{}, nil
 }
 
+// Plan implements adapters.Planner.
+func (a progressAct) Plan(*adapters.Call) (string, error) {
+	return "tells the client how far it is", nil
+}
+
 // numberOf is what an expression gives; 0 for none.
 func numberOf(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 	if e == nil {
@@ -93,6 +98,11 @@ func (a logAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, err
 	return adapters.Result{}, nil
 }
 
+// Plan implements adapters.Planner.
+func (a logAct) Plan(*adapters.Call) (string, error) {
+	return "sends a message to the log of the client: " + a.Level, nil
+}
+
 // encodedValue is what an expression gives, as JSON.
 func encodedValue(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
 	v, err := e.Eval(f)
@@ -127,11 +137,22 @@ func (a waitAct) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	}
 }
 
+// Plan implements adapters.Planner.
+func (a waitAct) Plan(call *adapters.Call) (string, error) {
+	long, err := a.Duration(call.Frame)
+	return "waits " + readable(long), err
+}
+
 type failAct struct{ *hcl.Fail }
 
 // Do fails the call.
 func (a failAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
 	return adapters.Result{}, &adapters.Fault{Message: message(a.Message, call.Frame)}
+}
+
+// Plan implements adapters.Planner.
+func (a failAct) Plan(call *adapters.Call) (string, error) {
+	return "fails the call: " + message(a.Message, call.Frame), nil
 }
 
 type faultAct struct {
@@ -150,4 +171,9 @@ func (a faultAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, e
 		e.Data = a.scrubber.json(data)
 	}
 	return adapters.Result{}, e
+}
+
+// Plan implements adapters.Planner.
+func (a faultAct) Plan(call *adapters.Call) (string, error) {
+	return "answers with an error of the protocol: " + message(a.Message, call.Frame), nil
 }

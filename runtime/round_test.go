@@ -23,11 +23,11 @@ type result struct {
 	Content      []map[string]any `json:"content"`
 	IsError      bool             `json:"isError"`
 
-	TaskID  string     `json:"taskId"`
-	Status  string     `json:"status"`
-	Message string     `json:"statusMessage"`
-	Result  *result    `json:"result"`
-	Error   *mcp.Error `json:"error"`
+	TaskID  string          `json:"taskId"`
+	Status  string          `json:"status"`
+	Message string          `json:"statusMessage"`
+	Result  *result         `json:"result"`
+	Error   json.RawMessage `json:"error"`
 }
 
 func (r *result) text() string {

@@ -93,16 +93,20 @@ func (ts *tasks) live(ctx context.Context, store state.Store) {
 		case <-ctx.Done():
 			return
 		}
-		if ts.busy() {
+		if ts.count() > 0 {
 			ts.present(ctx, store)
 		}
 	}
 }
 
-func (ts *tasks) busy() bool {
+// mostTasks is how many tasks a process works on at once.
+const mostTasks = 1024
+
+// count is how many tasks this process works on.
+func (ts *tasks) count() int {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	return len(ts.running) > 0
+	return len(ts.running)
 }
 
 // present says that this process is there, unless it just has.
@@ -146,6 +150,9 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 	}
 	var id [16]byte
 	rand.Read(id[:])
+	if ts.count() >= mostTasks {
+		return &mcp.Error{Code: mcp.CodeBusy, Message: "Too many tasks at once. Try again when some of them are done"}
+	}
 	now := time.Now()
 	t.row = state.Task{ID: hex.EncodeToString(id[:]), Owner: ts.owner, Expires: now.Add(time.Duration(t.TTL) * time.Millisecond)}
 	t.Status, t.Created, t.Updated = taskWorking, now.UnixMilli(), now.UnixMilli()

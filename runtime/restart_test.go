@@ -1,0 +1,181 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/state"
+)
+
+// remembering is a Host whose state is in a file.
+func (w *world) remembering(t testing.TB, path, src string) *Host {
+	t.Helper()
+	s := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Grace: 10 * time.Second, Load: hcl.Options{Getenv: secrets}})
+	t.Cleanup(func() {
+		h.Close()
+		s.Close()
+	})
+	load(t, h, src)
+	return h
+}
+
+func TestTasksOutliveTheProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	w := newWorld()
+	count := w.counting()
+	src := tool("t", task1h+`text = "done"`) + tool("asks", deleting) + tool("holds", task1h+"step \"hold\" {\n  fake { do = \"waits\" }\n}\ntext = \"done\"")
+	h := w.remembering(t, path, src)
+	over, waits, works := start(t, h, "t").TaskID, start(t, h, "asks").TaskID, start(t, h, "holds").TaskID
+	eventually(t, func() bool {
+		return getTask(t, h, over).Status == "completed" && getTask(t, h, waits).Status == "input_required"
+	})
+	h.Close()
+	h = w.remembering(t, path, src)
+	if r := getTask(t, h, over); r.Status != "completed" || r.Result.text() != "done" {
+		t.Errorf("%+v", r)
+	}
+	if r := getTask(t, h, works); r.Status != "failed" || !strings.Contains(r.Message, `stopped while the task was at the step "hold"`) || r.Error == nil {
+		t.Errorf("%+v", r)
+	}
+	updateTask(t, h, waits, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
+	settled(t, h)
+	if r := getTask(t, h, waits); r.Status != "completed" || r.Result.text() != "Ada true 1 2" || count() != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.WithoutCancel(t.Context())
+		store, err := state.Open(ctx, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		dead := newTasks(NewState(func(context.Context) (state.Store, error) { return store, nil }))
+		left := &task{Tool: "t", TTL: time.Hour.Milliseconds(), Step: "pay"}
+		if err := dead.create(ctx, left); err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld()
+		count := w.counting()
+		h := w.remembering(t, path, tool("t", task1h+"step \"pay\" {\n  fake { do = \"count\" }\n}\ntext = \"done\""))
+		defer h.Close()
+		if r := getTask(t, h, left.row.ID); r.Status != "working" {
+			t.Errorf("at once: %+v", r)
+		}
+		time.Sleep(lease + 2*heartbeat)
+		r := getTask(t, h, left.row.ID)
+		if r.Status != "failed" || !strings.Contains(r.Message, `interrupted by a restart of the server; whether the step "pay" took effect is unknown`) {
+			t.Errorf("%+v", r)
+		}
+		if n := count(); n != 0 {
+			t.Errorf("it was begun again: %d", n)
+		}
+	})
+}
+
+func TestProcessesShareTasks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		count := w.counting()
+		release := make(chan struct{})
+		w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+			select {
+			case <-release:
+				return nil, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		src := tool("asks", deleting) + tool("holds", task1h+"timeout = \"50m\"\nfake { do = \"held\" }\ntext = \"done\"")
+		a, b := w.remembering(t, path, src), w.remembering(t, path, src)
+		defer a.Close()
+		defer b.Close()
+		held, lost, asks := start(t, a, "holds").TaskID, start(t, a, "holds").TaskID, start(t, a, "asks").TaskID
+		time.Sleep(30 * time.Minute)
+		if r := getTask(t, b, held); r.Status != "working" {
+			t.Errorf("what another process works on: %+v", r)
+		}
+		var both sync.WaitGroup
+		for _, h := range []*Host{a, b} {
+			both.Go(func() {
+				updateTask(t, h, asks, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
+			})
+		}
+		both.Wait()
+		if _, err := taskly(t, b, "tasks/cancel", lost, ""); err != nil {
+			t.Error(err)
+		}
+		close(release)
+		settled(t, a)
+		settled(t, b)
+		for _, h := range []*Host{a, b} {
+			if r := getTask(t, h, asks); r.Status != "completed" || r.Result.text() != "Ada true 1 2" {
+				t.Errorf("%+v", r)
+			}
+			if r := getTask(t, h, held); r.Status != "completed" {
+				t.Errorf("%+v", r)
+			}
+			if r := getTask(t, h, lost); r.Status != "cancelled" {
+				t.Errorf("%+v", r)
+			}
+		}
+		if n := count(); n != 2 {
+			t.Errorf("%d steps ran", n)
+		}
+	})
+}
+
+func TestAStateThatCannotBeKeptIsSaidWhereItIsNeeded(t *testing.T) {
+	broken := true
+	s := NewState(func(ctx context.Context) (state.Store, error) {
+		if broken {
+			return nil, errors.New("the disk is on fire")
+		}
+		return state.Open(ctx, "")
+	})
+	defer s.Close()
+	w := newWorld()
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
+	defer h.Close()
+	load(t, h, tool("plain", `text = "plain"`))
+	for _, body := range []string{task1h + `text = "done"`, "step \"s\" {\n  ask \"q\" {\n    roots { }\n  }\n}\ntext = \"done\""} {
+		diags := h.Load(t.Context(), files(tool("plain", `text = "plain"`)+tool("t", body)))
+		if got := printed(diags); !strings.Contains(got, "tools.hcl:5:1: error: State cannot be kept") || !strings.Contains(got, "the disk is on fire") {
+			t.Errorf("got %s", got)
+		}
+	}
+	broken = false
+	load(t, h, tool("t", task1h+`text = "done"`))
+	id := start(t, h, "t").TaskID
+	settled(t, h)
+	if r := getTask(t, h, id); r.Status != "completed" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// eventually asks until something is so.
+func eventually(t testing.TB, so func() bool) {
+	t.Helper()
+	limit, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatal("it does not happen")
+		}
+	}
+}

@@ -1,0 +1,412 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/mcp"
+)
+
+const following = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+
+// taskly asks about a task.
+func taskly(t testing.TB, h *Host, method, id, answers string, change ...func(*mcp.Caller)) (*result, error) {
+	t.Helper()
+	caller := &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(following)}
+	for _, c := range change {
+		c(caller)
+	}
+	members, err := h.Task(t.Context(), &mcp.TaskRequest{Method: method, ID: id, Answers: []byte(answers), Caller: caller})
+	r := new(result)
+	if err == nil && members != nil {
+		raw := append(members.AppendJSON([]byte("{")), '}')
+		if err := json.Unmarshal(raw, r); err != nil {
+			t.Fatalf("%v in %s", err, raw)
+		}
+	}
+	return r, err
+}
+
+func getTask(t testing.TB, h *Host, id string) *result {
+	t.Helper()
+	r, err := taskly(t, h, "tasks/get", id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func updateTask(t testing.TB, h *Host, id, answers string) {
+	t.Helper()
+	if _, err := taskly(t, h, "tasks/update", id, answers); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func unknownTask(err error) bool {
+	var e *mcp.Error
+	return errors.As(err, &e) && e.Code == mcp.CodeInvalidParams && strings.Contains(e.Message, "Unknown task")
+}
+
+// start calls a tool and gives the task that the call became.
+func start(t testing.TB, h *Host, tool string) *result {
+	t.Helper()
+	r := do(t, h, modern(tool, `{}`, following))
+	if r.ResultType != "task" || r.TaskID == "" || r.Status != "working" || r.Result != nil {
+		t.Fatalf("%+v", r)
+	}
+	return r
+}
+
+const task1h = "task {\n  mode = \"optional\"\n}\n"
+
+func TestATaskComesToWhatTheCallWouldHave(t *testing.T) {
+	for _, c := range []struct{ claim, tool, status, want string }{
+		{"a result", `fake { value = "x" }`, "completed", "x"},
+		{"what is only computed", `text = "computed"`, "completed", "computed"},
+		{"a failure for the model is a result", `fake { do = "fault" }`, "completed", "no such order"},
+		{"a panic is a failure", `fake { do = "panic" }`, "completed", "problem on the server"},
+		{"an error of the protocol is a failed task", "step \"s\" {\n  fault {\n    code    = 1001\n    message = \"No.\"\n    data    = { n = 1 }\n  }\n}\ntext = \"done\"", "failed", "No."},
+		{"words for the model", "step \"s\" {\n  fail {\n    message = \"Try ${1 + 1}.\"\n  }\n}\ntext = \"done\"\nerror = \"It failed: ${error.message}\"", "completed", "It failed: Try 2."},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newWorld().host(t, tool("t", task1h+c.tool))
+				defer h.Close()
+				id := start(t, h, "t").TaskID
+				synctest.Wait()
+				settled(t, h)
+				r := getTask(t, h, id)
+				got := r.Message
+				if r.Result != nil {
+					got = r.Result.text()
+				}
+				if r.Status != c.status || !strings.Contains(got, c.want) || (r.Error != nil) != (c.status == "failed") {
+					t.Errorf("%+v", r)
+				}
+			})
+		})
+	}
+}
+
+// settled waits until no task is worked on.
+func settled(t testing.TB, h *Host) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := h.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOnlyWhoCanFollowATaskGetsOne(t *testing.T) {
+	h := newWorld().host(t, tool("may", task1h+`text = "now"`)+tool("must", "task {\n  mode = \"required\"\n}\ntext = \"now\""))
+	defer h.Close()
+	if r := do(t, h, modern("may", `{}`, `{}`)); r.text() != "now" || r.ResultType != "complete" {
+		t.Errorf("%+v", r)
+	}
+	_, err := try(t, h, modern("must", `{}`, `{}`))
+	var e *mcp.Error
+	if !errors.As(err, &e) || e.Code != mcp.CodeMissingCapability || string(e.Data) != `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}` {
+		t.Errorf("got %v", err)
+	}
+	if got := ask(t, h, "must", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "tasks") {
+		t.Errorf("got %s", got)
+	}
+	if got := ask(t, h, "may", `{}`); !strings.Contains(got, "now") {
+		t.Errorf("got %s", got)
+	}
+}
+
+const deleting = task1h + `
+step "before" {
+  fake { do = "count" }
+}
+step "sure" {
+  ask "sure" {
+    elicit {
+      message = "Sure?"
+      fields  = object({ confirm = bool })
+    }
+  }
+  ask "name" {
+    elicit {
+      message = "Who?"
+      fields  = object({ name = string })
+    }
+  }
+}
+step "after" {
+  fake { do = "count" }
+}
+text = "${step.sure.name.content.name} ${step.sure.sure.content.confirm} ${step.before.value} ${step.after.value}"
+`
+
+func TestATaskWaitsForItsClient(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", deleting))
+	defer h.Close()
+	id := start(t, h, "t").TaskID
+	settled(t, h)
+	r := getTask(t, h, id)
+	if r.Status != "input_required" || r.keys() != "name sure" || r.InputRequests["sure"].Method != "elicitation/create" {
+		t.Fatalf("%+v", r)
+	}
+	updateTask(t, h, id, `{"nobody":{},"name.2":`+accept+`}`)
+	if r := getTask(t, h, id); r.keys() != "name sure" {
+		t.Errorf("%+v", r)
+	}
+	updateTask(t, h, id, `{"sure":{"action":"accept","content":{"confirm":true,"name":"else"}}}`)
+	if r := getTask(t, h, id); r.Status != "input_required" || r.keys() != "name" {
+		t.Errorf("after a part: %+v", r)
+	}
+	updateTask(t, h, id, `{"sure":{"action":"decline"},"name":{"action":"accept","content":{"name":5}}}`)
+	r = getTask(t, h, id)
+	if r.Status != "input_required" || r.keys() != "name.2" || !strings.Contains(r.InputRequests["name.2"].Params["message"].(string), "must be a string") {
+		t.Errorf("after a wrong answer: %+v", r)
+	}
+	updateTask(t, h, id, `{"name":`+accept+`}`)
+	if r := getTask(t, h, id); r.keys() != "name.2" {
+		t.Errorf("a key was used twice: %+v", r)
+	}
+	if n := count(); n != 1 {
+		t.Errorf("%d steps ran", n)
+	}
+	updateTask(t, h, id, `{"name.2":`+accept+`}`)
+	settled(t, h)
+	if r := getTask(t, h, id); r.Status != "completed" || r.Result.text() != "Ada true 1 2" || r.keys() != "" {
+		t.Errorf("%+v", r)
+	}
+	updateTask(t, h, id, `{"name.2":`+accept+`}`)
+	if n := count(); n != 2 {
+		t.Errorf("%d steps ran", n)
+	}
+}
+
+func TestAUserWhoDeclinesEndsTheTask(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", deleting))
+	defer h.Close()
+	id := start(t, h, "t").TaskID
+	settled(t, h)
+	updateTask(t, h, id, `{"sure":{"action":"decline"}}`)
+	settled(t, h)
+	if r := getTask(t, h, id); r.Status != "completed" || !r.Result.IsError || !strings.Contains(r.Result.text(), "declined") || count() != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatIsAskedBeforeATaskIsAskedOfTheCall(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", strings.Replace(deleting, `"optional"`, "\"required\"\n  after = \"sure\"", 1)))
+	defer h.Close()
+	req := modern("t", `{}`, following)
+	a := do(t, h, req)
+	if a.ResultType != "input_required" || a.TaskID != "" || a.keys() != "name sure" {
+		t.Fatalf("%+v", a)
+	}
+	b := do(t, h, again(req, a.RequestState, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":false}}}`))
+	if b.ResultType != "task" || b.RequestState != "" {
+		t.Fatalf("%+v", b)
+	}
+	settled(t, h)
+	if r := getTask(t, h, b.TaskID); r.Status != "completed" || r.Result.text() != "Ada false 1 2" || count() != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestATaskIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		ended := make(chan error, 1)
+		w.do["waits"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}
+		w.counting()
+		h := w.host(t, tool("t", task1h+`fake { do = "waits" }`)+tool("asks", deleting))
+		defer h.Close()
+		works, waits := start(t, h, "t").TaskID, start(t, h, "asks").TaskID
+		synctest.Wait()
+		for _, id := range []string{works, waits} {
+			for range 2 {
+				if _, err := taskly(t, h, "tasks/cancel", id, ""); err != nil {
+					t.Error(err)
+				}
+			}
+			if r := getTask(t, h, id); r.Status != "cancelled" || r.keys() != "" {
+				t.Errorf("%+v", r)
+			}
+		}
+		<-ended
+		settled(t, h)
+		updateTask(t, h, waits, `{"name":`+accept+`}`)
+		for _, id := range []string{works, waits} {
+			if r := getTask(t, h, id); r.Status != "cancelled" || r.Result != nil {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+func TestATaskOfAnotherDoesNotExist(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	h := w.host(t, tool("t", deleting))
+	defer h.Close()
+	req := modern("t", `{}`, following)
+	req.Caller.Subject = "ada"
+	id := do(t, h, req).TaskID
+	settled(t, h)
+	for name, change := range map[string]func(*mcp.Caller){
+		"nobody":          func(*mcp.Caller) {},
+		"another":         func(c *mcp.Caller) { c.Subject = "bob" },
+		"another toolset": func(c *mcp.Caller) { c.Subject, c.Toolset = "ada", "set" },
+	} {
+		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+			if r, err := taskly(t, h, method, id, `{"sure":{"action":"decline"}}`, change); !unknownTask(err) {
+				t.Errorf("%s %s: %+v %v", name, method, r, err)
+			}
+		}
+	}
+	if _, err := taskly(t, h, "tasks/get", strings.Repeat("0", len(id)), ""); !unknownTask(err) {
+		t.Errorf("got %v", err)
+	}
+	if r, err := taskly(t, h, "tasks/get", id, "", func(c *mcp.Caller) { c.Subject = "ada" }); err != nil || r.keys() != "name sure" {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+func TestATaskIsForgottenWhenItsTimeHasPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		ended := make(chan error, 1)
+		w.do["waits"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}
+		h := w.host(t, tool("t", strings.Replace(task1h, "\n}", "\n  ttl = \"10m\"\n}", 1)+"timeout = \"1h\"\nfake { do = \"waits\" }"))
+		defer h.Close()
+		id := start(t, h, "t").TaskID
+		time.Sleep(10*time.Minute - time.Second)
+		if r := getTask(t, h, id); r.Status != "working" {
+			t.Errorf("%+v", r)
+		}
+		time.Sleep(2 * time.Second)
+		if r, err := taskly(t, h, "tasks/get", id, ""); !unknownTask(err) {
+			t.Errorf("%+v %v", r, err)
+		}
+		if err := <-ended; !errors.Is(err, errTaskExpired) {
+			t.Errorf("the work ended because %v", err)
+		}
+	})
+}
+
+// follower is an audience that follows tasks.
+type follower struct {
+	mu   sync.Mutex
+	said []string // guarded by mu
+}
+
+func (f *follower) Changed(func(string) mcp.Changes) {}
+func (f *follower) ResourceUpdated(string)           {}
+func (f *follower) TaskChanged(id string, members []byte) {
+	var r result
+	json.Unmarshal(append(append([]byte("{"), members...), '}'), &r)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said = append(f.said, strings.TrimSpace(r.Status+" "+r.Message+" "+r.keys()))
+}
+
+func TestWhoFollowsATaskIsToldWhatBecomesOfIt(t *testing.T) {
+	h := newWorld().host(t, tool("t", task1h+`
+step "half" {
+  progress {
+    done    = 1
+    total   = 2
+  }
+}
+step "more" {
+  progress {
+    done    = 2
+    message = "Almost."
+  }
+}
+step "sure" {
+  ask "sure" {
+    elicit { message = "Sure?" }
+  }
+}
+text = "done"`))
+	defer h.Close()
+	f := new(follower)
+	h.Tell(f)
+	id := start(t, h, "t").TaskID
+	settled(t, h)
+	updateTask(t, h, id, `{"sure":{"action":"accept"}}`)
+	settled(t, h)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if want := []string{"working 1 of 2", "working Almost.", "input_required  sure", "working", "completed"}; !slices.Equal(f.said, want) {
+		t.Errorf("got %q", f.said)
+	}
+}
+
+func TestAReloadLeavesTasksAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		release := make(chan struct{})
+		w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+			select {
+			case <-release:
+				return "old", nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		w.counting()
+		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"held\" }")+tool("asks", deleting))
+		defer h.Close()
+		works, waits, changed := start(t, h, "t").TaskID, start(t, h, "asks").TaskID, ""
+		synctest.Wait()
+		load(t, h, tool("t", `fake { do = "next" }`)+tool("asks", deleting)+tool("changes", deleting))
+		changed = start(t, h, "changes").TaskID
+		time.Sleep(time.Minute) // past the grace period of calls
+		load(t, h, tool("t", `text = "new"`)+tool("asks", deleting)+tool("changes", strings.Replace(deleting, "Sure?", "Really?", 1)))
+		time.Sleep(time.Minute)
+		j := w.read()
+		if slices.Contains(j, "undo held") || !slices.Contains(j, "undo next") {
+			t.Errorf("journal %q", j)
+		}
+		updateTask(t, h, waits, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
+		updateTask(t, h, changed, `{"name":`+accept+`}`)
+		close(release)
+		settled(t, h)
+		if r := getTask(t, h, works); r.Status != "completed" || r.Result.text() != "old" {
+			t.Errorf("%+v", r)
+		}
+		if r := getTask(t, h, waits); r.Status != "completed" || !strings.HasPrefix(r.Result.text(), "Ada true") {
+			t.Errorf("%+v", r)
+		}
+		if r := getTask(t, h, changed); r.Status != "failed" || !strings.Contains(r.Message, "changed") || r.Error == nil {
+			t.Errorf("%+v", r)
+		}
+		synctest.Wait()
+		if j := w.read(); !slices.Contains(j, "undo held") {
+			t.Errorf("journal %q", j)
+		}
+	})
+}
