@@ -121,8 +121,15 @@ func rounds(req *mcp.CallRequest) mcp.Outcome {
 // parcel is the only task of the shop.
 const parcel = `"taskId":"parcel","createdAt":"2026-07-28T10:30:00Z","lastUpdatedAt":"2026-07-28T10:40:00Z","ttlMs":60000`
 
-func (s *shop) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
+func (s *shop) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
 	switch {
+	case req.ID == "slow":
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(6 * time.Second):
+			return mcp.Raw(parcel + `,"status":"working"`), nil
+		}
 	case req.ID == "broken":
 		return nil, errors.New("secret detail")
 	case req.ID != "parcel":

@@ -25,9 +25,6 @@ func (x *exchange) detach(retry time.Duration) bool {
 		return false
 	}
 	x.detached = true
-	if x.timer != nil {
-		x.timer.Stop()
-	}
 	// The empty chunk ends the answer in form.
 	conn.SetWriteDeadline(time.Now().Add(x.server.options.SendTimeout))
 	conn.Write([]byte("0\r\n\r\n"))

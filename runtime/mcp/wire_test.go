@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -107,10 +108,18 @@ type loopback struct{ net.Conn }
 
 func (loopback) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
 
+// complaint fails a test over what an HTTP server has to say about its handler.
+type complaint struct{ t *testing.T }
+
+func (c complaint) Write(p []byte) (int, error) {
+	c.t.Errorf("%s", p)
+	return len(p), nil
+}
+
 // inside starts an HTTP server on such a network and returns a client of it.
 func inside(t *testing.T, h http.Handler) (client *http.Client, stop func()) {
 	network := &pipes{make(chan net.Conn), make(chan struct{})}
-	web := &http.Server{Handler: h}
+	web := &http.Server{Handler: h, ErrorLog: log.New(complaint{t}, "", 0)}
 	done := make(chan struct{})
 	go func() {
 		web.Serve(network)
