@@ -36,10 +36,10 @@ var questions = []struct{ claim, ask, capabilities, answer, want string }{
 		   message = "Look."
 		   url     = "https://x.example/a"
 		 }`, `{"elicitation":{}}`, ``,
-		`error: This has to ask the client "q", and the client does not say that it has the capability "elicitation.url".`},
+		`error: The question "q" takes a client that has the capability "elicitation.url", and yours does not say that it has. Nothing after the question was done.`},
 	{"a client that opens pages need not show forms",
 		`elicit { message = "Who?" }`, `{"elicitation":{"url":{}}}`, ``,
-		`error: This has to ask the client "q", and the client does not say that it has the capability "elicitation".`},
+		`error: The question "q" takes a client that has the capability "elicitation", and yours does not say that it has. Nothing after the question was done.`},
 	{"a client that cannot be asked gets the fallback",
 		`fallback = { name = "nobody" }
 		 elicit {

@@ -157,7 +157,7 @@ func (t *conversation) take(a *hcl.Ask, sent any) (bool, error) {
 // instead answers for a client that cannot be asked.
 func (t *conversation) instead(a *hcl.Ask, need string, f *hcl.Frame) error {
 	if a.Fallback == nil {
-		return refusal(fmt.Sprintf("This has to ask the client %q, and the client does not say that it has the capability %q.", a.Key, need))
+		return refusal(fmt.Sprintf("The question %q takes a client that has the capability %q, and yours does not say that it has. Nothing after the question was done.", a.Key, need))
 	}
 	answer, err := a.Instead(f)
 	if err != nil {
