@@ -12,6 +12,8 @@ import (
 // publish encodes the lists of tools, when something was learned since they were encoded last, and returns the toolsets whose list reads differently
 // than before.
 func (g *Generation) publish() (changed []string) {
+	g.publishing.Lock()
+	defer g.publishing.Unlock()
 	if !g.learned.Swap(false) {
 		return nil
 	}

@@ -29,6 +29,7 @@ type Generation struct {
 	completions map[*hcl.Completion]*completion
 	views       map[string]*view // by toolset
 	whole       *view            // the one of all that is listed, whose name is empty
+	publishing  sync.Mutex       // held while lists are encoded
 
 	ctx        context.Context // ends when calls that are still running must stop
 	cancel     context.CancelFunc
