@@ -1,0 +1,168 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hatchel/runtime/mcp"
+)
+
+// inBothEras runs f with the official client of every transport and era.
+func inBothEras(t *testing.T, o *sdk.ClientOptions, f func(t *testing.T, shop *shop, server *mcp.Server, session *sdk.ClientSession)) {
+	for name, dial := range transports {
+		for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+			t.Run(name+"/"+revision, func(t *testing.T) {
+				shop := newShop()
+				server := mcp.New(shop, mcp.Options{})
+				client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
+				session, err := client.Connect(t.Context(), dial(t, server), &sdk.ClientSessionOptions{ProtocolVersion: revision})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer session.Close()
+				f(t, shop, server, session)
+			})
+		}
+	}
+}
+
+func TestOfficialClientUsesPrompts(t *testing.T) {
+	inBothEras(t, nil, func(t *testing.T, _ *shop, _ *mcp.Server, session *sdk.ClientSession) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		var names []string
+		for prompt, err := range session.Prompts(ctx, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, prompt.Name)
+		}
+		if len(names) != 2 || names[0] != "fail" || names[1] != "greet" {
+			t.Errorf("listed %q", names)
+		}
+		got, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet", Arguments: map[string]string{"who": "Ada"}})
+		if err != nil || len(got.Messages) != 1 || got.Messages[0].Content.(*sdk.TextContent).Text != `{"who":"Ada"}` {
+			t.Errorf("greet: %+v, %v", got, err)
+		}
+		_, err = session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "gone"})
+		var refused *jsonrpc.Error
+		if !errors.As(err, &refused) || refused.Code != mcp.CodeInvalidParams {
+			t.Errorf("an unknown prompt: %v", err)
+		}
+		for ref, want := range map[*sdk.CompleteReference]string{
+			{Type: "ref/prompt", Name: "greet"}:         `prompt greet: who=A {"other":"B"}`,
+			{Type: "ref/resource", URI: "note://{day}"}: `resource note://{day}: who=A {"other":"B"}`,
+		} {
+			c, err := session.Complete(ctx, &sdk.CompleteParams{
+				Ref:      ref,
+				Argument: sdk.CompleteParamsArgument{Name: "who", Value: "A"},
+				Context:  &sdk.CompleteContext{Arguments: map[string]string{"other": "B"}},
+			})
+			if err != nil || len(c.Completion.Values) != 1 || c.Completion.Values[0] != want || c.Completion.Total != 1 {
+				t.Errorf("completion %+v, %v, want %s", c, err, want)
+			}
+		}
+	})
+}
+
+func TestOfficialClientReadsAndFollowsResources(t *testing.T) {
+	var updated chan string
+	o := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI }}
+	inBothEras(t, o, func(t *testing.T, shop *shop, server *mcp.Server, session *sdk.ClientSession) {
+		updated = make(chan string, 10)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		resources, err := session.ListResources(ctx, nil)
+		if err != nil || len(resources.Resources) != 2 || resources.Resources[0].URI != "note://mine" {
+			t.Errorf("listed %+v, %v", resources, err)
+		}
+		templates, err := session.ListResourceTemplates(ctx, nil)
+		if err != nil || len(templates.ResourceTemplates) != 1 || templates.ResourceTemplates[0].URITemplate != "note://{day}" {
+			t.Errorf("listed %+v, %v", templates, err)
+		}
+		got, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "note://today"})
+		if err != nil || len(got.Contents) != 1 || got.Contents[0].Text != "milk" {
+			t.Errorf("read %+v, %v", got, err)
+		}
+		_, err = session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "note://gone"})
+		var refused *jsonrpc.Error
+		if !errors.As(err, &refused) || refused.Code != mcp.CodeInvalidParams || string(refused.Data) != `{"uri":"note://gone"}` {
+			t.Errorf("an unknown resource: %v", err)
+		}
+
+		follows := func(want int) func() bool {
+			return func() bool { n, _ := shop.following(); return n == want }
+		}
+		for _, uri := range []string{"note://today", "note://mine"} {
+			if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
+				t.Fatalf("%s: %v", uri, err)
+			}
+		}
+		await(t, ctx, "the client follows both notes", follows(2)) // in the modern era Subscribe does not wait for that
+		server.ResourceUpdated("note://today")
+		hears(t, ctx, updated, "note://today")
+		if err := session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: "note://today"}); err != nil {
+			t.Error(err)
+		}
+		await(t, ctx, "the client follows one note", follows(1))
+		server.ResourceUpdated("note://today")
+		server.ResourceUpdated("note://mine")
+		hears(t, ctx, updated, "note://mine")
+	})
+}
+
+func TestOfficialClientHearsOfEveryList(t *testing.T) {
+	var prompts, resources atomic.Int64
+	o := &sdk.ClientOptions{
+		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { prompts.Add(1) },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { resources.Add(1) },
+	}
+	inBothEras(t, o, func(t *testing.T, _ *shop, server *mcp.Server, session *sdk.ClientSession) {
+		prompts.Store(0)
+		resources.Store(0)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		await(t, ctx, "the client has heard of both", func() bool {
+			server.Changed(every(mcp.Changes{Prompts: true, Resources: true})) // again and again: Connect does not wait until it is heard
+			return prompts.Load() > 0 && resources.Load() > 0
+		})
+		for range 2 { // after the second reply all that was announced is written
+			if _, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet"}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// await looks again and again until something is so.
+func await(t *testing.T, ctx context.Context, what string, so func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("it did not come to pass that %s", what)
+		}
+	}
+}
+
+// hears waits for one message, which must be the one that is wanted.
+func hears(t *testing.T, ctx context.Context, from <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-from:
+		if got != want {
+			t.Errorf("heard %s, want %s", got, want)
+		}
+	case <-ctx.Done():
+		t.Errorf("did not hear of %s", want)
+	}
+}
