@@ -28,6 +28,9 @@ func (c *call) suspend() (resume func()) {
 	return func() {
 		c.working = time.Now()
 		c.limit()
+		if c.ends.Err() != nil {
+			<-c.frame.Context.Done() // which follows, and not at once
+		}
 	}
 }
 
