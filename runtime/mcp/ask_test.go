@@ -221,9 +221,6 @@ func TestNobodyIsAskedWithoutAServer(t *testing.T) {
 	if _, err := req.Ask(t.Context(), whoIsIt); !errors.Is(err, mcp.ErrUnreachable) {
 		t.Error(err)
 	}
-	if req.Detach(0) {
-		t.Error("there was a connection to let go of")
-	}
 }
 
 func TestNothingIsAskedWhenItIsTooLate(t *testing.T) {
@@ -304,30 +301,22 @@ func TestQuestionsOfOneCallAreAnsweredInAnyOrder(t *testing.T) {
 	})
 }
 
-func TestCallLetsGoOfItsConnection(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
-		v := enter(t, client, "2025-11-25")
-		stream := v.call(t.Context(), 2, "let-go")
-		all, err := io.ReadAll(stream.Body)
-		stream.Body.Close()
-		if err != nil || string(all) != "id: 1-1\nretry: 1000\ndata:\n\nretry: 100\n\n" || !stream.Close {
-			t.Fatalf("%q, %v, the connection is to be closed: %t", all, err, stream.Close)
+func TestAnswerIsKeptWhenTheNextOneArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mcp.New(newDesk(), mcp.Options{})
+		client, lines, served := streamDesk(t, s)
+		io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask-twice"}}`+"\n")
+		for _, answer := range []string{`{"jsonrpc":"2.0","id":"ask-1","result":[1]}`, `{"jsonrpc":"2.0","id":"ask-2","result":[2]}`} {
+			lines.Scan()
+			io.WriteString(client, answer+"\n")
+			synctest.Wait()
 		}
-		back := v.send(t.Context(), "GET", "", "Last-Event-ID", "1-1")
-		defer back.Body.Close()
-		v.until(back, `"id":"ask-1","method":"roots/list"`)
-		v.answer("ask-1", "Ada")
-		v.until(back, `"id":2,"result":{"content":[{"type":"text","text":"let go: true, again: false; `)
-	})
-}
-
-func TestCallKeepsAConnectionThatItsClientCannotComeBackFrom(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
-		v := enter(t, client, "2025-06-18")
-		stream := v.call(t.Context(), 2, "let-go")
-		defer stream.Body.Close()
-		v.until(stream, `"id":"ask-1","method":"roots/list"`)
-		v.answer("ask-1", "Ada")
-		v.until(stream, `"id":2,"result":{"content":[{"type":"text","text":"let go: false, again: false; `)
+		if lines.Scan(); !strings.Contains(lines.Text(), `"text":"[1], [2]"`) {
+			t.Error(lines.Text())
+		}
+		client.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -37,6 +37,10 @@ func (s *shop) askAtTheDesk(ctx context.Context, req *mcp.CallRequest) (mcp.Outc
 		gone, cancel := context.WithCancelCause(ctx)
 		cancel(errors.New("too late"))
 		return text("%s", heard(req.Ask(gone, whoIsIt)))
+	case "ask-twice":
+		first, _ := req.Ask(ctx, whoIsIt)
+		second, _ := req.Ask(ctx, whoIsIt)
+		return text("%s, %s", first, second)
 	case "ask-until-freed":
 		wanted, cancel := context.WithCancelCause(ctx)
 		go func() {

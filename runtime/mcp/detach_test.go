@@ -1,0 +1,43 @@
+package mcp_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"hatchel/runtime/mcp"
+)
+
+func TestCallLetsGoOfItsConnection(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
+		v := enter(t, client, "2025-11-25")
+		stream := v.call(t.Context(), 2, "let-go")
+		all, err := io.ReadAll(stream.Body)
+		stream.Body.Close()
+		if err != nil || string(all) != "id: 1-1\nretry: 1000\ndata:\n\nretry: 100\n\n" || !stream.Close {
+			t.Fatalf("%q, %v, the connection is to be closed: %t", all, err, stream.Close)
+		}
+		back := v.send(t.Context(), "GET", "", "Last-Event-ID", "1-1")
+		defer back.Body.Close()
+		v.until(back, `"id":"ask-1","method":"roots/list"`)
+		v.answer("ask-1", "Ada")
+		v.until(back, `"id":2,"result":{"content":[{"type":"text","text":"let go: true, again: false; `)
+	})
+}
+
+func TestCallKeepsAConnectionThatItsClientCannotComeBackFrom(t *testing.T) {
+	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
+		v := enter(t, client, "2025-06-18")
+		stream := v.call(t.Context(), 2, "let-go")
+		defer stream.Body.Close()
+		v.until(stream, `"id":"ask-1","method":"roots/list"`)
+		v.answer("ask-1", "Ada")
+		v.until(stream, `"id":2,"result":{"content":[{"type":"text","text":"let go: false, again: false; `)
+	})
+}
+
+func TestCallWithoutAServerHasNoConnectionToLetGoOf(t *testing.T) {
+	if (&mcp.CallRequest{Caller: &mcp.Caller{Revision: mcp.Revision20251125}}).Detach(0) {
+		t.Error("it has let go")
+	}
+}
