@@ -33,19 +33,24 @@ func (r *routine) title() string { return r.noun + " " + r.decl.Name }
 
 // run is the straight line of every call, whoever makes it, up to what its answer is made of.
 func (r *routine) run(c *call, in inputs) error {
-	if err := r.validate(c, in); err != nil {
-		return err
-	}
-	if err := r.check(c); err != nil {
-		return err
-	}
-	if err := r.authorize(c); err != nil {
+	if err := r.admit(c, in); err != nil {
 		return err
 	}
 	if err := c.resume(); err != nil {
 		return err
 	}
 	return r.work(c)
+}
+
+// admit validates a call and asks whether it is allowed.
+func (r *routine) admit(c *call, in inputs) error {
+	if err := r.validate(c, in); err != nil {
+		return err
+	}
+	if err := r.check(c); err != nil {
+		return err
+	}
+	return r.authorize(c)
 }
 
 // work runs the steps in their order, from the one that comes next, under the timeout of the whole. A call that pauses, or becomes a task, is left so that

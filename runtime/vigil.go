@@ -150,17 +150,6 @@ func (v *vigil) look(do func(*resource, *call, inputs) error) (err error) {
 	return do(r, c, inputs{texts: variables})
 }
 
-// admit validates a call and asks whether it is allowed.
-func (r *routine) admit(c *call, in inputs) error {
-	if err := r.validate(c, in); err != nil {
-		return err
-	}
-	if err := r.check(c); err != nil {
-		return err
-	}
-	return r.authorize(c)
-}
-
 // version is what the backends say of what they would read. One that cannot say it before a step above it has answered says nothing.
 func (r *resource) version(c *call) (all string) {
 	for _, s := range r.stages {
