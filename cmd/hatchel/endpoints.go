@@ -6,13 +6,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 
 	"hatchel/runtime"
+	"hatchel/runtime/mcp"
 )
 
 // endpoints are what serve answers over HTTP.
 type endpoints struct {
-	mcp      http.Handler
+	mcp      *mcp.Server
+	toolset  string // the only one that is served; empty for all of the server, with each of its toolsets beside it
 	host     *runtime.Host
 	reloader *reloader
 	stopping <-chan struct{} // closed when the server is told to stop
@@ -21,7 +24,7 @@ type endpoints struct {
 func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/mcp":
-		e.mcp.ServeHTTP(w, r)
+		e.mcp.For(e.toolset).ServeHTTP(w, r)
 	case "/healthz":
 		io.WriteString(w, "ok\n")
 	case "/readyz":
@@ -29,7 +32,12 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/admin/reload":
 		e.reload(w, r)
 	default:
-		http.Error(w, "There is nothing here. The server's endpoint is /mcp", http.StatusNotFound)
+		toolset, ok := strings.CutPrefix(r.URL.Path, "/mcp/")
+		if !ok || toolset == "" || e.toolset != "" && e.toolset != toolset {
+			http.Error(w, "There is nothing here. The server's endpoint is /mcp", http.StatusNotFound)
+			return
+		}
+		e.mcp.For(toolset).ServeHTTP(w, r)
 	}
 }
 

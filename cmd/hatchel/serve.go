@@ -30,6 +30,7 @@ const drainTime = 30 * time.Second
 type serving struct {
 	loading
 	stdio     bool
+	toolset   string
 	listen    string
 	state     string
 	watch     bool
@@ -47,7 +48,7 @@ func serveCommand() *cobra.Command {
 A file that changes is loaded at once, without dropping a call. An edit that does not load changes nothing: it is printed, and
 /readyz shows it. SIGHUP and POST /admin/reload load the folder, too. SIGINT and SIGTERM let calls end, a second one does not.
 
-Endpoints: /mcp, /healthz, /readyz, and /admin/reload for this machine only.`,
+Endpoints: /mcp, /mcp/NAME for each toolset, /healthz, /readyz, and /admin/reload for this machine only.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			log, err := s.logger(cmd.ErrOrStderr())
 			if err != nil {
@@ -59,6 +60,7 @@ Endpoints: /mcp, /healthz, /readyz, and /admin/reload for this machine only.`,
 	s.flags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&s.stdio, "stdio", false, "serve one client over standard input and output")
+	f.StringVar(&s.toolset, "toolset", "", "serve nothing but the toolset `name`")
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
 	f.StringVar(&s.state, "state", "", "`file` for what outlives the process: keys, tasks, what waits for an answer; by default one for the folder, in $STATE_DIRECTORY or ~/.local/state/hatchel")
 	f.BoolVar(&s.watch, "watch", true, "reload when a file changes")
@@ -102,6 +104,9 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if !first.OK {
 		return failf("%s has %s, and is not served", path, counted(first.Diagnostics))
 	}
+	if host.Info(s.toolset) == nil {
+		return noToolset(path, s.toolset, host)
+	}
 	server := mcp.New(host, mcp.Options{Logger: log})
 	host.Tell(server)
 	var background sync.WaitGroup
@@ -112,15 +117,16 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if s.watch {
 		background.Go(func() { folder.Watch(ctx, func() { r.again(ctx, "a file changed") }) })
 	}
-	if host.Current().Tools() == 0 {
-		log.Warn("there is no tool to serve: no .hcl file of the folder declares one", "folder", folder.Dir())
+	offered := offerOf(ctx, host, s.toolset)
+	if offered.empty() {
+		log.Warn("there is nothing to serve: no .hcl file of the folder declares a tool, a prompt or a resource", "folder", folder.Dir())
 	}
-	ready := fmt.Sprintf("hatchel: serving %s from %s", plural(host.Current().Tools(), "tool"), path)
+	ready := fmt.Sprintf("hatchel: serving %s from %s", offered, path)
 	if s.stdio {
 		s.say(ctx, log, stderr, ready+" over stdio")
 		return s.serveStdio(ctx, server, host)
 	}
-	e := &endpoints{mcp: server, host: host, reloader: r, stopping: ctx.Done()}
+	e := &endpoints{mcp: server, toolset: s.toolset, host: host, reloader: r, stopping: ctx.Done()}
 	return s.serveHTTP(ctx, server, e, func(addr net.Addr) {
 		s.say(ctx, log, stderr, fmt.Sprintf("%s at http://%s/mcp", ready, addr))
 	})
@@ -177,7 +183,7 @@ func (s *serving) serveStdio(ctx context.Context, server *mcp.Server, host *runt
 	})
 	defer stop()
 	// The streams outlive ctx: what is under way when it ends is answered first.
-	if err := server.Serve(context.WithoutCancel(ctx), in, os.Stdout); err != nil {
+	if err := server.For(s.toolset).Serve(context.WithoutCancel(ctx), in, os.Stdout); err != nil {
 		return failf("the client's streams broke: %s", reason(err))
 	}
 	return nil
