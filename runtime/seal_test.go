@@ -1,0 +1,110 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"hatchel/hcl/value"
+	"hatchel/runtime/state"
+)
+
+func testSealer(t testing.TB) *sealer {
+	store, err := state.Open(context.WithoutCancel(t.Context()), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	s, err := newSealer(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestWhatIsFrozenThawsUnchanged(t *testing.T) {
+	for _, v := range []any{
+		nil, true, "", "text", 1, -1, 1.5, 1e300, math.Inf(1), json.Number("123456789012345678901234567890"),
+		"\xff\x00 not UTF-8", value.Bytes("\xff"), value.Bytes{}, []any{}, map[string]any{},
+		map[string]any{"$bytes": "AA==", "$": 1, "$$": 2, "": 3, "$float": []any{value.Bytes("x")}},
+		[]any{[]any{map[string]any{"a": []any{nil, "x"}}}},
+	} {
+		frozen, err := appendFrozen(nil, v)
+		if err != nil {
+			t.Errorf("%v: %v", v, err)
+			continue
+		}
+		if got, err := thaw(frozen); err != nil || !reflect.DeepEqual(got, v) {
+			t.Errorf("%#v became %#v (%v) by %s", v, got, err, frozen)
+		}
+	}
+	if frozen, err := appendFrozen(nil, document(`{"$bytes":[1]}`)); err != nil || string(frozen) != `{"$$bytes":[1]}` {
+		t.Errorf("got %s %v", frozen, err)
+	}
+	if v, err := thaw([]byte(`{"$float":"NaN"}`)); err != nil || !math.IsNaN(v.(float64)) {
+		t.Errorf("got %v %v", v, err)
+	}
+	deep := any(nil)
+	for range value.MaxDepth + 10 {
+		deep = []any{deep}
+	}
+	if _, err := appendFrozen(nil, deep); err == nil {
+		t.Error("what could not be read again was written")
+	}
+	for _, bad := range []string{`{"$bytes":"?"}`, `{"$else":"x"}`, `{"$bytes":"","a":1}`, `{"$text":1}`, `{"$float":"x"}`, `[`} {
+		if v, err := thaw([]byte(bad)); err == nil {
+			t.Errorf("%s became %v", bad, v)
+		}
+	}
+}
+
+// FuzzSealedState opens states that were not given out, and thaws what no state holds.
+func FuzzSealedState(f *testing.F) {
+	s, of := testSealer(f), purposeOf("tool", "t")
+	sealed, err := s.seal(f.Context(), []byte(`{"at":1,"spent":0,"steps":{"a":{"$bytes":"AA=="}},"locals":{"x":1},"done":{"q":null}}`), of, time.Now().Add(time.Hour))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed, uint16(0), byte(0))
+	f.Add(sealed, uint16(40), byte(0x20))
+	f.Add(sealed[:len(sealed)-1], uint16(3), byte(1))
+	f.Add("", uint16(0), byte(0))
+	f.Add(`{"at":0,"steps":{}}`, uint16(0), byte(0))
+	f.Add(`{"at":-1,"spent":1.5,"steps":{"$float":"NaN"},"locals":[],"done":7,"input":{}}`, uint16(0), byte(0))
+	w := newWorld()
+	h := w.host(f, tool("t", asking))
+	f.Cleanup(h.Close)
+	p, _ := h.Current().Program("t")
+	f.Fuzz(func(t *testing.T, forged string, at uint16, bit byte) {
+		if b := []byte(forged); len(b) > 0 {
+			b[int(at)%len(b)] ^= bit
+			forged = string(b)
+		}
+		if forged == sealed {
+			return
+		}
+		if _, err := s.open(t.Context(), forged, of); !refusedState(err) {
+			t.Fatalf("%q: %v", forged, err)
+		}
+		c := p.newCall(t.Context(), anonymous, (*client)(nil))
+		defer c.reply.release()
+		if c.thaw([]byte(forged)) == nil && (c.at < 0 || c.at > len(p.stages) || c.frame.Steps == nil) {
+			t.Fatalf("%q became %+v", forged, c)
+		}
+		v, err := thaw([]byte(forged))
+		if err != nil {
+			return
+		}
+		frozen, err := appendFrozen(nil, v)
+		if err != nil {
+			return
+		}
+		if again, err := thaw(frozen); err != nil || fmt.Sprint(again) != fmt.Sprint(v) {
+			t.Fatalf("%q: %#v became %#v (%v)", forged, v, again, err)
+		}
+	})
+}
