@@ -64,6 +64,34 @@ func TestOfficialInspectorListsAndCallsEveryExample(t *testing.T) {
 	}
 }
 
+func TestOfficialInspectorUsesEveryFeature(t *testing.T) {
+	if os.Getenv("HATCHEL_TEST_INSPECTOR") == "" {
+		t.Skip("HATCHEL_TEST_INSPECTOR does not say how to run the inspector")
+	}
+	t.Parallel()
+	f := example(t, "conformance")
+	for transport, target := range map[string][]string{
+		"stdio": {hatchel, "serve", "--stdio", "."},
+		"http":  {f.serve().url, "--transport", "http"},
+	} {
+		for method, want := range map[string]string{
+			"tools/list": `"test_custom_header"`,
+			"tools/call --tool-name test_multiple_content_types": `"test://mixed-content-resource"`,
+			"tools/call --tool-name test_tool_with_logging":      `"Three messages were logged."`,
+			"resources/list": `"test://static-text"`,
+			"resources/read --uri test://template/7/data": `Data for ID: 7`,
+			"resources/templates/list":                    `"test://template/{id}/data"`,
+			"prompts/list":                                `"test_simple_prompt"`,
+			"prompts/get --prompt-name test_prompt_with_arguments --prompt-args arg1=a arg2=b": `arg1='a', arg2='b'`,
+		} {
+			answer := f.inspect(append(slices.Clone(target), append([]string{"--method"}, strings.Fields(method)...)...)...)
+			if !json.Valid(answer) || !strings.Contains(string(answer), want) {
+				t.Errorf("%s: %s answers %s", transport, method, answer)
+			}
+		}
+	}
+}
+
 // prepared is a copy of an example with what it needs around it.
 func prepared(t *testing.T, name string) *folder {
 	t.Helper()
