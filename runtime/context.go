@@ -8,10 +8,11 @@ import (
 
 var errTimeout = errors.New("the timeout of the call has passed")
 
-// limit bounds what the call does from here on: by what is left of its timeout and by the end of what it belongs to. c.unlimit ends that.
-func (c *call) limit() {
+// limit bounds what the call does from here on: by what is left of its timeout when its clock shows this, and by the end of what it belongs to. c.unlimit
+// ends that.
+func (c *call) limit(clock time.Duration) {
 	before := c.frame.Context
-	ctx, cancel := context.WithTimeoutCause(before, c.routine.decl.Timeout-c.spent, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(before, c.routine.decl.Timeout-clock, errTimeout)
 	unhook := context.AfterFunc(c.ends, cancel)
 	c.frame.Context = ctx
 	c.unlimit = func() {
@@ -21,13 +22,16 @@ func (c *call) limit() {
 	}
 }
 
+// clock is how long the call has worked, in all the requests that it took.
+func (c *call) clock() time.Duration { return time.Since(c.began) + c.ahead }
+
 // suspend stops the clock of a call that is limited. The function it returns lets it run on.
 func (c *call) suspend() (resume func()) {
 	c.unlimit()
-	c.spent += time.Since(c.working)
+	stopped := time.Now()
 	return func() {
-		c.working = time.Now()
-		c.limit()
+		c.ahead -= time.Since(stopped)
+		c.limit(c.clock())
 		if c.ends.Err() != nil {
 			<-c.frame.Context.Done() // which follows, and not at once
 		}

@@ -105,7 +105,7 @@ func (c *call) purpose() (purpose, error) {
 func (c *call) members() map[string]any {
 	m := map[string]any{
 		"at":     c.at,
-		"spent":  int((c.spent + time.Since(c.working)).Milliseconds()),
+		"spent":  int(c.clock().Milliseconds()),
 		"steps":  c.frame.Steps,
 		"locals": c.frame.Computed(),
 	}
@@ -130,7 +130,7 @@ func (c *call) thaw(frozen []byte) error {
 	if !isNumber || !isObject || at < 0 || at > len(c.routine.stages) {
 		return errFrozen
 	}
-	c.at, c.spent, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
+	c.at, c.ahead, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
 	if locals, ok := m["locals"].(map[string]any); ok {
 		c.frame.Recall(locals)
 	}

@@ -57,7 +57,7 @@ func (r *routine) admit(c *call, in inputs) error {
 // it can be gone on with.
 func (r *routine) work(c *call) error {
 	if len(r.stages) > 0 {
-		c.limit()
+		c.limit(c.ahead)
 		defer func() { c.unlimit() }()
 	}
 	for ; ; c.at++ {
@@ -91,8 +91,7 @@ type call struct {
 
 	ends    context.Context // when it does, the call must: of the generation, or of the task
 	unlimit func()          // undoes limit
-	working time.Time       // since when its clock runs
-	spent   time.Duration   // what its clock has shown before
+	ahead   time.Duration   // how much more its clock shows than has passed since it began
 
 	at      int               // the stage that comes next
 	becomes int               // one more than the stage before which the call becomes a task; 0 for none
@@ -103,7 +102,6 @@ type call struct {
 func (r *routine) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {
 	b := r.generation.build
 	c := &call{routine: r, began: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), reply: borrowReply(), ends: r.generation.ctx}
-	c.working = c.began
 	if len(r.stages) == 0 {
 		c.computing = computing{ctx, c.began.Add(r.decl.Timeout), r.generation.ctx}
 		c.frame.Context = &c.computing
