@@ -16,7 +16,9 @@ func checkSpec(c *Check) Spec {
 // expectSpec declares expect blocks.
 func expectSpec(dst *[]*Check) Spec {
 	return Spec{labelled("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() Spec { return checkSpec(&Check{}) }, func(d *decoder, b *hclsyntax.Block) {
-		*dst = append(*dst, d.check(b))
+		check := d.check(b)
+		*dst = append(*dst, check)
+		d.facts = d.facts.and(check.That) // the next is asked only when it holds
 	})}
 }
 

@@ -55,6 +55,25 @@ func (f *facts) unless(c *Condition) *facts {
 	return f.ruledOut(c.program.Excludes())
 }
 
+// expected adds what is ruled out of the answer of a step that is always done, and that ends the call when it does not hold.
+func (f *facts) expected(s *Step) *facts {
+	if s.When != nil || s.Each != nil || s.Continue {
+		return f
+	}
+	for _, e := range s.Expects {
+		if e.That == nil || e.That.program == nil {
+			continue
+		}
+		for _, path := range e.That.program.Narrows() {
+			if path[0] == "output" {
+				path = append([]string{"step", s.Name}, path[1:]...)
+			}
+			f = &facts{strings.Join(path, "."), f}
+		}
+	}
+	return f
+}
+
 func (f *facts) ruledOut(paths [][]string) *facts {
 	for _, path := range paths {
 		f = &facts{strings.Join(path, "."), f}

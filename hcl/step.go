@@ -152,6 +152,7 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 	}
 	s.Continue = raw.OnError == "continue"
 	w.work.Steps = append(w.work.Steps, s)
+	d.facts = d.facts.expected(s)
 	w.done(s)
 }
 
