@@ -32,6 +32,7 @@ func TestOfficialInspectorListsAndCallsEveryExample(t *testing.T) {
 	calls := map[string]struct {
 		tool, argument, want string
 	}{
+		"desk":     {"list_tickets", "status=open", "Label printer prints blank labels"},
 		"files":    {"read_note", "name=todo.md", "rotate the token of the shop"},
 		"invoices": {"export_report", "year=2026", "(3 vendors)"},
 		"ops":      {"count_by_level", "file=app.log", "ERROR"},
