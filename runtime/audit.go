@@ -8,7 +8,7 @@ import (
 // account writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
 // does not see, details otherwise.
 func (c *call) account(ctx context.Context, remote string, failed *failure) {
-	log, level, what := c.routine.generation.log(), slog.LevelDebug, "call answered"
+	level, what := slog.LevelDebug, "call answered"
 	if failed != nil {
 		what = "call failed"
 		switch {
@@ -20,6 +20,12 @@ func (c *call) account(ctx context.Context, remote string, failed *failure) {
 			level = slog.LevelWarn
 		}
 	}
+	c.enter(ctx, level, what, remote, failed)
+}
+
+// enter writes a line about the call into the log.
+func (c *call) enter(ctx context.Context, level slog.Level, what, remote string, failed *failure) {
+	log := c.routine.generation.log()
 	if !log.Enabled(ctx, level) {
 		return
 	}

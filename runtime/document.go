@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"hatchel/runtime/mcp"
 )
@@ -27,6 +28,7 @@ func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, wr
 	var pause *paused
 	if errors.As(err, &pause) {
 		defer c.reply.release()
+		c.enter(ctx, slog.LevelDebug, "call waits for its client", req.Caller.Remote, nil)
 		asked, err := c.questions(ctx, pause)
 		return mcp.Document{Questions: asked}, err
 	}

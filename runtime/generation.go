@@ -124,7 +124,11 @@ func (g *Generation) wait(d time.Duration, hurry <-chan struct{}) bool {
 }
 
 // Close undoes a generation that no Host has.
-func (g *Generation) Close() { g.retire(0, nil) }
+func (g *Generation) Close() {
+	now := make(chan struct{})
+	close(now)
+	g.retire(0, now)
+}
 
 func (g *Generation) undo() {
 	g.cancel()

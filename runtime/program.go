@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 
 	"hatchel/hcl"
@@ -34,8 +35,17 @@ func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, e
 	if err := req.CheckHeaders(p.headers); err != nil {
 		return mcp.Outcome{}, err
 	}
+	return p.serveCall(ctx, req, true)
+}
+
+// RunToEnd is Run for who waits for the answer whatever it takes: the call never becomes a task.
+func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
+	return p.serveCall(ctx, req, false)
+}
+
+func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
-	err := p.answer(c, req)
+	err := p.answer(c, req, tasks)
 	if left(err) {
 		return p.leave(ctx, c, req.Caller, err)
 	}
@@ -49,13 +59,15 @@ func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, e
 }
 
 // answer runs the call and encodes what it came to. A panic in it is its error.
-func (p *Program) answer(c *call, req *mcp.CallRequest) (err error) {
+func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) {
 	defer recovered(&err)
 	if err := c.meet(req); err != nil {
 		return err
 	}
-	if err := p.follow(c, req.Caller); err != nil {
-		return err
+	if tasks {
+		if err := p.follow(c, req.Caller); err != nil {
+			return err
+		}
 	}
 	if err := p.run(c, inputs{raw: req.Arguments}); err != nil {
 		return err
@@ -80,8 +92,10 @@ func (p *Program) leave(ctx context.Context, c *call, caller *mcp.Caller, why er
 	defer c.reply.release()
 	var pause *paused
 	if errors.As(why, &pause) {
+		c.enter(ctx, slog.LevelDebug, "call waits for its client", caller.Remote, nil)
 		out.Questions, err = c.questions(ctx, pause)
 	} else {
+		c.enter(ctx, slog.LevelDebug, "call becomes a task", caller.Remote, nil)
 		out.Task, err = p.begin(ctx, c, caller)
 	}
 	return out, err

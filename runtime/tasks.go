@@ -18,14 +18,22 @@ type tasks struct {
 	owner string // this process, in the store
 
 	mu      sync.Mutex
-	told    func(id string, members []byte)    // is told what a task is now; guarded by mu
-	running map[string]context.CancelCauseFunc // by id; guarded by mu
-	closed  bool                               // no task begins any more; guarded by mu
-	idle    chan struct{}                      // closed while nothing runs; guarded by mu
+	told    func(id string, members []byte) // is told what a task is now; guarded by mu
+	running map[*segment]struct{}           // guarded by mu
+	closed  bool                            // no task begins any more; guarded by mu
+	idle    chan struct{}                   // closed while nothing runs; guarded by mu
+
+	saving sync.Mutex // held while a task is saved and told of, so that nobody is told of an older state last
 
 	beating sync.WaitGroup
 	beat    context.CancelFunc // ends the heartbeat; nil before it began; guarded by mu
 	beaten  time.Time          // when this process last said that it is there; guarded by mu
+}
+
+// segment is a part of a task that is worked on.
+type segment struct {
+	id     string // of the task
+	cancel context.CancelCauseFunc
 }
 
 // Why the context of a task ends.
@@ -46,7 +54,7 @@ const (
 func newTasks(s *State) *tasks {
 	idle := make(chan struct{})
 	close(idle)
-	return &tasks{state: s, owner: rand.Text(), running: map[string]context.CancelCauseFunc{}, idle: idle}
+	return &tasks{state: s, owner: rand.Text(), running: map[*segment]struct{}{}, idle: idle}
 }
 
 // tell says who is told what a task is now.
@@ -180,6 +188,8 @@ func (ts *tasks) take(ctx context.Context, t *task) (bool, error) {
 
 // save is write, and tells who follows the task.
 func (ts *tasks) save(ctx context.Context, t *task) (bool, error) {
+	ts.saving.Lock()
+	defer ts.saving.Unlock()
 	won, err := ts.write(ctx, t)
 	if err != nil || !won {
 		return false, err
@@ -243,9 +253,10 @@ func (ts *tasks) start(ctx context.Context, t *task, run func(context.Context)) 
 	if len(ts.running) == 0 {
 		ts.idle = make(chan struct{})
 	}
-	ts.running[t.row.ID] = cancel
+	s := &segment{t.row.ID, cancel}
+	ts.running[s] = struct{}{}
 	go func() {
-		defer ts.stopped(t.row.ID)
+		defer ts.stopped(s)
 		defer cancel(nil)
 		defer end()
 		run(limited)
@@ -253,10 +264,10 @@ func (ts *tasks) start(ctx context.Context, t *task, run func(context.Context)) 
 	return true
 }
 
-func (ts *tasks) stopped(id string) {
+func (ts *tasks) stopped(s *segment) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	delete(ts.running, id)
+	delete(ts.running, s)
 	if len(ts.running) == 0 {
 		close(ts.idle)
 	}
@@ -266,8 +277,10 @@ func (ts *tasks) stopped(id string) {
 func (ts *tasks) end(id string, cause error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if cancel := ts.running[id]; cancel != nil {
-		cancel(cause)
+	for s := range ts.running {
+		if s.id == id {
+			s.cancel(cause)
+		}
 	}
 }
 
@@ -288,8 +301,8 @@ func (ts *tasks) drain(ctx context.Context) error {
 func (ts *tasks) close() {
 	ts.mu.Lock()
 	ts.closed = true
-	for _, cancel := range ts.running {
-		cancel(errStopped)
+	for s := range ts.running {
+		s.cancel(errStopped)
 	}
 	idle, beat := ts.idle, ts.beat
 	ts.beat = nil

@@ -410,3 +410,64 @@ func TestAReloadLeavesTasksAlone(t *testing.T) {
 		}
 	})
 }
+
+// impatient is an audience that answers a task the moment it asks.
+type impatient struct {
+	follower
+	asked chan string
+}
+
+func (i *impatient) TaskChanged(id string, members []byte) {
+	if strings.Contains(string(members), `"status":"input_required"`) {
+		i.asked <- id
+	}
+}
+
+func TestATaskIsAnsweredTheMomentItAsks(t *testing.T) {
+	h := newWorld().host(t, tool("t", task1h+`
+step "one" {
+  ask "one" {
+    elicit { message = "One?" }
+  }
+}
+step "two" {
+  ask "two" {
+    elicit { message = "Two?" }
+  }
+}
+text = "done"`))
+	defer h.Close()
+	const many = 50
+	i := &impatient{asked: make(chan string, 2*many)}
+	h.Tell(i)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for id := range i.asked {
+				if _, err := taskly(t, h, "tasks/update", id, `{"one":{"action":"accept"},"two":{"action":"accept"}}`); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	var ids []string
+	for range many {
+		ids = append(ids, start(t, h, "t").TaskID)
+	}
+	for _, id := range ids {
+		eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
+	}
+	close(i.asked)
+	all.Wait()
+	settled(t, h)
+}
+
+func TestWhoWaitsForTheAnswerGetsNoTask(t *testing.T) {
+	h := newWorld().host(t, tool("t", "task {\n  mode = \"required\"\n}\ntext = \"done\""))
+	defer h.Close()
+	p, _ := h.Current().Program("t")
+	out, err := p.RunToEnd(t.Context(), modern("t", `{}`, `{}`))
+	if err != nil || !strings.Contains(string(out.AppendResult(nil, mcp.Revision20260728)), "done") {
+		t.Errorf("%+v %v", out, err)
+	}
+}

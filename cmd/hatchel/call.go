@@ -129,7 +129,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	done := spin(cmd.ErrOrStderr(), "calling "+args[0])
-	out, err := p.Run(ctx, &mcp.CallRequest{Name: args[0], Arguments: arguments, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
+	out, err := p.RunToEnd(ctx, &mcp.CallRequest{Name: args[0], Arguments: arguments, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
 	done()
 	if err != nil {
 		return failf("%s", err)

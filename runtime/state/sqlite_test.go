@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +45,31 @@ func TestAStoreInMemoryEndsWithIt(t *testing.T) {
 	check(t, a.Keep(t.Context(), "x", []byte("x"), later))
 	if got := must[[]byte](t)(b.Take(t.Context(), "x")); got != nil {
 		t.Error("two stores in memory are one")
+	}
+}
+
+func TestManyMayOpenANewFileAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "state.db")
+	secrets := make([]string, 8)
+	var all sync.WaitGroup
+	for i := range secrets {
+		all.Go(func() {
+			s, err := state.Open(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			secret, err := s.Secret(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			secrets[i] = string(secret)
+		})
+	}
+	all.Wait()
+	if len(slices.Compact(secrets)) != 1 {
+		t.Error("they have different secrets")
 	}
 }
 
