@@ -5,6 +5,8 @@
 #   make check    the checks alone (formatting, vet, lint, tests with -race, short fuzzing)
 #   make fuzz     every fuzz target for FUZZTIME each (default 2m)
 #   make bench    the table of ratios against bare programs; BENCH="-quick -rows text" to narrow it
+#   make load     two thousand listeners, 500 calls a second and steady changes for a minute; LOAD="-for 10s" to change that
+#   make soak     everything that clients and authors do at once, under the race detector, for SOAK (default 5m)
 #   make clean    removes what these targets made
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -15,8 +17,10 @@ FUZZBUDGET  ?= 75
 TESTFLAGS   ?= -race -timeout 12m
 PACKAGES    ?= ./...
 BENCH       ?=
+LOAD        ?=
+SOAK        ?= 5m
 
-.PHONY: build test check format vet lint unit fuzz-short fuzz bench clean
+.PHONY: build test check format vet lint unit fuzz-short fuzz bench load soak clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -52,6 +56,12 @@ fuzz:
 
 bench:
 	go run ./cmd/hatchel-bench $(BENCH)
+
+load:
+	go run ./cmd/hatchel-bench load $(LOAD)
+
+soak:
+	go run ./cmd/hatchel-bench soak -for $(SOAK)
 
 clean:
 	rm -rf hatchel dist .cache

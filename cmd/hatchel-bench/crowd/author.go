@@ -15,7 +15,7 @@ import (
 var broken = []string{
 	`tool "half" {`,
 	`tool "unknown" { text = "${input.nobody}" }`,
-	`tool "greet" {
+	`tool "say_hello" {
   description = "A second one of this name."
   text        = "no"
 }

@@ -22,7 +22,7 @@ type callers struct {
 type call struct{ tool, arguments, want string }
 
 var steadyCalls = []call{
-	{"greet", `{"name":"Ada"}`, "Hello Ada"},
+	{"say_hello", `{"name":"Ada"}`, "Hello Ada"},
 	{"office_lookup", `{"id":1}`, `revision`},
 }
 
@@ -62,7 +62,7 @@ func (c *callers) call(one *client, n int) {
 	for at := range c.due {
 		n++
 		k := steadyCalls[n%len(steadyCalls)]
-		got, err := one.must(request{"tools/call", k.tool, fmt.Sprintf(`"name":%q,"arguments":%s`, k.tool, k.arguments)})
+		got, err := one.must(request{method: "tools/call", name: k.tool, params: fmt.Sprintf(`"name":%q,"arguments":%s`, k.tool, k.arguments)})
 		took := time.Since(at)
 		switch {
 		case err != nil:

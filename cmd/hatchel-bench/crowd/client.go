@@ -33,6 +33,7 @@ type client struct {
 // request is one request: its method, the name that is also in a header, and the members of its parameters as JSON.
 type request struct {
 	method, name, params string
+	headers              string // whole lines
 }
 
 // reply is what came back.
@@ -198,6 +199,7 @@ func (c *client) headers(b *strings.Builder, q request) {
 		if q.name != "" {
 			fmt.Fprintf(b, "Mcp-Name: %s\r\n", q.name)
 		}
+		b.WriteString(q.headers)
 		return
 	}
 	if c.session != "" {
@@ -246,8 +248,13 @@ func (c *client) reply(res *http.Response) (*reply, error) {
 	}
 }
 
-// resume comes back for the reply after the server has let go of the stream.
+// resume comes back for the reply after the server has let go of the connection.
 func (c *client) resume(last string) (*reply, error) {
+	c.net.Close()
+	if err := c.connect(context.Background()); err != nil {
+		return nil, err
+	}
+	c.net.SetDeadline(time.Now().Add(patience))
 	res, err := c.exchange("GET " + c.path() + " HTTP/1.1\r\nHost: " + c.host + "\r\nAccept: text/event-stream\r\nMCP-Protocol-Version: " + string(c.era) +
 		"\r\nMcp-Session-Id: " + c.session + "\r\nLast-Event-ID: " + last + "\r\n\r\n")
 	if err != nil {

@@ -101,16 +101,16 @@ func (v *visitor) follow(ctx context.Context, o outcome) error {
 			v.s.tally.add("a task was forgotten")
 			return nil
 		case 1:
-			_, err = v.ask(request{"tasks/cancel", o.TaskID, id})
+			_, err = v.ask(request{method: "tasks/cancel", name: o.TaskID, params: id})
 		default:
 			if o.Status == "input_required" {
-				_, err = v.ask(request{"tasks/update", o.TaskID, id + `,"inputResponses":` + encoded(v.responses(o))})
+				_, err = v.ask(request{method: "tasks/update", name: o.TaskID, params: id + `,"inputResponses":` + encoded(v.responses(o))})
 			}
 		}
 		if err != nil {
 			return err
 		}
-		r, err := v.ask(request{"tasks/get", o.TaskID, id})
+		r, err := v.ask(request{method: "tasks/get", name: o.TaskID, params: id})
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,9 @@
 package crowd
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 )
@@ -23,6 +25,7 @@ type schema struct {
 	MinItems   int
 	Format     string
 	Defs       map[string]schema `json:"$defs"`
+	Header     string            `json:"x-mcp-header"`
 }
 
 // words are texts that a caller may send.
@@ -77,7 +80,7 @@ func (s schema) fabricate(root schema) any {
 	return text + strings.Repeat("x", max(0, s.MinLength-len(text)))
 }
 
-func (s schema) object(root schema) any {
+func (s schema) object(root schema) map[string]any {
 	value := make(map[string]any)
 	for _, name := range s.Required {
 		value[name] = s.Properties[name].fabricate(root)
@@ -88,6 +91,17 @@ func (s schema) object(root schema) any {
 		}
 	}
 	return value
+}
+
+// headers are the lines of the head of a request that repeat arguments.
+func (s schema) headers(arguments map[string]any) string {
+	var lines strings.Builder
+	for name, property := range s.Properties {
+		if value, ok := arguments[name]; ok && property.Header != "" {
+			lines.WriteString("Mcp-Param-" + property.Header + ": =?base64?" + base64.StdEncoding.EncodeToString(fmt.Append(nil, value)) + "?=\r\n")
+		}
+	}
+	return lines.String()
 }
 
 // encoded is a value as JSON.

@@ -75,7 +75,7 @@ func (l *listener) attach() (*http.Response, error) {
 		if t.uri == "" {
 			continue
 		}
-		if _, err := l.must(request{"resources/subscribe", t.uri, fmt.Sprintf(`"uri":%q`, t.uri)}); err != nil {
+		if _, err := l.must(request{method: "resources/subscribe", name: t.uri, params: fmt.Sprintf(`"uri":%q`, t.uri)}); err != nil {
 			return nil, err
 		}
 	}

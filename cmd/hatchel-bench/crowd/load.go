@@ -18,7 +18,8 @@ type Strain struct {
 	Binary    string
 	Folder    string // empty, for everything that is written
 	Listeners int
-	Rate      int // calls a second
+	Rate      int  // calls a second
+	Race      bool // the binary has the race detector, which gives no memory back: it is not judged
 	For       time.Duration
 	Say       func(format string, args ...any) // how it goes; called by one goroutine at a time
 }
@@ -53,7 +54,7 @@ func Load(ctx context.Context, s Strain) (*LoadReport, error) {
 		live.stop()
 		return nil, fmt.Errorf("%w\n%s", err, live.lastWords())
 	}
-	if r.After, err = settle(ctx, live.pid(), r.Before, patience); err != nil {
+	if r.After, err = live.collected(ctx, r.Before, 10*time.Second); err != nil {
 		return nil, err
 	}
 	if r.Goroutines.After, err = live.count(); err != nil {
@@ -89,7 +90,7 @@ func (r *LoadReport) serve(ctx context.Context, w *world) (*server, error) {
 	c, err := callSteadily(warm, s.host, 200, r.faults)
 	if err == nil {
 		c.rest()
-		r.Before, err = settle(ctx, s.pid(), Holdings{}, 2*time.Second)
+		r.Before, err = s.collected(ctx, Holdings{}, 2*time.Second)
 	}
 	if err != nil {
 		s.stop()

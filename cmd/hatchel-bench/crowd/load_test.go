@@ -1,7 +1,6 @@
 package crowd
 
 import (
-	"os"
 	"testing"
 	"time"
 )
@@ -12,11 +11,11 @@ func TestTwoHundredListenersLoseNothingAndLeaveNothingBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Load(t.Context(), Strain{Binary: binary, Folder: dir, Listeners: 200, Rate: 50, For: 5 * time.Second, Say: t.Logf})
+	r, err := Load(t.Context(), Strain{Binary: binary, Folder: dir, Listeners: 200, Rate: 50, Race: raceEnabled, For: 5 * time.Second, Say: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Write(os.Stdout)
+	r.Write(t.Output())
 	for _, said := range r.Faults {
 		t.Error(said)
 	}

@@ -147,11 +147,11 @@ func (s *soak) live(ctx context.Context, life, phases int, phase time.Duration) 
 			server.stop()
 			return nil, fmt.Errorf("%w: %s", err, server.lastWords())
 		}
-		var limit Holdings // the first rest is what the others are measured by
+		limit, enough := Holdings{}, time.Second // the first rest is what the others are measured by
 		if n > 0 {
-			limit = rests[0].Held
+			limit, enough = rests[0].Held, patience
 		}
-		held, err := settle(ctx, server.pid(), limit, 10*time.Second)
+		held, err := server.collected(ctx, limit, enough)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", err, server.lastWords())
 		}

@@ -100,17 +100,17 @@ func newWorld(folder string) *world {
 		}
 		for _, uri := range append(pageURIs(), "load://notice", "load://board") {
 			w.topics[toolset+" "+uri] = &topic{toolset: toolset, method: updated, uri: uri,
-				read: request{"resources/read", uri, fmt.Sprintf(`"uri":%q`, uri)}}
+				read: request{method: "resources/read", name: uri, params: fmt.Sprintf(`"uri":%q`, uri)}}
 		}
 	}
 	both := func(what string) []*topic { return []*topic{w.topics[" "+what], w.topics["office "+what]} }
 	w.changes = []*change{
-		{name: "a tool", kind: edited, topics: both("tools"), file: "office.hcl"},
-		{name: "a text", kind: edited, topics: both("load://notice"), file: "notice.hcl"},
+		{name: "a tool", kind: edited, topics: both("tools"), file: "load_office.hcl"},
+		{name: "a text", kind: edited, topics: both("load://notice"), file: "load_notice.hcl"},
 		{name: "a query", kind: asked, topics: both("load://board"), call: "post"},
-		{name: "a tool outside of the toolset", kind: edited, topics: both("tools")[:1], file: "back.hcl"},
-		{name: "a prompt", kind: edited, topics: both("prompts"), file: "prompts.hcl"},
-		{name: "a resource", kind: edited, topics: both("resources")[:1], file: "resources.hcl"},
+		{name: "a tool outside of the toolset", kind: edited, topics: both("tools")[:1], file: "load_back.hcl"},
+		{name: "a prompt", kind: edited, topics: both("prompts"), file: "load_prompts.hcl"},
+		{name: "a resource", kind: edited, topics: both("resources")[:1], file: "load_resources.hcl"},
 	}
 	for i, uri := range pageURIs() {
 		w.pages = append(w.pages, &change{name: "a page", kind: looked, topics: both(uri), file: fmt.Sprintf("pages/%d.txt", i)})
@@ -137,7 +137,7 @@ func pageURIs() (uris []string) {
 func (w *world) make(ctx context.Context, c *change, through *client) error {
 	if c.call != "" {
 		c.revise()
-		_, err := through.must(request{"tools/call", c.call, fmt.Sprintf(`"name":%q,"arguments":{}`, c.call)})
+		_, err := through.must(request{method: "tools/call", name: c.call, params: fmt.Sprintf(`"name":%q,"arguments":{}`, c.call)})
 		return err
 	}
 	name := filepath.Join(w.folder, c.file)

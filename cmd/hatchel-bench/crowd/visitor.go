@@ -152,7 +152,9 @@ func (v *visitor) ask(q request) (*reply, error) {
 }
 
 func (v *visitor) call(ctx context.Context, t offered) error {
-	return v.converse(ctx, request{"tools/call", t.Name, fmt.Sprintf(`"name":%q,"arguments":%s`, t.Name, encoded(t.InputSchema.object(t.InputSchema)))})
+	arguments := t.InputSchema.object(t.InputSchema)
+	return v.converse(ctx, request{method: "tools/call", name: t.Name, params: fmt.Sprintf(`"name":%q,"arguments":%s`, t.Name, encoded(arguments)),
+		headers: t.InputSchema.headers(arguments)})
 }
 
 func (v *visitor) prompt(ctx context.Context, p offered) error {
@@ -162,7 +164,7 @@ func (v *visitor) prompt(ctx context.Context, p offered) error {
 			arguments[a.Name] = words[rand.IntN(len(words))]
 		}
 	}
-	return v.converse(ctx, request{"prompts/get", p.Name, fmt.Sprintf(`"name":%q,"arguments":%s`, p.Name, encoded(arguments))})
+	return v.converse(ctx, request{method: "prompts/get", name: p.Name, params: fmt.Sprintf(`"name":%q,"arguments":%s`, p.Name, encoded(arguments))})
 }
 
 func (v *visitor) read(ctx context.Context) error {
@@ -170,11 +172,11 @@ func (v *visitor) read(ctx context.Context) error {
 	switch n := rand.IntN(5); {
 	case n < 2 && len(v.templates) > 0:
 		uri, _, _ = strings.Cut(v.templates[rand.IntN(len(v.templates))].URITemplate, "{")
-		uri += fmt.Sprint(rand.IntN(pageCount + 1))
+		uri += fmt.Sprint(rand.IntN(pageCount))
 	case n < 4 && len(v.resources) > 0:
 		uri = v.resources[rand.IntN(len(v.resources))].URI
 	}
-	return v.converse(ctx, request{"resources/read", uri, fmt.Sprintf(`"uri":%q`, uri)})
+	return v.converse(ctx, request{method: "resources/read", name: uri, params: fmt.Sprintf(`"uri":%q`, uri)})
 }
 
 func (v *visitor) complete() error {
@@ -203,7 +205,7 @@ func (v *visitor) wander() error {
 	case v.speaks() == modern && rand.IntN(2) == 0:
 		_, err = v.ask(request{method: "server/discover"})
 	case v.speaks() == modern:
-		_, err = v.ask(request{"tasks/get", "0123456789abcdef0123456789abcdef", `"taskId":"0123456789abcdef0123456789abcdef"`})
+		_, err = v.ask(request{method: "tasks/get", name: "0123456789abcdef0123456789abcdef", params: `"taskId":"0123456789abcdef0123456789abcdef"`})
 	case rand.IntN(2) == 0:
 		_, err = v.ask(request{method: "ping"})
 	default:

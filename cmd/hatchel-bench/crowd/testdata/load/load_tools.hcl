@@ -3,7 +3,7 @@ connection "sqlite" "board" {
   init = file("board.sql")
 }
 
-tool "greet" {
+tool "say_hello" {
   description = "Say hello."
   input "name" { type = string }
   text = "Hello ${input.name}"
