@@ -7,10 +7,11 @@ import (
 	"errors"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+	"github.com/mattn/go-sqlite3"
 )
 
 // SQLite is a Store in one file. Everything goes through one connection, one after the other; other processes may have the same file open.
@@ -18,11 +19,12 @@ type SQLite struct {
 	db *sql.DB
 
 	mu    sync.Mutex
-	swept time.Time // when what had expired was last removed; guarded by mu
+	swept time.Time // when what had expired was last removed; zero before there are tables; guarded by mu
 }
 
 const (
-	busyTimeout = "10000" // milliseconds for another process to let go of the file
+	busyTimeout = 10 * time.Second // for another process to let go of the file
+	busyPause   = 20 * time.Millisecond
 	sweepEvery  = time.Minute
 )
 
@@ -40,16 +42,35 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 		}
 		name = "file:" + (&url.URL{Path: filepath.ToSlash(absolute)}).EscapedPath() + "?_journal_mode=WAL&"
 	}
-	db, err := sql.Open("sqlite3", name+"mode=rwc&_txlock=immediate&_synchronous=FULL&_busy_timeout="+busyTimeout)
+	db, err := sql.Open("sqlite3", name+"mode=rwc&_txlock=immediate&_synchronous=FULL&_busy_timeout="+strconv.FormatInt(busyTimeout.Milliseconds(), 10))
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
 	s := &SQLite{db: db}
-	if err := s.transact(ctx, prepare); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(sentence(err), db.Close())
 	}
+	s.swept = time.Now().Add(-sweepEvery)
 	return s, nil
+}
+
+// prepare makes the tables, if they are missing. While several processes make a new file at once, SQLite tells some of them that it is busy without waiting.
+func (s *SQLite) prepare(ctx context.Context) error {
+	for began := time.Now(); ; {
+		err := s.transact(ctx, prepare)
+		var e sqlite3.Error
+		if !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Since(began) > busyTimeout {
+			return err
+		}
+		pause := time.NewTimer(busyPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
 }
 
 // Close implements Store.
@@ -121,11 +142,7 @@ func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx)
 func (s *SQLite) due() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.swept.IsZero() { // the tables may not be there yet
-		s.swept = time.Now().Add(-sweepEvery)
-		return false
-	}
-	if time.Since(s.swept) < sweepEvery {
+	if s.swept.IsZero() || time.Since(s.swept) < sweepEvery {
 		return false
 	}
 	s.swept = time.Now()
