@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,50 +28,76 @@ const seen = `{
 	"told": ["updated test://watched-resource", "tools", "prompts"]
 }`
 
-func TestOfficialTypeScriptClientsUseEveryFeature(t *testing.T) {
+// became is what becomes of the calls of a client for tasks.
+const became = `{
+	"greet": "immediate, completed, Hello, Ada!",
+	"failing_job": "task, completed, failed: The job failed, as it always does.",
+	"protocol_error_job": "task, failed, 1001",
+	"confirm_delete": "task, completed, Deleted: a.txt",
+	"multi_input": "task, completed, First Ada, then Ada",
+	"test_tool_with_task": "task, completed, Hello, Ada!",
+	"slow_compute": "task, cancelled, "
+}`
+
+// scripted runs a program of testdata with the TypeScript clients in the folder, and compares what it prints.
+func (f *folder) scripted(want, script string, args ...string) {
+	f.t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", script))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	words := append(append(strings.Fields(os.Getenv("HATCHEL_TEST_TYPESCRIPT")), path), args...)
+	cmd := exec.CommandContext(f.t.Context(), words[0], words[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = f.path, f.command().Env, time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	late := time.AfterFunc(2*patience, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	if err := cmd.Wait(); err != nil {
+		f.t.Fatalf("%v\n%s", err, &stderr)
+	}
+	var printed, wanted map[string]any
+	for text, into := range map[string]*map[string]any{stdout.String(): &printed, want: &wanted} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			f.t.Fatalf("%v\n%s", err, text)
+		}
+	}
+	for what := range wanted {
+		if !reflect.DeepEqual(printed[what], wanted[what]) {
+			f.t.Errorf("%s: %v, not %v", what, printed[what], wanted[what])
+		}
+	}
+}
+
+func needsTypeScript(t *testing.T) {
+	t.Helper()
 	if os.Getenv("HATCHEL_TEST_TYPESCRIPT") == "" {
 		t.Skip("HATCHEL_TEST_TYPESCRIPT does not say how to run a program with the TypeScript clients")
 	}
-	script, err := filepath.Abs("testdata/client.cjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, words := range map[string][]string{
-		"client/2026-07-28": {"client", "2026-07-28"},
-		"client/2025-11-25": {"client", "2025-11-25"},
-		"sdk/2025-11-25":    {"sdk", "2025-11-25"},
-	} {
+}
+
+func TestOfficialTypeScriptClientsUseEveryFeature(t *testing.T) {
+	needsTypeScript(t)
+	for _, words := range [][]string{{"client", "2026-07-28"}, {"client", "2025-11-25"}, {"sdk", "2025-11-25"}} {
 		for transport, target := range map[string]func(f *folder) []string{
 			"http":  func(f *folder) []string { return []string{f.serve().url} },
 			"stdio": func(f *folder) []string { return []string{hatchel, "serve", "--stdio", "."} },
 		} {
-			t.Run(name+"/"+transport, func(t *testing.T) {
+			t.Run(strings.Join(words, "/")+"/"+transport, func(t *testing.T) {
 				t.Parallel()
 				f := example(t, "conformance")
-				run := append(append(strings.Fields(os.Getenv("HATCHEL_TEST_TYPESCRIPT")), script), append(words, target(f)...)...)
-				cmd := exec.CommandContext(t.Context(), run[0], run[1:]...)
-				cmd.Dir, cmd.Env = f.path, f.command().Env
-				cmd.WaitDelay = time.Second
-				late := time.AfterFunc(2*patience, func() { cmd.Process.Kill() })
-				defer late.Stop()
-				var stdout, stderr bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &stdout, &stderr
-				if err := cmd.Run(); err != nil {
-					t.Fatalf("%v\n%s", err, &stderr)
-				}
-				var got, want map[string]any
-				if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
-					t.Fatalf("%v\n%s", err, &stdout)
-				}
-				if err := json.Unmarshal([]byte(seen), &want); err != nil {
-					t.Fatal(err)
-				}
-				for what := range want {
-					if !reflect.DeepEqual(got[what], want[what]) {
-						t.Errorf("%s: %v, not %v", what, got[what], want[what])
-					}
-				}
+				f.scripted(seen, "client.cjs", slices.Concat(words, target(f))...)
 			})
 		}
 	}
+}
+
+func TestOfficialTypeScriptClientFollowsTasks(t *testing.T) {
+	needsTypeScript(t)
+	t.Parallel()
+	f := example(t, "conformance")
+	f.scripted(became, "tasks.cjs", f.serve().url)
 }
