@@ -34,7 +34,7 @@ func (in *inputs) spec() Spec {
 }
 
 var inputDocs = map[string]string{
-	"title": "The name as a person reads it.", "description": "What the value means. The model fills the input in by this text.",
+	"title": "The name as a person reads it.", "description": "What the value means. Who fills it in, a model or a person, goes by this text.",
 	"example": "A value that shows what is meant.", "sensitive": "Whether the value is kept out of logs and errors.", "header": "The HTTP header that mirrors the input for proxies.",
 	"enum": "The values that are allowed.", "min": "The least number.", "max": "The greatest number.", "above": "What the number must be greater than.", "below": "What the number must be less than.",
 	"multiple_of": "What the number must be a multiple of.", "min_length": "The least number of characters.", "max_length": "The greatest number of characters.",
@@ -46,8 +46,8 @@ var inputDocs = map[string]string{
 var inputSpec = sync.OnceValue(func() Spec {
 	ignore := func(*decoder, hclsyntax.Expression) {}
 	spec := Spec{
-		special("type", "type", "What values the input takes.", ignore).Require(),
-		special("default", "value", "What an input that is left out becomes. A default makes the input optional.", ignore),
+		special("type", "type", "What values it takes, as in integer or list(string).", ignore).Require(),
+		special("default", "value", "What it is when it is left out. A default makes it optional.", ignore),
 	}
 	for _, name := range schema.Keywords() {
 		spec = append(spec, special(name, "value", inputDocs[name], ignore))

@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
@@ -23,29 +25,32 @@ func Reference(kinds Kinds) []BlockReference {
 	t := newToolDecl(l, bare)
 	var step stepBlock
 	var expects []*Check
+	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
 	refs := []BlockReference{
 		{"server", "server", "What clients are told about the server. There is at most one.", (&Server{}).spec()},
 		{`variable "name"`, "variable", "A value that is given from outside: --var name=value, HATCHEL_VAR_name, or its default. Read as var.name.", (&variableBlock{}).spec()},
 		{`secret "name"`, "secret", "A text that nobody may see. Read as secret.name where a secret may stand.", (&secretBlock{}).spec()},
 		{"locals", "locals", "Names for values. At the top of a file they are known at load; in a tool they are computed for the call. Read as local.name.", nil},
 		{`type "name"`, "type", "A name for a type. Written type.name where a type stands.", typeSpec(new(*schema.Type))},
-		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes.", toolSpec(t)},
-		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps.", promptSpec(newPromptDecl(l, bare))},
-		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps.", resourceSpec(newResourceDecl(l, bare))},
+		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes." + backends, toolSpec(t)},
+		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps." + backends, promptSpec(newPromptDecl(l, bare))},
+		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps." + backends + " Without text or data it holds what its backend gives: a file, the body of an answer, rows as JSON, what a program prints.", resourceSpec(newResourceDecl(l, bare))},
 		{`toolset "name"`, "toolset", "A part of what is offered, under an address of its own: /mcp/<name>, or serve --toolset.", (&toolsetDecl{toolset: &Toolset{}}).spec()},
-		{`input "name"`, "input", "One argument of a tool, or more of a variable of a resource. A variable is a text unless type says otherwise.", inputSpec()},
+		{`input "name"`, "input", "One argument of a tool, or what there is to say of a variable of a uri_template. A variable needs no type, and is a text then. Read as input.name.", inputSpec()},
 		{`argument "name"`, "argument", "One argument of a prompt. It arrives as a text, is taken as its type says, and is read as input.name.", argumentSpec()},
 		{`message "role"`, "message", "One message of a prompt, or of what a model is asked.", (&messageBlock{PromptMessage: &PromptMessage{}}).spec()},
-		{"complete", "complete", "How an input is completed while a person types it: one backend block, which reads what was typed as input.<name> and every other input as a text or null.", completeSpec(&Completion{})},
-		{"cache", "cache", "How long clients may keep a resource.", (&cacheBlock{}).spec()},
+		{"complete", "complete", "How an input is completed while a person types it: one backend block. It reads what was typed as input.<name>, a text, and every other input as a text, or null while it is not filled in. Clients get at most 100 values.", completeSpec(&Completion{})},
+		{"cache", "cache", "How long clients may keep what they read of a resource. Clients since 2026-07-28 are told.", (&cacheBlock{}).spec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
-		{`step "name"`, "step", "One step of a tool, with one backend block, one block of the language such as progress or fail, or ask blocks. Its result is read as step.name by what follows.", Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&expects))},
-		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are asked at once, and each answer is read as step.name.<name of the ask>.", askSpec(&Ask{})},
-		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action and content.", (&Elicit{}).spec()},
-		{"sample", "sample", "What an ask puts to the model of the client. Gives text, model, stop_reason, role and content.", (&Sample{}).spec()},
-		{"task", "task", "In a tool: its calls become tasks where the client can follow them.", (&taskBlock{}).spec()},
+		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&expects))},
+		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are asked at once, and each answer is read as step.<step>.<ask>. However often the client comes back, a step that was done is not done again.", askSpec(&Ask{})},
+		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action, which is \"accept\", \"decline\", \"cancel\" or \"fallback\", and for a form content, what was filled in; after a decline that is null.", (&Elicit{}).spec()},
+		{"sample", "sample", "What an ask puts to the model of the client. Gives text, what it has answered, and model, stop_reason, role and content as the client sent them.", (&Sample{}).spec()},
+		{"roots", "roots", "Asks the client which folders the user has opened, in an ask. Gives roots, a list of objects with uri and name, which may be null. It holds nothing: roots {}.", nil},
+		{"task", "task", "In a tool: its calls become tasks where the client can follow them. It is told at once that the work has begun, and comes back for the result; any other client waits for it.", (&taskBlock{}).spec()},
 		{`content "kind"`, "content", "One piece of content of a result: text, image, audio, resource or link.", contentSpec(&Content{})},
+		{"annotations", "annotations", "For whom a piece of content or a resource is, and how much it matters.", (&Annotations{}).spec()},
 	}
 	for _, k := range acts {
 		_, spec := k.New()
@@ -67,6 +72,13 @@ func Reference(kinds Kinds) []BlockReference {
 		refs = append(refs, BlockReference{name, k.Name, k.Doc, spec})
 	}
 	return append(refs, BlockReference{`tool "other"`, "tool step", "Another tool as the backend of a step; its arguments are the inputs of that tool. Gives output.result and output.text.", nil})
+}
+
+func backendNames(kinds Kinds) (names []string) {
+	for _, k := range kinds.Backends {
+		names = append(names, k.Name)
+	}
+	return names
 }
 
 // FunctionReference describes a function as its author calls it.

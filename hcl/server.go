@@ -18,7 +18,7 @@ func (s *Server) spec() Spec {
 		Attr(&s.Version, "version", "The version of the tools, as clients show it.").Or("0.0.0"),
 		Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
 		Attr(&s.Website, "website", "A page about the server."),
-		Attr(&s.PageSize, "page_size", "How many tools one page of a list holds.").Or("200"),
+		Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").Or("200"),
 		icons(&s.Icons, "Pictures of the server, for clients that show some."),
 	}
 }

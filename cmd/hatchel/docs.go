@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"embed"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,11 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/spelling"
 )
+
+// examples are what the pages of the reference show.
+//
+//go:embed examples
+var examples embed.FS
 
 func docsCommand() *cobra.Command {
 	return &cobra.Command{
@@ -61,19 +67,36 @@ func document(w io.Writer, topic string) error {
 		return documentFunctions(w)
 	}
 	about := blocksAbout(blocks, topic)
+	if len(about) == 0 {
+		about = partsCalled(blocks, topic)
+	}
+	if len(about) == 0 {
+		return unknown(blocks, topic)
+	}
+	page := reference{Writer: w}
+	for _, b := range blocks {
+		if len(b.Spec) > 0 {
+			page.own = append(page.own, b.Key)
+		}
+	}
 	for i, b := range about {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		documentBlock(w, b)
-	}
-	if len(about) == 0 {
-		if near := spelling.Nearest(topic, topics()); near != "" {
-			return misusef("there is no block %q. Did you mean %q?", topic, near)
-		}
-		return misusef("there is no block %q. There are: %s", topic, strings.Join(topics(), ", "))
+		page.block(b)
 	}
 	return nil
+}
+
+// unknown says where a word belongs that is no block.
+func unknown(blocks []hcl.BlockReference, topic string) error {
+	if holders := holdersOf(blocks, topic); len(holders) > 0 {
+		return misusef("%s is no block, but an argument of %s: hatchel docs %s", topic, strings.Join(holders, ", "), holders[0])
+	}
+	if near := spelling.Nearest(topic, topics()); near != "" {
+		return misusef("there is no block %q. Did you mean %q?", topic, near)
+	}
+	return misusef("there is no block %q. There are: %s", topic, strings.Join(topics(), ", "))
 }
 
 // blocksAbout are the block of that name and what belongs to it: its connection, its use as a step.
@@ -87,6 +110,43 @@ func blocksAbout(blocks []hcl.BlockReference, topic string) (about []hcl.BlockRe
 		}
 	}
 	return about
+}
+
+// partsCalled are the blocks of that name inside of others that have no page of their own. Those that are the same in several are told once.
+func partsCalled(blocks []hcl.BlockReference, name string) (parts []hcl.BlockReference) {
+	holders := map[string][]string{} // by what the part is for
+	for _, b := range blocks {
+		eachField(b.Spec, func(f hcl.Field) {
+			if f.Name != name || f.Type != "" {
+				return
+			}
+			if holders[f.Doc] == nil {
+				parts = append(parts, hcl.BlockReference{Name: name, Doc: f.Doc, Spec: f.Nested()})
+			}
+			holders[f.Doc] = append(holders[f.Doc], b.Key)
+		})
+	}
+	for i, p := range parts {
+		parts[i].Name += ", in " + strings.Join(slices.Compact(holders[p.Doc]), ", ")
+	}
+	return parts
+}
+
+// holdersOf are the blocks that have an argument of that name.
+func holdersOf(blocks []hcl.BlockReference, name string) (keys []string) {
+	for _, b := range blocks {
+		if slices.ContainsFunc(b.Spec, func(f hcl.Field) bool { return f.Name == name }) {
+			keys = append(keys, b.Key)
+		}
+	}
+	return keys
+}
+
+func eachField(spec hcl.Spec, do func(hcl.Field)) {
+	for _, f := range spec {
+		do(f)
+		eachField(f.Nested(), do)
+	}
 }
 
 func overview(w io.Writer, blocks []hcl.BlockReference) error {
@@ -109,29 +169,44 @@ func overview(w io.Writer, blocks []hcl.BlockReference) error {
 	return out.Flush()
 }
 
-func documentBlock(w io.Writer, b hcl.BlockReference) {
-	fmt.Fprintf(w, "%s\n", b.Name)
-	paragraph(w, "  ", b.Doc)
-	documentSpec(w, "  ", b.Spec)
+// reference prints pages of the reference.
+type reference struct {
+	io.Writer
+	own []string // blocks that have a page of their own, which are not told of again where they stand in another
 }
 
-// documentSpec prints the arguments and blocks of a spec, nested ones indented.
-func documentSpec(w io.Writer, indent string, spec hcl.Spec) {
+func (r reference) block(b hcl.BlockReference) {
+	fmt.Fprintf(r, "%s\n", b.Name)
+	paragraph(r, "  ", b.Doc)
+	r.spec("  ", b.Spec)
+	if src, err := examples.ReadFile("examples/" + b.Key + ".hcl"); err == nil {
+		fmt.Fprint(r, "\n  For example:\n\n")
+		for line := range strings.Lines(string(src)) {
+			fmt.Fprint(r, strings.TrimRight("    "+line, " \n"), "\n")
+		}
+	}
+}
+
+// spec prints the arguments and blocks of a spec, nested ones indented.
+func (r reference) spec(indent string, spec hcl.Spec) {
 	said := map[string]bool{}
 	for _, f := range spec {
-		fmt.Fprintln(w)
-		paragraph(w, indent, heading(f))
-		paragraph(w, indent+"    ", f.Doc)
+		fmt.Fprintln(r)
+		paragraph(r, indent, heading(f))
+		paragraph(r, indent+"    ", f.Doc)
 		if what, must := f.Choice(); what != "" && !said[what] {
 			said[what] = true
 			rule := "At most one says "
 			if must {
 				rule = "Exactly one says "
 			}
-			paragraph(w, indent+"    ", rule+what+": "+strings.Join(rivals(spec, what), ", ")+".")
+			paragraph(r, indent+"    ", rule+what+": "+strings.Join(rivals(spec, what), ", ")+".")
 		}
-		if len(f.Nested()) > 0 {
-			documentSpec(w, indent+"    ", f.Nested())
+		switch {
+		case f.Type == "" && slices.Contains(r.own, f.Name):
+			paragraph(r, indent+"    ", "What it holds: hatchel docs "+f.Name+".")
+		case len(f.Nested()) > 0:
+			r.spec(indent+"    ", f.Nested())
 		}
 	}
 }
@@ -153,6 +228,9 @@ func heading(f hcl.Field) string {
 	head := f.Name + " = <" + f.Type + ">"
 	if f.Type == "" {
 		head = f.Name + " { }"
+		if f.Label != "" {
+			head = f.Name + " \"" + f.Label + "\" { }"
+		}
 	}
 	if len(notes) > 0 {
 		head += "  (" + strings.Join(notes, ", ") + ")"

@@ -44,11 +44,11 @@ func documentNames(w io.Writer) error {
 		{"var.<name>", "A variable. Known when the files are loaded."},
 		{"local.<name>", "A local, of a file or of the tool."},
 		{"secret.<name>", "A secret, in templates only, and only where nobody sees it. hatchel docs BLOCK marks where."},
-		{"input.<name>", "An argument of the call, checked, its default applied."},
+		{"input.<name>", "An argument of the call or of the prompt, or a variable of the URI, checked, its default applied. In complete: what was typed, a text, and the others, each a text or null."},
 		{"output", "What the one backend of a tool answered. In a step and its expect: what that step's backend answered."},
-		{"step.<name>", "What a step before this one answered; null when it was skipped. With each it is a list, or a map."},
+		{"step.<name>", "What a step before this one answered; null when it was skipped. With each it is a list, or a map. Of a step that asks: step.<name>.<ask>."},
 		{"each.key each.value", "The element in hand, where a block has each."},
-		{"caller", "Who calls: caller.subject, caller.groups, caller.claims, caller.client, caller.capabilities."},
+		{"caller", "Who calls: caller.subject, caller.groups, caller.claims, caller.client, and caller.capabilities, what the client says that it can do: 'sampling' in caller.capabilities."},
 		{"error", "In error texts: error.message, error.status, error.code, error.step."},
 	})
 	fmt.Fprintln(out)

@@ -1,0 +1,8 @@
+resource "terms" {
+  uri  = "shop://terms"
+  text = "Orders are paid within 14 days."
+  cache {
+    ttl   = "1h"
+    scope = "public"
+  }
+}
