@@ -73,7 +73,8 @@ func (s *Server) result(ctx context.Context, dst []byte, m *message, q query) ([
 // nothing to keep their stream alive.
 func takesTime(method []byte) bool {
 	switch string(method) {
-	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/get", "tasks/update", "tasks/cancel":
+	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/get", "tasks/update", "tasks/cancel",
+		"resources/subscribe", "resources/unsubscribe":
 		return true
 	}
 	return false

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -75,15 +77,18 @@ func (a *audience) part(u *subscription) {
 // changed tells everybody about the lists of their toolset.
 func (a *audience) changed(in func(toolset string) Changes) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	for toolset, all := range a.lists {
+	toolsets := slices.Collect(maps.Keys(a.lists))
+	a.mu.Unlock()
+	for _, toolset := range toolsets {
 		c := in(toolset)
 		if c == (Changes{}) {
 			continue
 		}
-		for u := range all {
+		a.mu.Lock()
+		for u := range a.lists[toolset] {
 			u.changed(c)
 		}
+		a.mu.Unlock()
 	}
 }
 

@@ -47,12 +47,22 @@ func (x *exchange) await() {
 func (x *exchange) keepAlive() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.over {
+	if x.over || x.timer == nil {
 		return
 	}
 	x.openLocked()
 	x.sendLocked([]byte(": keep-alive\n\n"))
 	x.timer.Reset(x.server.options.KeepAlive)
+}
+
+// quiet ends the keep-alives of await, for who sends its own.
+func (x *exchange) quiet() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timer != nil {
+		x.timer.Stop()
+		x.timer = nil
+	}
 }
 
 // notify sends an event ahead of the reply.

@@ -12,9 +12,16 @@ type follows struct {
 	subscription *subscription
 	server       *Server
 
-	mu   sync.Mutex          // held while the Handler is asked, so that it hears of the beginning before it hears of the end
-	uris map[string]struct{} // guarded by mu
+	mu   sync.Mutex
+	uris map[string]*pursuit // guarded by mu
 	over bool                // guarded by mu
+}
+
+// pursuit is one document that is followed, or about to be.
+type pursuit struct {
+	begun    chan struct{} // closed when the Handler has answered
+	err      error         // what it has answered, then
+	underWay bool          // it has answered, and without an error; guarded by follows.mu
 }
 
 // mostFollowed is how many documents one subscription may follow. Each costs the Handler attention as long as it lasts.
@@ -23,47 +30,87 @@ const mostFollowed = 1000
 // add begins to follow a document, which may be followed already.
 func (f *follows) add(ctx context.Context, c *Caller, uri string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, ok := f.uris[uri]; ok || f.over {
-		return nil
+	if p := f.uris[uri]; p != nil || f.over {
+		f.mu.Unlock()
+		return p.wait(ctx)
 	}
 	if len(f.uris) >= mostFollowed {
-		return errorf(CodeBusy, "%d resources are followed already, and that is the most. Unsubscribe from one of them first", len(f.uris))
+		f.mu.Unlock()
+		return errorf(CodeBusy, "%d resources are followed already, and that is the most. Unsubscribe from one of them first", mostFollowed)
 	}
-	t := topic{documentTopic, uri}
-	f.server.audience.join(f.subscription, t) // first, so that no change is missed
-	if err := f.server.follow(ctx, c, uri); err != nil {
-		f.server.audience.leave(f.subscription, t)
-		return err
-	}
+	p := &pursuit{begun: make(chan struct{})}
 	if f.uris == nil {
-		f.uris = make(map[string]struct{})
+		f.uris = make(map[string]*pursuit)
 	}
-	f.uris[uri] = struct{}{}
-	return nil
+	f.uris[uri] = p
+	f.server.audience.join(f.subscription, topic{documentTopic, uri}) // first, so that no change is missed
+	f.mu.Unlock()
+
+	p.err = f.server.follow(ctx, c, uri) // which may take time
+	defer close(p.begun)
+	f.mu.Lock()
+	wanted := f.uris[uri] == p // nobody has given it up meanwhile
+	switch {
+	case wanted && p.err != nil:
+		f.drop(uri)
+	case wanted:
+		p.underWay = true
+	}
+	f.mu.Unlock()
+	if !wanted && p.err == nil {
+		f.server.unfollow(f.subscription.toolset, uri)
+	}
+	return p.err
+}
+
+// wait waits until the document is followed, and returns why it is not. It is nil when nobody wants it any more.
+func (p *pursuit) wait(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	select {
+	case <-p.begun:
+		return p.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// drop is called with mu held.
+func (f *follows) drop(uri string) {
+	delete(f.uris, uri)
+	f.server.audience.leave(f.subscription, topic{documentTopic, uri})
 }
 
 // remove ends that, if it has begun.
 func (f *follows) remove(uri string) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, ok := f.uris[uri]; !ok {
-		return
+	p := f.uris[uri]
+	underWay := p != nil && p.underWay
+	if p != nil {
+		f.drop(uri)
 	}
-	delete(f.uris, uri)
-	f.server.audience.leave(f.subscription, topic{documentTopic, uri})
-	f.server.unfollow(f.subscription.toolset, uri)
+	f.mu.Unlock()
+	if underWay {
+		f.server.unfollow(f.subscription.toolset, uri)
+	}
 }
 
 // end ends all, for good.
 func (f *follows) end() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.over = true
-	for uri := range f.uris {
+	all := f.uris
+	f.over, f.uris = true, nil
+	var underWay []string
+	for uri, p := range all {
+		if p.underWay {
+			underWay = append(underWay, uri)
+		}
+	}
+	f.mu.Unlock()
+	for _, uri := range underWay {
 		f.server.unfollow(f.subscription.toolset, uri)
 	}
-	f.uris = nil
 }
 
 // follow is Follow of the Handler, whose panics are errors.

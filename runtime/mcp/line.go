@@ -29,11 +29,29 @@ const mostPending = 1 << 20
 // line writes frame and a line break. The frame may be reused on return.
 func (l *lineWriter) line(frame []byte) {
 	l.mu.Lock()
+	l.waitLocked()
+	l.pending = appendLine(l.pending, frame)
+	l.flush()
+}
+
+// yield waits until there is room for more.
+func (l *lineWriter) yield() {
+	l.mu.Lock()
+	l.waitLocked()
+	l.mu.Unlock()
+}
+
+func (l *lineWriter) waitLocked() {
 	for l.writing && len(l.pending) > mostPending && l.err == nil {
 		l.room.Wait()
 	}
+}
+
+// post is line for who must not be held up. It is for messages of which there can only be few.
+func (l *lineWriter) post(frame []byte) {
+	l.mu.Lock()
 	l.pending = appendLine(l.pending, frame)
-	l.flush()
+	l.soon()
 }
 
 // note says that there is something to take from u. It waits for nobody.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -54,6 +55,9 @@ func (m *message) names(key string) ([]string, *Error) {
 	return names, nil
 }
 
+// mostAtOnce is how many documents and tasks of one subscriptions/listen the Handler is asked about at the same time.
+const mostAtOnce = 16
+
 // grant has u hear of what it wishes to hear of, as far as there is such a thing, and returns the message that says how far that is. It reports
 // whether it is anything at all; where that is not so because nothing of it exists, there is an error instead.
 func (s *Server) grant(ctx context.Context, u *subscription, c *Caller, w wishes) (acknowledged []byte, some bool, refused error) {
@@ -61,8 +65,19 @@ func (s *Server) grant(ctx context.Context, u *subscription, c *Caller, w wishes
 	u.hearOfLists()
 	some = w.lists != Changes{}
 	try := func(names []string, begin func(context.Context, *Caller, string) error) (begun []string) {
-		for _, name := range names {
-			err := begin(ctx, c, name)
+		errs := make([]error, len(names))
+		var all sync.WaitGroup
+		room := make(chan struct{}, mostAtOnce)
+		for i, name := range names {
+			room <- struct{}{}
+			all.Go(func() {
+				errs[i] = begin(ctx, c, name)
+				<-room
+			})
+		}
+		all.Wait()
+		for i, name := range names {
+			err := errs[i]
 			switch {
 			case err == nil:
 				begun, some = append(begun, name), true
@@ -125,7 +140,9 @@ func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 	defer s.waits.leave()
 	u := s.newSubscription(x.view.toolset, bytes.Clone(m.id))
 	defer u.end()
+	x.await()
 	acknowledged, some, refused := s.grant(x.r.Context(), u, c, w)
+	x.quiet()
 	if refused != nil {
 		x.fail(s.refused(x.r.Context(), m, refused), m.id)
 		return

@@ -35,8 +35,7 @@ func New(h Handler, o Options) *Server {
 // Changes are the lists that read differently than before.
 type Changes struct{ Tools, Prompts, Resources bool }
 
-// Changed tells every session and every subscription what reads differently now in the toolset that it sees. It does not wait for them. While it asks
-// in about each toolset that somebody sees, nothing else of the Server may be used.
+// Changed tells every session and every subscription what reads differently now in the toolset that it sees. It does not wait for them.
 func (s *Server) Changed(in func(toolset string) Changes) { s.audience.changed(in) }
 
 // ResourceUpdated tells everybody who follows the document at uri, in whatever toolset, that it reads differently now. It does not wait for them.

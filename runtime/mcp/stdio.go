@@ -43,6 +43,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	c.acting.Lock()
 	c.over = true
 	c.acting.Unlock()
+	c.beginning.Wait()
 	c.stopListening()
 	if p := c.client(); p != nil {
 		p.asked.close(ErrUnreachable)
@@ -55,20 +56,21 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 
 // conn is a pair of streams. What a client of either era says arrives on the same one.
 type conn struct {
-	server  *Server
-	toolset string
-	first   *Info // the server as it was when the connection began
-	ctx     context.Context
-	out     lineWriter
-	running sync.WaitGroup // the goroutines that answer
-	early   inflight       // the modern requests being answered
+	server    *Server
+	toolset   string
+	first     *Info // the server as it was when the connection began
+	ctx       context.Context
+	out       lineWriter
+	running   sync.WaitGroup // the goroutines that answer
+	beginning sync.WaitGroup // the goroutines that begin a subscription
+	early     inflight       // the modern requests being answered
 
 	acting sync.Mutex // held while a line is acted on
 	over   bool       // Serve is about to return, so no line is; guarded by acting
 
-	mu            sync.Mutex
-	peer          *peer                    // since initialize; guarded by mu
-	subscriptions map[string]*subscription // by id as sent; guarded by mu
+	mu        sync.Mutex
+	peer      *peer                // since initialize; guarded by mu
+	listeners map[string]*listener // by id as sent; guarded by mu
 }
 
 // notify sends a message ahead of a reply.
@@ -182,77 +184,11 @@ func (c *conn) info() *Info {
 	return c.first
 }
 
-// listen begins a subscription.
-func (c *conn) listen(m *message, caller *Caller) {
-	w, err := m.wishes(caller)
-	u := c.server.newSubscription(c.toolset, bytes.Clone(m.id))
-	if err == nil {
-		err = c.enlist(u)
-	}
-	if err != nil {
-		c.out.line(err.append(nil, m.id))
-		return
-	}
-	acknowledged, some, refused := c.server.grant(c.ctx, u, caller, w)
-	switch {
-	case refused != nil:
-		c.delist(m.id)
-		c.out.line(c.server.refused(c.ctx, m, refused).append(nil, m.id))
-	case !some:
-		c.delist(m.id)
-		c.out.line(acknowledged)
-		c.out.line(u.ended(c.info()))
-	default:
-		c.out.line(acknowledged)
-		u.deliver(func() { c.out.note(u) })
-	}
-}
-
-// enlist takes a subscription in under its id.
-func (c *conn) enlist(u *subscription) *Error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, taken := c.subscriptions[string(u.id)]; taken {
-		return errorf(CodeInvalidRequest, "A request with the id %s is being answered", clip(u.id))
-	}
-	if len(c.subscriptions) >= c.server.options.CallsPerSession {
-		return errorf(CodeBusy, "Too many subscriptions at once")
-	}
-	if c.subscriptions == nil {
-		c.subscriptions = make(map[string]*subscription)
-	}
-	c.subscriptions[string(u.id)] = u
-	return nil
-}
-
-// delist ends the subscription with this id, if there is one.
-func (c *conn) delist(id []byte) {
-	c.mu.Lock()
-	u := c.subscriptions[string(id)]
-	delete(c.subscriptions, string(id))
-	c.mu.Unlock()
-	if u != nil {
-		u.end()
-	}
-}
-
 // cancel acts on notifications/cancelled of either era.
 func (c *conn) cancel(id []byte) {
 	c.early.cancel(id, errCancelled)
-	c.delist(id)
+	c.delist(id, nil)
 	if p := c.client(); p != nil {
 		p.requests.cancel(id, errCancelled)
-	}
-}
-
-// stopListening ends every subscription in form.
-func (c *conn) stopListening() {
-	c.mu.Lock()
-	all := c.subscriptions
-	c.subscriptions = nil
-	c.mu.Unlock()
-	for _, u := range all {
-		c.out.last(u, u.ended(c.info()))
-		u.end()
 	}
 }

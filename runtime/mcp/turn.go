@@ -83,7 +83,7 @@ func (t *turn) modern(m *message) {
 		return
 	}
 	if string(m.method) == "subscriptions/listen" {
-		t.conn.listen(m, caller)
+		t.listen(m, caller)
 		return
 	}
 	t.answer(m, &t.conn.early, func(ctx context.Context, dst []byte) []byte {
