@@ -15,9 +15,7 @@ var errBecomesTask = errors.New("the call goes on as a task")
 
 // begin makes a task of a call, and has it worked on in the background. What it returns are the members of the task.
 func (p *Program) begin(ctx context.Context, c *call, caller *mcp.Caller) (mcp.Appender, error) {
-	m := c.members()
-	m["input"] = c.frame.Input
-	frozen, err := appendFrozen(nil, m)
+	frozen, err := c.freeze(c.frame.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -62,24 +60,29 @@ func (p *Program) segment(ctx context.Context, t *task, sent map[string]any) {
 		p.write(ctx, t)
 	}
 	err := p.goOn(c, t, sent)
-	failed := failureOf(err)
 	cause := context.Cause(ctx)
-	var pause *paused
-	switch {
-	case cause != nil && cause != errStopped:
+	if cause != nil && cause != errStopped {
 		c.reply.release() // whatever came of it, nobody wants to know
 		return
-	case errors.As(err, &pause):
-		failed = failureOf(p.pause(c, t, pause))
-	case failed == nil || cause == nil:
-	default:
+	}
+	var pause *paused
+	if errors.As(err, &pause) {
+		if err = p.pause(c, t, pause); err == nil {
+			p.save(ctx, t)
+			return
+		}
+	}
+	failed := failureOf(err)
+	if failed != nil && cause != nil {
 		failed.protocol = stoppedError(t.Step)
 	}
-	if pause == nil || failed != nil {
+	c.account(ctx, "", failed)
+	if err := p.finish(c, t, failed); err != nil {
+		failed = failureOf(err)
 		c.account(ctx, "", failed)
-		p.finish(c, t, failed)
+		t.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.message})
 	}
-	p.save(context.WithoutCancel(ctx), t)
+	p.save(ctx, t)
 }
 
 // goOn takes the call of a task up again and does what is left. A panic in it is its error.
@@ -108,32 +111,34 @@ func (c *call) again(t *task, sent map[string]any) error {
 
 // pause makes the task wait for its client.
 func (p *Program) pause(c *call, t *task, pause *paused) error {
-	defer c.reply.release()
 	if err := c.remember(t); err != nil {
 		return err
 	}
+	c.enter(c.ends, slog.LevelDebug, "task waits for its client", "", nil)
+	c.reply.release()
 	t.wait(nil, pause.asked)
 	return nil
 }
 
 // remember puts what it takes to go on with the call into its task.
 func (c *call) remember(t *task) (err error) {
-	m := c.members()
-	m["input"] = c.frame.Input
-	t.Call, err = appendFrozen(nil, m)
+	t.Call, err = c.freeze(c.frame.Input)
 	return err
 }
 
-// finish makes the task what the call came to.
-func (p *Program) finish(c *call, t *task, failed *failure) {
+// finish makes the task what the call came to. A panic in it is its error.
+func (p *Program) finish(c *call, t *task, failed *failure) (err error) {
+	defer recovered(&err)
 	if failed != nil && failed.protocol != nil {
 		c.reply.release()
 		t.fail(failed.protocol)
-		return
+		return nil
 	}
 	out := p.outcome(c, failed, mcp.Revision20260728)
+	result := out.AppendResult(nil, mcp.Revision20260728)
 	t.end(taskCompleted, "")
-	t.Result = out.AppendResult(nil, mcp.Revision20260728)
+	t.Result = result
+	return nil
 }
 
 // save remembers a task and tells who follows it. What was not remembered because somebody else has ended the task ends the work on it.

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"hatchel/runtime/mcp"
 )
@@ -27,10 +26,11 @@ func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, wr
 	}
 	var pause *paused
 	if errors.As(err, &pause) {
-		defer c.reply.release()
-		c.enter(ctx, slog.LevelDebug, "call waits for its client", req.Caller.Remote, nil)
-		asked, err := c.questions(ctx, pause)
-		return mcp.Document{Questions: asked}, err
+		var asked *mcp.Questions
+		if asked, err = c.waits(ctx, req.Caller, pause); err == nil {
+			c.reply.release()
+			return mcp.Document{Questions: asked}, nil
+		}
 	}
 	failed := failureOf(err)
 	c.account(ctx, req.Caller.Remote, failed)

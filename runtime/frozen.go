@@ -3,8 +3,12 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"time"
 
+	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
 )
@@ -12,8 +16,8 @@ import (
 // stateLife is how long a client has at least to come back with answers.
 const stateLife = 10 * time.Minute
 
-// left reports whether a call goes on later: it has paused, or becomes a task.
-func left(err error) bool {
+// unfinished reports whether a call goes on later: it has paused, or becomes a task.
+func unfinished(err error) bool {
 	return err != nil && (err == errBecomesTask || errors.As(err, new(*paused)))
 }
 
@@ -74,13 +78,14 @@ func (c *call) resume() error {
 	return c.thaw(frozen)
 }
 
-// questions is what the client of a paused call is asked, with the state to go on from.
-func (c *call) questions(ctx context.Context, p *paused) (*mcp.Questions, error) {
+// waits is what the client of a paused call is asked, with the state to go on from.
+func (c *call) waits(ctx context.Context, caller *mcp.Caller, p *paused) (*mcp.Questions, error) {
+	c.enter(ctx, slog.LevelDebug, "call waits for its client", caller.Remote, nil)
 	of, err := c.purpose()
 	if err != nil {
 		return nil, err
 	}
-	frozen, err := appendFrozen(nil, c.members())
+	frozen, err := c.freeze(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -101,23 +106,36 @@ func (c *call) purpose() (purpose, error) {
 	return purposeOf(c.routine.noun, decl.Name, decl.Digest, c.talk.request, string(arguments), caller.Subject, caller.Toolset), nil
 }
 
-// members are what it takes to go on with a call whose inputs are known.
-func (c *call) members() map[string]any {
+// largestFrozen is how many bytes it may take to remember a call.
+const largestFrozen = 4 << 20
+
+// freeze is what it takes to go on with a call, and its inputs where nobody gives them again.
+func (c *call) freeze(input map[string]any) ([]byte, error) {
 	m := map[string]any{
 		"at":     c.at,
 		"spent":  int(c.clock().Milliseconds()),
 		"steps":  c.frame.Steps,
 		"locals": c.frame.Computed(),
 	}
+	if input != nil {
+		m["input"] = input
+	}
 	if c.talk != nil && c.talk.done != nil {
 		m["done"] = c.talk.done
 	}
-	return m
+	frozen, err := appendFrozen(nil, m)
+	if err != nil {
+		return nil, &adapters.Fault{Message: "what the steps have given so far cannot be remembered: " + err.Error(), Cause: err}
+	}
+	if len(frozen) > largestFrozen {
+		return nil, &adapters.Fault{Message: fmt.Sprintf("what the steps have given so far, %s, is too much to be remembered; no more than %s can be", hcl.Size(len(frozen)), hcl.Size(largestFrozen))}
+	}
+	return frozen, nil
 }
 
 var errFrozen = errors.New("what was remembered of a call does not fit it")
 
-// thaw undoes members, in a call of the same routine.
+// thaw undoes freeze, in a call of the same routine.
 func (c *call) thaw(frozen []byte) error {
 	v, err := thaw(frozen)
 	if err != nil {

@@ -156,3 +156,27 @@ result = "{size: length(step.large.value[0]), bytes: base64encode(step.large.val
 		t.Errorf("%+v %v", r, err)
 	}
 }
+
+func TestWhatIsTooLargeToBeRememberedEndsTheCall(t *testing.T) {
+	w := newWorld()
+	w.do["large"] = func(context.Context, *adapters.Call) (any, error) { return strings.Repeat("x", largestFrozen), nil }
+	h := w.host(t, tool("t", task1h+`
+step "large" {
+  fake { do = "large" }
+}
+step "sure" {
+  ask "sure" {
+    elicit { message = "Sure?" }
+  }
+}
+text = "done ${step.sure.sure.action}"`))
+	defer h.Close()
+	if r := do(t, h, modern("t", `{}`, everything)); !r.IsError || !strings.Contains(r.text(), "too much to be remembered") {
+		t.Errorf("%+v", r)
+	}
+	id := start(t, h, "t").TaskID
+	settled(t, h)
+	if r := getTask(t, h, id); r.Status != "completed" || !r.Result.IsError || !strings.Contains(r.Result.text(), "too much to be remembered") {
+		t.Errorf("%+v", r)
+	}
+}

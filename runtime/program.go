@@ -46,8 +46,11 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	err := p.answer(c, req, tasks)
-	if left(err) {
-		return p.leave(ctx, c, req.Caller, err)
+	if unfinished(err) {
+		var out mcp.Outcome
+		if out, err = p.leave(ctx, c, req.Caller, err); err == nil {
+			return out, nil
+		}
 	}
 	failed := failureOf(err)
 	c.account(ctx, req.Caller.Remote, failed)
@@ -87,16 +90,18 @@ func (p *Program) follow(c *call, caller *mcp.Caller) error {
 	return nil
 }
 
-// leave is what is answered for a call that goes on later.
+// leave is what is answered for a call that goes on later. An error is what the call came to instead.
 func (p *Program) leave(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
-	defer c.reply.release()
+	defer recovered(&err)
 	var pause *paused
 	if errors.As(why, &pause) {
-		c.enter(ctx, slog.LevelDebug, "call waits for its client", caller.Remote, nil)
-		out.Questions, err = c.questions(ctx, pause)
+		out.Questions, err = c.waits(ctx, caller, pause)
 	} else {
 		c.enter(ctx, slog.LevelDebug, "call becomes a task", caller.Remote, nil)
 		out.Task, err = p.begin(ctx, c, caller)
+	}
+	if err == nil {
+		c.reply.release()
 	}
 	return out, err
 }

@@ -70,6 +70,9 @@ func (r *routine) work(c *call) error {
 		s := r.stages[c.at]
 		if c.note != nil {
 			c.note(s.step.Name)
+			if err := c.frame.Context.Err(); err != nil {
+				return c.why(err)
+			}
 		}
 		if err := s.run(c); err != nil {
 			c.step = s.step.Name

@@ -46,7 +46,7 @@ func (s *stage) once(call *adapters.Call) (any, error) {
 		}
 	}
 	out, err := s.attempts(call)
-	if err != nil && s.step.Continue && call.Frame.Context.Err() == nil && !left(err) {
+	if err != nil && s.step.Continue && call.Frame.Context.Err() == nil && !unfinished(err) {
 		f := failureOf(err)
 		return map[string]any{"error": f.values("")}, nil
 	}

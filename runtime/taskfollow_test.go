@@ -1,0 +1,162 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/mcp"
+)
+
+// follower is an audience that follows tasks.
+type follower struct {
+	mu   sync.Mutex
+	said []string // guarded by mu
+}
+
+func (f *follower) Changed(func(string) mcp.Changes) {}
+func (f *follower) ResourceUpdated(string)           {}
+func (f *follower) TaskChanged(id string, members []byte) {
+	var r result
+	json.Unmarshal(append(append([]byte("{"), members...), '}'), &r)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said = append(f.said, strings.TrimSpace(r.Status+" "+r.Message+" "+r.keys()))
+}
+
+func TestWhoFollowsATaskIsToldWhatBecomesOfIt(t *testing.T) {
+	h := newWorld().host(t, tool("t", task1h+`
+step "half" {
+  progress {
+    done    = 1
+    total   = 2
+  }
+}
+step "more" {
+  progress {
+    done    = 2
+    message = "Almost."
+  }
+}
+step "sure" {
+  ask "sure" {
+    elicit { message = "Sure?" }
+  }
+}
+text = "done"`))
+	defer h.Close()
+	f := new(follower)
+	h.Tell(f)
+	id := start(t, h, "t").TaskID
+	settled(t, h)
+	updateTask(t, h, id, `{"sure":{"action":"accept"}}`)
+	settled(t, h)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if want := []string{"working 1 of 2", "working Almost.", "input_required  sure", "working", "completed"}; !slices.Equal(f.said, want) {
+		t.Errorf("got %q", f.said)
+	}
+}
+
+func TestAReloadLeavesTasksAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		release := make(chan struct{})
+		w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+			select {
+			case <-release:
+				return "old", nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		w.counting()
+		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"held\" }")+tool("asks", deleting))
+		defer h.Close()
+		works, waits, changed := start(t, h, "t").TaskID, start(t, h, "asks").TaskID, ""
+		synctest.Wait()
+		load(t, h, tool("t", `fake { do = "next" }`)+tool("asks", deleting)+tool("changes", deleting))
+		changed = start(t, h, "changes").TaskID
+		time.Sleep(time.Minute) // past the grace period of calls
+		load(t, h, tool("t", `text = "new"`)+tool("asks", deleting)+tool("changes", strings.Replace(deleting, "Sure?", "Really?", 1)))
+		time.Sleep(time.Minute)
+		j := w.read()
+		if slices.Contains(j, "undo held") || !slices.Contains(j, "undo next") {
+			t.Errorf("journal %q", j)
+		}
+		updateTask(t, h, waits, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
+		updateTask(t, h, changed, `{"name":`+accept+`}`)
+		close(release)
+		settled(t, h)
+		if r := getTask(t, h, works); r.Status != "completed" || r.Result.text() != "old" {
+			t.Errorf("%+v", r)
+		}
+		if r := getTask(t, h, waits); r.Status != "completed" || !strings.HasPrefix(r.Result.text(), "Ada true") {
+			t.Errorf("%+v", r)
+		}
+		if r := getTask(t, h, changed); r.Status != "failed" || !strings.Contains(r.Message, "changed") || r.Error == nil {
+			t.Errorf("%+v", r)
+		}
+		synctest.Wait()
+		if j := w.read(); !slices.Contains(j, "undo held") {
+			t.Errorf("journal %q", j)
+		}
+	})
+}
+
+// impatient is an audience that answers a task the moment it asks.
+type impatient struct {
+	follower
+	asked chan string
+}
+
+func (i *impatient) TaskChanged(id string, members []byte) {
+	if strings.Contains(string(members), `"status":"input_required"`) {
+		i.asked <- id
+	}
+}
+
+func TestATaskIsAnsweredTheMomentItAsks(t *testing.T) {
+	h := newWorld().host(t, tool("t", task1h+`
+step "one" {
+  ask "one" {
+    elicit { message = "One?" }
+  }
+}
+step "two" {
+  ask "two" {
+    elicit { message = "Two?" }
+  }
+}
+text = "done"`))
+	defer h.Close()
+	const many = 50
+	i := &impatient{asked: make(chan string, 2*many)}
+	h.Tell(i)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for id := range i.asked {
+				if _, err := taskly(t, h, "tasks/update", id, `{"one":{"action":"accept"},"two":{"action":"accept"}}`); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	var ids []string
+	for range many {
+		ids = append(ids, start(t, h, "t").TaskID)
+	}
+	for _, id := range ids {
+		eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
+	}
+	close(i.asked)
+	all.Wait()
+	settled(t, h)
+}
