@@ -149,7 +149,7 @@ func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 		default:
 			all, _, blocks := fieldNames(parts)
 			d.mistyped(nested.Type, all)
-			d.errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, suggestOr(nested.Type, all, thereAre(blocks)))
+			d.errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, elsewhere(nested.Type, all, suggestOr(nested.Type, all, thereAre(blocks))))
 		}
 	}
 }
@@ -187,6 +187,19 @@ func fieldNames(parts []Spec) (all, attrs, blocks []string) {
 		}
 	}
 	return all, attrs, blocks
+}
+
+// elsewhere says where a block of the language stands that does not stand here, or otherwise.
+func elsewhere(block string, among []string, otherwise string) string {
+	switch {
+	case contains([]string{"elicit", "sample", "roots"}, block) && contains(among, "ask"):
+		return " A question stands in an ask, and an ask in a step: ask \"name\" { " + block + " … }."
+	case block == "input" && contains(among, "argument"):
+		return " A prompt has arguments: argument \"name\" { … }. They are read as input.name."
+	case block == "argument" && contains(among, "input"):
+		return " Arguments are of prompts, and here are inputs: input \"name\" { … }."
+	}
+	return otherwise
 }
 
 func suggestOr(name string, among []string, otherwise string) string {

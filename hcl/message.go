@@ -50,7 +50,11 @@ func (d *decoder) promptMessage(b *hclsyntax.Block) *PromptMessage {
 	}
 	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: at(b.DefRange())}}
 	if !contains(roles, m.Role) {
-		d.errorf(b.LabelRanges[0], "Unknown role", "A message is said by the \"user\" or the \"assistant\", and this is %q.%s", m.Role, didYouMean(m.Role, roles))
+		hint := didYouMean(m.Role, roles)
+		if m.Role == "system" {
+			hint = " What a model is told beforehand is the first message of the user, or in a sample block its system = \"…\"."
+		}
+		d.errorf(b.LabelRanges[0], "Unknown role", "A message is said by the \"user\" or the \"assistant\", and this is %q.%s", m.Role, hint)
 	}
 	d.unknown(b.Body, m.spec())
 	around, known := d.scope, d.facts

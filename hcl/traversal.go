@@ -112,9 +112,13 @@ func (c *compiler) unknownRoot(t hclv2.Traversal, why string) {
 	}
 	names := c.scope.readable()
 	detail := fmt.Sprintf("There is no %q here.%s", name, didYouMean(name, names))
+	member := name
+	if len(t) > 1 && didYouMean(name, names) == "" { // argument.x is input.x
+		member, _ = stepName(t[1])
+	}
 	for _, root := range names {
-		if r, _ := c.scope.find(root); len(t) == 1 && r.members[name] != nil {
-			detail = fmt.Sprintf("There is no %q here. Write %s.%s.", name, root, name)
+		if r, _ := c.scope.find(root); r.members[member] != nil {
+			detail = fmt.Sprintf("There is no %q here. Write %s.%s.", name, root, member)
 		}
 	}
 	if len(t) == 1 {

@@ -42,6 +42,9 @@ func checkURI(uri string) error {
 
 // absolute says that a URI begins with a scheme.
 func absolute(uri string) error {
+	if notOfURI(strings.NewReplacer("{", "", "}", "").Replace(uri)) != "" {
+		uri = "app"
+	}
 	return fmt.Errorf("a URI begins with a scheme, as in \"config://%s\"", strings.TrimLeft(uri, ":/"))
 }
 

@@ -22,7 +22,24 @@ func Nearest(name string, among []string) string {
 			best, nearest = candidate, d
 		}
 	}
+	if best == "" && len(folded) >= 3 {
+		return begun(folded, among)
+	}
 	return best
+}
+
+// begun is the only name that begins like this, as description begins with desc.
+func begun(folded string, among []string) (name string) {
+	for _, candidate := range among {
+		if !strings.HasPrefix(fold(candidate), folded) {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = candidate
+	}
+	return name
 }
 
 var joiners = strings.NewReplacer("_", "", "-", "", ".", "")
