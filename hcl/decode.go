@@ -137,7 +137,7 @@ func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 		default:
 			all, attrs, _ := fieldNames(parts)
 			d.mistyped(name, all)
-			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, suggestOr(name, all, thereAre(attrs)))
+			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, suggestOr(name, all, within(name, parts, thereAre(attrs))))
 		}
 	}
 	for _, nested := range b.Blocks {
@@ -187,6 +187,19 @@ func fieldNames(parts []Spec) (all, attrs, blocks []string) {
 		}
 	}
 	return all, attrs, blocks
+}
+
+// within says which block here holds an argument that stands beside it, or otherwise.
+func within(name string, parts []Spec, otherwise string) string {
+	for _, f := range Join(parts...) {
+		if f.attr != nil {
+			continue
+		}
+		if inner, known := field([]Spec{f.Nested()}, name, true); known && inner.attr != nil {
+			return " It stands in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
+		}
+	}
+	return otherwise
 }
 
 // elsewhere says where a block of the language stands that does not stand here, or otherwise.
@@ -272,7 +285,11 @@ func (d *decoder) known(e hclsyntax.Expression, f Field, want string) any {
 		ok = want == "list"
 	}
 	if !ok {
-		d.errorf(e.Range(), "Wrong type", "%s takes %s, and this is %s.", f.Name, article(want), describe(typeOf(n.value)))
+		hint := ""
+		if text, isText := n.value.(string); isText && want == "list" {
+			hint = fmt.Sprintf(" Write [%q].", text)
+		}
+		d.errorf(e.Range(), "Wrong type", "%s takes %s, and this is %s.%s", f.Name, article(want), describe(typeOf(n.value)), hint)
 		return nil
 	}
 	return n.value

@@ -90,6 +90,10 @@ func (t *toolsetDecl) members(dst *[]string, noun, doc string) Field {
 				d.errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, suggestOr(pattern, names, thereAre(names)))
 				continue
 			}
+			if noun == "resources" && scheme.MatchString(pattern) {
+				d.errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, thereAre(names))
+				continue
+			}
 			d.errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, suggestOr(pattern, names, thereAre(names)))
 		}
 	})

@@ -159,7 +159,7 @@ func (c *compiler) attribute(n node, name string, r hclv2.Range, in env) node {
 	case schema.Object:
 		m, ok := n.typ.Lookup(name)
 		if !ok {
-			c.errorf(r, "Unknown member", "%s has no member %q.%s", opening(n), name, suggestOr(name, memberNames(n.typ), itHas(memberNames(n.typ))))
+			c.errorf(r, "Unknown member", "%s has no member %q.%s", opening(n), name, suggestOr(name, memberNames(n.typ), itHas(memberNames(n.typ))+deeper(n, name)))
 			return broken()
 		}
 		out.typ = m.Type
@@ -196,6 +196,24 @@ func (c *compiler) attribute(n node, name string, r hclv2.Range, in env) node {
 		return c.fold(out, r)
 	}
 	return out
+}
+
+// deeper says where a member is that is not here but in one of the members.
+func deeper(n node, name string) string {
+	within := ""
+	for _, m := range n.typ.Members {
+		if _, ok := m.Type.Lookup(name); !ok {
+			continue
+		}
+		if within != "" {
+			return ""
+		}
+		within = m.Name
+	}
+	if within == "" || n.path == "" {
+		return ""
+	}
+	return " Write " + n.path + "." + within + "." + name + "."
 }
 
 // guarded reports reading inside a value that may be null.

@@ -212,7 +212,24 @@ func (c *compiler) unknownMember(base term, name string, at span) {
 		}
 		hint += "."
 	}
+	if within := deeper(base.shape, name); within != "" && where != "" && didYouMean(name, candidates) == "" {
+		hint += " Write " + where[len(" in "):] + "." + within + "." + name + "."
+	}
 	c.problem(at, "Unknown "+word, "There is no %s %q%s.%s", word, name, where, hint)
+}
+
+// deeper is the only member that has a member of that name, or empty.
+func deeper(s *Shape, name string) (within string) {
+	for _, m := range sortedNames(s.Members) {
+		if inner := s.Members[m]; inner == nil || inner.Members[name] == nil {
+			continue
+		}
+		if within != "" {
+			return ""
+		}
+		within = m
+	}
+	return within
 }
 
 func (c *compiler) slice(n *ast.SliceNode) term {
