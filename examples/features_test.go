@@ -178,6 +178,12 @@ func TestOfficialClientHearsProgressAndLogs(t *testing.T) {
 	})
 }
 
+func TestOfficialClientComesBackForTheAnswerOfACallThatHasLetItGo(t *testing.T) {
+	asGuest(t, func(t *testing.T, f *folder, g *guest) {
+		g.says("test_reconnection", nil, "The answer was kept for you.")
+	})
+}
+
 func TestOfficialClientReadsResources(t *testing.T) {
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		var uris []string

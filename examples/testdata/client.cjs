@@ -116,6 +116,7 @@ async function session() {
   seen.image = (await call({ name: "test_image_content", arguments: {} })).content[0].mimeType;
   seen.failed = (await call({ name: "test_error_handling", arguments: {} })).isError;
   seen.header = await text("test_custom_header", { region: "Zürich" });
+  seen.kept = await text("test_reconnection");
   seen.elicited = await text("test_elicitation", { message: "Who are you?" });
   seen.sampled = await text("test_sampling", { prompt: "Why?" });
   seen.roots = await text("test_input_required_result_list_roots");
