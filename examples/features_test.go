@@ -36,6 +36,10 @@ func (f *folder) visit(transport sdk.Transport, era string) *guest {
 	g := &guest{client: &client{t: f.t}, modern: era > "2026", told: make(chan string, 1000)}
 	tell := func(format string, a ...any) { g.told <- fmt.Sprintf(format, a...) }
 	c := sdk.NewClient(&sdk.Implementation{Name: "guest", Version: "1"}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{
+			RootsV2:     &sdk.RootCapabilities{},
+			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
+		},
 		ElicitationHandler: g.user,
 		CreateMessageHandler: func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
 			asked := r.Params.Messages[0].Content.(*sdk.TextContent).Text
@@ -68,7 +72,10 @@ func (f *folder) visit(transport sdk.Transport, era string) *guest {
 
 // user fills in a form: every field by its name, with its default where there is one.
 func (g *guest) user(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	if strings.HasPrefix(r.Params.Message, "May I") {
+	switch {
+	case r.Params.URL != "":
+		return &sdk.ElicitResult{Action: "accept"}, nil
+	case strings.HasPrefix(r.Params.Message, "May I"):
 		return &sdk.ElicitResult{Action: "decline"}, nil
 	}
 	content := map[string]any{}
@@ -149,9 +156,29 @@ func TestOfficialClientIsAskedInTheMiddleOfACall(t *testing.T) {
 		g.says("test_input_required_result_multiple_inputs", nil, "You asked: Write a friendly greeting. Ada, you have 1 folders open.")
 		g.says("test_input_required_result_multi_round", nil, "Ada likes Ada.")
 		g.says("ask_politely", nil, "Hello, stranger!")
+		g.says("ask_on_a_page", nil, "The user has said: accept")
+		g.says("ask_if_possible", nil, "A word: You asked: Say a beautiful word.")
 		r, err := g.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "test_input_required_result_prompt"})
 		if err != nil || len(r.Messages) != 1 || r.Messages[0].Content.(*sdk.TextContent).Text != "Please answer with this in mind: Ada" {
 			t.Errorf("the prompt says %+v, %v", r, err)
+		}
+	})
+}
+
+func TestOfficialClientThatCannotBeAskedIsToldWhatItLacks(t *testing.T) {
+	everyClient(t, func(t *testing.T, connect func(*folder) *client) {
+		c := connect(example(t, "conformance"))
+		if r := c.call("ask_if_possible", nil); r.IsError || said(r) != "A word: serendipity" {
+			t.Errorf("instead of asking it says %q", said(r))
+		}
+		if r := c.call("test_elicitation", object{"message": "?"}); !r.IsError || !strings.Contains(said(r), "elicitation") {
+			t.Errorf("a question that cannot be put gives %q", said(r))
+		}
+		r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "test_missing_capability"})
+		if modern := c.InitializeResult().ProtocolVersion > "2026"; modern != (err != nil) {
+			t.Errorf("a tool that cannot be called gives %+v, %v", r, err)
+		} else if !modern && (!r.IsError || !strings.Contains(said(r), "sampling")) {
+			t.Errorf("a tool that cannot be called says %q", said(r))
 		}
 	})
 }

@@ -73,6 +73,39 @@ tool "test_elicitation_sep1330_enums" {
   text = "Elicitation completed: ${jsonencode(step.user.choices.content)}"
 }
 
+# A page to open instead of a form, for what no client should see. That the user accepts means that the page may be opened.
+tool "ask_on_a_page" {
+  description = "Asks the user to sign in on a page."
+  step "user" {
+    ask "consent" {
+      elicit {
+        message = "Please sign in."
+        url     = "https://example.com/sign-in"
+      }
+    }
+  }
+  text = "The user has said: ${step.user.consent.action}"
+}
+
+# A client without a model is not asked: what it would have said stands here.
+tool "ask_if_possible" {
+  description = "Asks the model of the client for a word, and has one itself."
+  step "model" {
+    ask "word" {
+      timeout  = "2m"
+      fallback = "serendipity"
+      sample {
+        prompt     = "Say a beautiful word."
+        system     = "You answer with one word."
+        max_tokens = 10
+        models     = ["small", "fast"]
+        speed      = 0.9
+      }
+    }
+  }
+  text = "A word: ${step.model.word.text}"
+}
+
 # A client that cannot do what a tool needs is refused before anything is done.
 tool "test_missing_capability" {
   description = "Needs a client with a model."

@@ -30,6 +30,18 @@ tool "test_embedded_resource" {
   }
 }
 
+# A link is only the address of a document, which the client reads when it wants to.
+tool "test_resource_link" {
+  description = "Answers with a link to a document."
+  content "link" {
+    uri         = "test://static-text"
+    name        = "static-text"
+    title       = "Static text"
+    description = "A text that never changes."
+    mime_type   = "text/plain"
+  }
+}
+
 # Pieces are sent in written order. Each may say for whom it is and how much it matters.
 tool "test_multiple_content_types" {
   description = "Answers with a text, a picture and a document at once."
