@@ -40,17 +40,18 @@ func (c *compiler) kept(r *routine) *hcl.Diagnostic {
 	if p := c.g.programs[r.decl.Name]; r.noun == "tool" && p.tool.Task != nil {
 		p.handover = 1 + slices.IndexFunc(p.decl.Steps, func(s *hcl.Step) bool { return s.Name == p.tool.Task.After && s.Name != "" })
 		if err := state.tasks.begin(c.ctx); err != nil {
-			return unkept(r, "Its calls become tasks", err)
+			return unkept(r.decl.Range, "Calls of this tool become tasks", err)
 		}
 	}
 	if r.asks {
 		if err := state.need(c.ctx); err != nil {
-			return unkept(r, "It asks the client", err)
+			asks := slices.IndexFunc(r.stages, func(s *stage) bool { _, ok := s.action.(*round); return ok })
+			return unkept(r.stages[asks].step.Range, "This asks the client", err)
 		}
 	}
 	return nil
 }
 
-func unkept(r *routine, why string, err error) *hcl.Diagnostic {
-	return &hcl.Diagnostic{Summary: "State cannot be kept", Detail: why + ", so something must be remembered between requests, and " + err.Error() + ".", Subject: r.decl.Range}
+func unkept(at hcl.Range, why string, err error) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Summary: "State cannot be kept", Detail: why + ", so something must be remembered between requests, and " + err.Error() + ".", Subject: at}
 }

@@ -151,9 +151,9 @@ func TestAStateThatCannotBeKeptIsSaidWhereItIsNeeded(t *testing.T) {
 	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
 	defer h.Close()
 	load(t, h, tool("plain", `text = "plain"`))
-	for _, body := range []string{task1h + `text = "done"`, "step \"s\" {\n  ask \"q\" {\n    roots { }\n  }\n}\ntext = \"done\""} {
+	for line, body := range map[string]string{"5:1": task1h + `text = "done"`, "7:1": "step \"s\" {\n  ask \"q\" {\n    roots { }\n  }\n}\ntext = \"done\""} {
 		diags := h.Load(t.Context(), files(tool("plain", `text = "plain"`)+tool("t", body)))
-		if got := printed(diags); !strings.Contains(got, "tools.hcl:5:1: error: State cannot be kept") || !strings.Contains(got, "the disk is on fire") {
+		if got := printed(diags); !strings.Contains(got, "tools.hcl:"+line+": error: State cannot be kept") || !strings.Contains(got, "the disk is on fire") {
 			t.Errorf("got %s", got)
 		}
 	}
