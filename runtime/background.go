@@ -25,7 +25,7 @@ func (p *Program) begin(ctx context.Context, c *call, caller *mcp.Caller) (mcp.A
 	}
 	ts := p.generation.build.State.tasks
 	if err := ts.create(ctx, t); err != nil {
-		return nil, err
+		return nil, c.why(err)
 	}
 	begun := mcp.Raw(t.appendMembers(nil, false))
 	var sent map[string]any

@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
 )
 
 // stateLife is how long a client has at least to come back with answers.
@@ -90,8 +91,11 @@ func (c *call) waits(ctx context.Context, caller *mcp.Caller, p *paused) (*mcp.Q
 		return nil, err
 	}
 	sealed, err := c.routine.generation.build.State.seal(ctx, frozen, of, time.Now().Add(max(p.patience, stateLife)))
+	if errors.Is(err, state.ErrFull) {
+		return nil, &adapters.Fault{Message: "it could not be asked: the server has to remember the call until the answer comes, and it remembers too many. Nothing after the question was done", Cause: err}
+	}
 	if err != nil {
-		return nil, err
+		return nil, c.why(err)
 	}
 	return &mcp.Questions{Ask: p.asked, State: sealed}, nil
 }

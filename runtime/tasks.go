@@ -159,7 +159,7 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 	var id [16]byte
 	rand.Read(id[:])
 	if ts.count() >= mostTasks {
-		return &mcp.Error{Code: mcp.CodeBusy, Message: "Too many tasks at once. Try again when some of them are done"}
+		return errTasksFull
 	}
 	now := time.Now()
 	t.row = state.Task{ID: hex.EncodeToString(id[:]), Owner: ts.owner, Expires: now.Add(time.Duration(t.TTL) * time.Millisecond)}
@@ -170,8 +170,14 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 	if err := ts.present(ctx, store); err != nil {
 		return err
 	}
-	return store.Create(ctx, &t.row)
+	if err := store.Create(ctx, &t.row); !errors.Is(err, state.ErrFull) {
+		return err
+	}
+	return errTasksFull
 }
+
+// errTasksFull is why a call cannot become a task: too many are worked on, or too much of them is remembered.
+var errTasksFull = &mcp.Error{Code: mcp.CodeBusy, Message: "Too many tasks at once. Try again when some of them are done"}
 
 // take makes this process the one that works on a task, and reports whether no other did in the meantime.
 func (ts *tasks) take(ctx context.Context, t *task) (bool, error) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -16,7 +17,8 @@ import (
 
 // SQLite is a Store in one file. Everything goes through one connection, one after the other; other processes may have the same file open.
 type SQLite struct {
-	db *sql.DB
+	db    *sql.DB
+	bound atomic.Int64 // bytes, from which on nothing new is taken
 
 	mu    sync.Mutex
 	swept time.Time // when what had expired was last removed; zero before there are tables; guarded by mu
@@ -26,6 +28,7 @@ const (
 	busyTimeout = 10 * time.Second // for another process to let go of the file
 	busyPause   = 20 * time.Millisecond
 	sweepEvery  = time.Minute
+	mostHeld    = 1 << 30 // bytes, unless Bound says otherwise
 )
 
 // Open opens the store in a file, which is made when it is missing, as is its folder; nobody but their owner may look into either. With an empty path the
@@ -48,6 +51,7 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 	}
 	db.SetMaxOpenConns(1)
 	s := &SQLite{db: db}
+	s.Bound(mostHeld)
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(sentence(err), db.Close())
 	}
@@ -72,6 +76,9 @@ func (s *SQLite) prepare(ctx context.Context) error {
 		}
 	}
 }
+
+// Bound says from how many bytes on nothing new is taken: 1 GiB when nobody says so. What is there can still be changed.
+func (s *SQLite) Bound(bytes int64) { s.bound.Store(bytes) }
 
 // Close implements Store.
 func (s *SQLite) Close() error { return s.db.Close() }
@@ -103,6 +110,9 @@ func (s *SQLite) Claim(ctx context.Context, name string, until time.Time) (first
 // Keep implements Store.
 func (s *SQLite) Keep(ctx context.Context, name string, value []byte, until time.Time) error {
 	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.room(ctx, tx); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO kept (name, value, expires) VALUES (?, ?, ?)", name, value, until.UnixMilli())
 		return err
 	})
@@ -135,7 +145,10 @@ func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx)
 	if err != nil {
 		return errors.Join(err, ignoreDone(tx.Rollback()))
 	}
-	return tx.Commit()
+	if err = tx.Commit(); errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // due reports whether it is time to sweep, once in a while.
@@ -157,6 +170,26 @@ func sweep(ctx context.Context, tx *sql.Tx) error {
 	}
 	return nil
 }
+
+// room is ErrFull where nothing new is taken, even when what has expired is gone.
+func (s *SQLite) room(ctx context.Context, tx *sql.Tx) error {
+	for _, before := range []func(context.Context, *sql.Tx) error{nothing, sweep} {
+		if err := before(ctx, tx); err != nil {
+			return err
+		}
+		var held int64
+		const query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+		if err := tx.QueryRowContext(ctx, query).Scan(&held); err != nil {
+			return err
+		}
+		if held < s.bound.Load() {
+			return nil
+		}
+	}
+	return ErrFull
+}
+
+func nothing(context.Context, *sql.Tx) error { return nil }
 
 func now() int64 { return time.Now().UnixMilli() }
 

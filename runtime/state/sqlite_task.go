@@ -11,6 +11,9 @@ import (
 func (s *SQLite) Create(ctx context.Context, t *Task) error {
 	t.Version = 1
 	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.room(ctx, tx); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO tasks (id, version, owner, expires, body) VALUES (?, ?, ?, ?, ?)", t.ID, t.Version, t.Owner, t.Expires.UnixMilli(), t.Body)
 		return err
 	})
