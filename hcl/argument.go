@@ -51,6 +51,22 @@ func (w *Work) FromTexts(given map[string]string) (map[string]any, []schema.Viol
 	return w.Validator.Values(values)
 }
 
+// FromSome is FromTexts of who has not filled in everything yet: an input that is missing, or not valid, is null.
+func (w *Work) FromSome(given map[string]string) map[string]any {
+	values := make(map[string]any, len(w.Input.Members))
+	for _, m := range w.Input.Members {
+		values[m.Name] = nil
+		text, there := given[m.Name]
+		if !there {
+			continue
+		}
+		if v, violations := m.Type.Compile().Check(fromText(m.Type, text)); len(violations) == 0 {
+			values[m.Name] = v
+		}
+	}
+	return values
+}
+
 // takesEmpty reports whether an empty text can be a value of the type.
 func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
 

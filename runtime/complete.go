@@ -19,32 +19,33 @@ type completion struct {
 }
 
 // completed finds what takes the input that is to be completed; an error of the protocol when the view does not show it.
-func (v *view) completed(req *mcp.CompleteRequest) (*hcl.Work, error) {
+func (v *view) completed(req *mcp.CompleteRequest) (*routine, error) {
 	switch req.Kind {
 	case "tool":
 		if p := v.tool(req.Name); p != nil {
-			return p.decl, nil
+			return &p.routine, nil
 		}
 		return nil, mcp.UnknownTool(req.Name)
 	case "prompt":
 		if p := v.prompt(req.Name); p != nil {
-			return p.decl, nil
+			return &p.routine, nil
 		}
 		return nil, mcp.UnknownPrompt(req.Name)
 	}
 	if r := v.named(req.Name); r != nil {
-		return r.decl, nil
+		return &r.routine, nil
 	}
 	return nil, mcp.UnknownResource(req.Name)
 }
 
-// complete serves one completion/complete of an input of w. An input of which nothing is said has no values.
-func (g *Generation) complete(ctx context.Context, w *hcl.Work, req *mcp.CompleteRequest) (mcp.Completion, error) {
+// complete serves one completion/complete of an input of of. An input of which nothing is said has no values, and neither has any for who may not call.
+func (g *Generation) complete(ctx context.Context, of *routine, req *mcp.CompleteRequest) (mcp.Completion, error) {
+	w := of.decl
 	if _, known := w.Input.Lookup(req.Argument); !known {
 		return mcp.Completion{}, &mcp.Error{Code: mcp.CodeInvalidParams, Message: "There is no such argument to complete. There are: " + strings.Join(w.Input.MemberNames(), ", ")}
 	}
 	said := w.Completion(req.Argument)
-	if said == nil {
+	if said == nil || !of.open(ctx, req) {
 		return mcp.Completion{}, nil
 	}
 	values := said.Values
@@ -86,14 +87,31 @@ func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 	return values, nil
 }
 
-// typed are the inputs of the backend: what was typed, and what is filled in already.
-func (c *completion) typed(req *mcp.CompleteRequest) map[string]string {
+// open reports whether the caller may call, as far as that can be told by what is filled in already: what the rule reads and is not there yet is null.
+func (r *routine) open(ctx context.Context, req *mcp.CompleteRequest) bool {
+	if r.decl.Allow == nil {
+		return true
+	}
+	c := r.newCall(ctx, callerOf(req.Caller), adapters.Nobody{})
+	defer c.reply.release()
+	c.frame.Input = r.decl.FromSome(r.typed(req))
+	return r.allowed(c) == nil
+}
+
+// allowed is authorize, whose panics are errors.
+func (r *routine) allowed(c *call) (err error) {
+	defer recovered(&err)
+	return r.authorize(c)
+}
+
+// typed are the inputs as texts: what was typed, and what is filled in already.
+func (r *routine) typed(req *mcp.CompleteRequest) map[string]string {
 	given := map[string]string{}
 	if v, err := value.Decode(req.Context); err == nil {
 		m, _ := v.(map[string]any)
 		for name, v := range m {
 			text, ok := v.(string)
-			if _, known := c.decl.Input.Lookup(name); ok && known {
+			if _, known := r.decl.Input.Lookup(name); ok && known {
 				given[name] = text
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"hatchel/adapters"
 	"hatchel/runtime/mcp"
 )
 
@@ -36,6 +37,29 @@ func newFollows(ctx context.Context, h *Host) *follows {
 	return f
 }
 
+// mostDocuments is how many documents are followed at once, by all together: each may be read again and again.
+const mostDocuments = 10000
+
+// followable is why a caller may not follow what is at uri, if so.
+func (g *Generation) followable(ctx context.Context, caller *mcp.Caller, uri string) (err error) {
+	r, variables := g.view(caller.Toolset).resource(uri)
+	if r == nil {
+		return mcp.UnknownResource(uri)
+	}
+	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
+	defer c.reply.release()
+	if err := c.admitted(inputs{texts: variables}); err != nil {
+		return about(uri, c.protocolError(failureOf(err)))
+	}
+	return nil
+}
+
+// admitted is admit, whose panics are errors.
+func (c *call) admitted(in inputs) (err error) {
+	defer recovered(&err)
+	return c.routine.admit(c, in)
+}
+
 // add counts one who follows. When it returns, it is known how the document reads, so that no change after it is missed.
 func (f *follows) add(ctx context.Context, caller *mcp.Caller, uri string) error {
 	f.mu.Lock()
@@ -44,6 +68,10 @@ func (f *follows) add(ctx context.Context, caller *mcp.Caller, uri string) error
 		return errClosed
 	}
 	d := f.documents[uri]
+	if d == nil && len(f.documents) >= mostDocuments {
+		f.mu.Unlock()
+		return &mcp.Error{Code: mcp.CodeBusy, Message: "Too many resources are followed at once. Try again later"}
+	}
 	if d == nil {
 		d = &followed{uri: uri, caller: kept(caller), followers: map[string]int{}}
 		f.documents[uri] = d

@@ -58,10 +58,17 @@ func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Comp
 	return g.complete(ctx, w, req)
 }
 
-// Follow has the audience told when the document at uri may read differently. Every Follow that returned nil is undone by one Unfollow.
+// Follow has the audience told when the document at uri may read differently. Who may not read it may not follow it. Every Follow that returned nil is undone by one
+// Unfollow.
 func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error {
-	if r, _ := h.current.Load().view(caller.Toolset).resource(uri); r == nil {
-		return mcp.UnknownResource(uri)
+	g := h.pin()
+	if g == nil {
+		return errClosed
+	}
+	err := g.followable(ctx, caller, uri)
+	g.leave()
+	if err != nil {
+		return err
 	}
 	return h.follows.add(ctx, caller, uri)
 }

@@ -37,7 +37,7 @@ func (r *routine) run(c *call, in inputs) error {
 		return err
 	}
 	if err := c.resume(); err != nil {
-		return err
+		return c.why(err)
 	}
 	return r.work(c)
 }

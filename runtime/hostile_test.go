@@ -1,0 +1,167 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+)
+
+const guarded = `
+tool "t" {
+  description = "A tool."
+  allow       = "caller.client.name == 'good' && input.a != 'no'"
+  input "a" { type = string }
+  input "b" {
+    type = optional(string, "")
+    complete {
+      fake { do = "cities" }
+      result = "[output.value]"
+    }
+  }
+  input "c" {
+    type     = optional(string, "")
+    complete = ["one", "two"]
+  }
+  text = "${input.a}${input.b}${input.c}"
+}
+resource "r" {
+  uri_template = "doc://{a}"
+  allow        = "caller.client.name == 'good' && input.a != 'no'"
+  text         = input.a
+}
+`
+
+func TestWhoMayNotCallIsOfferedNothing(t *testing.T) {
+	w := newWorld()
+	asked := 0
+	w.do["cities"] = func(context.Context, *adapters.Call) (any, error) {
+		asked++
+		return "Rome", nil
+	}
+	h := w.host(t, guarded)
+	defer h.Close()
+	good, bad := &mcp.Caller{ClientInfo: []byte(`{"name":"good"}`)}, &mcp.Caller{ClientInfo: []byte(`{"name":"bad"}`)}
+	for _, c := range []struct {
+		caller             *mcp.Caller
+		argument, filledIn string
+		want               string
+	}{
+		{good, "b", `{"a":"yes"}`, "Rome"},
+		{good, "c", `{"a":"yes"}`, "one two"},
+		{good, "c", ``, "one two"},
+		{good, "b", `{"a":"no"}`, ""},
+		{bad, "b", `{"a":"yes"}`, ""},
+		{bad, "c", `{"a":"yes"}`, ""},
+		{&mcp.Caller{}, "c", ``, ""},
+	} {
+		before := asked
+		req := &mcp.CompleteRequest{Kind: "tool", Name: "t", Argument: c.argument, Context: []byte(c.filledIn), Caller: c.caller}
+		if got := completed(t, h, req); got != c.want {
+			t.Errorf("%s with %s: got %q, want %q", c.argument, c.filledIn, got, c.want)
+		}
+		if c.want == "" && asked != before {
+			t.Errorf("%s with %s: the backend was asked", c.argument, c.filledIn)
+		}
+	}
+}
+
+func TestWhoMayNotReadMayNotFollow(t *testing.T) {
+	h := newWorld().host(t, guarded)
+	defer h.Close()
+	good, bad := &mcp.Caller{ClientInfo: []byte(`{"name":"good"}`)}, &mcp.Caller{ClientInfo: []byte(`{"name":"bad"}`)}
+	if err := h.Follow(t.Context(), good, "doc://yes"); err != nil {
+		t.Error(err)
+	}
+	for uri, caller := range map[string]*mcp.Caller{"doc://no": good, "doc://yes": bad} {
+		var e *mcp.Error
+		if err := h.Follow(t.Context(), caller, uri); !errors.As(err, &e) || e.Code != mcp.CodeInvalidParams || !strings.Contains(string(e.Data), uri) {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}
+
+func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
+	h := newWorld().host(t, `resource "r" {
+		uri_template = "doc://{a}"
+		text         = input.a
+	}`)
+	defer h.Close()
+	uri := func(i int) string { return "doc://" + strconv.Itoa(i) }
+	follow := func(i int) error { return h.Follow(t.Context(), &mcp.Caller{}, uri(i)) }
+	for i := range mostDocuments {
+		if err := follow(i); err != nil {
+			t.Fatalf("document %d: %v", i, err)
+		}
+	}
+	var e *mcp.Error
+	if err := follow(mostDocuments); !errors.As(err, &e) || e.Code != mcp.CodeBusy {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := follow(0); err != nil {
+		t.Errorf("one that is followed: %v", err)
+	}
+	h.Unfollow("", uri(1))
+	if err := follow(mostDocuments); err != nil {
+		t.Errorf("where there is room again: %v", err)
+	}
+}
+
+func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
+	w := newWorld()
+	s := NewState(func(ctx context.Context) (state.Store, error) {
+		store, err := state.Open(ctx, "")
+		if err == nil {
+			store.Bound(1)
+		}
+		return store, err
+	})
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Grace: time.Second, Load: hcl.Options{Getenv: secrets}})
+	defer s.Close()
+	defer h.Close()
+	load(t, h, tool("task", task1h+`text = "done"`)+tool("asks", `
+		input "a" { type = string }
+		step "large" {
+			fake { value = input.a }
+		}
+		step "who" {
+			ask "sure" {
+				elicit { message = "Sure?" }
+			}
+		}
+		text = step.large.value`))
+	if _, err := try(t, h, modern("task", `{}`, following)); !errors.Is(err, errTasksFull) {
+		t.Errorf("a task was created: %v", err)
+	}
+	if r := do(t, h, modern("asks", `{"a":"small"}`, everything)); r.RequestState == "" {
+		t.Errorf("a state that the client carries needs no room: %+v", r)
+	}
+	if r := do(t, h, modern("asks", `{"a":"`+strings.Repeat("x", 20<<10)+`"}`, everything)); !r.IsError || !strings.Contains(r.text(), "could not be asked") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestACallThatIsCancelledWhileItResumesIsNoFaultOfTheServer(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	h := w.host(t, tool("t", asking))
+	defer h.Close()
+	req := modern("t", `{}`, everything)
+	first := do(t, h, req)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out, err := h.CallTool(ctx, again(req, first.RequestState, `{"name":`+accept+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(out.AppendResult(nil, mcp.Revision20260728)); !strings.Contains(got, "the call was cancelled") {
+		t.Errorf("got %s", got)
+	}
+}
