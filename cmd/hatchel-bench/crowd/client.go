@@ -34,6 +34,7 @@ type client struct {
 type request struct {
 	method, name, params string
 	headers              string // whole lines
+	talk                 bool   // the server may tell of progress, and what it logs
 }
 
 // reply is what came back.
@@ -168,13 +169,22 @@ func (c *client) tell(message string) error {
 
 // message is the request as JSON.
 func (c *client) message(q request, id string) string {
-	params := q.params
+	var meta []string
+	if q.talk {
+		meta = append(meta, `"progressToken":`+id)
+	}
 	if c.era == modern {
-		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + string(modern) + `","io.modelcontextprotocol/clientCapabilities":` + c.can + `}`
-		if params != "" {
-			meta += ","
+		meta = append(meta, `"io.modelcontextprotocol/protocolVersion":"`+string(modern)+`","io.modelcontextprotocol/clientCapabilities":`+c.can)
+		if q.talk {
+			meta = append(meta, `"io.modelcontextprotocol/logLevel":"debug"`)
 		}
-		params = meta + params
+	}
+	params := q.params
+	if len(meta) > 0 && params != "" {
+		params = "," + params
+	}
+	if len(meta) > 0 {
+		params = `"_meta":{` + strings.Join(meta, ",") + "}" + params
 	}
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + q.method + `","params":{` + params + `}}`
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"time"
 )
 
 // outcome is a result of the modern era, as far as it says how to go on.
@@ -39,7 +38,7 @@ func (v *visitor) converse(ctx context.Context, q request) error {
 			return nil
 		case "task":
 			v.s.tally.add("a call became a task")
-			return v.follow(ctx, o)
+			return v.attend(ctx, o)
 		case "input_required":
 			v.s.tally.add("a result was a question")
 		default:
@@ -89,52 +88,4 @@ func (v *visitor) forge(q request, first string, o outcome) error {
 	}
 	v.s.tally.add("a state was forged")
 	return err
-}
-
-// follow watches a task until it has ended, or cancels it, or forgets about it.
-func (v *visitor) follow(ctx context.Context, o outcome) error {
-	id := fmt.Sprintf(`"taskId":%q`, o.TaskID)
-	for range 40 {
-		var err error
-		switch rand.IntN(20) {
-		case 0:
-			v.s.tally.add("a task was forgotten")
-			return nil
-		case 1:
-			_, err = v.ask(request{method: "tasks/cancel", name: o.TaskID, params: id})
-		default:
-			if o.Status == "input_required" {
-				_, err = v.ask(request{method: "tasks/update", name: o.TaskID, params: id + `,"inputResponses":` + encoded(v.responses(o))})
-			}
-		}
-		if err != nil {
-			return err
-		}
-		r, err := v.ask(request{method: "tasks/get", name: o.TaskID, params: id})
-		if err != nil {
-			return err
-		}
-		if r.Failure != nil {
-			v.s.faults.add("a task is not known", "%v", r.Failure)
-			return nil
-		}
-		o = outcome{TaskID: o.TaskID}
-		if err := json.Unmarshal(r.Result, &o); err != nil {
-			return fmt.Errorf("%w in %.300s", err, r.Result)
-		}
-		switch o.Status {
-		case "completed", "failed", "cancelled":
-			v.s.tally.add("a task: " + o.Status)
-			return nil
-		case "working", "input_required":
-		default:
-			v.s.faults.add("a task of no status", "%.300s", r.Result)
-			return nil
-		}
-		if pause(ctx, time.Duration(20+rand.IntN(200))*time.Millisecond) != nil {
-			return nil
-		}
-	}
-	v.s.tally.add("a task was not waited for")
-	return nil
 }

@@ -55,6 +55,9 @@ func (s *soak) pipeIn(ctx context.Context) error {
 	}
 	s.language.Unlock()
 	if err == nil {
+		err = p.listen()
+	}
+	if err == nil {
 		err = (&visitor{caller: p, s: s, can: p.can}).use(ctx, 30)
 	}
 	left := errors.Is(err, errAbandoned)
@@ -93,6 +96,16 @@ func (p *pipe) open() error {
 		return fmt.Errorf("initialize over pipes: %w", err)
 	}
 	_, err = io.WriteString(p.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+	return err
+}
+
+// listen has the client be told of changes, which it reads over.
+func (p *pipe) listen() error {
+	q, id := request{method: "resources/subscribe", params: `"uri":"load://notice"`}, `"subscribe"`
+	if p.era == modern {
+		q = request{method: "subscriptions/listen", params: `"notifications":{"toolsListChanged":true,"resourceSubscriptions":["load://notice"]}`}
+	}
+	_, err := io.WriteString(p.in, (&client{era: p.era, can: p.can}).message(q, id)+"\n")
 	return err
 }
 

@@ -66,7 +66,7 @@ type Rest struct {
 	Goroutines int
 }
 
-// Soak has all actors act at once. They rest at the end of each minute, and what the server holds then must not grow. In the middle the server is stopped in
+// Soak has all actors act at once. They rest now and then, and what the server holds then must not grow. In the middle the server is stopped in
 // good order and begins another life, at the end of which it tells what its goroutines do.
 func Soak(ctx context.Context, e Endurance) (*SoakReport, error) {
 	s := &soak{Endurance: e, folder: filepath.Join(e.Folder, "soak")}
@@ -76,9 +76,9 @@ func Soak(ctx context.Context, e Endurance) (*SoakReport, error) {
 	s.world = newWorld(s.folder)
 	r := &SoakReport{Endurance: e}
 	const lives = 2
-	phase := min(time.Minute, e.For/(2*lives))
+	phases := max(2, int(e.For/lives/time.Minute))
 	for life := range lives {
-		rests, err := s.live(ctx, life, int(e.For/lives/phase), phase)
+		rests, err := s.live(ctx, life, phases, e.For/lives/time.Duration(phases))
 		r.Rests = append(r.Rests, rests...)
 		if err != nil {
 			return nil, err

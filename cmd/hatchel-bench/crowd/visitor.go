@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 )
 
 // caller is a client over either transport.
@@ -31,6 +33,7 @@ type visitor struct {
 	caller
 	s         *soak
 	can       string
+	over      *client // nil over pipes
 	tools     []offered
 	prompts   []offered
 	resources []offered
@@ -60,15 +63,37 @@ func (s *soak) visit(ctx context.Context, e era) error {
 	defer c.close()
 	c.asked = s.answerAsMember
 	v := &visitor{caller: c, s: s, can: can}
+	v.over = c
 	err = v.use(ctx, 30)
-	if errors.Is(err, errAbandoned) {
+	switch {
+	case errors.Is(err, errAbandoned):
 		s.tally.add("went away while it was asked")
 		return nil
+	case err != nil || len(v.tools) == 0:
+		return err
+	case rand.IntN(4) == 0:
+		return v.vanish(c)
 	}
-	if err == nil && rand.IntN(4) > 0 {
-		err = c.leave(c)
+	return c.leave(c)
+}
+
+// vanish goes away in the middle of a call. In the legacy era, where that does not end the call, it may say that it has lost interest.
+func (v *visitor) vanish(c *client) error {
+	t := v.tools[rand.IntN(len(v.tools))]
+	q := t.asRequest(t.InputSchema.object(t.InputSchema))
+	if _, err := io.WriteString(c.net, c.raw(c.message(q, `"last"`), q)); err != nil {
+		return err
 	}
-	return err
+	v.s.tally.add("went away in the middle of a call")
+	time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
+	c.close()
+	if c.era == modern || rand.IntN(2) == 0 {
+		return nil
+	}
+	if err := c.connect(context.Background()); err != nil {
+		return err
+	}
+	return c.notify("notifications/cancelled", `"requestId":"last"`)
 }
 
 // use looks around, and then does as many things as it is told.
@@ -153,8 +178,12 @@ func (v *visitor) ask(q request) (*reply, error) {
 
 func (v *visitor) call(ctx context.Context, t offered) error {
 	arguments := t.InputSchema.object(t.InputSchema)
-	return v.converse(ctx, request{method: "tools/call", name: t.Name, params: fmt.Sprintf(`"name":%q,"arguments":%s`, t.Name, encoded(arguments)),
-		headers: t.InputSchema.headers(arguments)})
+	return v.converse(ctx, t.asRequest(arguments))
+}
+
+func (t offered) asRequest(arguments map[string]any) request {
+	return request{method: "tools/call", name: t.Name, params: fmt.Sprintf(`"name":%q,"arguments":%s`, t.Name, encoded(arguments)),
+		headers: t.InputSchema.headers(arguments), talk: rand.IntN(2) == 0}
 }
 
 func (v *visitor) prompt(ctx context.Context, p offered) error {
@@ -208,6 +237,13 @@ func (v *visitor) wander() error {
 		_, err = v.ask(request{method: "tasks/get", name: "0123456789abcdef0123456789abcdef", params: `"taskId":"0123456789abcdef0123456789abcdef"`})
 	case rand.IntN(2) == 0:
 		_, err = v.ask(request{method: "ping"})
+	case rand.IntN(2) == 0 && len(v.resources) > 0:
+		uri := v.resources[rand.IntN(len(v.resources))].URI
+		for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
+			if _, err := v.ask(request{method: method, name: uri, params: fmt.Sprintf(`"uri":%q`, uri)}); err != nil {
+				return err
+			}
+		}
 	default:
 		_, err = v.ask(request{method: "logging/setLevel", params: `"level":"debug"`})
 	}
