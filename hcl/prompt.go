@@ -34,6 +34,7 @@ func (l *loader) prompts(tools map[string]*toolDecl) {
 	})
 	for _, p := range decls {
 		l.accept(p.workDecl, p.prompt, p.enabled, tools)
+		l.diags = append(l.diags, p.askers()...)
 		if l.claim("prompt", p.prompt.Name, p.block) && p.enabled {
 			l.config.Prompts = append(l.config.Prompts, p.prompt)
 		}

@@ -42,6 +42,7 @@ func (l *loader) resources(tools map[string]*toolDecl) {
 	})
 	for _, r := range decls {
 		l.accept(r.workDecl, r.resource, r.enabled, tools)
+		l.diags = append(l.diags, r.askers()...)
 		if l.claim("resource", r.resource.Name, r.block) && r.enabled && l.addressed(r.resource) {
 			l.config.Resources = append(l.config.Resources, r.resource)
 		}

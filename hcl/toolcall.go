@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"fmt"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -95,10 +96,8 @@ func (l *loader) cycles(decls []*toolDecl) {
 	visit = func(t *toolDecl) {
 		state[t.tool] = 1
 		path = append(path, t.tool.Name)
+		l.diags = append(l.diags, t.askers()...)
 		for _, c := range t.calls {
-			if c.call.Tool.Asks() {
-				l.errorf(c.at, "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this tool, before the one that needs the answer.", c.call.Name)
-			}
 			switch state[c.call.Tool] {
 			case 1:
 				l.errorf(c.at, "Tool calls itself", "%s → %s is a circle: a tool cannot call itself, not even through others.", strings.Join(path, " → "), c.call.Name)
@@ -115,6 +114,17 @@ func (l *loader) cycles(decls []*toolDecl) {
 			visit(t)
 		}
 	}
+}
+
+// askers reports calls of tools that ask. The tools must be complete.
+func (w *workDecl) askers() (diags Diagnostics) {
+	for _, c := range w.calls {
+		if c.call.Tool.Asks() {
+			diags = append(diags, &Diagnostic{Summary: "Called tool asks", Subject: at(c.at),
+				Detail: fmt.Sprintf("The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)})
+		}
+	}
+	return diags
 }
 
 // inherit takes over what called tools do; their annotations are complete by now.
