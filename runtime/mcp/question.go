@@ -63,6 +63,9 @@ func (m *message) answers(req *CallRequest) *Error {
 		if req.State, ok = text(m.requestState); !ok {
 			return errorf(CodeInvalidParams, "params.requestState must be a string")
 		}
+		if req.State == "" { // to take it for none would begin the call anew, and do again what was done
+			return InvalidState()
+		}
 	}
 	return nil
 }
