@@ -112,6 +112,6 @@ func (a *audience) tell(t topic, said []byte) {
 	}
 	said = bytes.Clone(said)
 	for u := range all {
-		u.box.put(t, said)
+		u.box.put(t, u.waiting(said))
 	}
 }

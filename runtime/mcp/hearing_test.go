@@ -126,6 +126,35 @@ func TestListenerThatReadsLateHearsOnlyHowATaskStandsNow(t *testing.T) {
 	})
 }
 
+func TestWhatIsLargeIsLookedUpWhenTheListenerIsTold(t *testing.T) {
+	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
+		ctx, hangUp := context.WithCancel(t.Context())
+		defer hangUp()
+		reply := v.listen(ctx, `"taskIds":["parcel"]`)
+		defer reply.Body.Close()
+		lines := bufio.NewScanner(reply.Body)
+		next := func() string {
+			for lines.Scan() {
+				if strings.Contains(lines.Text(), `"notifications/tasks"`) {
+					return lines.Text()
+				}
+			}
+			return "nothing"
+		}
+		if got := next(); !strings.Contains(got, `"completed"`) {
+			t.Errorf("heard first %s", got)
+		}
+		v.server.TaskChanged("parcel", []byte(`"taskId":"parcel","n":1`))
+		if got := next(); !strings.Contains(got, `"n":1`) {
+			t.Errorf("heard of what is small %s", got)
+		}
+		v.server.TaskChanged("parcel", []byte(`"taskId":"parcel","n":"`+strings.Repeat("x", 4<<10)+`"`))
+		if got := next(); !strings.Contains(got, `"completed"`) || strings.Contains(got, "xxx") {
+			t.Errorf("heard of what is large %s", got)
+		}
+	})
+}
+
 func TestOnlyTheToolsetThatChangedIsTold(t *testing.T) {
 	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
 		listen := func(path string) <-chan string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -108,7 +107,7 @@ func (u *subscription) listenTo(ctx context.Context, c *Caller, id string) error
 		s.audience.leave(u, t)
 		return err
 	}
-	u.box.putFirst(t, members)
+	u.box.putFirst(t, u.waiting(members))
 	return nil
 }
 
@@ -140,6 +139,9 @@ func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 	defer s.waits.leave()
 	u := s.newSubscription(x.view.toolset, bytes.Clone(m.id))
 	defer u.end()
+	u.looks = func(id string) ([]byte, error) {
+		return s.standing(x.r.Context(), &TaskRequest{Method: "tasks/get", ID: id, Caller: c})
+	}
 	x.await()
 	acknowledged, some, refused := s.grant(x.r.Context(), u, c, w)
 	x.quiet()
@@ -153,6 +155,9 @@ func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 	}
 	x.finish(u.ended(x.view.info), http.StatusOK)
 }
+
+// fewNotices is how many messages are put together to be sent at once: each may be as large as the result of a task.
+const fewNotices = 16
 
 // deliver sends what u hears, and reports whether the subscription is to be ended in form.
 func (s *Server) deliver(x *exchange, u *subscription) bool {
@@ -171,9 +176,11 @@ func (s *Server) deliver(x *exchange, u *subscription) bool {
 		case <-x.r.Context().Done():
 			return false
 		}
-		u.take(math.MaxInt, func(frame []byte) { chunk = event{frame: frame}.append(chunk) })
-		if chunk != nil && s.send(x.w, chunk) != nil {
-			return false
+		for more := true; more; chunk = chunk[:0] {
+			more = u.take(fewNotices, func(frame []byte) { chunk = event{frame: frame}.append(chunk) })
+			if len(chunk) > 0 && s.send(x.w, chunk) != nil {
+				return false
+			}
 		}
 	}
 	return true

@@ -10,7 +10,7 @@ type mailbox struct {
 	mu    sync.Mutex
 	state boxState         // guarded by mu
 	order []topic          // what there is to take; guarded by mu
-	said  map[topic][]byte // what is to be said of a topic, if anything; guarded by mu
+	said  map[topic][]byte // what is to be said of a topic, nil for nothing or what is looked up when it is taken; guarded by mu
 }
 
 type boxState int

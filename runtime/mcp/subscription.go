@@ -9,6 +9,7 @@ type subscription struct {
 	lists   Changes // the lists it wants to hear of
 	box     mailbox
 	follows follows
+	looks   func(id string) ([]byte, error) // looks up how a task stands, where that may take a moment; nil where it may not
 
 	topics map[topic]struct{} // the documents and tasks it hears of; guarded by audience.mu
 	gone   bool               // guarded by audience.mu
@@ -57,10 +58,27 @@ func (u *subscription) take(most int, each func(frame []byte)) (more bool) {
 	b := borrow()
 	defer b.release()
 	for _, n := range taken {
+		if n.topic.kind == taskTopic && n.said == nil && u.looks != nil {
+			var err error
+			if n.said, err = u.looks(n.topic.name); err != nil {
+				continue // it is forgotten
+			}
+		}
 		b.b = u.notification(b.b[:0], n.topic, n.said)
 		each(b.b)
 	}
 	return more
+}
+
+// mostSaid is how many bytes about a task wait for who can look at it later.
+const mostSaid = 1 << 10
+
+// waiting is what waits to be said of a task: nil when it is looked up in its time, so that one who listens to many tasks and is slow holds little.
+func (u *subscription) waiting(said []byte) []byte {
+	if u.looks != nil && len(said) > mostSaid {
+		return nil
+	}
+	return said
 }
 
 // listFilters are how a subscriptions/listen names the lists.
