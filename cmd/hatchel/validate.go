@@ -25,10 +25,11 @@ that do not exist. Nothing is executed.`,
 			if err != nil {
 				return err
 			}
-			tools := 0
+			var declared offer
 			if o.generation != nil {
 				defer o.generation.Close()
-				tools = len(o.generation.Names())
+				c := o.generation.Config
+				declared = offer{len(c.Tools), len(c.Prompts), len(c.Resources)}
 				if connect {
 					done := spin(cmd.ErrOrStderr(), "asking the connections")
 					o.found(o.generation.Probe(ctx))
@@ -36,7 +37,7 @@ that do not exist. Nothing is executed.`,
 				}
 			}
 			if asJSON {
-				err = o.printJSON(cmd, tools)
+				err = o.printJSON(cmd, declared)
 			} else {
 				err = o.print(cmd.OutOrStdout())
 			}
@@ -51,7 +52,7 @@ that do not exist. Nothing is executed.`,
 				if len(o.diags) > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", path, plural(tools, "tool"), counted(o.diags))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", path, declared, counted(o.diags))
 			}
 			return nil
 		},
@@ -62,7 +63,7 @@ that do not exist. Nothing is executed.`,
 	return cmd
 }
 
-func (o *opened) printJSON(cmd *cobra.Command, tools int) error {
+func (o *opened) printJSON(cmd *cobra.Command, declared offer) error {
 	diags := o.diags
 	if diags == nil {
 		diags = hcl.Diagnostics{}
@@ -74,8 +75,10 @@ func (o *opened) printJSON(cmd *cobra.Command, tools int) error {
 	return out.Encode(struct {
 		Valid       bool            `json:"valid"`
 		Tools       int             `json:"tools"`
+		Prompts     int             `json:"prompts"`
+		Resources   int             `json:"resources"`
 		Errors      int             `json:"errors"`
 		Warnings    int             `json:"warnings"`
 		Diagnostics hcl.Diagnostics `json:"diagnostics"`
-	}{!diags.HasErrors(), tools, errors, warnings, diags})
+	}{!diags.HasErrors(), declared.tools, declared.prompts, declared.resources, errors, warnings, diags})
 }
