@@ -294,6 +294,7 @@ func (c *client) take(r *reply, frame []byte) error {
 	}
 	answer := c.asked(m.Method, m.Params)
 	if answer == "" {
+		c.net.Close() // or what follows would be waited for
 		return errAbandoned
 	}
 	if c.side == nil {

@@ -167,15 +167,24 @@ func (s *soak) live(ctx context.Context, life, phases int, phase time.Duration) 
 		}
 		return rests, nil
 	}
+	// Clients that have gone away without the answer they owe are waited for until the configuration that asked has had its time.
+	if err := pause(ctx, givenUp); err != nil {
+		return rests, err
+	}
 	last := &rests[len(rests)-1]
+	if last.Held, err = holdingsOf(server.pid()); err != nil {
+		return rests, err
+	}
 	if last.Goroutines, err = server.count(); err == nil && last.Goroutines > mostAtRest {
 		s.faults.add("growth", "%d goroutines when all rest", last.Goroutines)
 	}
 	return rests, err
 }
 
-// mostAtRest is more than a server has that nobody uses, with a hundred connections that nobody has closed yet.
-const mostAtRest = 300
+const (
+	givenUp    = 35 * time.Second // after which a call of a configuration that was replaced has ended
+	mostAtRest = 100              // goroutines of a server that nobody uses, and some more
+)
 
 // act has all actors act for a while.
 func (s *soak) act(ctx context.Context, d time.Duration) error {
