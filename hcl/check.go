@@ -6,6 +6,13 @@ import (
 	"hatchel/hcl/template"
 )
 
+// Check is a check or an expect block: what must hold, and what the caller is told when it does not.
+type Check struct {
+	That    *Condition
+	Message *Message
+	Range   Range
+}
+
 func checkSpec(c *Check) Spec {
 	return Spec{
 		Attr(&c.That, "that", "What must hold.").Require(),

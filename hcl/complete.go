@@ -11,6 +11,14 @@ import (
 	"hatchel/hcl/value"
 )
 
+// Completion is how an input is completed while it is typed: by values known at load, or by a backend, whose inputs are what was typed and
+// the inputs that are filled in already, each a text or null.
+type Completion struct {
+	Work
+	Values []string
+	Result *Program // a list of texts; nil for the first column, the lines or the list that the backend gives
+}
+
 const defaultCompletionTimeout = 5 * time.Second
 
 // completeFields declare the two ways in which an input is completed. What they hold is read by inputs.complete.

@@ -8,6 +8,23 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
+// Content is one content block of a result.
+type Content struct {
+	Kind     string // "text", "image", "audio", "resource" or "link"
+	When     *Condition
+	Text     *Message
+	Data     *Expr // bytes, or a text in base64
+	MimeType string
+	URI      *Text
+	Name     *Text
+	Title    *Text
+	Note     *Message // the description of a link
+	Size     int      // of what a link leads to, in bytes; 0 when unknown
+
+	Annotations *Annotations
+	Range       Range
+}
+
 func contentSpec(c *Content) Spec {
 	return Join(
 		Spec{Attr(&c.When, "when", "The piece is left out when this is false.")},

@@ -1,8 +1,15 @@
 package hcl
 
-import (
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-)
+import "github.com/hashicorp/hcl/v2/hclsyntax"
+
+// PromptMessage is one message block of a prompt: one message of the protocol for every piece of its content.
+type PromptMessage struct {
+	Role    string // "user" or "assistant"
+	When    *Condition
+	Each    *Expr // nil, or a list or map for every element of which the message is written
+	Content []*Content
+	Range   Range
+}
 
 // A messageBlock is a message being decoded: text is short for one piece of content.
 type messageBlock struct {

@@ -1,8 +1,16 @@
 package hcl
 
-import (
-	"sort"
-)
+import "sort"
+
+// Prompt is one prompt block.
+type Prompt struct {
+	Work
+	Title       string
+	Description string
+	Icons       []*Icon
+	Messages    []*PromptMessage
+	Error       *Message
+}
 
 // A promptDecl is a prompt being decoded.
 type promptDecl struct {

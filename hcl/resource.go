@@ -1,10 +1,29 @@
 package hcl
 
 import (
-	"fmt"
 	"sort"
 	"time"
 )
+
+// Resource is one resource block: one document, or with a Template a family of them, whose variables are inputs.
+type Resource struct {
+	Work
+	Title       string
+	Description string
+	Icons       []*Icon
+	Listed      bool
+	URI         string       // empty for a template
+	Template    *URITemplate // nil for one document
+	MimeType    string       // empty when it depends on what is read: see MediaType
+	Size        int          // in bytes, 0 when unknown
+	Annotations *Annotations
+	Text        *Message      // one of Text, Data and Body is set
+	Data        *Expr         // bytes, or a text in base64
+	Body        *Expr         // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
+	Refresh     time.Duration // how often it is read again for those who follow it; 0 when it changes only with its file
+	Caching     *Caching      // nil says nothing
+	Error       *Message
+}
 
 // minRefresh is how often a resource is read again at most.
 const minRefresh = 100 * time.Millisecond
@@ -48,23 +67,6 @@ func (l *loader) resources(tools map[string]*toolDecl) {
 		}
 	}
 	sort.Slice(l.config.Resources, func(i, j int) bool { return l.config.Resources[i].Name < l.config.Resources[j].Name })
-}
-
-// addressed claims the URI of a resource, or the form of its template.
-func (l *loader) addressed(r *Resource) bool {
-	key, what := r.URI, r.URI
-	if r.Template != nil {
-		key, what = r.Template.form(), r.Template.Raw()
-	}
-	if key == "" {
-		return true // what is wrong was reported
-	}
-	if first, twice := l.declared["URI "+key]; twice {
-		l.diags = append(l.diags, &Diagnostic{Summary: "Duplicate URI", Subject: r.Range, Detail: fmt.Sprintf("The resource at %s:%d has the URIs of %s already.", first.File, first.Start.Line, what)})
-		return false
-	}
-	l.declared["URI "+key] = r.Range
-	return true
 }
 
 // resourceSpec is everything a resource block may hold except its backend, in the order of the reference.

@@ -6,6 +6,25 @@ import (
 	"hatchel/hcl/schema"
 )
 
+// Server is the server block.
+type Server struct {
+	Name         string
+	Title        string
+	Version      string
+	Instructions string
+	Website      string
+	Icons        []*Icon
+	PageSize     int // entries of one page of a list
+}
+
+// Icon is one picture of the server or a tool.
+type Icon struct {
+	Src      string
+	MimeType string
+	Sizes    []string
+	Theme    string
+}
+
 const (
 	defaultPageSize = 200
 	maxPageSize     = 1000

@@ -10,6 +10,26 @@ import (
 	"hatchel/hcl/schema"
 )
 
+// Step is one step of a tool.
+type Step struct {
+	Name     string // empty for the only backend of its work
+	When     *Condition
+	Each     *Expr
+	Parallel int  // how many elements of Each are worked on at once; at least 1
+	Continue bool // on_error = "continue"
+	Repeat   *Repeat
+	Backend  *Backend
+	Expects  []*Check
+	Range    Range
+}
+
+// Repeat asks a backend again until a condition holds.
+type Repeat struct {
+	Until *Condition
+	Every time.Duration
+	Max   int
+}
+
 // does decodes the one backend, or the steps in written order.
 func (w *workDecl) does() {
 	var backends, steps []*hclsyntax.Block

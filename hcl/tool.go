@@ -1,20 +1,34 @@
 package hcl
 
 import (
-	"regexp"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
 )
 
-const (
-	defaultTimeout = 60 * time.Second
-	defaultMaxText = 64 << 10
-)
+// Tool is one tool block.
+type Tool struct {
+	Work
+	Title       string
+	Description string
+	Icons       []*Icon
+	Listed      bool
+	Task        *Task // nil when calls are never tasks
 
-// toolName is what the protocol allows.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	ReadOnly    bool
+	Destructive bool
+	Idempotent  bool
+	OpenWorld   bool
+
+	Result   *Program // nil for the default of the backend
+	Content  []*Content
+	Text     *Message
+	Error    *Message
+	Returns  *schema.Type // of the structured result, declared; nil when it is not
+	Returned *schema.Validator
+}
 
 // A toolDecl is a tool being decoded: first its inputs, so that other tools can call it, then everything else.
 type toolDecl struct {

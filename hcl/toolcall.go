@@ -11,6 +11,13 @@ import (
 	"hatchel/hcl/spelling"
 )
 
+// ToolCall is the backend block `tool`: another tool as a step.
+type ToolCall struct {
+	Name   string // of the other tool
+	Tool   *Tool  // set when the whole configuration is loaded
+	Inputs *Entries
+}
+
 // A toolCallBlock is a step that calls another tool, kept to look for cycles.
 type toolCallBlock struct {
 	call *ToolCall

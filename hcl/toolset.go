@@ -114,7 +114,7 @@ func (l *loader) toolsets() {
 	for _, b := range l.blocks["toolset"] {
 		t := &toolsetDecl{&Toolset{Name: b.label(0), Range: at(b.DefRange())}, offered, l.partial}
 		d := l.decoder(b.file)
-		if !toolName.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
+		if !offeredName.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
 			d.errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
 		}
 		d.body(b.Body, t.spec(), b.DefRange())

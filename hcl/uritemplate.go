@@ -247,3 +247,23 @@ func (p *templateParser) parameters(op string, names []string) {
 	}
 	fmt.Fprintf(&p.pattern, `((?:&%s)*)`, pair)
 }
+
+var expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
+
+// form is the template without the names of its path: templates of one form are of the same URIs.
+func (t *URITemplate) form() string {
+	var out strings.Builder
+	for rest := t.Raw(); rest != ""; {
+		literal, after, _ := strings.Cut(rest, "{")
+		inside, behind, _ := strings.Cut(after, "}")
+		out.WriteString(literal)
+		if inside != "" && !strings.ContainsAny(inside[:1], "?&") {
+			inside = expressionNames.ReplaceAllString(inside, "x")
+		}
+		if inside != "" {
+			out.WriteString("{" + inside + "}")
+		}
+		rest = behind
+	}
+	return out.String()
+}

@@ -1,101 +1,112 @@
 package hcl
 
 import (
-	"regexp"
+	"fmt"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
-// address reads the URI or the template of a resource, and makes inputs of the variables.
-func (r *resourceDecl) address() {
-	d := r.dec
-	switch {
-	case r.resource.URI != "":
-		if err := checkURI(r.resource.URI); err != nil {
-			d.errorf(r.attrRange("uri"), "Invalid URI", "%s.", sentence(err.Error()))
-		}
-	case r.template != "":
-		t, err := ParseURITemplate(r.template)
-		if err == nil && !scheme.MatchString(t.prefix) {
-			err = absolute(r.template)
-		}
-		switch {
-		case err != nil:
-			d.errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", sentence(err.Error()))
-		case len(t.variables) == 0:
-			d.errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
-		default:
-			r.resource.Template = t
-		}
-	case r.says("uri") && !d.blind:
-		d.errorf(r.attrRange("uri"), "Invalid URI", "It is empty: write a URI such as \"config://app\".")
-	case r.says("uri_template") && !d.blind:
-		d.errorf(r.attrRange("uri_template"), "Invalid URI template", "It is empty: write a template such as \"orders://{id}\".")
-	}
-	r.variables()
+// A variableBlock is what a variable block holds beside its type.
+type variableBlock struct {
+	typ         *schema.Type
+	Description string
+	Env         string
+	def         hclsyntax.Expression
 }
 
-// variables brings the variables of the template and the input blocks together: each variable is an input, and each input a variable.
-func (r *resourceDecl) variables() {
-	t := r.resource.Template
-	if t == nil {
-		r.inputs.partial = r.resource.URI == "" // what the variables are is not known
-		for _, m := range r.inputs.members {
-			if r.resource.URI != "" {
-				r.dec.errorf(m.Range, "Input is no variable", "This resource has one URI, without variables. A family is written uri_template = \"%s/{%s}\".", strings.TrimSuffix(r.resource.URI, "/"), m.Name)
-			}
+func (v *variableBlock) spec() Spec {
+	return Spec{
+		special("type", "type", "What values the variable takes. Any when it is left out.", func(d *decoder, e hclsyntax.Expression) { v.typ = d.typ(e) }),
+		special("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *decoder, e hclsyntax.Expression) { v.def = e }),
+		Attr(&v.Description, "description", "What the variable is for."),
+		Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),
+	}
+}
+
+func (l *loader) variable(b block) {
+	name := b.label(0)
+	l.identifier("variable", name, b.LabelRanges[0])
+	v := &variableBlock{typ: anyType}
+	d := l.decoder(b.file)
+	d.body(b.Body, v.spec(), b.DefRange())
+	m := &member{typ: v.typ, known: true}
+	text, source, given := l.given(name, v.Env)
+	switch {
+	case given:
+		var problem string
+		if m.value, problem = parseVariable(v.typ, text); problem != "" {
+			d.errorf(b.LabelRanges[0], "Invalid variable value", "The value of %q given by %s is refused: %s.", name, source, problem)
+			m.fail()
 		}
-		return
+	case v.def != nil:
+		var ok bool
+		if m.value, ok = d.variableDefault(v); !ok {
+			m.fail()
+		}
+	default:
+		d.errorf(b.LabelRanges[0], "Missing variable value", "The variable %q has no default. Give it with --var %s=…, HATCHEL_VAR_%s or a --var-file.", name, name, name)
+		m.fail()
 	}
-	names := make([]string, len(t.variables))
-	declared := map[string]*schema.Member{}
-	for _, m := range r.inputs.members {
-		declared[m.Name] = m
+	if m.value == nil && m.known {
+		m.nullable = "var." + name + " is null"
 	}
-	for i, v := range t.variables {
-		names[i] = v.Name
-		if declared[v.Name] == nil {
-			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: stringType, Optional: v.Optional})
-			r.inputs.labelsAt[v.Name] = at(r.attrRange("uri_template"))
+	l.diags = append(l.diags, d.diags...)
+	if l.claim("variable", name, b) {
+		l.variables[name] = m
+	}
+}
+
+func (d *decoder) variableDefault(v *variableBlock) (any, bool) {
+	val, ok, diags := v.typ.Default(v.def, d.typeEnv())
+	d.diags = append(d.diags, adopt(diags)...)
+	return val, ok
+}
+
+func (l *loader) given(name, env string) (text, source string, ok bool) {
+	if text, ok = l.opts.Vars[name]; ok {
+		return text, "--var or --var-file", true
+	}
+	for _, key := range []string{"HATCHEL_VAR_" + name, env} {
+		if key == "" {
 			continue
 		}
-		r.optional(declared[v.Name], v)
+		if text, ok = l.opts.Getenv(key); ok {
+			return text, "the environment variable " + key, true
+		}
 	}
-	for _, m := range r.inputs.members {
-		if !contains(names, m.Name) {
-			r.dec.errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, suggestOr(m.Name, names, thereAre(names)))
+	return "", "", false
+}
+
+// strayVariables reports values given for variables that are not declared.
+func (l *loader) strayVariables() {
+	for _, name := range sortedNames(l.opts.Vars) {
+		if l.variables[name] == nil {
+			l.diags = append(l.diags, &Diagnostic{Summary: "Unknown variable", Detail: fmt.Sprintf("A value was given for %q, and no file declares that variable.%s", name, didYouMean(name, sortedNames(l.variables)))})
 		}
 	}
 }
 
-// optional makes an input optional whose variable may be missing from a URI, and reports one that never is.
-func (r *resourceDecl) optional(m *schema.Member, v URIVariable) {
-	if v.Optional {
-		m.Optional = true
-		return
-	}
-	if m.Optional {
-		r.dec.errorf(m.Range, "Variable always there", "Every URI of this template has {%s}, so the input is never left out: drop optional and the default.", v.Name)
-	}
-}
-
-var expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
-
-// form is the template without the names of its path: templates of one form are of the same URIs.
-func (t *URITemplate) form() string {
-	var out strings.Builder
-	for rest := t.Raw(); rest != ""; {
-		literal, after, _ := strings.Cut(rest, "{")
-		inside, behind, _ := strings.Cut(after, "}")
-		out.WriteString(literal)
-		if inside != "" && !strings.ContainsAny(inside[:1], "?&") {
-			inside = expressionNames.ReplaceAllString(inside, "x")
+// parseVariable reads a value written outside the files: a string as it is, everything else as JSON.
+func parseVariable(t *schema.Type, text string) (v any, problem string) {
+	v = text
+	if t.Kind != schema.String && t.Kind != schema.Any {
+		decoded, err := value.Decode([]byte(text))
+		if err != nil {
+			return nil, fmt.Sprintf("%s is needed, written as JSON", describe(t))
 		}
-		if inside != "" {
-			out.WriteString("{" + inside + "}")
-		}
-		rest = behind
+		v = decoded
 	}
-	return out.String()
+	v, violations := t.Compile().Check(v)
+	if len(violations) > 0 {
+		var all []string
+		for _, x := range violations {
+			all = append(all, x.String())
+		}
+		return nil, strings.Join(all, "; ")
+	}
+	return v, ""
 }

@@ -1,11 +1,36 @@
 package hcl
 
 import (
+	"regexp"
 	"slices"
+	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
 )
+
+// Work is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
+type Work struct {
+	Name     string
+	Requires []string      // what the client must be able to do: "sampling", "elicitation", "roots", …
+	Timeout  time.Duration // of the whole, without the time in which the client is asked
+	MaxText  Size          // of a text that a model receives
+
+	Input       *schema.Type // the object of all inputs
+	Validator   *schema.Validator
+	Completions map[string]*Completion // by input
+	Checks      []*Check
+	Allow       *Condition // nil when everybody may call
+	Steps       []*Step    // one backend is one step without a name; a pure computation has none
+
+	Digest string // of the block and of everything it refers to
+	Range  Range
+}
+
+// Named reports whether the backends are written as steps, so that results are read as step.<name>.
+func (w *Work) Named() bool { return len(w.Steps) > 0 && w.Steps[0].Name != "" }
 
 // A workDecl is the part of a block being decoded that says what a caller gives and what is done.
 type workDecl struct {
@@ -34,9 +59,17 @@ func newWorkDecl(l *loader, b block, noun string, work *Work) *workDecl {
 	return w
 }
 
+const (
+	defaultTimeout = 60 * time.Second
+	defaultMaxText = 64 << 10
+)
+
+// offeredName is a name under which the protocol lets something be offered.
+var offeredName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
 // named reports a name that the protocol does not allow.
 func (w *workDecl) named() {
-	if !toolName.MatchString(w.work.Name) {
+	if !offeredName.MatchString(w.work.Name) {
 		w.dec.errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", article(w.noun), w.work.Name)
 	}
 }

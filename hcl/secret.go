@@ -1,0 +1,63 @@
+package hcl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A secretBlock is what a secret block holds.
+type secretBlock struct {
+	Env, File string
+	Optional  bool
+}
+
+func (s *secretBlock) spec() Spec {
+	return Join(
+		Exactly("where the secret comes from",
+			Attr(&s.Env, "env", "The environment variable that holds the secret."),
+			Attr(&s.File, "file", "The file that holds the secret; one line break at its end is dropped. Relative to the folder.")),
+		Spec{Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").Or("false")},
+	)
+}
+
+func (l *loader) secret(b block) {
+	name := b.label(0)
+	l.identifier("secret", name, b.LabelRanges[0])
+	s := &secretBlock{}
+	d := l.decoder(b.file)
+	d.body(b.Body, s.spec(), b.DefRange())
+	m := &member{typ: stringType, known: true, sensitive: true}
+	text, ok, where := l.reveal(s)
+	switch {
+	case ok:
+		m.value = text
+		l.revealed = append(l.revealed, text)
+	case s.Optional:
+		m.nullable = "secret." + name + " is optional and not set"
+	case s.Env != "" || s.File != "":
+		d.errorf(b.LabelRanges[0], "Missing secret", "The secret %q is not there: %s. Write optional = true if the tools can do without.", name, where)
+		m.fail()
+	default:
+		m.fail()
+	}
+	l.diags = append(l.diags, d.diags...)
+	if l.claim("secret", name, b) {
+		l.secrets[name] = m
+	}
+}
+
+func (l *loader) reveal(s *secretBlock) (text string, ok bool, where string) {
+	if s.Env != "" {
+		text, ok = l.opts.Getenv(s.Env)
+		return text, ok && text != "", fmt.Sprintf("the environment variable %s is not set", s.Env)
+	}
+	if s.File == "" || l.opts.ReadSecret == nil {
+		return "", false, "files of secrets are not read here"
+	}
+	content, err := l.opts.ReadSecret(s.File)
+	if err != nil {
+		return "", false, fmt.Sprintf("the file %s cannot be read", s.File)
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	return text, text != "", fmt.Sprintf("the file %s is empty", s.File)
+}
