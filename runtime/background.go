@@ -54,7 +54,7 @@ func (p *Program) carryOn(ctx context.Context, t *task, sent map[string]any) {
 // segment does a part of a task: until it is over, or until it waits for its client.
 func (p *Program) segment(ctx context.Context, t *task, sent map[string]any) {
 	c := p.newCall(ctx, callerOf(t.caller()), &reporter{ctx, p, t})
-	c.ends, c.computing.generation = ctx, ctx
+	c.ends = ctx
 	c.note = func(step string) {
 		t.Step = step
 		p.write(ctx, t)

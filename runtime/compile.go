@@ -57,7 +57,8 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 
 		completions: map[*hcl.Completion]*completion{},
 	}
-	c.g.ctx, c.g.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	c.g.ctx, c.g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.g.holding, c.g.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if own {
 		c.g.cleanups.add(c.build.State.Close)
 	}

@@ -38,12 +38,28 @@ func (c *call) suspend() (resume func()) {
 	}
 }
 
+// hold lets the call go on when its generation is replaced, however long its client takes to answer.
+func (c *call) hold() {
+	if c.holds || c.ends.Err() != nil {
+		return
+	}
+	c.routine.generation.hold()
+	c.holds, c.ends = true, c.routine.generation.holding
+}
+
+// letGo undoes hold, when the call is over.
+func (c *call) letGo() {
+	if c.holds {
+		c.routine.generation.letGo()
+	}
+}
+
 // computing is the context of a call that only computes, which ends as that of any other: what computes asks it now and then, so it needs neither timer nor
 // channel of its own.
 type computing struct {
 	context.Context
-	until      time.Time
-	generation context.Context
+	until time.Time
+	call  *call
 }
 
 func (c *computing) Deadline() (time.Time, bool) {
@@ -60,5 +76,5 @@ func (c *computing) Err() error {
 	if time.Now().After(c.until) {
 		return context.DeadlineExceeded
 	}
-	return c.generation.Err()
+	return c.call.ends.Err()
 }

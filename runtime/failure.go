@@ -44,9 +44,9 @@ func (c *call) why(err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout), c.isComputing() && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &adapters.Fault{Message: "timed out after " + readable(c.routine.decl.Timeout), Cause: err}
-	case errors.Is(context.Cause(ctx), errStopped):
+	case errors.Is(context.Cause(c.ends), errStopped):
 		return &adapters.Fault{Message: "stopped because the server was stopped", Cause: err}
-	case c.routine.generation.ctx.Err() != nil && c.ends.Err() != nil:
+	case errors.Is(context.Cause(c.ends), errReplaced):
 		return &adapters.Fault{Message: "stopped because the server's configuration was replaced while the tool ran; call it again", Cause: err}
 	}
 	return &adapters.Fault{Message: "the call was cancelled", Cause: err}

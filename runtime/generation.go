@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -31,111 +30,23 @@ type Generation struct {
 	whole       *view            // the one of all that is listed, whose name is empty
 	publishing  sync.Mutex       // held while lists are encoded
 
-	ctx        context.Context // ends when calls that are still running must stop
-	cancel     context.CancelFunc
-	background sync.WaitGroup // what asks databases about their rows
-	held       sync.WaitGroup // tasks that are worked on, which neither a grace period nor ctx ends
-	cleanups   cleanups
+	ctx      context.Context // ends when calls that are still running must stop, but for those that hold the generation
+	cancel   context.CancelCauseFunc
+	holding  context.Context // ends when those must stop, too
+	stop     context.CancelCauseFunc
+	learning sync.WaitGroup // what asks databases about their rows
+	cleanups cleanups
 
 	calls   atomic.Int64 // in flight, plus retired once no more are admitted
 	once    sync.Once
-	drained chan struct{} // closed when retired and nothing is in flight
+	drained chan struct{}  // closed when retired and nothing is in flight
+	held    sync.WaitGroup // by tasks that are worked on and calls that have asked their clients, which no grace period ends
 }
 
 // health is a connection that can be asked whether it works.
 type health struct {
 	name string
 	conn adapters.Health
-}
-
-const retired = 1 << 40
-
-// enter admits a call, unless the generation is retired. Who entered must leave.
-func (g *Generation) enter() bool {
-	if g.calls.Add(1) < retired {
-		return true
-	}
-	g.leave()
-	return false
-}
-
-func (g *Generation) leave() {
-	if g.calls.Add(-1) == retired {
-		g.once.Do(func() { close(g.drained) })
-	}
-}
-
-// deaf is how long a call that was cancelled has to end before its backends are closed under it.
-const deaf = 10 * time.Second
-
-// retire admits no further call, waits for those in flight, cancels what is left of them after the grace period or once hurry is closed, and undoes
-// the generation.
-func (g *Generation) retire(grace time.Duration, hurry <-chan struct{}) {
-	if g.calls.Add(retired) == retired {
-		g.once.Do(func() { close(g.drained) })
-	}
-	if !g.wait(grace, hurry) {
-		g.cancel()
-		if !g.wait(deaf, nil) {
-			g.build.Log.Warn("calls of a replaced configuration do not end; its backends are closed under them", "calls", g.calls.Load()-retired)
-		}
-	}
-	g.release(hurry)
-	g.undo()
-}
-
-// release waits for the tasks that are worked on. Once hurry is closed their contexts have ended, so they have only so long.
-func (g *Generation) release(hurry <-chan struct{}) {
-	idle := make(chan struct{})
-	go func() {
-		defer close(idle)
-		g.held.Wait()
-	}()
-	select {
-	case <-idle:
-		return
-	case <-hurry:
-	}
-	late := time.NewTimer(deaf)
-	defer late.Stop()
-	select {
-	case <-idle:
-	case <-late.C:
-		g.build.Log.Warn("tasks do not end; their backends are closed under them")
-	}
-}
-
-// wait reports whether everything drained in time.
-func (g *Generation) wait(d time.Duration, hurry <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-g.drained:
-		return true
-	case <-timer.C:
-	case <-hurry:
-	}
-	select {
-	case <-g.drained:
-		return true
-	default:
-		return false
-	}
-}
-
-// Close undoes a generation that no Host has.
-func (g *Generation) Close() {
-	now := make(chan struct{})
-	close(now)
-	g.retire(0, now)
-}
-
-func (g *Generation) undo() {
-	g.cancel()
-	g.background.Wait()
-	if err := g.cleanups.run(); err != nil {
-		g.build.Log.Warn("a replaced configuration did not close cleanly", "error", err)
-	}
 }
 
 // Tools is how many tools are listed.

@@ -135,7 +135,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	last := h.current.Load()
 	next.inherit(last)
 	first, committed := make(chan struct{}), make(chan struct{})
-	next.background.Go(func() { next.learn(first, committed, h.toolsChanged) })
+	next.learning.Go(func() { next.learn(first, committed, h.toolsChanged) })
 	wait := time.NewTimer(patience)
 	select {
 	case <-first:
@@ -176,7 +176,7 @@ func (h *Host) Settle() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	h.retired.Wait()
-	h.current.Load().background.Wait()
+	h.current.Load().learning.Wait()
 }
 
 // Current is the configuration that is served.

@@ -207,7 +207,7 @@ func TestALegacyClientThatDoesNotAnswerEndsTheCall(t *testing.T) {
 	}
 }
 
-func TestAReloadEndsACallThatWaitsForALegacyClientTooLong(t *testing.T) {
+func TestACallThatWaitsForALegacyClientOutlivesAReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.counting()
@@ -216,20 +216,51 @@ func TestAReloadEndsACallThatWaitsForALegacyClientTooLong(t *testing.T) {
 		c := connect(t, h, `{"elicitation":{"form":{},"url":{}}}`)
 		defer c.end()
 		c.call("t")
-		c.asked(2)
+		q := c.asked(2)
 		load(t, h, tool("t", `text = "new"`))
-		var said []string
-		for m := range c.said {
-			method, _ := m["method"].(string)
-			said = append(said, method+fmt.Sprint(m["result"]))
-			if m["id"] == 1.0 {
-				break
-			}
+		time.Sleep(100 * time.Second) // much longer than the grace period
+		if j := w.read(); slices.Contains(j, "undo count") {
+			t.Error("what the call needs is closed")
 		}
-		if got := strings.Join(said, "\n"); !strings.Contains(got, "configuration was replaced") || strings.Count(got, "notifications/cancelled") != 2 {
+		c.answer(q["Look."], `{"action":"accept"}`)
+		c.answer(q["Who?"], accept)
+		if got := c.text(); got != "Ada accept 2" {
 			t.Errorf("got %s", got)
 		}
+		synctest.Wait()
+		if j := w.read(); !slices.Contains(j, "undo count") {
+			t.Errorf("the old configuration is not undone: %q", j)
+		}
 	})
+}
+
+func TestACallThatWaitsForALegacyClientEndsWithTheServer(t *testing.T) {
+	for _, replaced := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.counting()
+			h := w.host(t, tool("t", two))
+			c := connect(t, h, `{"elicitation":{"form":{},"url":{}}}`)
+			defer c.end()
+			c.call("t")
+			c.asked(2)
+			if replaced {
+				load(t, h, tool("t", `text = "new"`))
+			}
+			h.Close()
+			var said []string
+			for m := range c.said {
+				method, _ := m["method"].(string)
+				said = append(said, method+fmt.Sprint(m["result"]))
+				if m["id"] == 1.0 {
+					break
+				}
+			}
+			if got := strings.Join(said, "\n"); !strings.Contains(got, "the server was stopped") || strings.Count(got, "notifications/cancelled") != 2 {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
 }
 
 func TestStepsTellTheClientWhatHappens(t *testing.T) {

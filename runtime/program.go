@@ -45,6 +45,7 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 
 func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
+	defer c.letGo()
 	err := p.answer(c, req, tasks)
 	if unfinished(err) {
 		var out mcp.Outcome

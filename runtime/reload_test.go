@@ -169,7 +169,7 @@ func TestCallsOfAReplacedConfigurationAreCancelledAfterTheGracePeriod(t *testing
 func TestComputationEndsWithItsGeneration(t *testing.T) {
 	h := newWorld().host(t, tool("t", `result = "len(filter(1..200000, # % 7 == 3))"`))
 	defer h.Close()
-	h.Current().cancel()
+	h.Current().cancel(errReplaced)
 	if said := ask(t, h, "t", `{}`); !strings.Contains(said, "configuration was replaced") {
 		t.Errorf("got %s", said)
 	}

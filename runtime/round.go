@@ -174,6 +174,7 @@ func timeoutOf(asks []*hcl.Ask) time.Duration {
 
 // ask asks all questions at once, and leaves what was answered in sent. The clock of the call stands still meanwhile.
 func (t *conversation) ask(asks []*hcl.Ask, questions []mcp.Question) error {
+	t.call.hold()
 	resume := t.call.suspend()
 	defer resume()
 	ctx, cancel := context.WithCancelCause(t.call.frame.Context)

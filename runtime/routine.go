@@ -93,6 +93,7 @@ type call struct {
 	reply     *reply
 
 	ends    context.Context // when it does, the call must: of the generation, or of the task
+	holds   bool            // its generation, until it is over
 	unlimit func()          // undoes limit
 	ahead   time.Duration   // how much more its clock shows than has passed since it began
 
@@ -106,7 +107,7 @@ func (r *routine) newCall(ctx context.Context, caller map[string]any, client ada
 	b := r.generation.build
 	c := &call{routine: r, began: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), reply: borrowReply(), ends: r.generation.ctx}
 	if len(r.stages) == 0 {
-		c.computing = computing{ctx, c.began.Add(r.decl.Timeout), r.generation.ctx}
+		c.computing = computing{ctx, c.began.Add(r.decl.Timeout), c}
 		c.frame.Context = &c.computing
 	}
 	c.frame.Caller = caller

@@ -41,7 +41,6 @@ var (
 	errTaskCancelled = errors.New("the task was cancelled")
 	errTaskLost      = errors.New("the task is not this process's any more")
 	errTaskExpired   = errors.New("the time for which the task is kept has passed")
-	errStopped       = errors.New("the server was stopped")
 )
 
 // A process that works on tasks says so again and again. One that has not for a while, and does not when it is given another chance, is taken for dead, and what it worked
@@ -313,12 +312,7 @@ func (ts *tasks) close() {
 	idle, beat := ts.idle, ts.beat
 	ts.beat = nil
 	ts.mu.Unlock()
-	late := time.NewTimer(deaf)
-	defer late.Stop()
-	select {
-	case <-idle:
-	case <-late.C:
-	}
+	within(deaf, idle, nil)
 	if beat != nil {
 		beat()
 		ts.beating.Wait()

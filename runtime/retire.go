@@ -1,0 +1,115 @@
+package runtime
+
+import (
+	"errors"
+	"time"
+)
+
+// Why the context of a call ends before the call does.
+var (
+	errReplaced = errors.New("the configuration was replaced")
+	errStopped  = errors.New("the server was stopped")
+)
+
+const retired = 1 << 40
+
+// enter admits a call, unless the generation is retired. Who entered must leave.
+func (g *Generation) enter() bool {
+	if g.calls.Add(1) < retired {
+		return true
+	}
+	g.leave()
+	return false
+}
+
+func (g *Generation) leave() {
+	if g.calls.Add(-1) == retired {
+		g.once.Do(func() { close(g.drained) })
+	}
+}
+
+// hold lets a call that has entered, and that ctx has not ended, go on for as long as it takes. It must let go before it leaves.
+func (g *Generation) hold() {
+	g.held.Add(1)
+	g.leave()
+}
+
+func (g *Generation) letGo() {
+	g.calls.Add(1)
+	g.held.Done()
+}
+
+// deaf is how long what was cancelled has to end before its backends are closed under it.
+const deaf = 10 * time.Second
+
+// retire admits no further call, waits for those in flight, and undoes the generation. What is left of the calls after the grace period, or once hurry
+// is closed, is cancelled; what holds the generation is cancelled once hurry is closed, and not before.
+func (g *Generation) retire(grace time.Duration, hurry <-chan struct{}) {
+	if g.calls.Add(retired) == retired {
+		g.once.Do(func() { close(g.drained) })
+	}
+	if !within(grace, g.drained, hurry) {
+		why := errReplaced
+		if within(0, hurry, nil) {
+			why = errStopped
+		}
+		g.cancel(why)
+		if !within(deaf, g.drained, nil) {
+			g.log().Warn("calls do not end; their backends are closed under them", "calls", g.calls.Load()-retired)
+		}
+	}
+	g.release(hurry)
+	g.undo()
+}
+
+// release waits for what holds the generation.
+func (g *Generation) release(hurry <-chan struct{}) {
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		g.held.Wait()
+	}()
+	select {
+	case <-released:
+		return
+	case <-hurry:
+	}
+	g.stop(errStopped)
+	if !within(deaf, released, nil) {
+		g.log().Warn("tasks, or calls that have asked their clients, do not end; their backends are closed under them")
+	}
+}
+
+// within reports whether done is closed before the time has passed and before hurry is closed, which may be nil.
+func within(d time.Duration, done, hurry <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-hurry:
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close undoes a generation that no Host has.
+func (g *Generation) Close() {
+	now := make(chan struct{})
+	close(now)
+	g.retire(0, now)
+}
+
+func (g *Generation) undo() {
+	g.cancel(nil)
+	g.stop(nil)
+	g.learning.Wait()
+	if err := g.cleanups.run(); err != nil {
+		g.log().Warn("a configuration did not close cleanly", "error", err)
+	}
+}
