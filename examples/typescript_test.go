@@ -20,7 +20,7 @@ const seen = `{
 	"kept": "The answer was kept for you.",
 	"elicited": "User response: {\"email\":\"ada@example.com\",\"username\":\"Ada\"}", "sampled": "LLM response: You asked: Why?",
 	"roots": "Roots: file:///srv/project", "rounds": "Ada likes Ada.",
-	"progress": ["0 of 100", "50 of 100"],
+	"progress": ["0 of 100"],
 	"logs": ["Tool execution started", "Tool processing data", "Tool execution completed"],
 	"resources": ["test://static-binary", "test://static-text", "test://watched-resource"], "templates": ["test://template/{id}/data"],
 	"read": "{\"data\":\"Data for ID: 7\",\"id\":\"7\",\"templateTest\":true}", "unknown": -32602,

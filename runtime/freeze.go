@@ -17,7 +17,7 @@ import (
 const (
 	frozenBytes = "$bytes" // in base64
 	frozenText  = "$text"  // a string that is not UTF-8, in base64
-	frozenFloat = "$float" // a number that is none, or infinite
+	frozenFloat = "$float" // a float whose digits would be read as those of an integer, or that JSON has no form for
 )
 
 var errTooDeep = errors.New("a value of the call nests too deeply to be remembered")
@@ -46,7 +46,7 @@ func (z freezer) value(v any, depth int) (_ []byte, err error) {
 			return z.tagged(frozenText, base64.StdEncoding.EncodeToString([]byte(v))), nil
 		}
 	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if math.IsNaN(v) || math.Trunc(v) == v {
 			return z.tagged(frozenFloat, strconv.FormatFloat(v, 'g', -1, 64)), nil
 		}
 	case []any:

@@ -73,6 +73,7 @@ func FuzzSealedState(f *testing.F) {
 	f.Add(sealed, uint16(40), byte(0x20))
 	f.Add(sealed[:len(sealed)-1], uint16(3), byte(1))
 	f.Add("", uint16(0), byte(0))
+	f.Add("10000000000000000.000000", uint16(0), byte(0))
 	f.Add(`{"at":0,"steps":{}}`, uint16(0), byte(0))
 	f.Add(`{"at":-1,"spent":1.5,"steps":{"$float":"NaN"},"locals":[],"done":7,"input":{}}`, uint16(0), byte(0))
 	w := newWorld()

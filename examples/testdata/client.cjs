@@ -86,11 +86,11 @@ async function logs() {
   return heard;
 }
 
-// A client may not listen any more to what arrives together with the answer, as the last progress does.
+// A client does not listen any more to what it reads together with the answer, which on a busy machine may be all but the first.
 async function progress() {
   const heard = [];
   await call({ name: "test_tool_with_progress", arguments: {} }, { onprogress: (p) => void heard.push(`${p.progress} of ${p.total}`) });
-  return heard.slice(0, 2);
+  return heard.slice(0, 1);
 }
 
 async function changes() {
