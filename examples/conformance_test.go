@@ -202,9 +202,14 @@ func shows(t *testing.T, row string) {
 		t.Errorf("the README does not show this; go test ./examples -run Conformance -update writes it:\n%s", row)
 		return
 	}
+	rows := strings.SplitAfter(string(src[at[0]:at[1]]), "\n")
 	key := strings.Join(strings.Split(row, "|")[:3], "|") + "|"
-	rows := slices.DeleteFunc(strings.SplitAfter(string(src[at[0]:at[1]]), "\n"), func(line string) bool { return strings.HasPrefix(line, key) })
-	src = slices.Concat(src[:at[0]], []byte(strings.Join(append(rows, row), "")), src[at[1]:])
+	if i := slices.IndexFunc(rows, func(line string) bool { return strings.HasPrefix(line, key) }); i >= 0 {
+		rows[i] = row
+	} else {
+		rows = append(rows, row)
+	}
+	src = slices.Concat(src[:at[0]], []byte(strings.Join(rows, "")), src[at[1]:])
 	if err := os.WriteFile("../README.md", src, 0o644); err != nil {
 		t.Fatal(err)
 	}
