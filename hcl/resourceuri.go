@@ -16,7 +16,7 @@ func (r *resourceDecl) address() {
 			d.errorf(r.attrRange("uri"), "Invalid URI", "%s.", sentence(err.Error()))
 		}
 	case r.template != "":
-		t, err := ParseURITemplate(r.template)
+		t, err := parseURITemplate(r.template)
 		if err == nil && !scheme.MatchString(t.prefix) {
 			err = absolute(r.template)
 		}

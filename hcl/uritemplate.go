@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/yosida95/uritemplate/v3"
 )
 
 // Limits of URIs and of templates, so that matching one with the other takes little time whoever wrote the URI.
@@ -21,7 +19,7 @@ const (
 // URITemplate is a family of URIs, as RFC 6570 writes it: {x}, {+x}, {/x,y}, and {?x,y} or {&x,y} at the end. Each variable is one text. A URI of the family
 // says what its variables are: where several readings are possible, an earlier variable takes as much as it can.
 type URITemplate struct {
-	template  *uritemplate.Template
+	raw       string
 	prefix    string // what every URI of the family begins with
 	whole     *regexp.Regexp
 	names     []string // of the groups of whole
@@ -36,7 +34,7 @@ type URIVariable struct {
 }
 
 // Raw is the template as it was written.
-func (t *URITemplate) Raw() string { return t.template.Raw() }
+func (t *URITemplate) Raw() string { return t.raw }
 
 // Variables are the variables in written order.
 func (t *URITemplate) Variables() []URIVariable { return t.variables }
@@ -97,12 +95,12 @@ type templateParser struct {
 	queries bool   // a query expression follows somewhere
 }
 
-// ParseURITemplate reads a template. Its error is a sentence for the author, about a template that is not one or that URIs cannot be matched with.
-func ParseURITemplate(raw string) (*URITemplate, error) {
+// parseURITemplate reads a template. Its error is a sentence for the author, about a template that is not one or that URIs cannot be matched with.
+func parseURITemplate(raw string) (*URITemplate, error) {
 	if len(raw) > maxURITemplate {
 		return nil, fmt.Errorf("a template may have %d bytes, and this one has %d", maxURITemplate, len(raw))
 	}
-	p := &templateParser{out: &URITemplate{}, queries: strings.Contains(raw, "{?") || strings.Contains(raw, "{&")}
+	p := &templateParser{out: &URITemplate{raw: raw}, queries: strings.Contains(raw, "{?") || strings.Contains(raw, "{&")}
 	p.pattern.WriteByte('^')
 	for rest := raw; rest != ""; {
 		literal, after, opened := strings.Cut(rest, "{")
@@ -122,15 +120,11 @@ func ParseURITemplate(raw string) (*URITemplate, error) {
 		rest = behind
 	}
 	p.pattern.WriteByte('$')
-	t, err := uritemplate.New(raw)
-	if err != nil {
-		return nil, fmt.Errorf("it is not a URI template as in RFC 6570")
-	}
 	whole, err := regexp.Compile(p.pattern.String())
 	if err != nil {
 		return nil, fmt.Errorf("it is too complicated to match URIs with")
 	}
-	p.out.template, p.out.whole = t, whole
+	p.out.whole = whole
 	return p.out, nil
 }
 
