@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
 )
 
 // errBecomesTask says that a call goes on as a task from where it is.
@@ -153,6 +154,11 @@ func (p *Program) write(ctx context.Context, t *task) {
 
 func (p *Program) keep(ctx context.Context, t *task, keep func(context.Context, *task) (bool, error)) {
 	won, err := keep(context.WithoutCancel(ctx), t)
+	if errors.Is(err, state.ErrFull) {
+		t.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: "The server has no room left to remember what became of the task; whether its last step took effect is unknown."})
+		_, err = p.generation.build.State.tasks.save(context.WithoutCancel(ctx), t)
+		won = false
+	}
 	switch {
 	case err != nil:
 		p.generation.log().LogAttrs(ctx, slog.LevelError, "what became of a task cannot be remembered", slog.String("tool", p.decl.Name), slog.String("task", t.row.ID), slog.String("error", err.Error()))

@@ -148,6 +148,59 @@ func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
 	}
 }
 
+func TestWhatBecomesOfATaskIsBoundedToo(t *testing.T) {
+	w := newWorld()
+	stored := make(chan *state.SQLite, 1)
+	s := NewState(func(ctx context.Context) (state.Store, error) {
+		store, err := state.Open(ctx, "")
+		stored <- store
+		return store, err
+	})
+	goOn := make(chan struct{})
+	w.do["hold"] = func(context.Context, *adapters.Call) (any, error) {
+		<-goOn
+		return strings.Repeat("x", 20<<10), nil
+	}
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Grace: time.Second, Load: hcl.Options{Getenv: secrets}})
+	defer s.Close()
+	defer h.Close()
+	load(t, h, tool("holds", task1h+`
+		step "hold" {
+			fake { do = "hold" }
+		}
+		text = step.hold.value`)+tool("asks", task1h+`
+		step "who" {
+			ask "one" {
+				elicit {
+					message = "One?"
+					fields  = object({ name = string("Name") })
+				}
+			}
+			ask "two" {
+				elicit { message = "Two?" }
+			}
+		}
+		text = "done"`))
+	holds, asks := start(t, h, "holds").TaskID, start(t, h, "asks").TaskID
+	eventually(t, func() bool { return getTask(t, h, asks).Status == "input_required" })
+	(<-stored).Bound(1)
+	close(goOn)
+	eventually(t, func() bool { return getTask(t, h, holds).Status == "failed" })
+	if r := getTask(t, h, holds); !strings.Contains(r.Message, "no room left") {
+		t.Errorf("got %+v", r)
+	}
+	answer := func(size int) error {
+		_, err := taskly(t, h, "tasks/update", asks, `{"one":{"action":"accept","content":{"name":"`+strings.Repeat("x", size)+`"}}}`)
+		return err
+	}
+	if err := answer(20 << 10); err != errTasksFull {
+		t.Errorf("a large answer: %v", err)
+	}
+	if err := answer(10); err != nil {
+		t.Errorf("a small answer: %v", err)
+	}
+}
+
 func TestACallThatIsCancelledWhileItResumesIsNoFaultOfTheServer(t *testing.T) {
 	w := newWorld()
 	w.counting()

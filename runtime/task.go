@@ -83,6 +83,7 @@ func (t *task) end(status, message string) {
 // fail ends the task with an error of the protocol.
 func (t *task) fail(e *mcp.Error) {
 	t.end(taskFailed, e.Message)
+	t.Result = nil
 	b := strconv.AppendInt([]byte(`{"code":`), int64(e.Code), 10)
 	b = value.AppendString(append(b, `,"message":`...), e.Message)
 	if e.Data != nil {

@@ -2,9 +2,12 @@ package runtime
 
 import (
 	"context"
+	"errors"
 
+	"hatchel/adapters"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
 )
 
 // Task serves a request about a task.
@@ -21,6 +24,7 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 			return mcp.Raw(t.appendMembers(nil, true)), nil
 		case "tasks/update":
 			done, err = h.answer(ctx, t, req.Answers)
+			err = h.unanswered(err)
 		case "tasks/cancel":
 			done, err = ts.cancel(ctx, t)
 		}
@@ -29,6 +33,18 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 		}
 	}
 	return nil, context.Cause(ctx)
+}
+
+// unanswered is why answers were not taken, as the client is told.
+func (h *Host) unanswered(err error) error {
+	var f *adapters.Fault
+	switch {
+	case errors.Is(err, state.ErrFull):
+		return errTasksFull
+	case errors.As(err, &f):
+		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: h.Current().scrubber.sentence(f.Message)}
+	}
+	return err
 }
 
 // cancel ends a task. It reports false when the task was changed in the meantime.

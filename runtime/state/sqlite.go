@@ -77,7 +77,7 @@ func (s *SQLite) prepare(ctx context.Context) error {
 	}
 }
 
-// Bound says from how many bytes on nothing new is taken: 1 GiB when nobody says so. What is there can still be changed.
+// Bound says from how many bytes on nothing new is taken: 1 GiB when nobody says so. As much again is there for what becomes of what was taken.
 func (s *SQLite) Bound(bytes int64) { s.bound.Store(bytes) }
 
 // Close implements Store.
@@ -99,6 +99,9 @@ func (s *SQLite) Secret(ctx context.Context) (secret []byte, err error) {
 // Claim implements Store.
 func (s *SQLite) Claim(ctx context.Context, name string, until time.Time) (first bool, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.room(ctx, tx, 2*s.bound.Load()); err != nil {
+			return err
+		}
 		res, err := tx.ExecContext(ctx, `INSERT INTO claims (name, expires) VALUES (?, ?)
 			ON CONFLICT (name) DO UPDATE SET expires = excluded.expires WHERE claims.expires <= ?`, name, until.UnixMilli(), now())
 		first = changed(res, err)
@@ -110,7 +113,7 @@ func (s *SQLite) Claim(ctx context.Context, name string, until time.Time) (first
 // Keep implements Store.
 func (s *SQLite) Keep(ctx context.Context, name string, value []byte, until time.Time) error {
 	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.room(ctx, tx); err != nil {
+		if err := s.room(ctx, tx, s.bound.Load()); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO kept (name, value, expires) VALUES (?, ?, ?)", name, value, until.UnixMilli())
@@ -171,8 +174,8 @@ func sweep(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// room is ErrFull where nothing new is taken, even when what has expired is gone.
-func (s *SQLite) room(ctx context.Context, tx *sql.Tx) error {
+// room is ErrFull when so many bytes are held, even when what has expired is gone.
+func (s *SQLite) room(ctx context.Context, tx *sql.Tx, most int64) error {
 	for _, before := range []func(context.Context, *sql.Tx) error{nothing, sweep} {
 		if err := before(ctx, tx); err != nil {
 			return err
@@ -182,7 +185,7 @@ func (s *SQLite) room(ctx context.Context, tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, query).Scan(&held); err != nil {
 			return err
 		}
-		if held < s.bound.Load() {
+		if held < most {
 			return nil
 		}
 	}

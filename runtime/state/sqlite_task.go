@@ -11,7 +11,7 @@ import (
 func (s *SQLite) Create(ctx context.Context, t *Task) error {
 	t.Version = 1
 	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.room(ctx, tx); err != nil {
+		if err := s.room(ctx, tx, s.bound.Load()); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO tasks (id, version, owner, expires, body) VALUES (?, ?, ?, ?, ?)", t.ID, t.Version, t.Owner, t.Expires.UnixMilli(), t.Body)
@@ -33,6 +33,9 @@ func (s *SQLite) Task(ctx context.Context, id string) (*Task, error) {
 // Update implements Store.
 func (s *SQLite) Update(ctx context.Context, t *Task) (won bool, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.grows(ctx, tx, t); err != nil {
+			return err
+		}
 		res, err := tx.ExecContext(ctx, "UPDATE tasks SET version = version + 1, owner = ?, expires = ?, body = ? WHERE id = ? AND version = ? AND expires > ?",
 			t.Owner, t.Expires.UnixMilli(), t.Body, t.ID, t.Version, now())
 		won = changed(res, err)
@@ -43,6 +46,26 @@ func (s *SQLite) Update(ctx context.Context, t *Task) (won bool, err error) {
 	}
 	t.Version++
 	return true, nil
+}
+
+// smallTask is the size of a task that there is room for in any case.
+const smallTask = 4 << 10
+
+// grows is ErrFull when a task takes more room than before, and there is none.
+func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, t *Task) error {
+	if len(t.Body) <= smallTask {
+		return nil
+	}
+	full := s.room(ctx, tx, 2*s.bound.Load())
+	if !errors.Is(full, ErrFull) {
+		return full
+	}
+	var before int
+	err := tx.QueryRowContext(ctx, "SELECT length(body) FROM tasks WHERE id = ?", t.ID).Scan(&before)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && len(t.Body) <= before {
+		return nil
+	}
+	return errors.Join(err, full)
 }
 
 // Present implements Store.

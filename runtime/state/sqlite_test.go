@@ -167,6 +167,19 @@ func TestAFullStoreTakesNothingNew(t *testing.T) {
 			t.Error("what is kept cannot be taken")
 		}
 		check(t, s.Keep(ctx, "again", value, soon))
+		s.Bound(1)
+		task.Body = value
+		if _, err := s.Update(ctx, task); !errors.Is(err, state.ErrFull) {
+			t.Errorf("a task grows where there is no room at all: %v", err)
+		}
+		task.Body = []byte("small")
+		if won := must[bool](t)(s.Update(ctx, task)); !won {
+			t.Error("a small task cannot be changed where there is no room at all")
+		}
+		if _, err := s.Claim(ctx, "2", later); !errors.Is(err, state.ErrFull) {
+			t.Errorf("a name is claimed where there is no room at all: %v", err)
+		}
+		s.Bound(1 << 20)
 		for err = nil; err == nil; {
 			err = s.Keep(ctx, rand.Text(), value, soon)
 		}

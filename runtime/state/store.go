@@ -9,7 +9,8 @@ import (
 // SecretSize is how many bytes Store.Secret gives.
 const SecretSize = 32
 
-// ErrFull is why Keep and Create take nothing: so much is remembered already that the place where it is kept could run out of room.
+// ErrFull is why nothing more is taken: so much is remembered already that the place where it is kept could run out of room. Keep and Create meet it first; Claim, and
+// Update with a task that has grown beyond a few KiB, much later.
 var ErrFull = errors.New("too much is remembered already")
 
 // Store remembers. Its methods may be called by many goroutines, and by the processes that share what is behind it, at once. What has expired reads as if it had never
@@ -21,13 +22,13 @@ type Store interface {
 	// Claim reports whether this is the first claim of the name: of any number of callers exactly one is told true. The claim is remembered until then.
 	Claim(ctx context.Context, name string, until time.Time) (bool, error)
 
-	// Keep remembers a value under a name, in the place of one that was there. It may be ErrFull.
+	// Keep remembers a value under a name, in the place of one that was there.
 	Keep(ctx context.Context, name string, value []byte, until time.Time) error
 
 	// Take returns what was kept under a name and forgets it; nil when there is nothing.
 	Take(ctx context.Context, name string) ([]byte, error)
 
-	// Create remembers a task that is new, durably: when it returns nil, every Task finds it. It may be ErrFull.
+	// Create remembers a task that is new, durably: when it returns nil, every Task finds it.
 	Create(ctx context.Context, t *Task) error
 
 	// Task returns a task, or nil when there is none with this id.
