@@ -30,7 +30,7 @@ type Strain struct {
 // What is lost is defined by what a listener knows. It knows of each list and document the revision that it read last; it reads only because it was told to; and
 // every change that is made after its subscription was acknowledged is due to it. Most changes are followed by nothing until everybody
 // knows them: a revision that somebody does not know after a minute of that is lost. Now and then five changes come at once. The first of those may be
-// passed over, the last may not. What nobody waited for must be known a minute after the end.
+// passed over, the last may not.
 func Load(ctx context.Context, s Strain) (*LoadReport, error) {
 	r := &LoadReport{Strain: s, faults: new(faults)}
 	folder := filepath.Join(s.Folder, "load")
@@ -117,7 +117,7 @@ func (r *LoadReport) strain(ctx context.Context, s *server, w *world) error {
 		return err
 	}
 	r.Took = calls.rest()
-	r.Lost += a.informed(ctx, patience)
+	r.Lost = max(r.Lost, a.informed(ctx, patience))
 	if r.During, err = holdingsOf(s.pid()); err != nil {
 		return err
 	}
