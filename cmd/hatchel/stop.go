@@ -30,13 +30,17 @@ func insistence(ctx context.Context) (insisted context.Context, forget context.C
 	return insisted, forget
 }
 
-// shutdown lets the calls and tasks under way end, unless a second signal says not to wait. Then they are cancelled by what closes the host, which also ends
-// the programs that they run.
+// shutdown lets the calls and tasks under way end, unless a second signal says not to wait. What has not ended then is cancelled, with the programs that it runs,
+// and answered with that.
 func shutdown(insisted context.Context, server *mcp.Server, host *runtime.Host) error {
 	ctx, cancel := context.WithTimeout(insisted, drainTime)
 	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return err
+	err := server.Shutdown(ctx)
+	if err == nil {
+		err = host.Drain(ctx)
 	}
-	return host.Drain(ctx)
+	if err != nil {
+		host.Close()
+	}
+	return err
 }
