@@ -3,7 +3,6 @@ package hcl
 import (
 	"slices"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
@@ -38,12 +37,4 @@ func (w *workDecl) requiresField() Field {
 			}
 		}
 	})
-}
-
-// elementRange is where an element of a list stands, or the list where it is not written out.
-func elementRange(e hclsyntax.Expression, i int) hclv2.Range {
-	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
-		return list.Exprs[i].Range()
-	}
-	return e.Range()
 }

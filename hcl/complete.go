@@ -166,7 +166,7 @@ func (w *Work) Completion(input string) *Completion {
 // onlyReads reports backends that change something where nothing may be changed.
 func (w *workDecl) onlyReads(why string) {
 	for _, s := range w.work.Steps {
-		if s.Backend != nil && writes(s.Backend, map[*Tool]bool{}) {
+		if writes(s.Backend, map[*Tool]bool{}) {
 			w.dec.diags = append(w.dec.diags, &Diagnostic{Summary: "Effect not allowed", Subject: s.Backend.Range,
 				Detail: fmt.Sprintf("%s, and it may change nothing. This %s block does: what changes something is a tool.", why, s.Backend.Kind)})
 		}
@@ -180,5 +180,5 @@ func writes(b *Backend, seen map[*Tool]bool) bool {
 		return b.Facts.Writes
 	}
 	seen[call.Tool] = true
-	return slices.ContainsFunc(call.Tool.Steps, func(s *Step) bool { return s.Backend != nil && writes(s.Backend, seen) })
+	return slices.ContainsFunc(call.Tool.Steps, func(s *Step) bool { return writes(s.Backend, seen) })
 }

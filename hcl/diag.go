@@ -92,6 +92,15 @@ func (ds Diagnostics) Sort() Diagnostics {
 	return kept
 }
 
+// reword says something else where the words that fit elsewhere do not help, by the summary.
+func (ds Diagnostics) reword(details map[string]string) {
+	for _, d := range ds {
+		if detail, ok := details[d.Summary]; ok {
+			d.Detail = detail
+		}
+	}
+}
+
 // Blamed is an error about one attribute of a configuration. Blame makes it.
 type Blamed struct {
 	field  any

@@ -29,14 +29,8 @@ func (e *Elicit) spec() Spec {
 		AtMost("what is asked for",
 			special("fields", "type", "What there is to fill in: an object of texts, numbers, bools, choices and lists of choices. Without it the user only agrees.", e.fields),
 			special("url", "URL", "A page to open instead. Its host is the author's; what a caller sends can be a part of its path or query.", e.page)),
-		Spec{special("on_decline", `"fail" or "continue"`, `"fail" ends the call when the user declines or cancels; "continue" goes on without content.`, e.decline).Or("fail")},
+		Spec{either(&e.Declined, "on_decline", `"fail" ends the call when the user declines or cancels; "continue" goes on without content.`, "fail", "continue").Or("fail")},
 	)
-}
-
-func (e *Elicit) decline(d *decoder, x hclsyntax.Expression) {
-	var word string
-	choice(&word, "on_decline", "", "fail", "continue").attr(d, x, Field{})
-	e.Declined = word == "continue"
 }
 
 func (e *Elicit) form(t *schema.Type) { e.Fields, e.Answer = t, t.Compile() }
@@ -80,17 +74,13 @@ func (e *Elicit) page(d *decoder, x hclsyntax.Expression) {
 	before := len(d.diags)
 	d.computed(&e.URL, x, Field{Name: "url"})
 	e.Fields, e.Answer = nil, nil
+	const host = "Host depends on a call"
 	if len(d.diags) == before && e.URL.NeedsHosts() {
-		d.errorf(x.Range(), "Host depends on a call", "")
+		d.errorf(x.Range(), host, "")
 	}
-	for _, wrong := range d.diags[before:] { // a page is no request: what helps there does not help here
-		switch wrong.Summary {
-		case "Host depends on a call":
-			wrong.Detail = "The user is sent to a host that the author has chosen, and nobody else: write \"https://host/${…}\"."
-		case "URL has no host":
-			wrong.Detail = "A user opens a whole URL: write \"https://host/path\"."
-		case "User in a URL":
-			wrong.Detail = "A user or password has no place in a URL that is shown to people."
-		}
-	}
+	d.diags[before:].reword(map[string]string{ // a page is no request: what helps there does not help here
+		host:              "The user is sent to a host that the author has chosen, and nobody else: write \"https://host/${…}\".",
+		"URL has no host": "A user opens a whole URL: write \"https://host/path\".",
+		"User in a URL":   "A user or password has no place in a URL that is shown to people.",
+	})
 }

@@ -2,10 +2,12 @@ package hcl
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
 
@@ -68,6 +70,19 @@ func (m *Message) Append(dst []byte, f *Frame) ([]byte, error) {
 	lenient := *f
 	lenient.lenient = true
 	return m.writer.append(dst, &lenient)
+}
+
+// known is the text of a message that does not depend on the call.
+func (m *Message) known() (string, bool) {
+	var out strings.Builder
+	for _, n := range m.writer.nodes {
+		text, ok := n.(*template.Text)
+		if !ok {
+			return "", false
+		}
+		out.WriteString(text.Value)
+	}
+	return out.String(), true
 }
 
 // computed decodes what is computed for every call.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
-	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
 
@@ -33,6 +33,18 @@ func choice(dst *string, name, doc string, among ...string) Field {
 		}
 		*dst = word
 	})
+}
+
+// either declares an argument that is one of two words, of which the second sets dst.
+func either(dst *bool, name, doc string, words ...string) Field {
+	var word string
+	f := choice(&word, name, doc, words...)
+	choose := f.attr
+	f.attr = func(d *decoder, e hclsyntax.Expression, _ Field) {
+		choose(d, e, f)
+		*dst = word == words[1]
+	}
+	return f
 }
 
 // bounded declares a number that is known at load and lies between 0 and high.
@@ -88,20 +100,10 @@ func said(dst **Message, name, doc string) Field {
 	return special(name, "template", doc, func(d *decoder, e hclsyntax.Expression) {
 		before := len(d.diags)
 		d.computed(dst, e, Field{Name: name})
-		if len(d.diags) == before && (*dst).blank() {
+		if text, known := (*dst).known(); known && strings.TrimSpace(text) == "" && len(d.diags) == before {
 			d.errorf(e.Range(), "Empty text", "%s is empty, and somebody reads it: write what it should say.", name)
 		}
 	})
-}
-
-// blank reports whether every rendering of the message is empty.
-func (m *Message) blank() bool {
-	for _, n := range m.writer.nodes {
-		if text, ok := n.(*template.Text); !ok || strings.TrimSpace(text.Value) != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // lasting declares a duration that is longer than none; otherwise is what an author reads of none.
@@ -112,4 +114,12 @@ func lasting(dst *time.Duration, name, doc, otherwise string) Field {
 			d.errorf(e.Range(), "Invalid duration", "%s", otherwise)
 		}
 	})
+}
+
+// elementRange is where an element of a list stands, or the list where it is not written out.
+func elementRange(e hclsyntax.Expression, i int) hclv2.Range {
+	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
+		return list.Exprs[i].Range()
+	}
+	return e.Range()
 }

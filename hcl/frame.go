@@ -17,7 +17,7 @@ type Frame struct {
 	Output  any            // of the backend in hand
 	Steps   map[string]any // by name; a skipped step is nil
 	Each    *Each          // of the element in hand
-	Caller  map[string]any // subject, groups, claims, client
+	Caller  map[string]any // subject, groups, claims, client, capabilities
 	Failure map[string]any // message, status, code, step: while the text of a failed call is made
 
 	functions functions.Context

@@ -1,12 +1,12 @@
 package hcl
 
 import (
+	"cmp"
 	"encoding/base64"
 	"mime"
 	"strings"
 
 	"hatchel/hcl/schema"
-	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
 
@@ -39,39 +39,34 @@ func (r *resourceDecl) held() {
 
 // body is what a backend gives as a document, and its media type where that is known.
 func (r *resourceDecl) body(b *Backend) (*Expr, string) {
-	facts := b.Facts
-	from := &schema.Type{Kind: schema.Any}
-	member := func(name string) (*Expr, string) {
-		if m, ok := facts.Output.Lookup(name); ok {
-			from = m.Type
+	d := b.Facts.Default
+	name := cmp.Or(d.Document, d.Text, d.Member)
+	if name == "" && len(d.Members) == 0 {
+		r.dec.errorf(r.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write text or data.")
+		return nil, ""
+	}
+	n := node{typ: anyType, eval: func(f *Frame) (any, error) {
+		if name != "" {
+			return lookup(f, f.Output, name, "output", true)
 		}
-		n := node{typ: from, eval: func(f *Frame) (any, error) { return lookup(f, f.Output, name, "output", true) }}
-		return &Expr{n, b.Range}, media(from)
-	}
-	switch d := facts.Default; {
-	case d.Document != "":
-		e, _ := member(d.Document)
-		return e, facts.MimeType
-	case d.Text != "":
-		return member(d.Text)
-	case d.Member != "":
-		return member(d.Member)
-	case len(d.Members) > 0:
-		n := node{typ: from, eval: func(f *Frame) (any, error) {
-			out := make(map[string]any, len(d.Members))
-			for _, name := range d.Members {
-				v, err := lookup(f, f.Output, name, "output", true)
-				if err != nil {
-					return nil, err
-				}
-				out[name] = v
+		out := make(map[string]any, len(d.Members))
+		for _, name := range d.Members {
+			v, err := lookup(f, f.Output, name, "output", true)
+			if err != nil {
+				return nil, err
 			}
-			return out, nil
-		}}
-		return &Expr{n, b.Range}, "application/json"
+			out[name] = v
+		}
+		return out, nil
+	}}
+	if m, ok := b.Facts.Output.Lookup(name); ok {
+		n.typ = m.Type
 	}
-	r.dec.errorf(r.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write text or data.")
-	return nil, ""
+	kind := media(n.typ)
+	if d.Document != "" {
+		kind = b.Facts.MimeType
+	}
+	return &Expr{n, b.Range}, kind
 }
 
 // media is the media type of what a resource holds of a type.
@@ -84,10 +79,10 @@ func media(t *schema.Type) string {
 
 // MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
 func (r *Resource) MediaType(uri string, body any) string {
-	path, _, _ := strings.Cut(uri, "?")
 	if r.MimeType != "" {
 		return r.MimeType
 	}
+	path, _, _ := strings.Cut(uri, "?")
 	if known := MimeType(path); known != "" {
 		return known
 	}
@@ -132,17 +127,4 @@ func (r *resourceDecl) holds(size int) {
 	if r.resource.Size == 0 {
 		r.resource.Size = size
 	}
-}
-
-// known is the text of a message that does not depend on the call.
-func (m *Message) known() (string, bool) {
-	var out strings.Builder
-	for _, n := range m.writer.nodes {
-		text, ok := n.(*template.Text)
-		if !ok {
-			return "", false
-		}
-		out.WriteString(text.Value)
-	}
-	return out.String(), true
 }

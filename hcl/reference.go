@@ -48,7 +48,7 @@ func Reference(kinds Kinds) []BlockReference {
 		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action, which is \"accept\", \"decline\", \"cancel\" or \"fallback\", and for a form content, what was filled in; after a decline that is null.", (&Elicit{}).spec()},
 		{"sample", "sample", "What an ask puts to the model of the client. Gives text, what it has answered, and model, stop_reason, role and content as the client sent them.", (&Sample{}).spec()},
 		{"roots", "roots", "Asks the client which folders the user has opened, in an ask. Gives roots, a list of objects with uri and name, which may be null. It holds nothing: roots {}.", nil},
-		{"task", "task", "In a tool: its calls become tasks where the client can follow them. It is told at once that the work has begun, and comes back for the result; any other client waits for it.", (&taskBlock{}).spec()},
+		{"task", "task", "In a tool: its calls become tasks where the client can follow them. It is told at once that the work has begun, and comes back for the result; any other client waits for it.", (&Task{}).spec()},
 		{`content "kind"`, "content", "One piece of content of a result: text, image, audio, resource or link.", contentSpec(&Content{})},
 		{"annotations", "annotations", "For whom a piece of content or a resource is, and how much it matters.", (&Annotations{}).spec()},
 	}

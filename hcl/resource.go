@@ -142,7 +142,7 @@ func (r *resourceDecl) followed() {
 		d.errorf(r.attrRange("refresh"), "Nothing to refresh", "This resource holds a constant: what it holds changes with the configuration alone, and those who follow it are told then.")
 	}
 	for _, s := range res.Steps {
-		if s.Backend != nil && s.Backend.Kind == "ask" && res.Refresh > 0 {
+		if s.Backend.Kind == "ask" && res.Refresh > 0 {
 			d.errorf(r.attrRange("refresh"), "Nobody to ask", "The step %q asks a client, and there is none when a resource is read again by itself. Drop refresh, or the question.", s.Name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // The roots of a call. What each holds is in the Frame; here is what is known of it at load.
 
-// inputRoot is the arguments of a tool.
+// inputRoot is what a caller gives: arguments, or the variables of a URI.
 func inputRoot(t *schema.Type) *root {
 	r := &root{noun: "input", typ: t, members: map[string]*member{}, whole: func(f *Frame) (any, error) { return f.Input, nil }}
 	for _, m := range t.Members {

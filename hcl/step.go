@@ -99,7 +99,7 @@ type stepBlock struct {
 	When     *Condition
 	Each     *Expr
 	Parallel int
-	OnError  string
+	Continue bool
 	Repeat   *Repeat
 }
 
@@ -111,7 +111,7 @@ func (s *stepBlock) eachSpec() Spec {
 	return Spec{
 		Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results."),
 		Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").Or("1"),
-		choice(&s.OnError, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`, "fail", "continue").Or("fail"),
+		either(&s.Continue, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`, "fail", "continue").Or("fail"),
 	}
 }
 
@@ -165,12 +165,11 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 	d.fields(b.Body, Join(raw.repeatSpec(), expectSpec(&expects)), b.DefRange())
 	d.scope, d.facts = around, known
 
-	s.When, s.Each, s.Expects, s.Repeat = raw.When, raw.Each, expects, raw.Repeat
+	s.When, s.Each, s.Continue, s.Expects, s.Repeat = raw.When, raw.Each, raw.Continue, expects, raw.Repeat
 	s.Parallel = max(raw.Parallel, 1)
 	if s.Repeat != nil && s.Repeat.Every == 0 {
 		s.Repeat.Every = time.Second
 	}
-	s.Continue = raw.OnError == "continue"
 	w.work.Steps = append(w.work.Steps, s)
 	d.facts = d.facts.expected(s)
 	w.done(s)

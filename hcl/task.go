@@ -15,16 +15,10 @@ type Task struct {
 
 const defaultTTL = time.Hour
 
-// A taskBlock is a task block being decoded.
-type taskBlock struct {
-	Mode  string
-	TTL   time.Duration
-	After string
-}
-
-func (t *taskBlock) spec() Spec {
+func (t *Task) spec() Spec {
+	t.TTL = defaultTTL
 	return Spec{
-		choice(&t.Mode, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").Or("optional"),
+		either(&t.Required, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").Or("optional"),
 		lasting(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.", "A task that is kept for no time cannot be asked about. Write how long, as in \"10m\".").Or("1h"),
 		Attr(&t.After, "after", "The step after which a call becomes a task. Without it a call is a task at once."),
 	}
@@ -32,23 +26,20 @@ func (t *taskBlock) spec() Spec {
 
 // taskField declares that calls become tasks.
 func (t *toolDecl) taskField() Field {
-	return Field{Name: "task", Doc: "Calls become tasks where the client can follow them: it is told at once that the work has begun, and asks for the result.", nested: func() Spec { return (&taskBlock{}).spec() }, block: t.task}
+	return Field{Name: "task", Doc: "Calls become tasks where the client can follow them: it is told at once that the work has begun, and asks for the result.", nested: func() Spec { return (&Task{}).spec() }, block: t.task}
 }
 
 func (t *toolDecl) task(d *decoder, b *hclsyntax.Block) {
-	raw := taskBlock{TTL: defaultTTL}
-	d.body(b.Body, raw.spec(), b.DefRange())
-	t.tool.Task = &Task{Required: raw.Mode == "required", TTL: raw.TTL, After: raw.After}
-	if raw.After == "" {
+	task := &Task{}
+	t.tool.Task = task
+	d.body(b.Body, task.spec(), b.DefRange())
+	if task.After == "" || t.results[task.After] != nil {
 		return
 	}
-	r := b.Body.Attributes["after"].Expr.Range()
-	if t.results[raw.After] == nil {
-		names := sortedNames(t.results)
-		why := suggestOr(raw.After, names, thereAre(names))
-		if len(names) == 0 {
-			why = " The tool has no steps: without `after` a call is a task at once."
-		}
-		d.errorf(r, "Unknown step", "There is no step %q in this tool.%s", raw.After, why)
+	names := sortedNames(t.results)
+	why := suggestOr(task.After, names, thereAre(names))
+	if len(names) == 0 {
+		why = " The tool has no steps: without `after` a call is a task at once."
 	}
+	d.errorf(b.Body.Attributes["after"].Expr.Range(), "Unknown step", "There is no step %q in this tool.%s", task.After, why)
 }

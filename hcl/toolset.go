@@ -75,13 +75,9 @@ func (t *toolsetDecl) spec() Spec {
 func (t *toolsetDecl) members(dst *[]string, noun, doc string) Field {
 	return special(noun, "list of names", doc, func(d *decoder, e hclsyntax.Expression) {
 		*dst = items[string](d, e, Field{Name: noun}, "strings")
-		written, _ := e.(*hclsyntax.TupleConsExpr)
+		names := t.offered[noun]
 		for i, pattern := range *dst {
-			r := e.Range()
-			if written != nil && len(written.Exprs) == len(*dst) {
-				r = written.Exprs[i].Range()
-			}
-			names := t.offered[noun]
+			r := elementRange(e, i)
 			if t.partial || slices.ContainsFunc(names, func(name string) bool { return globs(pattern, name) }) {
 				continue
 			}

@@ -23,11 +23,9 @@ func (w *Wait) spec() Spec {
 	constant.attr = func(d *decoder, e hclsyntax.Expression, f Field) {
 		before := len(d.diags)
 		inner(d, e, f)
-		for _, wrong := range d.diags[before:] {
-			if wrong.Summary == "Value not available here" {
-				wrong.Detail = "for is known when the file is loaded. A wait that depends on the call is written seconds = …, a number."
-			}
-		}
+		d.diags[before:].reword(map[string]string{
+			"Value not available here": "for is known when the file is loaded. A wait that depends on the call is written seconds = …, a number.",
+		})
 	}
 	return Join(
 		Exactly("how long to wait",
