@@ -19,6 +19,7 @@ type follows struct {
 	mu        sync.Mutex
 	closed    bool                 // guarded by mu
 	documents map[string]*followed // by URI; guarded by mu
+	last      *mcp.Caller          // who began to follow a document last, and will most often begin with another; guarded by mu
 }
 
 // followed is one document that somebody follows. Its fields but the first two are guarded by follows.mu.
@@ -73,7 +74,7 @@ func (f *follows) add(ctx context.Context, caller *mcp.Caller, uri string) error
 		return &mcp.Error{Code: mcp.CodeBusy, Message: "Too many resources are followed at once. Try again later"}
 	}
 	if d == nil {
-		d = &followed{uri: uri, caller: kept(caller), followers: map[string]int{}}
+		d = &followed{uri: uri, caller: f.kept(caller), followers: map[string]int{}}
 		f.documents[uri] = d
 		f.begin(d, f.host.current.Load(), false)
 	}
@@ -92,12 +93,17 @@ func (f *follows) add(ctx context.Context, caller *mcp.Caller, uri string) error
 	}
 }
 
-// kept is the caller without memory that is reused, and without the request that it came with.
-func kept(c *mcp.Caller) *mcp.Caller {
-	return &mcp.Caller{
+// kept is the caller without memory that is reused, and without the request that it came with. One who follows much is kept once. It is called with mu held.
+func (f *follows) kept(c *mcp.Caller) *mcp.Caller {
+	if l := f.last; l != nil && l.Revision == c.Revision && l.Toolset == c.Toolset && l.Subject == c.Subject &&
+		bytes.Equal(l.ClientInfo, c.ClientInfo) && bytes.Equal(l.Capabilities, c.Capabilities) {
+		return l
+	}
+	f.last = &mcp.Caller{
 		Revision: c.Revision, Toolset: c.Toolset, Subject: c.Subject,
 		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
 	}
+	return f.last
 }
 
 // remove undoes one add.

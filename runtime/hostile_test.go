@@ -114,6 +114,27 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 	}
 }
 
+func TestWhoFollowsMuchIsKeptOnce(t *testing.T) {
+	h := newWorld().host(t, `resource "r" {
+		uri_template = "doc://{a}"
+		text         = input.a
+	}`)
+	defer h.Close()
+	for i := range 300 {
+		who := &mcp.Caller{ClientInfo: []byte(`{"name":"` + strconv.Itoa(i/100) + `"}`)}
+		if err := h.Follow(t.Context(), who, "doc://"+strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := map[*mcp.Caller]bool{}
+	for _, d := range h.follows.documents {
+		kept[d.caller] = true
+	}
+	if len(kept) != 3 {
+		t.Errorf("3 who follow 100 documents each are kept as %d", len(kept))
+	}
+}
+
 func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
 	w := newWorld()
 	s := NewState(func(ctx context.Context) (state.Store, error) {

@@ -14,6 +14,7 @@ type exchange struct {
 	server  *Server
 	view    view
 	accepts accepted
+	size    int // of the request, in bytes
 
 	// Of a legacy client that may come back for what it has missed; nil otherwise.
 	session *session

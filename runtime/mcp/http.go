@@ -42,6 +42,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, v view) {
 		refuse(w, status, why)
 		return
 	}
+	x.size = len(body.b)
 	p, err := parse(body.b, s.options.MaxDepth)
 	if err != nil {
 		x.fail(errorf(CodeParseError, "Parse error at %s", err), nil)

@@ -121,6 +121,9 @@ func wake(c chan<- struct{}) func() {
 	}
 }
 
+// mostWished is how many bytes a request for a subscription may have, which stays in memory as long as the subscription.
+const mostWished = 256 << 10
+
 // listenHTTP serves a subscription until the client goes away or takes nothing any more, or the server shuts down.
 func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 	if !x.accepts.events {
@@ -128,6 +131,9 @@ func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 		return
 	}
 	w, err := m.wishes(c)
+	if err == nil && x.size > mostWished {
+		err = errorf(CodeInvalidParams, "A request for a subscription may have %d bytes, and this one has %d", mostWished, x.size)
+	}
 	if err != nil {
 		x.fail(err, m.id)
 		return

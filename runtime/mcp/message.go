@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"sync"
 )
 
@@ -250,8 +251,15 @@ func (m *message) readMeta(s *scanner) error {
 	return err
 }
 
+// longestID is how many bytes an id or a progress token may have: they are repeated in everything that is said of a request.
+const longestID = 1 << 10
+
 // check decides whether what was read is a JSON-RPC message. An id that cannot be echoed is dropped.
 func (m *message) check() {
+	if len(m.id) > longestID {
+		m.id, m.invalid = nil, "id is longer than "+strconv.Itoa(longestID)+" bytes"
+		return
+	}
 	if m.id != nil && m.id[0] != '"' && m.id[0] != '-' && (m.id[0] < '0' || m.id[0] > '9') {
 		m.id, m.invalid = nil, "id must be a string or a number"
 		return

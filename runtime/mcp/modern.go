@@ -2,6 +2,9 @@ package mcp
 
 import "net/http"
 
+// mostSelf is how many bytes a client may say of itself: it is kept for as long as the client has something going on.
+const mostSelf = 64 << 10
+
 // checkMeta checks what every modern request must say about itself, and fills in c.
 func checkMeta(m *message, c *Caller) *Error {
 	if m.meta == nil || m.meta[0] != '{' {
@@ -16,6 +19,8 @@ func checkMeta(m *message, c *Caller) *Error {
 		return errorf(CodeInvalidParams, "params._meta must have %s, an object", keyClientCapabilities)
 	case m.metaClient != nil && m.metaClient[0] != '{':
 		return errorf(CodeInvalidParams, "%s in params._meta must be an object", keyClientInfo)
+	case len(m.metaClient)+len(m.metaCapabilities) > mostSelf:
+		return errorf(CodeInvalidParams, "%s and %s in params._meta have more than %d bytes", keyClientInfo, keyClientCapabilities, mostSelf)
 	}
 	if version != string(Revision20260728) {
 		return unsupportedVersion(version)

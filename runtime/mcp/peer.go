@@ -26,6 +26,8 @@ func (s *Server) greet(m *message, toolset string) (*peer, *Error) {
 		return nil, errorf(CodeInvalidParams, "params.capabilities must be an object")
 	case m.clientInfo != nil && m.clientInfo[0] != '{':
 		return nil, errorf(CodeInvalidParams, "params.clientInfo must be an object")
+	case len(m.clientInfo)+len(m.capabilities) > mostSelf:
+		return nil, errorf(CodeInvalidParams, "params.clientInfo and params.capabilities have more than %d bytes", mostSelf)
 	}
 	p := &peer{
 		revision:     negotiate(version),

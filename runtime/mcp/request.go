@@ -55,6 +55,9 @@ func newCallRequest(m *message, name string, q query) (*CallRequest, *Error) {
 	if t := m.progressToken; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
 		return nil, errorf(CodeInvalidParams, "params._meta.progressToken must be a string or a number")
 	}
+	if len(m.progressToken) > longestID {
+		return nil, errorf(CodeInvalidParams, "params._meta.progressToken is longer than %d bytes", longestID)
+	}
 	if q.caller.Revision.Modern() {
 		return req, m.answers(req)
 	}
