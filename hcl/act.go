@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -71,12 +72,12 @@ func (w *workDecl) fitting(b *hclsyntax.Block, kind string) {
 		return
 	}
 	for _, name := range []string{"each", "parallel", "on_error"} {
-		if a := b.Body.Attributes[name]; a != nil && !contains(may, name) {
+		if a := b.Body.Attributes[name]; a != nil && !slices.Contains(may, name) {
 			w.dec.errorf(a.NameRange, "Does not apply here", "A step with %s takes %s, and no %s.", kind, strings.Join(may, ", "), name)
 		}
 	}
 	for _, nested := range b.Body.Blocks {
-		if name := nested.Type; (name == "repeat" || name == "expect") && !contains(may, name) {
+		if name := nested.Type; (name == "repeat" || name == "expect") && !slices.Contains(may, name) {
 			w.dec.errorf(nested.TypeRange, "Does not apply here", "A step with %s takes %s, and no %s.", kind, strings.Join(may, ", "), name)
 		}
 	}

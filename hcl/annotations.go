@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -30,7 +31,7 @@ var roles = []string{"user", "assistant"}
 func (a *Annotations) audience(d *decoder, e hclsyntax.Expression) {
 	a.Audience = items[string](d, e, Field{Name: "audience"}, "strings")
 	for i, who := range a.Audience {
-		if !contains(roles, who) {
+		if !slices.Contains(roles, who) {
 			d.errorf(elementRange(e, i), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
 		}
 	}

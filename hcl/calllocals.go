@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -56,7 +57,7 @@ func (s *callLocalSet) compile(d *decoder, name string) {
 	if a == nil || s.members[name] != nil {
 		return
 	}
-	if contains(s.path, name) {
+	if slices.Contains(s.path, name) {
 		d.errorf(a.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name, strings.Join(append(s.path, name), " → "))
 		m := &member{own: true}
 		m.fail()

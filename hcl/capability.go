@@ -30,9 +30,9 @@ func (w *workDecl) requiresField() Field {
 			switch {
 			case name == "elicitation.form":
 				d.errorf(elementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
-			case !contains(capabilities, name):
+			case !slices.Contains(capabilities, name):
 				d.errorf(elementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, suggestOr(name, capabilities, thereAre(capabilities)))
-			case !contains(w.work.Requires, name):
+			case !slices.Contains(w.work.Requires, name):
 				w.work.Requires = append(w.work.Requires, name)
 			}
 		}

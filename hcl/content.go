@@ -93,8 +93,8 @@ func (d *decoder) content(b *hclsyntax.Block) *Content {
 func (k contentKind) check(d *decoder, b *hclsyntax.Block) {
 	either := len(k.either) == 0
 	for _, a := range inOrder(b.Body.Attributes) {
-		either = either || contains(k.either, a.Name)
-		if !contains(slices.Concat(k.needs, k.either, k.takes, []string{"when"}), a.Name) && contains(contentArguments, a.Name) {
+		either = either || slices.Contains(k.either, a.Name)
+		if !slices.Contains(slices.Concat(k.needs, k.either, k.takes, []string{"when"}), a.Name) && slices.Contains(contentArguments, a.Name) {
 			d.errorf(a.NameRange, "Does not apply here", "content %q has no %s. It has %s.", k.name, a.Name, strings.Join(slices.Concat(k.needs, k.either, k.takes), ", "))
 		}
 	}

@@ -205,11 +205,11 @@ func within(name string, parts []Spec, otherwise string) string {
 // elsewhere says where a block of the language stands that does not stand here, or otherwise.
 func elsewhere(block string, among []string, otherwise string) string {
 	switch {
-	case contains([]string{"elicit", "sample", "roots"}, block) && contains(among, "ask"):
+	case slices.Contains([]string{"elicit", "sample", "roots"}, block) && slices.Contains(among, "ask"):
 		return " A question stands in an ask, and an ask in a step: ask \"name\" { " + block + " … }."
-	case block == "input" && contains(among, "argument"):
+	case block == "input" && slices.Contains(among, "argument"):
 		return " A prompt has arguments: argument \"name\" { … }. They are read as input.name."
-	case block == "argument" && contains(among, "input"):
+	case block == "argument" && slices.Contains(among, "input"):
 		return " Arguments are of prompts, and here are inputs: input \"name\" { … }."
 	}
 	return otherwise
@@ -220,15 +220,6 @@ func suggestOr(name string, among []string, otherwise string) string {
 		return s
 	}
 	return otherwise
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // value decodes one argument into dst.

@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func choice(dst *string, name, doc string, among ...string) Field {
 		if !ok {
 			return
 		}
-		if !contains(among, word) {
+		if !slices.Contains(among, word) {
 			last := len(quoted) - 1
 			d.errorf(e.Range(), "Unknown choice", "%s is %s or %s, and this is %q.%s", name, strings.Join(quoted[:last], ", "), quoted[last], word, didYouMean(word, among))
 			return

@@ -3,6 +3,7 @@ package hcl
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"hatchel/hcl/template"
@@ -32,7 +33,7 @@ func (c *compiler) foreign(name string, nodes []template.Node) {
 		return
 	}
 	for _, l := range foreignLanguages {
-		if l.names != nil && !contains(l.names, name) || !l.looks.MatchString(text.String()) {
+		if l.names != nil && !slices.Contains(l.names, name) || !l.looks.MatchString(text.String()) {
 			continue
 		}
 		for _, h := range holes {

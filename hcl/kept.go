@@ -54,7 +54,7 @@ func (s *source) whole() (offered []*hclsyntax.Block) {
 // keptWork stands for a block of which the load before has left everything; nil when there is none.
 func keptWork(b block) *workDecl {
 	if k := b.file.kept[b.place]; k != nil {
-		return &workDecl{block: b, spoken: k.spoken, kept: k}
+		return &workDecl{block: b, spoken: k.spoken, kept: k, enabled: k.enabled}
 	}
 	return nil
 }
@@ -70,10 +70,10 @@ func (w *workDecl) shed() {
 }
 
 // accept takes what a block has found, and keeps it for the next load.
-func (l *loader) accept(w *workDecl, made any, enabled bool, tools map[string]*toolDecl) {
+func (l *loader) accept(w *workDecl, made any, tools map[string]*toolDecl) {
 	k := w.kept
 	if k == nil {
-		k = &decoded{made: made, enabled: enabled, spoken: w.spoken, diags: w.dec.diags, uses: w.dec.uses}
+		k = &decoded{made: made, enabled: w.enabled, spoken: w.spoken, diags: w.dec.diags, uses: w.dec.uses}
 		if f := w.block.file; w.keepable() {
 			f.kept[w.block.place], f.bare = k, true
 		}

@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -52,7 +53,7 @@ func (l *loader) evalLocal(name string) {
 	if !ok || l.local[name] != nil {
 		return
 	}
-	if contains(l.localSet.path, name) {
+	if slices.Contains(l.localSet.path, name) {
 		l.errorf(e.attr.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name, strings.Join(append(l.localSet.path, name), " → "))
 		l.local[name] = &member{}
 		l.local[name].fail()

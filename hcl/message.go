@@ -1,6 +1,10 @@
 package hcl
 
-import "github.com/hashicorp/hcl/v2/hclsyntax"
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
 
 // PromptMessage is one message block of a prompt: one message of the protocol for every piece of its content.
 type PromptMessage struct {
@@ -56,7 +60,7 @@ func (d *decoder) promptMessage(b *hclsyntax.Block) *PromptMessage {
 		return nil
 	}
 	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: at(b.DefRange())}}
-	if !contains(roles, m.Role) {
+	if !slices.Contains(roles, m.Role) {
 		hint := didYouMean(m.Role, roles)
 		if m.Role == "system" {
 			hint = " What a model is told beforehand is the first message of the user, or in a sample block its system = \"…\"."

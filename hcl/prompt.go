@@ -15,12 +15,11 @@ type Prompt struct {
 // A promptDecl is a prompt being decoded.
 type promptDecl struct {
 	*workDecl
-	prompt  *Prompt
-	enabled bool
+	prompt *Prompt
 }
 
 func newPromptDecl(l *loader, b block) *promptDecl {
-	p := &promptDecl{prompt: &Prompt{}, enabled: true}
+	p := &promptDecl{prompt: &Prompt{}}
 	p.workDecl = newWorkDecl(l, b, "prompt", &p.prompt.Work)
 	p.inputs.noun, p.inputs.texts = "argument", &texts{"an argument of a prompt", true}
 	return p
@@ -32,7 +31,7 @@ func (l *loader) prompts(tools map[string]*toolDecl) {
 	decls := make([]*promptDecl, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
 		if w := keptWork(blocks[i]); w != nil {
-			decls[i] = &promptDecl{prompt: w.kept.made.(*Prompt), workDecl: w, enabled: w.kept.enabled}
+			decls[i] = &promptDecl{prompt: w.kept.made.(*Prompt), workDecl: w}
 			return
 		}
 		decls[i] = newPromptDecl(l, blocks[i])
@@ -41,7 +40,7 @@ func (l *loader) prompts(tools map[string]*toolDecl) {
 		decls[i].shed()
 	})
 	for _, p := range decls {
-		l.accept(p.workDecl, p.prompt, p.enabled, tools)
+		l.accept(p.workDecl, p.prompt, tools)
 		l.diags = append(l.diags, p.askers()...)
 		if l.claim("prompt", p.prompt.Name, p.block) && p.enabled {
 			l.config.Prompts = append(l.config.Prompts, p.prompt)
@@ -52,16 +51,16 @@ func (l *loader) prompts(tools map[string]*toolDecl) {
 
 // promptSpec is everything a prompt block may hold except its backend, in the order of the reference.
 func promptSpec(p *promptDecl) Spec {
-	return Join(p.headSpec(), p.bodySpec(), p.messageSpec(), p.errorSpec())
+	return Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
 
 func (p *promptDecl) headSpec() Spec {
 	return Spec{
 		Attr(&p.prompt.Title, "title", "The name as a person reads it."),
 		Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
-		Attr(&p.prompt.Timeout, "timeout", "How long making the messages may take.").Or("60s"),
+		p.timeoutField("How long making the messages may take."),
 		p.requiresField(),
-		Attr(&p.enabled, "enabled", "Whether the prompt exists at all.").Or("true"),
+		p.enabledField(),
 		icons(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
 		labelled("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.input),
 	}
@@ -71,14 +70,10 @@ func (p *promptDecl) messageSpec() Spec {
 	return Spec{messages(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
 }
 
-func (p *promptDecl) errorSpec() Spec {
-	return Spec{Attr(&p.prompt.Error, "error", "The text of a failure: error.message, error.status, error.code and error.step can be read.")}
-}
-
 func (p *promptDecl) decode() {
 	d, b := p.dec, p.block
 	p.named()
-	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), p.errorSpec()
+	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
 	d.unknown(b.Body, head, body, said, failure, d.shared.standing.work)
 	d.fields(b.Body, head, b.DefRange())
 	p.timed()

@@ -32,14 +32,13 @@ const minRefresh = 100 * time.Millisecond
 type resourceDecl struct {
 	*workDecl
 	resource *Resource
-	enabled  bool
 	template string // as it is written
 	cache    *cacheBlock
 	constant bool // what it holds is known at load
 }
 
 func newResourceDecl(l *loader, b block) *resourceDecl {
-	r := &resourceDecl{resource: &Resource{Listed: true}, enabled: true}
+	r := &resourceDecl{resource: &Resource{Listed: true}}
 	r.workDecl = newWorkDecl(l, b, "resource", &r.resource.Work)
 	r.inputs.texts = &texts{"a variable of a URI", false}
 	return r
@@ -51,7 +50,7 @@ func (l *loader) resources(tools map[string]*toolDecl) {
 	decls := make([]*resourceDecl, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
 		if w := keptWork(blocks[i]); w != nil {
-			decls[i] = &resourceDecl{resource: w.kept.made.(*Resource), workDecl: w, enabled: w.kept.enabled}
+			decls[i] = &resourceDecl{resource: w.kept.made.(*Resource), workDecl: w}
 			return
 		}
 		decls[i] = newResourceDecl(l, blocks[i])
@@ -60,7 +59,7 @@ func (l *loader) resources(tools map[string]*toolDecl) {
 		decls[i].shed()
 	})
 	for _, r := range decls {
-		l.accept(r.workDecl, r.resource, r.enabled, tools)
+		l.accept(r.workDecl, r.resource, tools)
 		l.diags = append(l.diags, r.askers()...)
 		if l.claim("resource", r.resource.Name, r.block) && r.enabled && l.addressed(r.resource) {
 			l.config.Resources = append(l.config.Resources, r.resource)
@@ -71,7 +70,7 @@ func (l *loader) resources(tools map[string]*toolDecl) {
 
 // resourceSpec is everything a resource block may hold except its backend, in the order of the reference.
 func resourceSpec(r *resourceDecl) Spec {
-	return Join(r.headSpec(), r.bodySpec(), r.holdSpec(), r.errorSpec())
+	return Join(r.headSpec(), r.bodySpec(), r.holdSpec(), errorSpec(&r.resource.Error, "a failure"))
 }
 
 func (r *resourceDecl) headSpec() Spec {
@@ -85,9 +84,9 @@ func (r *resourceDecl) headSpec() Spec {
 			Attr(&r.resource.MimeType, "mime_type", "The media type. Without it text/plain for a text, application/json for a value, and what the end of its name says for a file."),
 			positive(&r.resource.Size, "size", "How many bytes it holds, where that is known. A constant text or data says so itself."),
 			Attr(&r.resource.Listed, "listed", "Whether clients see the resource in the list. It can be read in any case.").Or("true"),
-			Attr(&r.enabled, "enabled", "Whether the resource exists at all.").Or("true"),
+			r.enabledField(),
 			r.requiresField(),
-			Attr(&r.resource.Timeout, "timeout", "How long reading may take.").Or("60s"),
+			r.timeoutField("How long reading may take."),
 			Attr(&r.resource.Refresh, "refresh", "How often it is read again for those who follow it. Without it they are told of a new configuration and of a changed file."),
 			Block(&r.cache, "cache", "How long clients may keep what they read.", (*cacheBlock).spec),
 			annotationsField(&r.resource.Annotations),
@@ -103,14 +102,10 @@ func (r *resourceDecl) holdSpec() Spec {
 		Attr(&r.resource.Data, "data", "The bytes that are read: filebase64(…), output.content of as = \"bytes\", or a text in base64."))
 }
 
-func (r *resourceDecl) errorSpec() Spec {
-	return Spec{Attr(&r.resource.Error, "error", "The text of a failure: error.message, error.status, error.code and error.step can be read.")}
-}
-
 func (r *resourceDecl) decode() {
 	d, b := r.dec, r.block
 	r.named()
-	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.holdSpec(), r.errorSpec()
+	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.holdSpec(), errorSpec(&r.resource.Error, "a failure")
 	d.unknown(b.Body, head, body, hold, failure, d.shared.standing.work)
 	d.fields(b.Body, head, b.DefRange())
 	r.timed()

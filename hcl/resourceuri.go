@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hatchel/hcl/schema"
@@ -63,7 +64,7 @@ func (r *resourceDecl) variables() {
 		r.optional(declared[v.Name], v)
 	}
 	for _, m := range r.inputs.members {
-		if !contains(names, m.Name) {
+		if !slices.Contains(names, m.Name) {
 			r.dec.errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, suggestOr(m.Name, names, thereAre(names)))
 		}
 	}

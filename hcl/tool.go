@@ -33,15 +33,14 @@ type Tool struct {
 // A toolDecl is a tool being decoded: first its inputs, so that other tools can call it, then everything else.
 type toolDecl struct {
 	*workDecl
-	tool    *Tool
-	enabled bool
+	tool *Tool
 
 	readOnly, destructive, idempotent, openWorld *bool
 	specs                                        toolSpecs
 }
 
 func newToolDecl(l *loader, b block) *toolDecl {
-	t := &toolDecl{tool: &Tool{Listed: true}, enabled: true}
+	t := &toolDecl{tool: &Tool{Listed: true}}
 	t.workDecl = newWorkDecl(l, b, "tool", &t.tool.Work)
 	return t
 }
@@ -50,7 +49,7 @@ func newToolDecl(l *loader, b block) *toolDecl {
 func (l *loader) declare(b block) *toolDecl {
 	t := newToolDecl(l, b)
 	t.named()
-	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), t.errorSpec()}
+	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
 	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.taskField()}, t.dec.shared.standing.work)
 	t.dec.fields(b.Body, t.specs.head, b.DefRange())
 	t.timed()
@@ -63,7 +62,7 @@ type toolSpecs struct{ head, body, answer, failure Spec }
 
 // toolSpec is everything a tool block may hold except its backend, in the order of the reference.
 func toolSpec(t *toolDecl) Spec {
-	return Join(t.headSpec(), t.bodySpec(), Spec{t.taskField()}, t.answerSpec(), t.errorSpec())
+	return Join(t.headSpec(), t.bodySpec(), Spec{t.taskField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
 }
 
 func (t *toolDecl) headSpec() Spec {
@@ -74,10 +73,10 @@ func (t *toolDecl) headSpec() Spec {
 		Attr(&t.destructive, "destructive", "Whether something may be lost. Derived from the backend when it is left out."),
 		Attr(&t.idempotent, "idempotent", "Whether doing it twice is doing it once. Derived from the backend when it is left out."),
 		Attr(&t.openWorld, "open_world", "Whether it reaches systems beyond the declared ones. Derived from the backend when it is left out."),
-		Attr(&t.tool.Timeout, "timeout", "How long a whole call may take.").Or("60s"),
+		t.timeoutField("How long a whole call may take."),
 		Attr(&t.tool.MaxText, "max_text", "How much text a model receives; what is over is cut, and the text says so.").Or("64KiB"),
 		t.requiresField(),
-		Attr(&t.enabled, "enabled", "Whether the tool exists at all.").Or("true"),
+		t.enabledField(),
 		Attr(&t.tool.Listed, "listed", "Whether clients see the tool. A tool that is not listed serves as a step of others.").Or("true"),
 		icons(&t.tool.Icons, "Pictures of the tool, for clients that show some."),
 		special("schema", "JSON Schema", "The whole input schema verbatim, as in jsondecode(file(\"x.json\")), instead of input blocks.", t.inputs.verbatim),
@@ -98,10 +97,6 @@ func (t *toolDecl) answerSpec() Spec {
 			}
 		}),
 	}
-}
-
-func (t *toolDecl) errorSpec() Spec {
-	return Spec{Attr(&t.tool.Error, "error", "The text of a failed call: error.message, error.status, error.code and error.step can be read.")}
 }
 
 // decode reads what is not needed by other tools.

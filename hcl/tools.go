@@ -11,7 +11,7 @@ func (l *loader) tools() map[string]*toolDecl {
 	decls := make([]*toolDecl, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
 		if w := keptWork(blocks[i]); w != nil {
-			decls[i] = &toolDecl{tool: w.kept.made.(*Tool), workDecl: w, enabled: w.kept.enabled}
+			decls[i] = &toolDecl{tool: w.kept.made.(*Tool), workDecl: w}
 			return
 		}
 		decls[i] = l.declare(blocks[i])
@@ -30,7 +30,7 @@ func (l *loader) tools() map[string]*toolDecl {
 		}
 	})
 	for _, t := range decls {
-		l.accept(t.workDecl, t.tool, t.enabled, byName)
+		l.accept(t.workDecl, t.tool, byName)
 	}
 	l.cycles(decls)
 	l.confusable(byName)

@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -32,7 +33,7 @@ func (s *typeSet) get(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnosti
 		}
 		return fail("Unknown type", "There is no type block %q.%s", name, suggestOr(name, sortedNames(s.blocks), thereAre(sortedNames(s.blocks))))
 	}
-	if contains(s.path, name) {
+	if slices.Contains(s.path, name) {
 		return fail("Type refers to itself", "type.%s contains itself: %s. Write any where it would begin again.", name, strings.Join(append(s.path, name), " → "))
 	}
 	s.path = append(s.path, name)

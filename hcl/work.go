@@ -44,6 +44,7 @@ type workDecl struct {
 	spoken []spoken
 	kept   *decoded // of the load before; then nothing is decoded
 
+	enabled bool
 	calls   []*toolCallBlock
 	results map[string]*member // of the steps so far, by name
 	asked   map[string]Range   // where each question is asked, by its key
@@ -53,7 +54,7 @@ type workDecl struct {
 
 func newWorkDecl(l *loader, b block, noun string, work *Work) *workDecl {
 	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, at(b.DefRange())
-	w := &workDecl{noun: noun, work: work, block: b, dec: l.decoder(b.file), results: map[string]*member{}}
+	w := &workDecl{noun: noun, work: work, block: b, dec: l.decoder(b.file), enabled: true, results: map[string]*member{}}
 	w.dec.uses = &uses{}
 	w.inputs = newInputs(w)
 	return w
@@ -79,6 +80,21 @@ func (w *workDecl) timed() {
 	if a, ok := w.block.Body.Attributes["timeout"]; ok && w.work.Timeout == 0 && !w.dec.diags.HasErrors() {
 		w.dec.errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
 	}
+}
+
+// enabledField declares whether the block counts.
+func (w *workDecl) enabledField() Field {
+	return Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").Or("true")
+}
+
+// timeoutField declares how long all of it may take.
+func (w *workDecl) timeoutField(doc string) Field {
+	return Attr(&w.work.Timeout, "timeout", doc).Or("60s")
+}
+
+// errorSpec declares what is said of a failure; what is its name in a sentence.
+func errorSpec(dst **Message, what string) Spec {
+	return Spec{Attr(dst, "error", "The text of "+what+": error.message, error.status, error.code and error.step can be read.")}
 }
 
 // bodySpec is what must hold before anything is done.
@@ -117,7 +133,7 @@ func (w *workDecl) says(names ...string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool { return contains(names, b.Type) })
+	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool { return slices.Contains(names, b.Type) })
 }
 
 // digest is of the block and of everything it refers to.
