@@ -31,12 +31,16 @@ func (f *follower) TaskChanged(id string, members []byte) {
 }
 
 func TestWhoFollowsATaskIsToldWhatBecomesOfIt(t *testing.T) {
-	h := newWorld().host(t, tool("t", task1h+`
+	synctest.Test(t, func(t *testing.T) {
+		h := newWorld().host(t, tool("t", task1h+`
 step "half" {
   progress {
     done    = 1
     total   = 2
   }
+}
+step "work" {
+  wait { for = "2s" }
 }
 step "more" {
   progress {
@@ -50,18 +54,52 @@ step "sure" {
   }
 }
 text = "done"`))
-	defer h.Close()
-	f := new(follower)
-	h.Tell(f)
-	id := start(t, h, "t").TaskID
-	settled(t, h)
-	updateTask(t, h, id, `{"sure":{"action":"accept"}}`)
-	settled(t, h)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if want := []string{"working 1 of 2", "working Almost.", "input_required  sure", "working", "completed"}; !slices.Equal(f.said, want) {
-		t.Errorf("got %q", f.said)
-	}
+		defer h.Close()
+		f := new(follower)
+		h.Tell(f)
+		id := start(t, h, "t").TaskID
+		settled(t, h)
+		updateTask(t, h, id, `{"sure":{"action":"accept"}}`)
+		settled(t, h)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if want := []string{"working 1 of 2", "working Almost.", "input_required  sure", "working", "completed"}; !slices.Equal(f.said, want) {
+			t.Errorf("got %q", f.said)
+		}
+	})
+}
+
+func TestOfManyReportsOfATaskTheLastIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.do["reports"] = func(_ context.Context, call *adapters.Call) (any, error) {
+			for n := range 1000 {
+				call.Progress(float64(n+1), 1000, "")
+				time.Sleep(2500 * time.Microsecond)
+			}
+			time.Sleep(time.Minute)
+			call.Progress(1, 0, "at the end")
+			call.Progress(2, 0, "too late to be told")
+			return "done", nil
+		}
+		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"reports\" }"))
+		defer h.Close()
+		f := new(follower)
+		h.Tell(f)
+		id := start(t, h, "t").TaskID
+		time.Sleep(30 * time.Second)
+		if r := getTask(t, h, id); r.Message != "1000 of 1000" {
+			t.Errorf("%+v", r)
+		}
+		settled(t, h)
+		time.Sleep(time.Minute)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		want := []string{"working 1 of 1000", "…", "…", "working 1000 of 1000", "working at the end", "completed"}
+		if len(f.said) != len(want) || f.said[0] != want[0] || !slices.Equal(f.said[3:], want[3:]) {
+			t.Errorf("got %q", f.said)
+		}
+	})
 }
 
 func TestAReloadLeavesTasksAlone(t *testing.T) {

@@ -117,7 +117,7 @@ func (t *task) answered(answers []byte) (sent map[string]any, left []taskQuestio
 // the questions are those that must be asked again.
 func (p *Program) hear(ctx context.Context, t *task, sent map[string]any) (again []mcp.Question, enough bool, err error) {
 	defer recovered(&err)
-	c := p.newCall(ctx, callerOf(t.caller()), &reporter{ctx, p, t})
+	c := p.newCall(ctx, callerOf(t.caller()), adapters.Nobody{})
 	defer c.reply.release()
 	if err := c.again(t, sent); err != nil {
 		return nil, false, err

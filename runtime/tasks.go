@@ -30,12 +30,6 @@ type tasks struct {
 	beaten  time.Time          // when this process last said that it is there; guarded by mu
 }
 
-// segment is a part of a task that is worked on.
-type segment struct {
-	id     string // of the task
-	cancel context.CancelCauseFunc
-}
-
 // Why the context of a task ends.
 var (
 	errTaskCancelled = errors.New("the task was cancelled")
@@ -246,25 +240,25 @@ func (ts *tasks) find(ctx context.Context, id string, c *mcp.Caller) (*task, err
 	return t, nil
 }
 
-// start runs a task that this process works on, on a goroutine of its own. It reports false when the server is being stopped.
-func (ts *tasks) start(ctx context.Context, t *task, run func(context.Context)) bool {
+// start has a segment run on a goroutine of its own, for as long as the task is kept. It reports false when the server is being stopped.
+func (ts *tasks) start(s *segment) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.closed {
 		return false
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	limited, end := context.WithDeadlineCause(ctx, t.row.Expires, errTaskExpired)
+	var end context.CancelFunc
+	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(s.ctx))
+	s.ctx, end = context.WithDeadlineCause(s.ctx, s.task.row.Expires, errTaskExpired)
 	if len(ts.running) == 0 {
 		ts.idle = make(chan struct{})
 	}
-	s := &segment{t.row.ID, cancel}
 	ts.running[s] = struct{}{}
 	go func() {
 		defer ts.stopped(s)
-		defer cancel(nil)
+		defer s.cancel(nil)
 		defer end()
-		run(limited)
+		s.run()
 	}()
 	return true
 }
@@ -283,7 +277,7 @@ func (ts *tasks) end(id string, cause error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for s := range ts.running {
-		if s.id == id {
+		if s.task.row.ID == id {
 			s.cancel(cause)
 		}
 	}

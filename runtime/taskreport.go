@@ -1,0 +1,89 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+)
+
+// reportEvery is how often the progress of a task is remembered and told at most.
+const reportEvery = time.Second
+
+// Progress implements adapters.Client. Of reports that follow each other fast the last one is remembered and told.
+func (s *segment) Progress(done, total float64, message string) {
+	if message == "" {
+		message = strconv.FormatFloat(done, 'f', -1, 64)
+		if total > 0 {
+			message += " of " + strconv.FormatFloat(total, 'f', -1, 64)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.task.Message = message
+	switch wait := reportEvery - time.Since(s.saved); {
+	case s.late != nil:
+	case wait > 0:
+		s.late = time.AfterFunc(wait, s.flush)
+	default:
+		s.save()
+	}
+}
+
+// Log implements adapters.Client. Tasks have no log.
+func (s *segment) Log(level, logger string, data []byte) {}
+
+// flush saves what was reported last, unless the call has ended.
+func (s *segment) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late != nil {
+		s.late = nil
+		s.save()
+	}
+}
+
+// settle is called when the call has ended: what it came to is saved, and what was reported before is not.
+func (s *segment) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late != nil {
+		s.late.Stop()
+		s.late = nil
+	}
+}
+
+// at says which step comes next, so that a restart can tell what was interrupted.
+func (s *segment) at(step string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.task.Step = step
+	s.keep(s.program.generation.build.State.tasks.write)
+}
+
+// save remembers the task and tells who follows it. What was not remembered because somebody else has ended the task ends the work on it.
+func (s *segment) save() {
+	s.saved = time.Now()
+	s.keep(s.program.generation.build.State.tasks.save)
+}
+
+func (s *segment) keep(keep func(context.Context, *task) (bool, error)) {
+	ctx, p, t := context.WithoutCancel(s.ctx), s.program, s.task
+	ts := p.generation.build.State.tasks
+	won, err := keep(ctx, t)
+	if errors.Is(err, state.ErrFull) {
+		t.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: "The server has no room left to remember what became of the task; whether its last step took effect is unknown."})
+		_, err = ts.save(ctx, t)
+		won = false
+	}
+	switch {
+	case err != nil:
+		p.generation.log().LogAttrs(ctx, slog.LevelError, "what became of a task cannot be remembered", slog.String("tool", p.decl.Name), slog.String("task", t.row.ID), slog.String("error", err.Error()))
+	case !won:
+		ts.end(t.row.ID, errTaskLost)
+	}
+}
