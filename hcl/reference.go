@@ -23,8 +23,7 @@ func Reference(kinds Kinds) []BlockReference {
 	l.values()
 	bare := block{file: &source{}, Block: &hclsyntax.Block{Labels: []string{""}}}
 	t := newToolDecl(l, bare)
-	var step stepBlock
-	var expects []*Check
+	step := &Step{}
 	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
 	refs := []BlockReference{
 		{"server", "server", "What clients are told about the server. There is at most one.", (&Server{}).spec()},
@@ -43,7 +42,7 @@ func Reference(kinds Kinds) []BlockReference {
 		{"cache", "cache", "How long clients may keep what they read of a resource. Clients since 2026-07-28 are told.", (&cacheBlock{}).spec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
-		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&expects))},
+		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
 		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are asked at once, and each answer is read as step.<step>.<ask>. However often the client comes back, a step that was done is not done again.", askSpec(&Ask{})},
 		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action, which is \"accept\", \"decline\", \"cancel\" or \"fallback\", and for a form content, what was filled in; after a decline that is null.", (&Elicit{}).spec()},
 		{"sample", "sample", "What an ask puts to the model of the client. Gives text, what it has answered, and model, stop_reason, role and content as the client sent them.", (&Sample{}).spec()},

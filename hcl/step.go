@@ -94,20 +94,11 @@ func (w *workDecl) pure() {
 	}
 }
 
-// A stepBlock is what a step holds beside its backend.
-type stepBlock struct {
-	When     *Condition
-	Each     *Expr
-	Parallel int
-	Continue bool
-	Repeat   *Repeat
-}
-
-func (s *stepBlock) guardSpec() Spec {
+func (s *Step) guardSpec() Spec {
 	return Spec{Attr(&s.When, "when", "The step is skipped when this is false; with each it is asked for every element.")}
 }
 
-func (s *stepBlock) eachSpec() Spec {
+func (s *Step) eachSpec() Spec {
 	return Spec{
 		Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results."),
 		Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").Or("1"),
@@ -115,7 +106,7 @@ func (s *stepBlock) eachSpec() Spec {
 	}
 }
 
-func (s *stepBlock) repeatSpec() Spec {
+func (s *Step) repeatSpec() Spec {
 	return Spec{Block(&s.Repeat, "repeat", "Asks the backend again until a condition holds, within the timeout of the tool.", (*Repeat).spec)}
 }
 
@@ -134,45 +125,47 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 		d.errorf(b.TypeRange, "Wrong number of labels", "A step block is written `step \"name\" {`.")
 		return
 	}
-	name := b.Labels[0]
-	if !hclsyntax.ValidIdentifier(name) {
-		d.diags = append(d.diags, invalidName("step", name, b.LabelRanges[0]))
-	}
-	if w.results[name] != nil {
-		d.errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this %s.", name, w.noun)
-	}
-	if w.over != "" {
-		d.errorf(b.DefRange(), "Step is never done", "The step %q ends every call before this one. Give it a `when`, or put it last.", w.over)
-	}
-	s := &Step{Name: name, Parallel: 1, Range: at(b.DefRange())}
-	var raw stepBlock
-	var expects []*Check
-	spec := Join(raw.eachSpec(), raw.guardSpec(), raw.repeatSpec(), expectSpec(&expects))
-	d.unknown(b.Body, spec, d.shared.standing.backends, d.shared.standing.acts)
+	s := &Step{Name: b.Labels[0], Range: at(b.DefRange())}
+	w.placed(s, b)
+	each, guard, answer := s.eachSpec(), s.guardSpec(), Join(s.repeatSpec(), expectSpec(&s.Expects))
+	d.unknown(b.Body, each, guard, answer, d.shared.standing.backends, d.shared.standing.acts)
 
 	around, known := d.scope, d.facts
 	d.scope = d.scope.without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")
-	d.fields(b.Body, raw.eachSpec(), b.DefRange())
-	if raw.Each != nil {
-		key, elem := d.eachTypes(raw.Each)
+	d.fields(b.Body, each, b.DefRange())
+	if s.Each != nil {
+		key, elem := d.eachTypes(s.Each)
 		d.scope = d.scope.with("each", eachRoot(key, elem))
 	}
-	d.fields(b.Body, raw.guardSpec(), b.DefRange())
-	d.facts = known.and(raw.When)
+	d.fields(b.Body, guard, b.DefRange())
+	d.facts = known.and(s.When)
 	s.Backend = w.onlyBackend(b)
 	w.fitting(b, s.Backend.Kind)
 	d.scope = d.scope.with("output", outputRoot(s.Backend.Facts.Output))
-	d.fields(b.Body, Join(raw.repeatSpec(), expectSpec(&expects)), b.DefRange())
+	d.fields(b.Body, answer, b.DefRange())
 	d.scope, d.facts = around, known
 
-	s.When, s.Each, s.Continue, s.Expects, s.Repeat = raw.When, raw.Each, raw.Continue, expects, raw.Repeat
-	s.Parallel = max(raw.Parallel, 1)
+	s.Parallel = max(s.Parallel, 1)
 	if s.Repeat != nil && s.Repeat.Every == 0 {
 		s.Repeat.Every = time.Second
 	}
 	w.work.Steps = append(w.work.Steps, s)
 	d.facts = d.facts.expected(s)
 	w.done(s)
+}
+
+// placed reports a step that has a name of another, or that no call comes to.
+func (w *workDecl) placed(s *Step, b *hclsyntax.Block) {
+	d := w.dec
+	if !hclsyntax.ValidIdentifier(s.Name) {
+		d.diags = append(d.diags, invalidName("step", s.Name, b.LabelRanges[0]))
+	}
+	if w.results[s.Name] != nil {
+		d.errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this %s.", s.Name, w.noun)
+	}
+	if w.over != "" {
+		d.errorf(b.DefRange(), "Step is never done", "The step %q ends every call before this one. Give it a `when`, or put it last.", w.over)
+	}
 }
 
 // done makes what a step leaves readable for what follows.
