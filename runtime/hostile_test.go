@@ -5,7 +5,10 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hatchel/adapters"
@@ -112,6 +115,43 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 	if err := follow(mostDocuments); err != nil {
 		t.Errorf("where there is room again: %v", err)
 	}
+}
+
+func TestFewLookAtAResourceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var now, most, all atomic.Int64
+		w.do["slow"] = func(context.Context, *adapters.Call) (any, error) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			all.Add(1)
+			most.Store(max(most.Load(), n))
+			time.Sleep(time.Second)
+			return "text", nil
+		}
+		h := w.host(t, `resource "r" {
+			uri_template = "doc://{a}"
+			refresh      = "3s"
+			fake {
+				do    = "slow"
+				value = input.a
+			}
+		}`)
+		defer h.Close()
+		var following sync.WaitGroup
+		for i := range 50 {
+			following.Go(func() {
+				if err := h.Follow(t.Context(), &mcp.Caller{}, "doc://"+strconv.Itoa(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		following.Wait()
+		time.Sleep(time.Minute)
+		if most.Load() > mostLooks || all.Load() < 300 {
+			t.Errorf("%d looked at once, %d in all", most.Load(), all.Load())
+		}
+	})
 }
 
 func TestWhoFollowsMuchIsKeptOnce(t *testing.T) {

@@ -17,10 +17,14 @@ import (
 type resource struct {
 	routine
 	resource *hcl.Resource
+	looks    chan struct{} // holds one for everybody who looks whether it has changed
 }
 
+// mostLooks is how many look at a resource for those who follow it, at once: the backend is there for calls, too.
+const mostLooks = 8
+
 func newResource(g *Generation, decl *hcl.Resource) *resource {
-	r := &resource{resource: decl}
+	r := &resource{resource: decl, looks: make(chan struct{}, mostLooks)}
 	r.init(g, "resource", &decl.Work, decl.Error)
 	return r
 }

@@ -16,6 +16,7 @@ type vigil struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	began   chan struct{} // closed once it is known how the document reads
+	looks   chan struct{} // of the resource, when the vigil began
 
 	refresh time.Duration // between readings, 0 for none
 	files   bool          // there is a backend that tells of changes without being read
@@ -30,7 +31,7 @@ const glancing = time.Second
 
 // newVigil is nil when nothing but a new configuration changes what the resource holds.
 func newVigil(f *follows, d *followed, r *resource) *vigil {
-	v := &vigil{follows: f, of: d, began: make(chan struct{}), refresh: r.resource.Refresh}
+	v := &vigil{follows: f, of: d, began: make(chan struct{}), looks: r.looks, refresh: r.resource.Refresh}
 	for _, s := range r.stages {
 		_, versioned := s.versioned()
 		v.files = v.files || versioned
@@ -135,6 +136,12 @@ var errGone = errors.New("there is nothing at this URI any more")
 
 // look has do look at the document, in a call of who began to follow it.
 func (v *vigil) look(do func(*resource, *call, inputs) error) (err error) {
+	select {
+	case v.looks <- struct{}{}:
+		defer func() { <-v.looks }()
+	case <-v.ctx.Done():
+		return context.Cause(v.ctx)
+	}
 	g := v.follows.host.pin()
 	if g == nil {
 		return errClosed
