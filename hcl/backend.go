@@ -55,9 +55,9 @@ func (w *workDecl) backend(b *hclsyntax.Block) *Backend {
 		return w.toolCall(b)
 	}
 	d := w.dec
-	kind, own := act(b.Type)
-	if !own {
-		kind, _ = d.shared.kind(b.Type)
+	kind, _ := d.shared.kind(b.Type)
+	if a, own := actNamed(b.Type); own {
+		kind = a.BackendKind
 	}
 	out := &Backend{Kind: kind.Name, Range: at(b.DefRange())}
 	out.Connection = d.connection(kind, b)

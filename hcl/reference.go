@@ -51,9 +51,9 @@ func Reference(kinds Kinds) []BlockReference {
 		{`content "kind"`, "content", "One piece of content of a result: text, image, audio, resource or link.", contentSpec(&Content{})},
 		{"annotations", "annotations", "For whom a piece of content or a resource is, and how much it matters.", (&Annotations{}).spec()},
 	}
-	for _, k := range acts {
-		_, spec := k.New()
-		refs = append(refs, BlockReference{k.Name, k.Name, k.Doc, spec})
+	for _, a := range acts {
+		_, spec := a.New()
+		refs = append(refs, BlockReference{a.Name, a.Name, a.Doc, spec})
 	}
 	for _, k := range kinds.Connections {
 		_, spec := k.New()

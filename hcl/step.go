@@ -140,7 +140,6 @@ func (w *workDecl) step(b *hclsyntax.Block) {
 	d.fields(b.Body, guard, b.DefRange())
 	d.facts = known.and(s.When)
 	s.Backend = w.onlyBackend(b)
-	w.fitting(b, s.Backend.Kind)
 	d.scope = d.scope.with("output", outputRoot(s.Backend.Facts.Output))
 	d.fields(b.Body, answer, b.DefRange())
 	d.scope, d.facts = around, known
@@ -214,6 +213,7 @@ func (w *workDecl) onlyBackend(b *hclsyntax.Block) *Backend {
 		for _, extra := range found {
 			w.dec.errorf(extra.DefRange(), "Two backends", "A step that asks does nothing else. Put this %s block into a step of its own.", extra.Type)
 		}
+		w.fitting(b, "ask", besideAsk)
 		return w.round(b, asks)
 	}
 	if len(found) == 0 {
@@ -224,6 +224,9 @@ func (w *workDecl) onlyBackend(b *hclsyntax.Block) *Backend {
 	}
 	for _, extra := range found[1:] {
 		w.dec.errorf(extra.DefRange(), "Two backends", "A step has one backend. Put this %s block into a step of its own.", extra.Type)
+	}
+	if a, own := actNamed(found[0].Type); own {
+		w.fitting(b, a.Name, a.beside)
 	}
 	return w.backend(found[0])
 }
