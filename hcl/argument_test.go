@@ -2,19 +2,9 @@ package hcl
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 )
-
-// offered is a configuration of one file without errors.
-func offered(t *testing.T, src string) *Config {
-	config, diags := Load(files("a.hcl", src), testKinds(), Options{})
-	if diags.HasErrors() {
-		t.Fatalf("%s", printed(t, diags, config.Sources))
-	}
-	return config
-}
 
 const textual = `prompt "p" {
   description = "Takes texts."
@@ -71,101 +61,5 @@ func TestTextsBecomeWhatTheirTypeSays(t *testing.T) {
 	}
 	if _, violations := p.FromTexts(map[string]string{"count": "x", "flag": "y"}); len(violations) != 3 {
 		t.Errorf("not every mistake is reported: %v", violations)
-	}
-}
-
-func TestATypeCompletesItself(t *testing.T) {
-	p := offered(t, textual).Prompts[0]
-	for name, want := range map[string][]string{"color": {"red", "blue"}, "flag": {"true", "false"}, "level": {"1", "2"}, "text": nil, "nothing": nil} {
-		var got []string
-		if c := p.Completion(name); c != nil {
-			got = c.Values
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is completed by %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestACompletionReadsWhatWasTyped(t *testing.T) {
-	config := offered(t, `prompt "p" {
-  description = "Is completed."
-  argument "kind" { type = enum("a", "b") }
-  argument "id" {
-    type = integer
-    complete {
-      http { get = "https://a.example/${input.kind == null ? "any" : input.kind}/${input.id}" }
-      result = "output.body.ids | filter(# startsWith input.id)"
-    }
-  }
-  message "user" { text = "${input.id} of ${input.kind}" }
-}`)
-	c := config.Prompts[0].Completion("id")
-	f := callFrame(t.Context())
-	values, violations := c.FromTexts(map[string]string{"id": "1"})
-	if len(violations) > 0 {
-		t.Fatal(violations)
-	}
-	f.Input = values
-	f.Output = map[string]any{"status": 200, "body": map[string]any{"ids": []any{"12", "21"}}}
-	got, err := c.Result.Eval(f, f.Output)
-	if err != nil || !reflect.DeepEqual(got, []any{"12"}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-}
-
-func TestAToolsetHoldsWhatItsPatternsName(t *testing.T) {
-	for _, c := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"*", "a.b", true}, {"a*", "a", true}, {"a*", "ba", false}, {"*a", "ba", true},
-		{"a*a", "a", false}, {"a*a", "aa", true}, {"a*b*c", "aXbYc", true}, {"a*b*c", "acb", false}, {"*b*", "abc", true}, {"a**c", "abc", true}, {"a*b*b*c", "abc", false},
-	} {
-		s := &Toolset{Tools: []string{"other", c.pattern}}
-		if got := s.HasTool(c.name); got != c.want {
-			t.Errorf("%q in %q: %t", c.name, c.pattern, got)
-		}
-	}
-	var all *Toolset
-	if !all.HasTool("a") || !all.HasPrompt("a") || !all.HasResource("a") || (&Toolset{}).HasPrompt("a") {
-		t.Error("everything is offered without a toolset, and nothing that a toolset does not name")
-	}
-}
-
-func TestAResourceHoldsWhatItsBackendGives(t *testing.T) {
-	config := offered(t, `connection "sqlite" "db" { file = "a.db" }
-resource "a_rows" {
-  uri = "r://rows"
-  sql "db" { query = "SELECT 1" }
-}
-resource "b_file" {
-  uri_template = "r://{+name}"
-  file { read = input.name }
-}
-resource "c_text" {
-  uri  = "r://text"
-  text = "x"
-}`)
-	f := callFrame(t.Context())
-	for i, c := range []struct {
-		output any
-		uri    string
-		want   any
-		media  string
-	}{
-		{map[string]any{"rows": []any{1}}, "r://rows", []any{1}, "application/json"},
-		{map[string]any{"content": "# x"}, "r://a.md", "# x", "text/markdown"},
-		{map[string]any{"content": "# x"}, "r://a", "# x", "text/plain"},
-	} {
-		r := config.Resources[min(i, 1)]
-		f.Output = c.output
-		got, err := r.Body.Eval(f)
-		if err != nil || !reflect.DeepEqual(got, c.want) || r.MediaType(c.uri, got) != c.media {
-			t.Errorf("%s: got %v as %s, %v", c.uri, got, r.MediaType(c.uri, got), err)
-		}
-	}
-	if config.Resources[2].Body != nil {
-		t.Error("a resource with a text has a body")
 	}
 }

@@ -1,13 +1,10 @@
 package hcl
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
-	"testing/fstest"
-	"time"
 
 	"hatchel/hcl/value"
 )
@@ -16,12 +13,8 @@ import (
 func questions(t testing.TB, asks string) map[string]*Ask {
 	t.Helper()
 	src := "tool \"t\" {\n  description = \"Asks.\"\n  input \"name\" { type = string }\n  step \"s\" {\n" + asks + "\n  }\n  text = \"${input.name}\"\n}\n"
-	config, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, testKinds(), Options{})
-	if diags.HasErrors() {
-		t.Fatalf("the questions are refused:\n%s", printed(t, diags, config.Sources))
-	}
 	byKey := map[string]*Ask{}
-	for _, a := range config.Tools[0].Steps[0].Backend.Config.(*Round).Asks {
+	for _, a := range offered(t, src).Tools[0].Steps[0].Backend.Config.(*Round).Asks {
 		byKey[a.Key] = a
 	}
 	return byKey
@@ -34,12 +27,6 @@ func fromJSON(t *testing.T, text string) any {
 		t.Fatal(err)
 	}
 	return v
-}
-
-func frameOf(input map[string]any) *Frame {
-	f := NewFrame(context.Background(), "/", time.Now)
-	f.Input = input
-	return f
 }
 
 const everyField = `
@@ -141,12 +128,13 @@ func FuzzAnAnswerHasTheTypeThatStepsReadItWith(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	asks := questions(f, everyField)
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		v, err := value.Decode(sent)
 		if err != nil {
 			return
 		}
-		for key, a := range questions(t, everyField) {
+		for key, a := range asks {
 			answer, err := a.Answer(v)
 			if err != nil {
 				if answer != nil || err.Error() == "" {
@@ -200,7 +188,7 @@ func TestADeclinedQuestionEndsTheCallUnlessItIsAnAnswer(t *testing.T) {
 
 func TestAFallbackAnswersForAClientThatCannotBeAsked(t *testing.T) {
 	asks := questions(t, everyField)
-	f := frameOf(map[string]any{"name": "jo"})
+	f := frameOf(t, map[string]any{"name": "jo"})
 	for key, want := range map[string]string{
 		"page":  `{"action":"fallback"}`,
 		"model": `{"content":{"text":"Nothing to say of jo.","type":"text"},"model":null,"role":"assistant","stop_reason":null,"text":"Nothing to say of jo."}`,
@@ -227,54 +215,22 @@ func TestAFallbackOfACallIsCheckedLikeAnAnswer(t *testing.T) {
         fields  = object({ name = string("Name", { max_length = 3 }), age = optional(integer, 30) })
       }
     }`)
-	got, err := asks["form"].Instead(frameOf(map[string]any{"name": "jo"}))
+	got, err := asks["form"].Instead(frameOf(t, map[string]any{"name": "jo"}))
 	if want := map[string]any{"action": "fallback", "content": map[string]any{"name": "jo", "age": 30}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v (%v), want %v", got, err, want)
 	}
-	if _, err := asks["form"].Instead(frameOf(map[string]any{"name": "joanna"})); err == nil || !strings.Contains(err.Error(), `"form"`) {
+	if _, err := asks["form"].Instead(frameOf(t, map[string]any{"name": "joanna"})); err == nil || !strings.Contains(err.Error(), `"form"`) {
 		t.Errorf("a fallback that does not fit was taken: %v", err)
 	}
 }
 
 func TestWhatACallerSendsIsNeverTheHostOfAPage(t *testing.T) {
 	page := questions(t, everyField)["page"].Elicit.URL
-	got, err := page.Bind(frameOf(map[string]any{"name": "a@evil.example:1&x=?#"}), nil)
+	got, err := page.Bind(frameOf(t, map[string]any{"name": "a@evil.example:1&x=?#"}), nil)
 	if want := "https://shop.example/sign-in/a%40evil.example%3A1%26x%3D%3F%23?next=a%40evil.example%3A1%26x%3D%3F%23"; err != nil || string(got) != want {
 		t.Errorf("got %s (%v), want %s", got, err, want)
 	}
-	if got, err := page.Bind(frameOf(map[string]any{"name": "../.."}), nil); err == nil {
+	if got, err := page.Bind(frameOf(t, map[string]any{"name": "../.."}), nil); err == nil {
 		t.Errorf("a name that leaves its place was taken: %s", got)
-	}
-}
-
-func TestAWaitLastsAsLongAsTheCallSays(t *testing.T) {
-	config, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte("tool \"t\" {\n  description = \"Waits.\"\n  input \"n\" { type = any }\n  step \"a\" {\n    wait { for = \"50ms\" }\n  }\n  step \"b\" {\n    wait { seconds = input.n }\n  }\n  text = \"x\"\n}\n")}}, testKinds(), Options{})
-	if diags.HasErrors() {
-		t.Fatalf("refused:\n%s", printed(t, diags, config.Sources))
-	}
-	steps := config.Tools[0].Steps
-	fixed, given := steps[0].Backend.Config.(*Wait), steps[1].Backend.Config.(*Wait)
-	if got, err := fixed.Duration(frameOf(nil)); err != nil || got != 50*time.Millisecond {
-		t.Errorf("got %s (%v), want 50ms", got, err)
-	}
-	for _, c := range []struct {
-		n    any
-		want time.Duration
-		err  string
-	}{
-		{1.5, 1500 * time.Millisecond, ""}, {2, 2 * time.Second, ""}, {0, 0, ""}, {1e300, 1<<63 - 1, ""},
-		{-1, 0, "must not be negative"}, {"soon", 0, "must be a number"}, {nil, 0, "must be a number"},
-	} {
-		got, err := given.Duration(frameOf(map[string]any{"n": c.n}))
-		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
-			t.Errorf("%v: got %s (%v), want %s %s", c.n, got, err, c.want, c.err)
-		}
-	}
-}
-
-func TestCapabilitiesAreTheCallersOwnCopy(t *testing.T) {
-	Capabilities()[0] = "changed"
-	if got := Capabilities()[0]; got == "changed" {
-		t.Error("a caller changed the names for everybody")
 	}
 }

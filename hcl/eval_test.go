@@ -77,6 +77,13 @@ func callFrame(ctx context.Context) *Frame {
 	return f
 }
 
+// frameOf is the frame of a call with these inputs.
+func frameOf(t testing.TB, input map[string]any) *Frame {
+	f := callFrame(t.Context())
+	f.Input = input
+	return f
+}
+
 func TestExpressionsComputeNativeValues(t *testing.T) {
 	for expression, want := range map[string]any{
 		`1`:                                  1,

@@ -119,6 +119,16 @@ func archived(data []byte) *fstest.MapFile {
 	return &fstest.MapFile{Data: data}
 }
 
+// offered is a configuration of one file without errors.
+func offered(t testing.TB, src string) *Config {
+	t.Helper()
+	config, diags := Load(files("a.hcl", src), testKinds(), Options{})
+	if diags.HasErrors() {
+		t.Fatalf("%s", printed(t, diags, config.Sources))
+	}
+	return config
+}
+
 func printed(t testing.TB, diags Diagnostics, sources map[string][]byte) []byte {
 	var out bytes.Buffer
 	if err := diags.Print(&out, sources); err != nil {
@@ -140,10 +150,7 @@ func listed(c *Config) (out []byte) {
 				out = append(out, " "+hint.name...)
 			}
 		}
-		for name := range t.Completions {
-			out = fmt.Appendf(out, " %s is completed", name)
-		}
-		out = append(out, '\n')
+		out = append(out, completed(&t.Work)+"\n"...)
 	}
 	for _, p := range c.Prompts {
 		out = append(out, "prompt "+p.Name...)
