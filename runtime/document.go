@@ -21,7 +21,7 @@ func (r *membersOf) AppendJSON(dst []byte) []byte {
 func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error) (mcp.Document, error) {
 	c := r.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
-	err := c.meet(req)
+	err := c.converse(req)
 	if err == nil {
 		err = c.write(in, write)
 	}

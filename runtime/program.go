@@ -65,7 +65,7 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 // answer runs the call and encodes what it came to. A panic in it is its error.
 func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) {
 	defer recovered(&err)
-	if err := c.meet(req); err != nil {
+	if err := c.converse(req); err != nil {
 		return err
 	}
 	if tasks {

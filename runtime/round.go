@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
 )
 
@@ -40,28 +38,6 @@ func (r *round) Plan(*adapters.Call) (string, error) {
 	}
 	return "asks the client: " + strings.Join(keys, ", "), nil
 }
-
-// conversation is what a call has with its client, who can be asked. It belongs to the goroutine of the call.
-type conversation struct {
-	adapters.Client
-	call    *call
-	caller  *mcp.Caller
-	request string           // what the request names
-	state   string           // that the request brought; empty for none
-	req     *mcp.CallRequest // through which the client is asked while the call is under way; nil when the call pauses instead
-
-	sent map[string]any    // what the client has answered by key, for the round that comes next; nil when there is nothing
-	done map[string]any    // the answers of the round in hand so far; nil before it has begun
-	said map[string]string // what is wrong with an answer that has to be given again
-}
-
-// paused is a call that goes on when the client has answered.
-type paused struct {
-	asked    []mcp.Question
-	patience time.Duration // how long the client has
-}
-
-func (p *paused) Error() string { return "the call waits for the client" }
 
 // tries is how often a question is asked while the call is under way.
 const tries = 3
@@ -170,54 +146,4 @@ func (t *conversation) instead(a *hcl.Ask, need string, f *hcl.Frame) error {
 // timeoutOf is how long the client has for all of the questions.
 func timeoutOf(asks []*hcl.Ask) time.Duration {
 	return slices.MaxFunc(asks, func(a, b *hcl.Ask) int { return int(a.Timeout - b.Timeout) }).Timeout
-}
-
-// ask asks all questions at once, and leaves what was answered in sent. The clock of the call stands still meanwhile.
-func (t *conversation) ask(asks []*hcl.Ask, questions []mcp.Question) error {
-	t.call.hold()
-	resume := t.call.suspend()
-	defer resume()
-	ctx, cancel := context.WithCancelCause(t.call.frame.Context)
-	defer cancel(nil)
-	unhook := context.AfterFunc(t.call.ends, func() { cancel(context.Cause(t.call.ends)) })
-	defer unhook()
-	answers, errs := make([]any, len(asks)), make([]error, len(asks))
-	var all sync.WaitGroup
-	for i := range asks {
-		all.Go(func() {
-			if answers[i], errs[i] = t.askOne(ctx, asks[i], questions[i]); errs[i] != nil {
-				cancel(errs[i])
-			}
-		})
-	}
-	all.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	t.sent = make(map[string]any, len(asks))
-	for i, a := range asks {
-		t.sent[a.Key] = answers[i]
-	}
-	return nil
-}
-
-func (t *conversation) askOne(ctx context.Context, a *hcl.Ask, q mcp.Question) (any, error) {
-	late := &adapters.Fault{Message: fmt.Sprintf("the client did not answer the question %q within %s", a.Key, readable(a.Timeout))}
-	ctx, cancel := context.WithTimeoutCause(ctx, a.Timeout, late)
-	defer cancel()
-	raw, err := t.req.Ask(ctx, q)
-	var no *mcp.ClientError
-	switch {
-	case errors.As(err, &no):
-		return nil, refusal(fmt.Sprintf("The client would not answer the question %q: %s", a.Key, no.Message))
-	case errors.Is(err, mcp.ErrUnreachable):
-		return nil, refusal(fmt.Sprintf("This has to ask the client %q, and the client cannot be reached while it waits for the answer.", a.Key))
-	case err != nil:
-		return nil, err
-	}
-	v, err := value.Decode(raw)
-	if err != nil {
-		return nil, nil // no object, so it is asked again
-	}
-	return v, nil
 }
