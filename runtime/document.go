@@ -51,21 +51,3 @@ func (c *call) write(in inputs, write func(*call) error) (err error) {
 	}
 	return write(c)
 }
-
-// protocolError is a failure as a request is answered that has no other way to tell of it.
-func (c *call) protocolError(failed *failure) error {
-	if failed.protocol != nil {
-		return failed.protocol
-	}
-	if failed.internal {
-		failed.message = internalMessage(c.routine.noun)
-	}
-	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.told(failed)}
-	if failed.refused {
-		out.Code = mcp.CodeInvalidParams
-	}
-	if failed.id != "" {
-		out.Data = []byte(`{"correlationId":"` + failed.id + `"}`)
-	}
-	return out
-}

@@ -140,3 +140,21 @@ func (c *call) told(f *failure) string {
 	text := c.routine.generation.scrubber.text([]byte(c.failureText(f)))
 	return string(cut(text, c.routine.maxText(), ""))
 }
+
+// protocolError is a failure as a request is answered that has no other way to tell of it.
+func (c *call) protocolError(failed *failure) error {
+	if failed.protocol != nil {
+		return failed.protocol
+	}
+	if failed.internal {
+		failed.message = internalMessage(c.routine.noun)
+	}
+	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.told(failed)}
+	if failed.refused {
+		out.Code = mcp.CodeInvalidParams
+	}
+	if failed.id != "" {
+		out.Data = []byte(`{"correlationId":"` + failed.id + `"}`)
+	}
+	return out
+}

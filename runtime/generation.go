@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
 )
@@ -41,12 +40,6 @@ type Generation struct {
 	once    sync.Once
 	drained chan struct{}  // closed when retired and nothing is in flight
 	held    sync.WaitGroup // by tasks that are worked on and calls that have asked their clients, which no grace period ends
-}
-
-// health is a connection that can be asked whether it works.
-type health struct {
-	name string
-	conn adapters.Health
 }
 
 // Tools is how many tools are listed.

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"io/fs"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,54 +51,6 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.current.Store(empty)
 	h.follows = newFollows(ctx, h)
 	return h
-}
-
-// Audience is told what changes. Its methods must not block.
-type Audience interface {
-	// Changed is called when lists read differently than before.
-	Changed(in func(toolset string) mcp.Changes)
-
-	// ResourceUpdated is called when a document that is followed may read differently than before.
-	ResourceUpdated(uri string)
-
-	// TaskChanged is called when a task is something else than before: its members as encoded JSON, without braces.
-	TaskChanged(id string, members []byte)
-}
-
-// Tell says who is told of changes from now on.
-func (h *Host) Tell(a Audience) { h.told.Store(&a) }
-
-func (h *Host) taskChanged(id string, members []byte) {
-	h.tell(func(a Audience) { a.TaskChanged(id, members) })
-}
-
-// toolsChanged says that the list of tools reads differently in these toolsets.
-func (h *Host) toolsChanged(toolsets []string) {
-	h.tell(func(a Audience) {
-		a.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Tools: slices.Contains(toolsets, toolset)} })
-	})
-}
-
-// listsChanged says which lists read differently in next than they did in last, if any does.
-func (h *Host) listsChanged(last, next *Generation) {
-	differs := false
-	for _, g := range []*Generation{last, next} {
-		for name := range g.views {
-			differs = differs || changes(last.view(name), next.view(name)) != (mcp.Changes{})
-		}
-	}
-	if differs {
-		h.tell(func(a Audience) {
-			a.Changed(func(toolset string) mcp.Changes { return changes(last.view(toolset), next.view(toolset)) })
-		})
-	}
-}
-
-// tell has the audience told, if there is one.
-func (h *Host) tell(of func(Audience)) {
-	if a := h.told.Load(); a != nil {
-		of(*a)
-	}
 }
 
 // Load replaces the configuration by the one in fsys, as one transaction: with errors among the diagnostics nothing has changed; without,
@@ -181,36 +132,6 @@ func (h *Host) Settle() {
 
 // Current is the configuration that is served.
 func (h *Host) Current() *Generation { return h.current.Load() }
-
-// Info describes the server, as a toolset shows it; nil when there is no such toolset.
-func (h *Host) Info(toolset string) *mcp.Info {
-	if v := h.current.Load().view(toolset); v != nil {
-		return v.info
-	}
-	return nil
-}
-
-// List returns one of the lists. In a toolset that is gone it is empty.
-func (h *Host) List(_ context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
-	if v := h.current.Load().view(caller.Toolset); v != nil {
-		return v.lists[of].Load()
-	}
-	return mcp.NewList(of, nil, mcp.ListOptions{})
-}
-
-// CallTool serves a call from the generation that is current when it begins.
-func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
-	g := h.pin()
-	if g == nil {
-		return mcp.Outcome{}, errClosed
-	}
-	defer g.leave()
-	p := g.view(req.Caller.Toolset).tool(req.Name)
-	if p == nil {
-		return mcp.Outcome{}, mcp.UnknownTool(req.Name)
-	}
-	return p.Run(ctx, req)
-}
 
 var errClosed = &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
 

@@ -1,91 +1,10 @@
 package runtime
 
 import (
-	"context"
-	"sync"
 	"time"
 
-	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/hcl/schema"
 )
-
-const (
-	pingTime  = time.Second      // that a connection has to answer
-	probeTime = 10 * time.Second // that a block has to answer
-	probers   = 4                // at once
-)
-
-// probe is a block that can be asked whether it will work.
-type probe struct {
-	routine *routine
-	step    *hcl.Step
-	prober  adapters.Prober
-}
-
-func (g *Generation) probes() (all []probe) {
-	for _, r := range g.routines {
-		for _, s := range r.stages {
-			if prober, ok := s.action.(adapters.Prober); ok {
-				all = append(all, probe{r, s.step, prober})
-			}
-		}
-	}
-	return all
-}
-
-// Probe asks the other side of every connection and block whether it will work, and reports what it refuses. It is what `validate --connect`
-// does beyond a load.
-func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
-	down := map[string]error{}
-	var diags hcl.Diagnostics
-	for _, h := range g.Health(ctx) {
-		if h.err != nil {
-			down[h.Name] = h.err
-		}
-	}
-	for _, conn := range g.Config.Connections {
-		if err := down[conn.Kind+"."+conn.Name]; err != nil {
-			diags = append(diags, &hcl.Diagnostic{Summary: "Connection does not answer", Detail: g.scrubber.sentence(err.Error()), Subject: conn.Range})
-		}
-	}
-	var up []probe
-	for _, p := range g.probes() {
-		if c := p.step.Backend.Connection; c == nil || down[c.Kind+"."+c.Name] == nil {
-			up = append(up, p)
-		}
-	}
-	for i, err := range g.ask(ctx, up) {
-		if err != nil {
-			diags = append(diags, up[i].step.Backend.Diagnose(err)...)
-		}
-	}
-	g.publish()
-	return diags.Sort()
-}
-
-// ask probes blocks, a few at a time, and returns what each said. What they tell of their rows is kept.
-func (g *Generation) ask(ctx context.Context, all []probe) []error {
-	errs := make([]error, len(all))
-	slots := make(chan struct{}, probers)
-	var running sync.WaitGroup
-	for i, p := range all {
-		running.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			defer recovered(&errs[i])
-			ctx, cancel := context.WithTimeout(ctx, probeTime)
-			defer cancel()
-			t, err := p.prober.Probe(ctx)
-			if err == nil {
-				g.infer(p.routine, t)
-			}
-			errs[i] = err
-		})
-	}
-	running.Wait()
-	return errs
-}
 
 // infer takes what is known of the rows of a routine.
 func (g *Generation) infer(r *routine, rows *schema.Type) {
@@ -191,36 +110,4 @@ func (g *Generation) learnFrom(all []probe) (left []probe) {
 		}
 	}
 	return left
-}
-
-// ConnectionHealth says whether a connection answers.
-type ConnectionHealth struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-	err   error
-}
-
-// Health asks every connection that can be asked, all at once.
-func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
-	out := make([]ConnectionHealth, len(g.health))
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
-	defer cancel()
-	var running sync.WaitGroup
-	for i, h := range g.health {
-		running.Go(func() {
-			err := ping(ctx, h.conn)
-			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, err: err}
-			if err != nil {
-				out[i].Error = g.scrubber.sentence(err.Error())
-			}
-		})
-	}
-	running.Wait()
-	return out
-}
-
-func ping(ctx context.Context, h adapters.Health) (err error) {
-	defer recovered(&err)
-	return h.Ping(ctx)
 }

@@ -6,6 +6,38 @@ import (
 	"hatchel/runtime/mcp"
 )
 
+// The methods by which a Host is a mcp.Handler, but for Task. Each serves a request from the generation that is current when it begins.
+
+// Info describes the server, as a toolset shows it; nil when there is no such toolset.
+func (h *Host) Info(toolset string) *mcp.Info {
+	if v := h.current.Load().view(toolset); v != nil {
+		return v.info
+	}
+	return nil
+}
+
+// List returns one of the lists. In a toolset that is gone it is empty.
+func (h *Host) List(_ context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
+	if v := h.current.Load().view(caller.Toolset); v != nil {
+		return v.lists[of].Load()
+	}
+	return mcp.NewList(of, nil, mcp.ListOptions{})
+}
+
+// CallTool serves a call from the generation that is current when it begins.
+func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
+	g := h.pin()
+	if g == nil {
+		return mcp.Outcome{}, errClosed
+	}
+	defer g.leave()
+	p := g.view(req.Caller.Toolset).tool(req.Name)
+	if p == nil {
+		return mcp.Outcome{}, mcp.UnknownTool(req.Name)
+	}
+	return p.Run(ctx, req)
+}
+
 // GetPrompt serves a prompt from the generation that is current when it begins.
 func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	g := h.pin()

@@ -1,0 +1,55 @@
+package runtime
+
+import (
+	"slices"
+
+	"hatchel/runtime/mcp"
+)
+
+// Audience is told what changes. Its methods must not block.
+type Audience interface {
+	// Changed is called when lists read differently than before.
+	Changed(in func(toolset string) mcp.Changes)
+
+	// ResourceUpdated is called when a document that is followed may read differently than before.
+	ResourceUpdated(uri string)
+
+	// TaskChanged is called when a task is something else than before: its members as encoded JSON, without braces.
+	TaskChanged(id string, members []byte)
+}
+
+// Tell says who is told of changes from now on.
+func (h *Host) Tell(a Audience) { h.told.Store(&a) }
+
+func (h *Host) taskChanged(id string, members []byte) {
+	h.tell(func(a Audience) { a.TaskChanged(id, members) })
+}
+
+// toolsChanged says that the list of tools reads differently in these toolsets.
+func (h *Host) toolsChanged(toolsets []string) {
+	h.tell(func(a Audience) {
+		a.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Tools: slices.Contains(toolsets, toolset)} })
+	})
+}
+
+// listsChanged says which lists read differently in next than they did in last, if any does.
+func (h *Host) listsChanged(last, next *Generation) {
+	differs := false
+	for _, g := range []*Generation{last, next} {
+		for name := range g.views {
+			differs = differs || changes(last.view(name), next.view(name)) != (mcp.Changes{})
+		}
+	}
+	if differs {
+		h.tell(func(a Audience) {
+			a.Changed(func(toolset string) mcp.Changes { return changes(last.view(toolset), next.view(toolset)) })
+		})
+	}
+}
+
+// tell has the audience told, if there is one.
+func (h *Host) tell(of func(Audience)) {
+	if a := h.told.Load(); a != nil {
+		of(*a)
+	}
+}

@@ -1,0 +1,50 @@
+package runtime
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hatchel/adapters"
+)
+
+// pingTime is how long a connection has to answer.
+const pingTime = time.Second
+
+// health is a connection that can be asked whether it works.
+type health struct {
+	name string
+	conn adapters.Health
+}
+
+// ConnectionHealth says whether a connection answers.
+type ConnectionHealth struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+	err   error
+}
+
+// Health asks every connection that can be asked, all at once.
+func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
+	out := make([]ConnectionHealth, len(g.health))
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	var running sync.WaitGroup
+	for i, h := range g.health {
+		running.Go(func() {
+			err := ping(ctx, h.conn)
+			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, err: err}
+			if err != nil {
+				out[i].Error = g.scrubber.sentence(err.Error())
+			}
+		})
+	}
+	running.Wait()
+	return out
+}
+
+func ping(ctx context.Context, h adapters.Health) (err error) {
+	defer recovered(&err)
+	return h.Ping(ctx)
+}
