@@ -117,6 +117,24 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 	}
 }
 
+func TestAPromptHasOnlySoMuchToSay(t *testing.T) {
+	h := newWorld().host(t, `prompt "p" {
+		description = "Repeats itself."
+		argument "times" { type = string }
+		message "user" {
+			each = split(",", input.times)
+			text = "again"
+		}
+	}`)
+	defer h.Close()
+	if got := getPrompt(t, h, "", "p", `{"times":"a,b"}`); strings.Count(got, "again") != 2 {
+		t.Errorf("got %s", got)
+	}
+	if got := getPrompt(t, h, "", "p", `{"times":"`+strings.Repeat(",", 400000)+`"}`); !strings.Contains(got, "no more than 16 MiB can be sent") {
+		t.Errorf("got %.300s", got)
+	}
+}
+
 func TestFewLookAtAResourceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -24,6 +24,9 @@ func (r *routine) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.F
 			if dst, err = r.appendMessage(dst, len(dst) == first, m, &inner); err != nil {
 				return dst, err
 			}
+			if err := fits(len(dst) - first); err != nil {
+				return dst, err
+			}
 		}
 	}
 	return append(dst, ']'), nil
