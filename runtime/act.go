@@ -69,7 +69,7 @@ func numberOf(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return 0, &adapters.Fault{Message: err.Error(), Cause: err}
+		return 0, spoken(err)
 	}
 	n, ok := value.Float(v)
 	if !ok {
@@ -111,7 +111,7 @@ func encodedValue(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
 		b, err = value.AppendJSON(nil, v)
 	}
 	if err != nil {
-		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
+		return nil, spoken(err)
 	}
 	return b, nil
 }
@@ -122,7 +122,7 @@ type waitAct struct{ *hcl.Wait }
 func (a waitAct) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
 	long, err := a.Duration(call.Frame)
 	if err != nil {
-		return adapters.Result{}, &adapters.Fault{Message: err.Error(), Cause: err}
+		return adapters.Result{}, spoken(err)
 	}
 	if client, ok := call.Client.(detacher); ok && a.Detach {
 		client.Detach(long)

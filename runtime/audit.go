@@ -7,7 +7,7 @@ import (
 
 // account writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
 // does not see, details otherwise.
-func (c *call) account(ctx context.Context, remote string, failed *failure) {
+func (c *call) account(ctx context.Context, failed *failure) {
 	level, what := slog.LevelDebug, "call answered"
 	if failed != nil {
 		what = "call failed"
@@ -20,11 +20,11 @@ func (c *call) account(ctx context.Context, remote string, failed *failure) {
 			level = slog.LevelWarn
 		}
 	}
-	c.enter(ctx, level, what, remote, failed)
+	c.log(ctx, level, what, failed)
 }
 
-// enter writes a line about the call into the log.
-func (c *call) enter(ctx context.Context, level slog.Level, what, remote string, failed *failure) {
+// log writes a line about the call into the log; failed is nil for one that has not.
+func (c *call) log(ctx context.Context, level slog.Level, what string, failed *failure) {
 	log := c.routine.generation.log()
 	if !log.Enabled(ctx, level) {
 		return
@@ -32,8 +32,8 @@ func (c *call) enter(ctx context.Context, level slog.Level, what, remote string,
 	attrs := append(make([]slog.Attr, 0, 8),
 		slog.String(c.routine.noun, c.routine.decl.Name),
 		slog.Float64("ms", milliseconds(c.began)))
-	if remote != "" {
-		attrs = append(attrs, slog.String("remote", remote))
+	if c.remote != "" {
+		attrs = append(attrs, slog.String("remote", c.remote))
 	}
 	if failed != nil {
 		attrs = append(attrs, c.facts(failed)...)

@@ -75,9 +75,10 @@ func beginning(values []string, typed string) (out []string) {
 func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
 	call := c.newCall(ctx, callerOf(req.Caller), adapters.Nobody{})
 	defer call.reply.release()
+	call.remote = req.Caller.Remote
 	values, err = c.lookup(call, c.typed(req))
 	failed := failureOf(err)
-	call.account(ctx, req.Caller.Remote, failed)
+	call.account(ctx, failed)
 	if failed != nil {
 		return nil, call.protocolError(failed)
 	}

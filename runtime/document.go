@@ -21,6 +21,7 @@ func (r *membersOf) AppendJSON(dst []byte) []byte {
 func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error) (mcp.Document, error) {
 	c := r.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
+	c.remote = req.Caller.Remote
 	err := c.converse(req)
 	if err == nil {
 		err = c.write(in, write)
@@ -28,13 +29,13 @@ func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, wr
 	var pause *paused
 	if errors.As(err, &pause) {
 		var asked *mcp.Questions
-		if asked, err = c.waits(ctx, req.Caller, pause); err == nil {
+		if asked, err = c.waits(ctx, pause); err == nil {
 			c.reply.release()
 			return mcp.Document{Questions: asked}, nil
 		}
 	}
 	failed := failureOf(err)
-	c.account(ctx, req.Caller.Remote, failed)
+	c.account(ctx, failed)
 	if failed != nil {
 		defer c.reply.release()
 		return mcp.Document{}, c.protocolError(failed)

@@ -17,7 +17,7 @@ func (s *stage) each(c *call) (any, error) {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
+		return nil, spoken(err)
 	}
 	switch v := v.(type) {
 	case nil:

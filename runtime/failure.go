@@ -20,6 +20,9 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
+// spoken is an error whose text is a sentence for the model, as that of an expression is.
+func spoken(err error) error { return &adapters.Fault{Message: err.Error(), Cause: err} }
+
 // panicked is a panic that ended one call.
 type panicked struct {
 	value any

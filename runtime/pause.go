@@ -28,8 +28,8 @@ func unfinished(err error) bool {
 const stateLife = 10 * time.Minute
 
 // waits is what the client of a paused call is asked, with the state to go on from.
-func (c *call) waits(ctx context.Context, caller *mcp.Caller, p *paused) (*mcp.Questions, error) {
-	c.enter(ctx, slog.LevelDebug, "call waits for its client", caller.Remote, nil)
+func (c *call) waits(ctx context.Context, p *paused) (*mcp.Questions, error) {
+	c.log(ctx, slog.LevelDebug, "call waits for its client", nil)
 	of, err := c.purpose()
 	if err != nil {
 		return nil, err

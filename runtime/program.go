@@ -46,15 +46,16 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
+	c.remote = req.Caller.Remote
 	err := p.answer(c, req, tasks)
 	if unfinished(err) {
 		var out mcp.Outcome
-		if out, err = p.leave(ctx, c, req.Caller, err); err == nil {
+		if out, err = p.interim(ctx, c, req.Caller, err); err == nil {
 			return out, nil
 		}
 	}
 	failed := failureOf(err)
-	c.account(ctx, req.Caller.Remote, failed)
+	c.account(ctx, failed)
 	if failed != nil && failed.protocol != nil {
 		c.reply.release()
 		return mcp.Outcome{}, failed.protocol
@@ -69,7 +70,7 @@ func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) 
 		return err
 	}
 	if tasks {
-		if err := p.follow(c, req.Caller); err != nil {
+		if err := p.handOver(c, req.Caller); err != nil {
 			return err
 		}
 	}
@@ -79,8 +80,8 @@ func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) 
 	return p.encode(c)
 }
 
-// follow decides whether the call becomes a task.
-func (p *Program) follow(c *call, caller *mcp.Caller) error {
+// handOver decides whether the call becomes a task.
+func (p *Program) handOver(c *call, caller *mcp.Caller) error {
 	switch {
 	case p.tool.Task == nil:
 	case caller.Revision.Modern() && capable(caller, "tasks"):
@@ -91,15 +92,15 @@ func (p *Program) follow(c *call, caller *mcp.Caller) error {
 	return nil
 }
 
-// leave is what is answered for a call that goes on later. An error is what the call came to instead.
-func (p *Program) leave(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
+// interim is what is answered for a call that goes on later. An error is what the call came to instead.
+func (p *Program) interim(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
 	defer recovered(&err)
 	var pause *paused
 	if errors.As(why, &pause) {
-		out.Questions, err = c.waits(ctx, caller, pause)
+		out.Questions, err = c.waits(ctx, pause)
 	} else {
-		c.enter(ctx, slog.LevelDebug, "call becomes a task", caller.Remote, nil)
-		out.Task, err = p.begin(ctx, c, caller)
+		c.log(ctx, slog.LevelDebug, "call becomes a task", nil)
+		out.Task, err = p.beginTask(ctx, c, caller)
 	}
 	if err == nil {
 		c.reply.release()

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"strconv"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
@@ -25,7 +24,7 @@ func (t *conversation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) 
 		q.Params, err = t.elicitation(a, f)
 	}
 	if err != nil {
-		return q, &adapters.Fault{Message: err.Error(), Cause: err}
+		return q, spoken(err)
 	}
 	q.Params = t.call.routine.generation.scrubber.json(q.Params)
 	return q, nil

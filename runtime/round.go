@@ -48,7 +48,7 @@ func (t *conversation) put(r *round, f *hcl.Frame) (map[string]any, error) {
 		t.done = map[string]any{}
 		for _, a := range r.asks {
 			if ok, err := holds(a.When, f); err != nil {
-				return nil, &adapters.Fault{Message: err.Error(), Cause: err}
+				return nil, spoken(err)
 			} else if !ok {
 				t.done[a.Key] = nil
 			}
@@ -137,7 +137,7 @@ func (t *conversation) instead(a *hcl.Ask, need string, f *hcl.Frame) error {
 	}
 	answer, err := a.Instead(f)
 	if err != nil {
-		return &adapters.Fault{Message: err.Error(), Cause: err}
+		return spoken(err)
 	}
 	t.done[a.Key] = answer
 	return nil

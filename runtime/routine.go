@@ -88,6 +88,7 @@ type call struct {
 	frame     *hcl.Frame
 	computing computing // the context of frame, when nothing but computing is done
 	action    adapters.Call
+	remote    string // the address of who made it, for the log; empty when that is not known
 	step      string // that failed
 	answer    answer
 	reply     *reply

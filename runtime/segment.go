@@ -14,8 +14,8 @@ import (
 // errBecomesTask says that a call goes on as a task from where it is.
 var errBecomesTask = errors.New("the call goes on as a task")
 
-// begin makes a task of a call, and has it worked on in the background. What it returns are the members of the task.
-func (p *Program) begin(ctx context.Context, c *call, caller *mcp.Caller) (mcp.Appender, error) {
+// beginTask makes a task of a call, and has it worked on in the background. What it returns are the members of the task.
+func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (mcp.Appender, error) {
 	frozen, err := c.freeze(c.frame.Input)
 	if err != nil {
 		return nil, err
@@ -85,10 +85,10 @@ func (s *segment) run() {
 	if failed != nil && cause != nil {
 		failed.protocol = stoppedError(s.task.Step)
 	}
-	c.account(s.ctx, "", failed)
+	c.account(s.ctx, failed)
 	if err := s.finish(c, failed); err != nil {
 		failed = failureOf(err)
-		c.account(s.ctx, "", failed)
+		c.account(s.ctx, failed)
 		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.message})
 	}
 	s.save()
@@ -114,7 +114,7 @@ func (s *segment) pause(c *call, pause *paused) error {
 	if err := c.remember(s.task); err != nil {
 		return err
 	}
-	c.enter(s.ctx, slog.LevelDebug, "task waits for its client", "", nil)
+	c.log(s.ctx, slog.LevelDebug, "task waits for its client", nil)
 	c.reply.release()
 	s.task.wait(nil, pause.asked)
 	return nil

@@ -39,7 +39,7 @@ func (s *stage) once(call *adapters.Call) (any, error) {
 	if s.step.When != nil {
 		ok, err := s.step.When.Eval(call.Frame, nil)
 		if err != nil {
-			return nil, &adapters.Fault{Message: err.Error(), Cause: err}
+			return nil, spoken(err)
 		}
 		if !ok {
 			return nil, nil
@@ -111,7 +111,7 @@ func (s *stage) final(f *hcl.Frame, output any) (bool, error) {
 	}
 	ok, err := s.step.Repeat.Until.Eval(f, output)
 	if err != nil {
-		return false, &adapters.Fault{Message: err.Error(), Cause: err}
+		return false, spoken(err)
 	}
 	return ok, nil
 }
@@ -124,7 +124,7 @@ func (s *stage) accept(f *hcl.Frame, output any) error {
 	for _, e := range s.step.Expects {
 		ok, err := e.That.Eval(f, output)
 		if err != nil {
-			return &adapters.Fault{Message: err.Error(), Cause: err}
+			return spoken(err)
 		}
 		if !ok {
 			told := *f

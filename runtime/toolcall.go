@@ -38,7 +38,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 func (t *toolCall) values(f *hcl.Frame) (map[string]any, error) {
 	entries, err := t.inputs.Eval(f)
 	if err != nil {
-		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
+		return nil, spoken(err)
 	}
 	values := make(map[string]any, len(entries))
 	for _, e := range entries {

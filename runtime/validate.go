@@ -3,7 +3,6 @@ package runtime
 import (
 	"strings"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 )
@@ -89,5 +88,5 @@ func message(m *hcl.Message, f *hcl.Frame) string {
 
 // broken is an expression that could not be computed: its error is a sentence for the model.
 func (c *call) broken(err error) error {
-	return c.why(&adapters.Fault{Message: err.Error(), Cause: err})
+	return c.why(spoken(err))
 }
