@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,37 +17,17 @@ import (
 
 // visitor is a legacy client over HTTP that minds what happens to each of its connections.
 type visitor struct {
-	t       *testing.T
-	client  *http.Client
-	session string
+	*visit
+	headers []string // of its session
 }
 
 // enter begins a session.
-func enter(t *testing.T, client *http.Client, revision string) *visitor {
-	v := &visitor{t: t, client: client}
-	reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+revision+`","capabilities":{"elicitation":{}}}}`)
-	v.session = reply.Header.Get("Mcp-Session-Id")
-	io.Copy(io.Discard, reply.Body)
-	reply.Body.Close()
-	return v
-}
+func (v *visit) enter(revision string) *visitor { return &visitor{v, v.sessionOf(revision)} }
 
-// send sends a request with the headers given by name and value, and returns the reply, whose body is to be read yet.
+// send is visit.send in the session.
 func (v *visitor) send(ctx context.Context, method, body string, headers ...string) *http.Response {
-	r, _ := http.NewRequestWithContext(ctx, method, "http://localhost/mcp", strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	if v.session != "" {
-		r.Header.Set("Mcp-Session-Id", v.session)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	reply, err := v.client.Do(r)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return reply
+	v.t.Helper()
+	return v.visit.send(ctx, method, body, slices.Concat(v.headers, headers)...)
 }
 
 // call begins a call, the reply to which is to be read yet.
@@ -85,22 +66,16 @@ func newDesk() *shop {
 	return s
 }
 
-// atTheDesk runs test with a server inside a bubble.
-func atTheDesk(t *testing.T, test func(t *testing.T, s *mcp.Server, shop *shop, client *http.Client)) {
-	synctest.Test(t, func(t *testing.T) {
-		shop := newDesk()
-		s := mcp.New(shop, mcp.Options{})
-		client, stop := inside(t, s)
-		test(t, s, shop, client)
-		stop()
-	})
+// atTheDesk is visiting such a shop.
+func atTheDesk(t *testing.T, f func(t *testing.T, v *visit)) {
+	visitingShop(t, newDesk, mcp.Options{}, f)
 }
 
 func TestQuestionWaitsForAClientThatComesBack(t *testing.T) {
 	for _, revision := range []string{"2025-03-26", "2025-11-25"} {
 		t.Run(revision, func(t *testing.T) {
-			atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
-				v := enter(t, client, revision)
+			atTheDesk(t, func(t *testing.T, desk *visit) {
+				v := desk.enter(revision)
 				ctx, hangUp := context.WithCancel(t.Context())
 				stream := v.call(ctx, 2, "ask")
 				id := v.until(stream, `"id":"ask-1","method":"elicitation/create"`)
@@ -120,8 +95,8 @@ func TestQuestionWaitsForAClientThatComesBack(t *testing.T) {
 }
 
 func TestSessionsDoNotAnswerEachOthersQuestions(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
-		ada, eve := enter(t, client, "2025-11-25"), enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		ada, eve := desk.enter("2025-11-25"), desk.enter("2025-11-25")
 		asksAda, asksEve := ada.call(t.Context(), 2, "ask"), eve.call(t.Context(), 2, "ask")
 		defer asksAda.Body.Close()
 		defer asksEve.Body.Close()
@@ -137,21 +112,21 @@ func TestSessionsDoNotAnswerEachOthersQuestions(t *testing.T) {
 }
 
 func TestEndOfASessionEndsItsQuestions(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, shop *shop, client *http.Client) {
-		v := enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-11-25")
 		stream := v.call(t.Context(), 2, "ask")
 		defer stream.Body.Close()
 		v.until(stream, `"id":"ask-1"`)
 		v.send(t.Context(), "DELETE", "").Body.Close()
-		if err := <-shop.stopped; err == nil || !strings.Contains(err.Error(), "session has ended") {
+		if err := <-desk.shop.stopped; err == nil || !strings.Contains(err.Error(), "session has ended") {
 			t.Errorf("the question came to %v", err)
 		}
 	})
 }
 
 func TestQuestionKeepsItsStreamAlive(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
-		v := enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-11-25")
 		stream := v.call(t.Context(), 2, "ask-briefly")
 		defer stream.Body.Close()
 		all, err := io.ReadAll(stream.Body)
@@ -168,13 +143,13 @@ func TestQuestionKeepsItsStreamAlive(t *testing.T) {
 }
 
 func TestShutdownLetsAClientAnswer(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, s *mcp.Server, _ *shop, client *http.Client) {
-		v := enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-11-25")
 		stream := v.call(t.Context(), 2, "ask")
 		defer stream.Body.Close()
 		v.until(stream, `"id":"ask-1"`)
 		done := make(chan error, 1)
-		go func() { done <- s.Shutdown(t.Context()) }()
+		go func() { done <- desk.server.Shutdown(t.Context()) }()
 		synctest.Wait()
 		v.answer("ask-1", "Ada")
 		v.until(stream, `\"name\":\"Ada\"`)
@@ -185,32 +160,28 @@ func TestShutdownLetsAClientAnswer(t *testing.T) {
 }
 
 func TestShutdownDoesNotWaitForAnAnswerForGood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shop := newDesk()
-		s := mcp.New(shop, mcp.Options{})
-		client, stop := inside(t, s)
-		v := enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-11-25")
 		stream := v.call(t.Context(), 2, "ask-briefly")
 		defer stream.Body.Close()
 		v.until(stream, `"id":"ask-1"`)
 		ctx, giveUp := context.WithCancelCause(t.Context())
 		giveUp(errors.New("no patience"))
-		if err := s.Shutdown(ctx); err == nil || err.Error() != "no patience" {
+		if err := desk.server.Shutdown(ctx); err == nil || err.Error() != "no patience" {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if err := s.Shutdown(t.Context()); err != nil { // until the tool gives up
+		if err := desk.server.Shutdown(t.Context()); err != nil { // until the tool gives up
 			t.Error(err)
 		}
-		stop()
 	})
 }
 
 func TestNobodyIsAskedAfterTheReply(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, shop *shop, client *http.Client) {
-		v := enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-11-25")
 		v.call(t.Context(), 2, "ask-late").Body.Close()
-		close(shop.freed)
-		if err := <-shop.stopped; !errors.Is(err, mcp.ErrUnreachable) {
+		close(desk.shop.freed)
+		if err := <-desk.shop.stopped; !errors.Is(err, mcp.ErrUnreachable) {
 			t.Errorf("the question came to %v", err)
 		}
 	})
@@ -224,8 +195,8 @@ func TestNobodyIsAskedWithoutAServer(t *testing.T) {
 }
 
 func TestNothingIsAskedWhenItIsTooLate(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, shop *shop, client *http.Client) {
-		v := enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-11-25")
 		reply := v.call(t.Context(), 2, "ask-too-late")
 		defer reply.Body.Close()
 		all, _ := io.ReadAll(reply.Body)
@@ -235,15 +206,9 @@ func TestNothingIsAskedWhenItIsTooLate(t *testing.T) {
 	})
 }
 
-// streamDesk serves a pair of streams to a client that has introduced itself. What the server says comes out of lines.
-func streamDesk(t *testing.T, s *mcp.Server) (client *io.PipeWriter, lines *bufio.Scanner, served chan error) {
-	in, client := io.Pipe()
-	replies, out := io.Pipe()
-	served = make(chan error, 1)
-	go func() {
-		served <- s.Serve(t.Context(), in, out)
-		out.Close()
-	}()
+// streamDesk is overPipes to a client that has introduced itself. What the server says comes out of lines.
+func streamDesk(t *testing.T, s *mcp.Server) (client *io.PipeWriter, lines *bufio.Scanner, served <-chan error) {
+	client, replies, served := overPipes(t, s)
 	lines = bufio.NewScanner(replies)
 	io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`+"\n")
 	lines.Scan()

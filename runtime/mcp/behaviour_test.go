@@ -26,8 +26,13 @@ type visit struct {
 
 // visiting runs f inside a bubble in which time only passes while everybody waits.
 func visiting(t *testing.T, o mcp.Options, f func(t *testing.T, v *visit)) {
+	visitingShop(t, newShop, o, f)
+}
+
+// visitingShop is visiting a shop that is made inside the bubble.
+func visitingShop(t *testing.T, made func() *shop, o mcp.Options, f func(t *testing.T, v *visit)) {
 	synctest.Test(t, func(t *testing.T) {
-		v := &visit{t: t, shop: newShop(), log: &bytes.Buffer{}}
+		v := &visit{t: t, shop: made(), log: &bytes.Buffer{}}
 		o.Logger = slog.New(slog.NewTextHandler(v.log, nil))
 		v.server = mcp.New(v.shop, o)
 		var stop func()
@@ -67,8 +72,10 @@ func (v *visit) modern(ctx context.Context, tool string) *http.Response {
 }
 
 // session begins a session and returns the headers that belong to it.
-func (v *visit) session() []string {
-	reply := v.send(v.t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+func (v *visit) session() []string { return v.sessionOf("2025-11-25") }
+
+func (v *visit) sessionOf(revision string) []string {
+	reply := v.send(v.t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+revision+`","capabilities":{}}}`)
 	whole(reply)
 	s := []string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}
 	whole(v.send(v.t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, s...))

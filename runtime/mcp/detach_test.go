@@ -2,15 +2,14 @@ package mcp_test
 
 import (
 	"io"
-	"net/http"
 	"testing"
 
 	"hatchel/runtime/mcp"
 )
 
 func TestCallLetsGoOfItsConnection(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
-		v := enter(t, client, "2025-11-25")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-11-25")
 		stream := v.call(t.Context(), 2, "let-go")
 		all, err := io.ReadAll(stream.Body)
 		stream.Body.Close()
@@ -26,8 +25,8 @@ func TestCallLetsGoOfItsConnection(t *testing.T) {
 }
 
 func TestCallKeepsAConnectionThatItsClientCannotComeBackFrom(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, _ *mcp.Server, _ *shop, client *http.Client) {
-		v := enter(t, client, "2025-06-18")
+	atTheDesk(t, func(t *testing.T, desk *visit) {
+		v := desk.enter("2025-06-18")
 		stream := v.call(t.Context(), 2, "let-go")
 		defer stream.Body.Close()
 		v.until(stream, `"id":"ask-1","method":"roots/list"`)

@@ -14,6 +14,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
+// subscribe has a session follow a document.
 func (v *visit) subscribe(session []string, uri string) {
 	v.t.Helper()
 	got := whole(v.send(v.t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q}}`, uri), session...))
@@ -22,6 +23,7 @@ func (v *visit) subscribe(session []string, uri string) {
 	}
 }
 
+// balanced fails unless want documents are followed.
 func (v *visit) balanced(want int, after string) {
 	v.t.Helper()
 	synctest.Wait()
@@ -175,6 +177,7 @@ func TestSubscriptionFollowsOnlySoMuch(t *testing.T) {
 	})
 }
 
+// slowly makes Follow wait until it is let go, or until nobody wants to follow any more.
 type slowly struct {
 	*shop
 	asked chan string
@@ -195,13 +198,7 @@ func TestSlowFollowHoldsUpNobodyAndIsGivenUpWhenItIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := slowly{newShop(), make(chan string, 10), make(chan struct{})}
 		s := mcp.New(h, mcp.Options{})
-		in, client := io.Pipe()
-		replies, out := io.Pipe()
-		served := make(chan error, 1)
-		go func() {
-			served <- s.Serve(t.Context(), in, out)
-			out.Close()
-		}()
+		client, replies, served := overPipes(t, s)
 		heard := make(chan string, 100)
 		go func() {
 			lines := bufio.NewScanner(replies)

@@ -14,22 +14,16 @@ import (
 )
 
 // every reports the same changes for each toolset.
-
 func every(c mcp.Changes) func(string) mcp.Changes {
 	return func(string) mcp.Changes { return c }
 }
 
 // listen begins a subscription and returns its stream.
-
 func (v *visit) listen(ctx context.Context, filter string) *http.Response {
 	v.t.Helper()
 	return v.send(ctx, "POST", `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{`+filter+`},"FOLLOWS TASKS"}}`,
 		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
 }
-
-// subscribe has a session follow a document.
-
-// balanced fails unless want documents are followed.
 
 func TestWhatChangesWhileNobodyReadsIsToldOnce(t *testing.T) {
 	visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
@@ -82,7 +76,6 @@ func TestReaderThatHasMissedEventsHearsOfEverythingAgain(t *testing.T) {
 }
 
 // countMethods counts up to n messages of an event stream by their method.
-
 func countMethods(stream io.Reader, n int) map[string]int {
 	heard := make(map[string]int)
 	lines := bufio.NewScanner(stream)
@@ -99,13 +92,7 @@ func countMethods(stream io.Reader, n int) map[string]int {
 func TestListenerThatReadsLateHearsOnlyHowATaskStandsNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mcp.New(newShop(), mcp.Options{})
-		in, client := io.Pipe()
-		replies, out := io.Pipe()
-		served := make(chan error, 1)
-		go func() {
-			served <- s.Serve(t.Context(), in, out)
-			out.Close()
-		}()
+		client, replies, served := overPipes(t, s)
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["parcel"],"resourceSubscriptions":["note://a"]},"FOLLOWS TASKS"}}`+"\n"))
 		synctest.Wait() // the acknowledgement is being written, and nobody reads it
 		for i := range 100 {
@@ -189,5 +176,3 @@ func TestToolsetThatDoesNotExistIsNotServed(t *testing.T) {
 		t.Errorf("Serve returned %v", err)
 	}
 }
-
-// slowly makes Follow wait until it is let go, or until nobody wants to follow any more.

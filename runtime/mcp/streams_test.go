@@ -15,6 +15,18 @@ import (
 
 const echoModern = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","META"}}` + "\n"
 
+// overPipes serves a pair of streams. What comes of that is in served when the client has closed its side, or the server has ended.
+func overPipes(t *testing.T, s *mcp.Server) (client *io.PipeWriter, replies *io.PipeReader, served <-chan error) {
+	in, client := io.Pipe()
+	replies, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.Serve(t.Context(), in, out)
+		out.Close()
+	}()
+	return client, replies, ended
+}
+
 func TestLineThatIsTooLongIsRefusedAndTheStreamLivesOn(t *testing.T) {
 	s := mcp.New(newShop(), mcp.Options{MaxFrame: 1000})
 	in := strings.NewReader(strings.Repeat("x", 200_000) + "\n" + expand(fmt.Sprintf(echoModern, 1)))
