@@ -65,7 +65,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 	c.connections()
 	c.programs()
 	c.offers()
-	c.lasting()
+	c.needs()
 	if c.diags.HasErrors() {
 		c.g.undo()
 		return nil, c.diags.Sort()

@@ -28,7 +28,7 @@ type followed struct {
 	caller *mcp.Caller // who began; as them it is read again
 
 	followers map[string]int // how many, by toolset
-	vigil     *vigil         // nil when nothing but a new configuration changes what it holds
+	poller    *poller        // nil when nothing but a new configuration changes what it holds
 }
 
 // newFollows begins without any. What watches them ends with close.
@@ -49,10 +49,13 @@ func (g *Generation) followable(ctx context.Context, caller *mcp.Caller, uri str
 	}
 	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
 	defer c.reply.release()
-	if err := c.admitted(inputs{texts: variables}); err != nil {
-		return about(uri, c.protocolError(failureOf(err)))
+	c.remote = caller.Remote
+	failed := failureOf(c.admitted(inputs{texts: variables}))
+	if failed == nil {
+		return nil
 	}
-	return nil
+	c.account(ctx, failed)
+	return about(uri, c.protocolError(failed))
 }
 
 // admitted is admit, whose panics are errors.
@@ -79,13 +82,13 @@ func (f *follows) add(ctx context.Context, caller *mcp.Caller, uri string) error
 		f.begin(d, f.host.current.Load(), false)
 	}
 	d.followers[caller.Toolset]++
-	w := d.vigil
+	p := d.poller
 	f.mu.Unlock()
-	if w == nil {
+	if p == nil {
 		return nil
 	}
 	select {
-	case <-w.began:
+	case <-p.began:
 		return nil
 	case <-ctx.Done():
 		f.remove(caller.Toolset, uri)
@@ -126,20 +129,20 @@ func (f *follows) remove(toolset, uri string) {
 // begin watches a document of g, if there is anything to watch. When it was changed, that is told once it is known how it reads now.
 func (f *follows) begin(d *followed, g *Generation, changed bool) {
 	if r, _ := g.whole.resource(d.uri); r != nil && !f.closed {
-		d.vigil = newVigil(f, d, r)
+		d.poller = newPoller(f, d, r)
 	}
 	switch {
-	case d.vigil != nil:
-		f.running.Go(func() { d.vigil.run(changed) })
+	case d.poller != nil:
+		f.running.Go(func() { d.poller.run(changed) })
 	case changed:
 		f.tell(d)
 	}
 }
 
 func (f *follows) end(d *followed) {
-	if d.vigil != nil {
-		d.vigil.cancel()
-		d.vigil = nil
+	if d.poller != nil {
+		d.poller.cancel()
+		d.poller = nil
 	}
 }
 

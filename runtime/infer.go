@@ -15,7 +15,7 @@ func (g *Generation) infer(r *routine, rows *schema.Type) {
 
 // infer takes what is known of the rows of the default result.
 func (p *Program) infer(rows *schema.Type) {
-	known := p.answers.typ
+	known := p.defaults.typ
 	if rows == nil || known == nil || p.tool.Returns != nil {
 		return
 	}

@@ -16,13 +16,13 @@ type Program struct {
 	routine
 	tool     *hcl.Tool
 	headers  []mcp.HeaderInput
-	answers  answers
+	defaults defaults
 	handover int                         // the stage before which a call becomes a task
 	inferred atomic.Pointer[schema.Type] // of the default result, when the other side was asked
 }
 
 func newProgram(g *Generation, t *hcl.Tool) *Program {
-	p := &Program{tool: t, headers: headerInputs(t.Input), answers: answersOf(t)}
+	p := &Program{tool: t, headers: headerInputs(t.Input), defaults: defaultsOf(t)}
 	p.init(g, "tool", &t.Work, t.Error)
 	return p
 }

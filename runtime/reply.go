@@ -72,12 +72,12 @@ const largestResult = 4
 func (p *Program) encode(c *call) (err error) {
 	r := c.reply
 	limit := p.maxText()
-	if c.answer.valued && (p.answers.structured || !c.answer.worded) {
+	if c.answer.valued && (p.defaults.structured || !c.answer.worded) {
 		if r.result, err = value.AppendJSON(r.result, c.answer.value); err != nil {
 			_, err = appendText(nil, c.answer.value)
 			return c.broken(err)
 		}
-		if p.answers.structured && len(r.result) > largestResult*limit {
+		if p.defaults.structured && len(r.result) > largestResult*limit {
 			return p.tooLarge(len(r.result))
 		}
 		r.result = p.generation.scrubber.json(r.result)
@@ -115,7 +115,7 @@ func (p *Program) outcome(c *call, failed *failure, revision mcp.Revision) mcp.O
 	r := c.reply
 	r.due = 1
 	out := mcp.Outcome{Content: (*contentOf)(r)}
-	if c.answer.valued && p.answers.structured && revision >= mcp.Revision20250618 {
+	if c.answer.valued && p.defaults.structured && revision >= mcp.Revision20250618 {
 		r.due = 2
 		out.Structured = (*structuredOf)(r)
 		if t := p.outputType(); t != nil {

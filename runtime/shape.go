@@ -33,7 +33,7 @@ func (p *Program) value(c *call) (err error) {
 			return c.broken(err)
 		}
 		a.valued = true
-	case p.answers.member != "" || p.answers.members != nil:
+	case p.defaults.member != "" || p.defaults.members != nil:
 		if a.value, err = p.defaultValue(c.frame.Output); err != nil {
 			return c.broken(err)
 		}
@@ -55,11 +55,11 @@ func (p *Program) defaultValue(output any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.answers.member != "" {
-		return m[p.answers.member], nil
+	if p.defaults.member != "" {
+		return m[p.defaults.member], nil
 	}
-	out := make(map[string]any, len(p.answers.members))
-	for _, name := range p.answers.members {
+	out := make(map[string]any, len(p.defaults.members))
+	for _, name := range p.defaults.members {
 		if v, ok := m[name]; ok {
 			out[name] = v
 		}
@@ -89,13 +89,13 @@ func (p *Program) words(c *call) error {
 		if c.reply.text, err = p.tool.Text.Append(c.reply.text, c.frame); err != nil {
 			return c.broken(err)
 		}
-	case p.answers.text != "" && !c.answer.valued:
+	case p.defaults.text != "" && !c.answer.valued:
 		c.answer.worded = true
 		m, err := members(c.frame.Output)
 		if err != nil {
 			return c.broken(err)
 		}
-		if c.reply.text, err = appendText(c.reply.text, m[p.answers.text]); err != nil {
+		if c.reply.text, err = appendText(c.reply.text, m[p.defaults.text]); err != nil {
 			return c.broken(err)
 		}
 	}

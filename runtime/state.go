@@ -30,8 +30,8 @@ func forgetful() *State {
 	return NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
 }
 
-// need opens the store, unless it is open.
-func (s *State) need(ctx context.Context) error {
+// ready opens the store, unless it is open.
+func (s *State) ready(ctx context.Context) error {
 	_, _, err := s.opened(ctx)
 	return err
 }
@@ -53,6 +53,13 @@ func (s *State) opened(ctx context.Context) (state.Store, *sealer, error) {
 	}
 	s.store, s.sealer = store, sealer
 	return store, sealer, nil
+}
+
+// inUse is the store, if something had to be remembered already; otherwise it is nil.
+func (s *State) inUse() state.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store
 }
 
 func (s *State) seal(ctx context.Context, frozen []byte, of purpose, until time.Time) (string, error) {

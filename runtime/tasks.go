@@ -217,9 +217,7 @@ func (ts *tasks) write(ctx context.Context, t *task) (bool, error) {
 
 // find returns a task of a caller.
 func (ts *tasks) find(ctx context.Context, id string, c *mcp.Caller) (*task, error) {
-	ts.state.mu.Lock()
-	store := ts.state.store
-	ts.state.mu.Unlock()
+	store := ts.state.inUse()
 	if store == nil {
 		return nil, mcp.UnknownTask(id)
 	}

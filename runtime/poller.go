@@ -9,14 +9,14 @@ import (
 	"hatchel/adapters"
 )
 
-// vigil looks at one followed document again and again, for as long as its resource is declared as it is.
-type vigil struct {
+// poller looks at one followed document again and again, for as long as its resource is declared as it is.
+type poller struct {
 	follows *follows
 	of      *followed
 	ctx     context.Context
 	cancel  context.CancelFunc
 	began   chan struct{} // closed once it is known how the document reads
-	looks   chan struct{} // of the resource, when the vigil began
+	looks   chan struct{} // of the resource, when the poller began
 
 	refresh time.Duration // between readings, 0 for none
 	files   bool          // there is a backend that tells of changes without being read
@@ -29,47 +29,47 @@ type vigil struct {
 // glancing is how long a file may have changed before that is seen.
 const glancing = time.Second
 
-// newVigil is nil when nothing but a new configuration changes what the resource holds.
-func newVigil(f *follows, d *followed, r *resource) *vigil {
-	v := &vigil{follows: f, of: d, began: make(chan struct{}), looks: r.looks, refresh: r.resource.Refresh}
+// newPoller is nil when nothing but a new configuration changes what the resource holds.
+func newPoller(f *follows, d *followed, r *resource) *poller {
+	p := &poller{follows: f, of: d, began: make(chan struct{}), looks: r.looks, refresh: r.resource.Refresh}
 	for _, s := range r.stages {
 		_, versioned := s.versioned()
-		v.files = v.files || versioned
+		p.files = p.files || versioned
 	}
-	if !v.files && v.refresh == 0 {
+	if !p.files && p.refresh == 0 {
 		return nil
 	}
-	v.ctx, v.cancel = context.WithCancel(f.ctx)
-	return v
+	p.ctx, p.cancel = context.WithCancel(f.ctx)
+	return p
 }
 
-// run looks until the vigil ends. When changed is set it tells of that after the first look, so that nothing is missed by those who read then.
-func (v *vigil) run(changed bool) {
-	defer v.cancel()
-	v.glance()
-	v.read()
-	close(v.began)
-	if changed && v.ctx.Err() == nil {
-		v.follows.tell(v.of)
+// run looks until the poller ends. When changed is set it tells of that after the first look, so that nothing is missed by those who read then.
+func (p *poller) run(changed bool) {
+	defer p.cancel()
+	p.glance()
+	p.read()
+	close(p.began)
+	if changed && p.ctx.Err() == nil {
+		p.follows.tell(p.of)
 	}
-	glances, stop := every(glancing, v.files)
+	glances, stop := every(glancing, p.files)
 	defer stop()
-	readings, stop := every(v.refresh, v.refresh > 0)
+	readings, stop := every(p.refresh, p.refresh > 0)
 	defer stop()
 	for {
 		changed := false
 		select {
-		case <-v.ctx.Done():
+		case <-p.ctx.Done():
 			return
 		case <-glances:
-			if changed = v.glance(); changed {
-				v.read()
+			if changed = p.glance(); changed {
+				p.read()
 			}
 		case <-readings:
-			changed = v.read()
+			changed = p.read()
 		}
-		if changed && v.ctx.Err() == nil {
-			v.follows.tell(v.of)
+		if changed && p.ctx.Err() == nil {
+			p.follows.tell(p.of)
 		}
 	}
 }
@@ -84,74 +84,74 @@ func every(d time.Duration, ticks bool) (<-chan time.Time, func()) {
 }
 
 // glance asks the backends for their versions, and reports whether they gave others than before.
-func (v *vigil) glance() bool {
-	if !v.files {
+func (p *poller) glance() bool {
+	if !p.files {
 		return false
 	}
 	version := ""
-	err := v.look(func(r *resource, c *call, in inputs) error {
+	err := p.look(func(r *resource, c *call, in inputs) error {
 		if err := r.admit(c, in); err != nil {
 			return err
 		}
 		version = r.version(c)
 		return nil
 	})
-	if err != nil || version == v.version {
+	if err != nil || version == p.version {
 		return false
 	}
-	v.version = version
+	p.version = version
 	return true
 }
 
 // read reads the document, and reports whether it is another than before. What cannot be read is taken for unchanged, which is logged once.
-func (v *vigil) read() bool {
-	if v.refresh == 0 {
+func (p *poller) read() bool {
+	if p.refresh == 0 {
 		return false
 	}
 	var sum digest
-	err := v.look(func(r *resource, c *call, in inputs) error {
-		err := c.write(in, func(c *call) error { return r.contents(c, v.of.uri) })
+	err := p.look(func(r *resource, c *call, in inputs) error {
+		err := c.write(in, func(c *call) error { return r.contents(c, p.of.uri) })
 		sum = sha256.Sum256(c.reply.blocks)
 		return err
 	})
 	if err != nil {
-		v.unread(err)
+		p.unread(err)
 		return false
 	}
-	before := v.digest
-	v.digest, v.down = sum, false
+	before := p.digest
+	p.digest, p.down = sum, false
 	return sum != before
 }
 
-func (v *vigil) unread(err error) {
-	if v.down || v.ctx.Err() != nil {
+func (p *poller) unread(err error) {
+	if p.down || p.ctx.Err() != nil {
 		return
 	}
-	v.down = true
-	g := v.follows.host.Current()
-	g.log().Warn("a resource that is followed cannot be read again", "uri", g.scrubber.sentence(v.of.uri), "error", g.scrubber.sentence(err.Error()))
+	p.down = true
+	g := p.follows.host.Current()
+	g.log().Warn("a resource that is followed cannot be read again", "uri", g.scrubber.sentence(p.of.uri), "error", g.scrubber.sentence(err.Error()))
 }
 
 var errGone = errors.New("there is nothing at this URI any more")
 
 // look has do look at the document, in a call of who began to follow it.
-func (v *vigil) look(do func(*resource, *call, inputs) error) (err error) {
+func (p *poller) look(do func(*resource, *call, inputs) error) (err error) {
 	select {
-	case v.looks <- struct{}{}:
-		defer func() { <-v.looks }()
-	case <-v.ctx.Done():
-		return context.Cause(v.ctx)
+	case p.looks <- struct{}{}:
+		defer func() { <-p.looks }()
+	case <-p.ctx.Done():
+		return context.Cause(p.ctx)
 	}
-	g := v.follows.host.pin()
+	g := p.follows.host.pin()
 	if g == nil {
 		return errClosed
 	}
 	defer g.leave()
-	r, variables := g.whole.resource(v.of.uri)
+	r, variables := g.whole.resource(p.of.uri)
 	if r == nil {
 		return errGone
 	}
-	c := r.newCall(v.ctx, callerOf(v.of.caller), adapters.Nobody{})
+	c := r.newCall(p.ctx, callerOf(p.of.caller), adapters.Nobody{})
 	defer c.reply.release()
 	defer recovered(&err)
 	return do(r, c, inputs{texts: variables})

@@ -6,13 +6,13 @@ import (
 	"hatchel/hcl"
 )
 
-// lasting looks at all that is bound together: what a client must be able to do for it, and where what must be remembered is kept.
-func (c *compiler) lasting() {
+// needs looks at all that is bound together: what a client must be able to do for it, and whether what must be remembered can be kept.
+func (c *compiler) needs() {
 	for _, r := range c.g.routines {
 		r.requires = requirements(r)
 	}
 	for _, r := range c.g.routines {
-		if err := c.kept(r); err != nil {
+		if err := c.remembered(r); err != nil {
 			c.diags = append(c.diags, err)
 			return // it would be said of every other one, too
 		}
@@ -34,8 +34,8 @@ func requirements(r *routine) []string {
 	return all
 }
 
-// kept sees to it that what a routine has to remember can be kept.
-func (c *compiler) kept(r *routine) *hcl.Diagnostic {
+// remembered sees to it that what a routine has to remember can be kept.
+func (c *compiler) remembered(r *routine) *hcl.Diagnostic {
 	state := c.build.State
 	if p := c.g.programs[r.decl.Name]; r.noun == "tool" && p.tool.Task != nil {
 		p.handover = 1 + slices.IndexFunc(p.decl.Steps, func(s *hcl.Step) bool { return s.Name == p.tool.Task.After && s.Name != "" })
@@ -44,7 +44,7 @@ func (c *compiler) kept(r *routine) *hcl.Diagnostic {
 		}
 	}
 	if r.asks {
-		if err := state.need(c.ctx); err != nil {
+		if err := state.ready(c.ctx); err != nil {
 			asks := slices.IndexFunc(r.stages, func(s *stage) bool { _, ok := s.action.(*round); return ok })
 			return unkept(r.stages[asks].step.Range, "This asks the client", err)
 		}

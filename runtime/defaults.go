@@ -5,8 +5,8 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// answers says where the answer of a tool comes from when it does not say so itself, decided once at compile.
-type answers struct {
+// defaults say where the answer of a tool comes from when it does not say so itself, decided once at compile.
+type defaults struct {
 	member  string   // of output, that is the value
 	members []string // of output, that are the value as an object
 	text    string   // member of output that is sent as text alone
@@ -15,7 +15,7 @@ type answers struct {
 	structured bool         // the value is sent as structuredContent
 }
 
-func answersOf(t *hcl.Tool) (a answers) {
+func defaultsOf(t *hcl.Tool) (a defaults) {
 	worded := t.Text != nil || len(t.Content) > 0
 	switch {
 	case t.Result != nil:
@@ -64,5 +64,5 @@ func (p *Program) outputType() *schema.Type {
 	if t := p.inferred.Load(); t != nil {
 		return t
 	}
-	return p.answers.typ
+	return p.defaults.typ
 }
