@@ -9,31 +9,10 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"hatchel/runtime/mcp"
 )
 
 // asLegacy are the newest and the oldest revision in which questions are requests.
 var asLegacy = []string{"2024-11-05", "2025-11-25"}
-
-// overEveryTransport runs test for the official client in each of the revisions.
-func overEveryTransport(t *testing.T, revisions []string, o *sdk.ClientOptions, test func(t *testing.T, shop *shop, session *sdk.ClientSession)) {
-	for name, dial := range transports {
-		for _, revision := range revisions {
-			t.Run(name+"/"+revision, func(t *testing.T) {
-				shop := newShop()
-				client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
-				client.AddRoots(&sdk.Root{URI: "file:///home", Name: "home"})
-				session, err := client.Connect(t.Context(), dial(t, mcp.New(shop, mcp.Options{})), &sdk.ClientSessionOptions{ProtocolVersion: revision})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer session.Close()
-				test(t, shop, session)
-			})
-		}
-	}
-}
 
 func TestOfficialClientAnswersEveryKindOfQuestion(t *testing.T) {
 	o := &sdk.ClientOptions{
@@ -47,7 +26,7 @@ func TestOfficialClientAnswersEveryKindOfQuestion(t *testing.T) {
 			return &sdk.CreateMessageResult{Role: "assistant", Model: "m", Content: &sdk.TextContent{Text: "in sum of " + r.Params.Messages[0].Content.(*sdk.TextContent).Text}}, nil
 		},
 	}
-	overEveryTransport(t, []string{"2024-11-05", "2025-11-25", "2026-07-28"}, o, func(t *testing.T, _ *shop, session *sdk.ClientSession) {
+	overEveryTransport(t, append([]string{"2026-07-28"}, asLegacy...), o, func(t *testing.T, _ *store, session *sdk.ClientSession) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		res, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "interview"})
@@ -69,7 +48,7 @@ func TestOfficialClientRefusesAQuestion(t *testing.T) {
 			return nil, errors.New("nobody is at home")
 		},
 	}
-	overEveryTransport(t, asLegacy, o, func(t *testing.T, _ *shop, session *sdk.ClientSession) {
+	overEveryTransport(t, asLegacy, o, func(t *testing.T, _ *store, session *sdk.ClientSession) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		res, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "ask"})
@@ -89,11 +68,11 @@ func TestOfficialClientIsToldThatAnAnswerIsNotWantedAnyMore(t *testing.T) {
 			return nil, ctx.Err()
 		},
 	}
-	overEveryTransport(t, asLegacy, o, func(t *testing.T, shop *shop, session *sdk.ClientSession) {
-		shop.freed = make(chan struct{})
+	overEveryTransport(t, asLegacy, o, func(t *testing.T, s *store, session *sdk.ClientSession) {
+		s.shop.freed = make(chan struct{})
 		go func() {
 			<-asked
-			close(shop.freed)
+			close(s.shop.freed)
 		}()
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -110,7 +89,7 @@ func TestOfficialClientIsToldThatAnAnswerIsNotWantedAnyMore(t *testing.T) {
 }
 
 func TestOfficialClientComesBackForACallThatLetGo(t *testing.T) {
-	overEveryTransport(t, asLegacy, nil, func(t *testing.T, _ *shop, session *sdk.ClientSession) {
+	overEveryTransport(t, asLegacy, nil, func(t *testing.T, _ *store, session *sdk.ClientSession) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		res, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "let-go"})

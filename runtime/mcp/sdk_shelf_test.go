@@ -13,27 +13,11 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// inBothEras runs f with the official client of every transport and era.
-func inBothEras(t *testing.T, o *sdk.ClientOptions, f func(t *testing.T, shop *shop, server *mcp.Server, session *sdk.ClientSession)) {
-	for name, dial := range transports {
-		for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-			t.Run(name+"/"+revision, func(t *testing.T) {
-				shop := newShop()
-				server := mcp.New(shop, mcp.Options{})
-				client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
-				session, err := client.Connect(t.Context(), dial(t, server), &sdk.ClientSessionOptions{ProtocolVersion: revision})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer session.Close()
-				f(t, shop, server, session)
-			})
-		}
-	}
-}
+// bothEras are the newest revision of each.
+var bothEras = []string{"2025-11-25", "2026-07-28"}
 
 func TestOfficialClientUsesPrompts(t *testing.T) {
-	inBothEras(t, nil, func(t *testing.T, _ *shop, _ *mcp.Server, session *sdk.ClientSession) {
+	overEveryTransport(t, bothEras, nil, func(t *testing.T, _ *store, session *sdk.ClientSession) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		var names []string
@@ -72,10 +56,9 @@ func TestOfficialClientUsesPrompts(t *testing.T) {
 }
 
 func TestOfficialClientReadsAndFollowsResources(t *testing.T) {
-	var updated chan string
+	updated := make(chan string, 100)
 	o := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI }}
-	inBothEras(t, o, func(t *testing.T, shop *shop, server *mcp.Server, session *sdk.ClientSession) {
-		updated = make(chan string, 10)
+	overEveryTransport(t, bothEras, o, func(t *testing.T, s *store, session *sdk.ClientSession) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		resources, err := session.ListResources(ctx, nil)
@@ -97,7 +80,7 @@ func TestOfficialClientReadsAndFollowsResources(t *testing.T) {
 		}
 
 		follows := func(want int) func() bool {
-			return func() bool { n, _ := shop.following(); return n == want }
+			return func() bool { n, _ := s.shop.following(); return n == want }
 		}
 		for _, uri := range []string{"note://today", "note://mine"} {
 			if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
@@ -105,14 +88,14 @@ func TestOfficialClientReadsAndFollowsResources(t *testing.T) {
 			}
 		}
 		await(t, ctx, "the client follows both notes", follows(2)) // in the modern era Subscribe does not wait for that
-		server.ResourceUpdated("note://today")
+		s.server.ResourceUpdated("note://today")
 		hears(t, ctx, updated, "note://today")
 		if err := session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: "note://today"}); err != nil {
 			t.Error(err)
 		}
 		await(t, ctx, "the client follows one note", follows(1))
-		server.ResourceUpdated("note://today")
-		server.ResourceUpdated("note://mine")
+		s.server.ResourceUpdated("note://today")
+		s.server.ResourceUpdated("note://mine")
 		hears(t, ctx, updated, "note://mine")
 	})
 }
@@ -123,21 +106,27 @@ func TestOfficialClientHearsOfEveryList(t *testing.T) {
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { prompts.Add(1) },
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { resources.Add(1) },
 	}
-	inBothEras(t, o, func(t *testing.T, _ *shop, server *mcp.Server, session *sdk.ClientSession) {
+	overEveryTransport(t, bothEras, o, func(t *testing.T, s *store, session *sdk.ClientSession) {
 		prompts.Store(0)
 		resources.Store(0)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		await(t, ctx, "the client has heard of both", func() bool {
-			server.Changed(every(mcp.Changes{Prompts: true, Resources: true})) // again and again: Connect does not wait until it is heard
+			s.server.Changed(every(mcp.Changes{Prompts: true, Resources: true})) // again and again: Connect does not wait until it is heard
 			return prompts.Load() > 0 && resources.Load() > 0
 		})
-		for range 2 { // after the second reply all that was announced is written
-			if _, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet"}); err != nil {
-				t.Error(err)
-			}
-		}
+		settled(t, ctx, session)
 	})
+}
+
+// settled waits until all that was announced to the client is written, so that it may go away: after the second reply that is so.
+func settled(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
+	t.Helper()
+	for range 2 {
+		if _, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet"}); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // await looks again and again until something is so.
