@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -144,6 +145,14 @@ func (c *call) told(f *failure) string {
 	return string(cut(text, c.routine.maxText(), ""))
 }
 
+// within writes the paths of a text as they are in the folder of the configuration: who reads a document need not know where on the server that is.
+func (b *Build) within(text string) string {
+	if b.Dir == "" || strings.HasSuffix(b.Dir, string(filepath.Separator)) {
+		return text
+	}
+	return strings.ReplaceAll(text, b.Dir+string(filepath.Separator), "")
+}
+
 // protocolError is a failure as a request is answered that has no other way to tell of it.
 func (c *call) protocolError(failed *failure) error {
 	if failed.protocol != nil {
@@ -152,7 +161,7 @@ func (c *call) protocolError(failed *failure) error {
 	if failed.internal {
 		failed.message = internalMessage(c.routine.noun)
 	}
-	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.told(failed)}
+	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.routine.generation.build.within(c.told(failed))}
 	if failed.refused {
 		out.Code = mcp.CodeInvalidParams
 	}

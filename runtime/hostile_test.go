@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,6 +134,29 @@ func TestAPromptHasOnlySoMuchToSay(t *testing.T) {
 	}
 	if got := getPrompt(t, h, "", "p", `{"times":"`+strings.Repeat(",", 400000)+`"}`); !strings.Contains(got, "no more than 16 MiB can be sent") {
 		t.Errorf("got %.300s", got)
+	}
+}
+
+func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
+	w, dir := newWorld(), t.TempDir()
+	w.do["read"] = func(context.Context, *adapters.Call) (any, error) {
+		return nil, adapters.FileFault(fs.ErrNotExist, filepath.Join(dir, "docs", "a.txt"))
+	}
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: dir}, Load: hcl.Options{Getenv: secrets}})
+	defer h.Close()
+	load(t, h, `resource "r" {
+		uri = "doc://a"
+		fake { do = "read" }
+	}
+	prompt "p" {
+		description = "Reads a file."
+		fake { do = "read" }
+		message "user" { text = "x" }
+	}`)
+	for _, got := range []string{readResource(t, h, "", "doc://a"), getPrompt(t, h, "", "p", "{}")} {
+		if !strings.Contains(got, "no such file: "+filepath.Join("docs", "a.txt")) || strings.Contains(got, dir) {
+			t.Errorf("got %s", got)
+		}
 	}
 }
 
