@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"runtime/debug"
 )
 
 // query is who asks and the way back.
@@ -22,7 +20,7 @@ func (s *Server) answer(ctx context.Context, dst []byte, m *message, q query) (o
 	start := len(dst)
 	defer func() {
 		if p := recover(); p != nil {
-			failed = s.internal(ctx, m, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			failed = s.internal(ctx, m, panicked(p))
 			out = failed.append(dst[:start], m.id)
 		}
 	}()

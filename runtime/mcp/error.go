@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 )
@@ -82,6 +83,9 @@ func unsupportedVersion(requested string) *Error {
 	data = append(AppendString(append(data, `],"requested":`...), requested), '}')
 	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 }
+
+// panicked is the error that a panic behind the Handler becomes.
+func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
 
 func methodNotFound(method []byte) *Error {
 	return errorf(CodeMethodNotFound, "Method not found: %s", clip(method))

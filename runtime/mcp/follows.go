@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 )
 
@@ -117,7 +115,7 @@ func (f *follows) end() {
 func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 	return s.handler.Follow(ctx, c, uri)
@@ -127,7 +125,7 @@ func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) 
 func (s *Server) unfollow(toolset, uri string) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.options.Logger.Error("a resource could not be given up", "uri", uri, "error", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			s.options.Logger.Error("a resource could not be given up", "uri", uri, "error", panicked(p))
 		}
 	}()
 	s.handler.Unfollow(toolset, uri)

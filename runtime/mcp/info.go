@@ -43,6 +43,14 @@ func (i *Info) appendServerInfo(dst []byte) []byte {
 	return append(append(dst, `"`+keyServerInfo+`":`...), i.implementation...)
 }
 
+// end closes a modern result without metadata of its own. A nil Info has nothing to add.
+func (i *Info) end(dst []byte) []byte {
+	if i == nil {
+		return append(dst, '}')
+	}
+	return append(dst, i.tail...)
+}
+
 // AppendIcons appends the icons as encoded objects with commas between them.
 func AppendIcons(dst []byte, icons []Icon) []byte {
 	for n, icon := range icons {

@@ -52,6 +52,16 @@ func (m *message) subject() (member string, value []byte) {
 	return "", nil
 }
 
+// about returns what a request is about whose method says so in params.
+func (m *message) about() (string, *Error) {
+	member, value := m.subject()
+	name, ok := text(value)
+	if !ok {
+		return "", errorf(CodeInvalidParams, "params.%s must be a string", member)
+	}
+	return name, nil
+}
+
 // packet is what one POST or one line carries: a message, or several in an array.
 type packet struct {
 	messages []message
@@ -254,14 +264,21 @@ func (m *message) readMeta(s *scanner) error {
 // longestID is how many bytes an id or a progress token may have: they are repeated in everything that is said of a request.
 const longestID = 1 << 10
 
+// unfitID says why a scanned value is no id or progress token; it is empty when it is one, or absent.
+func unfitID(raw []byte) string {
+	switch {
+	case len(raw) > longestID:
+		return "is longer than " + strconv.Itoa(longestID) + " bytes"
+	case raw != nil && raw[0] != '"' && raw[0] != '-' && (raw[0] < '0' || raw[0] > '9'):
+		return "must be a string or a number"
+	}
+	return ""
+}
+
 // check decides whether what was read is a JSON-RPC message. An id that cannot be echoed is dropped.
 func (m *message) check() {
-	if len(m.id) > longestID {
-		m.id, m.invalid = nil, "id is longer than "+strconv.Itoa(longestID)+" bytes"
-		return
-	}
-	if m.id != nil && m.id[0] != '"' && m.id[0] != '-' && (m.id[0] < '0' || m.id[0] > '9') {
-		m.id, m.invalid = nil, "id must be a string or a number"
+	if why := unfitID(m.id); why != "" {
+		m.id, m.invalid = nil, "id "+why
 		return
 	}
 	switch {

@@ -62,14 +62,6 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 	return append(dst, '}')
 }
 
-// end closes a modern result without metadata of its own. A nil Info has nothing to add.
-func (i *Info) end(dst []byte) []byte {
-	if i == nil {
-		return append(dst, '}')
-	}
-	return append(dst, i.tail...)
-}
-
 // merge appends the metadata of an outcome together with what every modern result of a server carries.
 func merge(dst []byte, meta Appender, server *Info) []byte {
 	dst = meta.AppendJSON(dst)
@@ -81,23 +73,4 @@ func merge(dst []byte, meta Appender, server *Info) []byte {
 		dst = append(dst, ',')
 	}
 	return append(server.appendServerInfo(dst), '}')
-}
-
-// Appender appends encoded JSON to dst and returns the extended slice. It is called at most once, soon after CallTool has returned.
-type Appender interface {
-	AppendJSON(dst []byte) []byte
-}
-
-// Raw is encoded JSON.
-type Raw []byte
-
-// AppendJSON appends the bytes as they are.
-func (r Raw) AppendJSON(dst []byte) []byte { return append(dst, r...) }
-
-// Text is content that consists of one text block.
-type Text string
-
-// AppendJSON appends an array with the text block.
-func (t Text) AppendJSON(dst []byte) []byte {
-	return append(AppendString(append(dst, `[{"type":"text","text":`...), t), "}]"...)
 }

@@ -4,11 +4,7 @@ import "context"
 
 // getPrompt appends the result of prompts/get.
 func (s *Server) getPrompt(ctx context.Context, dst []byte, m *message, q query) ([]byte, *Error) {
-	name, ok := text(m.name)
-	if !ok {
-		return dst, errorf(CodeInvalidParams, "params.name must be a string")
-	}
-	req, bad := newCallRequest(m, name, q)
+	req, bad := newCallRequest(m, q)
 	if bad != nil {
 		return dst, bad
 	}

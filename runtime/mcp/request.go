@@ -25,7 +25,7 @@ type CallRequest struct {
 	mu   sync.Mutex
 	last float64 // the progress last reported, if any was; guarded by mu
 	told bool    // progress has been reported; guarded by mu
-	over bool    // CallTool has returned; guarded by mu
+	over bool    // the Handler has returned; guarded by mu
 }
 
 // wire is the way back to the caller of a request.
@@ -41,7 +41,11 @@ type wire interface {
 }
 
 // newCallRequest reads what tools/call, prompts/get and resources/read have in common.
-func newCallRequest(m *message, name string, q query) (*CallRequest, *Error) {
+func newCallRequest(m *message, q query) (*CallRequest, *Error) {
+	name, bad := m.about()
+	if bad != nil {
+		return nil, bad
+	}
 	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: q.caller, token: m.progressToken, wire: q.wire}
 	switch {
 	case m.arguments == nil || string(m.arguments) == "null":
@@ -52,11 +56,8 @@ func newCallRequest(m *message, name string, q query) (*CallRequest, *Error) {
 	if m.meta != nil && m.meta[0] == '{' {
 		req.Meta = m.meta
 	}
-	if t := m.progressToken; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
-		return nil, errorf(CodeInvalidParams, "params._meta.progressToken must be a string or a number")
-	}
-	if len(m.progressToken) > longestID {
-		return nil, errorf(CodeInvalidParams, "params._meta.progressToken is longer than %d bytes", longestID)
+	if why := unfitID(m.progressToken); why != "" {
+		return nil, errorf(CodeInvalidParams, "params._meta.progressToken %s", why)
 	}
 	if q.caller.Revision.Modern() {
 		return req, m.answers(req)
@@ -75,7 +76,7 @@ func (r *CallRequest) say(frame []byte) bool {
 }
 
 // Progress tells the caller how far the call has come, if it asked to be told. A progress that is not greater than the one before
-// is dropped, as is everything after CallTool has returned. A total that is not positive and an empty message are left out.
+// is dropped, as is everything after the Handler has returned. A total that is not positive and an empty message are left out.
 func (r *CallRequest) Progress(progress, total float64, message string) {
 	if r.token == nil || math.IsNaN(progress) || math.IsInf(progress, 0) {
 		return

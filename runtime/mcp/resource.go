@@ -4,11 +4,7 @@ import "context"
 
 // readResource appends the result of resources/read.
 func (s *Server) readResource(ctx context.Context, dst []byte, m *message, q query) ([]byte, *Error) {
-	uri, ok := text(m.uri)
-	if !ok {
-		return dst, errorf(CodeInvalidParams, "params.uri must be a string")
-	}
-	req, bad := newCallRequest(m, uri, q)
+	req, bad := newCallRequest(m, q)
 	if bad != nil {
 		return dst, bad
 	}

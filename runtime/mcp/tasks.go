@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 )
 
 // TaskRequest is one request about a task. Its slices alias memory that is reused once it has been answered.
@@ -22,9 +20,9 @@ func (s *Server) task(ctx context.Context, dst []byte, m *message, q query) ([]b
 	if !q.caller.Can("extensions", TasksExtension) {
 		return dst, MissingCapability("extensions", TasksExtension)
 	}
-	id, ok := text(m.taskID)
-	if !ok {
-		return dst, errorf(CodeInvalidParams, "params.taskId must be a string")
+	id, bad := m.about()
+	if bad != nil {
+		return dst, bad
 	}
 	req := &TaskRequest{Method: string(m.method), ID: id, Caller: q.caller}
 	if req.Method == "tasks/update" {
@@ -47,7 +45,7 @@ func (s *Server) task(ctx context.Context, dst []byte, m *message, q query) ([]b
 func (s *Server) standing(ctx context.Context, req *TaskRequest) (members []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 	now, err := s.handler.Task(ctx, req)
