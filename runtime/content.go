@@ -21,14 +21,10 @@ func (p *Program) content(c *call) error {
 		dst = p.appendTextBlock(dst, text)
 	}
 	for _, block := range p.tool.Content {
-		if block.When != nil {
-			ok, err := block.When.Eval(c.frame, c.frame.Output)
-			if err != nil {
-				return c.broken(err)
-			}
-			if !ok {
-				continue
-			}
+		if ok, err := holds(block.When, c.frame); err != nil {
+			return c.broken(err)
+		} else if !ok {
+			continue
 		}
 		if len(dst) > 1 {
 			dst = append(dst, ',')
@@ -43,39 +39,27 @@ func (p *Program) content(c *call) error {
 }
 
 func (r *routine) appendTextBlock(dst, text []byte) []byte {
-	text = cut(r.generation.scrubber.text(text), r.maxText(), r.narrow)
-	return append(value.AppendString(append(dst, `{"type":"text","text":`...), string(text)), '}')
+	return append(value.AppendString(append(dst, `{"type":"text","text":`...), r.shown(text)), '}')
+}
+
+// shown is a text as a model receives it: without secrets, and not too much of it.
+func (r *routine) shown(text []byte) string {
+	return string(cut(r.generation.scrubber.text(text), r.maxText(), r.narrow))
 }
 
 // appendBlock appends one block. Its kinds are those of the block content of the language.
-func (r *routine) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	var text []byte
-	if b.Text != nil {
-		var err error
-		if text, err = b.Text.Append(nil, f); err != nil {
-			return dst, err
-		}
-	}
-	uri, err := rendered(b.URI, f)
-	if err != nil {
-		return dst, err
-	}
-	name, err := rendered(b.Name, f)
-	if err != nil {
-		return dst, err
-	}
+func (r *routine) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) (_ []byte, err error) {
 	switch b.Kind {
 	case "text":
+		var text []byte
+		text, err = written(b.Text, f)
 		dst = r.appendTextBlock(dst, text)
 	case "link":
-		dst, err = appendLink(dst, b, f, uri, name)
+		dst, err = appendLink(dst, b, f)
 	case "resource":
-		dst, err = r.appendEmbedded(dst, b, f, uri, text)
+		dst, err = r.appendEmbedded(dst, b, f)
 	default:
-		var data string
-		data, err = encoded(b.Data, f)
-		dst = value.AppendString(append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...), data)
-		dst = append(value.AppendString(append(dst, `,"mimeType":`...), b.MimeType), '}')
+		dst, err = appendMedia(dst, b, f)
 	}
 	if err != nil || b.Annotations == nil {
 		return dst, err
@@ -84,35 +68,50 @@ func (r *routine) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte,
 	return append(dst, '}'), err
 }
 
+// appendMedia appends an image or a sound.
+func appendMedia(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
+	data, err := encoded(b.Data, f)
+	dst = value.AppendString(append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...), data)
+	return append(value.AppendString(append(dst, `,"mimeType":`...), b.MimeType), '}'), err
+}
+
 // appendLink appends a link to a resource.
-func appendLink(dst []byte, b *hcl.Content, f *hcl.Frame, uri, name string) ([]byte, error) {
+func appendLink(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
+	uri, err := rendered(b.URI, f)
+	if err != nil {
+		return dst, err
+	}
+	name, err := rendered(b.Name, f)
+	if err != nil {
+		return dst, err
+	}
 	title, err := rendered(b.Title, f)
 	if err != nil {
 		return dst, err
 	}
-	var note []byte
-	if b.Note != nil {
-		if note, err = b.Note.Append(nil, f); err != nil {
-			return dst, err
-		}
-	}
 	dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), uri)
 	dst = value.AppendString(append(dst, `,"name":`...), name)
-	dst = appendMember(appendMember(dst, "title", title), "description", string(note))
+	dst = appendMember(dst, "title", title)
+	note, err := written(b.Note, f)
+	dst = appendMember(dst, "description", string(note))
 	dst = appendMember(dst, "mimeType", b.MimeType)
 	if b.Size > 0 {
 		dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
 	}
-	return append(dst, '}'), nil
+	return append(dst, '}'), err
 }
 
 // appendEmbedded appends a resource that is sent along: a text, or data.
-func (r *routine) appendEmbedded(dst []byte, b *hcl.Content, f *hcl.Frame, uri string, text []byte) ([]byte, error) {
+func (r *routine) appendEmbedded(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
+	uri, err := rendered(b.URI, f)
+	if err != nil {
+		return dst, err
+	}
 	dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), uri)
 	dst = appendMember(dst, "mimeType", b.MimeType)
 	if b.Data == nil {
-		text = cut(r.generation.scrubber.text(text), r.maxText(), r.narrow)
-		return append(value.AppendString(append(dst, `,"text":`...), string(text)), "}}"...), nil
+		text, err := written(b.Text, f)
+		return append(value.AppendString(append(dst, `,"text":`...), r.shown(text)), "}}"...), err
 	}
 	data, err := encoded(b.Data, f)
 	return append(value.AppendString(append(dst, `,"blob":`...), data), "}}"...), err
@@ -148,6 +147,14 @@ func appendContentAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]b
 		dst = append(dst[:from], dst[from+1:]...) // the first comma
 	}
 	return append(dst, '}'), nil
+}
+
+// written and rendered are what the author has written with its values in place; empty for nothing.
+func written(m *hcl.Message, f *hcl.Frame) ([]byte, error) {
+	if m == nil {
+		return nil, nil
+	}
+	return m.Append(nil, f)
 }
 
 func rendered(t *hcl.Text, f *hcl.Frame) (string, error) {

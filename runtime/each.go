@@ -9,43 +9,57 @@ import (
 	"hatchel/hcl/value"
 )
 
-// each runs the step for every element of a list or map, a bounded number at a time, and gives the answers in the same form. The first failure
-// stops the others.
-func (s *stage) each(c *call) (any, error) {
-	v, err := s.step.Each.Eval(c.frame)
+// elementsOf are the elements of a list or an object, in their order, and whether they have names.
+func elementsOf(e *hcl.Expr, f *hcl.Frame) (elements []hcl.Each, named bool, err error) {
+	v, err := e.Eval(f)
 	if err == nil {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return nil, spoken(err)
+		return nil, false, spoken(err)
 	}
 	switch v := v.(type) {
 	case nil:
-		return []any{}, nil
+		return nil, false, nil
 	case []any:
-		return s.elements(c, len(v), func(i int) *hcl.Each { return &hcl.Each{Key: i, Value: v[i]} })
+		for i, e := range v {
+			elements = append(elements, hcl.Each{Key: i, Value: e})
+		}
+		return elements, false, nil
 	case map[string]any:
-		keys := value.Keys(v)
-		list, err := s.elements(c, len(keys), func(i int) *hcl.Each { return &hcl.Each{Key: keys[i], Value: v[keys[i]]} })
-		if err != nil {
-			return nil, err
+		for _, k := range value.Keys(v) {
+			elements = append(elements, hcl.Each{Key: k, Value: v[k]})
 		}
-		out := make(map[string]any, len(keys))
-		for i, k := range keys {
-			out[k] = list[i]
-		}
-		return out, nil
+		return elements, true, nil
 	}
-	return nil, &adapters.Fault{Message: "each goes over a list or an object, and this is a " + value.Kind(v)}
+	return nil, false, &adapters.Fault{Message: "each goes over a list or an object, and this is a " + value.Kind(v)}
 }
 
-func (s *stage) elements(c *call, n int, element func(int) *hcl.Each) ([]any, error) {
-	out := make([]any, n)
-	workers := min(max(s.step.Parallel, 1), n)
+// each runs the step for every element of a list or map, a bounded number at a time, and gives the answers in the same form. The first failure
+// stops the others.
+func (s *stage) each(c *call) (any, error) {
+	elements, named, err := elementsOf(s.step.Each, c.frame)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.elements(c, elements)
+	if err != nil || !named {
+		return list, err
+	}
+	out := make(map[string]any, len(list))
+	for i, e := range elements {
+		out[e.Key.(string)] = list[i]
+	}
+	return out, nil
+}
+
+func (s *stage) elements(c *call, elements []hcl.Each) ([]any, error) {
+	out := make([]any, len(elements))
+	workers := min(s.step.Parallel, len(elements))
 	if workers <= 1 {
 		defer func() { c.frame.Each = nil }()
-		for i := range n {
-			c.frame.Each = element(i)
+		for i := range elements {
+			c.frame.Each = &elements[i]
 			var err error
 			if out[i], err = s.once(&c.action); err != nil {
 				return nil, err
@@ -53,11 +67,11 @@ func (s *stage) elements(c *call, n int, element func(int) *hcl.Each) ([]any, er
 		}
 		return out, nil
 	}
-	return out, s.parallel(c, workers, out, element)
+	return out, s.parallel(c, workers, elements, out)
 }
 
 // parallel fills out with workers goroutines, all of which have ended when it returns.
-func (s *stage) parallel(c *call, workers int, out []any, element func(int) *hcl.Each) error {
+func (s *stage) parallel(c *call, workers int, elements []hcl.Each, out []any) error {
 	ctx, cancel := context.WithCancel(c.frame.Context)
 	defer cancel()
 	var (
@@ -85,7 +99,7 @@ func (s *stage) parallel(c *call, workers int, out []any, element func(int) *hcl
 		running.Go(func() {
 			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client}
 			for i, ok := take(); ok; i, ok = take() {
-				action.Frame.Each = element(i)
+				action.Frame.Each = &elements[i]
 				if err := s.guarded(&action, &out[i]); err != nil {
 					fail(err)
 				}

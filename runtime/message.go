@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 )
@@ -11,15 +10,17 @@ func (r *routine) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.F
 	dst = append(dst, '[')
 	first := len(dst)
 	for _, m := range list {
-		elements := []*hcl.Each{f.Each}
+		inner, elements := *f, []hcl.Each{{}}
 		if m.Each != nil {
 			var err error
-			if elements, err = elementsOf(m.Each, f); err != nil {
+			if elements, _, err = elementsOf(m.Each, f); err != nil {
 				return dst, err
 			}
 		}
-		inner := *f
-		for _, inner.Each = range elements {
+		for i := range elements {
+			if m.Each != nil {
+				inner.Each = &elements[i]
+			}
 			var err error
 			if dst, err = r.appendMessage(dst, len(dst) == first, m, &inner); err != nil {
 				return dst, err
@@ -62,30 +63,4 @@ func holds(when *hcl.Condition, f *hcl.Frame) (bool, error) {
 		return true, nil
 	}
 	return when.Eval(f, f.Output)
-}
-
-// elementsOf are the elements of a list or an object, in their order.
-func elementsOf(e *hcl.Expr, f *hcl.Frame) ([]*hcl.Each, error) {
-	v, err := e.Eval(f)
-	if err == nil {
-		v, err = value.Resolve(v)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []*hcl.Each
-	switch v := v.(type) {
-	case nil:
-	case []any:
-		for i, e := range v {
-			out = append(out, &hcl.Each{Key: i, Value: e})
-		}
-	case map[string]any:
-		for _, k := range value.Keys(v) {
-			out = append(out, &hcl.Each{Key: k, Value: v[k]})
-		}
-	default:
-		return nil, &adapters.Fault{Message: "each goes over a list or an object, and this is a " + value.Kind(v)}
-	}
-	return out, nil
 }
