@@ -23,9 +23,12 @@ type events struct {
 
 // event is one message on a stream. An event without a frame only carries its id.
 type event struct {
-	stream, seq uint64
-	frame       []byte
+	place
+	frame []byte
 }
+
+// place is where an event stands: the stream, and its number among all of the session. The number 0 is before all events.
+type place struct{ stream, seq uint64 }
 
 // What is kept at most.
 const (
@@ -56,7 +59,7 @@ func (l *events) add(stream uint64, frame []byte) event {
 
 func (l *events) addLocked(stream uint64, frame []byte) event {
 	l.seq++
-	e := event{stream, l.seq, bytes.Clone(frame)}
+	e := event{place{stream, l.seq}, bytes.Clone(frame)}
 	l.kept = append(l.kept, e)
 	l.size += len(frame)
 	drop := 0
@@ -87,34 +90,34 @@ func (l *events) finish(stream uint64) {
 
 // since is what there is of a stream after an event.
 type since struct {
-	from uint64 // the event that next follows: a later one, where those between are of stream 0 and not kept any more
+	from place // of the event that next follows: a later one, where those between are of stream 0 and not kept any more
 	next []event
 	open bool            // more may come
 	more <-chan struct{} // closed when it does
 }
 
-// after returns what follows seq on a stream.
-func (l *events) after(stream, seq uint64) since {
+// after returns what follows p on its stream.
+func (l *events) after(p place) since {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := since{from: seq, more: l.more}
-	if stream == 0 {
-		s.from = max(seq, l.gone)
+	if p.stream == 0 {
+		p.seq = max(p.seq, l.gone)
 	}
+	s := since{from: p, more: l.more}
 	for _, e := range l.kept {
-		if e.stream == stream && e.seq > seq {
+		if e.stream == p.stream && e.seq > p.seq {
 			s.next = append(s.next, e)
 		}
 	}
-	_, s.open = l.open[stream]
+	_, s.open = l.open[p.stream]
 	return s
 }
 
 // unseen returns where a reader of stream 0 begins that does not say.
-func (l *events) unseen() uint64 {
+func (l *events) unseen() place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.seen
+	return place{0, l.seen}
 }
 
 // sent says that an event has gone out.
@@ -127,14 +130,14 @@ func (l *events) sent(e event) {
 }
 
 // id is what the client is given to come back with.
-func (e event) id() string {
-	return strconv.FormatUint(e.stream, 10) + "-" + strconv.FormatUint(e.seq, 10)
+func (p place) id() string {
+	return strconv.FormatUint(p.stream, 10) + "-" + strconv.FormatUint(p.seq, 10)
 }
 
-// parseEventID undoes event.id.
-func parseEventID(id string) (stream, seq uint64, ok bool) {
+// parsePlace undoes place.id.
+func parsePlace(id string) (place, bool) {
 	a, b, found := strings.Cut(id, "-")
 	stream, errA := strconv.ParseUint(a, 10, 64)
 	seq, errB := strconv.ParseUint(b, 10, 64)
-	return stream, seq, found && errA == nil && errB == nil
+	return place{stream, seq}, found && errA == nil && errB == nil
 }

@@ -16,10 +16,10 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, v view) {
 	if e == nil {
 		return
 	}
-	stream, seq := uint64(0), e.log.unseen()
+	from := e.log.unseen()
 	if id := r.Header.Get(headerLastEvent); id != "" {
 		var ok bool
-		if stream, seq, ok = parseEventID(id); !ok {
+		if from, ok = parsePlace(id); !ok {
 			refuse(w, http.StatusBadRequest, "The Last-Event-ID is not one that this server gave out")
 			return
 		}
@@ -31,21 +31,21 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, v view) {
 	defer s.waits.leave()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	if stream == 0 {
+	if from.stream == 0 {
 		defer e.attach(cancel)()
 	}
 	beginEvents(w)
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	s.stream(ctx, w, e, stream, seq)
+	s.stream(ctx, w, e, from)
 }
 
-// stream sends the events of a stream that follow seq until it ends, the session ends, or ctx does.
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, stream, seq uint64) {
+// stream sends the events of a stream that follow one until the stream ends, the session ends, or ctx does.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, from place) {
 	alive := time.NewTicker(s.options.KeepAlive)
 	defer alive.Stop()
 	var news chan struct{}
-	if stream == 0 {
+	if from.stream == 0 {
 		news = e.news
 	}
 	for {
@@ -54,9 +54,9 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, 
 			// A few at a time: what the session keeps must reach back to the event that the client has seen last.
 			rest = e.hears.take(keptEvents/4, func(frame []byte) { e.log.add(0, frame) })
 		}
-		heard := e.log.after(stream, seq)
-		if heard.from > seq {
-			seq = heard.from
+		heard := e.log.after(from)
+		if heard.from != from {
+			from = heard.from
 			s.audience.repeat(e.hears)
 		}
 		for _, event := range heard.next {
@@ -64,7 +64,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *session, 
 				return
 			}
 			e.log.sent(event)
-			seq = event.seq
+			from = event.place
 		}
 		if !heard.open {
 			return
