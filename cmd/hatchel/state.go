@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func stateOf(file, dir string) *runtime.State {
 		}
 		store, err := state.Open(ctx, path)
 		if err != nil {
-			return nil, fmt.Errorf("the file %s cannot be used: %w. Name another one with --state", path, err)
+			return nil, fmt.Errorf("the file %s cannot be used: %w. Name another one with --state FILE", path, err)
 		}
 		return store, nil
 	})
@@ -41,7 +42,7 @@ func stateFile(dir string) (string, error) {
 	if !filepath.IsAbs(base) {
 		home := os.Getenv("HOME")
 		if home == "" {
-			return "", fmt.Errorf("there is no place for it: HOME is not set. Name a file with --state")
+			return "", errors.New("there is no place for it: HOME is not set. Name a file with --state FILE")
 		}
 		base = filepath.Join(home, ".local", "state")
 	}

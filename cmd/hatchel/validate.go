@@ -9,9 +9,15 @@ import (
 	"hatchel/hcl"
 )
 
+// validation are the flags of validate.
+type validation struct {
+	loading
+	connect bool
+	asJSON  bool
+}
+
 func validateCommand() *cobra.Command {
-	var l loading
-	var connect, asJSON bool
+	v := new(validation)
 	cmd := folderArg(&cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check a folder the way serve loads it",
@@ -19,48 +25,48 @@ func validateCommand() *cobra.Command {
 
 With --connect every connection is opened, and every SQL statement is prepared by its database, which also finds tables and columns
 that do not exist. Nothing is executed.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, path := cmd.Context(), folderOf(args)
-			o, err := l.open(ctx, path, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			var declared offer
-			if o.generation != nil {
-				defer o.generation.Close()
-				c := o.generation.Config
-				declared = offer{len(c.Tools), len(c.Prompts), len(c.Resources)}
-				if connect {
-					done := spin(cmd.ErrOrStderr(), "asking the connections")
-					o.found(o.generation.Probe(ctx))
-					done()
-				}
-			}
-			if asJSON {
-				err = o.printJSON(cmd, declared)
-			} else {
-				err = o.print(cmd.OutOrStdout())
-			}
-			switch {
-			case err != nil:
-				return failf("the result cannot be written: %s", reason(err))
-			case o.diags.HasErrors() && asJSON:
-				return &failure{code: checkFailed}
-			case o.diags.HasErrors():
-				return failf("%s has %s", path, counted(o.diags))
-			case !asJSON:
-				if len(o.diags) > 0 {
-					fmt.Fprintln(cmd.OutOrStdout())
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", path, declared, counted(o.diags))
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, folderOf(args)) },
 	})
-	l.flags(cmd)
-	cmd.Flags().BoolVar(&connect, "connect", false, "ask the real databases and services, too")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	v.flags(cmd)
+	cmd.Flags().BoolVar(&v.connect, "connect", false, "ask the real databases and services, too")
+	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print the result as JSON")
 	return cmd
+}
+
+func (v *validation) run(cmd *cobra.Command, path string) error {
+	o, err := v.open(cmd.Context(), path, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	var declared offer
+	if g := o.generation; g != nil {
+		defer g.Close()
+		declared = offer{len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)}
+		if v.connect {
+			done := spin(cmd.ErrOrStderr(), "asking the connections")
+			o.found(g.Probe(cmd.Context()))
+			done()
+		}
+	}
+	if v.asJSON {
+		err = o.printJSON(cmd, declared)
+	} else {
+		err = o.print(cmd.OutOrStdout())
+	}
+	switch {
+	case err != nil:
+		return failf("the result cannot be written: %s", reason(err))
+	case o.diags.HasErrors() && v.asJSON:
+		return &failure{code: checkFailed}
+	case o.diags.HasErrors():
+		return failf("%s has %s", path, counted(o.diags))
+	case v.asJSON:
+		return nil
+	case len(o.diags) > 0:
+		fmt.Fprintln(cmd.OutOrStdout())
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", path, declared, counted(o.diags))
+	return nil
 }
 
 func (o *opened) printJSON(cmd *cobra.Command, declared offer) error {
