@@ -51,6 +51,9 @@ type contentKind struct {
 	takes  []string
 }
 
+// arguments are the names of all that.
+func (k contentKind) arguments() []string { return slices.Concat(k.needs, k.either, k.takes) }
+
 var contentKinds = []contentKind{
 	{name: "text", needs: []string{"text"}},
 	{name: "image", needs: []string{"data", "mime_type"}},
@@ -94,8 +97,9 @@ func (k contentKind) check(d *decoder, b *hclsyntax.Block) {
 	either := len(k.either) == 0
 	for _, a := range inOrder(b.Body.Attributes) {
 		either = either || slices.Contains(k.either, a.Name)
-		if !slices.Contains(slices.Concat(k.needs, k.either, k.takes, []string{"when"}), a.Name) && slices.Contains(contentArguments, a.Name) {
-			d.errorf(a.NameRange, "Does not apply here", "content %q has no %s. It has %s.", k.name, a.Name, strings.Join(slices.Concat(k.needs, k.either, k.takes), ", "))
+		elsewhere := slices.ContainsFunc(contentKinds, func(other contentKind) bool { return slices.Contains(other.arguments(), a.Name) })
+		if own := k.arguments(); elsewhere && !slices.Contains(own, a.Name) {
+			d.errorf(a.NameRange, "Does not apply here", "content %q has no %s. It has %s.", k.name, a.Name, strings.Join(own, ", "))
 		}
 	}
 	for _, name := range k.needs {
@@ -107,6 +111,3 @@ func (k contentKind) check(d *decoder, b *hclsyntax.Block) {
 		d.errorf(b.DefRange(), "Missing argument", "content %q holds something: write %s.", k.name, strings.Join(k.either, " or "))
 	}
 }
-
-// contentArguments are the arguments of some kind of content; any other was reported.
-var contentArguments = []string{"text", "data", "mime_type", "uri", "name", "title", "description", "size"}

@@ -69,32 +69,6 @@ func (r *resourceDecl) body(b *Backend) (*Expr, string) {
 	return &Expr{n, b.Range}, kind
 }
 
-// media is the media type of what a resource holds of a type.
-func media(t *schema.Type) string {
-	if t.Kind == schema.String {
-		return "text/plain"
-	}
-	return "application/json"
-}
-
-// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
-func (r *Resource) MediaType(uri string, body any) string {
-	if r.MimeType != "" {
-		return r.MimeType
-	}
-	path, _, _ := strings.Cut(uri, "?")
-	if known := MimeType(path); known != "" {
-		return known
-	}
-	switch body.(type) {
-	case value.Bytes:
-		return "application/octet-stream"
-	case string:
-		return "text/plain"
-	}
-	return "application/json"
-}
-
 // sized checks constant data, and says how much it is.
 func (r *resourceDecl) sized() {
 	res, d := r.resource, r.dec
