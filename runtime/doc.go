@@ -3,7 +3,7 @@
 // [Compile] makes a [Generation] out of a configuration: every connection opened, every backend bound, every list encoded. [Host] holds
 // one atomic pointer to the current Generation, serves calls from it as a [mcp.Handler], and replaces it as one transaction: a load that
 // fails changes nothing, a load that succeeds is seen whole by every call that begins after it, and what it replaced is drained,
-// cancelled after a grace period, and undone newest-first.
+// cancelled after a grace period, and undone newest-first. Tasks, and calls that have asked their clients, are not cancelled by it: they end by themselves.
 //
 // What must be known longer than a call takes is in a [State], which outlives generations and, with a file behind it, the process: what a client is asked while
 // no request of its is under way, so that no step ever runs twice, and tasks, which go on after the first answer to a call.

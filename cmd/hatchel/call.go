@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl/schema"
-	"hatchel/hcl/spelling"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
@@ -67,16 +66,11 @@ func (c *calling) complete(cmd *cobra.Command, args []string) (names []string) {
 	if len(args) > 0 {
 		return nil
 	}
-	g, err := c.ready(cmd.Context(), c.dir, io.Discard)
-	if err != nil {
-		return nil
-	}
-	defer g.Close()
-	for _, name := range g.Names() {
-		p, _ := g.Program(name)
-		line, _, _ := strings.Cut(p.Tool().Description, "\n")
-		names = append(names, cobra.CompletionWithDesc(name, line))
-	}
+	c.completing(cmd, c.dir, func(g *runtime.Generation) {
+		for _, t := range g.Config.Tools {
+			names = append(names, cobra.CompletionWithDesc(t.Name, firstLine(t.Description)))
+		}
+	})
 	return names
 }
 
@@ -85,16 +79,13 @@ func (c *calling) completeArg(cmd *cobra.Command, args []string) (names []string
 	if len(args) == 0 {
 		return nil
 	}
-	g, err := c.ready(cmd.Context(), c.dir, io.Discard)
-	if err != nil {
-		return nil
-	}
-	defer g.Close()
-	if p, ok := g.Program(args[0]); ok {
-		for _, m := range p.Tool().Input.Members {
-			names = append(names, cobra.CompletionWithDesc(m.Name+"=", m.Type.Description))
+	c.completing(cmd, c.dir, func(g *runtime.Generation) {
+		if p, ok := g.Program(args[0]); ok {
+			for _, m := range p.Tool().Input.Members {
+				names = append(names, cobra.CompletionWithDesc(m.Name+"=", m.Type.Description))
+			}
 		}
-	}
+	})
 	return names
 }
 
@@ -110,11 +101,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	defer g.Close()
 	p, ok := g.Program(args[0])
 	if !ok {
-		hint := ""
-		if near := spelling.Nearest(args[0], g.Names()); near != "" {
-			hint = fmt.Sprintf(" Did you mean %q?", near)
-		}
-		return failf("there is no tool %q in %s.%s", args[0], c.dir, hint)
+		return absent("tool", args[0], c.dir, g.Names())
 	}
 	arguments, err := c.arguments(cmd, p, args[1:])
 	if err != nil {
@@ -240,36 +227,4 @@ func (c *calling) print(cmd *cobra.Command, out mcp.Outcome) error {
 		return &failure{code: checkFailed}
 	}
 	return nil
-}
-
-// block is one content block, as far as a terminal can show it.
-type block struct {
-	Type     string `json:"type"`
-	Text     string `json:"text"`
-	Data     []byte `json:"data"`
-	MimeType string `json:"mimeType"`
-	URI      string `json:"uri"`
-	Name     string `json:"name"`
-	Resource struct {
-		URI  string `json:"uri"`
-		Text string `json:"text"`
-		Blob []byte `json:"blob"`
-	} `json:"resource"`
-}
-
-func (b *block) print(w io.Writer) {
-	switch b.Type {
-	case "text":
-		fmt.Fprintln(w, strings.TrimSuffix(b.Text, "\n"))
-	case "resource_link":
-		fmt.Fprintf(w, "[link %s: %s]\n", b.Name, b.URI)
-	case "resource":
-		if b.Resource.Text != "" {
-			fmt.Fprintf(w, "[resource %s]\n%s\n", b.Resource.URI, b.Resource.Text)
-			return
-		}
-		fmt.Fprintf(w, "[resource %s, %d bytes]\n", b.Resource.URI, len(b.Resource.Blob))
-	default:
-		fmt.Fprintf(w, "[%s %s, %d bytes]\n", b.Type, b.MimeType, len(b.Data))
-	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/hcl"
+	"hatchel/hcl/spelling"
 	"hatchel/runtime"
 )
 
@@ -152,6 +153,16 @@ func (l *loading) ready(ctx context.Context, path string, stderr io.Writer) (*ru
 	return o.generation, nil
 }
 
+// completing has words of a command line completed from a folder; from one that does not load there are none.
+func (l *loading) completing(cmd *cobra.Command, dir string, do func(*runtime.Generation)) {
+	g, err := l.ready(cmd.Context(), dir, io.Discard)
+	if err != nil {
+		return
+	}
+	defer g.Close()
+	do(g)
+}
+
 // under returns diagnostics and sources with the names of files as they are seen from the current folder, which is what a terminal and an editor open.
 func under(path string, diags hcl.Diagnostics, sources map[string][]byte) (hcl.Diagnostics, map[string][]byte) {
 	placed := make(hcl.Diagnostics, len(diags))
@@ -205,4 +216,13 @@ func reason(err error) string {
 		return p.Err.Error()
 	}
 	return err.Error()
+}
+
+// absent is the failure to find something of a folder by its name.
+func absent(noun, name, dir string, names []string) error {
+	hint := ""
+	if near := spelling.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf(" Did you mean %q?", near)
+	}
+	return failf("there is no %s %q in %s.%s", noun, name, dir, hint)
 }

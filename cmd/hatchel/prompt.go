@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hatchel/hcl"
-	"hatchel/hcl/spelling"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
@@ -43,21 +42,11 @@ func promptCommand() *cobra.Command {
 	return cmd
 }
 
-// eachOffer completes words of a command line from a folder that may not load.
-func eachOffer(cmd *cobra.Command, l *loading, dir string, do func(*runtime.Generation)) {
-	g, err := l.ready(cmd.Context(), dir, io.Discard)
-	if err != nil {
-		return
-	}
-	defer g.Close()
-	do(g)
-}
-
 func (p *prompting) complete(cmd *cobra.Command, args []string) (names []string) {
 	if len(args) > 0 {
 		return nil
 	}
-	eachOffer(cmd, &p.loading, p.dir, func(g *runtime.Generation) {
+	p.completing(cmd, p.dir, func(g *runtime.Generation) {
 		for _, prompt := range g.Config.Prompts {
 			names = append(names, cobra.CompletionWithDesc(prompt.Name, firstLine(prompt.Description)))
 		}
@@ -83,8 +72,12 @@ func (p *prompting) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer g.Close()
-	if err := p.known(g.Config, name); err != nil {
-		return err
+	var names []string
+	for _, prompt := range g.Config.Prompts {
+		names = append(names, prompt.Name)
+	}
+	if !slices.Contains(names, name) {
+		return absent("prompt", name, p.dir, names)
 	}
 	done := spin(cmd.ErrOrStderr(), "writing "+name)
 	d, err := g.Prompt(cmd.Context(), &mcp.CallRequest{Name: name, Arguments: arguments, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
@@ -93,22 +86,6 @@ func (p *prompting) run(cmd *cobra.Command, name string) error {
 		return refused(err)
 	}
 	return p.print(cmd.OutOrStdout(), resultOf(d))
-}
-
-// known reports a name that no prompt has.
-func (p *prompting) known(cfg *hcl.Config, name string) error {
-	var names []string
-	for _, prompt := range cfg.Prompts {
-		if prompt.Name == name {
-			return nil
-		}
-		names = append(names, prompt.Name)
-	}
-	hint := ""
-	if near := spelling.Nearest(name, names); near != "" {
-		hint = fmt.Sprintf(" Did you mean %q?", near)
-	}
-	return failf("there is no prompt %q in %s.%s", name, p.dir, hint)
 }
 
 func (p *prompting) print(w io.Writer, result []byte) error {

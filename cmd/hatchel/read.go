@@ -51,7 +51,7 @@ func (r *reading) complete(cmd *cobra.Command, args []string) (uris []string) {
 	if len(args) > 0 {
 		return nil
 	}
-	eachOffer(cmd, &r.loading, r.dir, func(g *runtime.Generation) {
+	r.completing(cmd, r.dir, func(g *runtime.Generation) {
 		for _, res := range g.Config.Resources {
 			if res.Template == nil {
 				uris = append(uris, cobra.CompletionWithDesc(res.URI, firstLine(res.Description)))
