@@ -125,20 +125,18 @@ func (a *Ask) instead(d *decoder) {
 		return // what is asked was reported
 	}
 	a.fallback = want.Compile()
-	fail := func(summary, detail string) {
-		d.diags = append(d.diags, &Diagnostic{Summary: summary, Detail: detail, Subject: r})
-	}
+	const noAnswer = "The fallback is no answer to this question: %s. It is %s."
 	if n.null != "" {
-		fail("Value may be null", reason(n)+", and a fallback is an answer. To go on without one give the ask a `when`.")
+		d.diags.errorf(r, "Value may be null", "%s, and a fallback is an answer. To go on without one give the ask a `when`.", reason(n))
 		return
 	}
 	if n.known {
 		if _, violations := a.fallback.Check(n.value); len(violations) > 0 {
-			fail("Wrong type", "The fallback is no answer to this question: "+violations[0].String()+". It is "+a.sort()+".")
+			d.diags.errorf(r, "Wrong type", noAnswer, violations[0], a.sort())
 		}
 		return
 	}
 	if fits, why := schema.Compatible(n.typ, want); !fits {
-		fail("Wrong type", "The fallback is no answer to this question: "+why+". It is "+a.sort()+".")
+		d.diags.errorf(r, "Wrong type", noAnswer, why, a.sort())
 	}
 }

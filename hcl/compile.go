@@ -84,11 +84,11 @@ func broken() node {
 
 func (c *compiler) errorf(r hclv2.Range, summary, format string, args ...any) {
 	c.reads.call = true
-	c.diags = append(c.diags, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at(r)})
+	c.diags.errorf(at(r), summary, format, args...)
 }
 
 func (c *compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
-	c.diags = append(c.diags, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at(r)})
+	c.diags.warnf(at(r), summary, format, args...)
 }
 
 // expr compiles one expression.

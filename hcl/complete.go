@@ -1,8 +1,6 @@
 package hcl
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -161,24 +159,4 @@ func (w *Work) Completion(input string) *Completion {
 		return &Completion{Values: []string{"true", "false"}}
 	}
 	return nil
-}
-
-// onlyReads reports backends that change something where nothing may be changed.
-func (w *workDecl) onlyReads(why string) {
-	for _, s := range w.work.Steps {
-		if writes(s.Backend, map[*Tool]bool{}) {
-			w.dec.diags = append(w.dec.diags, &Diagnostic{Summary: "Effect not allowed", Subject: s.Backend.Range,
-				Detail: fmt.Sprintf("%s, and it may change nothing. This %s block does: what changes something is a tool.", why, s.Backend.Kind)})
-		}
-	}
-}
-
-// writes reports whether a backend certainly changes something, through the tools that it calls, too. Seen are those that were looked at.
-func writes(b *Backend, seen map[*Tool]bool) bool {
-	call, ok := b.Config.(*ToolCall)
-	if !ok || seen[call.Tool] {
-		return b.Facts.Writes
-	}
-	seen[call.Tool] = true
-	return slices.ContainsFunc(call.Tool.Steps, func(s *Step) bool { return writes(s.Backend, seen) })
 }

@@ -35,7 +35,7 @@ type decoder struct {
 }
 
 func (d *decoder) errorf(r hclv2.Range, summary, format string, args ...any) {
-	d.diags = append(d.diags, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at(r)})
+	d.diags.errorf(at(r), summary, format, args...)
 }
 
 // body decodes what a block holds, reporting everything that its spec does not know.

@@ -48,6 +48,16 @@ type Diagnostic struct {
 // Diagnostics are what a load, a compile or a check found. They never travel as an error.
 type Diagnostics []*Diagnostic
 
+// errorf adds an error.
+func (ds *Diagnostics) errorf(r Range, summary, format string, args ...any) {
+	*ds = append(*ds, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
+}
+
+// warnf adds a warning.
+func (ds *Diagnostics) warnf(r Range, summary, format string, args ...any) {
+	*ds = append(*ds, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
+}
+
 // HasErrors reports whether any of them is an error.
 func (ds Diagnostics) HasErrors() bool {
 	for _, d := range ds {

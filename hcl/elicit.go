@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"fmt"
 	"regexp"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -51,10 +50,7 @@ func (e *Elicit) fields(d *decoder, x hclsyntax.Expression) {
 	}
 	for _, m := range t.Members {
 		if secretName.MatchString(m.Name) {
-			d.diags = append(d.diags, &Diagnostic{
-				Severity: Warning, Summary: "Secret in a form", Subject: at(inside(x.Range(), m.Range)),
-				Detail: fmt.Sprintf("%q looks like a secret. The client and its model may see what is filled in, so the protocol forbids to ask for secrets: send the user to a page of your own, url = \"https://…\".", m.Name),
-			})
+			d.diags.warnf(at(inside(x.Range(), m.Range)), "Secret in a form", "%q looks like a secret. The client and its model may see what is filled in, so the protocol forbids to ask for secrets: send the user to a page of your own, url = \"https://…\".", m.Name)
 		}
 	}
 }

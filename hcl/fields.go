@@ -28,8 +28,7 @@ func choice(dst *string, name, doc string, among ...string) Field {
 			return
 		}
 		if !slices.Contains(among, word) {
-			last := len(quoted) - 1
-			d.errorf(e.Range(), "Unknown choice", "%s is %s or %s, and this is %q.%s", name, strings.Join(quoted[:last], ", "), quoted[last], word, didYouMean(word, among))
+			d.errorf(e.Range(), "Unknown choice", "%s is %s, and this is %q.%s", name, oneOf(quoted), word, didYouMean(word, among))
 			return
 		}
 		*dst = word

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -149,7 +148,7 @@ func (in *inputs) finish() {
 	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i], names[i-1]) {
-			in.of.dec.diags = append(in.of.dec.diags, &Diagnostic{Severity: Warning, Summary: "Easily confused names", Detail: fmt.Sprintf("The "+in.noun+"s %q and %q differ only in case; a model will mix them up.", names[i-1], names[i]), Subject: in.labelsAt[names[i]]})
+			in.of.dec.diags.warnf(in.labelsAt[names[i]], "Easily confused names", "The %ss %q and %q differ only in case; a model will mix them up.", in.noun, names[i-1], names[i])
 		}
 	}
 }

@@ -126,14 +126,14 @@ var topLevel = map[string]struct {
 // that tells block types apart.
 func (l *loader) sort(f *source) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", joined(sortedNames(topLevel)))
+		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", allOf(sortedNames(topLevel)))
 	}
 	f.offers = 0
 	for _, b := range f.body.Blocks {
 		want, ok := topLevel[b.Type]
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, suggestOr(b.Type, sortedNames(topLevel), " At the top of a file there are "+joined(sortedNames(topLevel))+"."))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, suggestOr(b.Type, sortedNames(topLevel), " At the top of a file there are "+allOf(sortedNames(topLevel))+"."))
 			continue
 		case len(b.Labels) != want.labels:
 			r := b.TypeRange
@@ -151,11 +151,7 @@ func (l *loader) sort(f *source) {
 }
 
 func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
-	l.diags = append(l.diags, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at(r)})
-}
-
-func (l *loader) warnf(r Range, summary, format string, args ...any) {
-	l.diags = append(l.diags, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
+	l.diags.errorf(at(r), summary, format, args...)
 }
 
 // claim reports a name that was declared before, and says whether it is new.

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -91,7 +90,7 @@ func (l *loader) addressed(r *Resource) bool {
 		return true // what is wrong was reported
 	}
 	if first, twice := l.declared["URI "+key]; twice {
-		l.diags = append(l.diags, &Diagnostic{Summary: "Duplicate URI", Subject: r.Range, Detail: fmt.Sprintf("The resource at %s:%d has the URIs of %s already.", first.File, first.Start.Line, what)})
+		l.diags.errorf(r.Range, "Duplicate URI", "The resource at %s:%d has the URIs of %s already.", first.File, first.Start.Line, what)
 		return false
 	}
 	l.declared["URI "+key] = r.Range

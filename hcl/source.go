@@ -71,7 +71,7 @@ func (l *loader) unreadable(name string, err error) {
 	if name == "." {
 		what = "the folder"
 	}
-	l.diags = append(l.diags, &Diagnostic{Summary: "Unreadable configuration", Detail: fmt.Sprintf("%s could not be read: %s.", sentence(what), why)})
+	l.diags.errorf(Range{}, "Unreadable configuration", "%s could not be read: %s.", sentence(what), why)
 }
 
 // parse reads the syntax of one file. A file that the parser could not survive is refused before it.

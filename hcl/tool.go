@@ -135,32 +135,3 @@ func (t *toolDecl) answered() {
 		t.dec.errorf(t.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
 	}
 }
-
-// annotations derives what the tool says of its effects from its backends, and refuses what contradicts them.
-func (t *toolDecl) annotations() {
-	derived := Facts{ReadOnly: true, Idempotent: true}
-	for _, s := range t.tool.Steps {
-		f := s.Backend.Facts
-		derived.ReadOnly = derived.ReadOnly && f.ReadOnly
-		derived.Writes = derived.Writes || f.Writes
-		derived.Destructive = derived.Destructive || f.Destructive
-		derived.Idempotent = derived.Idempotent && (f.Idempotent || f.ReadOnly)
-		derived.OpenWorld = derived.OpenWorld || f.OpenWorld
-	}
-	pick := func(said *bool, otherwise bool) bool {
-		if said != nil {
-			return *said
-		}
-		return otherwise
-	}
-	t.tool.ReadOnly = pick(t.readOnly, derived.ReadOnly)
-	t.tool.Destructive = pick(t.destructive, derived.Destructive) && !(t.tool.ReadOnly && t.destructive == nil)
-	t.tool.Idempotent = pick(t.idempotent, derived.Idempotent)
-	t.tool.OpenWorld = pick(t.openWorld, derived.OpenWorld)
-	switch {
-	case t.readOnly != nil && *t.readOnly && derived.Writes:
-		t.dec.errorf(t.attrRange("read_only"), "Untrue annotation", "read_only = true says that nothing changes, and the backend of this tool changes something.")
-	case t.tool.ReadOnly && t.tool.Destructive:
-		t.dec.errorf(t.attrRange("destructive"), "Untrue annotation", "A tool cannot be read_only and destructive at once.")
-	}
-}

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"fmt"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -127,8 +126,7 @@ func (l *loader) cycles(decls []*toolDecl) {
 func (w *workDecl) askers() (diags Diagnostics) {
 	for _, c := range w.calls {
 		if c.call.Tool.Asks() {
-			diags = append(diags, &Diagnostic{Summary: "Called tool asks", Subject: at(c.at),
-				Detail: fmt.Sprintf("The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)})
+			diags.errorf(at(c.at), "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
 		}
 	}
 	return diags

@@ -1,9 +1,6 @@
 package hcl
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // tools decodes the tool blocks: first the inputs of all, so that each can call the others, then everything else.
 func (l *loader) tools() map[string]*toolDecl {
@@ -49,20 +46,9 @@ func (l *loader) confusable(tools map[string]*toolDecl) {
 	for _, name := range sortedNames(tools) {
 		plain := separators.Replace(strings.ToLower(name))
 		if other, ok := seen[plain]; ok {
-			l.warnf(at(tools[name].block.LabelRanges[0]), "Easily confused names", "The tools %q and %q differ only in case or separators; a model will mix them up.", other, name)
+			l.diags.warnf(at(tools[name].block.LabelRanges[0]), "Easily confused names", "The tools %q and %q differ only in case or separators; a model will mix them up.", other, name)
 			continue
 		}
 		seen[plain] = name
 	}
-}
-
-// joined is a list of names in a sentence.
-func joined(names []string) string {
-	names = append([]string(nil), names...)
-	sort.Strings(names)
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
 }

@@ -7,17 +7,17 @@ func (l *loader) unused() {
 	}
 	for _, b := range l.blocks["variable"] {
 		if m := l.variables[b.label(0)]; m != nil && !m.used {
-			l.warnf(at(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+			l.diags.warnf(at(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["secret"] {
 		if m := l.secrets[b.label(0)]; m != nil && !m.used {
-			l.warnf(at(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+			l.diags.warnf(at(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["connection"] {
 		if c := l.linked[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == at(b.DefRange()) {
-			l.warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
+			l.diags.warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
 		}
 	}
 }
@@ -30,7 +30,7 @@ func (w *workDecl) unusedInputs() {
 	for _, m := range w.work.Input.Members {
 		r, declared := w.inputs.labelsAt[m.Name]
 		if declared && !w.input.members[m.Name].used {
-			w.dec.diags = append(w.dec.diags, &Diagnostic{Severity: Warning, Summary: "Unused " + w.inputs.noun, Detail: "The " + w.inputs.noun + ` "` + m.Name + `" is read nowhere in this ` + w.noun + `.`, Subject: r})
+			w.dec.diags.warnf(r, "Unused "+w.inputs.noun, "The %s %q is read nowhere in this %s.", w.inputs.noun, m.Name, w.noun)
 		}
 	}
 }

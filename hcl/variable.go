@@ -85,7 +85,7 @@ func (l *loader) given(name, env string) (text, source string, ok bool) {
 func (l *loader) strayVariables() {
 	for _, name := range sortedNames(l.opts.Vars) {
 		if l.variables[name] == nil {
-			l.diags = append(l.diags, &Diagnostic{Summary: "Unknown variable", Detail: fmt.Sprintf("A value was given for %q, and no file declares that variable.%s", name, didYouMean(name, sortedNames(l.variables)))})
+			l.diags.errorf(Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, didYouMean(name, sortedNames(l.variables)))
 		}
 	}
 }

@@ -55,12 +55,17 @@ func thereAre(names []string) string {
 }
 
 // oneOf is "a, b or c" for a sentence.
-func oneOf(names []string) string {
+func oneOf(names []string) string { return series(names, " or ") }
+
+// allOf is "a, b and c" for a sentence.
+func allOf(names []string) string { return series(names, " and ") }
+
+func series(names []string, word string) string {
 	last := len(names) - 1
 	if last < 1 {
 		return strings.Join(names, "")
 	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return strings.Join(names[:last], ", ") + word + names[last]
 }
 
 // itHas lists the members of a value, or says that there are none.
