@@ -33,6 +33,9 @@ type soak struct {
 	faults   faults
 	tally    tally
 	language sync.Mutex // held while the folder is not what it should be
+
+	mu       sync.Mutex
+	deserted []*client // whose sessions are there without them; guarded by mu
 }
 
 // actors are those who act at once, each again and again.
@@ -147,6 +150,9 @@ func (s *soak) live(ctx context.Context, life, phases int, phase time.Duration) 
 			server.stop()
 			return nil, fmt.Errorf("%w: %s", err, server.lastWords())
 		}
+		if err := s.tidy(ctx); err != nil {
+			s.faults.add("ending deserted sessions", "%v", err)
+		}
 		limit, enough := Holdings{}, time.Second // the first rest is what the others are measured by
 		if n > 0 {
 			limit, enough = rests[0].Held, patience
@@ -167,24 +173,42 @@ func (s *soak) live(ctx context.Context, life, phases int, phase time.Duration) 
 		}
 		return rests, nil
 	}
-	// Clients that have gone away without the answer they owe are waited for until the configuration that asked has had its time.
-	if err := pause(ctx, givenUp); err != nil {
-		return rests, err
-	}
 	last := &rests[len(rests)-1]
-	if last.Held, err = holdingsOf(server.pid()); err != nil {
-		return rests, err
-	}
 	if last.Goroutines, err = server.count(); err == nil && last.Goroutines > mostAtRest {
 		s.faults.add("growth", "%d goroutines when all rest", last.Goroutines)
 	}
 	return rests, err
 }
 
-const (
-	givenUp    = 35 * time.Second // after which a call of a configuration that was replaced has ended
-	mostAtRest = 100              // goroutines of a server that nobody uses, and some more
-)
+// mostAtRest is more goroutines than a server has that nobody uses, with the connections that nobody has closed yet.
+const mostAtRest = 100
+
+// desert leaves a session behind: what the client has called goes on, and what it was asked waits for it.
+func (s *soak) desert(c *client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.session != "" {
+		s.deserted = append(s.deserted, c)
+	}
+}
+
+// tidy ends the deserted sessions, and with them all that they held.
+func (s *soak) tidy(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := &client{host: s.host}
+	if err := over.connect(ctx); err != nil {
+		return err
+	}
+	defer over.close()
+	for _, c := range s.deserted {
+		if err := c.leave(over); err != nil {
+			return err
+		}
+	}
+	s.deserted = nil
+	return nil
+}
 
 // act has all actors act for a while.
 func (s *soak) act(ctx context.Context, d time.Duration) error {

@@ -50,7 +50,7 @@ type offered struct {
 	}
 }
 
-// visit is one visit over HTTP. One visitor in four goes without a word.
+// visit is one visit over HTTP. One visitor in four goes in the middle of a call.
 func (s *soak) visit(ctx context.Context, e era) error {
 	can, toolset := capable(), ""
 	if rand.IntN(8) == 0 {
@@ -68,6 +68,7 @@ func (s *soak) visit(ctx context.Context, e era) error {
 	switch {
 	case errors.Is(err, errAbandoned):
 		s.tally.add("went away while it was asked")
+		s.desert(c)
 		return nil
 	case err != nil || len(v.tools) == 0:
 		return err
@@ -87,6 +88,7 @@ func (v *visitor) vanish(c *client) error {
 	v.s.tally.add("went away in the middle of a call")
 	time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
 	c.close()
+	v.s.desert(c)
 	if c.era == modern || rand.IntN(2) == 0 {
 		return nil
 	}
