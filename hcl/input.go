@@ -61,22 +61,37 @@ var argumentSpec = sync.OnceValue(func() Spec {
 	return spec
 })
 
+// input decodes one block. A second of the same name is reported and dropped.
 func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 	if len(block.Labels) != 1 {
 		d.errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", sentence(article(in.noun)), in.noun)
 		return
 	}
-	name, r, before := block.Labels[0], block.LabelRanges[0], len(d.diags)
-	if !hclsyntax.ValidIdentifier(name) {
-		d.diags = append(d.diags, invalidName(in.noun, name, r))
+	before := len(d.diags)
+	m := in.member(d, block)
+	if first, twice := in.labelsAt[m.Name]; twice {
+		d.errorf(m.Range, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, m.Name, first.Start.Line)
+		return
 	}
-	m := &schema.Member{Name: name, Type: anyType, Range: r}
-	if in.texts == nil {
-		d.body(block.Body, inputSpec(), block.DefRange())
-	} else {
-		d.body(block.Body, argumentSpec(), block.DefRange())
-		m.Type = stringType
+	if !d.diags[before:].HasErrors() {
+		in.travels(d, m, block)
+		in.complete(d, m, block)
 	}
+	in.labelsAt[m.Name] = at(m.Range)
+	in.members = append(in.members, m)
+}
+
+// member reads the type of an input, and what stands beside it.
+func (in *inputs) member(d *decoder, block *hclsyntax.Block) *schema.Member {
+	m := &schema.Member{Name: block.Labels[0], Type: anyType, Range: block.LabelRanges[0]}
+	if !hclsyntax.ValidIdentifier(m.Name) {
+		d.diags = append(d.diags, invalidName(in.noun, m.Name, m.Range))
+	}
+	spec := inputSpec()
+	if in.texts != nil {
+		spec, m.Type = argumentSpec(), stringType
+	}
+	d.body(block.Body, spec, block.DefRange())
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
 		t, option, diags := schema.Parse(a.Expr, d.typeEnv())
@@ -96,21 +111,11 @@ func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 	if a := written["default"]; a != nil {
 		v, ok, diags := m.Type.Default(a.Expr, d.typeEnv())
 		d.diags = append(d.diags, adopt(diags)...)
-		m.Optional = true
-		m.HasDefault, m.Default = ok, v
+		m.Optional, m.HasDefault, m.Default = true, ok, v
 	} else if m.HasDefault && beside {
 		in.recheck(d, m, written["type"].Expr)
 	}
-	if first, twice := in.labelsAt[name]; twice {
-		d.errorf(r, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, name, first.Start.Line)
-		return
-	}
-	if !d.diags[before:].HasErrors() {
-		in.travels(d, m, block)
-		in.complete(d, m, block)
-	}
-	in.labelsAt[name] = at(r)
-	in.members = append(in.members, m)
+	return m
 }
 
 // recheck reports a default inside the type that a keyword beside the type has ruled out.

@@ -33,63 +33,73 @@ func (v *visit) balanced(want int, after string) {
 }
 
 func TestFollowedDocumentIsGivenUpOnceHoweverItsFollowerEnds(t *testing.T) {
-	o := mcp.Options{Sessions: 2, SessionIdle: time.Minute}
-	visiting(t, o, func(t *testing.T, v *visit) {
-		s := v.session()
-		v.subscribe(s, "note://a")
-		v.subscribe(s, "note://b")
-		v.subscribe(s, "note://b")
-		v.balanced(2, "subscribing")
-		whole(v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"note://a"}}`, s...))
-		v.balanced(1, "unsubscribing")
-		whole(v.send(t.Context(), "DELETE", "", s...))
-		v.balanced(0, "DELETE")
-
-		v.subscribe(v.session(), "note://a")
-		time.Sleep(61 * time.Second)
-		v.balanced(0, "the end of an idle session")
-
-		for range 3 {
+	for how, end := range map[string]func(t *testing.T, v *visit){
+		"unsubscribes": func(t *testing.T, v *visit) {
+			s := v.session()
+			v.subscribe(s, "note://a")
+			v.subscribe(s, "note://b")
+			v.subscribe(s, "note://b")
+			v.balanced(2, "subscribing")
+			whole(v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"note://a"}}`, s...))
+			v.balanced(1, "unsubscribing")
+			whole(v.send(t.Context(), "DELETE", "", s...))
+		},
+		"is idle": func(_ *testing.T, v *visit) {
 			v.subscribe(v.session(), "note://a")
-			time.Sleep(time.Second)
-		}
-		v.balanced(2, "a session has given way to another")
-		time.Sleep(61 * time.Second)
-		v.balanced(0, "both have been idle")
-
-		ctx, hangUp := context.WithCancel(t.Context())
-		two := v.listen(ctx, `"resourceSubscriptions":["note://a","note://b","note://a"]`)
-		v.balanced(2, "listening")
-		hangUp()
-		two.Body.Close()
-		v.balanced(0, "hanging up")
-
-		stalled := v.listen(t.Context(), `"resourceSubscriptions":["note://a"]`)
-		for range 40 {
-			v.server.ResourceUpdated("note://a")
-			synctest.Wait()
-		}
-		time.Sleep(31 * time.Second) // longer than a peer may take for a part of a reply
-		v.balanced(0, "a listener has stopped reading")
-		stalled.Body.Close()
-
-		if got := whole(v.listen(t.Context(), `"resourceSubscriptions":["other://a"]`)); !strings.Contains(got, `"data":{"uri":"other://a"}`) {
-			t.Errorf("a document that does not exist: %s", got)
-		}
-		v.balanced(0, "a subscription that was refused")
-
-		v.subscribe(v.session(), "note://a")
-		ended, heard := v.listen(t.Context(), `"resourceSubscriptions":["note://b"]`), make(chan string, 1)
-		go func() { heard <- whole(ended) }()
-		v.balanced(2, "beginning again")
-		if err := v.server.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		v.balanced(0, "the shutdown")
-		if got := <-heard; !strings.Contains(got, `"id":"L","result"`) {
-			t.Errorf("the listener was left without a word: %s", got)
-		}
-	})
+			v.balanced(1, "subscribing")
+			time.Sleep(61 * time.Second)
+		},
+		"gives way to another": func(_ *testing.T, v *visit) {
+			for range 3 {
+				v.subscribe(v.session(), "note://a")
+				time.Sleep(time.Second)
+			}
+			v.balanced(2, "a session has given way to another")
+			time.Sleep(61 * time.Second)
+		},
+		"hangs up": func(t *testing.T, v *visit) {
+			ctx, hangUp := context.WithCancel(t.Context())
+			two := v.listen(ctx, `"resourceSubscriptions":["note://a","note://b","note://a"]`)
+			v.balanced(2, "listening")
+			hangUp()
+			two.Body.Close()
+		},
+		"stops reading": func(t *testing.T, v *visit) {
+			stalled := v.listen(t.Context(), `"resourceSubscriptions":["note://a"]`)
+			defer stalled.Body.Close()
+			v.balanced(1, "listening")
+			for range 40 {
+				v.server.ResourceUpdated("note://a")
+				synctest.Wait()
+			}
+			time.Sleep(31 * time.Second) // longer than a peer may take for a part of a reply
+			v.balanced(0, "that time")
+		},
+		"was refused": func(t *testing.T, v *visit) {
+			if got := whole(v.listen(t.Context(), `"resourceSubscriptions":["other://a"]`)); !strings.Contains(got, `"data":{"uri":"other://a"}`) {
+				t.Errorf("a document that does not exist: %s", got)
+			}
+		},
+		"is shut down": func(t *testing.T, v *visit) {
+			v.subscribe(v.session(), "note://a")
+			ended, heard := v.listen(t.Context(), `"resourceSubscriptions":["note://b"]`), make(chan string, 1)
+			go func() { heard <- whole(ended) }()
+			v.balanced(2, "subscribing and listening")
+			if err := v.server.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := <-heard; !strings.Contains(got, `"id":"L","result"`) {
+				t.Errorf("the listener was left without a word: %s", got)
+			}
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			visiting(t, mcp.Options{Sessions: 2, SessionIdle: time.Minute}, func(t *testing.T, v *visit) {
+				end(t, v)
+				v.balanced(0, "the end")
+			})
+		})
+	}
 }
 
 func TestFollowedDocumentIsGivenUpWhenStreamsEnd(t *testing.T) {
