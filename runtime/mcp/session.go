@@ -75,8 +75,8 @@ func (e *session) end() {
 	e.timer.Stop()
 	close(e.ended)
 	e.mu.Unlock()
+	e.requests.cancelAll(errEnded) // first, so that a call whose question ends knows that it is cancelled
 	e.peer.asked.close(errEnded)
-	e.requests.cancelAll(errEnded)
 	e.hears.end()
 }
 
