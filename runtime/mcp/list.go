@@ -74,7 +74,7 @@ func (j *joined) add(entry []byte) {
 
 func (j *joined) close() { j.at = append(j.at, len(j.bytes)+1) }
 
-// slice returns the entries from i up to j.
+// slice returns the entries from one up to another.
 func (j *joined) slice(from, to int) []byte {
 	if from >= to {
 		return nil
@@ -90,12 +90,7 @@ func (l *List) Len() int { return len(l.names) }
 
 // AppendResult appends the result in revision r that has every entry.
 func (l *List) AppendResult(dst []byte, r Revision) []byte {
-	entries := &l.legacy
-	if r.Modern() {
-		entries = &l.modern
-	}
-	dst = append(begin(dst, r), members[l.of]...)
-	dst = append(append(dst, entries.slice(0, len(l.names))...), ']')
+	dst = l.appendEntries(begin(dst, r), 0, len(l.names), r)
 	if r.Modern() {
 		dst = append(dst, l.caching...)
 	}
@@ -115,7 +110,7 @@ func (s *Server) list(ctx context.Context, dst []byte, m *message, q query, of L
 		}
 	}
 	l, r := s.handler.List(ctx, q.caller, of), q.caller.Revision
-	dst = l.appendPage(begin(dst, r), after, r.Modern())
+	dst = l.appendPage(begin(dst, r), after, r)
 	if r.Modern() {
 		dst = append(dst, l.caching...)
 	}
@@ -127,19 +122,24 @@ var members = [...]string{Tools: `"tools":[`, Prompts: `"prompts":[`, Resources:
 
 // appendPage appends the members such as `"tools":[…]` and, unless it is the last page, `,"nextCursor":"…"` of the page that follows the
 // entry named after.
-func (l *List) appendPage(dst []byte, after string, modern bool) []byte {
+func (l *List) appendPage(dst []byte, after string, r Revision) []byte {
 	from := 0
 	if after != "" {
 		from = sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
 	}
 	to := min(from+l.pageSize, len(l.names))
-	entries := &l.legacy
-	if modern {
-		entries = &l.modern
-	}
-	dst = append(append(append(dst, members[l.of]...), entries.slice(from, to)...), ']')
+	dst = l.appendEntries(dst, from, to, r)
 	if to < len(l.names) {
 		dst = append(appendCursor(append(dst, `,"nextCursor":"`...), l.names[to-1]), '"')
 	}
 	return dst
+}
+
+// appendEntries appends the member such as `"tools":[…]` with the entries in order, those from one up to another.
+func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
+	entries := &l.legacy
+	if r.Modern() {
+		entries = &l.modern
+	}
+	return append(append(append(dst, members[l.of]...), entries.slice(from, to)...), ']')
 }

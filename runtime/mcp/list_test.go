@@ -14,13 +14,13 @@ func entries(names ...string) (all []Entry) {
 }
 
 // page decodes one page.
-func page(t *testing.T, l *List, after string, modern bool) (names []string, next string) {
+func page(t *testing.T, l *List, after string, r Revision) (names []string, next string) {
 	t.Helper()
 	var p struct {
 		Tools      []struct{ Name string }
 		NextCursor string
 	}
-	raw := append(l.appendPage([]byte{'{'}, after, modern), '}')
+	raw := append(l.appendPage([]byte{'{'}, after, r), '}')
 	if err := json.Unmarshal(raw, &p); err != nil {
 		t.Fatalf("%v: %s", err, raw)
 	}
@@ -38,10 +38,10 @@ func page(t *testing.T, l *List, after string, modern bool) (names []string, nex
 
 func TestPagesStandInTheOrderOfNamesInBothEras(t *testing.T) {
 	l := NewList(Tools, entries("e", "b", "d", "a", "c"), ListOptions{PageSize: 2})
-	for _, modern := range []bool{false, true} {
+	for _, r := range []Revision{Revision20251125, Revision20260728} {
 		var all, after = "", ""
 		for {
-			names, next := page(t, l, after, modern)
+			names, next := page(t, l, after, r)
 			all += fmt.Sprint(names)
 			if next == "" {
 				break
@@ -55,12 +55,12 @@ func TestPagesStandInTheOrderOfNamesInBothEras(t *testing.T) {
 }
 
 func TestCursorStaysValidWhileTheListChanges(t *testing.T) {
-	_, next := page(t, NewList(Tools, entries("a", "b", "c", "d"), ListOptions{PageSize: 2}), "", true)
+	_, next := page(t, NewList(Tools, entries("a", "b", "c", "d"), ListOptions{PageSize: 2}), "", Revision20260728)
 	changed := NewList(Tools, entries("a", "aa", "bb", "d"), ListOptions{PageSize: 2})
-	if names, _ := page(t, changed, next, true); fmt.Sprint(names) != "[bb d]" {
+	if names, _ := page(t, changed, next, Revision20260728); fmt.Sprint(names) != "[bb d]" {
 		t.Errorf("after %q: %v", next, names)
 	}
-	if names, next := page(t, NewList(Tools, nil, ListOptions{}), next, true); names != nil || next != "" {
+	if names, next := page(t, NewList(Tools, nil, ListOptions{}), next, Revision20260728); names != nil || next != "" {
 		t.Errorf("an empty list: %v, %q", names, next)
 	}
 }

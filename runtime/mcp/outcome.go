@@ -26,11 +26,7 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 		return server.end(o.Task.AppendJSON(append(dst, `{"resultType":"task",`...)))
 	}
 	modern := r.Modern()
-	dst = append(dst, '{')
-	if modern {
-		dst = append(dst, `"resultType":"complete",`...)
-	}
-	dst = append(dst, `"content":`...)
+	dst = append(begin(dst, r), `"content":`...)
 	if o.Content != nil {
 		dst = o.Content.AppendJSON(dst)
 	} else {
