@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	version     = 1          // of the tables below, in user_version
+	version     = 2          // of the tables below, in user_version
 	application = 0x48544C53 // in application_id: a database of ours
 )
 
@@ -27,12 +27,18 @@ CREATE INDEX tasks_expire ON tasks (expires);
 CREATE INDEX tasks_owned ON tasks (owner) WHERE owner <> '';
 `
 
+// deeds are the tables that version 2 has brought.
+const deeds = `
+CREATE TABLE deeds (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX deeds_expire ON deeds (expires);
+`
+
 // refused is an error in words for the operator.
 type refused string
 
 func (r refused) Error() string { return string(r) }
 
-// prepare makes the tables of a file that has none, and refuses what is not ours or was made by a later program.
+// prepare makes the tables that a file does not have yet, and refuses what is not ours or was made by a later program.
 func prepare(ctx context.Context, tx *sql.Tx) error {
 	var found, of, objects int
 	for query, dst := range map[string]*int{"PRAGMA user_version": &found, "PRAGMA application_id": &of, "SELECT count(*) FROM sqlite_schema": &objects} {
@@ -42,12 +48,15 @@ func prepare(ctx context.Context, tx *sql.Tx) error {
 	}
 	switch {
 	case objects == 0:
-		_, err := tx.ExecContext(ctx, tables+"PRAGMA user_version = "+strconv.Itoa(version)+"; PRAGMA application_id = "+strconv.Itoa(application))
+		_, err := tx.ExecContext(ctx, tables+deeds+"PRAGMA user_version = "+strconv.Itoa(version)+"; PRAGMA application_id = "+strconv.Itoa(application))
 		return err
 	case of != application:
 		return refused("this is the database of another program")
 	case found > version:
 		return refused(fmt.Sprintf("a later version of this program has written it, in version %d of its form, and this one knows version %d", found, version))
+	case found < version:
+		_, err := tx.ExecContext(ctx, deeds+"PRAGMA user_version = "+strconv.Itoa(version))
+		return err
 	}
 	return nil
 }

@@ -166,7 +166,7 @@ func (s *SQLite) due() bool {
 }
 
 func sweep(ctx context.Context, tx *sql.Tx) error {
-	for _, table := range []string{"claims", "kept", "tasks", "owners"} {
+	for _, table := range []string{"claims", "kept", "tasks", "owners", "deeds"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", now()); err != nil {
 			return err
 		}

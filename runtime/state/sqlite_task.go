@@ -33,7 +33,7 @@ func (s *SQLite) Task(ctx context.Context, id string) (*Task, error) {
 // Update implements Store.
 func (s *SQLite) Update(ctx context.Context, t *Task) (won bool, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.grows(ctx, tx, t); err != nil {
+		if err := s.grows(ctx, tx, t.Body, "SELECT length(body) FROM tasks WHERE id = ?", t.ID); err != nil {
 			return err
 		}
 		res, err := tx.ExecContext(ctx, "UPDATE tasks SET version = version + 1, owner = ?, expires = ?, body = ? WHERE id = ? AND version = ? AND expires > ?",
@@ -48,12 +48,12 @@ func (s *SQLite) Update(ctx context.Context, t *Task) (won bool, err error) {
 	return true, nil
 }
 
-// smallTask is the size of a task that there is room for in any case.
-const smallTask = 4 << 10
+// small is the size of a body that there is room for in any case.
+const small = 4 << 10
 
-// grows is ErrFull when a task takes more room than before, and there is none.
-func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, t *Task) error {
-	if len(t.Body) <= smallTask {
+// grows is ErrFull when a body takes more room than the one before, whose length the query gives, and there is none.
+func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, body []byte, query, key string) error {
+	if len(body) <= small {
 		return nil
 	}
 	full := s.room(ctx, tx, 2*s.bound.Load())
@@ -61,8 +61,8 @@ func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, t *Task) error {
 		return full
 	}
 	var before int
-	err := tx.QueryRowContext(ctx, "SELECT length(body) FROM tasks WHERE id = ?", t.ID).Scan(&before)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && len(t.Body) <= before {
+	err := tx.QueryRowContext(ctx, query, key).Scan(&before)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && len(body) <= before {
 		return nil
 	}
 	return errors.Join(err, full)

@@ -102,7 +102,7 @@ func TestWhatCannotBeTheStoreIsRefused(t *testing.T) {
 	check(t, os.Mkdir(at("folder"), 0o700))
 	write(t, at("other"), "CREATE TABLE t (x)")
 	openFile(t, at("later")).Close()
-	write(t, at("later"), "PRAGMA user_version = 2")
+	write(t, at("later"), "PRAGMA user_version = 99")
 	for name, want := range map[string]string{
 		"text":      "no database",
 		"folder":    "folder, not a file",

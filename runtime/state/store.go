@@ -9,8 +9,8 @@ import (
 // SecretSize is how many bytes Store.Secret gives.
 const SecretSize = 32
 
-// ErrFull is why nothing more is taken: so much is remembered already that the place where it is kept could run out of room. Keep and Create meet it first; Claim, and
-// Update with a task that has grown beyond a few KiB, much later.
+// ErrFull is why nothing more is taken: so much is remembered already that the place where it is kept could run out of room. Keep, Create and Begin meet it first; Claim, and
+// Update with a task or Settle with a deed that has grown beyond a few KiB, much later.
 var ErrFull = errors.New("too much is remembered already")
 
 // Store remembers. Its methods may be called by many goroutines, and by the processes that share what is behind it, at once. What has expired reads as if it had never
@@ -44,6 +44,19 @@ type Store interface {
 	// Orphans are the tasks that have an owner who is not present any more.
 	Orphans(ctx context.Context) ([]*Task, error)
 
+	// Begin remembers a deed that is new, durably, and returns nil; or it changes nothing and returns the one that has the name already: of any number of callers
+	// exactly one begins it.
+	Begin(ctx context.Context, d *Deed) (*Deed, error)
+
+	// Deed returns the deed of a name, or nil when there is none.
+	Deed(ctx context.Context, name string) (*Deed, error)
+
+	// Settle replaces the deed that has the name of d, if its owner is still this one. It reports false, and has changed nothing, when it is another's or gone.
+	Settle(ctx context.Context, owner string, d *Deed) (bool, error)
+
+	// Forget removes the deed of a name, if its owner is still this one, and reports whether it was.
+	Forget(ctx context.Context, name, owner string) (bool, error)
+
 	// Close lets go of what is behind the store. No method may be called afterwards.
 	Close() error
 }
@@ -55,4 +68,13 @@ type Task struct {
 	Owner   string    // the process that works on it; empty when nobody does
 	Expires time.Time // when it is forgotten
 	Body    []byte    // what it is about
+}
+
+// Deed is what must not be done twice, as a Store knows it.
+type Deed struct {
+	Name    string
+	Owner   string    // the process that works on it; empty when nobody does
+	Alive   bool      // its owner is present; of deeds that a Store returns
+	Expires time.Time // when it is forgotten
+	Body    []byte    // what it is about, and what it came to
 }

@@ -25,6 +25,8 @@ func behaves(t *testing.T, open func(t *testing.T) func() state.Store) {
 		{"tasks are found and outlive the process", tasksAreFound},
 		{"of two writers one wins", oneWriterWins},
 		{"tasks without a living owner are orphans", orphans},
+		{"of all who begin a deed one does", oneBegins},
+		{"a deed is settled by its owner", ownersSettle},
 		{"what has expired was never there", expires},
 		{"what is cancelled changes nothing", cancelled},
 	} {
@@ -201,6 +203,8 @@ func expires(t *testing.T, open func() state.Store) {
 		check(t, s.Keep(ctx, "k", []byte("v"), soon))
 		check(t, s.Create(ctx, &state.Task{ID: "t", Owner: "o", Expires: soon, Body: []byte{}}))
 		check(t, s.Present(ctx, "o", soon))
+		deed := &state.Deed{Name: "d", Owner: "o", Expires: soon, Body: []byte{}}
+		must[*state.Deed](t)(s.Begin(ctx, deed))
 		if !must[bool](t)(s.Claim(ctx, "c", soon)) || must[bool](t)(s.Claim(ctx, "c", soon)) {
 			t.Error("the claim was not made once")
 		}
@@ -210,6 +214,12 @@ func expires(t *testing.T, open func() state.Store) {
 			t.Error("it expired too early")
 		}
 		time.Sleep(time.Millisecond)
+		if must[*state.Deed](t)(s.Deed(ctx, "d")) != nil || must[bool](t)(s.Settle(ctx, "o", deed)) || must[bool](t)(s.Forget(ctx, "d", "o")) {
+			t.Error("the deed did not expire")
+		}
+		if deed.Expires = time.Now().Add(time.Minute); must[*state.Deed](t)(s.Begin(ctx, deed)) != nil || must[*state.Deed](t)(s.Begin(ctx, deed)) == nil {
+			t.Error("the deed was not free, once")
+		}
 		if must[*state.Task](t)(s.Task(ctx, "t")) != nil || must[bool](t)(s.Update(ctx, task)) || must[[]byte](t)(s.Take(ctx, "k")) != nil {
 			t.Error("it did not expire")
 		}
