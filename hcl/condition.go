@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -43,6 +44,36 @@ func (c *Condition) Eval(f *Frame, output any) (bool, error) {
 // Source is the text of the program.
 func (p *Program) Source() string { return p.program.Source() }
 
+// Reads reports whether the program reads a root.
+func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root) }
+
+// OfCall reports whether the program reads what only a call has: its inputs, or names for values of it.
+func (p *Program) OfCall() bool {
+	if p.Reads("input") {
+		return true
+	}
+	for _, members := range p.members {
+		for _, m := range members {
+			if !m.known {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Digest is of the program and of all that it reads and that is known at load.
+func (p *Program) Digest() string {
+	parts := []string{p.Source()}
+	for _, members := range p.members {
+		for _, m := range members {
+			parts = append(parts, m.digest)
+		}
+	}
+	slices.Sort(parts)
+	return digest(parts...)
+}
+
 // roots gives the program what it reads of a call, and nothing else.
 func (p *Program) roots(f *Frame, output any) (map[string]any, error) {
 	roots := make(map[string]any, len(p.reads))
@@ -56,6 +87,8 @@ func (p *Program) roots(f *Frame, output any) (map[string]any, error) {
 			roots[name] = f.Steps
 		case "caller":
 			roots[name] = f.Caller
+		case "tool":
+			roots[name] = f.Tool
 		case "each":
 			if f.Each != nil {
 				roots[name] = map[string]any{"key": f.Each.Key, "value": f.Each.Value}

@@ -9,6 +9,7 @@ type Config struct {
 	Prompts     []*Prompt     // by name
 	Resources   []*Resource   // by name
 	Toolsets    []*Toolset    // by name
+	Policies    []*Policy     // by name
 	Sources     map[string][]byte
 	Secrets     []string // every known secret text, for scrubbing what leaves the process
 }

@@ -18,6 +18,7 @@ type Frame struct {
 	Steps   map[string]any // by name; a skipped step is nil
 	Each    *Each          // of the element in hand
 	Caller  map[string]any // subject, groups, claims, client, capabilities
+	Tool    map[string]any // what is called, while rules are asked about it: kind, name, title, read_only, destructive, idempotent, open_world
 	Failure map[string]any // message, status, code, step: while the text of a failed call is made
 
 	functions functions.Context

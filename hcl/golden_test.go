@@ -182,6 +182,9 @@ func listed(c *Config) (out []byte) {
 	for _, t := range c.Toolsets {
 		out = fmt.Appendf(out, "toolset %s %q %q %q\n", t.Name, t.Tools, t.Prompts, t.Resources)
 	}
+	for _, p := range c.Policies {
+		out = fmt.Appendf(out, "policy %s %q %q %q whole %t\n", p.Name, p.Tools, p.Prompts, p.Resources, p.Whole)
+	}
 	return out
 }
 

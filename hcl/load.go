@@ -46,6 +46,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.prompts(tools)
 	l.resources(tools)
 	l.toolsets()
+	l.policies()
 	l.unused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
 	l.config.ID = l.identity(files)
@@ -120,6 +121,7 @@ var topLevel = map[string]struct {
 	"server": {0, "server {", false}, "variable": {1, `variable "name" {`, false}, "secret": {1, `secret "name" {`, false}, "locals": {0, "locals {", false},
 	"type": {1, `type "name" {`, false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
 	"prompt": {1, `prompt "name" {`, true}, "resource": {1, `resource "name" {`, true}, "toolset": {1, `toolset "name" {`, true},
+	"policy": {1, `policy "name" {`, true},
 }
 
 // sort puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place

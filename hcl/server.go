@@ -14,7 +14,8 @@ type Server struct {
 	Instructions string
 	Website      string
 	Icons        []*Icon
-	PageSize     int // entries of one page of a list
+	PageSize     int  // entries of one page of a list
+	Closed       bool // what no rule allows is denied
 }
 
 // Icon is one picture of the server or a tool.
@@ -38,6 +39,7 @@ func (s *Server) spec() Spec {
 		Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
 		Attr(&s.Website, "website", "A page about the server."),
 		Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").Or("200"),
+		either(&s.Closed, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").Or("allow"),
 		icons(&s.Icons, "Pictures of the server, for clients that show some."),
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *; what none of them names is not in it.
@@ -55,9 +53,8 @@ func globs(pattern, name string) bool {
 
 // A toolsetDecl is a toolset being decoded.
 type toolsetDecl struct {
+	offers
 	toolset *Toolset
-	offered map[string][]string // names that exist, by what lists them
-	partial bool                // not all that exists is known
 }
 
 func (t *toolsetDecl) spec() Spec {
@@ -65,50 +62,17 @@ func (t *toolsetDecl) spec() Spec {
 	return Spec{
 		Attr(&t.toolset.Title, "title", "The name as a person reads it."),
 		Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
-		t.members(&t.toolset.Tools, "tools", "The tools"+doc),
-		t.members(&t.toolset.Prompts, "prompts", "The prompts"+doc),
-		t.members(&t.toolset.Resources, "resources", "The resources"+doc),
+		t.named(&t.toolset.Tools, "tools", "The tools"+doc),
+		t.named(&t.toolset.Prompts, "prompts", "The prompts"+doc),
+		t.named(&t.toolset.Resources, "resources", "The resources"+doc),
 	}
-}
-
-// members declares a list of names and patterns, each of which must be of something.
-func (t *toolsetDecl) members(dst *[]string, noun, doc string) Field {
-	return special(noun, "list of names", doc, func(d *decoder, e hclsyntax.Expression) {
-		*dst = items[string](d, e, Field{Name: noun}, "strings")
-		names := t.offered[noun]
-		for i, pattern := range *dst {
-			r := elementRange(e, i)
-			if t.partial || slices.ContainsFunc(names, func(name string) bool { return globs(pattern, name) }) {
-				continue
-			}
-			single := strings.TrimSuffix(noun, "s")
-			if strings.Contains(pattern, "*") {
-				d.errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, suggestOr(pattern, names, thereAre(names)))
-				continue
-			}
-			if noun == "resources" && scheme.MatchString(pattern) {
-				d.errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, thereAre(names))
-				continue
-			}
-			d.errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, suggestOr(pattern, names, thereAre(names)))
-		}
-	})
 }
 
 // toolsets decodes the toolset blocks, when everything that they can hold is known.
 func (l *loader) toolsets() {
-	offered := map[string][]string{}
-	for _, t := range l.config.Tools {
-		offered["tools"] = append(offered["tools"], t.Name)
-	}
-	for _, p := range l.config.Prompts {
-		offered["prompts"] = append(offered["prompts"], p.Name)
-	}
-	for _, r := range l.config.Resources {
-		offered["resources"] = append(offered["resources"], r.Name)
-	}
+	offered := l.offered()
 	for _, b := range l.blocks["toolset"] {
-		t := &toolsetDecl{&Toolset{Name: b.label(0), Range: at(b.DefRange())}, offered, l.partial}
+		t := &toolsetDecl{offered, &Toolset{Name: b.label(0), Range: at(b.DefRange())}}
 		d := l.decoder(b.file)
 		if !offeredName.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
 			d.errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
