@@ -67,6 +67,8 @@ var callerType = schema.ObjectOf(
 	&schema.Member{Name: "subject", Type: stringType, Optional: true},
 	&schema.Member{Name: "groups", Type: schema.ListOf(stringType)},
 	&schema.Member{Name: "claims", Type: &schema.Type{Kind: schema.Map, Elem: anyType}},
+	&schema.Member{Name: "scopes", Type: schema.ListOf(stringType)},
+	&schema.Member{Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: stringType}},
 	&schema.Member{Name: "client", Type: &schema.Type{Kind: schema.Map, Elem: anyType}},
 	&schema.Member{Name: "capabilities", Type: schema.ListOf(capabilityType)},
 )

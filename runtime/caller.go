@@ -6,19 +6,58 @@ import (
 )
 
 // anonymous is the caller of whom nothing is known. It is never changed.
-var anonymous = map[string]any{"subject": nil, "groups": []any{}, "claims": map[string]any{}, "client": map[string]any{}, "capabilities": []any{}}
+var anonymous = map[string]any{
+	"subject": nil, "groups": []any{}, "claims": map[string]any{}, "scopes": []any{}, "headers": map[string]any{},
+	"client": map[string]any{}, "capabilities": []any{},
+}
 
-// callerOf is what the root `caller` reads of who asks. What a client says of itself is decoded when something looks.
+// callerOf is what the root `caller` reads of who asks. What a client says of itself, and what a token says, is decoded when something looks.
 func callerOf(c *mcp.Caller) map[string]any {
 	if c == nil || len(c.ClientInfo) == 0 && len(c.Capabilities) <= len("{}") && c.Subject == "" {
 		return anonymous
 	}
-	m := map[string]any{"subject": nil, "groups": anonymous["groups"], "claims": anonymous["claims"], "client": (*clientInfo)(c), "capabilities": (*capabilities)(c)}
+	m := map[string]any{
+		"subject": nil, "groups": anonymous["groups"], "claims": anonymous["claims"], "scopes": anonymous["scopes"], "headers": anonymous["headers"],
+		"client": (*clientInfo)(c), "capabilities": (*capabilities)(c),
+	}
 	if c.Subject != "" {
 		m["subject"] = c.Subject
 	}
+	if c.Identity != nil {
+		identified(m, c.Identity)
+	}
 	return m
 }
+
+// identified adds what is known of who asks.
+func identified(m map[string]any, i *mcp.Identity) {
+	m["groups"], m["scopes"] = anyOf(i.Groups), anyOf(i.Scopes)
+	if len(i.Claims) > 0 {
+		m["claims"] = claims(i.Claims)
+	}
+	headers := make(map[string]any, len(i.Headers))
+	for name, text := range i.Headers {
+		headers[name] = text
+	}
+	m["headers"] = headers
+}
+
+func anyOf(list []string) []any {
+	out := make([]any, len(list))
+	for i, text := range list {
+		out[i] = text
+	}
+	return out
+}
+
+// claims are those of a token, whose syntax was checked with its signature.
+type claims []byte
+
+// AppendJSON implements value.Deferred.
+func (c claims) AppendJSON(dst []byte) []byte { return append(dst, c...) }
+
+// Value implements value.Deferred.
+func (c claims) Value() (any, error) { return value.Decode(c) }
 
 // clientInfo is what a client says of itself, which the protocol has checked for syntax.
 type clientInfo mcp.Caller

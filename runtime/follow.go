@@ -98,12 +98,11 @@ func (f *follows) add(ctx context.Context, caller *mcp.Caller, uri string) error
 
 // kept is the caller without memory that is reused, and without the request that it came with. One who follows much is kept once. It is called with mu held.
 func (f *follows) kept(c *mcp.Caller) *mcp.Caller {
-	if l := f.last; l != nil && l.Revision == c.Revision && l.Toolset == c.Toolset && l.Subject == c.Subject &&
-		bytes.Equal(l.ClientInfo, c.ClientInfo) && bytes.Equal(l.Capabilities, c.Capabilities) {
+	if l := f.last; l != nil && l.Same(c) {
 		return l
 	}
 	f.last = &mcp.Caller{
-		Revision: c.Revision, Toolset: c.Toolset, Subject: c.Subject,
+		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity, Subject: c.Subject,
 		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
 	}
 	return f.last

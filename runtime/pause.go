@@ -55,7 +55,7 @@ func (c *call) purpose() (purpose, error) {
 		return purpose{}, err
 	}
 	decl, caller := c.routine.decl, c.talk.caller
-	return purposeOf(c.routine.noun, decl.Name, decl.Digest, c.talk.request, string(arguments), caller.Subject, caller.Toolset), nil
+	return purposeOf(c.routine.noun, decl.Name, decl.Digest, c.talk.request, string(arguments), caller.Owner(), caller.Toolset), nil
 }
 
 // resume goes back to where the call was when it paused.

@@ -21,7 +21,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 		return nil, err
 	}
 	t := &task{
-		Tool: p.decl.Name, Digest: p.decl.Digest, Subject: caller.Subject, Toolset: caller.Toolset, TTL: p.tool.Task.TTL.Milliseconds(),
+		Tool: p.decl.Name, Digest: p.decl.Digest, Owner: caller.Owner(), Identity: caller.Identity, Toolset: caller.Toolset, TTL: p.tool.Task.TTL.Milliseconds(),
 		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities), Call: frozen,
 	}
 	ts := p.generation.build.State.tasks

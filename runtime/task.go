@@ -27,8 +27,8 @@ type task struct {
 	row state.Task
 
 	Tool    string `json:"tool"`
-	Digest  string `json:"digest"` // of the tool, when the task began
-	Subject string `json:"subject,omitempty"`
+	Digest  string `json:"digest"`            // of the tool, when the task began
+	Owner   string `json:"subject,omitempty"` // to whom it belongs
 	Toolset string `json:"toolset,omitempty"`
 
 	Status  string `json:"status"`
@@ -37,6 +37,7 @@ type task struct {
 	Updated int64  `json:"updated"`
 	TTL     int64  `json:"ttl"` // in milliseconds
 
+	Identity     *mcp.Identity   `json:"identity,omitempty"`     // who began it, when somebody has asked
 	Client       json.RawMessage `json:"client,omitempty"`       // what the client said of itself
 	Capabilities json.RawMessage `json:"capabilities,omitempty"` // and of what it can do, when the task began
 	Call         json.RawMessage `json:"call,omitempty"`         // what it takes to go on, unless it is over
@@ -145,8 +146,15 @@ func moment(ms int64) string {
 
 // caller is who began the task, as far as the call can read it.
 func (t *task) caller() *mcp.Caller {
-	return &mcp.Caller{Revision: mcp.Revision20260728, Toolset: t.Toolset, Subject: t.Subject, ClientInfo: t.Client, Capabilities: t.Capabilities}
+	return &mcp.Caller{Revision: mcp.Revision20260728, Toolset: t.Toolset, Identity: t.Identity, Subject: t.subject(), ClientInfo: t.Client, Capabilities: t.Capabilities}
+}
+
+func (t *task) subject() string {
+	if t.Identity == nil {
+		return t.Owner
+	}
+	return t.Identity.Subject
 }
 
 // belongs reports whether a caller may know of the task.
-func (t *task) belongs(c *mcp.Caller) bool { return t.Subject == c.Subject && t.Toolset == c.Toolset }
+func (t *task) belongs(c *mcp.Caller) bool { return t.Owner == c.Owner() && t.Toolset == c.Toolset }

@@ -15,6 +15,8 @@ const (
 	CodeInvalidParams      = -32602
 	CodeInternalError      = -32603
 	CodeBusy               = -32000 // too many calls at once, or the server is going away
+	CodeUnauthorized       = -32010 // who asks is not known any more
+	CodeForbidden          = -32011 // who asks lacks scopes
 	CodeHeaderMismatch     = -32020
 	CodeMissingCapability  = -32021
 	CodeUnsupportedVersion = -32022
@@ -25,6 +27,8 @@ type Error struct {
 	Code    int
 	Message string
 	Data    []byte // encoded JSON, or nil
+
+	scopes []string // of InsufficientScope
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }

@@ -9,12 +9,13 @@ import (
 
 // exchange is the HTTP answer to one POST: a document, or a stream of events as soon as anything must be said before the reply.
 type exchange struct {
-	w       http.ResponseWriter
-	r       *http.Request
-	server  *Server
-	view    view
-	accepts accepted
-	size    int // of the request, in bytes
+	w        http.ResponseWriter
+	r        *http.Request
+	server   *Server
+	view     view
+	identity *Identity // nil when nobody has asked
+	accepts  accepted
+	size     int // of the request, in bytes
 
 	// Of a legacy client that may come back for what it has missed; nil otherwise.
 	session *session

@@ -29,7 +29,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, v view) {
 		return
 	}
 	defer s.waits.leave()
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
 	if from.stream == 0 {
 		defer e.attach(cancel)()
@@ -116,7 +116,7 @@ func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request, toolset strin
 		refuse(w, http.StatusBadRequest, "The header Mcp-Session-Id is missing")
 		return nil
 	}
-	e := s.sessions.find(id, toolset)
+	e := s.sessions.find(id, toolset, IdentityOf(r.Context()))
 	if e == nil {
 		refuse(w, http.StatusNotFound, "There is no such session. Send initialize to begin one")
 	}

@@ -27,7 +27,7 @@ func (s *Server) turnAway(w http.ResponseWriter, status int, why string) {
 
 // post reads a packet and hands it to the era it belongs to.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, v view) {
-	x := &exchange{w: w, r: r, server: s, view: v, accepts: acceptedBy(r.Header)}
+	x := &exchange{w: w, r: r, server: s, view: v, identity: IdentityOf(r.Context()), accepts: acceptedBy(r.Header)}
 	if !isJSON(r.Header) {
 		s.turnAway(w, http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
 		return
@@ -77,7 +77,19 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, v view) {
 
 // fail answers with an error of the protocol and the status that goes with it.
 func (x *exchange) fail(err *Error, id []byte) {
+	x.challenge(err)
 	x.finish(err.append(nil, id), statusOf(err))
+}
+
+// challenge has the answer say, if it has not begun, where the client gets what it lacks.
+func (x *exchange) challenge(err *Error) {
+	if said := err.challenge(x.identity); said != "" {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if !x.streaming {
+			x.w.Header()["Www-Authenticate"] = []string{said}
+		}
+	}
 }
 
 // read reads the body. A status that is not 0 says why it could not; then the connection ends with the answer, and the deadline

@@ -31,6 +31,7 @@ type List struct {
 	names          []string
 	legacy, modern joined
 	pageSize       int
+	picked         []int  // of a part of another list: its entries, in order; nil when all are
 	caching        []byte // the members ttlMs and cacheScope of a modern result
 	revision       string
 }
@@ -72,6 +73,33 @@ func (j *joined) add(entry []byte) {
 	oneLine(j.bytes[j.at[len(j.at)-1]:])
 }
 
+// Only returns the list without the entries that keep refuses, each by its place in the order of names. It shares the memory of l.
+func (l *List) Only(keep func(i int, name string) bool) *List {
+	part := *l
+	part.names, part.picked = nil, []int{}
+	sum := sha256.New()
+	sum.Write([]byte(l.revision))
+	for i, name := range l.names {
+		if keep(i, name) {
+			part.names, part.picked = append(part.names, name), append(part.picked, l.place(i))
+			sum.Write([]byte(name + "\n"))
+		}
+	}
+	part.revision = hex.EncodeToString(sum.Sum(nil)[:16])
+	return &part
+}
+
+// place is where the entry i stands in the memory of the list.
+func (l *List) place(i int) int {
+	if l.picked == nil {
+		return i
+	}
+	return l.picked[i]
+}
+
+// Names are the names of the entries, in order. They are not to be changed.
+func (l *List) Names() []string { return l.names }
+
 func (j *joined) close() { j.at = append(j.at, len(j.bytes)+1) }
 
 // slice returns the entries from one up to another.
@@ -80,6 +108,17 @@ func (j *joined) slice(from, to int) []byte {
 		return nil
 	}
 	return j.bytes[j.at[from] : j.at[to]-1]
+}
+
+// appendPicked appends some of the entries.
+func (j *joined) appendPicked(dst []byte, picked []int) []byte {
+	for i, n := range picked {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, j.slice(n, n+1)...)
+	}
+	return dst
 }
 
 // Revision names the bytes of the list: two lists with the same revision read the same.
@@ -141,5 +180,11 @@ func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
 	if r.Modern() {
 		entries = &l.modern
 	}
-	return append(append(append(dst, members[l.of]...), entries.slice(from, to)...), ']')
+	dst = append(dst, members[l.of]...)
+	if l.picked == nil {
+		dst = append(dst, entries.slice(from, to)...)
+	} else {
+		dst = entries.appendPicked(dst, l.picked[from:max(from, to)])
+	}
+	return append(dst, ']')
 }

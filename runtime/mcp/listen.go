@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"time"
 )
@@ -19,7 +20,7 @@ func wake(c chan<- struct{}) func() {
 // mostWished is how many bytes a request for a subscription may have, which stays in memory as long as the subscription.
 const mostWished = 256 << 10
 
-// listenHTTP serves a subscription until the client goes away or takes nothing any more, or the server shuts down.
+// listenHTTP serves a subscription until the client goes away or takes nothing any more, its credentials are good no more, or the server shuts down.
 func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 	if !x.accepts.events {
 		refuse(x.w, http.StatusNotAcceptable, "The Accept header must allow text/event-stream")
@@ -38,20 +39,22 @@ func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 		return
 	}
 	defer s.waits.leave()
+	ctx, cancel := s.streams.open(x.r.Context())
+	defer cancel()
 	u := s.newSubscription(x.view.toolset, bytes.Clone(m.id))
 	defer u.end()
 	u.looks = func(id string) ([]byte, error) {
-		return s.standing(x.r.Context(), &TaskRequest{Method: "tasks/get", ID: id, Caller: c})
+		return s.standing(ctx, &TaskRequest{Method: "tasks/get", ID: id, Caller: c})
 	}
 	x.await()
-	acknowledged, some, refused := s.grant(x.r.Context(), u, c, w)
+	acknowledged, some, refused := s.grant(ctx, u, c, w)
 	x.quiet()
 	if refused != nil {
-		x.fail(s.refused(x.r.Context(), m, refused), m.id)
+		x.fail(s.refused(ctx, m, refused), m.id)
 		return
 	}
 	x.notify(acknowledged)
-	if some && !s.deliver(x, u) {
+	if some && !s.deliver(ctx, x, u) {
 		return
 	}
 	x.finish(u.ended(x.view.info), http.StatusOK)
@@ -61,7 +64,7 @@ func (s *Server) listenHTTP(x *exchange, m *message, c *Caller) {
 const fewNotices = 16
 
 // deliver sends what u hears, and reports whether the subscription is to be ended in form.
-func (s *Server) deliver(x *exchange, u *subscription) bool {
+func (s *Server) deliver(ctx context.Context, x *exchange, u *subscription) bool {
 	news := make(chan struct{}, 1)
 	u.deliver(wake(news))
 	alive := time.NewTicker(s.options.KeepAlive)
@@ -74,7 +77,7 @@ func (s *Server) deliver(x *exchange, u *subscription) bool {
 			chunk = []byte(": keep-alive\n\n")
 		case <-s.closing:
 			closing = true
-		case <-x.r.Context().Done():
+		case <-ctx.Done():
 			return false
 		}
 		for more := true; more; chunk = chunk[:0] {

@@ -51,6 +51,10 @@ func statusOf(e *Error) int {
 		return http.StatusNotFound
 	case CodeParseError, CodeInvalidRequest, CodeHeaderMismatch, CodeMissingCapability, CodeUnsupportedVersion:
 		return http.StatusBadRequest
+	case CodeUnauthorized:
+		return http.StatusUnauthorized
+	case CodeForbidden:
+		return http.StatusForbidden
 	}
 	if e == errClosing {
 		return http.StatusServiceUnavailable

@@ -63,7 +63,7 @@ func (p *peer) notice(m *message) {
 }
 
 // answerPeer is answer for a request whose reply depends on what has been said before.
-func (s *Server) answerPeer(ctx context.Context, dst []byte, m *message, p *peer, q query) []byte {
+func (s *Server) answerPeer(ctx context.Context, dst []byte, m *message, p *peer, q query) ([]byte, *Error) {
 	var err *Error
 	switch string(m.method) {
 	case "logging/setLevel":
@@ -73,13 +73,12 @@ func (s *Server) answerPeer(ctx context.Context, dst []byte, m *message, p *peer
 	case "resources/unsubscribe":
 		err = p.unsubscribe(m)
 	default:
-		dst, _ = s.answer(ctx, dst, m, q)
-		return dst
+		return s.answer(ctx, dst, m, q)
 	}
 	if err != nil {
-		return err.append(dst, m.id)
+		return err.append(dst, m.id), err
 	}
-	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":{}}`...)
+	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":{}}`...), nil
 }
 
 func (p *peer) setLevel(m *message) *Error {

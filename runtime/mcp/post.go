@@ -23,6 +23,7 @@ func (s *Server) postModern(x *exchange, m *message, version string) {
 		return
 	}
 	c := &Caller{Toolset: x.view.toolset, Remote: x.r.RemoteAddr, Header: x.r.Header}
+	c.known(x.identity)
 	if err := checkMeta(m, c); err != nil {
 		x.finish(err.append(nil, m.id), http.StatusBadRequest)
 		return
@@ -46,6 +47,7 @@ func (s *Server) postModern(x *exchange, m *message, version string) {
 	status := http.StatusOK
 	if err != nil {
 		status = statusOf(err)
+		x.challenge(err)
 	}
 	x.finish(reply.b, status)
 }
@@ -68,7 +70,7 @@ func (s *Server) postLegacy(x *exchange, p *packet, version string) {
 	case id == "":
 		x.fail(errorf(CodeInvalidRequest, "The header Mcp-Session-Id is missing. Send initialize first, then repeat the id it answers with"), m.id)
 	default:
-		e := s.sessions.find(id, x.view.toolset)
+		e := s.sessions.find(id, x.view.toolset, x.identity)
 		if e == nil {
 			refuse(x.w, http.StatusNotFound, "There is no such session. Send initialize to begin one")
 			return
@@ -94,7 +96,7 @@ func (s *Server) open(x *exchange, m *message, id string) {
 		x.finish(err.append(nil, m.id), http.StatusOK)
 		return
 	}
-	x.w.Header()[headerSession] = []string{s.sessions.open(p, rand.Text()).id}
+	x.w.Header()[headerSession] = []string{s.sessions.open(p, rand.Text(), x.identity).id}
 	x.finish(p.welcome(nil, m, x.view.info), http.StatusOK)
 }
 
@@ -132,11 +134,11 @@ func (s *Server) converse(x *exchange, p *packet) {
 		if takesTime(m.method) {
 			x.await()
 		}
-		frame := s.inSession(x, m, reply.b)
+		frame, err := s.inSession(x, m, reply.b)
 		if frame != nil {
 			reply.b = frame
 		}
-		x.finish(frame, http.StatusOK)
+		x.finish(frame, x.denied(err))
 	}
 }
 
@@ -150,7 +152,7 @@ func (s *Server) batch(x *exchange, p *packet, dst []byte) []byte {
 		case m.invalid != "":
 			replies[i] = errorf(CodeInvalidRequest, "Invalid request: %s", m.invalid).append(nil, m.id)
 		case m.isRequest():
-			all.Go(func() { replies[i] = s.inSession(x, m, nil) })
+			all.Go(func() { replies[i], _ = s.inSession(x, m, nil) })
 		}
 	}
 	all.Wait()
@@ -171,16 +173,26 @@ func (s *Server) batch(x *exchange, p *packet, dst []byte) []byte {
 	return dst
 }
 
-// inSession appends the reply to one request of a session. It returns nil when the client has cancelled the request.
-func (s *Server) inSession(x *exchange, m *message, dst []byte) []byte {
+// denied is the status of a reply in a session: errors are told in the document, but for those that are about who asks.
+func (x *exchange) denied(err *Error) int {
+	if err == nil || err.Code != CodeForbidden && err.Code != CodeUnauthorized {
+		return http.StatusOK
+	}
+	x.challenge(err)
+	return statusOf(err)
+}
+
+// inSession appends the reply to one request of a session, and returns the error that it tells, if it does. The reply is nil when the client has cancelled
+// the request.
+func (s *Server) inSession(x *exchange, m *message, dst []byte) ([]byte, *Error) {
 	if err := s.admit(); err != nil {
-		return err.append(dst, m.id)
+		return err.append(dst, m.id), nil
 	}
 	defer s.calls.leave()
 	// That a legacy client hangs up does not mean that it has lost interest: it may come back for the events it has an id of.
 	p, err := x.session.requests.begin(context.WithoutCancel(x.r.Context()), m.id)
 	if err != nil {
-		return err.append(dst, m.id)
+		return err.append(dst, m.id), nil
 	}
 	defer p.done()
 	defer context.AfterFunc(x.r.Context(), func() {
@@ -190,9 +202,10 @@ func (s *Server) inSession(x *exchange, m *message, dst []byte) []byte {
 	})()
 	c := x.session.caller()
 	c.Session, c.Remote, c.Header = x.session.id, x.r.RemoteAddr, x.r.Header
-	dst = s.answerPeer(p.ctx, dst, m, x.session.peer, query{c, x, x.view.info})
+	c.known(x.identity)
+	dst, told := s.answerPeer(p.ctx, dst, m, x.session.peer, query{c, x, x.view.info})
 	if p.unwanted() {
-		return nil
+		return nil, nil
 	}
-	return dst
+	return dst, told
 }

@@ -12,6 +12,7 @@ type Server struct {
 	calls    gate // every request being answered
 	waits    gate // every stream that waits for something to happen
 	sessions sessions
+	streams  streams
 
 	audience audience
 
@@ -45,6 +46,12 @@ func (s *Server) ResourceUpdated(uri string) { s.audience.tell(topic{documentTop
 // braces. It does not wait for them: a state that one of them has not been told of yet gives way to this one.
 func (s *Server) TaskChanged(id string, members []byte) {
 	s.audience.tell(topic{taskTopic, id}, members)
+}
+
+// Retain ends the sessions and the streams of everybody who does not stand any more, of whom nobody has asked too: stands is told nil of them.
+func (s *Server) Retain(stands func(*Identity) bool) {
+	s.streams.retain(stands)
+	s.sessions.retain(stands)
 }
 
 // Shutdown refuses new requests, ends the streams that wait for something to happen, and waits for the requests being answered. When

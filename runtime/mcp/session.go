@@ -14,6 +14,7 @@ var errEnded = errors.New("the session has ended")
 type session struct {
 	*peer
 	id    string
+	of    *Identity // who opened it; nil when nobody has asked. Nobody else finds it
 	log   events
 	ended chan struct{}
 	news  chan struct{} // receives when there is something to take from what the peer hears
@@ -90,8 +91,8 @@ type sessions struct {
 }
 
 // open makes a session for p. Where there is no room, the one idle longest ends.
-func (t *sessions) open(p *peer, id string) *session {
-	e := &session{peer: p, id: id, used: time.Now(), ended: make(chan struct{}), news: make(chan struct{}, 1)}
+func (t *sessions) open(p *peer, id string, of *Identity) *session {
+	e := &session{peer: p, id: id, of: of, used: time.Now(), ended: make(chan struct{}), news: make(chan struct{}, 1)}
 	e.log.init()
 	e.hears.deliver(wake(e.news))
 	e.mu.Lock()
@@ -132,12 +133,12 @@ func (t *sessions) expire(e *session) {
 	t.close(e)
 }
 
-// find returns the session with this id that was begun in the toolset, or nil.
-func (t *sessions) find(id, toolset string) *session {
+// find returns the session with this id that was begun in the toolset by who asks for it, or nil.
+func (t *sessions) find(id, toolset string, of *Identity) *session {
 	t.mu.Lock()
 	e := t.byID[id]
 	t.mu.Unlock()
-	if e == nil || e.hears.toolset != toolset || !e.touch() {
+	if e == nil || e.hears.toolset != toolset || (e.of != nil || of != nil) && e.of.Owner() != of.Owner() || !e.touch() {
 		return nil
 	}
 	return e
@@ -149,6 +150,22 @@ func (t *sessions) close(e *session) {
 	delete(t.byID, e.id)
 	t.mu.Unlock()
 	e.end()
+}
+
+// retain ends the sessions of those who do not stand.
+func (t *sessions) retain(stands func(*Identity) bool) {
+	t.mu.Lock()
+	var fallen []*session
+	for id, e := range t.byID {
+		if !stands(e.of) {
+			delete(t.byID, id)
+			fallen = append(fallen, e)
+		}
+	}
+	t.mu.Unlock()
+	for _, e := range fallen {
+		e.end()
+	}
 }
 
 func (t *sessions) endAll() {

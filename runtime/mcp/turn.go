@@ -98,7 +98,8 @@ func (t *turn) legacy(m *message) {
 		p = &peer{revision: legacyRevisions[0], requests: inflight{limit: 1}, hears: t.conn.server.newSubscription(t.conn.toolset, nil)}
 	}
 	t.answer(m, &p.requests, func(ctx context.Context, dst []byte) []byte {
-		return t.conn.server.answerPeer(ctx, dst, m, p, query{p.caller(), t.conn, t.conn.info()})
+		dst, _ = t.conn.server.answerPeer(ctx, dst, m, p, query{p.caller(), t.conn, t.conn.info()})
+		return dst
 	})
 }
 
