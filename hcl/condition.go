@@ -196,6 +196,9 @@ func (c *compiler) noteReads(p *Program) {
 		if r == nil {
 			continue
 		}
+		if name == "caller" && c.uses != nil {
+			c.uses.caller = true
+		}
 		if !seen[name] {
 			seen[name] = true
 			p.reads = append(p.reads, name)

@@ -16,8 +16,9 @@ func (l *loader) connections() {
 		config, spec := kind.New()
 		d := l.decoder(b.file)
 		d.scope, d.uses = callerScope(l.base), &uses{}
-		d.body(b.Body, spec, b.DefRange())
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: at(b.DefRange())}
+		d.body(b.Body, Join(spec, conn.Guard.spec()), b.DefRange())
+		conn.personal = d.uses.caller
 		conn.Digest = l.digest(b, d.uses)
 		l.note(d.uses)
 		l.files.read = digest(l.files.read, d.uses.read)

@@ -101,8 +101,14 @@ type uses struct {
 	members     []*member
 	connections []*Connection
 	types       []string
+	caller      bool   // who calls
 	files       bool   // it reads files of the folder, which may change without its own
 	read        string // digest of those files
+}
+
+// personal reports whether what a block does depends on who calls.
+func (u *uses) personal() bool {
+	return u.caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.personal })
 }
 
 // note marks what a tool reads as used.

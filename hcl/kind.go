@@ -65,8 +65,11 @@ type Connection struct {
 	Kind   string
 	Name   string
 	Config any
+	Guard  Guard
 	Digest string // of everything the block says, so that an unchanged one keeps its pool
 	Range  Range
+
+	personal bool // it reads who calls
 }
 
 // Backend is one decoded backend block.

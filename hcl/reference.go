@@ -41,6 +41,10 @@ func Reference(kinds Kinds) []BlockReference {
 		{`message "role"`, "message", "One message of a prompt, or of what a model is asked.", (&messageBlock{PromptMessage: &PromptMessage{}}).spec()},
 		{"complete", "complete", "How an input is completed while a person types it: one backend block. It reads what was typed as input.<name>, a text, and every other input as a text, or null while it is not filled in. Clients get at most 100 values.", completeSpec(&Completion{})},
 		{"cache", "cache", "How long clients may keep what they read of a resource. Clients since 2026-07-28 are told.", (&cacheBlock{}).spec()},
+		{"cache", "tool cache", "In a tool that only reads: its answers are kept for a while and given again. Calls that ask the same at once wait for one of them; failures are not kept.", (&Memo{}).spec()},
+		{"idempotency", "idempotency", "In a tool: a call may bring a key, as the input idempotency_key. Calls with the same key and arguments are carried out once, and have the same result, also after a restart; one whose outcome is not known is never carried out again. Backends that send a request other than GET or HEAD send the key as Idempotency-Key.", (&Idempotency{}).spec()},
+		{"limit", "limit", "In a tool, or in server: how often, and how many at once, calls may be. What is beyond is refused, with when to come back. What is answered from a cache, or again for the same key, does not count.", new(Limit).spec("caller")},
+		{"breaker", "breaker", "In a connection: when the other side is left alone because it fails.", (&Breaker{}).spec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
 		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
@@ -58,7 +62,7 @@ func Reference(kinds Kinds) []BlockReference {
 	}
 	for _, k := range kinds.Connections {
 		_, spec := k.New()
-		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, spec})
+		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, Join(spec, new(Guard).spec())})
 	}
 	for _, k := range kinds.Backends {
 		_, spec := k.New()

@@ -14,8 +14,9 @@ type Server struct {
 	Instructions string
 	Website      string
 	Icons        []*Icon
-	PageSize     int  // entries of one page of a list
-	Closed       bool // what no rule allows is denied
+	PageSize     int    // entries of one page of a list
+	Closed       bool   // what no rule allows is denied
+	Limit        *Limit // of the calls of all tools together; nil for none
 }
 
 // Icon is one picture of the server or a tool.
@@ -40,6 +41,7 @@ func (s *Server) spec() Spec {
 		Attr(&s.Website, "website", "A page about the server."),
 		Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").Or("200"),
 		either(&s.Closed, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").Or("allow"),
+		limitField(&s.Limit, "How often, and how many at once, tools may be called: all of them together. What the limit of a tool allows counts here, too."),
 		icons(&s.Icons, "Pictures of the server, for clients that show some."),
 	}
 }

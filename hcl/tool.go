@@ -15,7 +15,10 @@ type Tool struct {
 	Description string
 	Icons       []*Icon
 	Listed      bool
-	Task        *Task // nil when calls are never tasks
+	Task        *Task        // nil when calls are never tasks
+	Limit       *Limit       // nil for none
+	Idempotency *Idempotency // nil when calls bring no key
+	Memo        *Memo        // nil when no answer is kept
 
 	ReadOnly    bool
 	Destructive bool
@@ -50,9 +53,10 @@ func (l *loader) declare(b block) *toolDecl {
 	t := newToolDecl(l, b)
 	t.named()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.taskField()}, t.dec.shared.standing.work)
+	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.taskField(), t.memoField()}, t.dec.shared.standing.work)
 	t.dec.fields(b.Body, t.specs.head, b.DefRange())
 	t.timed()
+	t.keyed()
 	t.inputs.finish()
 	return t
 }
@@ -62,7 +66,7 @@ type toolSpecs struct{ head, body, answer, failure Spec }
 
 // toolSpec is everything a tool block may hold except its backend, in the order of the reference.
 func toolSpec(t *toolDecl) Spec {
-	return Join(t.headSpec(), t.bodySpec(), Spec{t.taskField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
+	return Join(t.headSpec(), t.bodySpec(), Spec{t.taskField(), t.memoField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
 }
 
 func (t *toolDecl) headSpec() Spec {
@@ -77,6 +81,8 @@ func (t *toolDecl) headSpec() Spec {
 		Attr(&t.tool.MaxText, "max_text", "How much text a model receives; what is over is cut, and the text says so.").Or("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
+		limitField(&t.tool.Limit, "How often, and how many at once, the tool may be called."),
+		t.idempotencyField(),
 		Attr(&t.tool.Listed, "listed", "Whether clients see the tool. A tool that is not listed serves as a step of others.").Or("true"),
 		icons(&t.tool.Icons, "Pictures of the tool, for clients that show some."),
 		special("schema", "JSON Schema", "The whole input schema verbatim, as in jsondecode(file(\"x.json\")), instead of input blocks.", t.inputs.verbatim),
@@ -103,13 +109,19 @@ func (t *toolDecl) answerSpec() Spec {
 func (t *toolDecl) decode() {
 	d, b := t.dec, t.block
 	d.scope = t.scope()
+	before := d.scope
 	d.fields(b.Body, t.specs.body, b.DefRange())
+	d.uses.caller = false // who may call was asked before anything is answered
 	d.facts = d.facts.and(t.tool.Allow)
 	t.does()
 	d.fields(b.Body, Spec{t.taskField()}, b.DefRange())
 	t.answered()
 	t.answers()
+	d.scope = before
+	d.fields(b.Body, Spec{t.memoField()}, b.DefRange())
 	t.annotations()
+	t.once()
+	t.memorable()
 	t.described(t.tool.Description)
 	t.completions()
 	t.unusedInputs()

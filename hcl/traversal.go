@@ -16,6 +16,9 @@ func (c *compiler) traversal(t hclv2.Traversal, in env) node {
 		return c.steps(c.variable(v, in), t[1:], in)
 	}
 	r, why := c.scope.find(name)
+	if name == "caller" && c.uses != nil {
+		c.uses.caller = true
+	}
 	if r == nil {
 		c.unknownRoot(t, why)
 		return broken()
@@ -44,6 +47,9 @@ func (c *compiler) traversal(t hclv2.Traversal, in env) node {
 
 // use notes that a member is read.
 func (c *compiler) use(m *member) {
+	if c.uses != nil && m.caller {
+		c.uses.caller = true
+	}
 	if c.uses != nil && !m.own {
 		c.uses.members = append(c.uses.members, m) // noted when all tools are decoded, which may happen side by side
 		return

@@ -1,0 +1,58 @@
+package hcl
+
+import (
+	"time"
+
+	"hatchel/hcl/schema"
+)
+
+// Idempotency says that a call of a tool may bring a key, and that calls with the same key are one.
+type Idempotency struct {
+	TTL time.Duration // for which the key, and what the call came to, are remembered
+}
+
+// KeyInput is the input that holds the key of a call.
+const KeyInput = "idempotency_key"
+
+const defaultKeyTTL = 24 * time.Hour
+
+func (i *Idempotency) spec() Spec {
+	i.TTL = defaultKeyTTL
+	return Spec{lasting(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.", "A key that is remembered for no time is none. Write how long, as in \"24h\".").Or("24h")}
+}
+
+// idempotencyField declares that calls may bring a key.
+func (t *toolDecl) idempotencyField() Field {
+	return Block(&t.tool.Idempotency, "idempotency", "Calls may bring a key, the input idempotency_key: those with the same key and arguments are carried out once, and have the same result.", (*Idempotency).spec)
+}
+
+// keyed adds the input that holds the key.
+func (t *toolDecl) keyed() {
+	if t.tool.Idempotency == nil {
+		return
+	}
+	in, d := t.inputs, t.dec
+	if in.whole != nil {
+		if m, ok := in.whole.Lookup(KeyInput); !ok || !m.Optional || m.Type.Kind != schema.String {
+			d.errorf(in.wholeAt.Range(), "No place for the key", "schema gives the whole input schema, and idempotency needs a property %q in it: a string that may be left out.", KeyInput)
+		}
+		return
+	}
+	if taken, ok := in.labelsAt[KeyInput]; ok {
+		d.diags.errorf(taken, "Input is taken", "The block idempotency brings the input %q. Leave this one out.", KeyInput)
+		return
+	}
+	least, most := 1, 255
+	printable, _ := schema.NewPattern("^[!-~]+$")
+	in.members = append(in.members, &schema.Member{Name: KeyInput, Optional: true, Range: t.blockRange("idempotency"), Type: &schema.Type{
+		Kind: schema.String, MinLength: &least, MaxLength: &most, Pattern: printable,
+		Description: "A text of your own that names this one piece of work, such as a UUID. Calls with the same key are carried out once: to try again after a lost answer, send the same key and the same arguments.",
+	}})
+}
+
+// once reports keys where there is nothing to do twice.
+func (t *toolDecl) once() {
+	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.diags.HasErrors() {
+		t.dec.diags.warnf(at(t.blockRange("idempotency")), "Nothing to repeat", "The tool only reads, so it may be called any number of times, and a key changes nothing. Leave idempotency out, or write cache.")
+	}
+}
