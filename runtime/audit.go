@@ -16,6 +16,9 @@ func (c *call) account(ctx context.Context, failed *failure) {
 			level = slog.LevelError
 		case failed.refused:
 			what = "call refused"
+			if failed.cause != nil {
+				level = slog.LevelWarn
+			}
 		case failed.cause != nil:
 			level = slog.LevelWarn
 		}
@@ -34,6 +37,9 @@ func (c *call) log(ctx context.Context, level slog.Level, what string, failed *f
 		slog.Float64("ms", milliseconds(c.began)))
 	if c.remote != "" {
 		attrs = append(attrs, slog.String("remote", c.remote))
+	}
+	if c.decision.verdict != undecided {
+		attrs = append(attrs, slog.String("decision", string(c.decision.verdict)), slog.String("rule", c.decision.rule))
 	}
 	if failed != nil {
 		attrs = append(attrs, c.facts(failed)...)

@@ -65,6 +65,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 	c.connections()
 	c.programs()
 	c.offers()
+	c.authorize()
 	c.needs()
 	if c.diags.HasErrors() {
 		c.g.undo()
@@ -81,6 +82,8 @@ type compiler struct {
 	g       *Generation
 	handles map[*hcl.Connection]any
 	diags   hcl.Diagnostics
+
+	policies []policyRules
 }
 
 func (c *compiler) connections() {

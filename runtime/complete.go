@@ -90,19 +90,13 @@ func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 
 // open reports whether the caller may call, as far as that can be told by what is filled in already: what the rule reads and is not there yet is null.
 func (r *routine) open(ctx context.Context, req *mcp.CompleteRequest) bool {
-	if r.decl.Allow == nil {
+	if r.rules == nil {
 		return true
 	}
 	c := r.newCall(ctx, callerOf(req.Caller), adapters.Nobody{})
 	defer c.reply.release()
 	c.frame.Input = r.decl.FromSome(r.typed(req))
-	return r.allowed(c) == nil
-}
-
-// allowed is authorize, whose panics are errors.
-func (r *routine) allowed(c *call) (err error) {
-	defer recovered(&err)
-	return r.authorize(c)
+	return r.rules.decide(&asker{frame: c.frame, partial: true}).verdict == allowed
 }
 
 // typed are the inputs as texts: what was typed, and what is filled in already.

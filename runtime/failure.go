@@ -106,6 +106,10 @@ func failureOf(err error) *failure {
 		}
 		return failed
 	}
+	var d *denial
+	if errors.As(err, &d) {
+		return &failure{message: d.Error(), refused: true, cause: d.cause, id: rand.Text()[:12]}
+	}
 	var r refusal
 	if errors.As(err, &r) {
 		return &failure{message: string(r), refused: true}

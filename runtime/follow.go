@@ -160,7 +160,7 @@ func (f *follows) replaced(last, next *Generation) {
 func (d *followed) differs(last, next *Generation) bool {
 	before, _ := last.whole.resource(d.uri)
 	after, _ := next.whole.resource(d.uri)
-	if (before == nil) != (after == nil) || after != nil && before.decl.Digest != after.decl.Digest {
+	if (before == nil) != (after == nil) || after != nil && (before.decl.Digest != after.decl.Digest || before.rules.identity() != after.rules.identity()) {
 		return true
 	}
 	for toolset := range d.followers {

@@ -16,10 +16,10 @@ func (h *Host) Info(toolset string) *mcp.Info {
 	return nil
 }
 
-// List returns one of the lists. In a toolset that is gone it is empty.
-func (h *Host) List(_ context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
+// List returns one of the lists, without what the caller may not call. In a toolset that is gone it is empty.
+func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	if v := h.current.Load().view(caller.Toolset); v != nil {
-		return v.lists[of].Load()
+		return v.shown(ctx, caller, of)
 	}
 	return mcp.NewList(of, nil, mcp.ListOptions{})
 }

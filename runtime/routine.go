@@ -20,6 +20,7 @@ type routine struct {
 	narrow     string      // a sentence that says how to get less of an answer
 	asked      atomic.Bool // the other side has answered whether it will work
 	asks       bool        // a step asks the client
+	rules      *rules      // who may call; nil for everybody
 	requires   []string    // what the client must be able to do, for the tools that steps call too
 }
 
@@ -42,15 +43,19 @@ func (r *routine) run(c *call, in inputs) error {
 	return r.work(c)
 }
 
-// admit validates a call and asks whether it is allowed.
+// admit validates a call and asks whether it is allowed. Who may not make it in any case learns nothing of what it takes.
 func (r *routine) admit(c *call, in inputs) error {
-	if err := r.validate(c, in); err != nil {
-		return err
+	err := r.validate(c, in)
+	if err == nil {
+		err = r.check(c)
 	}
-	if err := r.check(c); err != nil {
-		return err
+	if err == nil {
+		return r.authorize(c)
 	}
-	return r.authorize(c)
+	if barred := r.barred(c); barred != nil {
+		return barred
+	}
+	return err
 }
 
 // work runs the steps in their order, from the one that comes next, under the timeout of the whole. A call that pauses, or becomes a task, is left so that
@@ -88,8 +93,9 @@ type call struct {
 	frame     *hcl.Frame
 	computing computing // the context of frame, when nothing but computing is done
 	action    adapters.Call
-	remote    string // the address of who made it, for the log; empty when that is not known
-	step      string // that failed
+	remote    string   // the address of who made it, for the log; empty when that is not known
+	step      string   // that failed
+	decision  decision // of the rules, once they were asked
 	answer    answer
 	reply     *reply
 

@@ -102,7 +102,7 @@ func (h *Host) record(r Report, loaded time.Time) {
 // part is one thing that a generation offers, as it is called in a report.
 type part struct{ name, digest string }
 
-// parts are the tools, then the prompts, resources and toolsets, each by name.
+// parts are the tools, then the prompts, resources, toolsets and policies, each by name.
 func (g *Generation) parts() (all []part) {
 	for _, p := range g.order {
 		all = append(all, part{p.tool.Name, p.tool.Digest})
@@ -117,6 +117,9 @@ func (g *Generation) parts() (all []part) {
 		said := *t
 		said.Range = hcl.Range{}
 		all = append(all, part{"toolset " + t.Name, fmt.Sprintf("%#v", said)})
+	}
+	for _, p := range g.Config.Policies {
+		all = append(all, part{"policy " + p.Name, p.Digest})
 	}
 	return all
 }

@@ -60,21 +60,6 @@ func (r *routine) check(c *call) error {
 	return refusal(strings.Join(failed, "\n"))
 }
 
-// authorize asks whether this caller may do it.
-func (r *routine) authorize(c *call) error {
-	if r.decl.Allow == nil {
-		return nil
-	}
-	ok, err := r.decl.Allow.Eval(c.frame, nil)
-	if err != nil {
-		return c.broken(err)
-	}
-	if !ok {
-		return refusal("This call is not allowed for you.")
-	}
-	return nil
-}
-
 // message is a text of the author about what does not hold.
 func (c *call) message(m *hcl.Message) string { return message(m, c.frame) }
 

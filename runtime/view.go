@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"sync/atomic"
 
 	"hatchel/hcl"
@@ -13,10 +14,11 @@ type view struct {
 	info      *mcp.Info
 	tools     map[string]*Program
 	prompts   map[string]*prompt
-	documents map[string]*resource // by URI
-	families  []*resource          // of documents, by name
-	resources []*resource          // both, by name
-	lists     [listings]atomic.Pointer[mcp.List]
+	documents map[string]*resource               // by URI
+	families  []*resource                        // of documents, by name
+	resources []*resource                        // both, by name
+	lists     [listings]atomic.Pointer[mcp.List] // of all that it shows
+	guards    [listings]*guard                   // what of it a caller sees
 }
 
 // listings is how many lists there are.
@@ -45,12 +47,44 @@ func newView(g *Generation, t *hcl.Toolset) *view {
 			v.families = append(v.families, r)
 		}
 	}
+	v.guard(g)
 	return v
+}
+
+// guard has the lists hide what a caller may not call.
+func (v *view) guard(g *Generation) {
+	var all [listings][]*routine
+	for _, p := range v.tools {
+		all[mcp.Tools] = append(all[mcp.Tools], &p.routine)
+	}
+	for _, p := range v.prompts {
+		all[mcp.Prompts] = append(all[mcp.Prompts], &p.routine)
+	}
+	for _, r := range v.resources {
+		of := mcp.Resources
+		if r.resource.Template != nil {
+			of = mcp.Templates
+		}
+		all[of] = append(all[of], &r.routine)
+	}
+	for of, routines := range all {
+		v.guards[of] = newGuard(g, routines)
+	}
+}
+
+// shown is one of the lists as a caller sees it.
+func (v *view) shown(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
+	all := v.lists[of].Load()
+	if d := v.guards[of]; d != nil {
+		return d.shown(ctx, caller, all)
+	}
+	return all
 }
 
 // list encodes one of the lists, and reports whether it reads differently than before.
 func (v *view) list(of mcp.Listing, g *Generation) bool {
-	next := mcp.NewList(of, v.entries(of, g), mcp.ListOptions{PageSize: g.Config.Server.PageSize})
+	personal := v.guards[of] != nil && v.guards[of].personal
+	next := mcp.NewList(of, v.entries(of, g), mcp.ListOptions{PageSize: g.Config.Server.PageSize, Private: personal})
 	last := v.lists[of].Load()
 	if last != nil && last.Revision() == next.Revision() {
 		return false
@@ -79,12 +113,16 @@ func (v *view) entries(of mcp.Listing, g *Generation) (entries []mcp.Entry) {
 	return entries
 }
 
-// revision names how a list reads; that of a view that does not exist is empty.
+// revision names how a list reads, and what hides some of it; that of a view that does not exist is empty.
 func (v *view) revision(of mcp.Listing) string {
 	if v == nil {
 		return ""
 	}
-	return v.lists[of].Load().Revision()
+	revision := v.lists[of].Load().Revision()
+	if d := v.guards[of]; d != nil {
+		revision += " " + d.identity
+	}
+	return revision
 }
 
 // changes are the lists that read differently in two views, either of which may not exist.

@@ -74,13 +74,13 @@ func (j *joined) add(entry []byte) {
 }
 
 // Only returns the list without the entries that keep refuses, each by its place in the order of names. It shares the memory of l.
-func (l *List) Only(keep func(i int, name string) bool) *List {
+func (l *List) Only(keep func(i int) bool) *List {
 	part := *l
 	part.names, part.picked = nil, []int{}
 	sum := sha256.New()
 	sum.Write([]byte(l.revision))
 	for i, name := range l.names {
-		if keep(i, name) {
+		if keep(i) {
 			part.names, part.picked = append(part.names, name), append(part.picked, l.place(i))
 			sum.Write([]byte(name + "\n"))
 		}

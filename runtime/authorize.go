@@ -1,0 +1,157 @@
+package runtime
+
+import (
+	"slices"
+	"strings"
+
+	"hatchel/hcl"
+)
+
+// verdict is what rules come to.
+type verdict string
+
+const (
+	undecided verdict = ""        // it depends on what a call has, or nothing was asked
+	allowed   verdict = "allowed" //
+	denied    verdict = "denied"  //
+)
+
+// decision is what was decided about a call. Where nothing is declared that decides, it is the zero decision.
+type decision struct {
+	verdict verdict
+	rule    string  // that decided: policy.finance.deny, tool.pay.allow, default; several when none of them allows
+	by      []*rule // those, when they deny
+	cause   error   // why the rule denies that could not be computed
+}
+
+// asker is one round of asking rules.
+type asker struct {
+	frame   *hcl.Frame
+	early   bool           // there is no call yet, so nothing is asked that reads one
+	partial bool           // not all inputs are there yet: a deny that cannot be computed without them denies nothing
+	known   map[*rule]bool // what the rules have answered that answer alike for everything; may be nil
+}
+
+// ask asks one rule. It is open when it cannot be asked yet.
+func (a *asker) ask(r *rule) (holds, open bool, err error) {
+	if a.early && r.late {
+		return false, true, nil
+	}
+	common := a.known != nil && !r.late && !r.particular
+	if holds, ok := a.known[r]; ok && common {
+		return holds, false, nil
+	}
+	holds, err = r.condition.Eval(a.frame, nil)
+	if common && err == nil {
+		a.known[r] = holds
+	}
+	return holds, false, err
+}
+
+// decide asks the rules, and no more of them than it takes: a deny that holds goes before everything, then the thing's own allow must hold, then one of those of
+// policies. What cannot be computed denies.
+func (rs *rules) decide(a *asker) decision {
+	a.frame.Tool = rs.tool
+	open := false
+	for _, r := range rs.denies {
+		holds, later, err := a.ask(r)
+		switch {
+		case err != nil && a.partial && r.late:
+		case err != nil || holds:
+			return decision{denied, r.name, []*rule{r}, err}
+		}
+		open = open || later
+	}
+	by := "default"
+	if rs.own != nil {
+		holds, later, err := a.ask(rs.own)
+		if err != nil || !holds && !later {
+			return decision{denied, rs.own.name, []*rule{rs.own}, err}
+		}
+		open, by = open || later, rs.own.name
+	}
+	switch {
+	case len(rs.allows) > 0:
+		return rs.oneAllows(a, open)
+	case rs.own == nil && rs.closed:
+		return decision{verdict: denied, rule: "default"}
+	case open:
+		return decision{}
+	}
+	return decision{verdict: allowed, rule: by}
+}
+
+// oneAllows asks the policies that allow, when nothing before them has denied.
+func (rs *rules) oneAllows(a *asker, open bool) decision {
+	late := false
+	for _, r := range rs.allows {
+		holds, later, err := a.ask(r)
+		switch {
+		case err != nil:
+			return decision{denied, r.name, []*rule{r}, err}
+		case holds && open:
+			return decision{}
+		case holds:
+			return decision{verdict: allowed, rule: r.name}
+		}
+		late = late || later
+	}
+	if late {
+		return decision{}
+	}
+	return decision{denied, rs.unmet, rs.allows, nil}
+}
+
+// authorize asks whether this caller may do it.
+func (r *routine) authorize(c *call) error {
+	if r.rules == nil {
+		return nil
+	}
+	c.decision = r.rules.decide(&asker{frame: c.frame})
+	return c.denied()
+}
+
+// barred is why this caller may not do it whatever the inputs are, if so.
+func (r *routine) barred(c *call) error {
+	if r.rules == nil {
+		return nil
+	}
+	d := r.rules.decide(&asker{frame: c.frame, early: true})
+	if d.verdict != denied {
+		return nil
+	}
+	c.decision = d
+	return c.denied()
+}
+
+// denial is a call that the rules deny because one of them could not be computed.
+type denial struct{ cause error }
+
+func (d *denial) Error() string {
+	return "Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."
+}
+
+// denied is the refusal of a call that was decided against, in the words of the policies that did; nil for any other.
+func (c *call) denied() error {
+	switch d := c.decision; {
+	case d.verdict != denied:
+		return nil
+	case d.cause != nil && c.frame.Context.Err() != nil:
+		return c.broken(d.cause)
+	case d.cause != nil:
+		return &denial{d.cause}
+	}
+	var said []string
+	for _, r := range c.decision.by {
+		if r.message == nil {
+			continue
+		}
+		if text := c.message(r.message); !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	if len(said) == 0 {
+		return refusal("This call is not allowed for you.")
+	}
+	return refusal(strings.Join(said, "\n"))
+}

@@ -1,0 +1,136 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"hatchel/hcl"
+)
+
+// rule is one allow or one deny. It is immutable but for what was said about it in the log.
+type rule struct {
+	name       string // by which decisions are told: policy.finance.deny, tool.pay.allow
+	condition  *hcl.Condition
+	message    *hcl.Message // of its policy, for who is denied; nil when there is none
+	late       bool         // it reads what only a call has, so that no list can be made by it
+	particular bool         // it may hold for one thing and not for another, whoever asks
+	reported   atomic.Bool  // that it cannot be computed, while a list was made
+}
+
+func newRule(name string, c *hcl.Condition, message *hcl.Message) *rule {
+	if c == nil {
+		return nil
+	}
+	return &rule{name: name, condition: c, message: message, late: c.OfCall(), particular: c.Reads("tool")}
+}
+
+// rules are all that decides who may call one thing. Nil are those of what everybody may call.
+type rules struct {
+	tool   map[string]any // what the root `tool` reads
+	denies []*rule        // none of which may hold
+	own    *rule          // which must hold; nil for none
+	allows []*rule        // one of which must hold, if there are any
+	unmet  string         // the names of allows, for when none does
+	closed bool           // what neither own nor allows decide is denied
+	digest string
+}
+
+// rulesOf gathers the rules about a routine.
+func (c *compiler) rulesOf(r *routine, tool map[string]any, about func(*hcl.Policy) bool) *rules {
+	rs := &rules{tool: tool, own: newRule(r.noun+"."+r.decl.Name+".allow", r.decl.Allow, nil), closed: c.g.Config.Server.Closed}
+	for _, p := range c.policies {
+		if !about(p.policy) {
+			continue
+		}
+		if p.deny != nil {
+			rs.denies = append(rs.denies, p.deny)
+		}
+		if p.allow != nil {
+			rs.allows = append(rs.allows, p.allow)
+		}
+	}
+	if all := rs.all(); len(all) == 0 && !rs.closed {
+		return nil
+	}
+	var names []string
+	for _, allow := range rs.allows {
+		names = append(names, allow.name)
+	}
+	rs.unmet = strings.Join(names, ", ")
+	rs.digest = rs.sum()
+	return rs
+}
+
+// all are the rules, in the order in which they are asked.
+func (rs *rules) all() []*rule {
+	all := slices.Clone(rs.denies)
+	if rs.own != nil {
+		all = append(all, rs.own)
+	}
+	return append(all, rs.allows...)
+}
+
+// sum is equal for rules that decide alike.
+func (rs *rules) sum() string {
+	sum := sha256.New()
+	for _, r := range rs.all() {
+		sum.Write([]byte(r.name + " " + r.condition.Digest() + "\n"))
+	}
+	if rs.closed {
+		sum.Write([]byte("closed"))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// identity is a text that differs when rules do.
+func (rs *rules) identity() string {
+	if rs == nil {
+		return ""
+	}
+	return rs.digest
+}
+
+// hides reports whether who may not call can be told before there is a call.
+func (rs *rules) hides() bool {
+	return rs != nil && (rs.closed || slices.ContainsFunc(rs.all(), func(r *rule) bool { return !r.late }))
+}
+
+// policyRules are the rules of one policy.
+type policyRules struct {
+	policy      *hcl.Policy
+	deny, allow *rule
+}
+
+// policies makes the rules of all policies, and gives every routine those that are about it.
+func (c *compiler) authorize() {
+	for _, p := range c.g.Config.Policies {
+		name := "policy." + p.Name
+		c.policies = append(c.policies, policyRules{p, newRule(name+".deny", p.Deny, p.Message), newRule(name+".allow", p.Allow, p.Message)})
+	}
+	for _, p := range c.g.order {
+		p.rules = c.rulesOf(&p.routine, calledTool(p.tool), func(policy *hcl.Policy) bool { return policy.AboutTool(p.decl.Name) })
+	}
+	for _, p := range c.g.prompts {
+		p.rules = c.rulesOf(&p.routine, p.called(p.prompt.Title), func(policy *hcl.Policy) bool { return policy.AboutPrompt(p.decl.Name) })
+	}
+	for _, r := range c.g.resources {
+		r.rules = c.rulesOf(&r.routine, r.called(r.resource.Title), func(policy *hcl.Policy) bool { return policy.AboutResource(r.decl.Name) })
+	}
+}
+
+// calledTool is what rules read of a tool.
+func calledTool(t *hcl.Tool) map[string]any {
+	return map[string]any{
+		"kind": "tool", "name": t.Name, "title": t.Title,
+		"read_only": t.ReadOnly, "destructive": t.Destructive, "idempotent": t.Idempotent, "open_world": t.OpenWorld,
+	}
+}
+
+// called is what rules read of what is no tool, and therefore changes nothing.
+func (r *routine) called(title string) map[string]any {
+	open := slices.ContainsFunc(r.decl.Steps, func(s *hcl.Step) bool { return s.Backend.Facts.OpenWorld })
+	return map[string]any{"kind": r.noun, "name": r.decl.Name, "title": title, "read_only": true, "destructive": false, "idempotent": true, "open_world": open}
+}
