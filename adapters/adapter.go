@@ -5,6 +5,7 @@ package adapters
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
@@ -93,6 +94,10 @@ type Call struct {
 	// Accept asks the expect blocks of the step about an output. An Action that can still undo its effect calls it before the effect is final and returns its
 	// error; for the others the runtime asks afterwards.
 	Accept func(output any) error
+	// Owner is to whom the call belongs; empty when nobody has asked.
+	Owner string
+	// Key names this one piece of work, of this block and element: an other side that knows such keys does the same key once. Empty when the call has none.
+	Key string
 	// Client is who made the call. Its methods may be called from the goroutine of Do only.
 	Client
 }
@@ -126,6 +131,10 @@ type Fault struct {
 	Cause   error
 	Status  int // of an HTTP answer that was refused; read as error.status
 	Code    int // of a process that failed; read as error.code
+
+	Down      bool          // the other side does not work: what a breaker counts
+	Untouched bool          // nothing was sent: the call can be made again
+	After     time.Duration // when to come back, or 0
 }
 
 func (f *Fault) Error() string { return f.Message }

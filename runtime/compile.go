@@ -47,7 +47,7 @@ func (b *Build) env(owner *cleanups) adapters.Env {
 // refused; when any was, everything is undone and the Generation is nil. The configuration must be free of errors.
 func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
 	own := build.State == nil
-	c := &compiler{ctx: ctx, build: build.withDefaults(), handles: map[*hcl.Connection]any{}}
+	c := &compiler{ctx: ctx, build: build.withDefaults(), handles: map[*hcl.Connection]*connection{}}
 	c.g = &Generation{
 		Config:   cfg,
 		build:    c.build,
@@ -80,7 +80,7 @@ type compiler struct {
 	ctx     context.Context
 	build   *Build
 	g       *Generation
-	handles map[*hcl.Connection]any
+	handles map[*hcl.Connection]*connection
 	diags   hcl.Diagnostics
 
 	policies []policyRules
@@ -88,15 +88,15 @@ type compiler struct {
 
 func (c *compiler) connections() {
 	for _, conn := range c.g.Config.Connections {
-		handle, release, err := c.build.Connections.acquire(c.ctx, conn, c.build)
+		opened, release, err := c.build.Connections.acquire(c.ctx, conn, c.build)
 		if err != nil {
 			c.diags = append(c.diags, &hcl.Diagnostic{Summary: "Invalid connection", Detail: err.Error(), Subject: conn.Range})
 			continue
 		}
 		c.g.cleanups.add(release)
-		c.handles[conn] = handle
-		if h, ok := handle.(adapters.Health); ok {
-			c.g.health = append(c.g.health, health{conn.Kind + "." + conn.Name, h})
+		c.handles[conn] = opened
+		if h, ok := opened.handle.(adapters.Health); ok || opened.guard.State() != "" {
+			c.g.health = append(c.g.health, health{conn.Kind + "." + conn.Name, h, opened.guard})
 		}
 	}
 }
@@ -165,7 +165,11 @@ func (c *compiler) stages(r *routine) {
 	for _, step := range r.decl.Steps {
 		action, diags := c.bind(step.Backend)
 		c.diags = append(c.diags, diags...)
-		r.stages = append(r.stages, &stage{step, action})
+		s := &stage{step: step, action: action}
+		if opened := c.handles[step.Backend.Connection]; opened != nil {
+			s.guard = opened.guard
+		}
+		r.stages = append(r.stages, s)
 		_, asks := action.(*round)
 		r.asks = r.asks || asks
 	}
@@ -191,11 +195,11 @@ func (c *compiler) bind(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
 	env := c.build.env(&c.g.cleanups)
 	env.Log = env.Log.With("backend", b.Kind)
 	if b.Connection != nil {
-		handle, open := c.handles[b.Connection]
-		if !open {
+		opened, ok := c.handles[b.Connection]
+		if !ok {
 			return nil, nil // the connection was reported
 		}
-		env.Connection = handle
+		env.Connection = opened.handle
 	}
 	action, err := adapter.Bind(c.ctx, b, env)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 )
 
@@ -18,12 +19,13 @@ type Connections struct {
 // connection is one open connection block.
 type connection struct {
 	handle   any
+	guard    *adapters.Guard
 	users    int // guarded by Connections.mu
 	cleanups cleanups
 }
 
-// acquire returns the handle of a connection, opening it when no generation has it open, and the function that gives it back.
-func (cs *Connections) acquire(ctx context.Context, conn *hcl.Connection, b *Build) (any, func() error, error) {
+// acquire returns a connection, opening it when no generation has it open, and the function that gives it back.
+func (cs *Connections) acquire(ctx context.Context, conn *hcl.Connection, b *Build) (*connection, func() error, error) {
 	key := conn.Kind + " " + conn.Name + " " + conn.Digest
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -39,7 +41,7 @@ func (cs *Connections) acquire(ctx context.Context, conn *hcl.Connection, b *Bui
 		cs.open[key] = c
 	}
 	c.users++
-	return c.handle, func() error { return cs.release(key, c) }, nil
+	return c, func() error { return cs.release(key, c) }, nil
 }
 
 func open(ctx context.Context, conn *hcl.Connection, b *Build) (*connection, error) {
@@ -47,7 +49,7 @@ func open(ctx context.Context, conn *hcl.Connection, b *Build) (*connection, err
 	if !ok {
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
-	c := new(connection)
+	c := &connection{guard: adapters.NewGuard(conn.Name, conn.Guard)}
 	env := b.env(&c.cleanups)
 	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
 	handle, err := connector.Open(ctx, conn, env)

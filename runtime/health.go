@@ -13,19 +13,21 @@ const pingTime = time.Second
 
 // health is a connection that can be asked whether it works.
 type health struct {
-	name string
-	conn adapters.Health
+	name  string
+	conn  adapters.Health // nil when it cannot be asked
+	guard *adapters.Guard
 }
 
 // ConnectionHealth says whether a connection answers.
 type ConnectionHealth struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-	err   error
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Error   string `json:"error,omitempty"`
+	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open", of a connection that has one
+	err     error
 }
 
-// Health asks every connection that can be asked, all at once.
+// Health asks every connection that can be asked, all at once, and says of the others that have one how their breaker stands.
 func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 	out := make([]ConnectionHealth, len(g.health))
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
@@ -33,8 +35,11 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 	var running sync.WaitGroup
 	for i, h := range g.health {
 		running.Go(func() {
-			err := ping(ctx, h.conn)
-			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, err: err}
+			var err error
+			if h.conn != nil {
+				err = ping(ctx, h.conn)
+			}
+			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State(), err: err}
 			if err != nil {
 				out[i].Error = g.scrubber.sentence(err.Error())
 			}

@@ -12,6 +12,7 @@ import (
 type stage struct {
 	step   *hcl.Step
 	action adapters.Action
+	guard  *adapters.Guard // of its connection; nil for none
 }
 
 // run runs the step and puts what it gave where the following ones read it.
@@ -86,7 +87,7 @@ func (s *stage) attempts(call *adapters.Call) (any, error) {
 func (s *stage) attempt(call *adapters.Call) (any, error) {
 	if len(s.step.Expects) == 0 {
 		call.Accept = acceptAll
-		r, err := s.action.Do(call.Frame.Context, call)
+		r, err := s.guard.Do(call.Frame.Context, s.action, call)
 		return r.Value, err
 	}
 	asked := false
@@ -95,7 +96,7 @@ func (s *stage) attempt(call *adapters.Call) (any, error) {
 		return s.accept(call.Frame, output)
 	}
 	call.Accept = accept
-	r, err := s.action.Do(call.Frame.Context, call)
+	r, err := s.guard.Do(call.Frame.Context, s.action, call)
 	if err == nil && !asked {
 		err = accept(r.Value)
 	}

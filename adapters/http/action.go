@@ -31,7 +31,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
-	d, err := a.draft(ctx, call.Frame, nil)
+	d, err := a.draft(ctx, call, nil)
 	if err != nil {
 		return adapters.Result{}, err
 	}
@@ -50,15 +50,19 @@ type turn struct {
 }
 
 // draft builds the request of a call.
-func (a *action) draft(ctx context.Context, f *hcl.Frame, t *turn) (*draft, error) {
-	return a.build(ctx, f, t, &draft{method: a.method})
+func (a *action) draft(ctx context.Context, call *adapters.Call, t *turn) (*draft, error) {
+	d := &draft{method: a.method}
+	if a.method != nethttp.MethodGet && a.method != nethttp.MethodHead {
+		d.key = call.Key
+	}
+	return a.build(ctx, call.Frame, t, d)
 }
 
 func (a *action) build(ctx context.Context, f *hcl.Frame, t *turn, d *draft) (*draft, error) {
 	if err := a.aim(f, t, d); err != nil {
 		return nil, err
 	}
-	if d.header = a.fixed; d.header == nil {
+	if d.header = a.fixed; d.header == nil || d.key != "" {
 		if err := a.head(ctx, f, d); err != nil {
 			return nil, err
 		}
@@ -105,6 +109,9 @@ func (a *action) header() nethttp.Header {
 // head writes the headers: the connection's, what signs the request in, and over them the block's.
 func (a *action) head(ctx context.Context, f *hcl.Frame, d *draft) error {
 	d.header = a.header()
+	if d.key != "" {
+		d.header["Idempotency-Key"] = []string{d.key}
+	}
 	if err := d.addHeaders(f, a.service.headers); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type draft struct {
 	query   []parameter
 	header  nethttp.Header
 	body    []byte // nil when there is none
+	key     string // of the call, for a service that knows such keys; the author's own header wins over it
 	secrets []string
 	shown   bool // it is for showing, not for sending: secrets are hidden and no token is fetched
 }

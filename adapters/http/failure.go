@@ -29,7 +29,8 @@ type failure struct {
 }
 
 func (f *failure) fault() *adapters.Fault {
-	return &adapters.Fault{Message: f.message, Cause: f.cause, Status: f.status}
+	down := f.status >= 500 || f.status == nethttp.StatusTooManyRequests || f.status == 0 && (f.unsent || !f.final)
+	return &adapters.Fault{Message: f.message, Cause: f.cause, Status: f.status, Down: down, Untouched: f.unsent, After: f.after}
 }
 
 // unknownOutcome is added where a request that changes something may have been carried out all the same.

@@ -68,7 +68,7 @@ func (p *pages) Do(ctx context.Context, call *adapters.Call) (adapters.Result, e
 	items, seen := []any{}, map[string]bool{}
 	var next *turn
 	for n := 1; ; n++ {
-		d, err := p.draft(ctx, call.Frame, next)
+		d, err := p.draft(ctx, call, next)
 		if err != nil {
 			return adapters.Result{}, err
 		}

@@ -184,7 +184,7 @@ func (a *action) failure(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &down):
-		return &adapters.Fault{Message: fmt.Sprintf("the database %q is not reachable right now; try again later", a.connection), Cause: down.cause}
+		return &adapters.Fault{Message: fmt.Sprintf("the database %q is not reachable right now; try again later", a.connection), Cause: down.cause, Down: true}
 	}
 	return a.db.fault(err, a.Statement != nil)
 }
