@@ -21,8 +21,11 @@ type Program struct {
 
 // Eval computes the program; output is what its root `output` reads. Its error is a sentence for the model.
 func (p *Program) Eval(f *Frame, output any) (any, error) {
-	roots, err := p.roots(f, output)
-	if err != nil {
+	return p.eval(f, output, make(map[string]any, len(p.reads)))
+}
+
+func (p *Program) eval(f *Frame, output any, roots map[string]any) (any, error) {
+	if err := p.gather(roots, f, output); err != nil {
 		return nil, err
 	}
 	return p.program.Run(f.Context, roots)
@@ -34,6 +37,22 @@ type Condition struct{ Program }
 // Eval asks the condition; output is what its root `output` reads.
 func (c *Condition) Eval(f *Frame, output any) (bool, error) {
 	v, err := c.Program.Eval(f, output)
+	if err != nil {
+		return false, err
+	}
+	b, _ := v.(bool)
+	return b, nil
+}
+
+// Reading is where many conditions that are asked one after the other find what they read. The zero Reading is ready; it belongs to one goroutine.
+type Reading struct{ roots map[string]any }
+
+// Ask is Eval of a condition that reads no output.
+func (r *Reading) Ask(c *Condition, f *Frame) (bool, error) {
+	if r.roots == nil {
+		r.roots = make(map[string]any, 8)
+	}
+	v, err := c.eval(f, nil, r.roots)
 	if err != nil {
 		return false, err
 	}
@@ -74,9 +93,8 @@ func (p *Program) Digest() string {
 	return digest(parts...)
 }
 
-// roots gives the program what it reads of a call, and nothing else.
-func (p *Program) roots(f *Frame, output any) (map[string]any, error) {
-	roots := make(map[string]any, len(p.reads))
+// gather puts what the program reads of a call into roots.
+func (p *Program) gather(roots map[string]any, f *Frame, output any) error {
 	for _, name := range p.reads {
 		switch name {
 		case "input":
@@ -98,14 +116,14 @@ func (p *Program) roots(f *Frame, output any) (map[string]any, error) {
 			for member, m := range p.members[name] {
 				v, err := m.get(f)
 				if err != nil {
-					return nil, err
+					return err
 				}
 				values[member] = v
 			}
 			roots[name] = values
 		}
 	}
-	return roots, nil
+	return nil
 }
 
 func (d *decoder) condition(c *compiler, e hclsyntax.Expression, f Field) *Condition {

@@ -27,6 +27,7 @@ type decision struct {
 // asker is one round of asking rules.
 type asker struct {
 	frame   *hcl.Frame
+	reading hcl.Reading
 	early   bool           // there is no call yet, so nothing is asked that reads one
 	partial bool           // not all inputs are there yet: a deny that cannot be computed without them denies nothing
 	known   map[*rule]bool // what the rules have answered that answer alike for everything; may be nil
@@ -41,7 +42,7 @@ func (a *asker) ask(r *rule) (holds, open bool, err error) {
 	if holds, ok := a.known[r]; ok && common {
 		return holds, false, nil
 	}
-	holds, err = r.condition.Eval(a.frame, nil)
+	holds, err = a.reading.Ask(r.condition, a.frame)
 	if common && err == nil {
 		a.known[r] = holds
 	}
