@@ -2,14 +2,11 @@ package state_test
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -135,56 +132,13 @@ func write(t *testing.T, path, statement string) {
 	check(t, err)
 }
 
-func TestAFullStoreTakesNothingNew(t *testing.T) {
+func TestAFullFileTakesNothingNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
 		s, err := state.Open(context.WithoutCancel(t.Context()), path)
 		check(t, err)
 		defer s.Close()
-		s.Bound(1 << 20)
-		ctx, soon, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Second), time.Now().Add(time.Hour)
-		task := &state.Task{ID: "first", Expires: later, Body: []byte{}}
-		check(t, s.Create(ctx, task))
-		value, kept := make([]byte, 100<<10), 0
-		for ; kept < 100; kept++ {
-			if err = s.Keep(ctx, strconv.Itoa(kept), value, soon); err != nil {
-				break
-			}
-		}
-		if !errors.Is(err, state.ErrFull) || kept < 5 || kept > 15 {
-			t.Fatalf("%d values of 100 KiB are kept, and then: %v", kept, err)
-		}
-		if err := s.Create(ctx, &state.Task{ID: "last", Expires: later, Body: []byte{}}); !errors.Is(err, state.ErrFull) {
-			t.Errorf("a task is created in a full store: %v", err)
-		}
-		if won := must[bool](t)(s.Update(ctx, task)); !won {
-			t.Error("a task that is there cannot be changed")
-		}
-		if first := must[bool](t)(s.Claim(ctx, "0", later)); !first {
-			t.Error("nothing can be claimed")
-		}
-		if must[[]byte](t)(s.Take(ctx, "0")) == nil || must[[]byte](t)(s.Take(ctx, "1")) == nil {
-			t.Error("what is kept cannot be taken")
-		}
-		check(t, s.Keep(ctx, "again", value, soon))
-		s.Bound(1)
-		task.Body = value
-		if _, err := s.Update(ctx, task); !errors.Is(err, state.ErrFull) {
-			t.Errorf("a task grows where there is no room at all: %v", err)
-		}
-		task.Body = []byte("small")
-		if won := must[bool](t)(s.Update(ctx, task)); !won {
-			t.Error("a small task cannot be changed where there is no room at all")
-		}
-		if _, err := s.Claim(ctx, "2", later); !errors.Is(err, state.ErrFull) {
-			t.Errorf("a name is claimed where there is no room at all: %v", err)
-		}
-		s.Bound(1 << 20)
-		for err = nil; err == nil; {
-			err = s.Keep(ctx, rand.Text(), value, soon)
-		}
-		time.Sleep(2 * time.Second)
-		check(t, s.Keep(ctx, "when the others have expired", value, later))
+		staysBounded(t, s)
 	})
 }
 

@@ -13,6 +13,21 @@ const SecretSize = 32
 // Update with a task or Settle with a deed that has grown beyond a few KiB, much later.
 var ErrFull = errors.New("too much is remembered already")
 
+// ErrAway is why nothing can be remembered or found for now: what is behind the store does not answer. Whether what was tried took effect is not known.
+var ErrAway = errors.New("what is behind the store does not answer")
+
+// Remote is a Store that is shared over a network.
+type Remote interface {
+	Store
+
+	// Ping is why what is behind the store does not answer, in a sentence for the operator.
+	Ping(ctx context.Context) error
+
+	// Watch tells the id of every task that another process has updated, one after the other, until ctx ends. An empty id says that any may have been: when it
+	// begins, and when it was not able to hear for a while.
+	Watch(ctx context.Context, changed func(id string))
+}
+
 // Store remembers. Its methods may be called by many goroutines, and by the processes that share what is behind it, at once. What has expired reads as if it had never
 // been there. Times have a resolution of a millisecond.
 type Store interface {

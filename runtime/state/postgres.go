@@ -1,0 +1,194 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Postgres is a Store in the tables of a PostgreSQL database, whose names begin with hatchel_. Any number of processes, on any number of machines, may have it open: what one
+// of them has been told the others know. That an owner is present is judged by the clock of the database; the clocks of the processes may differ by less than an hour.
+type Postgres struct {
+	pool    *pgxpool.Pool
+	channel string       // on which is told of tasks that were updated
+	origin  string       // this store, among those that tell
+	bound   atomic.Int64 // bytes, from which on nothing new is taken
+
+	mu       sync.Mutex
+	swept    time.Time // when what had expired was last removed; guarded by mu
+	held     int64     // bytes, when that was measured and what this process has added since; guarded by mu
+	measured time.Time // guarded by mu
+}
+
+const (
+	callTime    = 10 * time.Second // that one call of a method may take
+	connectTime = 5 * time.Second
+	mostOpen    = 8 // connections, unless the address says pool_max_conns
+)
+
+// OpenPostgres opens the store in the database of a URL, or of the words that libpq knows. Tables that are missing are made, in the first schema of its search_path. A database
+// that goes away comes back by itself: until then methods fail with ErrAway. An error is a sentence for the operator, which holds nothing of the address.
+func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
+	config, err := postgresConfig(address)
+	if err != nil {
+		return nil, err
+	}
+	if !configures(address, "pool_max_conns") {
+		config.MaxConns = mostOpen
+	}
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return nil, unreadable
+	}
+	p := &Postgres{pool: pool, origin: rand.Text()}
+	p.Bound(mostHeld)
+	bounded, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if p.channel, err = prepareTables(bounded, pool); err != nil {
+		pool.Close()
+		return nil, postgresFault(ctx, err)
+	}
+	p.swept = time.Now().Add(-sweepEvery)
+	return p, nil
+}
+
+// CheckPostgres is why a database could not be opened, without making anything in it.
+func CheckPostgres(ctx context.Context, address string) error {
+	config, err := postgresConfig(address)
+	if err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(bounded, config.ConnConfig)
+	if err != nil {
+		return postgresFault(ctx, err)
+	}
+	defer conn.Close(bounded)
+	_, err = tablesMade(bounded, conn)
+	return postgresFault(ctx, err)
+}
+
+// postgresConfig is how connections are made: to a server that takes writes, every statement bounded, and what is committed written to its disk.
+func postgresConfig(address string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil { // its text may hold parts of the address
+		return nil, unreadable
+	}
+	c := config.ConnConfig
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTime
+	}
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	for name, value := range map[string]string{
+		"application_name": "hatchel", "statement_timeout": "10s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "synchronous_commit": "on",
+	} {
+		if _, said := c.RuntimeParams[name]; !said {
+			c.RuntimeParams[name] = value
+		}
+	}
+	return config, nil
+}
+
+// Bound says from how many bytes on nothing new is taken: 1 GiB when nobody says so. As much again is there for what becomes of what was taken.
+func (p *Postgres) Bound(bytes int64) { p.bound.Store(bytes) }
+
+// Close implements Store.
+func (p *Postgres) Close() error {
+	p.pool.Close()
+	return nil
+}
+
+// Ping implements Remote.
+func (p *Postgres) Ping(ctx context.Context) error {
+	return p.run(ctx, func(ctx context.Context) error {
+		_, err := p.pool.Exec(ctx, "SELECT 1 FROM hatchel_state")
+		return err
+	})
+}
+
+// Secret implements Store.
+func (p *Postgres) Secret(ctx context.Context) (secret []byte, err error) {
+	made := make([]byte, SecretSize)
+	rand.Read(made)
+	err = p.run(ctx, func(ctx context.Context) error {
+		if _, err := p.pool.Exec(ctx, "INSERT INTO hatchel_secrets (name, value) VALUES ('seal', $1) ON CONFLICT DO NOTHING", made); err != nil {
+			return err
+		}
+		return p.pool.QueryRow(ctx, "SELECT value FROM hatchel_secrets WHERE name = 'seal'").Scan(&secret)
+	})
+	return secret, err
+}
+
+// Claim implements Store.
+func (p *Postgres) Claim(ctx context.Context, name string, until time.Time) (first bool, err error) {
+	err = p.run(ctx, func(ctx context.Context) error {
+		if err := p.room(ctx, 2*p.bound.Load(), rowSize); err != nil {
+			return err
+		}
+		first, err = p.changes(ctx, `INSERT INTO hatchel_claims (name, expires) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET expires = excluded.expires WHERE hatchel_claims.expires <= $3`, name, until.UnixMilli(), now())
+		return err
+	})
+	return first && err == nil, err
+}
+
+// Keep implements Store.
+func (p *Postgres) Keep(ctx context.Context, name string, value []byte, until time.Time) error {
+	return p.run(ctx, func(ctx context.Context) error {
+		if err := p.room(ctx, p.bound.Load(), len(value)+rowSize); err != nil {
+			return err
+		}
+		_, err := p.pool.Exec(ctx, `INSERT INTO hatchel_kept (name, value, expires) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`, name, value, until.UnixMilli())
+		return err
+	})
+}
+
+// Take implements Store.
+func (p *Postgres) Take(ctx context.Context, name string) (value []byte, err error) {
+	err = p.run(ctx, func(ctx context.Context) error {
+		err := p.pool.QueryRow(ctx, "DELETE FROM hatchel_kept WHERE name = $1 AND expires > $2 RETURNING value", name, now()).Scan(&value)
+		return ignoreNone(err)
+	})
+	return value, err
+}
+
+// run does one call of a method. What has certainly not reached the database, because the connection was lost, is tried again on another one.
+func (p *Postgres) run(ctx context.Context, do func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err := do(bounded)
+	if err != nil && pgconn.SafeToRetry(err) {
+		err = do(bounded)
+	}
+	if err != nil {
+		return postgresFault(ctx, err)
+	}
+	if p.due() {
+		p.sweep(bounded) // what is left over is removed the next time
+	}
+	return nil
+}
+
+// changes reports whether a statement has changed, or given, a row.
+func (p *Postgres) changes(ctx context.Context, statement string, arguments ...any) (bool, error) {
+	tag, err := p.pool.Exec(ctx, statement, arguments...)
+	return err == nil && tag.RowsAffected() > 0, err
+}
+
+func ignoreNone(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}
