@@ -22,6 +22,7 @@ type decision struct {
 	rule    string  // that decided: policy.finance.deny, tool.pay.allow, default; several when none of them allows
 	by      []*rule // those, when they deny
 	cause   error   // why the rule denies that could not be computed
+	early   bool    // it denies whatever the inputs are, which were not valid
 }
 
 // asker is one round of asking rules.
@@ -59,7 +60,7 @@ func (rs *rules) decide(a *asker) decision {
 		switch {
 		case err != nil && a.partial && r.late:
 		case err != nil || holds:
-			return decision{denied, r.name, []*rule{r}, err}
+			return decision{verdict: denied, rule: r.name, by: []*rule{r}, cause: err}
 		}
 		open = open || later
 	}
@@ -67,7 +68,7 @@ func (rs *rules) decide(a *asker) decision {
 	if rs.own != nil {
 		holds, later, err := a.ask(rs.own)
 		if err != nil || !holds && !later {
-			return decision{denied, rs.own.name, []*rule{rs.own}, err}
+			return decision{verdict: denied, rule: rs.own.name, by: []*rule{rs.own}, cause: err}
 		}
 		open, by = open || later, rs.own.name
 	}
@@ -89,7 +90,7 @@ func (rs *rules) oneAllows(a *asker, open bool) decision {
 		holds, later, err := a.ask(r)
 		switch {
 		case err != nil:
-			return decision{denied, r.name, []*rule{r}, err}
+			return decision{verdict: denied, rule: r.name, by: []*rule{r}, cause: err}
 		case holds && open:
 			return decision{}
 		case holds:
@@ -100,7 +101,7 @@ func (rs *rules) oneAllows(a *asker, open bool) decision {
 	if late {
 		return decision{}
 	}
-	return decision{denied, rs.unmet, rs.allows, nil}
+	return decision{verdict: denied, rule: rs.unmet, by: rs.allows}
 }
 
 // authorize asks whether this caller may do it.
@@ -121,6 +122,7 @@ func (r *routine) barred(c *call) error {
 	if d.verdict != denied {
 		return nil
 	}
+	d.early = true
 	c.decision = d
 	return c.denied()
 }

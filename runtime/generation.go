@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl"
+	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 )
 
@@ -20,6 +21,7 @@ type Generation struct {
 	routines []*routine // everything that can be called
 	health   []health
 	scrubber *scrubber
+	audit    *audit.Log // nil when nothing is written down
 	learned  atomic.Bool // since the lists of tools were encoded: they are refined when a database first tells what its rows look like
 
 	prompts     []*prompt   // by name
@@ -47,6 +49,14 @@ func (g *Generation) Tools() int { return g.List(mcp.Tools).Len() }
 
 // List is one of the lists of all that is offered.
 func (g *Generation) List(of mcp.Listing) *mcp.List { return g.whole.lists[of].Load() }
+
+// Count is how many entries one of the lists of a toolset has, of which a caller may see fewer. Of a toolset that does not exist it is none.
+func (g *Generation) Count(toolset string, of mcp.Listing) int {
+	if v := g.view(toolset); v != nil {
+		return v.lists[of].Load().Len()
+	}
+	return 0
+}
 
 // view is what a toolset shows; nil when there is no such toolset.
 func (g *Generation) view(toolset string) *view {

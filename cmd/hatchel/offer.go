@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 
 	"hatchel/runtime"
@@ -12,8 +11,8 @@ import (
 type offer struct{ tools, prompts, resources int }
 
 // offerOf counts what a toolset shows, "" being all there is.
-func offerOf(ctx context.Context, host *runtime.Host, toolset string) offer {
-	count := func(of mcp.Listing) int { return host.List(ctx, &mcp.Caller{Toolset: toolset}, of).Len() }
+func offerOf(g *runtime.Generation, toolset string) offer {
+	count := func(of mcp.Listing) int { return g.Count(toolset, of) }
 	return offer{count(mcp.Tools), count(mcp.Prompts), count(mcp.Resources) + count(mcp.Templates)}
 }
 

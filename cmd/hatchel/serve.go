@@ -104,7 +104,7 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 func (s *serving) serve(ctx context.Context, r *reloader) error {
 	server := mcp.New(r.host, mcp.Options{Logger: r.log})
 	r.host.Tell(server)
-	offered := offerOf(ctx, r.host, s.toolset)
+	offered := offerOf(r.host.Current(), s.toolset)
 	if offered.empty() {
 		r.log.Warn("there is nothing to serve: no .hcl file of the folder declares a tool, a prompt or a resource", "folder", r.folder.Dir())
 	}

@@ -91,3 +91,29 @@ func TestResultsCanBeWrittenWithoutAServer(t *testing.T) {
 	req.Progress(1, 2, "to nobody")
 	req.Log(LevelEmergency, "", Raw("1"))
 }
+
+func TestAPartOfAListReadsAsAListOfItsOwn(t *testing.T) {
+	all := NewList(Tools, entries("a", "b", "c", "d", "e"), ListOptions{PageSize: 2, Private: true})
+	part := all.Only(func(i int) bool { return i != 1 && i != 2 })
+	own := NewList(Tools, entries("a", "d", "e"), ListOptions{PageSize: 2, Private: true})
+	for _, r := range []Revision{Revision20251125, Revision20260728} {
+		if got, want := string(part.AppendResult(nil, r)), string(own.AppendResult(nil, r)); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		for _, after := range []string{"", "a", "b", "d", "e", "z"} {
+			if got, want := string(part.appendPage(nil, after, r)), string(own.appendPage(nil, after, r)); got != want {
+				t.Errorf("after %q: got %s, want %s", after, got, want)
+			}
+		}
+	}
+	less := part.Only(func(i int) bool { return i == 1 })
+	if names, _ := page(t, less, "", Revision20260728); fmt.Sprint(names) != "[d]" || less.Len() != 1 {
+		t.Errorf("a part of a part is %s", names)
+	}
+	if part.Revision() == all.Revision() || part.Revision() != all.Only(func(i int) bool { return i != 1 && i != 2 }).Revision() {
+		t.Error("the revision of a part does not name what it holds")
+	}
+	if none := all.Only(func(int) bool { return false }); none.Len() != 0 || string(none.appendPage(nil, "", Revision20251125)) != `"tools":[]` {
+		t.Errorf("nothing reads as %s", none.appendPage(nil, "", Revision20251125))
+	}
+}

@@ -1,0 +1,147 @@
+package runtime
+
+import (
+	"context"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/mcp"
+)
+
+// Explanation says how the rules decide about one call of one caller, which is not made.
+type Explanation struct {
+	Verdict string      `json:"verdict"`           // "allowed", "denied", or "" when that depends on inputs, which are not valid
+	Rule    string      `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, default; of several that might have allowed, all
+	Told    string      `json:"told,omitempty"`    // what the caller reads of a call that is denied
+	Invalid string      `json:"invalid,omitempty"` // what is wrong with the inputs
+	Listed  bool        `json:"listed"`            // for this caller
+	Rules   []RuleState `json:"rules"`             // all that are about it, in the order in which they are asked
+}
+
+// RuleState is what one rule says.
+type RuleState struct {
+	Rule    string    `json:"rule"`
+	Program string    `json:"program"`
+	Says    string    `json:"says"` // "true", "false", "error", or "" when it reads inputs, which are not valid
+	Error   string    `json:"error,omitempty"`
+	Range   hcl.Range `json:"range"`
+}
+
+// Explain says who decides about a call of a tool, of a prompt, or of the resource at a URI. Its error is one of the protocol.
+func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequest) (Explanation, error) {
+	switch kind {
+	case "tool":
+		if p, ok := g.programs[req.Name]; ok {
+			return p.explain(ctx, req.Caller, inputs{raw: req.Arguments}, p.tool.Listed), nil
+		}
+		return Explanation{}, mcp.UnknownTool(req.Name)
+	case "prompt":
+		p := g.whole.prompt(req.Name)
+		if p == nil {
+			return Explanation{}, mcp.UnknownPrompt(req.Name)
+		}
+		given, err := texts(req.Arguments)
+		if err != nil {
+			return Explanation{}, err
+		}
+		return p.explain(ctx, req.Caller, inputs{texts: given}, true), nil
+	}
+	r, variables := g.whole.resource(req.Name)
+	if r == nil {
+		return Explanation{}, mcp.UnknownResource(req.Name)
+	}
+	return r.explain(ctx, req.Caller, inputs{texts: variables}, r.resource.Listed), nil
+}
+
+// explain admits a call as any other, and goes no further.
+func (r *routine) explain(ctx context.Context, caller *mcp.Caller, in inputs, listed bool) Explanation {
+	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
+	defer c.reply.release()
+	failed := failureOf(c.admitted(in))
+	if r.rules == nil {
+		return Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.saying(failed), Listed: listed, Rules: []RuleState{}}
+	}
+	before := r.rules.decide(&asker{frame: c.frame, early: true})
+	e := Explanation{Listed: listed && before.verdict != denied, Rules: []RuleState{}}
+	d, early := c.decision, c.decision.verdict == undecided || c.decision.early
+	switch {
+	case d.verdict == undecided:
+		d, e.Invalid = before, c.saying(failed)
+	case d.verdict == denied:
+		e.Told = c.saying(failed)
+	}
+	e.Verdict, e.Rule = string(d.verdict), d.rule
+	for _, rule := range r.rules.all() {
+		e.Rules = append(e.Rules, rule.state(&asker{frame: c.frame, early: early}))
+	}
+	return e
+}
+
+// saying is what leaves the process about a failure, if there is one.
+func (c *call) saying(failed *failure) string {
+	if failed == nil {
+		return ""
+	}
+	return c.told(failed)
+}
+
+func (r *rule) state(a *asker) RuleState {
+	s := RuleState{Rule: r.name, Program: r.condition.Source(), Range: r.condition.Range}
+	holds, open, err := a.ask(r)
+	switch {
+	case open:
+	case err != nil:
+		s.Says, s.Error = "error", err.Error()
+	case holds:
+		s.Says = "true"
+	default:
+		s.Says = "false"
+	}
+	return s
+}
+
+// Ruled is something that is offered, and the rules about it in the order in which they are asked.
+type Ruled struct {
+	Kind    string     `json:"kind"`
+	Name    string     `json:"name"`
+	Rules   []RuleText `json:"rules"`
+	Default string     `json:"default,omitempty"` // "allowed" or "denied", where no rule allows
+}
+
+// RuleText is one rule as it is written.
+type RuleText struct {
+	Rule    string    `json:"rule"`
+	Program string    `json:"program"`
+	Range   hcl.Range `json:"range"`
+}
+
+// Ruled is everything that can be called: tools, then prompts and resources, each by name.
+func (g *Generation) Ruled() []Ruled {
+	all := make([]Ruled, 0, len(g.order)+len(g.prompts)+len(g.resources))
+	for _, p := range g.order {
+		all = append(all, p.ruled(g.Config.Server.Closed))
+	}
+	for _, p := range g.prompts {
+		all = append(all, p.ruled(g.Config.Server.Closed))
+	}
+	for _, r := range g.resources {
+		all = append(all, r.ruled(g.Config.Server.Closed))
+	}
+	return all
+}
+
+func (r *routine) ruled(closed bool) Ruled {
+	out := Ruled{Kind: r.noun, Name: r.decl.Name, Rules: []RuleText{}}
+	if r.rules != nil {
+		for _, rule := range r.rules.all() {
+			out.Rules = append(out.Rules, RuleText{rule.name, rule.condition.Source(), rule.condition.Range})
+		}
+	}
+	if r.rules == nil || r.rules.own == nil && len(r.rules.allows) == 0 {
+		out.Default = string(allowed)
+		if closed {
+			out.Default = string(denied)
+		}
+	}
+	return out
+}
