@@ -2,62 +2,240 @@ package runtime
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"log/slog"
+	"time"
+
+	"hatchel/hcl/value"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/mcp"
 )
 
-// account writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
-// does not see, details otherwise.
-func (c *call) account(ctx context.Context, failed *failure) {
-	level, what := slog.LevelDebug, "call answered"
-	if failed != nil {
-		what = "call failed"
+// entry is what the audit log gets to know of one call. A nil entry is that of a call of which nothing is written down.
+type entry struct {
+	log    *audit.Log
+	common audit.Record // what is the same in every record of the call
+	raw    []byte       // the arguments as they came; nil when they were no JSON
+	asked  []string     // of the client
+	from   int          // the stage that the work began with; -1 before it began
+	intent bool         // it was written down that the work begins
+}
+
+// audited begins to account for a call, if calls are written down.
+func (r *routine) audited(caller *mcp.Caller, meta, raw []byte) *entry {
+	log := r.generation.audit
+	if log == nil {
+		return nil
+	}
+	common := r.generation.common(caller, meta)
+	common.ID, common.Kind, common.Name = rand.Text(), r.noun, r.decl.Name
+	return &entry{log: log, common: common, raw: raw, from: -1}
+}
+
+// common is what is written down of every request of a caller.
+func (g *Generation) common(caller *mcp.Caller, meta []byte) audit.Record {
+	return audit.Record{Event: audit.EventCall, Caller: g.auditedCaller(caller), Revision: g.Config.ID, Trace: traceOf(caller.Header, meta)}
+}
+
+// unrecorded is a call that is not made, because it cannot be written down.
+type unrecorded struct{ cause error }
+
+func (u *unrecorded) Error() string {
+	return "This was not done. The server writes every call down, cannot do that at the moment, and makes no call that it cannot write down. The server's log has the reason."
+}
+
+// intend writes down that the work of the call begins, if it may change something. With an error it must not begin.
+func (c *call) intend() error {
+	e := c.entry
+	if e == nil {
+		return nil
+	}
+	if c.routine.effects {
+		r := e.common
+		r.Time, r.Event = time.Now(), audit.EventIntent
+		c.decided(&r)
+		c.arguments(&r)
+		if err := e.log.Append(&r, true); err != nil {
+			return &unrecorded{err}
+		}
+		e.intent = true
+	}
+	e.from = c.at
+	return nil
+}
+
+// withheld is what is told instead of an answer that cannot be written down.
+func (e *entry) withheld(cause error) *failure {
+	f := failureOf(&unrecorded{cause})
+	f.message = "The answer is withheld. The server writes every call down, and cannot do that at the moment. The server's log has the reason."
+	if e.intent {
+		f.message = "The call did its work, but what came of it cannot be written down at the moment, so the answer is withheld. Do not call again for the same work. The server's log has the reason."
+	}
+	return f
+}
+
+// written writes down what the call came to, and returns what it comes to with that: failed, or that it could not be written down. Outcome says what it came to when that is
+// neither an answer nor a failure.
+func (c *call) written(ctx context.Context, failed *failure, outcome string) *failure {
+	e := c.entry
+	if e == nil {
+		return failed
+	}
+	r := e.common
+	r.Time, r.Outcome, r.Asked = time.Now(), outcome, e.asked
+	r.Duration = milliseconds(c.began)
+	c.decided(&r)
+	if !e.intent {
+		c.arguments(&r)
+	}
+	if e.from >= 0 {
+		r.Steps = c.ran(outcome)
+	}
+	switch {
+	case failed != nil:
+		r.Outcome = c.outcomeOf(ctx, failed)
+		r.Message, r.Error = c.withoutInputs(failed.message), failed.id
+	case outcome == "":
+		r.Outcome = audit.OK
+		r.Rows, r.Bytes = rowsOf(c.answer.value), len(c.reply.result)+len(c.reply.text)+len(c.reply.blocks)
+	}
+	err := e.log.Append(&r, false)
+	switch {
+	case err == nil:
+		return failed
+	case failed == nil && outcome != audit.Task: // a task has begun, and goes on
+		return e.withheld(err)
+	}
+	c.routine.generation.unwritten(ctx, err)
+	return failed
+}
+
+// unwritten says in the log that a record is missing.
+func (g *Generation) unwritten(ctx context.Context, err error) {
+	g.log().LogAttrs(ctx, slog.LevelError, "the audit log cannot be written to", slog.String("error", err.Error()))
+}
+
+// outcomeOf is what a call that has failed came to.
+func (c *call) outcomeOf(ctx context.Context, failed *failure) string {
+	switch {
+	case ctx.Err() != nil || c.ends.Err() != nil:
+		return audit.Cancelled
+	case failed.protocol != nil && c.entry.from >= 0:
+		return audit.Fault
+	case failed.refused:
+		return audit.Refused
+	}
+	return audit.Failed
+}
+
+// decided puts into a record which rule decided about the call.
+func (c *call) decided(r *audit.Record) {
+	r.Decision, r.Rule = string(c.decision.verdict), c.decision.rule
+}
+
+// ran are the steps of the call that were run, in this part of it.
+func (c *call) ran(outcome string) []string {
+	stages := c.routine.stages
+	var names []string
+	for i := c.entry.from; i < len(stages) && i <= c.at; i++ {
+		s := stages[i].step
+		over := i < c.at
 		switch {
-		case failed.internal:
-			level = slog.LevelError
-		case failed.refused:
-			what = "call refused"
-			if failed.cause != nil {
-				level = slog.LevelWarn
-			}
-		case failed.cause != nil:
-			level = slog.LevelWarn
+		case !over && outcome == audit.Task, over && s.When != nil && c.frame.Steps[s.Name] == nil:
+		case s.Name == "":
+			names = append(names, s.Backend.Kind)
+		default:
+			names = append(names, s.Name)
 		}
 	}
-	c.log(ctx, level, what, failed)
+	return names
 }
 
-// log writes a line about the call into the log; failed is nil for one that has not.
-func (c *call) log(ctx context.Context, level slog.Level, what string, failed *failure) {
-	log := c.routine.generation.log()
-	if !log.Enabled(ctx, level) {
+// interimOf is what a call came to that goes on later.
+func interimOf(unfinished error) string {
+	if unfinished == errBecomesTask {
+		return audit.Task
+	}
+	return audit.Asked
+}
+
+// asks notes what the client was asked.
+func (e *entry) asks(questions []mcp.Question) {
+	if e == nil {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 8),
-		slog.String(c.routine.noun, c.routine.decl.Name),
-		slog.Float64("ms", milliseconds(c.began)))
-	if c.remote != "" {
-		attrs = append(attrs, slog.String("remote", c.remote))
+	for _, q := range questions {
+		e.asked = append(e.asked, q.Key)
 	}
-	if c.decision.verdict != undecided {
-		attrs = append(attrs, slog.String("decision", string(c.decision.verdict)), slog.String("rule", c.decision.rule))
-	}
-	if failed != nil {
-		attrs = append(attrs, c.facts(failed)...)
-	}
-	log.LogAttrs(ctx, level, what, attrs...)
 }
 
-func (c *call) facts(failed *failure) (attrs []slog.Attr) {
-	scrubber := c.routine.generation.scrubber
-	attrs = append(attrs, slog.String("message", scrubber.sentence(failed.message)))
-	if c.step != "" {
-		attrs = append(attrs, slog.String("step", c.step))
+// rowsOf is how many rows a result has; 0 for what is no list.
+func rowsOf(v any) int {
+	switch v := v.(type) {
+	case []any:
+		return len(v)
+	case interface{ Len() int }:
+		return v.Len()
+	case value.Deferred:
+		if list, err := v.Value(); err == nil {
+			rows, _ := list.([]any)
+			return len(rows)
+		}
 	}
-	if failed.cause != nil {
-		attrs = append(attrs, slog.String("cause", scrubber.sentence(failed.cause.Error())))
+	return 0
+}
+
+// refused writes down a request that was refused before there was a call, and returns why.
+func (g *Generation) refused(ctx context.Context, kind string, req *mcp.CallRequest, why error) error {
+	if g.audit == nil {
+		return why
 	}
-	if failed.id != "" {
-		attrs = append(attrs, slog.String("correlation_id", failed.id))
+	r := g.common(req.Caller, req.Meta)
+	r.Time, r.ID, r.Kind, r.Outcome = time.Now(), rand.Text(), kind, audit.Refused
+	if r.Name = g.scrubber.sentence(req.Name); kind == "resource" {
+		r.Name, r.URI = "", r.Name
 	}
-	return attrs
+	var e *mcp.Error
+	if errors.As(why, &e) {
+		r.Message = g.scrubber.sentence(e.Message)
+	}
+	if err := g.audit.Append(&r, false); err != nil {
+		g.unwritten(ctx, err)
+	}
+	return why
+}
+
+// Refusal is a request over HTTP that was refused, so that there was no call: for what it proves of its caller, or does not.
+type Refusal struct {
+	Status int         // that it was answered with
+	Reason string      // a sentence, without what the request has sent
+	Path   string      // that it was for
+	Caller *mcp.Caller // what is known of who made it; nil for nothing
+	Key    string      // the name of the key or issuer that was tried, where one was recognized
+}
+
+// Refused writes down that a request was refused. It does nothing where nothing is written down.
+func (h *Host) Refused(ctx context.Context, refusal Refusal) {
+	g := h.pin()
+	if g == nil {
+		return
+	}
+	defer g.leave()
+	if g.audit == nil {
+		return
+	}
+	caller := refusal.Caller
+	if caller == nil {
+		caller = &mcp.Caller{}
+	}
+	r := g.common(caller, nil)
+	r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Refused
+	r.Status, r.URI, r.Message = refusal.Status, g.scrubber.sentence(refusal.Path), g.scrubber.sentence(refusal.Reason)
+	if r.Caller.Key == "" {
+		r.Caller.Key = refusal.Key
+	}
+	if err := g.audit.Append(&r, false); err != nil {
+		g.unwritten(ctx, err)
+	}
 }

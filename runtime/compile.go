@@ -19,6 +19,7 @@ type Build struct {
 	Log         *slog.Logger     // nil discards
 	Now         func() time.Time // the clock of calls; nil is time.Now
 	Connections *Connections     // what is open already; nil shares nothing
+	Audits      *Audits          // where calls are written down; nil writes nothing down, whatever is declared
 	State       *State           // what is remembered; nil remembers no longer than what is made with it lasts
 }
 
@@ -62,6 +63,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 	if own {
 		c.g.cleanups.add(c.build.State.Close)
 	}
+	c.audit()
 	c.connections()
 	c.programs()
 	c.offers()

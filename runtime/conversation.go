@@ -64,6 +64,7 @@ func (t *conversation) hear(answers []byte) error {
 
 // ask asks all questions at once, and leaves what was answered in sent. The clock of the call stands still meanwhile.
 func (t *conversation) ask(asks []*hcl.Ask, questions []mcp.Question) error {
+	t.call.entry.asks(questions)
 	t.call.hold()
 	resume := t.call.suspend()
 	defer resume()

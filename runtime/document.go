@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 )
 
@@ -22,19 +23,25 @@ func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, wr
 	c := r.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
 	c.remote = req.Caller.Remote
+	if c.entry = r.audited(req.Caller, req.Meta, req.Arguments); c.entry != nil && r.noun == "resource" && !r.hides {
+		c.entry.common.URI = r.generation.scrubber.sentence(req.Name)
+	}
 	err := c.converse(req)
 	if err == nil {
 		err = c.write(in, write)
 	}
 	var pause *paused
+	var asked *mcp.Questions
+	outcome := ""
 	if errors.As(err, &pause) {
-		var asked *mcp.Questions
-		if asked, err = c.waits(ctx, pause); err == nil {
-			c.reply.release()
-			return mcp.Document{Questions: asked}, nil
-		}
+		outcome = audit.Asked
+		asked, err = c.waits(ctx, pause)
 	}
-	failed := failureOf(err)
+	failed := c.written(ctx, failureOf(err), outcome)
+	if asked != nil && failed == nil {
+		c.reply.release()
+		return mcp.Document{Questions: asked}, nil
+	}
 	c.account(ctx, failed)
 	if failed != nil {
 		defer c.reply.release()

@@ -74,14 +74,15 @@ func readable(d time.Duration) string {
 
 // failure is an error as the model reads it.
 type failure struct {
-	message  string
-	status   int
-	code     int
-	cause    error      // for the log
-	internal bool       // ours: the message says nothing
-	refused  bool       // nothing was carried out
-	protocol *mcp.Error // that the request is answered with; nil where there is a result to tell of the failure
-	id       string     // under which the cause is in the log; empty when there is none
+	message    string
+	status     int
+	code       int
+	cause      error      // for the log
+	internal   bool       // ours: the message says nothing
+	refused    bool       // nothing was carried out
+	unrecorded bool       // the audit log could not be written to
+	protocol   *mcp.Error // that the request is answered with; nil where there is a result to tell of the failure
+	id         string     // under which the cause is in the log; empty when there is none
 }
 
 // internalMessage is all that is said of a failure of ours.
@@ -109,6 +110,10 @@ func failureOf(err error) *failure {
 	var d *denial
 	if errors.As(err, &d) {
 		return &failure{message: d.Error(), refused: true, cause: d.cause, id: rand.Text()[:12]}
+	}
+	var u *unrecorded
+	if errors.As(err, &u) {
+		return &failure{message: u.Error(), refused: true, unrecorded: true, cause: u.cause, id: rand.Text()[:12]}
 	}
 	var r refusal
 	if errors.As(err, &r) {
@@ -166,7 +171,7 @@ func (c *call) protocolError(failed *failure) error {
 		failed.message = internalMessage(c.routine.noun)
 	}
 	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.routine.generation.build.within(c.told(failed))}
-	if failed.refused {
+	if failed.refused && !failed.unrecorded {
 		out.Code = mcp.CodeInvalidParams
 	}
 	if failed.id != "" {

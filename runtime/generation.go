@@ -21,7 +21,7 @@ type Generation struct {
 	routines []*routine // everything that can be called
 	health   []health
 	scrubber *scrubber
-	audit    *audit.Log // nil when nothing is written down
+	audit    *audit.Log  // nil when nothing is written down
 	learned  atomic.Bool // since the lists of tools were encoded: they are refined when a database first tells what its rows look like
 
 	prompts     []*prompt   // by name

@@ -33,7 +33,7 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 	defer g.leave()
 	p := g.view(req.Caller.Toolset).tool(req.Name)
 	if p == nil {
-		return mcp.Outcome{}, mcp.UnknownTool(req.Name)
+		return mcp.Outcome{}, g.refused(ctx, "tool", req, mcp.UnknownTool(req.Name))
 	}
 	return p.Run(ctx, req)
 }
@@ -52,7 +52,7 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	p := g.view(req.Caller.Toolset).prompt(req.Name)
 	if p == nil {
-		return mcp.Document{}, mcp.UnknownPrompt(req.Name)
+		return mcp.Document{}, g.refused(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
 	}
 	return p.get(ctx, req)
 }
@@ -71,7 +71,7 @@ func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	r, variables := g.view(req.Caller.Toolset).resource(req.Name)
 	if r == nil {
-		return mcp.Document{}, mcp.UnknownResource(req.Name)
+		return mcp.Document{}, g.refused(ctx, "resource", req, mcp.UnknownResource(req.Name))
 	}
 	return r.read(ctx, req, variables)
 }

@@ -94,6 +94,9 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	}
 	wait.Stop()
 	next.publish()
+	if next.audit != nil {
+		next.audit.Limit(limitsOf(next.Config.Audit))
+	}
 	h.current.Store(next)
 	h.loaded(last, next, diags, began)
 	h.listsChanged(last, next)

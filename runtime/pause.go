@@ -30,6 +30,7 @@ const stateLife = 10 * time.Minute
 // waits is what the client of a paused call is asked, with the state to go on from.
 func (c *call) waits(ctx context.Context, p *paused) (*mcp.Questions, error) {
 	c.log(ctx, slog.LevelDebug, "call waits for its client", nil)
+	c.entry.asks(p.asked)
 	of, err := c.purpose()
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type Program struct {
 func newProgram(g *Generation, t *hcl.Tool) *Program {
 	p := &Program{tool: t, headers: headerInputs(t.Input), defaults: defaultsOf(t)}
 	p.init(g, "tool", &t.Work, t.Error)
+	p.effects = !t.ReadOnly
 	return p
 }
 
@@ -33,7 +34,7 @@ func (p *Program) Tool() *hcl.Tool { return p.tool }
 // Run serves one call and accounts for it. What a model should read about a failure is in the Outcome; an error is one of the protocol.
 func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
 	if err := req.CheckHeaders(p.headers); err != nil {
-		return mcp.Outcome{}, err
+		return mcp.Outcome{}, p.generation.refused(ctx, p.noun, req, err)
 	}
 	return p.serveCall(ctx, req, true)
 }
@@ -47,14 +48,19 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
 	c.remote = req.Caller.Remote
+	c.entry = p.audited(req.Caller, req.Meta, req.Arguments)
 	err := p.answer(c, req, tasks)
+	var out mcp.Outcome
+	outcome := ""
 	if unfinished(err) {
-		var out mcp.Outcome
-		if out, err = p.interim(ctx, c, req.Caller, err); err == nil {
-			return out, nil
-		}
+		outcome = interimOf(err)
+		out, err = p.interim(ctx, c, req.Caller, err)
 	}
-	failed := failureOf(err)
+	failed := c.written(ctx, failureOf(err), outcome)
+	if outcome != "" && failed == nil {
+		c.reply.release()
+		return out, nil
+	}
 	c.account(ctx, failed)
 	if failed != nil && failed.protocol != nil {
 		c.reply.release()
@@ -101,9 +107,6 @@ func (p *Program) interim(ctx context.Context, c *call, caller *mcp.Caller, why 
 	} else {
 		c.log(ctx, slog.LevelDebug, "call becomes a task", nil)
 		out.Task, err = p.beginTask(ctx, c, caller)
-	}
-	if err == nil {
-		c.reply.release()
 	}
 	return out, err
 }

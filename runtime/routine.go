@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,12 +22,16 @@ type routine struct {
 	asked      atomic.Bool // the other side has answered whether it will work
 	asks       bool        // a step asks the client
 	rules      *rules      // who may call; nil for everybody
+	effects    bool        // something may change
+	hides      bool        // an input is sensitive
 	requires   []string    // what the client must be able to do, for the tools that steps call too
 }
 
 // init makes the routine of a part of a generation, whose stages are not bound yet.
 func (r *routine) init(g *Generation, noun string, decl *hcl.Work, failed *hcl.Message) {
 	r.noun, r.decl, r.failed, r.generation, r.narrow = noun, decl, failed, g, narrowing(noun, decl)
+	r.effects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Facts.ReadOnly })
+	r.hides = sensitive(decl.Input)
 }
 
 // title is what the routine is called in messages for the operator.
@@ -39,6 +44,9 @@ func (r *routine) run(c *call, in inputs) error {
 	}
 	if err := c.resume(); err != nil {
 		return c.why(err)
+	}
+	if err := c.intend(); err != nil {
+		return err
 	}
 	return r.work(c)
 }
@@ -96,6 +104,7 @@ type call struct {
 	remote    string   // the address of who made it, for the log; empty when that is not known
 	step      string   // that failed
 	decision  decision // of the rules, once they were asked
+	entry     *entry   // of the audit log; nil when the call is not written down
 	answer    answer
 	reply     *reply
 

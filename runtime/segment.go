@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 )
 
@@ -27,6 +28,9 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	ts := p.generation.build.State.tasks
 	if err := ts.create(ctx, t); err != nil {
 		return nil, c.why(err)
+	}
+	if c.entry != nil {
+		c.entry.common.Task = t.row.ID
 	}
 	begun := mcp.Raw(t.appendMembers(nil, false))
 	var sent map[string]any
@@ -67,23 +71,32 @@ func (s *segment) run() {
 	defer s.program.generation.held.Done()
 	c := s.program.newCall(s.ctx, callerOf(s.task.caller()), s)
 	c.ends, c.note = s.ctx, s.at
+	if c.entry = s.program.audited(s.task.caller(), nil, nil); c.entry != nil {
+		c.entry.common.Task = s.task.row.ID
+	}
 	err := s.goOn(c)
 	s.settle()
 	cause := context.Cause(s.ctx)
 	if cause != nil && cause != errStopped {
+		c.written(s.ctx, failureOf(cause), "")
 		c.reply.release() // whatever came of it, nobody wants to know
 		return
 	}
 	var pause *paused
+	outcome := ""
 	if errors.As(err, &pause) {
-		if err = s.pause(c, pause); err == nil {
-			s.save()
-			return
-		}
+		outcome = audit.Asked
+		c.entry.asks(pause.asked)
+		err = s.pause(c, pause)
 	}
 	failed := failureOf(err)
 	if failed != nil && cause != nil {
 		failed.protocol = stoppedError(s.task.Step)
+	}
+	if failed = c.written(s.ctx, failed, outcome); outcome != "" && failed == nil {
+		c.reply.release()
+		s.save()
+		return
 	}
 	c.account(s.ctx, failed)
 	if err := s.finish(c, failed); err != nil {
@@ -98,6 +111,9 @@ func (s *segment) run() {
 func (s *segment) goOn(c *call) (err error) {
 	defer recovered(&err)
 	if err := c.again(s.task, s.sent); err != nil {
+		return err
+	}
+	if err := c.intend(); err != nil {
 		return err
 	}
 	if err := s.program.work(c); err != nil {
@@ -115,7 +131,6 @@ func (s *segment) pause(c *call, pause *paused) error {
 		return err
 	}
 	c.log(s.ctx, slog.LevelDebug, "task waits for its client", nil)
-	c.reply.release()
 	s.task.wait(nil, pause.asked)
 	return nil
 }

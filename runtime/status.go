@@ -40,6 +40,7 @@ type Readiness struct {
 	Stale       bool               `json:"stale"`       // the folder holds a configuration that could not be loaded
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
 	Connections []ConnectionHealth `json:"connections"`
+	Audit       *AuditHealth       `json:"audit,omitempty"` // nil when calls are not written down
 }
 
 // Status returns what the Host knows of its loads.
@@ -65,6 +66,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Stale:       !s.Last.OK,
 		Diagnostics: s.Last.Diagnostics,
 		Connections: g.Health(ctx),
+		Audit:       g.auditHealth(),
 	}
 	if r.Ready {
 		r.Loaded = &s.Loaded

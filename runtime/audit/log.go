@@ -1,0 +1,229 @@
+package audit
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits say when a file is full.
+type Limits struct {
+	Rotate int64 // bytes; 0 for never
+	Keep   int   // full files that are kept; 0 for all
+}
+
+// Log is where records are written. It is safe for concurrent use.
+//
+// Records that are added at the same time are written together: who comes first takes those of everybody who comes while the ones before are written. Those that must be durable
+// share the wait for the disk in the same way.
+type Log struct {
+	path   string // empty for a stream
+	lock   io.Closer
+	stream io.Writer
+
+	mu       sync.Mutex
+	next     *batch // that takes records; nil when there is none; guarded by mu
+	limits   Limits // guarded by mu
+	failing  error  // why the last record could not be written; guarded by mu
+	isClosed bool   // guarded by mu
+
+	writing sync.Mutex
+	at      place   // guarded by writing, as are those below
+	size    int64   // of the file
+	torn    *torn   // what the file ends with and is no record; nil when there is nothing
+	unended bool    // the last line of the file lacks its end
+	notice  *Record // to be written before all others; nil when there is none
+	out     []byte  // reused, as are ends and places
+	ends    []int
+	places  []place
+
+	file *os.File // changed under writing and syncing, so that either guards it
+
+	syncing sync.Mutex
+	synced  int64 // the last record that is on the disk; guarded by syncing
+	broken  error // why nothing can be durable any more; guarded by syncing
+
+	written atomic.Int64 // the last record that is in the file
+	unsound atomic.Bool  // the file could not be synced
+	due     atomic.Bool  // it will be soon
+}
+
+// soon is how long a record that need not be durable at once may be so far.
+const soon = 200 * time.Millisecond
+
+var (
+	errClosed = errors.New("the audit log is closed")
+	errMoved  = errors.New("the file is not at its path any more: put it back, or restart the server")
+)
+
+// batch are records that are written together.
+type batch struct {
+	members []byte
+	ends    []int
+	done    chan struct{} // closed when they are written
+	first   int64         // the sequence of the first, when done
+	whole   int           // how many of them are in the file, when done
+	err     error         // why the others are not
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// Append adds a record, of which Sequence, Prev and Hash are given. With an error the record is not in the log, or, when it must be durable, may be lost with the machine.
+func (l *Log) Append(r *Record, durable bool) error {
+	buffer := buffers.Get().(*[]byte)
+	*buffer = r.append((*buffer)[:0])
+	sequence, err := l.add(*buffer)
+	buffers.Put(buffer)
+	if err == nil {
+		err = l.settle(sequence, durable)
+	}
+	l.mu.Lock()
+	l.failing = err
+	l.mu.Unlock()
+	return err
+}
+
+// add writes the members of a record, alone or with those of others.
+func (l *Log) add(members []byte) (sequence int64, err error) {
+	l.mu.Lock()
+	if l.isClosed {
+		l.mu.Unlock()
+		return 0, errClosed
+	}
+	b, leads := l.next, false
+	if b == nil {
+		b, leads = &batch{done: make(chan struct{})}, true
+		l.next = b
+	}
+	i := len(b.ends)
+	b.members = append(b.members, members...)
+	b.ends = append(b.ends, len(b.members))
+	l.mu.Unlock()
+	if leads {
+		l.lead(b)
+	} else {
+		<-b.done
+	}
+	if i >= b.whole {
+		return 0, b.err
+	}
+	return b.first + int64(i), nil
+}
+
+// lead writes a batch when the one before it is written. Until then others add to it.
+func (l *Log) lead(b *batch) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	defer close(b.done)
+	l.mu.Lock()
+	l.next = nil
+	limits := l.limits
+	l.mu.Unlock()
+	if b.err = l.rotate(limits, int64(len(b.members))); b.err == nil {
+		l.write(b)
+	}
+}
+
+// settle waits until a record is as durable as it must be.
+func (l *Log) settle(sequence int64, durable bool) error {
+	switch {
+	case l.stream != nil:
+		return nil
+	case durable || l.unsound.Load():
+		return l.sync(sequence)
+	case l.due.CompareAndSwap(false, true):
+		time.AfterFunc(soon, func() {
+			l.due.Store(false)
+			l.sync(l.written.Load())
+		})
+	}
+	return nil
+}
+
+// sync waits until the records up to a sequence are on the disk.
+func (l *Log) sync(sequence int64) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	switch {
+	case l.broken != nil:
+		return l.broken
+	case l.synced >= sequence:
+		return nil
+	case l.file == nil:
+		return errClosed
+	}
+	upTo := l.written.Load()
+	if !l.inPlace() {
+		l.unsound.Store(true)
+		return errMoved
+	}
+	if err := l.file.Sync(); err != nil {
+		// What was not written once may be taken for written the next time, so that there is no next time.
+		l.unsound.Store(true)
+		l.broken = err
+		return err
+	}
+	l.unsound.Store(false)
+	l.synced = upTo
+	return nil
+}
+
+// inPlace reports whether the path still leads to the file.
+func (l *Log) inPlace() bool {
+	there, err := os.Stat(l.path)
+	here, mine := l.file.Stat()
+	return err == nil && mine == nil && os.SameFile(there, here)
+}
+
+// Limit says when a file is full from now on.
+func (l *Log) Limit(limits Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limits = limits
+}
+
+// Failing is why the last record could not be written; nil when it could.
+func (l *Log) Failing() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failing
+}
+
+// Check is Failing, after another try if the last one has failed.
+func (l *Log) Check() error {
+	err := l.Failing()
+	if err == nil {
+		if !l.unsound.Load() {
+			return nil
+		}
+		return l.sync(l.written.Load())
+	}
+	return l.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: err.Error()}, true)
+}
+
+// Close writes down that nothing more comes, and closes the file. An error is of what could not be written.
+func (l *Log) Close() error {
+	err := l.Append(&Record{Time: time.Now(), Event: EventClosed}, true)
+	l.mu.Lock()
+	if l.isClosed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.isClosed = true
+	l.mu.Unlock()
+	l.writing.Lock() // what was added before is written
+	defer l.writing.Unlock()
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+		l.file = nil
+	}
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Close())
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Line is one line of a log as it is in a file.
+type Line struct {
+	File   string
+	Number int    // from 1
+	Text   []byte // without its end; good until the next line is read
+	Ended  bool   // false for the last line of a file that lacks its end
+}
+
+// Record reads the line. It reports false when it is not a record that agrees with its hash.
+func (l *Line) Record() (Record, bool) {
+	var r Record
+	if _, _, ok := read(l.Text); !ok || json.Unmarshal(l.Text, &r) != nil {
+		return Record{}, false
+	}
+	return r, true
+}
+
+// Read gives every line of the files of a log to each, in the order in which they were written, until each reports false.
+func Read(path string, each func(*Line) bool) error {
+	files, err := Files(path)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		_, goOn, err := lines(f, name, 0, each)
+		f.Close()
+		if err != nil || !goOn {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines reads a file from where it stands. It returns how many lines it has read.
+func lines(f io.Reader, name string, before int, each func(*Line) bool) (n int, goOn bool, err error) {
+	in := bufio.NewReaderSize(f, 64<<10)
+	l := Line{File: name, Number: before}
+	var long []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long, part...)
+			continue
+		}
+		if len(long) > 0 {
+			part = append(long, part...)
+			long = long[:0]
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return l.Number - before, false, err
+		}
+		if len(part) > 0 {
+			l.Number++
+			l.Text, l.Ended = bytes.CutSuffix(part, []byte("\n"))
+			if !each(&l) {
+				return l.Number - before, false, nil
+			}
+		}
+		if err != nil {
+			return l.Number - before, true, nil
+		}
+	}
+}
+
+// pause is how long Follow waits before it looks again.
+const pause = 200 * time.Millisecond
+
+// Follow is Read, and then gives the lines that are written later, from whichever file of the log, until ctx ends or each reports false.
+func Follow(ctx context.Context, path string, each func(*Line) bool) error {
+	seen := int64(0)
+	unseen := func(l *Line) bool {
+		_, at, ok := read(l.Text)
+		switch {
+		case !ok && !l.Ended:
+			return true // it is being written
+		case ok && at.sequence <= seen:
+			return true
+		case ok:
+			seen = at.sequence
+		}
+		return each(l)
+	}
+	more := true
+	first := func(l *Line) bool { more = unseen(l); return more }
+	if err := Read(path, first); err != nil && !errors.Is(err, os.ErrNotExist) || !more {
+		return err
+	}
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	t := tailed{path: path}
+	defer t.close()
+	for more {
+		if err := t.look(first); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// tailed is the file at the path of a log, from which lines are read as they come.
+type tailed struct {
+	path   string
+	file   *os.File
+	number int
+	offset int64
+}
+
+func (t *tailed) close() {
+	if t.file != nil {
+		t.file.Close()
+	}
+}
+
+// look reads the lines that have come. What was written into a file before it was full is read before the next one.
+func (t *tailed) look(each func(*Line) bool) error {
+	if t.file != nil {
+		if err := t.read(each); err != nil {
+			return err
+		}
+	}
+	there, err := os.Stat(t.path)
+	if err != nil {
+		return nil // between two files, or before the first
+	}
+	if t.file != nil {
+		if here, err := t.file.Stat(); err == nil && os.SameFile(here, there) {
+			return nil
+		}
+		// All that was written since the last look may be in files that are full by now; each is given once.
+		if err := t.read(each); err != nil {
+			return err
+		}
+		t.close()
+		t.file = nil
+		if err := Read(t.path, each); err != nil {
+			return err
+		}
+	}
+	if t.file, err = os.Open(t.path); err != nil {
+		return nil
+	}
+	t.number, t.offset = 0, 0
+	return t.read(each)
+}
+
+// read gives the whole lines that follow the offset.
+func (t *tailed) read(each func(*Line) bool) error {
+	if _, err := t.file.Seek(t.offset, io.SeekStart); err != nil {
+		return err
+	}
+	_, _, err := lines(t.file, filepath.Clean(t.path), t.number, func(l *Line) bool {
+		if !l.Ended {
+			return false
+		}
+		t.offset += int64(len(l.Text)) + 1
+		t.number = l.Number
+		return each(l)
+	})
+	return err
+}

@@ -1,0 +1,63 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+)
+
+// account writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
+// does not see, details otherwise.
+func (c *call) account(ctx context.Context, failed *failure) {
+	level, what := slog.LevelDebug, "call answered"
+	if failed != nil {
+		what = "call failed"
+		switch {
+		case failed.internal, failed.unrecorded:
+			level = slog.LevelError
+		case failed.refused:
+			what = "call refused"
+			if failed.cause != nil {
+				level = slog.LevelWarn
+			}
+		case failed.cause != nil:
+			level = slog.LevelWarn
+		}
+	}
+	c.log(ctx, level, what, failed)
+}
+
+// log writes a line about the call into the log; failed is nil for one that has not.
+func (c *call) log(ctx context.Context, level slog.Level, what string, failed *failure) {
+	log := c.routine.generation.log()
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	attrs := append(make([]slog.Attr, 0, 8),
+		slog.String(c.routine.noun, c.routine.decl.Name),
+		slog.Float64("ms", milliseconds(c.began)))
+	if c.remote != "" {
+		attrs = append(attrs, slog.String("remote", c.remote))
+	}
+	if c.decision.verdict != undecided {
+		attrs = append(attrs, slog.String("decision", string(c.decision.verdict)), slog.String("rule", c.decision.rule))
+	}
+	if failed != nil {
+		attrs = append(attrs, c.facts(failed)...)
+	}
+	log.LogAttrs(ctx, level, what, attrs...)
+}
+
+func (c *call) facts(failed *failure) (attrs []slog.Attr) {
+	scrubber := c.routine.generation.scrubber
+	attrs = append(attrs, slog.String("message", scrubber.sentence(failed.message)))
+	if c.step != "" {
+		attrs = append(attrs, slog.String("step", c.step))
+	}
+	if failed.cause != nil {
+		attrs = append(attrs, slog.String("cause", scrubber.sentence(failed.cause.Error())))
+	}
+	if failed.id != "" {
+		attrs = append(attrs, slog.String("correlation_id", failed.id))
+	}
+	return attrs
+}
