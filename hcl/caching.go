@@ -27,7 +27,7 @@ func (r *resourceDecl) caching() {
 		return
 	}
 	r.resource.Caching = &Caching{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
-	if r.cache.Scope == "public" && r.resource.Allow != nil {
-		r.dec.errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` says that not everybody may. Write scope = \"private\".")
+	if r.cache.Scope == "public" && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
+		r.dec.errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` or `scopes` says that not everybody may. Write scope = \"private\".")
 	}
 }

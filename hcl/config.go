@@ -4,6 +4,10 @@ package hcl
 type Config struct {
 	ID          string // digest of all sources, variables and secrets: the revision of what is served
 	Server      Server
+	Auth        *Auth         // nil when nobody is asked who they are
+	TLS         *TLS          // nil when the server speaks without it
+	Audit       *Audit        // nil when nothing is written down
+	State       *State        // nil when nobody says where it is kept
 	Connections []*Connection // by kind and name
 	Tools       []*Tool       // by name; disabled ones are left out
 	Prompts     []*Prompt     // by name

@@ -40,6 +40,9 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.values()
 	l.digests()
 	l.connections()
+	l.callers()
+	l.audit()
+	l.state()
 	l.recognize()
 	l.refresh(files)
 	tools := l.tools()
@@ -119,7 +122,7 @@ var topLevel = map[string]struct {
 	offered bool
 }{
 	"server": {0, "server {", false}, "variable": {1, `variable "name" {`, false}, "secret": {1, `secret "name" {`, false}, "locals": {0, "locals {", false},
-	"type": {1, `type "name" {`, false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
+	"type": {1, `type "name" {`, false}, "auth": {0, "auth {", false}, "tls": {0, "tls {", false}, "audit": {0, "audit {", false}, "state": {0, "state {", false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
 	"prompt": {1, `prompt "name" {`, true}, "resource": {1, `resource "name" {`, true}, "toolset": {1, `toolset "name" {`, true},
 	"policy": {1, `policy "name" {`, true},
 }

@@ -23,6 +23,7 @@ type Work struct {
 	Completions map[string]*Completion // by input
 	Checks      []*Check
 	Allow       *Condition // nil when everybody may call
+	Scopes      []string   // that the caller must have been granted
 	Steps       []*Step    // one backend is one step without a name; a pure computation has none
 
 	Digest string // of the block and of everything it refers to
@@ -106,6 +107,7 @@ func (w *workDecl) bodySpec() Spec {
 			w.work.Checks = append(w.work.Checks, check)
 			d.facts = d.facts.and(check.That) // it holds for everything after it
 		}),
+		w.scopesField(),
 		Attr(&w.work.Allow, "allow", "Who may call: a program over caller and input."),
 	}
 }

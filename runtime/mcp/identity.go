@@ -10,7 +10,7 @@ import (
 // Identity is who asks, as what authenticates requests has found out. It is read-only.
 type Identity struct {
 	Subject string            `json:"subject"`           // as the key, the token or the certificate names it
-	Key     string            `json:"key"`               // what vouches for it: the name of a key, the URL of an issuer, …
+	Key     string            `json:"key"`               // what vouches for it: the name of a key, the URL of an issuer, or tls:client_ca
 	Groups  []string          `json:"groups,omitempty"`  // it is in
 	Scopes  []string          `json:"scopes,omitempty"`  // it was granted
 	Claims  []byte            `json:"claims,omitempty"`  // of a token or a certificate, as an encoded JSON object, or nil

@@ -18,8 +18,9 @@ type stream struct {
 }
 
 // open returns the context of a stream, which ends when the credentials of who asks expire or are good no more. Cancel must be called.
-func (t *streams) open(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+func (t *streams) open(ctx context.Context) (context.Context, context.CancelFunc) {
 	of := IdentityOf(ctx)
+	var cancel context.CancelFunc
 	if of != nil && !of.Expires.IsZero() {
 		ctx, cancel = context.WithDeadline(ctx, of.Expires)
 	} else {
