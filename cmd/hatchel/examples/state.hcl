@@ -1,0 +1,5 @@
+secret "state" { file = "/run/secrets/state" }
+
+state {
+  postgres = secret.state
+}
