@@ -1,0 +1,510 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"hatchel/adapters"
+	"hatchel/runtime/mcp"
+)
+
+// who is a caller by this name in these groups.
+func who(subject string, groups ...string) *mcp.Caller {
+	return &mcp.Caller{Revision: mcp.Revision20260728, Subject: subject, Identity: &mcp.Identity{Subject: subject, Key: "test", Groups: groups}}
+}
+
+// paying is a tool that the policies of the tests are about, and one that they are not.
+const paying = `
+tool "pay" {
+  description = "Pays."
+  input "amount" { type = number }
+  input "note" { type = optional(string) }
+  text = "paid ${input.amount}"
+}
+tool "look" {
+  description = "Looks."
+  text        = "seen"
+}
+`
+
+// A decision: what is declared, who calls pay with which amount, what is decided by which rule, and what the caller reads.
+var decisions = []struct {
+	claim, declared string
+	caller          *mcp.Caller
+	amount          any
+	verdict, rule   string
+	told            string
+}{
+	{"without a rule everybody may call", ``, who("ada"), 1, "allowed", "default", "paid 1"},
+	{"a policy allows those whom it names", `policy "finance" { allow = "'finance' in caller.groups" }`, who("ada", "finance"), 1, "allowed", "policy.finance.allow", "paid 1"},
+	{"a policy that allows some denies others", `policy "finance" { allow = "'finance' in caller.groups" }`, who("ada", "sales"), 1, "denied", "policy.finance.allow", "This call is not allowed for you."},
+	{"nobody is in no group", `policy "finance" { allow = "'finance' in caller.groups" }`, &mcp.Caller{}, 1, "denied", "policy.finance.allow", "This call is not allowed for you."},
+	{"the message is the policy's", `policy "finance" {
+		allow   = "'finance' in caller.groups"
+		message = "Ask finance about ${input.amount}, ${caller.subject}: ${tool.name}."
+	}`, who("ada"), 7, "denied", "policy.finance.allow", "Ask finance about 7, ada: pay."},
+	{"a deny goes before an allow", `policy "a" { allow = "true" }
+	policy "b" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), 11, "denied", "policy.b.deny", "This call is not allowed for you."},
+	{"a deny that does not hold decides nothing", `policy "a" { allow = "true" }
+	policy "b" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), 10, "allowed", "policy.a.allow", "paid 10"},
+	{"one of the policies that allow is enough", `policy "a" { allow = "'a' in caller.groups" }
+	policy "b" { allow = "'b' in caller.groups" }`, who("ada", "b"), 1, "allowed", "policy.b.allow", "paid 1"},
+	{"when no policy allows all are named and heard", `policy "a" {
+		allow   = "'a' in caller.groups"
+		message = "Ask a."
+	}
+	policy "b" {
+		allow   = "'b' in caller.groups"
+		message = "Ask b."
+	}
+	policy "c" {
+		allow   = "'c' in caller.groups"
+		message = "Ask a."
+	}`, who("ada"), 1, "denied", "policy.a.allow, policy.b.allow, policy.c.allow", "Ask a.\nAsk b."},
+	{"a policy that only denies allows everybody else", `policy "a" { deny = "caller.subject == 'eve'" }`, who("ada"), 1, "allowed", "default", "paid 1"},
+	{"a policy about other tools decides nothing", `policy "a" {
+		tools = ["look"]
+		deny  = "true"
+	}`, who("ada"), 1, "allowed", "default", "paid 1"},
+	{"patterns name tools", `policy "a" {
+		tools = ["p*"]
+		deny  = "true"
+	}`, who("ada"), 1, "denied", "policy.a.deny", "This call is not allowed for you."},
+	{"rules read what is said of the tool", `policy "a" { deny = "tool.kind == 'tool' && tool.name == 'pay' && tool.read_only && !tool.destructive && tool.idempotent && !tool.open_world && tool.title == ''" }`,
+		who("ada"), 1, "denied", "policy.a.deny", "This call is not allowed for you."},
+	{"by default nobody may call", `server { default = "deny" }`, who("ada"), 1, "denied", "default", "This call is not allowed for you."},
+	{"what is denied by default is allowed by a policy", `server { default = "deny" }
+	policy "a" { allow = "caller.subject == 'ada'" }`, who("ada"), 1, "allowed", "policy.a.allow", "paid 1"},
+	{"a policy that only denies allows nothing that is denied by default", `server { default = "deny" }
+	policy "a" { deny = "caller.subject == 'eve'" }`, who("ada"), 1, "denied", "default", "This call is not allowed for you."},
+	{"an input that was left out is null", `policy "a" {
+		tools = ["pay"]
+		deny  = "input.note == null"
+	}`, who("ada"), 1, "denied", "policy.a.deny", "This call is not allowed for you."},
+	{"a deny that cannot be computed denies", `policy "a" { deny = "caller.claims.level > 3" }`, who("ada"), 1, "denied", "policy.a.deny",
+		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
+	{"an allow that cannot be computed denies", `policy "a" { allow = "caller.claims.level > 3" }
+	policy "b" { allow = "true" }`, who("ada"), 1, "denied", "policy.a.allow",
+		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
+	{"a rule that spends what it may denies", `policy "a" { deny = "len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, who("ada"), 1, "denied", "policy.a.deny",
+		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
+	{"who may not call is told that, and not what is wrong with the arguments", `policy "a" { allow = "'finance' in caller.groups" }`, who("ada"), "much", "denied", "policy.a.allow", "This call is not allowed for you."},
+	{"who may call is told what is wrong with the arguments", `policy "a" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), "much", "", "",
+		"The arguments are not valid, and nothing was done:\n- amount: must be a number, got the string \"much\""},
+}
+
+func TestPoliciesDecide(t *testing.T) {
+	for _, c := range decisions {
+		t.Run(strings.ReplaceAll(c.claim, " ", "_"), func(t *testing.T) {
+			h := newWorld().host(t, paying+c.declared)
+			defer h.Close()
+			arguments := fmt.Appendf(nil, `{"amount": %v}`, c.amount)
+			if text, ok := c.amount.(string); ok {
+				arguments = fmt.Appendf(nil, `{"amount": %q}`, text)
+			}
+			req := &mcp.CallRequest{Name: "pay", Arguments: arguments, Caller: c.caller}
+			e, err := h.Current().Explain(t.Context(), "tool", req)
+			if err != nil || e.Verdict != c.verdict || e.Rule != c.rule {
+				t.Errorf("explained as %q by %q, want %q by %q (%v)", e.Verdict, e.Rule, c.verdict, c.rule, err)
+			}
+			out, err := h.CallTool(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := texted(out); got != c.told || out.IsError != (c.verdict != "allowed") {
+				t.Errorf("told %q, want %q", got, c.told)
+			}
+			if want := e.Told + e.Invalid; c.verdict != "allowed" && want != c.told {
+				t.Errorf("explained as %q, told %q", want, c.told)
+			}
+		})
+	}
+}
+
+// texted is the text of an outcome.
+func texted(out mcp.Outcome) string {
+	var r result
+	if err := json.Unmarshal(out.AppendResult(nil, mcp.Revision20260728), &r); err != nil {
+		return err.Error()
+	}
+	return r.text()
+}
+
+// divided is of each kind, allowed to one group each.
+const divided = `
+tool "a" {
+  description = "A."
+  text        = "a"
+}
+tool "b" {
+  description = "B."
+  allow       = "'b' in caller.groups"
+  text        = "b"
+}
+prompt "p" {
+  description = "P."
+  message "user" { text = "x" }
+}
+prompt "q" {
+  description = "Q."
+  message "user" { text = "x" }
+}
+resource "r" {
+  uri  = "doc://r"
+  text = "x"
+}
+resource "s" {
+  uri  = "doc://s"
+  text = "x"
+}
+resource "f" {
+  uri_template = "f://{x}"
+  text         = "${input.x}"
+}
+toolset "some" {
+  tools   = ["b"]
+  prompts = ["q"]
+}
+policy "documents" {
+  prompts   = ["q"]
+  resources = ["s", "f"]
+  allow     = "'b' in caller.groups"
+}
+`
+
+// seen are the names that each list shows a caller.
+func seen(h *Host, c *mcp.Caller) string {
+	var all []string
+	for _, of := range []mcp.Listing{mcp.Tools, mcp.Prompts, mcp.Resources, mcp.Templates} {
+		all = append(all, strings.Join(h.List(context.Background(), c, of).Names(), ","))
+	}
+	return strings.Join(all, " | ")
+}
+
+func TestWhatACallerMayNotCallIsNotListedForThem(t *testing.T) {
+	h := newWorld().host(t, divided)
+	defer h.Close()
+	if got := seen(h, who("ada", "a", "b")); got != "a,b | p,q | r,s | f" {
+		t.Errorf("who may call everything sees %s", got)
+	}
+	for _, c := range []*mcp.Caller{{}, who("eve"), who("ada", "a")} {
+		if got := seen(h, c); got != "a | p | r | " {
+			t.Errorf("%s sees %s", c.Subject, got)
+		}
+	}
+	inside := who("eve")
+	inside.Toolset = "some"
+	if got := seen(h, inside); got != " |  |  | " {
+		t.Errorf("in the toolset eve sees %s", got)
+	}
+	for of, private := range map[mcp.Listing]bool{mcp.Tools: true, mcp.Prompts: true, mcp.Resources: true, mcp.Templates: true} {
+		for _, c := range []*mcp.Caller{who("ada", "b"), who("eve")} {
+			answer := string(h.List(t.Context(), c, of).AppendResult(nil, mcp.Revision20260728))
+			if strings.Contains(answer, `"cacheScope":"private"`) != private {
+				t.Errorf("a list that depends on the caller is for everybody: %s", answer)
+			}
+		}
+	}
+}
+
+func TestWhatDependsOnNobodyIsListedForEverybodyAlike(t *testing.T) {
+	h := newWorld().host(t, divided[:strings.Index(divided, "policy ")]+`policy "none" {
+		tools = ["a"]
+		deny  = "tool.read_only"
+	}
+	policy "late" {
+		resources = ["f"]
+		deny      = "input.x == 'no'"
+	}`)
+	defer h.Close()
+	if got := seen(h, who("ada", "b")); got != "b | p,q | r,s | f" {
+		t.Errorf("seen %s", got)
+	}
+	for _, of := range []mcp.Listing{mcp.Prompts, mcp.Resources, mcp.Templates} {
+		if answer := string(h.List(t.Context(), who("ada"), of).AppendResult(nil, mcp.Revision20260728)); strings.Contains(answer, "private") {
+			t.Errorf("nothing depends on the caller, and the list is private: %s", answer)
+		}
+	}
+}
+
+func TestWhatReadsInputsHidesNothing(t *testing.T) {
+	h := newWorld().host(t, paying+`
+policy "large" {
+  tools = ["pay"]
+  deny  = "input.amount > 10 && 'finance' not in caller.groups"
+}
+policy "own" {
+  tools = ["pay"]
+  allow = "input.note == caller.subject"
+}`)
+	defer h.Close()
+	if got := seen(h, who("eve")); got != "look,pay |  |  | " {
+		t.Errorf("seen %s", got)
+	}
+}
+
+func TestARuleThatCannotBeComputedHidesAndIsLoggedOnce(t *testing.T) {
+	w := newWorld()
+	var log bytes.Buffer
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))}})
+	defer h.Close()
+	load(t, h, paying+`policy "broken" {
+		tools = ["pay"]
+		deny  = "caller.claims.level > 3"
+	}`)
+	for range 3 {
+		if got := seen(h, who("ada")); got != "look |  |  | " {
+			t.Errorf("seen %s", got)
+		}
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=policy.broken.deny") || !strings.Contains(got, "cause=") {
+		t.Errorf("logged %q", got)
+	}
+	log.Reset()
+	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "pay", Arguments: []byte(`{"amount":1}`), Caller: who("ada")})
+	if err != nil || !out.IsError {
+		t.Errorf("%v, %v", out, err)
+	}
+	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "decision=denied") || !strings.Contains(got, "rule=policy.broken.deny") || !strings.Contains(got, "correlation_id=") {
+		t.Errorf("logged %q", got)
+	}
+}
+
+func TestEveryDecisionIsLoggedWithItsRule(t *testing.T) {
+	w := newWorld()
+	var log bytes.Buffer
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
+	defer h.Close()
+	load(t, h, divided)
+	for _, c := range []struct {
+		caller *mcp.Caller
+		want   string
+	}{{who("ada", "b"), "decision=allowed rule=tool.b.allow"}, {who("eve"), "decision=denied rule=tool.b.allow"}} {
+		log.Reset()
+		if _, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "b", Caller: c.caller}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(log.String(), c.want) {
+			t.Errorf("want %s, logged %q", c.want, log.String())
+		}
+	}
+}
+
+func TestWhatMayNotBeCalledIsNotReadWrittenCompletedOrFollowed(t *testing.T) {
+	h := newWorld().host(t, divided+`
+prompt "c" {
+  description = "C."
+  argument "size" { type = enum("small", "large") }
+  argument "amount" { type = integer }
+  message "user" { text = "${input.size} ${input.amount}" }
+}
+policy "completed" {
+  prompts = ["c"]
+  allow   = "'b' in caller.groups"
+  deny    = "input.amount > 10"
+}`)
+	defer h.Close()
+	refused := func(err error) bool {
+		e, ok := err.(*mcp.Error)
+		return ok && e.Message == "This call is not allowed for you."
+	}
+	for _, c := range []struct {
+		caller *mcp.Caller
+		may    bool
+	}{{who("ada", "b"), true}, {who("eve"), false}} {
+		check := func(what string, err error) {
+			if c.may != (err == nil) || !c.may && !refused(err) {
+				t.Errorf("%s: %s is told %v", what, c.caller.Subject, err)
+			}
+		}
+		_, err := h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "q", Caller: c.caller})
+		check("a prompt", err)
+		_, err = h.ReadResource(t.Context(), &mcp.CallRequest{Name: "f://x", Caller: c.caller})
+		check("a family", err)
+		_, err = h.ReadResource(t.Context(), &mcp.CallRequest{Name: "doc://s", Caller: c.caller})
+		check("a document", err)
+		check("following", h.Follow(t.Context(), c.caller, "doc://s"))
+		for filled, want := range map[string]string{"": "small large", `{"amount":"3"}`: "small large", `{"amount":"30"}`: ""} {
+			if !c.may {
+				want = ""
+			}
+			req := &mcp.CompleteRequest{Kind: "prompt", Name: "c", Argument: "size", Context: []byte(filled), Caller: c.caller}
+			if got := completed(t, h, req); got != want {
+				t.Errorf("with %q %s completes %q", filled, c.caller.Subject, got)
+			}
+		}
+	}
+}
+
+func TestWhatAToolCallsIsDecidedToo(t *testing.T) {
+	w := newWorld()
+	done := 0
+	w.do["act"] = func(context.Context, *adapters.Call) (any, error) { done++; return "done", nil }
+	h := w.host(t, `
+tool "inner" {
+  description = "Inner."
+  fake { do = "act" }
+}
+tool "outer" {
+  description = "Outer."
+  step "inner" {
+    tool "inner" {}
+  }
+  text = "${step.inner.text}"
+}
+policy "inner" {
+  tools   = ["inner"]
+  allow   = "'a' in caller.groups"
+  message = "inner is not for you"
+}`)
+	defer h.Close()
+	for _, c := range []struct {
+		caller *mcp.Caller
+		want   string
+		done   int
+	}{{who("ada", "a"), "done", 1}, {who("eve"), "inner is not for you", 0}} {
+		done = 0
+		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "outer", Caller: c.caller})
+		if err != nil || texted(out) != c.want || done != c.done {
+			t.Errorf("%s: told %q, %v, and it was done %d times", c.caller.Subject, texted(out), err, done)
+		}
+	}
+}
+
+func TestClientsAreToldWhenAReloadDecidesOtherwise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newWorld().host(t, divided)
+		defer h.Close()
+		e := newEar()
+		h.Tell(e)
+		eve := who("eve")
+		if err := h.Follow(t.Context(), eve, "doc://r"); err != nil {
+			t.Fatal(err)
+		}
+		load(t, h, divided+`policy "late" {
+			tools = ["a"]
+			deny  = "caller.subject == 'nobody' && length(input) > 3"
+		}`)
+		e.hears(t)
+		load(t, h, divided+`policy "eve" { deny = "caller.subject == 'eve'" }`)
+		e.hears(t, `"" {true true true}`, "doc://r")
+		if got := seen(h, eve); got != " |  |  | " {
+			t.Errorf("eve sees %s", got)
+		}
+		load(t, h, divided+"\n"+`policy "eve" { deny = "caller.subject == 'eve'" } # as before`)
+		e.hears(t)
+		load(t, h, divided+`locals { bad = "mallory" }`+"\n"+`policy "eve" { deny = "caller.subject == local.bad" }`)
+		e.hears(t, `"" {true true true}`, "doc://r")
+		load(t, h, divided+`locals { bad = "eve" }`+"\n"+`policy "eve" { deny = "caller.subject == local.bad" }`)
+		e.hears(t, `"" {true true true}`, "doc://r")
+	})
+}
+
+func TestAReportNamesPolicies(t *testing.T) {
+	h := newWorld().host(t, divided)
+	defer h.Close()
+	load(t, h, divided+`policy "more" { deny = "false" }`)
+	if got := h.Status().Last.Added; !slices.Equal(got, []string{"policy more"}) {
+		t.Errorf("added %q", got)
+	}
+	load(t, h, strings.Replace(divided, `resources = ["s", "f"]`, `resources = ["s"]`, 1))
+	if last := h.Status().Last; !slices.Equal(last.Changed, []string{"policy documents"}) || !slices.Equal(last.Removed, []string{"policy more"}) {
+		t.Errorf("changed %q, removed %q", last.Changed, last.Removed)
+	}
+}
+
+func TestListsOfCallersAreMadeOnceAndNotWithoutBound(t *testing.T) {
+	const many = 10
+	var src strings.Builder
+	for i := range many {
+		fmt.Fprintf(&src, "tool \"t%d\" {\n description = \"T.\"\n allow = \"'g%d' in caller.groups\"\n text = \"x\"\n}\n", i, i)
+	}
+	h := newWorld().host(t, src.String())
+	defer h.Close()
+	one, same, other := who("ada", "g1", "g2"), who("bob", "g2", "g1"), who("eve", "g1")
+	if h.List(t.Context(), one, mcp.Tools) != h.List(t.Context(), same, mcp.Tools) {
+		t.Error("callers who may call the same have each a list of their own")
+	}
+	if a, b := h.List(t.Context(), one, mcp.Tools), h.List(t.Context(), other, mcp.Tools); a == b || a.Len() != 2 || b.Len() != 1 {
+		t.Errorf("lists of %d and %d tools", a.Len(), b.Len())
+	}
+	for set := range 1 << many {
+		var groups []string
+		for i := range many {
+			if set&(1<<i) != 0 {
+				groups = append(groups, fmt.Sprintf("g%d", i))
+			}
+		}
+		if got := h.List(t.Context(), who("x", groups...), mcp.Tools).Len(); got != len(groups) {
+			t.Fatalf("%d tools for %q", got, groups)
+		}
+	}
+	if kept := len(h.Current().whole.guards[mcp.Tools].lists); kept > mostLists {
+		t.Errorf("%d lists are kept", kept)
+	}
+}
+
+func TestSecretsStayOutOfWhatTheDeniedAreTold(t *testing.T) {
+	h := newWorld().host(t, neighbours+`
+tool "x" {
+  description = "X."
+  input "a" { type = string }
+  text = "${input.a}"
+}
+policy "p" {
+  tools   = ["x"]
+  deny    = "true"
+  message = "not ${input.a}"
+}`)
+	defer h.Close()
+	secret, _ := secrets("TOKEN")
+	arguments := fmt.Appendf(nil, `{"a": %q}`, secret)
+	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "x", Arguments: arguments, Caller: who("ada")})
+	if err != nil || texted(out) != "not (secret)" {
+		t.Errorf("told %q, %v", texted(out), err)
+	}
+}
+
+func TestExplainSaysWhatEveryRuleSays(t *testing.T) {
+	h := newWorld().host(t, paying+`
+policy "finance" {
+  tools = ["pay"]
+  allow = "'finance' in caller.groups"
+  deny  = "input.amount > 10"
+}`)
+	defer h.Close()
+	explained := func(arguments string) Explanation {
+		e, err := h.Current().Explain(t.Context(), "tool", &mcp.CallRequest{Name: "pay", Arguments: []byte(arguments), Caller: who("ada", "finance")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	says := func(e Explanation) (all string) {
+		for _, r := range e.Rules {
+			all += r.Rule + "=" + r.Says + " "
+		}
+		return all
+	}
+	if e := explained(`{"amount": 5}`); e.Verdict != "allowed" || !e.Listed || says(e) != "policy.finance.deny=false policy.finance.allow=true " {
+		t.Errorf("%+v", e)
+	}
+	if e := explained(`{"amount": 50}`); e.Verdict != "denied" || !e.Listed || says(e) != "policy.finance.deny=true policy.finance.allow=true " {
+		t.Errorf("%+v", e)
+	}
+	if e := explained(`{}`); e.Verdict != "" || !e.Listed || says(e) != "policy.finance.deny= policy.finance.allow=true " || !strings.Contains(e.Invalid, "amount: is required") {
+		t.Errorf("%+v", e)
+	}
+	for kind, name := range map[string]string{"tool": "nothing", "prompt": "nothing", "resource": "doc://nothing"} {
+		if _, err := h.Current().Explain(t.Context(), kind, &mcp.CallRequest{Name: name, Caller: who("ada")}); err == nil {
+			t.Errorf("there is no %s, and it is explained", kind)
+		}
+	}
+}
