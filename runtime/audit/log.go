@@ -40,7 +40,7 @@ type Log struct {
 	ends    []int
 	places  []place
 
-	file *os.File // changed under writing and syncing, so that either guards it
+	file disk // nil for a stream, and when it is closed; changed under writing and syncing, so that either guards it
 
 	syncing sync.Mutex
 	synced  int64 // the last record that is on the disk; guarded by syncing
@@ -58,6 +58,13 @@ var (
 	errClosed = errors.New("the audit log is closed")
 	errMoved  = errors.New("the file is not at its path any more: put it back, or restart the server")
 )
+
+// disk is the file that is written to.
+type disk interface {
+	io.WriteCloser
+	Stat() (os.FileInfo, error)
+	Sync() error
+}
 
 // batch are records that are written together.
 type batch struct {

@@ -65,14 +65,15 @@ func (l *Log) begin() (err error) {
 		return refused("this is not a plain file")
 	}
 	os.Remove(l.path + ".next") // of a rotation that did not come to its end
-	l.file, err = os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, mode)
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, mode)
 	if err != nil {
 		return why(err, "it cannot be opened")
 	}
-	if l.size, err = l.file.Seek(0, io.SeekEnd); err != nil {
+	l.file = f
+	if l.size, err = f.Seek(0, io.SeekEnd); err != nil {
 		return why(err, "it cannot be read")
 	}
-	if err := l.resume(); err != nil {
+	if err := l.resume(f); err != nil {
 		return err
 	}
 	l.written.Store(l.at.sequence)
@@ -86,13 +87,13 @@ func (l *Log) begin() (err error) {
 }
 
 // resume finds the end of the chain: in the file, or, when that has no record yet, in the one that was full last.
-func (l *Log) resume() error {
-	at, rest, err := end(l.file)
+func (l *Log) resume(f *os.File) error {
+	at, rest, err := end(f)
 	if err != nil {
 		return why(err, "it cannot be read")
 	}
 	if at.sequence == 0 {
-		if l.size > 0 && !begins(l.file) {
+		if l.size > 0 && !begins(f) {
 			return refused("this is no audit log, or its end is damaged: `hatchel audit --verify` says where. Name another file")
 		}
 		full, err := fullFiles(l.path)
@@ -108,11 +109,11 @@ func (l *Log) resume() error {
 	if at.sequence > 0 {
 		l.at = at
 	}
-	return l.rest(rest)
+	return l.rest(f, rest)
 }
 
 // rest takes what stands behind the last record, from an offset on.
-func (l *Log) rest(from int64) error {
+func (l *Log) rest(f *os.File, from int64) error {
 	if from == l.size+1 { // the record lacks the end of its line
 		l.unended = true
 		return nil
@@ -121,7 +122,7 @@ func (l *Log) rest(from int64) error {
 		return nil
 	}
 	l.torn = newTorn()
-	if _, err := io.Copy(l.torn, io.NewSectionReader(l.file, from, l.size-from)); err != nil {
+	if _, err := io.Copy(l.torn, io.NewSectionReader(f, from, l.size-from)); err != nil {
 		return why(err, "it cannot be read")
 	}
 	return nil

@@ -99,8 +99,8 @@ func Follow(ctx context.Context, path string, each func(*Line) bool) error {
 		return each(l)
 	}
 	more := true
-	first := func(l *Line) bool { more = unseen(l); return more }
-	if err := Read(path, first); err != nil && !errors.Is(err, os.ErrNotExist) || !more {
+	next := func(l *Line) bool { more = more && unseen(l); return more }
+	if err := Read(path, next); err != nil && !errors.Is(err, os.ErrNotExist) || !more {
 		return err
 	}
 	tick := time.NewTicker(pause)
@@ -108,7 +108,7 @@ func Follow(ctx context.Context, path string, each func(*Line) bool) error {
 	t := tailed{path: path}
 	defer t.close()
 	for more {
-		if err := t.look(first); err != nil {
+		if err := t.look(next); err != nil {
 			return err
 		}
 		select {
