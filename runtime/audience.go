@@ -16,6 +16,9 @@ type Audience interface {
 
 	// TaskChanged is called when a task is something else than before: its members as encoded JSON, without braces.
 	TaskChanged(id string, members []byte)
+
+	// Retain is called when other credentials are good than before. Who does not stand any more has to be let go.
+	Retain(stands func(*mcp.Identity) bool)
 }
 
 // Tell says who is told of changes from now on.

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
 )
 
@@ -19,7 +20,9 @@ type Build struct {
 	Log         *slog.Logger     // nil discards
 	Now         func() time.Time // the clock of calls; nil is time.Now
 	Connections *Connections     // what is open already; nil shares nothing
+	Issuers     *auth.Issuers    // whose keys are known already; nil knows of none
 	Audits      *Audits          // where calls are written down; nil writes nothing down, whatever is declared
+	memory      *memory          // what was called and answered lately
 	State       *State           // what is remembered; nil remembers no longer than what is made with it lasts
 }
 
@@ -33,8 +36,14 @@ func (b Build) withDefaults() *Build {
 	if b.Connections == nil {
 		b.Connections = new(Connections)
 	}
+	if b.Issuers == nil {
+		b.Issuers = new(auth.Issuers)
+	}
 	if b.State == nil {
 		b.State = forgetful()
+	}
+	if b.memory == nil {
+		b.memory = newMemory()
 	}
 	return &b
 }
@@ -64,6 +73,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 		c.g.cleanups.add(c.build.State.Close)
 	}
 	c.audit()
+	c.callers()
 	c.connections()
 	c.programs()
 	c.offers()

@@ -90,6 +90,9 @@ func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 
 // open reports whether the caller may call, as far as that can be told by what is filled in already: what the rule reads and is not there yet is null.
 func (r *routine) open(ctx context.Context, req *mcp.CompleteRequest) bool {
+	if r.entitled(req.Caller) != nil {
+		return false
+	}
 	if r.rules == nil {
 		return true
 	}

@@ -26,9 +26,12 @@ type conversation struct {
 	said map[string]string // what is wrong with an answer that has to be given again
 }
 
-// converse refuses a client that cannot do what it must, and lets the call ask the others: while it is under way where they can be asked then, otherwise
+// converse refuses a caller who was not granted what it takes and a client that cannot do what it must, and lets the call ask the others: while it is under way where they can be asked then, otherwise
 // by pausing. A request that brings a state goes on where the call paused that got it.
 func (c *call) converse(req *mcp.CallRequest) error {
+	if err := c.routine.entitled(req.Caller); err != nil {
+		return err
+	}
 	for _, name := range c.routine.requires {
 		if !capable(req.Caller, name) {
 			return incapable(req.Caller, name)

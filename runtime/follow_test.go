@@ -31,6 +31,9 @@ func (e *ear) note(what string) {
 
 func (e *ear) ResourceUpdated(uri string) { e.note(uri) }
 
+// Retain makes it one that holds nobody.
+func (e *ear) Retain(func(*mcp.Identity) bool) {}
+
 func (e *ear) Changed(in func(string) mcp.Changes) {
 	for _, toolset := range []string{"", "billing", "gone"} {
 		if c := in(toolset); c != (mcp.Changes{}) {

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
 )
 
@@ -15,14 +16,16 @@ import (
 type Generation struct {
 	Config *hcl.Config
 
-	build    *Build
-	programs map[string]*Program
-	order    []*Program // by name
-	routines []*routine // everything that can be called
-	health   []health
-	scrubber *scrubber
-	audit    *audit.Log  // nil when nothing is written down
-	learned  atomic.Bool // since the lists of tools were encoded: they are refined when a database first tells what its rows look like
+	build        *Build
+	programs     map[string]*Program
+	order        []*Program // by name
+	routines     []*routine // everything that can be called
+	health       []health
+	scrubber     *scrubber
+	callers      *auth.Callers      // nil when nobody is asked who they are
+	certificates *auth.Certificates // nil when the server speaks without TLS
+	audit        *audit.Log         // nil when nothing is written down
+	learned      atomic.Bool        // since the lists of tools were encoded: they are refined when a database first tells what its rows look like
 
 	prompts     []*prompt   // by name
 	resources   []*resource // by name

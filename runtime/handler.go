@@ -18,7 +18,8 @@ func (h *Host) Info(toolset string) *mcp.Info {
 
 // List returns one of the lists, without what the caller may not call. In a toolset that is gone it is empty.
 func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
-	if v := h.current.Load().view(caller.Toolset); v != nil {
+	g := h.current.Load()
+	if v := g.view(caller.Toolset); v != nil && g.knows(caller) {
 		return v.shown(ctx, caller, of)
 	}
 	return mcp.NewList(of, nil, mcp.ListOptions{})
@@ -26,9 +27,9 @@ func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mc
 
 // CallTool serves a call from the generation that is current when it begins.
 func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
-	g := h.pin()
-	if g == nil {
-		return mcp.Outcome{}, errClosed
+	g, err := h.admit(req.Caller)
+	if err != nil {
+		return mcp.Outcome{}, err
 	}
 	defer g.leave()
 	p := g.view(req.Caller.Toolset).tool(req.Name)
@@ -40,9 +41,9 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 
 // GetPrompt serves a prompt from the generation that is current when it begins.
 func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	g := h.pin()
-	if g == nil {
-		return mcp.Document{}, errClosed
+	g, err := h.admit(req.Caller)
+	if err != nil {
+		return mcp.Document{}, err
 	}
 	defer g.leave()
 	return g.Prompt(ctx, req)
@@ -59,9 +60,9 @@ func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 
 // ReadResource serves a document from the generation that is current when it begins.
 func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	g := h.pin()
-	if g == nil {
-		return mcp.Document{}, errClosed
+	g, err := h.admit(req.Caller)
+	if err != nil {
+		return mcp.Document{}, err
 	}
 	defer g.leave()
 	return g.Read(ctx, req)
@@ -78,9 +79,9 @@ func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Docume
 
 // Complete serves a completion from the generation that is current when it begins.
 func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
-	g := h.pin()
-	if g == nil {
-		return mcp.Completion{}, errClosed
+	g, err := h.admit(req.Caller)
+	if err != nil {
+		return mcp.Completion{}, err
 	}
 	defer g.leave()
 	w, err := g.view(req.Caller.Toolset).completed(req)
@@ -93,11 +94,11 @@ func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Comp
 // Follow has the audience told when the document at uri may read differently. Who may not read it may not follow it. Every Follow that returned nil is undone by one
 // Unfollow.
 func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error {
-	g := h.pin()
-	if g == nil {
-		return errClosed
+	g, err := h.admit(caller)
+	if err != nil {
+		return err
 	}
-	err := g.followable(ctx, caller, uri)
+	err = g.followable(ctx, caller, uri)
 	g.leave()
 	if err != nil {
 		return err

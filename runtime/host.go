@@ -99,6 +99,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	}
 	h.current.Store(next)
 	h.loaded(last, next, diags, began)
+	h.tell(func(a Audience) { a.Retain(next.callers.Stands) })
 	h.listsChanged(last, next)
 	h.follows.replaced(last, next)
 	close(committed)

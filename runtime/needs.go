@@ -6,10 +6,18 @@ import (
 	"hatchel/hcl"
 )
 
-// needs looks at all that is bound together: what a client must be able to do for it, and whether what must be remembered can be kept.
+// needs, which is the last that can be refused, looks at all that is bound together: what a client must be able to do for it, and whether what must be remembered can be kept.
 func (c *compiler) needs() {
 	for _, r := range c.g.routines {
-		r.requires = requirements(r)
+		r.requires = gathered(r, func(w *hcl.Work) []string { return w.Requires })
+		r.scopes = gathered(r, func(w *hcl.Work) []string { return w.Scopes })
+	}
+	if c.diags.HasErrors() {
+		return // what is opened below stays open: nothing that is not served says where
+	}
+	if !c.build.State.declare(c.g.Config.State) {
+		c.diags = append(c.diags, moved(c.g.Config.State))
+		return
 	}
 	for _, r := range c.g.routines {
 		if err := c.remembered(r); err != nil {
@@ -19,12 +27,12 @@ func (c *compiler) needs() {
 	}
 }
 
-// requirements are what the client of a routine must be able to do.
-func requirements(r *routine) []string {
-	all := slices.Clone(r.decl.Requires)
+// gathered are what a routine, and the tools that its steps call, ask of who calls.
+func gathered(r *routine, of func(*hcl.Work) []string) []string {
+	all := slices.Clone(of(r.decl))
 	for _, s := range r.stages {
 		if call, ok := s.action.(*toolCall); ok {
-			for _, name := range requirements(&call.target.routine) {
+			for _, name := range gathered(&call.target.routine, of) {
 				if !slices.Contains(all, name) {
 					all = append(all, name)
 				}
@@ -43,6 +51,11 @@ func (c *compiler) remembered(r *routine) *hcl.Diagnostic {
 			return unkept(r.decl.Range, "Calls of this tool become tasks", err)
 		}
 	}
+	if p := c.g.programs[r.decl.Name]; r.noun == "tool" && p.tool.Idempotency != nil {
+		if err := state.tasks.begin(c.ctx); err != nil {
+			return unkept(r.decl.Range, "Calls of this tool may have a key", err)
+		}
+	}
 	if r.asks {
 		if err := state.ready(c.ctx); err != nil {
 			asks := slices.IndexFunc(r.stages, func(s *stage) bool { _, ok := s.action.(*round); return ok })
@@ -50,6 +63,15 @@ func (c *compiler) remembered(r *routine) *hcl.Diagnostic {
 		}
 	}
 	return nil
+}
+
+// moved is why another state block cannot be served.
+func moved(kept *hcl.State) *hcl.Diagnostic {
+	d := &hcl.Diagnostic{Summary: "State cannot move", Detail: "What is remembered is kept where the configuration said when it was needed first, and does not move while the server runs. Restart it to keep the state elsewhere."}
+	if kept != nil {
+		d.Subject = kept.Range
+	}
+	return d
 }
 
 func unkept(at hcl.Range, why string, err error) *hcl.Diagnostic {

@@ -47,6 +47,7 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 			diags = append(diags, &hcl.Diagnostic{Summary: "Connection does not answer", Detail: g.scrubber.sentence(err.Error()), Subject: conn.Range})
 		}
 	}
+	diags = append(diags, g.callers.Probe(ctx)...)
 	var up []probe
 	for _, p := range g.probes() {
 		if c := p.step.Backend.Connection; c == nil || down[c.Kind+"."+c.Name] == nil {

@@ -301,3 +301,6 @@ func TestWhatAClientMustBeAbleToDoIsSaidFirst(t *testing.T) {
 
 // TaskChanged makes an audience of the tests one that does not follow tasks.
 func (audience) TaskChanged(string, []byte) {}
+
+// Retain makes an audience of the tests one that holds nobody.
+func (audience) Retain(func(*mcp.Identity) bool) {}

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/mcp"
 )
 
 // routine is one compiled Work, with all that the calls of tools, prompts, resources and completions have in common. It is immutable but for what
@@ -25,6 +26,7 @@ type routine struct {
 	effects    bool        // something may change
 	hides      bool        // an input is sensitive
 	requires   []string    // what the client must be able to do, for the tools that steps call too
+	scopes     []string    // the caller must have been granted, for the tools that steps call too
 }
 
 // init makes the routine of a part of a generation, whose stages are not bound yet.
@@ -45,6 +47,11 @@ func (r *routine) run(c *call, in inputs) error {
 	if err := c.resume(); err != nil {
 		return c.why(err)
 	}
+	return r.perform(c)
+}
+
+// perform writes down that the call has effects, and runs its steps.
+func (r *routine) perform(c *call) error {
 	if err := c.intend(); err != nil {
 		return err
 	}
@@ -107,6 +114,12 @@ type call struct {
 	entry     *entry   // of the audit log; nil when the call is not written down
 	answer    answer
 	reply     *reply
+	caller    *mcp.Caller // nil in a step of another call
+	nested    bool        // it is a step of another call
+	resumed   bool        // it has been under way before
+	counted   []metered   // what counts it, until it is over
+	claim     *claim      // when it has a key
+	deed      string      // that it goes on with, when it has paused in the midst of one
 
 	ends    context.Context // when it does, the call must: of the generation, or of the task
 	holds   bool            // its generation, until it is over

@@ -22,6 +22,7 @@ type follower struct {
 
 func (f *follower) Changed(func(string) mcp.Changes) {}
 func (f *follower) ResourceUpdated(string)           {}
+func (f *follower) Retain(func(*mcp.Identity) bool)  {}
 func (f *follower) TaskChanged(id string, members []byte) {
 	var r result
 	json.Unmarshal(append(append([]byte("{"), members...), '}'), &r)

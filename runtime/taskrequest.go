@@ -12,11 +12,14 @@ import (
 
 // Task serves a request about a task.
 func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
+	if !h.current.Load().knows(req.Caller) {
+		return nil, mcp.Unauthorized()
+	}
 	ts := h.build.State.tasks
 	for ctx.Err() == nil {
 		t, err := ts.find(ctx, req.ID, req.Caller)
 		if err != nil {
-			return nil, err
+			return nil, patiently(err)
 		}
 		done := true
 		switch req.Method {
@@ -29,7 +32,7 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 			done, err = ts.cancel(ctx, t)
 		}
 		if done || err != nil {
-			return nil, err
+			return nil, patiently(err)
 		}
 	}
 	return nil, context.Cause(ctx)
@@ -87,7 +90,7 @@ func (h *Host) answer(ctx context.Context, t *task, answers []byte) (bool, error
 	}
 	won, err := ts.take(ctx, t)
 	if won {
-		p.carryOn(ctx, t, sent)
+		p.carryOn(ctx, t, sent, nil)
 	}
 	return won, err
 }

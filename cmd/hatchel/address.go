@@ -4,31 +4,28 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"syscall"
 )
 
-// loopbackOnly refuses an address that other machines can reach.
-func loopbackOnly(ctx context.Context, address string) error {
+// reachable reports whether other machines can reach an address.
+func reachable(ctx context.Context, address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return misusef("--listen takes host:port, as in 127.0.0.1:8080, and got %q", address)
+		return false, misusef("--listen takes host:port, as in 127.0.0.1:8080, and got %q", address)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return misusef("--listen: a port is a number from 0 to 65535, and got %q", port)
+		return false, misusef("--listen: a port is a number from 0 to 65535, and got %q", port)
+	}
+	if host == "" {
+		return true, nil
 	}
 	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if host != "" && err != nil {
-		return misusef("--listen: there is no host %q", host)
+	if err != nil {
+		return false, misusef("--listen: there is no host %q", host)
 	}
-	reachable := host == ""
-	for _, ip := range ips {
-		reachable = reachable || !ip.IP.IsLoopback()
-	}
-	if reachable {
-		return misusef("--listen %s could be reached from other machines, and callers cannot be authenticated yet: listen on 127.0.0.1, and put a proxy that authenticates in front of it", address)
-	}
-	return nil
+	return slices.ContainsFunc(ips, func(ip net.IPAddr) bool { return !ip.IP.IsLoopback() }), nil
 }
 
 func listenReason(err error) string {

@@ -6,9 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"hatchel/runtime"
+	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
 )
 
@@ -18,15 +20,21 @@ type endpoints struct {
 	toolset  string // the only one that is served; empty for all of the server, with each of its toolsets beside it
 	host     *runtime.Host
 	reloader *reloader
+	reached  bool            // by other machines, where nobody may come in unasked
 	stopping <-chan struct{} // closed when the server is told to stop
 }
 
 func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		io.WriteString(w, "ok\n")
+		return
+	}
+	if r = e.identified(w, r); r == nil {
+		return
+	}
 	switch r.URL.Path {
 	case "/mcp":
 		e.mcp.For(e.toolset).ServeHTTP(w, r)
-	case "/healthz":
-		io.WriteString(w, "ok\n")
 	case "/readyz":
 		e.ready(w, r)
 	case "/admin/reload":
@@ -41,8 +49,8 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready answers 200 as long as a configuration is served and calls are taken, and shows what is wrong with a later one and with connections. Who asks
-// through a proxy is told the status alone.
+// ready answers 200 as long as a configuration is served and calls are taken, and shows an operator what is wrong with a later one and with connections. Anybody
+// else is told the status alone.
 func (e *endpoints) ready(w http.ResponseWriter, r *http.Request) {
 	ready, stopping := !e.host.Status().Loaded.IsZero(), false
 	select {
@@ -54,7 +62,7 @@ func (e *endpoints) ready(w http.ResponseWriter, r *http.Request) {
 	if !ready {
 		status = http.StatusServiceUnavailable
 	}
-	if !local(r) {
+	if e.operator(r) != "" {
 		w.WriteHeader(status)
 		return
 	}
@@ -68,9 +76,10 @@ func (e *endpoints) ready(w http.ResponseWriter, r *http.Request) {
 
 // reload loads the folder. A configuration that does not load is answered with 422 and what is wrong with it.
 func (e *endpoints) reload(w http.ResponseWriter, r *http.Request) {
+	why := e.operator(r)
 	switch {
-	case !local(r):
-		http.Error(w, "This is for programs on this machine only", http.StatusForbidden)
+	case why != "":
+		e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: why})
 		return
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
@@ -96,6 +105,21 @@ func answer(w http.ResponseWriter, status int, v any) {
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
 	out.Encode(v)
+}
+
+// operators is the group of those who may look after the server, where it is asked who they are.
+const operators = "admin"
+
+// operator says why who asks does not look after the server, or nothing where they do: in the group of those who may, or where nobody is asked who they are, a
+// program on this machine.
+func (e *endpoints) operator(r *http.Request) string {
+	switch i := mcp.IdentityOf(r.Context()); {
+	case e.host.Callers() == nil && !local(r):
+		return "This is for programs on this machine only"
+	case e.host.Callers() != nil && (i == nil || !slices.Contains(i.Groups, operators)):
+		return "This is for callers in the group " + operators + " only"
+	}
+	return ""
 }
 
 // local reports whether a program on this machine asks, itself: neither a browser on behalf of a page, nor a proxy on behalf of somebody.

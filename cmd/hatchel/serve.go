@@ -27,6 +27,7 @@ type serving struct {
 	listen  string
 	state   string
 	watch   bool
+	open    bool // to everybody who can reach it, although nobody is asked who they are
 }
 
 func serveCommand() *cobra.Command {
@@ -39,7 +40,8 @@ func serveCommand() *cobra.Command {
 A file that changes is loaded at once, without dropping a call. An edit that does not load changes nothing: it is printed, and
 /readyz shows it. SIGHUP and POST /admin/reload load the folder, too. SIGINT and SIGTERM let calls end, a second one does not.
 
-Endpoints: /mcp, /mcp/NAME for each toolset, /healthz, /readyz, and /admin/reload for this machine only.`,
+Endpoints: /mcp, /mcp/NAME for each toolset, /healthz, /readyz, and /admin/reload. With an auth block every request proves who makes it, but for
+/healthz and the status of /readyz, and /admin/reload is for the group admin; without one only this machine is served.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			log, err := s.logger(cmd.ErrOrStderr())
 			if err != nil {
@@ -54,7 +56,8 @@ Endpoints: /mcp, /mcp/NAME for each toolset, /healthz, /readyz, and /admin/reloa
 	f.BoolVar(&s.stdio, "stdio", false, "serve one client over standard input and output")
 	f.StringVar(&s.toolset, "toolset", "", "serve nothing but the toolset `name`")
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
-	f.StringVar(&s.state, "state", "", "`file` for what outlives the process: keys, tasks, what waits for an answer; by default one for the folder, in $STATE_DIRECTORY or ~/.local/state/hatchel")
+	f.StringVar(&s.state, "state", "", "`file` for what outlives the process: keys, tasks, what waits for an answer; by default that of the state block, or one for the folder, in $STATE_DIRECTORY or ~/.local/state/hatchel")
+	f.BoolVar(&s.open, "insecure-no-auth", false, "serve other machines although the configuration has no auth block: everybody who can reach the address may call every tool")
 	f.BoolVar(&s.watch, "watch", true, "reload when a file changes")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
 	return cmd
@@ -62,7 +65,8 @@ Endpoints: /mcp, /mcp/NAME for each toolset, /healthz, /readyz, and /admin/reloa
 
 func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	if err := loopbackOnly(ctx, s.listen); err != nil {
+	reached, err := reachable(ctx, s.listen)
+	if err != nil {
 		return err
 	}
 	folder, err := runtime.NewFolder(path)
@@ -89,6 +93,9 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if host.Info(s.toolset) == nil {
 		return noToolset(path, s.toolset, host)
 	}
+	if reached, err = s.guarded(ctx, r, reached && !s.stdio); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -97,11 +104,27 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if s.watch {
 		background.Go(func() { folder.Watch(ctx, func() { r.again(ctx, "a file changed") }) })
 	}
-	return s.serve(ctx, r)
+	return s.serve(ctx, r, reached)
+}
+
+// guarded refuses to serve other machines where nobody is asked who they are, unless that was asked for, and reports whether to go on refusing.
+func (s *serving) guarded(ctx context.Context, r *reloader, reached bool) (bool, error) {
+	switch {
+	case !reached:
+		return false, nil
+	case s.open:
+		if r.host.Callers() == nil {
+			s.say(ctx, r.log, r.stderr, fmt.Sprintf("hatchel: WARNING: --insecure-no-auth: everybody who can reach %s may call every tool of %s", s.listen, r.path))
+		}
+		return false, nil
+	case r.host.Callers() == nil:
+		return true, misusef("--listen %s could be reached from other machines, and %s does not say whom the server knows: declare auth { api_key \"name\" { … } }, or listen on 127.0.0.1. --insecure-no-auth serves everybody", s.listen, r.path)
+	}
+	return true, nil
 }
 
 // serve serves what was loaded until ctx ends, or over stdio until the client is gone.
-func (s *serving) serve(ctx context.Context, r *reloader) error {
+func (s *serving) serve(ctx context.Context, r *reloader, reached bool) error {
 	server := mcp.New(r.host, mcp.Options{Logger: r.log})
 	r.host.Tell(server)
 	offered := offerOf(r.host.Current(), s.toolset)
@@ -113,8 +136,12 @@ func (s *serving) serve(ctx context.Context, r *reloader) error {
 		s.say(ctx, r.log, r.stderr, ready+" over stdio")
 		return s.serveStdio(ctx, server, r.host)
 	}
-	e := &endpoints{mcp: server, toolset: s.toolset, host: r.host, reloader: r, stopping: ctx.Done()}
+	e := &endpoints{mcp: server, toolset: s.toolset, host: r.host, reloader: r, reached: reached, stopping: ctx.Done()}
 	return s.serveHTTP(ctx, e, func(addr net.Addr) {
-		s.say(ctx, r.log, r.stderr, fmt.Sprintf("%s at http://%s/mcp", ready, addr))
+		scheme := "http"
+		if r.host.Certificates() != nil {
+			scheme = "https"
+		}
+		s.say(ctx, r.log, r.stderr, fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, addr))
 	})
 }

@@ -6,6 +6,7 @@
 package auth
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -71,6 +72,19 @@ func New(a *hcl.Auth, o Options) *Callers {
 func grantOf(said ...any) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", said))
 	return hex.EncodeToString(sum[:])
+}
+
+// Probe asks the issuers for their keys, and reports those that do not answer as they should.
+func (c *Callers) Probe(ctx context.Context) (diags hcl.Diagnostics) {
+	if c == nil {
+		return nil
+	}
+	for _, s := range c.order {
+		if err := s.issuer.probe(ctx); err != nil {
+			diags = append(diags, &hcl.Diagnostic{Summary: "Issuer does not answer", Detail: "Its keys cannot be had: " + err.Error() + ".", Subject: s.Range})
+		}
+	}
+	return diags
 }
 
 // Stands reports whether a caller who was identified by this or by an earlier configuration is one of this one, too.

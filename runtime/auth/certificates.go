@@ -60,15 +60,15 @@ func (c *Certificates) ofClients() bool { return c.authority != "" }
 func (c *Certificates) read() (*standing, error) {
 	cert, err := os.ReadFile(c.cert)
 	if err != nil {
-		return nil, fmt.Errorf("The file of cert, %s, cannot be read.", c.cert)
+		return nil, fmt.Errorf("the file of cert, %s, cannot be read", c.cert)
 	}
 	key, err := os.ReadFile(c.key)
 	if err != nil {
-		return nil, fmt.Errorf("The file of key, %s, cannot be read.", c.key)
+		return nil, fmt.Errorf("the file of key, %s, cannot be read", c.key)
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, errors.New("cert and key do not hold a certificate and its key, as PEM.")
+		return nil, errors.New("cert and key do not hold a certificate and its key, as PEM")
 	}
 	s := &standing{config: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}}
 	if c.authority != "" {
@@ -82,7 +82,7 @@ func (c *Certificates) read() (*standing, error) {
 func (s *standing) trust(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("The file of client_ca, %s, cannot be read.", file)
+		return fmt.Errorf("the file of client_ca, %s, cannot be read", file)
 	}
 	pool, sum := x509.NewCertPool(), sha256.Sum256(text)
 	s.roots, s.grant = map[string]bool{}, "tls "+hex.EncodeToString(sum[:])
@@ -93,13 +93,13 @@ func (s *standing) trust(file string) error {
 		}
 		authority, err := x509.ParseCertificate(one.Bytes)
 		if one.Type != "CERTIFICATE" || err != nil {
-			return errors.New("client_ca holds something else than certificates, as PEM.")
+			return errors.New("client_ca holds something else than certificates, as PEM")
 		}
 		pool.AddCert(authority)
 		s.roots[string(authority.Raw)] = true
 	}
 	if len(s.roots) == 0 {
-		return errors.New("client_ca holds no certificate, as PEM.")
+		return errors.New("client_ca holds no certificate, as PEM")
 	}
 	s.config.ClientAuth, s.config.ClientCAs = tls.VerifyClientCertIfGiven, pool
 	return nil
