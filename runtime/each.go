@@ -57,9 +57,10 @@ func (s *stage) elements(c *call, elements []hcl.Each) ([]any, error) {
 	out := make([]any, len(elements))
 	workers := min(s.step.Parallel, len(elements))
 	if workers <= 1 {
-		defer func() { c.frame.Each = nil }()
+		key := c.action.Key
+		defer func() { c.frame.Each, c.action.Key = nil, key }()
 		for i := range elements {
-			c.frame.Each = &elements[i]
+			c.frame.Each, c.action.Key = &elements[i], derived(key, elements[i].Key)
 			var err error
 			if out[i], err = s.once(&c.action); err != nil {
 				return nil, err
@@ -97,9 +98,9 @@ func (s *stage) parallel(c *call, workers int, elements []hcl.Each, out []any) e
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() {
-			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client}
+			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner}
 			for i, ok := take(); ok; i, ok = take() {
-				action.Frame.Each = &elements[i]
+				action.Frame.Each, action.Key = &elements[i], derived(c.action.Key, elements[i].Key)
 				if err := s.guarded(&action, &out[i]); err != nil {
 					fail(err)
 				}

@@ -77,12 +77,14 @@ type failure struct {
 	message    string
 	status     int
 	code       int
-	cause      error      // for the log
-	internal   bool       // ours: the message says nothing
-	refused    bool       // nothing was carried out
-	unrecorded bool       // the audit log could not be written to
-	protocol   *mcp.Error // that the request is answered with; nil where there is a result to tell of the failure
-	id         string     // under which the cause is in the log; empty when there is none
+	cause      error         // for the log
+	internal   bool          // ours: the message says nothing
+	refused    bool          // nothing was carried out
+	untouched  bool          // the step that failed has sent nothing
+	after      time.Duration // when to come back, or 0
+	unrecorded bool          // the audit log could not be written to
+	protocol   *mcp.Error    // that the request is answered with; nil where there is a result to tell of the failure
+	id         string        // under which the cause is in the log; empty when there is none
 }
 
 // internalMessage is all that is said of a failure of ours.
@@ -101,7 +103,7 @@ func failureOf(err error) *failure {
 	}
 	var f *adapters.Fault
 	if errors.As(err, &f) { // its cause may be a refusal, of a tool that a step called
-		failed := &failure{message: f.Message, status: f.Status, code: f.Code, cause: f.Cause}
+		failed := &failure{message: f.Message, status: f.Status, code: f.Code, cause: f.Cause, untouched: f.Untouched, after: f.After}
 		if f.Cause != nil {
 			failed.id = rand.Text()[:12]
 		}
@@ -115,11 +117,35 @@ func failureOf(err error) *failure {
 	if errors.As(err, &u) {
 		return &failure{message: u.Error(), refused: true, unrecorded: true, cause: u.cause, id: rand.Text()[:12]}
 	}
+	var many *tooMany
+	if errors.As(err, &many) {
+		return &failure{message: many.message, refused: true, after: many.after}
+	}
+	var again replayed
+	if errors.As(err, &again) {
+		return &failure{message: again.Message, refused: true, id: again.ID}
+	}
 	var r refusal
 	if errors.As(err, &r) {
 		return &failure{message: string(r), refused: true}
 	}
 	return &failure{message: internalMessage("tool"), cause: err, internal: true, id: rand.Text()[:12]}
+}
+
+// meta is what a program reads of a failure beside its text, as encoded JSON; nil for nothing.
+func (f *failure) meta() mcp.Appender {
+	var b []byte
+	if f.id != "" {
+		b = append(mcp.AppendString(append(b, `"correlationId":`...), f.id), ',')
+	}
+	if f.after > 0 {
+		b = append(strconv.AppendInt(append(b, `"retryAfter":`...), int64((f.after+time.Second-1)/time.Second), 10), ',')
+	}
+	if b == nil {
+		return nil
+	}
+	b[len(b)-1] = '}'
+	return mcp.Raw(append([]byte{'{'}, b...))
 }
 
 // values is what the root `error` reads.

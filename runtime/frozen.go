@@ -26,6 +26,9 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 	if c.talk != nil && c.talk.done != nil {
 		m["done"] = c.talk.done
 	}
+	if c.claim != nil && c.acted(nil) {
+		m["deed"] = c.claim.deed.ID
+	}
 	frozen, err := appendFrozen(nil, m)
 	if err != nil {
 		return nil, &adapters.Fault{Message: "what the steps have given so far cannot be remembered: " + err.Error(), Cause: err}
@@ -52,6 +55,7 @@ func (c *call) thaw(frozen []byte) error {
 		return errFrozen
 	}
 	c.at, c.ahead, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
+	c.deed, _ = m["deed"].(string)
 	if locals, ok := m["locals"].(map[string]any); ok {
 		c.frame.Recall(locals)
 	}

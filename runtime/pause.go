@@ -19,9 +19,9 @@ type paused struct {
 
 func (p *paused) Error() string { return "the call waits for the client" }
 
-// unfinished reports whether a call goes on later: it has paused, or becomes a task.
+// unfinished reports whether a call goes on later: it has paused, becomes a task, or is one already.
 func unfinished(err error) bool {
-	return err != nil && (err == errBecomesTask || errors.As(err, new(*paused)))
+	return err != nil && (err == errBecomesTask || errors.As(err, new(*paused)) || errors.As(err, new(*joined)))
 }
 
 // stateLife is how long a client has at least to come back with answers.
@@ -40,10 +40,12 @@ func (c *call) waits(ctx context.Context, p *paused) (*mcp.Questions, error) {
 		return nil, err
 	}
 	sealed, err := c.routine.generation.build.State.seal(ctx, frozen, of, time.Now().Add(max(p.patience, stateLife)))
-	if errors.Is(err, state.ErrFull) {
+	switch {
+	case errors.Is(err, state.ErrAway):
+		return nil, &adapters.Fault{Message: "it could not be asked: the server has to remember the call until the answer comes, and does not get at what it remembers. Nothing after the question was done", Cause: err}
+	case errors.Is(err, state.ErrFull):
 		return nil, &adapters.Fault{Message: "it could not be asked: the server has to remember the call until the answer comes, and it remembers too many. Nothing after the question was done", Cause: err}
-	}
-	if err != nil {
+	case err != nil:
 		return nil, c.why(err)
 	}
 	return &mcp.Questions{Ask: p.asked, State: sealed}, nil
@@ -72,5 +74,6 @@ func (c *call) resume() error {
 	if err != nil {
 		return err
 	}
+	c.resumed = true
 	return c.thaw(frozen)
 }

@@ -17,6 +17,7 @@ type Program struct {
 	tool     *hcl.Tool
 	headers  []mcp.HeaderInput
 	defaults defaults
+	bounds   []bound                     // what its calls are limited by
 	handover int                         // the stage before which a call becomes a task
 	inferred atomic.Pointer[schema.Type] // of the default result, when the other side was asked
 }
@@ -25,6 +26,7 @@ func newProgram(g *Generation, t *hcl.Tool) *Program {
 	p := &Program{tool: t, headers: headerInputs(t.Input), defaults: defaultsOf(t)}
 	p.init(g, "tool", &t.Work, t.Error)
 	p.effects = !t.ReadOnly
+	p.bounds = bounds(g.Config, t)
 	return p
 }
 
@@ -47,6 +49,8 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
+	defer c.leave()
+	c.caller, c.action.Owner = req.Caller, req.Caller.Owner()
 	c.remote = req.Caller.Remote
 	c.entry = p.audited(req.Caller, req.Meta, req.Arguments)
 	err := p.answer(c, req, tasks)
@@ -56,7 +60,9 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 		outcome = interimOf(err)
 		out, err = p.interim(ctx, c, req.Caller, err)
 	}
-	failed := c.written(ctx, failureOf(err), outcome)
+	failed := failureOf(err)
+	c.settle(ctx, err, failed)
+	failed = c.written(ctx, failed, outcome)
 	if outcome != "" && failed == nil {
 		c.reply.release()
 		return out, nil
@@ -102,8 +108,13 @@ func (p *Program) handOver(c *call, caller *mcp.Caller) error {
 func (p *Program) interim(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
 	defer recovered(&err)
 	var pause *paused
+	var before *joined
 	if errors.As(why, &pause) {
-		out.Questions, err = c.waits(ctx, pause)
+		if out.Questions, err = c.waits(ctx, pause); err == nil {
+			err = c.pause(ctx)
+		}
+	} else if errors.As(why, &before) {
+		out.Task = mcp.Raw(before.task.appendMembers(nil, false))
 	} else {
 		c.log(ctx, slog.LevelDebug, "call becomes a task", nil)
 		out.Task, err = p.beginTask(ctx, c, caller)
@@ -113,7 +124,31 @@ func (p *Program) interim(ctx context.Context, c *call, caller *mcp.Caller, why 
 
 // run does all that the tool does, and makes the answer of the outputs.
 func (p *Program) run(c *call, in inputs) error {
-	if err := p.routine.run(c, in); err != nil {
+	if err := p.admit(c, in); err != nil {
+		return err
+	}
+	if err := c.resume(); err != nil {
+		return c.why(err)
+	}
+	if p.tool.Memo != nil {
+		return p.remembered(c)
+	}
+	if p.tool.Idempotency != nil && !c.nested {
+		if key, _ := c.frame.Input[hcl.KeyInput].(string); key != "" {
+			return p.once(c, key)
+		}
+	}
+	return p.perform(c)
+}
+
+// perform runs the tool when its limits let it, and makes the answer of the outputs.
+func (p *Program) perform(c *call) error {
+	if len(p.bounds) > 0 {
+		if err := p.enter(c); err != nil {
+			return err
+		}
+	}
+	if err := p.routine.perform(c); err != nil {
 		return err
 	}
 	return p.shape(c)

@@ -106,11 +106,7 @@ func (p *Program) tooLarge(size int) error {
 func (p *Program) outcome(c *call, failed *failure, revision mcp.Revision) mcp.Outcome {
 	if failed != nil {
 		defer c.reply.release()
-		out := mcp.Outcome{Content: mcp.Text(c.told(failed)), IsError: true}
-		if failed.id != "" {
-			out.Meta = mcp.Raw(`{"correlationId":"` + failed.id + `"}`)
-		}
-		return out
+		return mcp.Outcome{Content: mcp.Text(c.told(failed)), IsError: true, Meta: failed.meta()}
 	}
 	r := c.reply
 	r.due = 1

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/hcl"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 )
@@ -29,6 +30,14 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	if err := ts.create(ctx, t); err != nil {
 		return nil, c.why(err)
 	}
+	if k := c.claim; k != nil && k.held {
+		k.deed.Task = t.row.ID
+		if err := k.settle(ctx, deedTask); err != nil {
+			t.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: "The task could not be begun, and nothing of it was done."})
+			_, lost := ts.save(context.WithoutCancel(ctx), t)
+			return nil, errors.Join(err, lost)
+		}
+	}
 	if c.entry != nil {
 		c.entry.common.Task = t.row.ID
 	}
@@ -37,13 +46,15 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	if c.talk != nil {
 		sent = c.talk.sent
 	}
-	p.carryOn(ctx, t, sent)
+	counted := c.counted
+	c.counted = nil
+	p.carryOn(ctx, t, sent, counted)
 	return begun, nil
 }
 
 // carryOn works on a task in the background, with what its client has sent since it waited. The generation, which the caller has entered, stays open meanwhile.
-func (p *Program) carryOn(ctx context.Context, t *task, sent map[string]any) {
-	s := &segment{program: p, task: t, sent: sent, ctx: ctx}
+func (p *Program) carryOn(ctx context.Context, t *task, sent map[string]any, counted []metered) {
+	s := &segment{program: p, task: t, sent: sent, ctx: ctx, counted: counted}
 	p.generation.held.Add(1)
 	if !p.generation.build.State.tasks.start(s) {
 		p.generation.held.Done()
@@ -57,6 +68,7 @@ func (p *Program) carryOn(ctx context.Context, t *task, sent map[string]any) {
 type segment struct {
 	program *Program
 	sent    map[string]any
+	counted []metered       // what counts the call from which it comes
 	ctx     context.Context // ends when the work must
 	cancel  context.CancelCauseFunc
 
@@ -70,7 +82,8 @@ type segment struct {
 func (s *segment) run() {
 	defer s.program.generation.held.Done()
 	c := s.program.newCall(s.ctx, callerOf(s.task.caller()), s)
-	c.ends, c.note = s.ctx, s.at
+	defer c.leave()
+	c.ends, c.note, c.action.Owner, c.counted = s.ctx, s.at, s.task.Owner, s.counted
 	if c.entry = s.program.audited(s.task.caller(), nil, nil); c.entry != nil {
 		c.entry.common.Task = s.task.row.ID
 	}
@@ -104,7 +117,7 @@ func (s *segment) run() {
 		c.account(s.ctx, failed)
 		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.message})
 	}
-	s.save()
+	s.conclude()
 }
 
 // goOn takes the call of the task up again and does what is left. A panic in it is its error.
@@ -115,6 +128,14 @@ func (s *segment) goOn(c *call) (err error) {
 	}
 	if err := c.intend(); err != nil {
 		return err
+	}
+	if c.resumed = c.counted == nil; c.resumed {
+		if err := s.program.enter(c); err != nil {
+			return err
+		}
+	}
+	if s.program.tool.Idempotency != nil {
+		c.action.Key, _ = c.frame.Input[hcl.KeyInput].(string)
 	}
 	if err := s.program.work(c); err != nil {
 		return err

@@ -18,6 +18,11 @@ type stage struct {
 // run runs the step and puts what it gave where the following ones read it.
 func (s *stage) run(c *call) error {
 	out, err := any(nil), error(nil)
+	if c.action.Key != "" && s.step.Name != "" {
+		key := c.action.Key
+		c.action.Key = derived(key, s.step.Name)
+		defer func() { c.action.Key = key }()
+	}
 	if s.step.Each != nil {
 		out, err = s.each(c)
 	} else {
@@ -60,7 +65,12 @@ func (s *stage) attempts(call *adapters.Call) (any, error) {
 	if r == nil {
 		return s.attempt(call)
 	}
+	key := call.Key
+	defer func() { call.Key = key }()
 	for n := 1; ; n++ {
+		if n > 1 {
+			call.Key = derived(key, n)
+		}
 		out, err := s.attempt(call)
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hatchel/runtime/mcp"
@@ -22,6 +23,8 @@ type tasks struct {
 	running map[*segment]struct{}           // guarded by mu
 	closed  bool                            // no task begins any more; guarded by mu
 	idle    chan struct{}                   // closed while nothing runs; guarded by mu
+
+	deeds atomic.Int64 // that calls of this process carry out
 
 	saving sync.Mutex // held while a task is saved and told of, so that nobody is told of an older state last
 
@@ -70,6 +73,9 @@ func (ts *tasks) begin(ctx context.Context) error {
 	}
 	ctx, ts.beat = context.WithCancel(context.WithoutCancel(ctx))
 	ts.beating.Go(func() { ts.live(ctx, store) })
+	if remote, ok := store.(state.Remote); ok {
+		ts.beating.Go(func() { remote.Watch(ctx, func(id string) { ts.changed(ctx, store, id) }) })
+	}
 	return nil
 }
 
@@ -94,7 +100,7 @@ func (ts *tasks) live(ctx context.Context, store state.Store) {
 		case <-ctx.Done():
 			return
 		}
-		if ts.count() > 0 {
+		if ts.count() > 0 || ts.deeds.Load() > 0 {
 			ts.present(ctx, store)
 		}
 	}
@@ -161,10 +167,10 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 		return err
 	}
 	if err := ts.present(ctx, store); err != nil {
-		return err
+		return patiently(err)
 	}
 	if err := store.Create(ctx, &t.row); !errors.Is(err, state.ErrFull) {
-		return err
+		return patiently(err)
 	}
 	return errTasksFull
 }

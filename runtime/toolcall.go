@@ -21,12 +21,14 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	}
 	c := t.target.newCall(ctx, call.Frame.Caller, call.Client)
 	defer c.reply.release()
+	defer c.leave()
+	c.nested, c.action.Owner, c.action.Key = true, call.Owner, call.Key
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failureOf(err)
 		if f.internal || f.protocol != nil {
 			return adapters.Result{}, err
 		}
-		return adapters.Result{}, &adapters.Fault{Message: c.failureText(f), Status: f.status, Code: f.code, Cause: err}
+		return adapters.Result{}, &adapters.Fault{Message: c.failureText(f), Status: f.status, Code: f.code, Cause: err, After: f.after}
 	}
 	text, err := c.text()
 	if err != nil {

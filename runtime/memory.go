@@ -1,0 +1,9 @@
+package runtime
+
+// memory is what a process remembers between calls, for as long as it runs. It outlives generations.
+type memory struct {
+	meters  *meters
+	answers *answers
+}
+
+func newMemory() *memory { return &memory{newMeters(), newAnswers()} }
