@@ -41,7 +41,7 @@ type policyDecl struct {
 func (p *policyDecl) spec() Spec { return Join(p.aboutSpec(), p.ruleSpec()) }
 
 func (p *policyDecl) aboutSpec() Spec {
-	const doc = " it is about: names, or patterns in which * stands for any characters. A policy that names no tools, prompts or resources is about all of them."
+	const doc = " it is about: names, or patterns in which * stands for any characters."
 	return Spec{
 		p.named(&p.policy.Tools, "tools", "The tools"+doc),
 		p.named(&p.policy.Prompts, "prompts", "The prompts"+doc),
@@ -51,8 +51,8 @@ func (p *policyDecl) aboutSpec() Spec {
 
 func (p *policyDecl) ruleSpec() Spec {
 	return Spec{
-		Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool. Where policies have it, one of them must hold."),
-		Attr(&p.policy.Deny, "deny", "What may not be called in any case: a program over caller, input and tool. It goes before every allow."),
+		Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
+		Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
 		Attr(&p.policy.Message, "message", "What who is denied by this policy is told."),
 	}
 }

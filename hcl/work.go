@@ -108,7 +108,7 @@ func (w *workDecl) bodySpec() Spec {
 			d.facts = d.facts.and(check.That) // it holds for everything after it
 		}),
 		w.scopesField(),
-		Attr(&w.work.Allow, "allow", "Who may call: a program over caller and input."),
+		Attr(&w.work.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
 	}
 }
 
