@@ -2,27 +2,50 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"hatchel/hcl"
+	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
 
-// State is what a server remembers beyond a call: the key of what it seals, what of that was used, and tasks. It outlives generations. Make one with NewState.
+// State is what a server remembers beyond a call: the key of what it seals, what of that was used, and tasks. It outlives generations. Make one with NewState, or with NewDeclaredState.
 type State struct {
-	open  func(context.Context) (state.Store, error)
+	open  func(context.Context, *hcl.State) (state.Store, error)
+	moves bool // it is kept where the configuration says
 	tasks *tasks
 
 	mu     sync.Mutex
+	kept   *hcl.State  // what the configuration says of where it is kept; guarded by mu
 	store  state.Store // nil before it is needed; guarded by mu
 	sealer *sealer     // with store; guarded by mu
 }
 
 // NewState makes a State. Open is called when something has to be remembered for the first time, and again when it failed; its error is a sentence for the author.
 func NewState(open func(context.Context) (state.Store, error)) *State {
-	s := &State{open: open}
+	s := &State{open: func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }}
 	s.tasks = newTasks(s)
 	return s
+}
+
+// NewDeclaredState makes a State that is kept where the configuration says; what open is given is nil when it says nothing.
+func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error)) *State {
+	s := &State{open: open, moves: true}
+	s.tasks = newTasks(s)
+	return s
+}
+
+// declare says where a configuration wants what must be remembered kept, and reports whether it can be kept there: what is remembered already does not move.
+func (s *State) declare(kept *hcl.State) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.moves && s.store != nil && !s.kept.Same(kept) {
+		return false
+	}
+	s.kept = kept
+	return true
 }
 
 // forgetful is a State that ends with the process.
@@ -42,7 +65,7 @@ func (s *State) opened(ctx context.Context) (state.Store, *sealer, error) {
 	if s.store != nil {
 		return s.store, s.sealer, nil
 	}
-	store, err := s.open(ctx)
+	store, err := s.open(ctx, s.kept)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +98,40 @@ func (s *State) unseal(ctx context.Context, sealed string, of purpose) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	return sealer.open(ctx, sealed, of)
+	frozen, err := sealer.open(ctx, sealed, of)
+	return frozen, patiently(err)
+}
+
+// patiently is an error as a client is told of it: one that passes by itself says so.
+func patiently(err error) error {
+	if errors.Is(err, state.ErrAway) {
+		return &mcp.Error{Code: mcp.CodeBusy, Message: "The server does not get at what it remembers. Try again in a moment"}
+	}
+	return err
+}
+
+// StateHealth says whether what is remembered can be got at.
+type StateHealth struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// health asks the store, if there is one that could be away; otherwise it is nil.
+func (s *State) health(ctx context.Context) *StateHealth {
+	remote, ok := s.inUse().(state.Remote)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	err := remote.Ping(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &StateHealth{Error: "it does not answer in time"}
+	case err != nil:
+		return &StateHealth{Error: err.Error()}
+	}
+	return &StateHealth{OK: true}
 }
 
 // Close ends what is left of tasks, and closes the store. What serves with the State is closed before.

@@ -40,6 +40,7 @@ type Readiness struct {
 	Stale       bool               `json:"stale"`       // the folder holds a configuration that could not be loaded
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
 	Connections []ConnectionHealth `json:"connections"`
+	State       *StateHealth       `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *AuditHealth       `json:"audit,omitempty"` // nil when calls are not written down
 }
 
@@ -66,6 +67,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Stale:       !s.Last.OK,
 		Diagnostics: s.Last.Diagnostics,
 		Connections: g.Health(ctx),
+		State:       h.build.State.health(ctx),
 		Audit:       g.auditHealth(),
 	}
 	if r.Ready {

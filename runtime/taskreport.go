@@ -71,6 +71,23 @@ func (s *segment) save() {
 	s.keep(s.program.generation.build.State.tasks.save)
 }
 
+// againAfter is how long what a task came to waits for a store that is away.
+const againAfter = time.Second
+
+// conclude is save for what the work on the task came to, or waits for: it is tried again while the store is away, for as long as somebody may want to know.
+func (s *segment) conclude() {
+	remembered := func(ctx context.Context, t *task) (won bool, err error) {
+		for {
+			won, err = s.program.generation.build.State.tasks.save(ctx, t)
+			if !errors.Is(err, state.ErrAway) || s.ctx.Err() != nil {
+				return won, err
+			}
+			within(againAfter, s.ctx.Done(), nil)
+		}
+	}
+	s.keep(remembered)
+}
+
 func (s *segment) keep(keep func(context.Context, *task) (bool, error)) {
 	ctx, p, t := context.WithoutCancel(s.ctx), s.program, s.task
 	ts := p.generation.build.State.tasks
