@@ -13,7 +13,7 @@ var anonymous = map[string]any{
 
 // callerOf is what the root `caller` reads of who asks. What a client says of itself, and what a token says, is decoded when something looks.
 func callerOf(c *mcp.Caller) map[string]any {
-	if c == nil || len(c.ClientInfo) == 0 && len(c.Capabilities) <= len("{}") && c.Subject == "" {
+	if c == nil || len(c.ClientInfo) == 0 && len(c.Capabilities) <= len("{}") && c.Subject == "" && c.Identity == nil {
 		return anonymous
 	}
 	m := map[string]any{

@@ -83,6 +83,9 @@ func (x *explaining) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return refused(err)
 	}
+	for i := range e.Rules {
+		e.Rules[i].Range = seen(dir, e.Rules[i].Range)
+	}
 	if x.asJSON {
 		err = printJSON(cmd.OutOrStdout(), e)
 	} else {

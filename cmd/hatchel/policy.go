@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -37,10 +38,16 @@ func policyListCommand() *cobra.Command {
 				return err
 			}
 			defer g.Close()
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), g.Ruled())
+			all := g.Ruled()
+			for _, r := range all {
+				for i := range r.Rules {
+					r.Rules[i].Range = seen(folderOf(args), r.Rules[i].Range)
+				}
 			}
-			return printRuled(cmd.OutOrStdout(), g)
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), all)
+			}
+			return printRuled(cmd.OutOrStdout(), all)
 		},
 	})
 	l.flags(cmd)
@@ -49,9 +56,9 @@ func policyListCommand() *cobra.Command {
 }
 
 // printRuled prints everything that is offered, each with its rules below.
-func printRuled(w io.Writer, g *runtime.Generation) error {
+func printRuled(w io.Writer, all []runtime.Ruled) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range g.Ruled() {
+	for _, r := range all {
 		fmt.Fprintf(out, "%s %s\n", r.Kind, r.Name)
 		for _, rule := range r.Rules {
 			fmt.Fprintf(out, "  %s\t%s\t%s\n", rule.Rule, oneLine(rule.Program), place(rule.Range))
@@ -65,6 +72,12 @@ func printRuled(w io.Writer, g *runtime.Generation) error {
 
 // oneLine is a program as it fits a table.
 func oneLine(program string) string { return strings.Join(strings.Fields(program), " ") }
+
+// seen is a range with the name of its file as it is seen from the current folder.
+func seen(dir string, r hcl.Range) hcl.Range {
+	r.File = filepath.Join(dir, filepath.FromSlash(r.File))
+	return r
+}
 
 func place(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
 
