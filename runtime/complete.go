@@ -41,11 +41,14 @@ func (v *view) completed(req *mcp.CompleteRequest) (*routine, error) {
 // complete serves one completion/complete of an input of of. An input of which nothing is said has no values, and neither has any for who may not call.
 func (g *Generation) complete(ctx context.Context, of *routine, req *mcp.CompleteRequest) (mcp.Completion, error) {
 	w := of.decl
+	if !of.open(ctx, req) {
+		return mcp.Completion{}, nil
+	}
 	if _, known := w.Input.Lookup(req.Argument); !known {
 		return mcp.Completion{}, &mcp.Error{Code: mcp.CodeInvalidParams, Message: "There is no such argument to complete. There are: " + strings.Join(w.Input.MemberNames(), ", ")}
 	}
 	said := w.Completion(req.Argument)
-	if said == nil || !of.open(ctx, req) {
+	if said == nil {
 		return mcp.Completion{}, nil
 	}
 	values := said.Values

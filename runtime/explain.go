@@ -11,7 +11,7 @@ import (
 // Explanation says how the rules decide about one call of one caller, which is not made.
 type Explanation struct {
 	Verdict string      `json:"verdict"`           // "allowed", "denied", or "" when that depends on inputs, which are not valid
-	Rule    string      `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, default; of several that might have allowed, all
+	Rule    string      `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; of several that might have allowed, all
 	Told    string      `json:"told,omitempty"`    // what the caller reads of a call that is denied
 	Invalid string      `json:"invalid,omitempty"` // what is wrong with the inputs
 	Listed  bool        `json:"listed"`            // for this caller
@@ -53,8 +53,17 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 	return r.explain(ctx, req.Caller, inputs{texts: variables}, r.resource.Listed), nil
 }
 
-// explain admits a call as any other, and goes no further.
+// explain is what the rules decide, unless the caller was not granted what has to be granted before they are asked.
 func (r *routine) explain(ctx context.Context, caller *mcp.Caller, in inputs, listed bool) Explanation {
+	e := r.explainRules(ctx, caller, in, listed)
+	if failed := failureOf(r.entitled(caller)); failed != nil {
+		e.Verdict, e.Rule, e.Told = string(denied), r.noun+"."+r.decl.Name+".scopes", failed.message
+	}
+	return e
+}
+
+// explainRules admits a call as any other, and goes no further.
+func (r *routine) explainRules(ctx context.Context, caller *mcp.Caller, in inputs, listed bool) Explanation {
 	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
 	defer c.reply.release()
 	failed := failureOf(c.admitted(in))

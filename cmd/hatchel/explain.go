@@ -54,10 +54,36 @@ The exit code is 0 when the call is allowed, 1 when it is denied, and 2 when a r
 	f.StringArrayVar(&x.args, "arg", nil, "one argument, `name=value`; may be repeated, also with one name for a list")
 	f.StringVar(&x.object, "args", "", "all arguments, as one JSON `object`")
 	f.BoolVar(&x.asJSON, "json", false, "print the result as JSON")
+	for _, kind := range kinds {
+		cmd.RegisterFlagCompletionFunc(kind, func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return x.complete(cmd, kind, folderOf(args)), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
 	cmd.MarkFlagsMutuallyExclusive(kinds...)
 	cmd.MarkFlagsOneRequired(kinds...)
 	cmd.MarkFlagsMutuallyExclusive("arg", "args")
 	return cmd
+}
+
+// complete are the names of a kind.
+func (x *explaining) complete(cmd *cobra.Command, kind, dir string) (names []string) {
+	x.completing(cmd, dir, func(g *runtime.Generation) {
+		for _, r := range g.Ruled() {
+			if r.Kind == kind {
+				names = append(names, r.Name)
+			}
+		}
+		if kind != "resource" {
+			return
+		}
+		names = nil // a resource is read by its URI
+		for _, r := range g.Config.Resources {
+			if r.Template == nil {
+				names = append(names, r.URI)
+			}
+		}
+	})
+	return names
 }
 
 func (x *explaining) run(cmd *cobra.Command, dir string) error {
@@ -172,8 +198,16 @@ func (x *explaining) caller() (*mcp.Caller, error) {
 	for name, text := range headers {
 		lower[strings.ToLower(name)] = text
 	}
+	if !x.known() {
+		return &mcp.Caller{Revision: mcp.Revision20260728}, nil
+	}
 	who := &mcp.Identity{Subject: x.subject, Groups: x.groups, Scopes: x.scopes, Claims: encoded, Headers: lower}
 	return &mcp.Caller{Revision: mcp.Revision20260728, Subject: x.subject, Identity: who}, nil
+}
+
+// known reports whether anything is said of the caller. Who is not known is not asked for scopes.
+func (x *explaining) known() bool {
+	return x.subject != "" || len(x.groups)+len(x.scopes)+len(x.claims)+len(x.headers) > 0
 }
 
 // printExplanation says what decides, and then what every rule says.
