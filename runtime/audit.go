@@ -51,17 +51,18 @@ func (c *call) intend() error {
 	if e == nil {
 		return nil
 	}
+	e.from = c.at
 	if c.routine.effects {
 		r := e.common
 		r.Time, r.Event = time.Now(), audit.EventIntent
 		c.decided(&r)
 		c.arguments(&r)
 		if err := e.log.Append(&r, true); err != nil {
+			e.from = -1
 			return &unrecorded{err}
 		}
 		e.intent = true
 	}
-	e.from = c.at
 	return nil
 }
 
@@ -129,9 +130,12 @@ func (c *call) outcomeOf(ctx context.Context, failed *failure) string {
 	return audit.Failed
 }
 
-// decided puts into a record which rule decided about the call.
+// decided puts into a record which rule decided about the call. Where nothing is declared that decides, everybody may call.
 func (c *call) decided(r *audit.Record) {
 	r.Decision, r.Rule = string(c.decision.verdict), c.decision.rule
+	if c.decision.verdict == undecided && c.entry.from >= 0 {
+		r.Decision, r.Rule = string(allowed), "default"
+	}
 }
 
 // ran are the steps of the call that were run, in this part of it.

@@ -117,3 +117,14 @@ func (g *Generation) auditHealth() *AuditHealth {
 	}
 	return &AuditHealth{OK: true}
 }
+
+// Unwritable reports whether no call can be made, because none can be written down.
+func (h *Host) Unwritable() bool {
+	g := h.pin()
+	if g == nil {
+		return false
+	}
+	defer g.leave()
+	health := g.auditHealth()
+	return health != nil && !health.OK
+}

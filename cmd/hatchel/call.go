@@ -94,6 +94,9 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 		return misusef("give the arguments as JSON or with --arg, not both")
 	}
 	ctx := cmd.Context()
+	if !c.dryRun {
+		c.audits = new(runtime.Audits)
+	}
 	g, err := c.ready(ctx, c.dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -79,8 +79,12 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	}
 	state := stateOf(s.state, folder.Dir())
 	defer state.Close()
+	audits := new(runtime.Audits)
+	if !s.stdio {
+		audits.Stdout = cmd.OutOrStdout()
+	}
 	host := runtime.NewHost(ctx, runtime.HostOptions{
-		Build: runtime.Build{Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, State: state},
+		Build: runtime.Build{Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, Audits: audits, State: state},
 		Load:  options,
 		Grace: drainTime,
 	})

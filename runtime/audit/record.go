@@ -49,7 +49,7 @@ type Record struct {
 	Size      int             `json:"arguments_bytes,omitempty"`
 	Digest    string          `json:"arguments_sha256,omitempty"` // of the large one whole, redacted
 
-	Decision string   `json:"decision,omitempty"` // "allow" or "deny"
+	Decision string   `json:"decision,omitempty"` // "allowed" or "denied"
 	Rule     string   `json:"rule,omitempty"`     // by which it was decided
 	Outcome  string   `json:"outcome,omitempty"`
 	Status   int      `json:"status,omitempty"`  // of HTTP, of a refused request

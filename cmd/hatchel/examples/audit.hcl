@@ -1,0 +1,5 @@
+audit {
+  file   = "audit.jsonl"
+  rotate = "100MiB"
+  keep   = 30
+}

@@ -1,0 +1,80 @@
+package hcl
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Audit says where every call is written down.
+type Audit struct {
+	File   string // relative to the folder of the configuration; empty for standard output
+	Stdout bool
+	Rotate Size // from which on the next file is begun; 0 for never
+	Keep   int  // full files that are kept; 0 for all
+	Range  Range
+}
+
+const (
+	defaultRotate  = 100 << 20
+	smallestRotate = 64 << 10
+)
+
+func (a *Audit) spec() Spec {
+	a.Rotate = defaultRotate
+	return Join(
+		Exactly("where calls are written down",
+			special("file", "string", "A file for the records, beside which those that are full keep their place: audit.jsonl, audit.jsonl.000001. Relative to the folder of the configuration.", a.file),
+			special("stdout", "bool", "true writes the records to standard output, for what collects it. Not with serve --stdio.", a.stdout)),
+		Spec{
+			special("rotate", "size", "How large a file may be; then the next is begun.", a.rotate).Or("100MiB"),
+			positive(&a.Keep, "keep", "How many full files are kept; the oldest is removed when there are more. Without it all are kept."),
+		},
+	)
+}
+
+func (a *Audit) file(d *decoder, e hclsyntax.Expression) {
+	name, ok := d.known(e, Field{Name: "file"}, "string").(string)
+	switch {
+	case !ok:
+	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):
+		d.errorf(e.Range(), "Invalid audit file", "file names a file, as in \"audit.jsonl\", and this is %q.", name)
+	case strings.HasSuffix(name, ".hcl"):
+		d.errorf(e.Range(), "Invalid audit file", "%q would be read as a part of the configuration. Call it \"audit.jsonl\".", name)
+	default:
+		a.File = name
+	}
+}
+
+func (a *Audit) stdout(d *decoder, e hclsyntax.Expression) {
+	on, ok := d.known(e, Field{Name: "stdout"}, "bool").(bool)
+	if ok && !on {
+		d.errorf(e.Range(), "Nothing to audit to", "stdout is true, or it is left out and file says where records are written.")
+	}
+	a.Stdout = on
+}
+
+func (a *Audit) rotate(d *decoder, e hclsyntax.Expression) {
+	before := len(d.diags)
+	a.Rotate = d.size(e, Field{Name: "rotate"})
+	if len(d.diags) == before && a.Rotate < smallestRotate {
+		d.errorf(e.Range(), "Invalid size", "A file that is full after %s would be followed by the next all the time. It may have %s at least.", a.Rotate, Size(smallestRotate))
+	}
+}
+
+// audit decodes the audit block.
+func (l *loader) audit() {
+	a := &Audit{}
+	d, b, ok := l.single("audit", a.spec())
+	if !ok {
+		return
+	}
+	a.Range = at(b.DefRange())
+	for _, name := range []string{"rotate", "keep"} {
+		if attr := b.Body.Attributes[name]; attr != nil && a.Stdout {
+			d.errorf(attr.NameRange, "Nothing to rotate", "Records that go to standard output have no file that could be full. Leave %s out, or write them to a file.", name)
+		}
+	}
+	l.diags = append(l.diags, d.diags...)
+	l.config.Audit = a
+}
