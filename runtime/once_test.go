@@ -1,0 +1,349 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/state"
+)
+
+const keyed = "idempotency { ttl = \"1h\" }\n"
+
+func TestTheSameKeyIsCarriedOutOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	w := newWorld()
+	count := w.counting()
+	src := tool("t", keyed+`
+		input "a" { type = integer }
+		fake { do = "count" }
+		text = "done ${output.value}"
+	`) + tool("u", keyed+`fake { do = "count" }`)
+	h := w.remembering(t, path, src)
+	first := outcomeFor(t, h, "ann", "t", `{"a":1,"idempotency_key":"k"}`)
+	if again := outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k","a":1.0}`); again != first || count() != 1 {
+		t.Errorf("first %s, then %s", first, again)
+	}
+	if got := outcomeFor(t, h, "ann", "t", `{"a":2,"idempotency_key":"k"}`); !strings.Contains(got, "other arguments") || !strings.Contains(got, "isError") || count() != 1 {
+		t.Errorf("other arguments: %s", got)
+	}
+	h.Close()
+	h = w.remembering(t, path, src)
+	if again := outcomeFor(t, h, "ann", "t", `{"a":1,"idempotency_key":"k"}`); again != first || count() != 1 {
+		t.Errorf("after a restart: %s", again)
+	}
+	for _, other := range [][3]string{{"ben", "t", `{"a":1,"idempotency_key":"k"}`}, {"ann", "u", `{"idempotency_key":"k"}`}, {"ann", "t", `{"a":1,"idempotency_key":"K"}`}, {"ann", "t", `{"a":1}`}, {"ann", "t", `{"a":1}`}} {
+		before := count()
+		if got := outcomeFor(t, h, other[0], other[1], other[2]); count() != before+1 {
+			t.Errorf("%v: %s", other, got)
+		}
+	}
+	for _, bad := range []string{`""`, `"` + strings.Repeat("k", 256) + `"`, `"a b"`, `"ä"`, `1`, "\"a\\nb\""} {
+		if got := outcomeFor(t, h, "ann", "t", `{"a":1,"idempotency_key":`+bad+`}`); !strings.Contains(got, "not valid") {
+			t.Errorf("the key %s: %s", bad, got)
+		}
+	}
+}
+
+func TestAKeyIsForgottenWhenItsTimeHasPassed(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	w.within(t, tool("t", keyed+`fake { do = "count" }`), func(t *testing.T, h *Host) {
+		outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`)
+		time.Sleep(time.Hour - time.Second)
+		if outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); count() != 1 {
+			t.Error("it is forgotten too early")
+		}
+		time.Sleep(2 * time.Second)
+		if outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); count() != 2 {
+			t.Error("it is not forgotten")
+		}
+	})
+}
+
+func TestTheSameKeyWaitsForTheFirst(t *testing.T) {
+	s := newSlow()
+	ran := 0
+	slow := s.do["slow"]
+	s.do["slow"] = func(ctx context.Context, c *adapters.Call) (any, error) { ran++; return slow(ctx, c) }
+	s.within(t, tool("t", keyed+"timeout = \"10s\"\nlimit { concurrency = 1 }\nfake { do = \"slow\" }"), func(t *testing.T, h *Host) {
+		s.end = make(chan struct{})
+		said := make(chan string, 10)
+		for range 5 {
+			go func() { said <- outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`) }()
+		}
+		time.Sleep(5 * time.Second)
+		go func() { said <- outcomeIn(deadline(t, time.Second), h, "ann", "t", `{"idempotency_key":"k"}`) }()
+		if got := <-said; !strings.Contains(got, "still under way") {
+			t.Errorf("who cannot wait: %s", got)
+		}
+		close(s.end)
+		for range 5 {
+			if got := <-said; !strings.Contains(got, "done") {
+				t.Error(got)
+			}
+		}
+		if ran != 1 {
+			t.Errorf("it ran %d times", ran)
+		}
+	})
+}
+
+func TestAFailureOfAKeyIsItsResult(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	counted := w.do["count"]
+	fault := error(&adapters.Fault{Message: "no money"})
+	w.do["pay"] = func(ctx context.Context, c *adapters.Call) (any, error) {
+		counted(ctx, c)
+		return nil, fault
+	}
+	h := w.host(t, tool("t", keyed+"check \"not zero\" {\n that = \"input.a != 0\"\n}\ninput \"a\" { type = optional(integer) }\nfake { do = \"pay\" }\nerror = \"It failed: ${error.message}\""))
+	defer h.Close()
+	call := func(key string) string { return outcomeFor(t, h, "ann", "t", `{"idempotency_key":"`+key+`"}`) }
+	if first, again := call("a"), call("a"); first != again || !strings.Contains(again, "It failed: no money") || count() != 1 {
+		t.Errorf("first %s, then %s after %d", first, again, count())
+	}
+	fault = &adapters.Fault{Message: "nothing was sent", Untouched: true}
+	call("b")
+	if fault = nil; strings.Contains(call("b"), "isError") || count() != 3 {
+		t.Error("what has done nothing uses its key up")
+	}
+	fault = &adapters.Fault{Message: "gone", Cause: context.DeadlineExceeded}
+	call("c")
+	if got := call("c"); !strings.Contains(got, "outcome is unknown") || count() != 4 {
+		t.Errorf("what was not answered in time: %s", got)
+	}
+	fault = errors.New("a fault of ours")
+	call("d")
+	if got := call("d"); !strings.Contains(got, "outcome is unknown") || count() != 5 {
+		t.Errorf("a fault of ours: %s", got)
+	}
+	outcomeFor(t, h, "ann", "t", `{"a":0,"idempotency_key":"e"}`)
+	if fault = nil; strings.Contains(call("e"), "isError") {
+		t.Error("what was refused uses its key up")
+	}
+}
+
+func TestWhatADeadProcessHasBegunIsNotDoneAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		count := w.counting()
+		s := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+		defer s.Close()
+		h := NewHost(context.WithoutCancel(t.Context()), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
+		defer h.Close()
+		load(t, h, tool("t", keyed+`fake { do = "count" }`))
+		p, _ := h.Current().Program("t")
+		dead := newTasks(NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) }))
+		defer dead.state.Close()
+		c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
+		c.frame.Input = map[string]any{hcl.KeyInput: "k"}
+		k, err := p.claim(c, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.tasks = dead
+		if before, err := k.begin(t.Context(), time.Minute); before != nil || err != nil {
+			t.Fatal(before, err)
+		}
+		for range 2 {
+			if got := outcomeFor(t, h, "", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "outcome is unknown") || !strings.Contains(got, "isError") || count() != 0 {
+				t.Error(got)
+			}
+		}
+	})
+}
+
+func TestAProcessThatIsSlowIsNotTakenForDead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := newSlow()
+	synctest.Test(t, func(t *testing.T) {
+		s.end = make(chan struct{})
+		open := func() *Host {
+			st := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+			h := NewHost(context.WithoutCancel(t.Context()), HostOptions{Build: Build{Set: s.set(), Dir: t.TempDir(), State: st}, Load: hcl.Options{Getenv: secrets}})
+			t.Cleanup(func() { h.Close(); st.Close() })
+			load(t, h, tool("t", keyed+`fake { do = "slow" }`))
+			return h
+		}
+		a, b := open(), open()
+		said := make(chan string, 2)
+		go func() { said <- outcomeFor(t, a, "ann", "t", `{"idempotency_key":"k"}`) }()
+		synctest.Wait()
+		go func() { said <- outcomeFor(t, b, "ann", "t", `{"idempotency_key":"k"}`) }()
+		time.Sleep(40 * time.Second)
+		if len(s.running) != 1 {
+			t.Errorf("%d run", len(s.running))
+		}
+		close(s.end)
+		for range 2 {
+			if got := <-said; !strings.Contains(got, "done") {
+				t.Error(got)
+			}
+		}
+	})
+}
+
+func TestTheKeyOfACallReachesItsBackends(t *testing.T) {
+	w := newWorld()
+	w.do["key"] = func(_ context.Context, c *adapters.Call) (any, error) { w.note("%s", c.Key); return c.Key, nil }
+	h := w.host(t, tool("one", keyed+`fake { do = "key" }`)+tool("inner", `fake { do = "key" }`)+tool("many", keyed+`
+		step "a" {
+			fake { do = "key" }
+		}
+		step "b" {
+			each = [1, 2, 3]
+			parallel = 2
+			fake { do = "key" }
+		}
+		step "c" {
+			each = {x = 1, y = 2}
+			fake { do = "key" }
+		}
+		step "d" {
+			repeat {
+				until = "output.value != step.a.value && false"
+				max   = 2
+				every = "1ms"
+			}
+			on_error = "continue"
+			fake { do = "key" }
+		}
+		step "e" {
+			tool "inner" {}
+		}
+		text = "done"
+	`))
+	defer h.Close()
+	w.read()
+	outcomeFor(t, h, "ann", "one", `{"idempotency_key":"verbatim"}`)
+	outcomeFor(t, h, "ann", "one", `{}`)
+	if got := strings.Join(w.read(), ","); got != "verbatim," {
+		t.Errorf("the only backend of a tool gets %q", got)
+	}
+	outcomeFor(t, h, "ann", "many", `{"idempotency_key":"k"}`)
+	keys := w.read()
+	seen := map[string]bool{}
+	for _, k := range keys {
+		if k == "" || k == "k" || seen[k] {
+			t.Errorf("two parts have the key %q", k)
+		}
+		seen[k] = true
+	}
+	if len(keys) != 9 {
+		t.Errorf("%d parts", len(keys))
+	}
+	h2 := w.host(t, tool("many", keyed+"step \"a\" {\n fake { do = \"key\" }\n}\ntext = \"done\""))
+	defer h2.Close()
+	w.read()
+	outcomeFor(t, h2, "ann", "many", `{"idempotency_key":"k"}`)
+	if again := w.read(); len(again) != 1 || again[0] != keys[0] {
+		t.Errorf("the same part has the key %v, and had %v", again, keys[0])
+	}
+}
+
+const pausing = keyed + `
+	step "ask" {
+		ask "name" {
+			elicit {
+				message = "Who?"
+				fields  = object({ name = string })
+			}
+		}
+	}
+	step "pay" {
+		fake { do = "count" }
+	}
+	step "again" {
+		ask "really" {
+			elicit {
+				message = "Really?"
+				fields  = object({ name = string })
+			}
+		}
+	}
+	text = "${step.ask.name.content.name} ${step.pay.value}"
+`
+
+func TestAKeyIsHeldByACallThatHasActedAndWaits(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", pausing))
+	defer h.Close()
+	first := modern("t", `{"idempotency_key":"k"}`, everything)
+	a, b := do(t, h, first), do(t, h, first)
+	if a.keys() != "name" || b.keys() != "name" {
+		t.Fatalf("nothing was done, so both are asked: %+v %+v", a, b)
+	}
+	const said = `{"name":` + accept + `}`
+	c := do(t, h, again(first, a.RequestState, said))
+	if c.keys() != "really" || count() != 1 {
+		t.Fatalf("%+v", c)
+	}
+	if got := do(t, h, first); !got.IsError || !strings.Contains(got.text(), "waits for answers") {
+		t.Errorf("another call: %+v", got)
+	}
+	if got := do(t, h, again(first, b.RequestState, said)); !got.IsError || !strings.Contains(got.text(), "waits for answers") || count() != 1 {
+		t.Errorf("the other that was asked: %+v", got)
+	}
+	done := do(t, h, again(first, c.RequestState, `{"really":`+accept+`}`))
+	if done.text() != "Ada 1" || count() != 1 {
+		t.Errorf("%+v", done)
+	}
+	if got := do(t, h, first); got.text() != "Ada 1" || count() != 1 {
+		t.Errorf("after it is done: %+v", got)
+	}
+}
+
+func TestTheSameKeyIsTheSameTask(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", keyed+task1h+"limit { concurrency = 1 }\nfake { do = \"count\" }\ntext = \"done ${output.value}\""))
+	defer h.Close()
+	req := modern("t", `{"idempotency_key":"k"}`, following)
+	a := do(t, h, req)
+	b := do(t, h, req)
+	if a.TaskID == "" || a.TaskID != b.TaskID {
+		t.Fatalf("%+v %+v", a, b)
+	}
+	settled(t, h)
+	if r := getTask(t, h, a.TaskID); r.Status != "completed" || r.Result.text() != "done 1" || count() != 1 {
+		t.Errorf("%+v", r)
+	}
+	if got := do(t, h, modern("t", `{"idempotency_key":"k"}`, `{}`)); !got.IsError || !strings.Contains(got.text(), "cannot follow") || count() != 1 {
+		t.Errorf("a client that cannot follow tasks: %+v", got)
+	}
+	if got := do(t, h, modern("t", `{"idempotency_key":"other"}`, `{}`)); got.text() != "done 2" {
+		t.Errorf("the task keeps its place: %+v", got)
+	}
+}
+
+func TestWhatCannotBeRememberedIsNotDone(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	store, err := state.Open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := NewState(func(context.Context) (state.Store, error) { return store, nil })
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: st}, Load: hcl.Options{Getenv: secrets}})
+	defer st.Close()
+	defer h.Close()
+	load(t, h, tool("t", keyed+`fake { do = "count" }`))
+	store.Bound(1)
+	if got := outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "Nothing was done") || count() != 0 {
+		t.Errorf("where there is no room: %s", got)
+	}
+	store.Bound(1 << 30)
+	if got := outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); strings.Contains(got, "isError") || count() != 1 {
+		t.Errorf("where there is: %s", got)
+	}
+}
