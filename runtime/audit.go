@@ -52,7 +52,7 @@ func (c *call) intend() error {
 		return nil
 	}
 	e.from = c.at
-	if c.routine.effects {
+	if c.routine.effects && c.becomes != c.at+1 { // a task says so itself
 		r := e.common
 		r.Time, r.Event = time.Now(), audit.EventIntent
 		c.decided(&r)
@@ -158,10 +158,10 @@ func (c *call) ran(outcome string) []string {
 
 // interimOf is what a call came to that goes on later.
 func interimOf(unfinished error) string {
-	if unfinished == errBecomesTask {
-		return audit.Task
+	if errors.As(unfinished, new(*paused)) {
+		return audit.Asked
 	}
-	return audit.Asked
+	return audit.Task
 }
 
 // asks notes what the client was asked.
@@ -239,6 +239,24 @@ func (h *Host) Refused(ctx context.Context, refusal Refusal) {
 	if r.Caller.Key == "" {
 		r.Caller.Key = refusal.Key
 	}
+	if err := g.audit.Append(&r, false); err != nil {
+		g.unwritten(ctx, err)
+	}
+}
+
+// cancelled writes down that a client has cancelled a task.
+func (h *Host) cancelled(ctx context.Context, t *task, caller *mcp.Caller) {
+	g := h.pin()
+	if g == nil {
+		return
+	}
+	defer g.leave()
+	if g.audit == nil {
+		return
+	}
+	r := g.common(caller, nil)
+	r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Cancelled
+	r.Kind, r.Name, r.Task, r.Message = "tool", t.Tool, t.row.ID, "The client has cancelled the task."
 	if err := g.audit.Append(&r, false); err != nil {
 		g.unwritten(ctx, err)
 	}

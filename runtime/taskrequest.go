@@ -29,7 +29,10 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 			done, err = h.answer(ctx, t, req.Answers)
 			err = h.unanswered(err)
 		case "tasks/cancel":
-			done, err = ts.cancel(ctx, t)
+			over := t.over()
+			if done, err = ts.cancel(ctx, t); done && err == nil && !over {
+				h.cancelled(ctx, t, req.Caller)
+			}
 		}
 		if done || err != nil {
 			return nil, patiently(err)

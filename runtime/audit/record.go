@@ -12,7 +12,7 @@ import (
 const (
 	EventIntent  = "intent"  // a call that may change something is about to begin its work
 	EventCall    = "call"    // a call is over
-	EventRequest = "request" // a request was refused before it came to a call
+	EventRequest = "request" // a request was refused before it came to a call, or has ended a task
 
 	EventOpened    = "opened"    // a process begins to write
 	EventClosed    = "closed"    // it has ended as it should

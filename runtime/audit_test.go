@@ -1,0 +1,400 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/mcp"
+)
+
+// audited is a Host that writes calls down, and the path of what it writes.
+func (w *world) audited(t testing.TB, src string) (*Host, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: filepath.Dir(path), Audits: new(Audits)}, Load: hcl.Options{Getenv: secrets}})
+	t.Cleanup(h.Close)
+	load(t, h, "audit { file = \"audit.jsonl\" }\n"+src)
+	return h, path
+}
+
+// records are what the log holds about calls. Its chain must hold.
+func records(t testing.TB, path string) (all []audit.Record) {
+	t.Helper()
+	if v, err := audit.Verify(path); err != nil || v.Broken != nil {
+		t.Fatal(v, err)
+	}
+	err := audit.Read(path, func(l *audit.Line) bool {
+		r, ok := l.Record()
+		if ok && r.ID != "" {
+			all = append(all, r)
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// story is what records say, in short.
+func story(all []audit.Record) string {
+	var lines []string
+	for _, r := range all {
+		parts := []string{r.Event, r.Kind, r.Name, r.Outcome, strings.Join(r.Steps, "+"), strings.Join(r.Asked, "+")}
+		lines = append(lines, strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestWhatChangesSomethingIsWrittenDownBeforeItIsDone(t *testing.T) {
+	w := newWorld()
+	var path, before string
+	w.do["looks"] = func(context.Context, *adapters.Call) (any, error) {
+		before = story(records(t, path))
+		return nil, nil
+	}
+	h, path2 := w.audited(t, tool("t", `
+input "n" { type = integer }
+step "one" {
+  fake { do = "looks" }
+}
+step "two" {
+  when = "input.n > 5"
+  fake { value = input.n }
+}
+step "three" {
+  fake { value = [input.n, input.n] }
+}
+result = "step.three.value"`)+tool("reads", `text = "x"`))
+	path = path2
+	ask(t, h, "t", `{"n":1}`)
+	ask(t, h, "reads", `{}`)
+	if before != "intent tool t" {
+		t.Errorf("before it began: %q", before)
+	}
+	all := records(t, path)
+	if got := story(all); got != "intent tool t\ncall tool t ok one+three\ncall tool reads ok" {
+		t.Errorf("got\n%s", got)
+	}
+	if all[0].ID != all[1].ID || string(all[0].Arguments) != `{"n":1}` || all[1].Arguments != nil || all[1].Rows != 2 || all[1].Bytes == 0 {
+		t.Errorf("%+v", all)
+	}
+	if all[2].ID == all[0].ID || string(all[2].Arguments) != `{}` || all[2].Revision != h.Current().Config.ID || all[2].Decision != "allowed" || all[2].Rule != "default" {
+		t.Errorf("%+v", all[2])
+	}
+}
+
+func TestNothingIsDoneThatCannotBeWrittenDown(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h, path := w.audited(t, tool("t", `fake { do = "count" }`)+tool("reads", `text = "x"`)+`
+prompt "p" {
+  description = "A prompt."
+  message "user" { text = "x" }
+}`)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, h, "t", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "makes no call that it cannot write down") {
+		t.Errorf("got %s", got)
+	}
+	if got := ask(t, h, "reads", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "The answer is withheld") {
+		t.Errorf("got %s", got)
+	}
+	_, err := h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Caller: &mcp.Caller{}})
+	if e := new(mcp.Error); !errors.As(err, &e) || e.Code != mcp.CodeInternalError || !strings.Contains(e.Message, "withheld") {
+		t.Errorf("got %v", err)
+	}
+	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.Unwritable() {
+		t.Errorf("%+v", r.Audit)
+	}
+	if n := count(); n != 0 {
+		t.Errorf("it was done %d times", n)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.Unwritable() {
+		t.Errorf("%+v", r.Audit)
+	}
+	if got := ask(t, h, "t", `{}`); strings.Contains(got, "isError") || count() != 1 {
+		t.Errorf("got %s", got)
+	}
+	records(t, path)
+}
+
+func TestWhatNobodyMaySeeIsNotWrittenDown(t *testing.T) {
+	w := newWorld()
+	w.do["tells"] = func(_ context.Context, c *adapters.Call) (any, error) {
+		return nil, &adapters.Fault{Message: fmt.Sprintf("no card %v for s3cr3t/\"tok\"en", c.Frame.Input["card"])}
+	}
+	h, path := w.audited(t, `secret "token" { env = "TOKEN" }
+`+tool("pay", `
+input "card" {
+  type      = string
+  sensitive = true
+}
+input "to" { type = object({ name = string }) }
+fake { do = "tells" }`)+`
+resource "doc" {
+  uri_template = "doc://{key}"
+  input "key" { sensitive = true }
+  text = "x${input.key}"
+}`)
+	for _, arguments := range []string{
+		`{"card":"4111-1111","to":{"name":"Ada"}}`,
+		`{"card":"4111-1111","to":{"name":"s3cr3t/\"tok\"en"}}`,
+		`{"crad":"4111-1111","to":{"name":"Ada","nip":"4111"}}`,
+		`{"card":["4111-1111"],"to":"8642"}`,
+	} {
+		ask(t, h, "pay", arguments)
+	}
+	if _, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "doc://4111-2", Caller: &mcp.Caller{}}); err != nil {
+		t.Error(err)
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, never := range []string{"4111", "s3cr3t"} {
+		if strings.Contains(string(src), never) {
+			t.Errorf("%q is in\n%s", never, src)
+		}
+	}
+	all := records(t, path)
+	if got, want := string(all[0].Arguments), `{"card":"(secret)","to":{"name":"Ada"}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := string(all[2].Arguments); !strings.Contains(got, `"name":"(secret)"`) {
+		t.Errorf("got %s", got)
+	}
+	if got, want := string(all[4].Arguments), `{"crad":"(secret)","to":{"name":"Ada","nip":"(secret)"}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if last := all[len(all)-1]; last.URI != "" || string(last.Arguments) != `{"key":"(secret)"}` {
+		t.Errorf("%+v", last)
+	}
+	if got := all[1].Message; got != "no card (secret) for (secret)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLargeArgumentsAreWrittenDownByTheirBeginningAndTheirDigest(t *testing.T) {
+	h, path := newWorld().audited(t, tool("t", "input \"text\" { type = string }\ntext = input.text"))
+	ask(t, h, "t", `{"text":"`+strings.Repeat("é", 20_000)+`"}`)
+	r := records(t, path)[0]
+	if len(r.Arguments) > 9<<10 || !strings.HasPrefix(string(r.Arguments), `"{\"text\":\"éé`) || r.Size != 40_011 || len(r.Digest) != 64 {
+		t.Errorf("%d bytes, %d, %q: %.40s", len(r.Arguments), r.Size, r.Digest, r.Arguments)
+	}
+}
+
+func TestEveryOutcomeIsWrittenDown(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	cancelled, cancel := context.WithCancel(t.Context())
+	w.do["fails"] = func(context.Context, *adapters.Call) (any, error) {
+		return nil, &adapters.Fault{Message: "no such order"}
+	}
+	w.do["breaks"] = func(context.Context, *adapters.Call) (any, error) { return nil, errors.New("10.0.0.7 is down") }
+	w.do["panics"] = func(context.Context, *adapters.Call) (any, error) { panic("x") }
+	w.do["cancels"] = func(ctx context.Context, _ *adapters.Call) (any, error) { cancel(); return nil, ctx.Err() }
+	h, path := w.audited(t, tool("fails", `fake { do = "fails" }`)+tool("breaks", `fake { do = "breaks" }`)+tool("panics", `fake { do = "panics" }`)+tool("cancels", `fake { do = "cancels" }`)+
+		tool("denied", "allow = \"caller.subject == 'ada'\"\ntext = \"x\"")+
+		tool("fault", "step \"s\" {\n  fault {\n    code    = 1001\n    message = \"No.\"\n  }\n}\ntext = \"x\"")+
+		tool("asks", deleting)+
+		`prompt "p" {
+  description = "A prompt."
+  argument "topic" { type = string }
+  message "user" { text = input.topic }
+}
+resource "r" {
+  uri  = "x://r"
+  text = "x"
+}`)
+	call := func(ctx context.Context, name string, change ...func(*mcp.CallRequest)) {
+		req := modern(name, `{}`, `{"elicitation":{}}`)
+		req.Caller.Subject, req.Caller.Remote = "ada", "10.1.2.3:4"
+		for _, c := range change {
+			c(req)
+		}
+		h.CallTool(ctx, req)
+	}
+	for _, name := range []string{"fails", "breaks", "panics", "fault", "asks", "gone"} {
+		call(t.Context(), name)
+	}
+	call(t.Context(), "denied", func(r *mcp.CallRequest) { r.Caller.Subject = "eve" })
+	call(cancelled, "cancels")
+	h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Arguments: []byte(`{"topic":1}`), Caller: &mcp.Caller{}})
+	h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Arguments: []byte(`{"topic":"x"}`), Caller: &mcp.Caller{}})
+	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: &mcp.Caller{}})
+	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://gone", Caller: &mcp.Caller{}})
+	h.Refused(t.Context(), Refusal{Status: 401, Reason: "The key is not known.", Path: "/mcp", Caller: &mcp.Caller{Remote: "10.9.9.9:1"}})
+	all := records(t, path)
+	want := `intent tool fails
+call tool fails failed fake
+intent tool breaks
+call tool breaks failed fake
+intent tool panics
+call tool panics failed fake
+call tool fault error s
+intent tool asks
+call tool asks asked before+sure sure+name
+call tool gone refused
+call tool denied refused
+intent tool cancels
+call tool cancels cancelled fake
+call prompt p refused
+call prompt p ok
+call resource r ok
+call resource refused
+request refused`
+	if got := story(all); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	for _, r := range all {
+		switch {
+		case r.Name == "breaks" && r.Event == audit.EventCall && (r.Error == "" || strings.Contains(r.Message, "10.0.0.7")),
+			r.Name == "denied" && (r.Decision != "denied" || r.Rule != "tool.denied.allow" || r.Caller.Subject != "eve"),
+			r.Name == "fails" && (r.Caller.Subject != "ada" || r.Caller.Remote != "10.1.2.3:4"),
+			r.Event == audit.EventRequest && (r.Status != 401 || r.URI != "/mcp" || r.Message != "The key is not known." || r.Caller.Remote != "10.9.9.9:1"),
+			r.Kind == "resource" && !strings.HasPrefix(r.URI, "x://"):
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestTasksAreWrittenDownWhenTheyBeginAndWhenTheyEnd(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	began := make(chan struct{})
+	w.do["holds"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+		close(began)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	h, path := w.audited(t, tool("t", task1h+`fake { do = "count" }`)+tool("holds", task1h+`fake { do = "holds" }`)+tool("asks", deleting))
+	id := start(t, h, "t").TaskID
+	eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
+	all := records(t, path)
+	for _, r := range all {
+		if r.Task != id {
+			t.Errorf("%+v", r)
+		}
+	}
+	// The work may begin before the record of the call that became the task.
+	lines := strings.Split(story(all), "\n")
+	slices.Sort(lines)
+	if got := strings.Join(lines, "\n"); got != "call tool t ok fake\ncall tool t task\nintent tool t" {
+		t.Errorf("got\n%s", got)
+	}
+	id = start(t, h, "holds").TaskID
+	<-began
+	if _, err := taskly(t, h, "tasks/cancel", id, ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return strings.Contains(story(records(t, path)), "call tool holds cancelled fake") })
+	if got := story(records(t, path)); !strings.Contains(got, "request tool holds cancelled") {
+		t.Errorf("got\n%s", got)
+	}
+	id = start(t, h, "asks").TaskID
+	eventually(t, func() bool { return getTask(t, h, id).Status == "input_required" })
+	updateTask(t, h, id, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
+	eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
+	if got := story(records(t, path)); !strings.Contains(got, "call tool asks asked before+sure sure+name") || strings.Count(got, "intent tool asks") != 2 || !strings.Contains(got, "call tool asks ok sure+after") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestACallIsPartOfTheTraceOfItsCaller(t *testing.T) {
+	const trace = "0af7651916cd43dd8448eb211c80319c"
+	header := func(s string) *mcp.Caller { return &mcp.Caller{Header: http.Header{"Traceparent": {s}}} }
+	for said, c := range map[string]struct {
+		caller *mcp.Caller
+		meta   string
+		want   string
+	}{
+		"in the header":   {header("00-" + trace + "-b7ad6b7169203331-01"), "", trace},
+		"in _meta":        {&mcp.Caller{}, `{"traceparent":"00-` + trace + `-b7ad6b7169203331-01"}`, trace},
+		"nowhere":         {&mcp.Caller{}, `{}`, ""},
+		"in a wrong form": {header("00-" + strings.ToUpper(trace) + "-b7ad6b7169203331-01"), "", ""},
+		"of zeros":        {header("00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01"), "", ""},
+		"too short":       {&mcp.Caller{}, `{"traceparent":"00"}`, ""},
+	} {
+		if got := traceOf(c.caller.Header, []byte(c.meta)); got != c.want {
+			t.Errorf("%s: got %q", said, got)
+		}
+	}
+}
+
+// Calls go on while the log changes its place; none of them is missing.
+func TestAReloadLosesNoRecord(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	src := tool("t", `fake { do = "count" }`)
+	h, path := w.audited(t, src)
+	second := filepath.Join(filepath.Dir(path), "second.jsonl")
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if got := ask(t, h, "t", `{}`); strings.Contains(got, "isError") {
+					t.Errorf("got %s", got)
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		file := []string{"second.jsonl", "audit.jsonl", "audit.jsonl"}[i%3]
+		load(t, h, fmt.Sprintf("audit {\n  file = %q\n  keep = %d\n}\n", file, i+1)+src)
+	}
+	close(stop)
+	all.Wait()
+	h.Settle()
+	intents, ends := 0, 0
+	for _, r := range append(records(t, path), records(t, second)...) {
+		if r.Event == audit.EventIntent {
+			intents++
+		} else if r.Outcome == audit.OK {
+			ends++
+		}
+	}
+	if n := count(); n == 0 || intents != n || ends != n {
+		t.Errorf("%d calls, %d intents, %d ends", n, intents, ends)
+	}
+}
+
+func TestAReloadThatCannotWriteDownChangesNothing(t *testing.T) {
+	src := tool("t", `text = "x"`)
+	h, path := newWorld().audited(t, src)
+	before := h.Current()
+	for file, want := range map[string]string{"no/audit.jsonl": "its folder does not exist", ".": "cannot be"} {
+		diags := h.Load(t.Context(), files("audit { file = \""+file+"\" }\n"+src))
+		if !diags.HasErrors() || h.Current() != before || file != "." && !strings.Contains(printed(diags), want) {
+			t.Errorf("%s: %s", file, printed(diags))
+		}
+	}
+	if diags := h.Load(t.Context(), files("audit { stdout = true }\n"+src)); !strings.Contains(printed(diags), "standard output belongs to") {
+		t.Errorf("%s", printed(diags))
+	}
+	ask(t, h, "t", `{}`)
+	if got := story(records(t, path)); got != "call tool t ok" {
+		t.Errorf("got %s", got)
+	}
+}
