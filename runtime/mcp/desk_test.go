@@ -75,6 +75,10 @@ func (s *shop) askAtTheDesk(ctx context.Context, req *mcp.CallRequest) (mcp.Outc
 			return mcp.Outcome{}, mcp.MissingCapability("extensions", mcp.TasksExtension)
 		}
 		return mcp.Outcome{Task: mcp.Raw(parcel + `,"status":"working"`)}, nil
+	case "scoped":
+		return mcp.Outcome{}, mcp.InsufficientScope([]string{"a", "b"})
+	case "stale":
+		return mcp.Outcome{}, mcp.Unauthorized()
 	case "sampler":
 		return mcp.Outcome{}, mcp.MissingCapability("sampling")
 	}

@@ -1,0 +1,167 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/runtime/mcp"
+)
+
+// guarded is visiting a server before which a request says who makes it: X-Who, and X-Until how many minutes its credential is good for.
+func guarded(t *testing.T, f func(t *testing.T, v *visit)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visit{t: t, shop: newShop(), log: &bytes.Buffer{}}
+		v.server = mcp.New(v.shop, mcp.Options{Logger: slog.New(slog.NewTextHandler(v.log, nil))})
+		inner := address(v.server)
+		client, stop := inside(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if who := r.Header.Get("X-Who"); who != "" {
+				i := &mcp.Identity{Subject: who, Key: r.Header.Get("X-Key"), Metadata: "https://tools.example/metadata"}
+				if r.Header.Get("X-Until") != "" {
+					i.Expires = time.Now().Add(time.Minute)
+				}
+				r = r.WithContext(mcp.WithIdentity(r.Context(), i))
+			}
+			inner.ServeHTTP(w, r)
+		}))
+		v.client = client
+		f(t, v)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := v.server.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		stop()
+	})
+}
+
+func TestASessionIsThatOfWhoOpenedIt(t *testing.T) {
+	guarded(t, func(t *testing.T, v *visit) {
+		open := func(who ...string) []string {
+			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, who...)
+			whole(reply)
+			return []string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}
+		}
+		ada, nobody := open("X-Who", "ada", "X-Key", "one"), open()
+		for _, x := range []struct {
+			session []string
+			who     []string
+			status  int
+		}{
+			{ada, []string{"X-Who", "ada", "X-Key", "one"}, 200},
+			{ada, []string{"X-Who", "bob", "X-Key", "one"}, 404},
+			{ada, []string{"X-Who", "ada", "X-Key", "two"}, 404},
+			{ada, nil, 404},
+			{nobody, nil, 200},
+			{nobody, []string{"X-Who", "ada", "X-Key", "one"}, 404},
+		} {
+			headers := append(append([]string{}, x.session...), x.who...)
+			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, headers...)
+			if got := whole(reply); reply.StatusCode != x.status {
+				t.Errorf("%v: %d, %s", headers, reply.StatusCode, got)
+			}
+			if x.status == 404 {
+				for _, method := range []string{"GET", "DELETE"} {
+					if reply := v.send(t.Context(), method, "", headers...); reply.StatusCode != 404 {
+						t.Errorf("%s %v: %d", method, headers, reply.StatusCode)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestStreamsEndWithTheCredential(t *testing.T) {
+	for how, end := range map[string]func(v *visit){
+		"expires":  func(*visit) { time.Sleep(2 * time.Minute) },
+		"is taken": func(v *visit) { v.server.Retain(func(i *mcp.Identity) bool { return i == nil }) },
+	} {
+		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
+			guarded(t, func(t *testing.T, v *visit) {
+				ada := []string{"X-Who", "ada", "X-Until", "1"}
+				reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, ada...)
+				whole(reply)
+				session := append([]string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}, ada...)
+				modern := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}
+				listen := func(who ...string) *http.Response {
+					return v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`, append(modern, who...)...)
+				}
+				ended := make(chan string, 2)
+				for what, stream := range map[string]*http.Response{"the events of a session": v.send(t.Context(), "GET", "", session...), "a subscription": listen(ada...)} {
+					go func() {
+						io.Copy(io.Discard, stream.Body)
+						ended <- what
+					}()
+				}
+				other := listen("X-Who", "") // of nobody, whom nothing ends
+				heard := make(chan error, 1)
+				go func() {
+					_, err := io.Copy(io.Discard, other.Body)
+					heard <- err
+				}()
+				synctest.Wait()
+				if len(ended) > 0 {
+					t.Fatal("a stream has ended too early")
+				}
+				end(v)
+				synctest.Wait()
+				if len(ended) != 2 || len(heard) != 0 {
+					t.Errorf("%d of 2 streams have ended, and of others %d", len(ended), len(heard))
+				}
+			})
+		})
+	}
+}
+
+func TestSessionsOfWhoDoesNotStandEnd(t *testing.T) {
+	guarded(t, func(t *testing.T, v *visit) {
+		var sessions [][]string
+		for _, who := range []string{"ada", "bob"} {
+			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, "X-Who", who)
+			whole(reply)
+			sessions = append(sessions, []string{"X-Who", who, "Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")})
+		}
+		v.server.Retain(func(i *mcp.Identity) bool { return i != nil && i.Subject == "bob" })
+		for i, want := range []int{404, 200} {
+			if reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, sessions[i]...); reply.StatusCode != want {
+				t.Errorf("%v: %d", sessions[i], reply.StatusCode)
+			}
+		}
+	})
+}
+
+func TestWhoLacksScopesIsToldWhereToGetThem(t *testing.T) {
+	guarded(t, func(t *testing.T, v *visit) {
+		ada := []string{"X-Who", "ada"}
+		reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, ada...)
+		whole(reply)
+		session := append([]string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}, ada...)
+		for tool, want := range map[string]struct {
+			status    int
+			challenge string
+		}{
+			"scoped":  {403, `Bearer error="insufficient_scope", scope="a b", resource_metadata="https://tools.example/metadata"`},
+			"stale":   {401, `Bearer error="invalid_token", resource_metadata="https://tools.example/metadata"`},
+			"sampler": {0, ""},
+		} {
+			call := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q}}`, tool)
+			legacy := v.send(t.Context(), "POST", call, session...)
+			modern := v.send(t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"META"}}`, tool),
+				append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}, ada...)...)
+			for era, reply := range map[string]*http.Response{"legacy": legacy, "modern": modern} {
+				said := whole(reply)
+				if want.status != 0 && reply.StatusCode != want.status || reply.Header.Get("WWW-Authenticate") != want.challenge || !strings.Contains(said, `"error":{`) {
+					t.Errorf("%s, %s: %d, %q, %s", tool, era, reply.StatusCode, reply.Header.Get("WWW-Authenticate"), said)
+				}
+			}
+		}
+	})
+}
