@@ -34,7 +34,7 @@ func Reference(kinds Kinds) []BlockReference {
 		{"auth", "auth", "Whom the server knows. With it every request over HTTP proves who makes it, or is refused; /healthz and the state of /readyz are open. Without it the server is reached from this machine only. There is at most one.", (&authDecl{auth: &Auth{}}).spec()},
 		{"tls", "tls", "Serves HTTPS. There is at most one.", (&TLS{}).spec()},
 		{"audit", "audit", "Writes every call down: who called what with which arguments, what was decided by which rule, and what came of it. A call that cannot be written down is not made. There is at most one.", (&Audit{}).spec()},
-		{"state", "state", "Where is kept what outlives a process: the key of what is sealed, which of that was used, tasks, and calls with a key. Without it that is a file of SQLite in a place of its own. There is at most one.", (&State{}).spec()},
+		{"state", "state", "Where what outlives a process is kept: the key of what is sealed, which of that was used, tasks, and calls with a key. Without it that is a file of SQLite in a place of its own. There is at most one.", (&State{}).spec()},
 		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes." + backends, toolSpec(t)},
 		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps." + backends, promptSpec(newPromptDecl(l, bare))},
 		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps." + backends + " Without text or data it holds what its backend gives: a file, the body of an answer, rows as JSON, what a program prints.", resourceSpec(newResourceDecl(l, bare))},

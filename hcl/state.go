@@ -24,7 +24,7 @@ func (s *State) Same(other *State) bool {
 func (s *State) spec() Spec {
 	return Exactly("where it is kept",
 		special("sqlite", "string", "A file, for one process, or several on one machine. Relative to the folder of the configuration; serve --state FILE wins.", s.sqlite),
-		special("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.postgres).AllowSecret(),
+		special("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.postgres),
 	)
 }
 

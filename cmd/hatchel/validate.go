@@ -44,7 +44,7 @@ func (v *validation) run(cmd *cobra.Command, path string) error {
 		declared = offer{len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)}
 		if v.connect {
 			done := spin(cmd.ErrOrStderr(), "asking the connections")
-			o.found(g.Probe(cmd.Context()))
+			o.found(append(g.Probe(cmd.Context()), probeState(cmd.Context(), g.Config.State)...))
 			done()
 		}
 	}

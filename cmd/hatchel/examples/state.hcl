@@ -1,5 +1,3 @@
-secret "state" { file = "/run/secrets/state" }
-
 state {
-  postgres = secret.state
+  postgres = "postgres:///tools?host=/var/run/postgresql"
 }

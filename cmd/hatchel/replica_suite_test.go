@@ -1,0 +1,385 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The configuration of three processes that keep what they remember in one database.
+const replicated = `
+secret "state" { env = "STATE" }
+variable "bank" { type = string }
+state { postgres = secret.state }
+connection "http" "bank" { base_url = var.bank }
+tool "pay" {
+  description = "Pay, if the user is sure."
+  step "money" {
+    http "bank" { post = "/pay" }
+  }
+  step "sure" {
+    ask "sure" {
+      elicit { message = "Sure?" }
+    }
+  }
+  text = "paid: ${step.sure.sure.action}"
+}
+tool "long" {
+  description = "Ask after much was read."
+  step "much" {
+    http "bank" { get = "/much" }
+  }
+  step "sure" {
+    ask "sure" {
+      elicit { message = "Sure?" }
+    }
+  }
+  text = "${step.much.body.much}"
+}
+tool "quiz" {
+  description = "Ask in a task."
+  task { mode = "required" }
+  step "who" {
+    ask "who" {
+      elicit {
+        message = "Who?"
+        fields  = object({ name = string })
+      }
+    }
+  }
+  text = "it was ${step.who.who.content.name}"
+}
+tool "hold" {
+  description = "Take long."
+  task { mode = "required" }
+  step "hold" {
+    http "bank" { get = "/hold" }
+  }
+  text = "done"
+}
+tool "plain" {
+  description = "Remember nothing."
+  text        = "plain"
+}
+`
+
+// replica is one process that serves.
+type replica struct {
+	cmd  *exec.Cmd
+	url  string
+	said chan struct{} // closed when it has nothing more to say
+}
+
+func replicatedFolder(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(replicated), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func startReplica(t *testing.T, dir, database string, flags ...string) *replica {
+	t.Helper()
+	hatchel, err := exec.LookPath("hatchel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{cmd: exec.Command(hatchel, append([]string{"serve", "--listen", "127.0.0.1:0", dir}, flags...)...), said: make(chan struct{})}
+	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STATE=" + database}
+	stderr, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.kill)
+	ready, log := make(chan string, 1), new(strings.Builder)
+	go func() {
+		defer close(r.said)
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			log.WriteString(lines.Text() + "\n")
+			if m := readyLine.FindStringSubmatch(lines.Text()); m != nil {
+				ready <- m[1]
+			}
+		}
+	}()
+	select {
+	case r.url = <-ready:
+	case <-r.said:
+		t.Fatalf("it ended: %s", log)
+	case <-time.After(patience):
+		t.Fatal("it is not ready")
+	}
+	return r
+}
+
+func (r *replica) kill() {
+	r.cmd.Process.Kill()
+	<-r.said
+	r.cmd.Wait()
+}
+
+func (r *replica) address() string { return strings.TrimPrefix(r.url, "http://") }
+
+var nginxBlock = regexp.MustCompile("(?s)```nginx\n(.*?)```")
+
+// startNginx serves processes in the way that the README shows.
+func startNginx(t *testing.T, replicas []*replica) (url string) {
+	t.Helper()
+	nginx := os.Getenv("HATCHEL_TEST_NGINX")
+	if nginx == "" {
+		t.Skip("HATCHEL_TEST_NGINX is not set")
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := nginxBlock.FindSubmatch(readme)
+	if shown == nil {
+		t.Fatal("the README shows no configuration of nginx")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	http := strings.Replace(string(shown[1]), "listen 8080;", "listen "+address+"; add_header X-Served-By $upstream_addr always;", 1)
+	for i, r := range replicas {
+		http = strings.ReplaceAll(http, "127.0.0.1:808"+strconv.Itoa(i+1), r.address())
+	}
+	dir := t.TempDir()
+	config := fmt.Sprintf("daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/error.log; events {}\nhttp {\naccess_log off;\n", dir)
+	for _, temporary := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		config += temporary + "_temp_path " + filepath.Join(dir, temporary) + ";\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(config+http+"}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(nginx, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-e", filepath.Join(dir, "error.log"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	soon(t, func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return false
+		}
+		conn.Close()
+		return true
+	})
+	return "http://" + address
+}
+
+// soon asks until something is so.
+func soon(t *testing.T, so func() bool) {
+	t.Helper()
+	limit, tick := time.After(patience), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatal("it does not happen")
+		}
+	}
+}
+
+// told is what a client reads of an answer.
+type told struct {
+	Result struct {
+		ResultType, RequestState, TaskID, Status, StatusMessage string
+
+		Content []struct{ Text string }
+		Result  *struct{ Content []struct{ Text string } }
+	}
+	Error *struct {
+		Code    int
+		Message string
+	}
+	by string // the address of the process, if nginx was asked
+}
+
+// request is one request of 2026-07-28.
+func request2026(t *testing.T, url, method string, params map[string]any) (got told) {
+	t.Helper()
+	name, _ := params["name"].(string)
+	id, _ := params["taskId"].(string)
+	params["_meta"] = map[string]any{
+		"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": map[string]any{
+			"elicitation": map[string]any{}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}},
+		},
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequest(http.MethodPost, url+"/mcp", strings.NewReader(string(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name + id,
+	} {
+		r.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, data, ok := strings.Cut(string(answer), "data: "); ok {
+		answer = []byte(data)
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		t.Fatalf("%v: %s", err, answer)
+	}
+	got.by = res.Header.Get("X-Served-By")
+	return got
+}
+
+func callTool(t *testing.T, url, tool string) told {
+	t.Helper()
+	return request2026(t, url, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{}})
+}
+
+func answerCall(t *testing.T, url, tool, state string) told {
+	t.Helper()
+	return request2026(t, url, "tools/call", map[string]any{
+		"name": tool, "arguments": map[string]any{}, "requestState": state, "inputResponses": map[string]any{"sure": map[string]any{"action": "accept"}},
+	})
+}
+
+func aboutTask(t *testing.T, url, method, id string, answers map[string]any) told {
+	t.Helper()
+	params := map[string]any{"taskId": id}
+	if answers != nil {
+		params["inputResponses"] = answers
+	}
+	return request2026(t, url, method, params)
+}
+
+func (g told) text() string {
+	content := g.Result.Content
+	if g.Result.Result != nil {
+		content = g.Result.Result.Content
+	}
+	if len(content) == 0 {
+		return ""
+	}
+	return content[0].Text
+}
+
+// replicas are three processes, with nginx in front of them.
+type replicas struct {
+	all  []*replica
+	url  string
+	bank *bank
+}
+
+func startReplicas(t *testing.T) *replicas {
+	t.Helper()
+	rs, dir, database := new(replicas), replicatedFolder(t), emptySchema(t)
+	var address string
+	rs.bank, address = startBank(t)
+	for range 3 {
+		rs.all = append(rs.all, startReplica(t, dir, database, "--var", "bank="+address))
+	}
+	rs.url = startNginx(t, rs.all)
+	return rs
+}
+
+// bank is what the tools ask.
+type bank struct {
+	paid atomic.Int64
+	held chan struct{} // is sent to when a request of the tool hold has come
+	left chan struct{} // and when who has sent it is gone
+}
+
+func startBank(t *testing.T) (b *bank, url string) {
+	b = &bank{held: make(chan struct{}, 10), left: make(chan struct{}, 10)}
+	routes := http.NewServeMux()
+	routes.HandleFunc("POST /pay", func(http.ResponseWriter, *http.Request) { b.paid.Add(1) })
+	routes.HandleFunc("GET /much", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "{\"much\":%q}", strings.Repeat("much ", 10000))
+	})
+	routes.HandleFunc("GET /hold", func(_ http.ResponseWriter, r *http.Request) {
+		b.held <- struct{}{}
+		<-r.Context().Done()
+		b.left <- struct{}{}
+	})
+	server := httptest.NewServer(routes)
+	t.Cleanup(server.Close)
+	return b, server.URL
+}
+
+// comes waits for something.
+func comes(t *testing.T, event <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-event:
+	case <-time.After(patience):
+		t.Fatal("it does not happen")
+	}
+}
+
+// emptySchema is the address of the test database in which a new schema is the place of all tables.
+func emptySchema(t *testing.T) (address string) {
+	t.Helper()
+	server := os.Getenv("HATCHEL_TEST_POSTGRES")
+	if server == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES is not set")
+	}
+	ctx := context.WithoutCancel(t.Context())
+	db, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := "replica_" + strings.ToLower(rand.Text())
+	if _, err := db.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		db.Exec(ctx, "DROP SCHEMA "+schema+" CASCADE")
+		db.Close(ctx)
+	})
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	return u.String()
+}

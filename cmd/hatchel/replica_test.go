@@ -1,0 +1,288 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestACallGoesOnInAnyProcessAndOnlyOnce(t *testing.T) {
+	rs := startReplicas(t)
+	served := map[string]bool{}
+	for i := range 6 {
+		asked := callTool(t, rs.url, "pay")
+		if asked.Result.ResultType != "input_required" {
+			t.Fatalf("%+v", asked)
+		}
+		done := answerCall(t, rs.url, "pay", asked.Result.RequestState)
+		if done.text() != "paid: accept" || rs.bank.paid.Load() != int64(i+1) {
+			t.Fatalf("%+v, paid %d times", done, rs.bank.paid.Load())
+		}
+		if done.by == asked.by {
+			t.Errorf("%s has asked and gone on", done.by)
+		}
+		served[asked.by], served[done.by] = true, true
+		for _, r := range rs.all {
+			if again := answerCall(t, r.url, "pay", asked.Result.RequestState); again.Error == nil || again.Error.Code != -32602 {
+				t.Errorf("a state was taken again: %+v", again)
+			}
+		}
+	}
+	if len(served) != 3 {
+		t.Errorf("nginx has asked %v", served)
+	}
+	state := callTool(t, rs.url, "pay").Result.RequestState
+	var took sync.WaitGroup
+	answers := make([]told, 9)
+	for i := range answers {
+		took.Go(func() { answers[i] = answerCall(t, rs.all[i%3].url, "pay", state) })
+	}
+	took.Wait()
+	done := 0
+	for _, a := range answers {
+		if a.text() == "paid: accept" {
+			done++
+		}
+	}
+	if done != 1 || rs.bank.paid.Load() != 7 {
+		t.Errorf("of nine at once %d went on, and paid %d times", done, rs.bank.paid.Load())
+	}
+}
+
+func TestATaskIsReachedThroughAnyProcess(t *testing.T) {
+	rs := startReplicas(t)
+	begun := callTool(t, rs.url, "quiz")
+	if begun.Result.ResultType != "task" {
+		t.Fatalf("%+v", begun)
+	}
+	id := begun.Result.TaskID
+	for _, r := range rs.all {
+		soon(t, func() bool { return aboutTask(t, r.url, "tasks/get", id, nil).Result.Status == "input_required" })
+	}
+	for _, r := range rs.all {
+		if r.address() == begun.by {
+			continue
+		}
+		if got := aboutTask(t, r.url, "tasks/update", id, map[string]any{"who": map[string]any{"action": "accept", "content": map[string]any{"name": "Ada"}}}); got.Error != nil {
+			t.Fatalf("%+v", got)
+		}
+	}
+	for _, r := range rs.all {
+		var got told
+		soon(t, func() bool {
+			got = aboutTask(t, r.url, "tasks/get", id, nil)
+			return got.Result.Status != "working"
+		})
+		if got.Result.Status != "completed" || got.text() != "it was Ada" {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+func TestACancelReachesTheProcessThatWorks(t *testing.T) {
+	rs := startReplicas(t)
+	begun := callTool(t, rs.url, "hold")
+	comes(t, rs.bank.held)
+	for _, r := range rs.all {
+		if r.address() != begun.by {
+			if got := aboutTask(t, r.url, "tasks/cancel", begun.Result.TaskID, nil); got.Error != nil {
+				t.Fatalf("%+v", got)
+			}
+			break
+		}
+	}
+	comes(t, rs.bank.left)
+	for _, r := range rs.all {
+		if got := aboutTask(t, r.url, "tasks/get", begun.Result.TaskID, nil); got.Result.Status != "cancelled" {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+func TestTheOthersSayWhatAKilledProcessWorkedOn(t *testing.T) {
+	rs := startReplicas(t)
+	begun := callTool(t, rs.url, "hold")
+	comes(t, rs.bank.held)
+	var left []*replica
+	for _, r := range rs.all {
+		if r.address() == begun.by {
+			r.kill()
+		} else {
+			left = append(left, r)
+		}
+	}
+	if len(left) != 2 {
+		t.Fatalf("%s is none of them", begun.by)
+	}
+	killed := time.Now()
+	for _, r := range left {
+		var got told
+		soon(t, func() bool {
+			got = aboutTask(t, r.url, "tasks/get", begun.Result.TaskID, nil)
+			return got.Result.Status != "working"
+		})
+		if got.Result.Status != "failed" || !strings.Contains(got.Result.StatusMessage, `whether the step "hold" took effect is unknown`) {
+			t.Errorf("%+v", got)
+		}
+		t.Logf("said after %s", time.Since(killed).Round(time.Millisecond))
+	}
+	for range 6 {
+		if got := callTool(t, rs.url, "plain"); got.text() != "plain" {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// Sessions of clients up to 2025-11-25 are in the process that began them.
+func TestASessionStaysWithItsProcess(t *testing.T) {
+	rs := startReplicas(t)
+	session := ""
+	legacy := func(body string) string {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodPost, rs.url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+			r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode >= 300 {
+			t.Fatalf("%v %s: %s", err, res.Status, answer)
+		}
+		if given := res.Header.Get("Mcp-Session-Id"); given != "" {
+			session = given
+		}
+		return string(answer)
+	}
+	legacy(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	if session == "" {
+		t.Fatal("there is no session")
+	}
+	legacy(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for range 6 {
+		if got := legacy(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain","arguments":{}}}`); !strings.Contains(got, `"text":"plain"`) {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
+// line is the way to a database, which can be cut.
+type line struct {
+	t  *testing.T
+	to string
+	at string
+
+	mu    sync.Mutex
+	open  net.Listener // guarded by mu
+	conns []net.Conn   // guarded by mu
+}
+
+func (l *line) mend() {
+	l.t.Helper()
+	listener, err := net.Listen("tcp", l.at)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open, l.at = listener, listener.Addr().String()
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", l.to)
+			if err != nil {
+				near.Close()
+				return
+			}
+			l.mu.Lock()
+			l.conns = append(l.conns, near, far)
+			l.mu.Unlock()
+			go io.Copy(near, far)
+			go io.Copy(far, near)
+		}
+	}()
+}
+
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open.Close()
+	for _, c := range l.conns {
+		c.Close()
+	}
+	l.conns = nil
+}
+
+func TestAStateThatIsAwayIsSaidAndComesBack(t *testing.T) {
+	database, err := url.Parse(emptySchema(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := &line{t: t, to: database.Host, at: "127.0.0.1:0"}
+	way.mend()
+	t.Cleanup(way.cut)
+	database.Host = way.at
+	_, address := startBank(t)
+	r := startReplica(t, replicatedFolder(t), database.String(), "--var", "bank="+address)
+	readiness := func() (status int, body string) {
+		res, err := http.Get(r.url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, strings.Join(strings.Fields(string(b)), "")
+	}
+	state, long := callTool(t, r.url, "pay").Result.RequestState, callTool(t, r.url, "long").Result.RequestState
+	quiz := callTool(t, r.url, "quiz").Result.TaskID
+	way.cut()
+	if got := answerCall(t, r.url, "pay", state); got.Error == nil || !strings.Contains(got.Error.Message, "does not get at what it remembers. Try again") {
+		t.Errorf("a call that goes on: %+v", got)
+	}
+	if got := callTool(t, r.url, "long"); !strings.Contains(got.text(), "it could not be asked") {
+		t.Errorf("a call that asks: %+v", got)
+	}
+	if got := callTool(t, r.url, "quiz"); got.Error == nil || !strings.Contains(got.Error.Message, "Try again") {
+		t.Errorf("a call that becomes a task: %+v", got)
+	}
+	if got := aboutTask(t, r.url, "tasks/get", quiz, nil); got.Error == nil || !strings.Contains(got.Error.Message, "Try again") {
+		t.Errorf("a task: %+v", got)
+	}
+	if got := callTool(t, r.url, "plain"); got.text() != "plain" {
+		t.Errorf("a call that needs nothing: %+v", got)
+	}
+	if status, body := readiness(); status != http.StatusOK || !strings.Contains(body, `"state":{"ok":false,"error":"itcannotbereached"}`) {
+		t.Errorf("%d %s", status, body)
+	}
+	way.mend()
+	soon(t, func() bool {
+		_, body := readiness()
+		return strings.Contains(body, `"state":{"ok":true}`)
+	})
+	if got := answerCall(t, r.url, "pay", state); got.text() != "paid: accept" {
+		t.Errorf("%+v", got)
+	}
+	if got := answerCall(t, r.url, "long", long); !strings.HasPrefix(got.text(), "much much") {
+		t.Errorf("%+v", got)
+	}
+}
