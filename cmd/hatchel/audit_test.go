@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"hatchel/adapters/all"
+	"hatchel/hcl"
+	"hatchel/runtime"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+)
+
+const paid = `
+audit {
+  file   = "audit.jsonl"
+  rotate = "64KiB"
+}
+connection "sqlite" "bank" {
+  file = "bank.db"
+  init = "CREATE TABLE IF NOT EXISTS paid (id TEXT NOT NULL)"
+}
+tool "pay" {
+  description = "Pay once."
+  input "id" { type = string }
+  sql "bank" { exec = "INSERT INTO paid (id) VALUES (${input.id})" }
+  text = "paid"
+}
+`
+
+// callBody is a request of a modern client.
+func callBody(tool, arguments string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments +
+		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}`
+}
+
+func postCall(client *http.Client, url, body, tool string) (string, error) {
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("MCP-Protocol-Version", "2026-07-28")
+	req.Header.Set("Mcp-Method", "tools/call")
+	req.Header.Set("Mcp-Name", tool)
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	return string(answer), err
+}
+
+// A server that writes is killed again and again while it is called: nothing was done of which the log does not say that it was about to be, and nothing was answered of which
+// it does not say what came of it.
+func TestNoEffectIsWithoutItsRecordHoweverTheProcessDies(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(paid), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rounds := 50
+	if testing.Short() {
+		rounds = 10
+	}
+	random := rand.New(rand.NewPCG(uint64(rounds), 7))
+	answered := map[string]bool{}
+	for round := range rounds {
+		payUntilKilled(t, dir, round, random.IntN(60), answered)
+		if v, err := audit.Verify(filepath.Join(dir, "audit.jsonl")); err != nil || v.Broken != nil {
+			t.Fatalf("after %d times: %v %v", round+1, v, err)
+		}
+	}
+	begun, ended := map[string]bool{}, map[string]string{}
+	ids := map[string]string{}
+	err := audit.Read(filepath.Join(dir, "audit.jsonl"), func(l *audit.Line) bool {
+		r, _ := l.Record()
+		switch r.Event {
+		case audit.EventIntent:
+			var a struct{ ID string }
+			if err := json.Unmarshal(r.Arguments, &a); err != nil {
+				t.Fatal(err)
+			}
+			begun[a.ID], ids[r.ID] = true, a.ID
+		case audit.EventCall:
+			ended[ids[r.ID]] = r.Outcome
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := paidIn(t, filepath.Join(dir, "bank.db"))
+	for _, id := range done {
+		if !begun[id] {
+			t.Errorf("%s was paid, and nothing says so", id)
+		}
+	}
+	for id := range answered {
+		if ended[id] != audit.OK {
+			t.Errorf("%s was answered, and what came of it is %q", id, ended[id])
+		}
+	}
+	if len(done) < rounds || len(answered) < rounds {
+		t.Errorf("only %d were paid and %d answered", len(done), len(answered))
+	}
+	t.Logf("%d paid, %d answered, %d begun", len(done), len(answered), len(begun))
+}
+
+// payUntilKilled serves the folder, and kills the process when so many calls were answered, in the midst of others.
+func payUntilKilled(t *testing.T, dir string, round, calls int, answered map[string]bool) {
+	r := startReplica(t, dir, "")
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	enough := make(chan struct{})
+	left := calls
+	if left == 0 {
+		close(enough)
+	}
+	for worker := range 4 {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				id := fmt.Sprintf("%d.%d.%d", round, worker, n)
+				answer, err := postCall(client, r.url+"/mcp", callBody("pay", `{"id":"`+id+`"}`), "pay")
+				if err != nil {
+					return
+				}
+				if !strings.Contains(answer, `"text":"paid"`) {
+					t.Errorf("got %s", answer)
+					return
+				}
+				mu.Lock()
+				answered[id] = true
+				if left--; left == 0 {
+					close(enough)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	select {
+	case <-enough:
+	case <-time.After(patience):
+		t.Error("calls are not answered")
+	}
+	r.kill()
+	all.Wait()
+}
+
+func paidIn(t *testing.T, file string) (ids []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query("SELECT id FROM paid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// BenchmarkAudit says how much processor time a call over HTTP takes, with the client's part of it, with and without an audit log: of a tool that only reads, whose record
+// is in the file when the answer leaves, and of one that may change something, which waits for the disk before it begins.
+func BenchmarkAudit(b *testing.B) {
+	for _, c := range []struct {
+		name, tool string
+		callers    int
+	}{{"echo", "echo", 1}, {"echo, 16 at once", "echo", 16}, {"effect, 16 at once", "touch", 16}} {
+		b.Run(c.name, func(b *testing.B) {
+			var spent [2]time.Duration
+			served := [2]func(int){servedEcho(b, "", c.tool, c.callers), servedEcho(b, "audit { file = \"audit.jsonl\" }\n", c.tool, c.callers)}
+			const chunk = 400
+			calls := 0
+			for b.Loop() {
+				for i, serve := range served {
+					began := processorTime(b)
+					serve(chunk)
+					spent[i] += processorTime(b) - began
+				}
+				calls += chunk
+			}
+			b.ReportMetric(float64(spent[0].Nanoseconds())/float64(calls), "ns-without/call")
+			b.ReportMetric(float64(spent[1].Nanoseconds())/float64(calls), "ns-with/call")
+			b.ReportMetric(float64(spent[1])/float64(spent[0]), "ratio")
+		})
+	}
+}
+
+// servedEcho calls a tool of a served configuration any number of times.
+func servedEcho(b *testing.B, block, tool string, callers int) func(calls int) {
+	b.Helper()
+	dir := b.TempDir()
+	kept := runtime.NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, filepath.Join(dir, "state.db")) })
+	host := runtime.NewHost(b.Context(), runtime.HostOptions{
+		Build: runtime.Build{Set: all.Set(), Dir: dir, Audits: new(runtime.Audits), State: kept},
+		Load:  hcl.Options{},
+	})
+	src := block + `
+tool "echo" {
+  description = "Echo."
+  input "name" { type = string }
+  text = "Hello ${input.name}"
+}
+tool "touch" {
+  description = "Echo, and say that something may have changed."
+  read_only   = false
+  input "name" { type = string }
+  text = "Hello ${input.name}"
+}
+`
+	if diags := host.Load(b.Context(), fstest.MapFS{"a.hcl": {Data: []byte(src)}}); diags.HasErrors() {
+		diags.Print(os.Stderr, nil)
+		b.Fatal("not loaded")
+	}
+	server := mcp.New(host, mcp.Options{})
+	web := httptest.NewServer(server)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
+	b.Cleanup(func() {
+		client.CloseIdleConnections()
+		web.Close()
+		host.Close()
+		kept.Close()
+	})
+	body := callBody(tool, `{"name":"Ada"}`)
+	return func(calls int) {
+		var running sync.WaitGroup
+		for range callers {
+			running.Go(func() {
+				for range calls / callers {
+					answer, err := postCall(client, web.URL, body, tool)
+					if err != nil || !bytes.Contains([]byte(answer), []byte("Hello Ada")) {
+						b.Errorf("%v %s", err, answer)
+						return
+					}
+				}
+			})
+		}
+		running.Wait()
+	}
+}
+
+func processorTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
