@@ -13,6 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
 )
 
 // refusal is a call that was not carried out, in a sentence for the model. The error text of the tool is not asked about it: that one is about
@@ -128,6 +129,9 @@ func failureOf(err error) *failure {
 	var r refusal
 	if errors.As(err, &r) {
 		return &failure{message: string(r), refused: true}
+	}
+	if errors.Is(err, state.ErrAway) {
+		return &failure{message: "the server does not get at what it remembers; try again in a moment", cause: err, id: rand.Text()[:12]}
 	}
 	return &failure{message: internalMessage("tool"), cause: err, internal: true, id: rand.Text()[:12]}
 }

@@ -54,6 +54,12 @@ tool "long" {
   }
   text = "${step.much.body.much}"
 }
+tool "buy" {
+  description = "Pay once for each key."
+  idempotency { ttl = "1h" }
+  http "bank" { post = "/pay" }
+  text = "bought"
+}
 tool "quiz" {
   description = "Ask in a task."
   task { mode = "required" }
@@ -97,7 +103,7 @@ func replicatedFolder(t *testing.T) (dir string) {
 	return dir
 }
 
-func startReplica(t *testing.T, dir, database string, flags ...string) *replica {
+func startReplica(t testing.TB, dir, database string, flags ...string) *replica {
 	t.Helper()
 	hatchel, err := exec.LookPath("hatchel")
 	if err != nil {
@@ -225,7 +231,7 @@ type told struct {
 	by string // the address of the process, if nginx was asked
 }
 
-// request is one request of 2026-07-28.
+// request2026 is one request of 2026-07-28. It may be made on any goroutine.
 func request2026(t *testing.T, url, method string, params map[string]any) (got told) {
 	t.Helper()
 	name, _ := params["name"].(string)
@@ -238,11 +244,13 @@ func request2026(t *testing.T, url, method string, params map[string]any) (got t
 	}
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return got
 	}
 	r, err := http.NewRequest(http.MethodPost, url+"/mcp", strings.NewReader(string(body)))
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return got
 	}
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name + id,
@@ -251,18 +259,20 @@ func request2026(t *testing.T, url, method string, params map[string]any) (got t
 	}
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return got
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return got
 	}
 	if _, data, ok := strings.Cut(string(answer), "data: "); ok {
 		answer = []byte(data)
 	}
 	if err := json.Unmarshal(answer, &got); err != nil {
-		t.Fatalf("%v: %s", err, answer)
+		t.Errorf("%v: %s", err, answer)
 	}
 	got.by = res.Header.Get("X-Served-By")
 	return got
@@ -271,6 +281,11 @@ func request2026(t *testing.T, url, method string, params map[string]any) (got t
 func callTool(t *testing.T, url, tool string) told {
 	t.Helper()
 	return request2026(t, url, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{}})
+}
+
+func buy(t *testing.T, url, key string) told {
+	t.Helper()
+	return request2026(t, url, "tools/call", map[string]any{"name": "buy", "arguments": map[string]any{"idempotency_key": key}})
 }
 
 func answerCall(t *testing.T, url, tool, state string) told {

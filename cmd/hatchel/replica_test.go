@@ -54,6 +54,29 @@ func TestACallGoesOnInAnyProcessAndOnlyOnce(t *testing.T) {
 	}
 }
 
+func TestAKeyIsKnownToEveryProcess(t *testing.T) {
+	rs := startReplicas(t)
+	for range 6 {
+		if got := buy(t, rs.url, "one"); got.text() != "bought" {
+			t.Errorf("%+v", got)
+		}
+	}
+	var all sync.WaitGroup
+	answers := make([]told, 9)
+	for i := range answers {
+		all.Go(func() { answers[i] = buy(t, rs.all[i%3].url, "two") })
+	}
+	all.Wait()
+	for _, got := range answers {
+		if got.text() != "bought" {
+			t.Errorf("%+v", got)
+		}
+	}
+	if n := rs.bank.paid.Load(); n != 2 {
+		t.Errorf("two keys have paid %d times", n)
+	}
+}
+
 func TestATaskIsReachedThroughAnyProcess(t *testing.T) {
 	rs := startReplicas(t)
 	begun := callTool(t, rs.url, "quiz")

@@ -172,6 +172,9 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 		err = do(bounded)
 	}
 	if err != nil {
+		if readOnly(err) {
+			p.pool.Reset() // another server takes the writes now: the next connections are to that one
+		}
 		return postgresFault(ctx, err)
 	}
 	if p.due() {

@@ -37,7 +37,7 @@ func (p *Postgres) listen(ctx context.Context, changed func(id string)) {
 		defer cancel()
 		conn.Close(closing)
 	}()
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()); err != nil {
+	if !carriesOut(ctx, conn, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()) {
 		return
 	}
 	changed("")
@@ -50,14 +50,15 @@ func (p *Postgres) listen(ctx context.Context, changed func(id string)) {
 			if origin, id, _ := strings.Cut(heard.Payload, " "); origin != p.origin {
 				changed(id)
 			}
-		case ctx.Err() != nil || conn.IsClosed() || !answers(ctx, conn):
+		case ctx.Err() != nil || conn.IsClosed() || !carriesOut(ctx, conn, "SELECT 1"):
 			return
 		}
 	}
 }
 
-func answers(ctx context.Context, conn *pgx.Conn) bool {
+func carriesOut(ctx context.Context, conn *pgx.Conn, statement string) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	return conn.Ping(ctx) == nil
+	_, err := conn.Exec(ctx, statement)
+	return err == nil
 }
