@@ -16,6 +16,7 @@ var tools = map[string][]string{
 	"invoices": {"export_report", "import_csv", "revenue_report", "save_csv"},
 	"ops":      {"count_by_level", "disk_usage", "git_log", "search_logs", "service_status"},
 	"orders":   {"create_order", "get_order", "ledger", "list_orders", "sync_order"},
+	"payments": {"exchange_rate", "pay_order"},
 	"team":     {"invoice_delete", "invoice_list", "invoice_pay"},
 	"postgres": {"close_tickets", "open_ticket", "query", "search_tickets"},
 }

@@ -41,7 +41,7 @@ func (s *Server) spec() Spec {
 		Attr(&s.Website, "website", "A page about the server."),
 		Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").Or("200"),
 		either(&s.Closed, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").Or("allow"),
-		limitField(&s.Limit, "How often, and how many at once, tools may be called: all of them together. What the limit of a tool allows counts here, too."),
+		limitField(&s.Limit, "How often, and how many at once, tools may be called: all of them together. What the limit of a tool allows counts here, too. Without it, and with auth, each caller may have 10 calls at once, and 100 that wait."),
 		icons(&s.Icons, "Pictures of the server, for clients that show some."),
 	}
 }

@@ -130,7 +130,7 @@ var (
 
 // exchange sends a draft, as often as the policy allows, and returns the output.
 func (a *action) exchange(ctx context.Context, d *draft) (map[string]any, error) {
-	address, renewed := d.address(), false
+	address, renewed, sent := d.address(), false, false
 	for attempt := 1; ; attempt++ {
 		out, failed := a.attempt(ctx, d, address)
 		if failed == nil {
@@ -139,6 +139,8 @@ func (a *action) exchange(ctx context.Context, d *draft) (map[string]any, error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		sent = sent || !failed.unsent
+		failed.untouched = !sent
 		if failed.status == nethttp.StatusUnauthorized && !renewed {
 			if renewed = a.renew(ctx, d); renewed {
 				continue

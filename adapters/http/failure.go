@@ -26,11 +26,13 @@ type failure struct {
 	after   time.Duration // that the service asks to wait
 	unsent  bool          // nothing of the request can have reached the service
 	final   bool          // another attempt would end alike
+
+	untouched bool // nor of an attempt before
 }
 
 func (f *failure) fault() *adapters.Fault {
 	down := f.status >= 500 || f.status == nethttp.StatusTooManyRequests || f.status == 0 && (f.unsent || !f.final)
-	return &adapters.Fault{Message: f.message, Cause: f.cause, Status: f.status, Down: down, Untouched: f.unsent, After: f.after}
+	return &adapters.Fault{Message: f.message, Cause: f.cause, Status: f.status, Down: down, Untouched: f.untouched, After: f.after}
 }
 
 // unknownOutcome is added where a request that changes something may have been carried out all the same.

@@ -212,3 +212,35 @@ func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
 		}
 	}
 }
+
+func TestTheKeyOfACallIsSentWithWhatChangesSomething(t *testing.T) {
+	s := serve(t, answer(`{}`))
+	for block, want := range map[string]string{
+		`post = "/x"`:   "k-1",
+		`put = "/x"`:    "k-1",
+		`patch = "/x"`:  "k-1",
+		`delete = "/x"`: "k-1",
+		`get = "/x"`:    "",
+		`head = "/x"`:   "",
+		"post = \"/x\"\n headers = { idempotency-key = \"the author's\" }": "the author's",
+	} {
+		b := adaptertest.Bind(t, tool(s.URL, "", "", "    "+block))
+		call, err := b.Call(t.Context(), `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call.Key = "k-1"
+		if _, err := b.Action.Do(t.Context(), call); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.last().Header.Get("Idempotency-Key"); got != want {
+			t.Errorf("%s sends %q", block, got)
+		}
+		if _, err := b.Do(t.Context(), `{}`); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.last().Header.Get("Idempotency-Key"); got != strings.TrimPrefix(want, "k-1") {
+			t.Errorf("%s sends %q without a key", block, got)
+		}
+	}
+}

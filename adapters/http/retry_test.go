@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 )
 
@@ -259,5 +260,44 @@ func TestWaitForATokenEndsWithTheCall(t *testing.T) {
 	}
 	if err := b.Close(); err != nil { // ends the fetch that is still under way
 		t.Error(err)
+	}
+}
+
+// What a breaker and a key go by: whether the service works, and whether anything can have reached it.
+func TestAFaultSaysWhatItSaysOfTheService(t *testing.T) {
+	nobody := "http://127.0.0.1:1" // no system gives this port to anybody who does not ask for it
+	for _, c := range []struct {
+		claim           string
+		status          int
+		down, untouched bool
+	}{
+		{"an answer that refuses is one", 404, false, false},
+		{"so is one that nothing may be done", 403, false, false},
+		{"a service that is out of order is down", 503, true, false},
+		{"as is one that is asked too often", 429, true, false},
+		{"nobody is there", 0, true, true},
+	} {
+		url := nobody
+		if c.status != 0 {
+			url = serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(c.status) }).URL
+		}
+		_, err := adaptertest.Bind(t, tool(url, "", "", `    post = "/"`)).Do(t.Context(), `{}`)
+		var f *adapters.Fault
+		if !errors.As(err, &f) || f.Down != c.down || f.Untouched != c.untouched {
+			t.Errorf("%s: %+v", c.claim, f)
+		}
+	}
+	n := 0
+	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if n++; n == 1 {
+			w.WriteHeader(503)
+			return
+		}
+		panic(nethttp.ErrAbortHandler)
+	})
+	b := adaptertest.Bind(t, tool(s.URL, "", "", "    post = \"/\"\n    retry {\n      attempts = 2\n      backoff = \"1ms\"\n    }"))
+	var f *adapters.Fault
+	if _, err := b.Do(t.Context(), `{}`); !errors.As(err, &f) || f.Untouched {
+		t.Errorf("after an attempt that was sent: %+v", f)
 	}
 }

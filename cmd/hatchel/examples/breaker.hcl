@@ -1,0 +1,8 @@
+connection "http" "bank" {
+  base_url    = "https://bank.example"
+  concurrency = 8
+  breaker {
+    failures = 5
+    cooldown = "30s"
+  }
+}

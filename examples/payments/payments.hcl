@@ -1,0 +1,56 @@
+# Payments through a bank that is paid for by the call, and does not like to be asked too often.
+
+server {
+  name         = "payments"
+  version      = "1.0.0"
+  instructions = "Payments of orders. A payment whose answer was lost is tried again with the same idempotency_key."
+  limit { concurrency = 20 }
+}
+
+variable "bank_url" {
+  type        = string
+  default     = "http://127.0.0.1:8091"
+  description = "Where the bank answers."
+}
+
+connection "http" "bank" {
+  base_url    = var.bank_url
+  timeout     = "10s"
+  concurrency = 8
+  breaker {
+    failures = 3
+    window   = "30s"
+    cooldown = "1m"
+  }
+}
+
+tool "pay_order" {
+  description = "Pay an order. To try again after a lost answer, send the same idempotency_key."
+  input "order" { type = integer("Order number", { min = 1 }) }
+  input "amount" { type = integer("In cents", { min = 1 }) }
+  idempotency { ttl = "24h" }
+  limit {
+    rate  = "10/m"
+    burst = 3
+    queue = 5
+    wait  = "20s"
+  }
+
+  http "bank" {
+    post = "/payments"
+    json = { order = input.order, amount = input.amount }
+  }
+}
+
+tool "exchange_rate" {
+  description = "The rate of a currency to the euro."
+  input "currency" { type = string("Three letters", { pattern = "^[A-Z]{3}$" }) }
+  cache {
+    ttl   = "5m"
+    scope = "public"
+  }
+
+  http "bank" {
+    get = "/rates/${input.currency}"
+  }
+}
