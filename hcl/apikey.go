@@ -85,7 +85,7 @@ func (a *authDecl) key(d *decoder, b *hclsyntax.Block) {
 	switch {
 	case d.diags[before:].HasErrors():
 		return
-	case secret != "" && len(secret) < leastKey:
+	case k.key.Digest == [sha256.Size]byte{} && len(secret) < leastKey && !d.blind:
 		d.errorf(d.placeOf(&k.Secret, b), "Weak key", "A key of fewer than %d characters can be guessed. This makes one: openssl rand -hex 32.", leastKey)
 	case secret != "":
 		k.key.Digest = sha256.Sum256([]byte(secret))

@@ -49,7 +49,7 @@ func TestEveryExampleOfTheReferenceLoadsAsItIsShown(t *testing.T) {
 
 // What the language can do is shown; what an adapter does is told by its arguments.
 func TestEveryBlockOfTheProtocolHasAnExample(t *testing.T) {
-	for _, key := range []string{"tool", "prompt", "resource", "toolset", "policy", "input", "argument", "message", "complete", "cache", "check", "step", "ask", "elicit", "sample", "roots",
+	for _, key := range []string{"tool", "prompt", "resource", "toolset", "auth", "tls", "policy", "input", "argument", "message", "complete", "cache", "check", "step", "ask", "elicit", "sample", "roots",
 		"task", "content", "annotations", "progress", "log", "wait", "fail", "fault"} {
 		if _, err := examples.ReadFile("examples/" + key + ".hcl"); err != nil {
 			t.Errorf("hatchel docs %s shows no example", key)

@@ -48,7 +48,7 @@ func documentNames(w io.Writer) error {
 		{"output", "What the one backend of a tool answered. In a step and its expect: what that step's backend answered."},
 		{"step.<name>", "What a step before this one answered; null when it was skipped. With each it is a list, or a map. Of a step that asks: step.<name>.<ask>."},
 		{"each.key each.value", "The element in hand, where a block has each."},
-		{"caller", "Who calls: caller.subject, caller.groups, caller.claims, caller.client, and caller.capabilities, what the client says that it can do: 'sampling' in caller.capabilities."},
+		{"caller", "Who calls, as the auth block finds out: caller.subject, or null, caller.groups, caller.scopes, caller.claims, and caller.headers, those that it lists. As the client says itself: caller.client, and caller.capabilities, what the client says that it can do: 'sampling' in caller.capabilities."},
 		{"error", "In error texts: error.message, error.status, error.code, error.step."},
 	})
 	fmt.Fprintln(out)

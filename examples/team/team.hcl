@@ -21,6 +21,11 @@ auth {
     sha256 = "3ece85468ba446a8924df88e7c1fa35f6b4752e1c52ef617136ca9943f350471"
     groups = ["sales"]
   }
+  jwt {
+    issuer       = "https://id.example"
+    audience     = "https://tools.example/mcp"
+    groups_claim = "groups"
+  }
 }
 
 connection "sqlite" "ledger" {
