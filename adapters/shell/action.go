@@ -23,6 +23,7 @@ type action struct {
 	codes     []int
 	timeout   time.Duration // 0: the call's own
 	programs  *finder
+	confined  *confinement // nil: the programs may do all that the server may
 }
 
 // errTimeout is why a call ends that took longer than its block allows.
@@ -48,6 +49,13 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 	a.inherited = slices.Concat(conn.InheritEnv, b.InheritEnv)
 	a.base = newEnviron(a.inherited...)
 	a.programs = &finder{path: a.base.get("PATH")}
+	confined, err := newConfinement(b, conn, env.Dir, a.base.get("PATH"))
+	if err = errors.Join(err, b.Sandbox.missing(env.Dir)); err != nil {
+		return nil, err
+	}
+	if a.confined = confined; confined != nil {
+		env.Defer(confined.close)
+	}
 	if b.ScriptFile != "" {
 		file, err := scriptFile(env.Dir, &b.ScriptFile)
 		if err != nil {
@@ -80,11 +88,17 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 		defer cancel()
 		ctx = limited
 	}
+	var stop context.CancelCauseFunc
+	if a.confined != nil {
+		ctx, stop = context.WithCancelCause(ctx)
+		defer stop(nil)
+	}
 	j, err := d.start(a.programs)
 	if err != nil {
 		return adapters.Result{}, d.notStarted(err)
 	}
 	defer j.close()
+	j.stop = stop
 	exits, stopped := j.wait(ctx)
 	if stopped {
 		return adapters.Result{}, a.interrupted(ctx, d, j)
@@ -94,7 +108,11 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 
 // interrupted is how a call ends that was not allowed to go on.
 func (a *action) interrupted(ctx context.Context, d *draft, j *job) error {
-	if cause := context.Cause(ctx); !errors.Is(cause, errTimeout) {
+	cause := context.Cause(ctx)
+	if excess := (*excess)(nil); errors.As(cause, &excess) {
+		return d.tooMuch(excess, j)
+	}
+	if !errors.Is(cause, errTimeout) {
 		return ctx.Err()
 	}
 	return d.overdue(a.timeout, j)

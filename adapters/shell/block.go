@@ -25,6 +25,7 @@ type block struct {
 	Stderr     string
 	Parse      string
 	Timeout    time.Duration
+	Sandbox    *sandbox
 }
 
 // What standard output is read as.
@@ -59,6 +60,7 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.Stderr, "stderr", "\"merge\" puts the error output into stdout, in the order of writing.").Or("apart"),
 			hcl.Attr(&b.Parse, "parse", "What stdout is: \"text\", \"json\", \"jsonl\" (one value a line) or \"lines\".").Or(`"text"`),
 			hcl.Attr(&b.Timeout, "timeout", "How long the whole may take.").Or("the connection's, else the tool's"),
+			hcl.Block(&b.Sandbox, "sandbox", "What the programs may do; it stands for all of the connection's. Without one they read the folder of the configuration and the system's programs, write to a TMPDIR of their own, and have no network.", (*sandbox).spec),
 		},
 	)
 }
@@ -93,6 +95,7 @@ func (b *block) check(conn *hcl.Connection) (errs []error) {
 			errs = append(errs, hcl.Blame(&b.Env, "%s decides what code runs, and the env of a block may hold values of a call. Write it in a connection and name that here: connection \"shell\" \"name\" { env = { %s = ... } }.", name, name))
 		}
 	}
+	errs = append(errs, b.Sandbox.check()...)
 	errs = append(errs, checkCodes(&b.OKCodes)...)
 	return append(errs, checkNames(&b.Env, b.Env.Names(), &b.InheritEnv, b.InheritEnv)...)
 }

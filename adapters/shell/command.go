@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // A command is what one call runs, in plain values.
@@ -15,6 +16,9 @@ type command struct {
 	stdin  []byte // nil: there is nothing to read
 	merge  bool   // stderr goes where stdout goes
 	limit  int    // of what is kept of one output
+
+	confined *confinement // nil: the programs may do all that the server may
+	ownTemp  bool         // the author says where temporary files go
 }
 
 // nothing is what a program without input reads. One descriptor serves all programs and stays open.
@@ -31,7 +35,7 @@ func (e *startError) Unwrap() error { return e.err }
 
 // start starts all programs, or none: an error is a *startError when it is about one of them. The job must be waited for.
 func (c *command) start(f *finder) (*job, error) {
-	j := &job{}
+	j := &job{confined: c.confined, began: time.Now()}
 	if err := c.open(j); err != nil {
 		j.close()
 		return nil, err
@@ -57,7 +61,16 @@ func (c *command) open(j *job) (err error) {
 	if j.out, err = newStream(c.limit); err == nil && !c.merge {
 		j.err, err = newStream(c.limit)
 	}
-	return err
+	if err != nil || c.confined == nil {
+		return err
+	}
+	if j.cell, err = c.confined.take(c.env.get("PATH")); err != nil {
+		return &confineError{err}
+	}
+	if !c.ownTemp {
+		c.env = append(make(environ, 0, len(c.env)+1), c.env...).set("TMPDIR", j.cell.room)
+	}
+	return nil
 }
 
 // input is what the first program reads.
@@ -85,7 +98,7 @@ func (c *command) stage(j *job, f *finder, i int, input *os.File) (next *os.File
 	if j.err != nil {
 		problems = j.err.write
 	}
-	p, err := c.exec(f, c.stages[i], []*os.File{input, output, problems})
+	p, err := c.exec(j, f, c.stages[i], []*os.File{input, output, problems})
 	if err != nil {
 		if next != nil {
 			next.Close()
@@ -96,7 +109,7 @@ func (c *command) stage(j *job, f *finder, i int, input *os.File) (next *os.File
 	return next, nil
 }
 
-func (c *command) exec(f *finder, words []string, files []*os.File) (*os.Process, error) {
+func (c *command) exec(j *job, f *finder, words []string, files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: c.dir, Env: c.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	path := c.env.get("PATH")
 	for again := false; ; again = true {
@@ -104,9 +117,16 @@ func (c *command) exec(f *finder, words []string, files []*os.File) (*os.Process
 		if err != nil {
 			return nil, err
 		}
-		p, err := os.StartProcess(file, words, attr)
+		p, err := c.run(j, file, words, attr)
 		if err == nil || again || !errors.Is(err, os.ErrNotExist) || !f.forget(words[0]) {
 			return p, err
 		}
 	}
+}
+
+func (c *command) run(j *job, file string, words []string, attr *os.ProcAttr) (*os.Process, error) {
+	if c.confined == nil {
+		return os.StartProcess(file, words, attr)
+	}
+	return c.confined.spawn(file, words, attr, j.cell)
 }

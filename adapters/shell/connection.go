@@ -17,6 +17,7 @@ type connection struct {
 	Dir        string
 	OKCodes    []int
 	Timeout    time.Duration
+	Sandbox    *sandbox
 }
 
 func (c *connection) spec() hcl.Spec {
@@ -27,6 +28,7 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Attr(&c.Dir, "dir", "The working folder of blocks that name none.").Or("the folder of the configuration"),
 		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that are answers, for blocks that name none.").Or("[0]"),
 		hcl.Attr(&c.Timeout, "timeout", "How long a call may take, for blocks that do not say.").Or("the tool's"),
+		hcl.Block(&c.Sandbox, "sandbox", "What the programs of blocks may do that have no sandbox of their own.", (*sandbox).spec),
 	}
 }
 
@@ -39,7 +41,10 @@ func (c *connection) Check() error {
 	if len(c.Command) > 0 && c.Command[0] == "" {
 		errs = append(errs, hcl.Blame(&c.Command, "The first word of a command names the program, and here it is empty."))
 	}
+	errs = append(errs, c.Sandbox.check()...)
 	return errors.Join(append(errs, checkNames(&c.Env, c.Env.Names(), &c.InheritEnv, c.InheritEnv)...)...)
 }
 
-func open(_ context.Context, c *connection, _ adapters.Env) (any, error) { return c, nil }
+func open(_ context.Context, c *connection, env adapters.Env) (any, error) {
+	return c, c.Sandbox.missing(env.Dir)
+}

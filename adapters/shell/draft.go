@@ -28,7 +28,7 @@ type variable struct {
 
 // draft computes the command of a call. Its error is a *adapters.Fault.
 func (a *action) draft(f *hcl.Frame) (*draft, error) {
-	d := &draft{command: command{merge: a.block.Stderr == merged, limit: int(a.block.MaxOutput)}}
+	d := &draft{command: command{merge: a.block.Stderr == merged, limit: int(a.block.MaxOutput), confined: a.confined}}
 	for _, part := range []func(*hcl.Frame, *draft) error{a.fillWords, a.fillDir, a.fillEnv, a.fillStdin} {
 		if err := part(f, d); err != nil {
 			return nil, &adapters.Fault{Message: err.Error()}
@@ -114,6 +114,7 @@ func (a *action) fillEnv(f *hcl.Frame, d *draft) error {
 	}
 	for _, v := range d.entries {
 		d.env = d.env.set(v.name, v.value)
+		d.ownTemp = d.ownTemp || v.name == "TMPDIR"
 	}
 	return nil
 }

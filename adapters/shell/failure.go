@@ -75,6 +75,18 @@ func (d *draft) overdue(limit time.Duration, j *job) error {
 	return f
 }
 
+// tooMuch is the Fault of programs that used more than they may.
+func (d *draft) tooMuch(e *excess, j *job) error {
+	f := &adapters.Fault{Message: fmt.Sprintf("%s was stopped: %s", d.name(len(d.stages)-1), e.text), Cause: e}
+	if len(d.stages) > 1 {
+		f.Message = "the commands were stopped: " + e.text
+	}
+	if said := d.said(j); said != "" {
+		f.Message += "; the end of what was written: " + said
+	}
+	return f
+}
+
 // unreadable is the Fault of output that is not what the author said it is.
 func (d *draft) unreadable(err error, j *job) error {
 	f := &adapters.Fault{Message: d.name(len(d.stages)-1) + " " + err.Error()}
@@ -94,6 +106,11 @@ func (d *draft) unreadable(err error, j *job) error {
 func (d *draft) notStarted(err error) error {
 	f := &adapters.Fault{Cause: err}
 	var at *startError
+	var confining *confineError
+	if errors.As(err, &confining) {
+		f.Message = "the program could not be confined, and does not run without; the server's log says why"
+		return f
+	}
 	if !errors.As(err, &at) {
 		f.Message = busy(err)
 		return f

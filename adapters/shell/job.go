@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -21,11 +22,17 @@ type job struct {
 	out, err *stream // err is nil when it is merged into out
 	stdin    *os.File
 	writing  sync.WaitGroup
+	confined *confinement
+	cell     *cell // of a confined job
+	began    time.Time
+
+	exceeded atomic.Bool // set when the programs have used more than they may
 
 	exited chan struct{} // closed when every program has ended; none is reaped before
 	done   chan struct{} // closed when nothing of the job is waited for any more
 	halted chan struct{} // closed when halt returns
 	stuck  chan struct{} // closed when the system does not let go of a killed program
+	stop   context.CancelCauseFunc
 }
 
 // wait follows the job to its end and reaps it. When ctx ends first the programs are stopped, and it reports true.
@@ -33,7 +40,10 @@ func (j *job) wait(ctx context.Context) (exits []exit, stopped bool) {
 	j.exited, j.done, j.halted, j.stuck = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	undo := context.AfterFunc(ctx, j.halt)
 	go j.watch()
-	var aside sync.WaitGroup
+	var aside, meter sync.WaitGroup
+	if j.confined != nil {
+		meter.Go(j.meter)
+	}
 	if j.err != nil {
 		aside.Go(j.err.collect)
 	}
@@ -47,6 +57,8 @@ func (j *job) wait(ctx context.Context) (exits []exit, stopped bool) {
 	if stopped = !undo(); stopped {
 		<-j.halted
 	}
+	meter.Wait()
+	j.sweep()
 	j.unfeed()
 	return j.reap(), stopped
 }
@@ -65,12 +77,14 @@ func (j *job) watch() {
 // halt ends the job: it asks, and after the grace it kills.
 func (j *job) halt() {
 	defer close(j.halted)
-	j.signal(syscall.SIGTERM)
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
-	select {
-	case <-j.done:
-	case <-timer.C:
+	if !j.exceeded.Load() {
+		j.signal(syscall.SIGTERM)
+		select {
+		case <-j.done:
+		case <-timer.C:
+		}
 	}
 	j.signal(syscall.SIGKILL)
 	soon := time.Now().Add(drain)
@@ -130,6 +144,7 @@ func (j *job) unfeed() {
 // kill ends a job that never came to run whole.
 func (j *job) kill() {
 	j.signal(syscall.SIGKILL)
+	j.sweep()
 	for _, p := range j.programs {
 		_, _ = p.Wait()
 	}
@@ -140,4 +155,7 @@ func (j *job) close() {
 	j.unfeed()
 	j.out.close()
 	j.err.close()
+	if j.confined != nil {
+		j.confined.give(j.cell)
+	}
 }

@@ -78,10 +78,20 @@ func pidIn(t *testing.T, file string) int {
 	return pid
 }
 
+// writable lets a block write into the folder of its configuration.
+const writable = "\nsandbox { write = [\".\"] }"
+
 // cancelled makes a call, cancels it when the process whose id is in the file "pid" is there, and returns that id and how long the call went on.
 func cancelled(t *testing.T, block string) (pid int, took time.Duration) {
 	t.Helper()
-	b := adaptertest.Bind(t, tool(block))
+	return cancelledIn(t, t.TempDir(), block)
+}
+
+func cancelledIn(t *testing.T, folder, block string) (pid int, took time.Duration) {
+	t.Helper()
+	s := tool(block + writable)
+	s.Dir = folder
+	b := adaptertest.Bind(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -131,10 +141,10 @@ func TestProgramsThatIgnoreTheRequestAreKilled(t *testing.T) {
 }
 
 func TestProgramsMayTidyUpWhenAsked(t *testing.T) {
-	tidied := filepath.Join(t.TempDir(), "tidied")
 	for range 5 { // the grace may be over before a busy machine lets a program go on
-		cancelled(t, fmt.Sprintf("script = %q", "trap 'echo tidy > "+tidied+"; exit 0' TERM; echo $$ > pid; sleep 1000 & wait"))
-		if text, err := os.ReadFile(tidied); err == nil && string(text) == "tidy\n" {
+		folder := t.TempDir()
+		cancelledIn(t, folder, fmt.Sprintf("script = %q", "trap 'echo tidy > tidied; exit 0' TERM; echo $$ > pid; sleep 1000 & wait"))
+		if text, err := os.ReadFile(filepath.Join(folder, "tidied")); err == nil && string(text) == "tidy\n" {
 			return
 		}
 	}
@@ -163,8 +173,11 @@ func TestTimeoutIsAFault(t *testing.T) {
 	}
 }
 
+// free lets the programs of a block do all that the server may.
+const free = "\nsandbox { mode = \"none\" }"
+
 func TestBackgroundProcessDoesNotHoldTheCall(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`script = "sleep 1000 & echo $! > pid; echo hi"`))
+	b := adaptertest.Bind(t, tool(`script = "sleep 1000 & echo $! > pid; echo hi"`+free))
 	start := time.Now()
 	out, err := b.Do(t.Context(), `{}`)
 	if err != nil {
@@ -184,7 +197,7 @@ func TestBackgroundProcessDoesNotHoldTheCall(t *testing.T) {
 }
 
 func TestAnOutputThatNobodyWaitsForLeavesNoDelay(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`script = "sleep 1000 >/dev/null 2>&1 & echo $! > pid; echo hi"`))
+	b := adaptertest.Bind(t, tool(`script = "sleep 1000 >/dev/null 2>&1 & echo $! > pid; echo hi"`+free))
 	soon(t, drain, func() time.Duration {
 		start := time.Now()
 		if _, err := b.Do(t.Context(), `{}`); err != nil {

@@ -1,0 +1,83 @@
+package shell
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A confinement is what the programs of one block may do. It is safe for concurrent use.
+type confinement struct {
+	reads, writes []string // absolute
+	path          string   // the PATH whose folders are among reads
+	network       bool
+	memory        int64         // bytes; 0: no limit
+	cpu           time.Duration // 0: no limit
+	files         int
+	processes     int
+	filter        filter
+
+	mu     sync.Mutex
+	idle   []*cell // guarded by mu
+	closed bool    // guarded by mu
+}
+
+// newConfinement is the confinement of a block, or nil when nothing confines it. Its error says what this system lacks. The block's own sandbox stands for
+// all of the connection's.
+func newConfinement(b *block, conn *connection, folder, path string) (*confinement, error) {
+	s := b.Sandbox
+	if s == nil {
+		s = conn.Sandbox
+	}
+	if s == nil {
+		s = newSandbox()
+	}
+	if s.Mode == unconfined {
+		return nil, nil
+	}
+	c := &confinement{network: s.Network, memory: int64(s.Memory), cpu: s.CPU, files: s.Files, processes: s.Processes, path: path}
+	c.reads = append(c.reads, folder)
+	if conn.Dir != "" {
+		c.reads = append(c.reads, below(folder, conn.Dir))
+	}
+	if b.Dir != nil {
+		if dir, known := b.Dir.Known(); known {
+			c.reads = append(c.reads, below(folder, dir))
+		}
+	}
+	for _, written := range s.Read {
+		c.reads = append(c.reads, below(folder, written))
+	}
+	for _, written := range s.Write {
+		c.writes = append(c.writes, below(folder, written))
+	}
+	c.reads = append(c.reads, foldersOf(path)...)
+	return c, c.prepare()
+}
+
+// A confineError is why a program could not be confined, and therefore does not run.
+type confineError struct{ err error }
+
+func (e *confineError) Error() string { return "confining the program: " + e.err.Error() }
+func (e *confineError) Unwrap() error { return e.err }
+
+// foldersOf are the absolute folders of a PATH.
+func foldersOf(path string) (folders []string) {
+	for _, dir := range filepath.SplitList(path) {
+		if filepath.IsAbs(dir) && filepath.Clean(dir) != "/" {
+			folders = append(folders, dir)
+		}
+	}
+	return folders
+}
+
+// covered reports whether a path is in one of some folders, by its name.
+func covered(path string, folders []string) bool {
+	for _, f := range folders {
+		if path == f || strings.HasPrefix(path, strings.TrimSuffix(f, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}

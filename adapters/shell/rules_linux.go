@@ -1,0 +1,178 @@
+//go:build linux && cgo
+
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"hatchel/hcl"
+)
+
+// systemFolders hold what programs of the system are made of and read at their start. Of /etc and /proc, see systemFiles.
+var systemFolders = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store", "/snap",
+	"/etc/alternatives", "/etc/ld.so.conf.d", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/terminfo", "/etc/fonts",
+	"/var/lib/ca-certificates", "/run/systemd/resolve",
+	"/proc", "/sys/devices/system", "/sys/fs/cgroup",
+}
+
+// systemFiles are read by the C library and by most programs, and hold nothing that not everybody on the machine may know.
+var systemFiles = []string{
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.preload", "/etc/localtime", "/etc/timezone", "/etc/locale.conf", "/etc/locale.alias", "/etc/passwd", "/etc/group",
+	"/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/hostname", "/etc/gai.conf", "/etc/services", "/etc/protocols",
+	"/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/os-release", "/etc/mime.types", "/etc/magic", "/etc/inputrc", "/etc/gitconfig", "/etc/machine-id", "/etc/mtab",
+}
+
+// devices may be read and written.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// Rights of Landlock.
+const (
+	mayRead    = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	mayUse     = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	mayMake    = unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	mayWrite   = mayRead | mayMake | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
+	ofFiles    = unix.LANDLOCK_ACCESS_FS_EXECUTE | mayUse // the rights that a rule for a file can give
+	allOfABI3  = mayWrite | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+	fewestABI  = 3 // Linux 6.2: before, a file that may not be written could be emptied
+	devicesABI = 5 // Linux 6.10: commands to devices are rights
+	scopesABI  = 6 // Linux 6.12: signals and abstract sockets end at the confinement
+)
+
+// landlock is the version of Landlock that the kernel has; 0: none.
+var landlock = sync.OnceValue(func() int {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
+})
+
+// systems are the folders of the system that are there. Links into each other, as of /bin to /usr/bin, are left out.
+var systems = sync.OnceValue(func() (folders []string) {
+	for _, dir := range systemFolders {
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil && !covered(real, folders) {
+			folders = append(folders, dir)
+		}
+	}
+	return folders
+})
+
+// prepare readies a confinement, or says what this system lacks for it.
+func (c *confinement) prepare() (err error) {
+	if v := landlock(); v < fewestABI {
+		return hcl.Blame(c, "Programs are confined by Landlock, of which version %d is needed (Linux 6.2), and the kernel of this machine has %s. Run the server on a newer kernel, or write sandbox { mode = %q } to let the programs do all that the server may.", fewestABI, landlockText(v), unconfined)
+	}
+	if c.filter, err = newFilter(c.network); err != nil {
+		return err
+	}
+	kept := c.reads[:0]
+	for _, path := range c.reads {
+		if !covered(filepath.Clean(path), systems()) && !covered(filepath.Clean(path), kept) {
+			kept = append(kept, filepath.Clean(path))
+		}
+	}
+	c.reads = kept
+	return nil
+}
+
+func landlockText(version int) string {
+	if version == 0 {
+		return "none, or has it turned off"
+	}
+	return fmt.Sprintf("version %d", version)
+}
+
+// rules makes the ruleset of a cell, which the caller closes also after an error.
+func (c *confinement) rules(path, room string) (*os.File, error) {
+	handled, scopes := uint64(allOfABI3), uint64(0)
+	if landlock() >= devicesABI {
+		handled |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	if landlock() >= scopesABI {
+		scopes = unix.LANDLOCK_SCOPE_SIGNAL
+		if !c.network {
+			scopes |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+		}
+	}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled, Scoped: scopes}
+	size := unsafe.Sizeof(attr)
+	if scopes == 0 {
+		size = unsafe.Offsetof(attr.Scoped)
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return nil, os.NewSyscallError("landlock_create_ruleset", errno)
+	}
+	r := ruleset{fd: int(fd), handled: handled}
+	r.allow(mayRead, systems()...)
+	r.allow(mayRead&ofFiles, systemFiles...)
+	r.allow(mayUse, devices...)
+	r.allow(mayRead, c.reads...)
+	if path != c.path {
+		r.allow(mayRead, foldersOf(path)...)
+	}
+	r.allow(mayWrite, c.writes...)
+	r.allow(mayWrite, room)
+	return os.NewFile(fd, "landlock ruleset"), r.err
+}
+
+// admit lets a program be run that is none of the system: the author has named it.
+func (k *cell) admit(c *confinement, file string) error {
+	clean := filepath.Clean(file)
+	if !filepath.IsAbs(file) || k.admitted[clean] || covered(clean, systems()) || covered(clean, c.reads) {
+		return nil
+	}
+	k.admitted[clean] = true
+	r := ruleset{fd: int(k.rules.Fd()), handled: allOfABI3}
+	r.allow(mayRead, clean)
+	return r.err
+}
+
+// A ruleset collects rules; err is the first that could not be made.
+type ruleset struct {
+	fd      int
+	handled uint64
+	err     error
+}
+
+// allow gives rights to what is at some paths. Where nothing is, nothing can be allowed.
+func (r *ruleset) allow(rights uint64, paths ...string) {
+	for _, path := range paths {
+		if err := r.add(rights&r.handled, path); err != nil && r.err == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.ENOTDIR) {
+			r.err = err
+		}
+	}
+}
+
+func (r *ruleset) add(rights uint64, path string) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	errno := r.rule(&attr)
+	if errno == unix.EINVAL && rights&^ofFiles != 0 { // it is a file
+		attr.Allowed_access &= ofFiles
+		errno = r.rule(&attr)
+	}
+	if errno != 0 {
+		return os.NewSyscallError("landlock_add_rule", errno)
+	}
+	return nil
+}
+
+func (r *ruleset) rule(attr *unix.LandlockPathBeneathAttr) unix.Errno {
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(attr)), 0, 0, 0)
+	return errno
+}

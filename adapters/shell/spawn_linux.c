@@ -1,0 +1,156 @@
+//go:build linux && cgo
+
+// A child that confines itself between its birth and the start of its program. It is made as posix_spawn makes one: it borrows the memory of its parent,
+// which waits meanwhile, so that a start costs the same however large the parent is. Nothing may run in it that takes a lock or calls back into Go.
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "spawn.h"
+
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define CLOSE_RANGE_ON_EXEC (1U << 2)
+#define STACK_SIZE (64 << 10)
+
+struct child {
+	const struct shell_spawn *s;
+	char **words, **env;
+	volatile int step, failure;
+};
+
+// The capabilities that a program of root keeps: what it takes to work with files and users. The others would open ways around the confinement. Under
+// no_new_privs a program cannot get back at its start what was given up here.
+#define KEPT (1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER | 1U << CAP_FSETID | 1U << CAP_SETGID | 1U << CAP_SETUID | 1U << CAP_NET_BIND_SERVICE)
+
+static int drop_capabilities(void) {
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -1;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		uint32_t kept = i == 0 ? data[i].permitted & KEPT : 0;
+		data[i] = (struct __user_cap_data_struct){.permitted = kept, .effective = kept, .inheritable = data[i].inheritable & kept};
+	}
+	return syscall(SYS_capset, &header, data);
+}
+
+// No handler of the parent may run in the child, which gets the default of every signal that is not ignored.
+static void default_signals(void) {
+	struct sigaction now, normal;
+	memset(&normal, 0, sizeof normal);
+	normal.sa_handler = SIG_DFL;
+	for (int n = 1; n < NSIG; n++)
+		if (sigaction(n, NULL, &now) == 0 && now.sa_handler != SIG_IGN && now.sa_handler != SIG_DFL)
+			sigaction(n, &normal, NULL);
+}
+
+static int set_files(const int files[3]) {
+	int from[3];
+	for (int i = 0; i < 3; i++) {
+		from[i] = files[i];
+		if (from[i] < 3 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 3)) < 0)
+			return -1;
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(from[i], i) < 0)
+			return -1;
+	return syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_ON_EXEC);
+}
+
+static int confine(const struct shell_spawn *s) {
+	for (size_t i = 0; i < s->limits_count; i++) {
+		struct rlimit have, want = {s->limits[i].value, s->limits[i].value};
+		if (getrlimit(s->limits[i].resource, &have) != 0)
+			return -1;
+		if (have.rlim_max < want.rlim_max)
+			want = (struct rlimit){have.rlim_max, have.rlim_max};
+		if (setrlimit(s->limits[i].resource, &want) != 0)
+			return -1;
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || drop_capabilities() != 0)
+		return -1;
+	if (syscall(SYS_landlock_restrict_self, s->rules, 0) != 0)
+		return -1;
+	struct sock_fprog program = {.len = s->filter_length, .filter = (struct sock_filter *)s->filter};
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int born(void *arg) {
+	struct child *c = arg;
+	sigset_t none;
+	default_signals();
+	sigemptyset(&none);
+	c->step = SHELL_SPAWN_CONFINE;
+	if (setsid() < 0 || set_files(c->s->files) != 0)
+		goto failed;
+	c->step = SHELL_SPAWN_DIR;
+	if (chdir(c->s->dir) != 0)
+		goto failed;
+	c->step = SHELL_SPAWN_CONFINE;
+	if (confine(c->s) != 0)
+		goto failed;
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	c->step = SHELL_SPAWN_EXEC;
+	execve(c->s->file, c->words, c->env);
+failed:
+	c->failure = errno;
+	_exit(127);
+}
+
+static char **list(const char *texts, size_t count) {
+	char **l = malloc((count + 1) * sizeof *l);
+	if (l == NULL)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		l[i] = (char *)texts;
+		texts += strlen(texts) + 1;
+	}
+	l[count] = NULL;
+	return l;
+}
+
+int shell_spawn(const struct shell_spawn *s, int *step, int *failure) {
+	struct child c = {.s = s, .words = list(s->words, s->words_count), .env = list(s->env, s->env_count)};
+	char *stack = malloc(STACK_SIZE);
+	int pid = -1;
+	*step = SHELL_SPAWN_CLONE;
+	*failure = ENOMEM;
+	if (c.words != NULL && c.env != NULL && stack != NULL) {
+		sigset_t all, before;
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		pid = clone(born, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
+		*failure = errno;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	if (pid > 0 && c.failure != 0) {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		*step = c.step;
+		*failure = c.failure;
+		pid = -1;
+	}
+	free(stack);
+	free(c.words);
+	free(c.env);
+	return pid;
+}

@@ -1,0 +1,25 @@
+//go:build !(linux && cgo)
+
+package shell
+
+import (
+	"errors"
+	"os"
+	"runtime"
+
+	"hatchel/hcl"
+)
+
+type filter struct{}
+
+// prepare says that this system has nothing to confine programs with.
+func (c *confinement) prepare() error {
+	return hcl.Blame(c, "Programs are confined by Landlock, which this build for %s does not have. Run the server on Linux, built with cgo, or write sandbox { mode = %q } to let the programs do all that the server may.", runtime.GOOS, unconfined)
+}
+
+// spawn is not reached: prepare lets no confinement come to be.
+func (c *confinement) spawn(string, []string, *os.ProcAttr, *cell) (*os.Process, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (c *confinement) rules(path, room string) (*os.File, error) { return nil, errors.ErrUnsupported }
