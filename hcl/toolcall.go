@@ -68,6 +68,10 @@ func (w *workDecl) toolInputs(target *Tool, b *hclsyntax.Block) *Entries {
 		c.nulls = nullPropagates
 		n := c.expr(a.Expr, env{facts: d.facts})
 		d.diags = append(d.diags, c.diags...)
+		if a.Name == KeyInput && target.Idempotency != nil {
+			d.errorf(a.NameRange, "Key of a step", "A key belongs to the call of a client, and this is a part of one. Write idempotency in the tool that clients call; its backends get keys of their own.")
+			continue
+		}
 		m, ok := target.Input.Lookup(a.Name)
 		if !ok && !target.Input.Open {
 			d.errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name, suggestOr(a.Name, memberNames(target.Input), itHas(memberNames(target.Input))))

@@ -52,6 +52,19 @@ func (k *claim) row(owner string, life time.Duration) (*state.Deed, error) {
 	return &state.Deed{Name: k.name, Owner: owner, Expires: time.Now().Add(life), Body: body}, err
 }
 
+// enter begins the deed, or goes on with the one that was paused under this id, and returns nil; or the one that is in its way.
+func (k *claim) enter(ctx context.Context, paused string, longest time.Duration) (*state.Deed, error) {
+	before, err := k.begin(ctx, longest)
+	if before == nil || paused == "" {
+		return before, err
+	}
+	taken, err := k.again(ctx, before, paused, longest)
+	if taken {
+		before = nil
+	}
+	return before, err
+}
+
 // begin remembers that the deed begins, and returns nil; or the one that was begun before. Until it is settled, it is remembered for longer than the call can take.
 func (k *claim) begin(ctx context.Context, longest time.Duration) (*state.Deed, error) {
 	store, _, err := k.tasks.state.opened(ctx)
@@ -75,6 +88,15 @@ func (k *claim) begin(ctx context.Context, longest time.Duration) (*state.Deed, 
 		k.tasks.deeds.Add(-1)
 	}
 	return before, err
+}
+
+// look returns what is remembered of the deed, nil when that is nothing.
+func (k *claim) look(ctx context.Context) (*state.Deed, error) {
+	store, _, err := k.tasks.state.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store.Deed(ctx, k.name)
 }
 
 // again goes on with a deed that was paused, and reports whether it is still the same that waits.

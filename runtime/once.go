@@ -41,14 +41,10 @@ func (p *Program) once(c *call, key string) error {
 		return c.broken(err)
 	}
 	var orphan time.Time // since when its process has not been there
+	var before *state.Deed
 	for look := firstLook; ; look = min(2*look, lastLook) {
-		before, err := k.begin(c.frame.Context, p.decl.Timeout)
-		if before != nil && c.deed != "" {
-			if taken, failed := k.again(c.frame.Context, before, c.deed, p.decl.Timeout); taken {
-				before = nil
-			} else {
-				err = failed
-			}
+		if before == nil || c.deed != "" {
+			before, err = k.enter(c.frame.Context, c.deed, p.decl.Timeout)
 		}
 		switch {
 		case errors.Is(err, state.ErrFull):
@@ -56,14 +52,7 @@ func (p *Program) once(c *call, key string) error {
 		case err != nil:
 			return c.why(err)
 		case before == nil:
-			c.claim, c.action.Key = k, key
-			err := p.perform(c)
-			if err == nil {
-				k.made, err = c.memo()
-				k.lost(err)
-				return nil
-			}
-			return err
+			return p.hold(c, k, key)
 		}
 		gone, err := p.found(c, k, before)
 		switch {
@@ -79,7 +68,23 @@ func (p *Program) once(c *call, key string) error {
 		if err := p.await(c, func(ctx context.Context) error { return until(ctx, nil, time.Now().Add(look), nil) }); err != nil {
 			return refusal("A call with this idempotency_key is still under way. This one has done nothing. Ask again later, with the same key.")
 		}
+		if before, err = k.look(c.frame.Context); err != nil {
+			return c.why(err)
+		}
 	}
+}
+
+// hold performs a call that has its key for itself.
+func (p *Program) hold(c *call, k *claim, key string) error {
+	c.claim, c.action.Key = k, key
+	if err := p.perform(c); err != nil {
+		return err
+	}
+	var err error
+	if k.made, err = c.memo(); err != nil {
+		k.deed.Failed = &deedError{Message: "The call with this idempotency_key was carried out, and its answer was too large to be kept. It is not carried out again."}
+	}
+	return nil
 }
 
 // claim is what the call needs to hold to be carried out.
@@ -93,13 +98,6 @@ func (p *Program) claim(c *call, key string) (*claim, error) {
 		deed:  deed{Of: purposeOf("arguments", string(frozen)).String()},
 		ttl:   p.tool.Idempotency.TTL,
 	}, err
-}
-
-// lost notes that an answer cannot be kept, so that the others are told that there was one.
-func (k *claim) lost(err error) {
-	if err != nil {
-		k.deed.Failed = &deedError{Message: "The call with this idempotency_key was carried out, and its answer was too large to be kept. It is not carried out again."}
-	}
 }
 
 var errUnderWay = errors.New("another call with the same key is under way")

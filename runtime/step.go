@@ -68,7 +68,7 @@ func (s *stage) attempts(call *adapters.Call) (any, error) {
 	key := call.Key
 	defer func() { call.Key = key }()
 	for n := 1; ; n++ {
-		if n > 1 {
+		if n > 1 && key != "" {
 			call.Key = derived(key, n)
 		}
 		out, err := s.attempt(call)
