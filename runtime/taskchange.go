@@ -54,3 +54,31 @@ func (ts *tasks) look(ctx context.Context, store state.Store, id string) {
 		told(id, t.appendMembers(nil, true))
 	}
 }
+
+// handBack lets a task wait again, as it did before, that this process may have taken without knowing it: the store went away in that moment. It returns at once.
+func (ts *tasks) handBack(store state.Store, waiting state.Task) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.beat == nil {
+		return
+	}
+	ctx := ts.living
+	ts.beating.Go(func() {
+		for !ts.handedBack(ctx, store, waiting) && !within(againAfter, ctx.Done(), nil) {
+		}
+	})
+}
+
+// handedBack reports whether the task is not this process's, for all that the store knows.
+func (ts *tasks) handedBack(ctx context.Context, store state.Store, waiting state.Task) bool {
+	now, err := store.Task(ctx, waiting.ID)
+	if err != nil {
+		return false
+	}
+	if now == nil || now.Owner != ts.owner || now.Version != waiting.Version+1 {
+		return true
+	}
+	now.Owner, now.Body = "", waiting.Body
+	_, err = store.Update(ctx, now)
+	return err == nil
+}

@@ -29,6 +29,7 @@ type tasks struct {
 	saving sync.Mutex // held while a task is saved and told of, so that nobody is told of an older state last
 
 	beating sync.WaitGroup
+	living  context.Context    // of the heartbeat; guarded by mu
 	beat    context.CancelFunc // ends the heartbeat; nil before it began; guarded by mu
 	beaten  time.Time          // when this process last said that it is there; guarded by mu
 }
@@ -72,6 +73,7 @@ func (ts *tasks) begin(ctx context.Context) error {
 		return nil
 	}
 	ctx, ts.beat = context.WithCancel(context.WithoutCancel(ctx))
+	ts.living = ctx
 	ts.beating.Go(func() { ts.live(ctx, store) })
 	if remote, ok := store.(state.Remote); ok {
 		ts.beating.Go(func() { remote.Watch(ctx, func(id string) { ts.changed(ctx, store, id) }) })
@@ -187,8 +189,13 @@ func (ts *tasks) take(ctx context.Context, t *task) (bool, error) {
 	if err := ts.present(ctx, store); err != nil {
 		return false, err
 	}
+	waiting := t.row
 	t.Status, t.Asked, t.row.Owner = taskWorking, nil, ts.owner
-	return ts.save(ctx, t)
+	won, err := ts.save(ctx, t)
+	if errors.Is(err, state.ErrAway) {
+		ts.handBack(store, waiting)
+	}
+	return won, err
 }
 
 // save is write, and tells who follows the task.
