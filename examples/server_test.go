@@ -41,7 +41,7 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-var ready = regexp.MustCompile(`(?m)^hatchel: serving \d+ [a-z0-9, ]+ from \S+ at (http://(?:127\.0\.0\.1|\[::\]|0\.0\.0\.0):\d+/mcp)$`)
+var ready = regexp.MustCompile(`(?m)^hatchel: serving \d+ [a-z0-9, ]+ from \S+ at (https?://(?:127\.0\.0\.1|\[::\]|0\.0\.0\.0):\d+/mcp)$`)
 
 // serve starts the server of the folder and stops it when the test ends, which it must survive in good health.
 func (f *folder) serve(args ...string) *server {

@@ -54,13 +54,18 @@ func (e *Entries) Eval(f *Frame) ([]Entry, error) {
 		}
 		if v == nil {
 			if w.value.caller {
-				return nil, fmt.Errorf("%s needs something of the caller's identity that is not there", name)
+				return nil, missingOfCaller(name)
 			}
 			continue
 		}
 		out = append(out, Entry{name, v, w.rng})
 	}
 	return out, nil
+}
+
+// missingOfCaller is why a call is refused that needs what is not known of its caller.
+func missingOfCaller(name string) error {
+	return fmt.Errorf("%s needs something of the caller's identity that is not there", name)
 }
 
 func (e *Entries) dynamic(f *Frame) ([]Entry, error) {
@@ -77,8 +82,11 @@ func (e *Entries) dynamic(f *Frame) ([]Entry, error) {
 	}
 	var out []Entry
 	for _, k := range value.Keys(m) {
-		if m[k] != nil {
+		switch {
+		case m[k] != nil:
 			out = append(out, Entry{k, m[k], e.Range})
+		case e.whole.node.caller:
+			return nil, missingOfCaller(k)
 		}
 	}
 	return out, nil

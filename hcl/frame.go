@@ -17,7 +17,7 @@ type Frame struct {
 	Output  any            // of the backend in hand
 	Steps   map[string]any // by name; a skipped step is nil
 	Each    *Each          // of the element in hand
-	Caller  map[string]any // subject, groups, claims, client, capabilities
+	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
 	Tool    map[string]any // what is called, while rules are asked about it: kind, name, title, read_only, destructive, idempotent, open_world
 	Failure map[string]any // message, status, code, step: while the text of a failed call is made
 

@@ -1,6 +1,9 @@
 package runtime
 
 import (
+	"context"
+	"net/http"
+
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
@@ -35,14 +38,16 @@ func (g *Generation) knows(c *mcp.Caller) bool {
 }
 
 // admit is pin for a request of a caller. Who was admitted must leave.
-func (h *Host) admit(c *mcp.Caller) (*Generation, error) {
+func (h *Host) admit(ctx context.Context, c *mcp.Caller) (*Generation, error) {
 	g := h.pin()
 	switch {
 	case g == nil:
 		return nil, errClosed
 	case !g.knows(c):
 		g.leave()
-		return nil, mcp.Unauthorized()
+		err := mcp.Unauthorized()
+		h.Refused(ctx, Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
+		return nil, err
 	}
 	return g, nil
 }

@@ -27,7 +27,7 @@ func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mc
 
 // CallTool serves a call from the generation that is current when it begins.
 func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
-	g, err := h.admit(req.Caller)
+	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
 		return mcp.Outcome{}, err
 	}
@@ -41,7 +41,7 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 
 // GetPrompt serves a prompt from the generation that is current when it begins.
 func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	g, err := h.admit(req.Caller)
+	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
 		return mcp.Document{}, err
 	}
@@ -60,7 +60,7 @@ func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 
 // ReadResource serves a document from the generation that is current when it begins.
 func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	g, err := h.admit(req.Caller)
+	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
 		return mcp.Document{}, err
 	}
@@ -79,7 +79,7 @@ func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Docume
 
 // Complete serves a completion from the generation that is current when it begins.
 func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
-	g, err := h.admit(req.Caller)
+	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
 		return mcp.Completion{}, err
 	}
@@ -94,7 +94,7 @@ func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Comp
 // Follow has the audience told when the document at uri may read differently. Who may not read it may not follow it. Every Follow that returned nil is undone by one
 // Unfollow.
 func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error {
-	g, err := h.admit(caller)
+	g, err := h.admit(ctx, caller)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type reloader struct {
 	log    *slog.Logger
 	stderr io.Writer
 	plain  bool // the log is read by people
+	tls    bool // connections speak TLS, which is decided at the start
 
 	mu      sync.Mutex
 	trimmer *trimmer
@@ -37,6 +38,7 @@ func (r *reloader) begin(ctx context.Context) error {
 	case !first.OK:
 		return failf("%s has %s, and is not served", r.path, counted(first.Diagnostics))
 	}
+	r.tls = r.host.Certificates() != nil
 	return nil
 }
 
@@ -75,6 +77,9 @@ func (r *reloader) again(ctx context.Context, why string) (runtime.Report, error
 	default:
 		r.log.Info("reloaded", "why", why, "revision", report.Revision, "added", strings.Join(report.Added, " "), "removed", strings.Join(report.Removed, " "),
 			"changed", strings.Join(report.Changed, " "), "unchanged", report.Unchanged, "ms", report.Duration)
+		if r.tls != (r.host.Certificates() != nil) {
+			r.log.Warn("the tls block has come or gone, which takes effect when the server is started again", "tls", r.tls)
+		}
 	}
 	return report, err
 }

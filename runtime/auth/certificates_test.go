@@ -1,17 +1,12 @@
 package auth_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,80 +18,18 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
+	"hatchel/runtime/auth/issuertest"
 )
-
-// authority signs certificates.
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	next int64
-}
-
-func newAuthority(t *testing.T, name string) *authority {
-	a := &authority{t: t, next: 1}
-	a.key = a.newKey()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	a.cert = a.sign(template, template, &a.key.PublicKey)
-	return a
-}
-
-func (a *authority) newKey() *ecdsa.PrivateKey {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return key
-}
-
-func (a *authority) sign(template, parent *x509.Certificate, public *ecdsa.PublicKey) *x509.Certificate {
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return cert
-}
-
-// issue writes a certificate and its key into files, and returns the pair.
-func (a *authority) issue(dir, name string, template *x509.Certificate) tls.Certificate {
-	a.t.Helper()
-	key := a.newKey()
-	a.next++
-	template.SerialNumber = big.NewInt(a.next)
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
-	if template.NotAfter.IsZero() {
-		template.NotAfter = time.Now().Add(time.Hour)
-	}
-	cert := a.sign(template, a.cert, &key.PublicKey)
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.write(dir, name+".pem", "CERTIFICATE", cert.Raw)
-	a.write(dir, name+".key", "EC PRIVATE KEY", der)
-	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
-}
-
-func (a *authority) write(dir, name, kind string, der []byte) {
-	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		a.t.Fatal(err)
-	}
-}
 
 func server(name string) *x509.Certificate {
 	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"}}
 }
 
 // visit asks a server that says who makes the request.
-func visit(t *testing.T, at string, root *authority, shown ...tls.Certificate) (said, issuer string) {
+func visit(t *testing.T, at string, root *issuertest.Authority, shown ...tls.Certificate) (said, issuer string) {
 	t.Helper()
 	pool := x509.NewCertPool()
-	pool.AddCert(root.cert)
+	pool.AddCert(root.Certificate)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "localhost", Certificates: shown}}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Get(at)
@@ -109,9 +42,9 @@ func visit(t *testing.T, at string, root *authority, shown ...tls.Certificate) (
 }
 
 func TestACertificateSaysWhoItIs(t *testing.T) {
-	dir, ours, theirs := t.TempDir(), newAuthority(t, "ours"), newAuthority(t, "theirs")
-	ours.issue(dir, "server", server("first"))
-	ours.write(dir, "ca.pem", "CERTIFICATE", ours.cert.Raw)
+	dir, ours, theirs := t.TempDir(), issuertest.NewAuthority(t, "ours"), issuertest.NewAuthority(t, "theirs")
+	ours.Issue(dir, "server", server("first"))
+	ours.WriteOwn(dir, "ca.pem")
 	certificates, err := auth.OpenCertificates(&hcl.TLS{Cert: "server.pem", Key: "server.key", ClientCA: "ca.pem"}, dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -138,10 +71,10 @@ func TestACertificateSaysWhoItIs(t *testing.T) {
 		shown []tls.Certificate
 		want  string
 	}{
-		{"with a name", []tls.Certificate{ours.issue(dir, "a", &x509.Certificate{Subject: pkix.Name{CommonName: "robot", OrganizationalUnit: []string{"ops"}}})}, "robot [ops] tls:client_ca true"},
-		{"with an address", []tls.Certificate{ours.issue(dir, "b", &x509.Certificate{URIs: []*url.URL{spiffe}})}, "spiffe://example/robot [] tls:client_ca true"},
-		{"that names nobody", []tls.Certificate{ours.issue(dir, "c", &x509.Certificate{})}, "401 The certificate names nobody"},
-		{"that has expired", []tls.Certificate{ours.issue(dir, "d", &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}, NotAfter: time.Now().Add(-time.Minute)})}, "no connection"},
+		{"with a name", []tls.Certificate{ours.Issue(dir, "a", &x509.Certificate{Subject: pkix.Name{CommonName: "robot", OrganizationalUnit: []string{"ops"}}})}, "robot [ops] tls:client_ca true"},
+		{"with an address", []tls.Certificate{ours.Issue(dir, "b", &x509.Certificate{URIs: []*url.URL{spiffe}})}, "spiffe://example/robot [] tls:client_ca true"},
+		{"that names nobody", []tls.Certificate{ours.Issue(dir, "c", &x509.Certificate{})}, "401 The certificate names nobody"},
+		{"that has expired", []tls.Certificate{ours.Issue(dir, "d", &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}, NotAfter: time.Now().Add(-time.Minute)})}, "no connection"},
 		{"none", nil, "401 This server"},
 	} {
 		if got, by := visit(t, web.URL, ours, x.shown...); !strings.HasPrefix(got, x.want) || by != "first" && got != "no connection" {
@@ -149,16 +82,16 @@ func TestACertificateSaysWhoItIs(t *testing.T) {
 		}
 	}
 	robot := &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}}
-	if got, _ := visit(t, web.URL, ours, theirs.issue(dir, "e", robot)); strings.HasPrefix(got, "robot") {
+	if got, _ := visit(t, web.URL, ours, theirs.Issue(dir, "e", robot)); strings.HasPrefix(got, "robot") {
 		t.Errorf("a certificate of another authority: %s", got)
 	}
 }
 
 // Files are looked at once a second, so this waits until what they hold is seen.
 func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
-	dir, ours, theirs := t.TempDir(), newAuthority(t, "ours"), newAuthority(t, "theirs")
-	ours.issue(dir, "server", server("first"))
-	ours.write(dir, "ca.pem", "CERTIFICATE", ours.cert.Raw)
+	dir, ours, theirs := t.TempDir(), issuertest.NewAuthority(t, "ours"), issuertest.NewAuthority(t, "theirs")
+	ours.Issue(dir, "server", server("first"))
+	ours.WriteOwn(dir, "ca.pem")
 	certificates, err := auth.OpenCertificates(&hcl.TLS{Cert: "server.pem", Key: "server.key", ClientCA: "ca.pem"}, dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -177,9 +110,9 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	web.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	web.StartTLS()
 	defer web.Close()
-	robot := ours.issue(dir, "robot", &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}})
+	robot := ours.Issue(dir, "robot", &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}})
 	pool := x509.NewCertPool()
-	pool.AddCert(ours.cert)
+	pool.AddCert(ours.Certificate)
 	kept := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "localhost", Certificates: []tls.Certificate{robot}}}}
 	defer kept.CloseIdleConnections()
 	ask := func() string {
@@ -194,9 +127,9 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	if got := ask(); got != "robot" {
 		t.Fatal(got)
 	}
-	ours.issue(dir, "server", server("second"))
-	theirs.write(dir, "ca.pem", "CERTIFICATE", theirs.cert.Raw)
-	robert := theirs.issue(dir, "robert", &x509.Certificate{Subject: pkix.Name{CommonName: "robert"}})
+	ours.Issue(dir, "server", server("second"))
+	theirs.WriteOwn(dir, "ca.pem")
+	robert := theirs.Issue(dir, "robert", &x509.Certificate{Subject: pkix.Name{CommonName: "robert"}})
 	until(t, func() bool {
 		got, by := visit(t, web.URL, ours, robert)
 		return got == "robert" && by == "second"
@@ -230,9 +163,9 @@ func until(t *testing.T, holds func() bool) {
 }
 
 func TestCertificatesThatCannotBeReadAreSaid(t *testing.T) {
-	dir, ours := t.TempDir(), newAuthority(t, "ours")
-	ours.issue(dir, "server", server("first"))
-	ours.issue(dir, "other", server("other"))
+	dir, ours := t.TempDir(), issuertest.NewAuthority(t, "ours")
+	ours.Issue(dir, "server", server("first"))
+	ours.Issue(dir, "other", server("other"))
 	if err := os.WriteFile(filepath.Join(dir, "empty.pem"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

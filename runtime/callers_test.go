@@ -1,0 +1,208 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"hatchel/runtime/mcp"
+)
+
+// knownKey is the auth block of a key.
+func knownKey(name, key string) string {
+	return fmt.Sprintf("auth {\n  api_key %q { sha256 = \"%x\" }\n}\n", name, sha256.Sum256([]byte(key)))
+}
+
+// arrives is a caller who makes a request over HTTP with a key, as those find out whom the host knows now.
+func arrives(t *testing.T, h *Host, key string) *mcp.Caller {
+	t.Helper()
+	c := &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(following), Header: http.Header{}}
+	if key == "" {
+		return c
+	}
+	i, refused := h.Callers().Identify(&http.Request{Header: http.Header{"X-Api-Key": {key}}})
+	if refused != nil {
+		t.Fatal(refused.Why)
+	}
+	c.Identity, c.Subject = i, i.Subject
+	return c
+}
+
+// turnedAway reports whether an error is that who asks is not known.
+func turnedAway(err error) bool {
+	var e *mcp.Error
+	return errors.As(err, &e) && e.Code == mcp.CodeUnauthorized
+}
+
+func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
+	const tool = "tool \"t\" {\n description = \"A tool.\"\n text = \"${coalesce(caller.subject, \"nobody\")}\"\n}\nresource \"r\" {\n uri = \"x://r\"\n text = \"x\"\n}\nprompt \"p\" {\n description = \"A prompt.\"\n message \"user\" { text = \"x\" }\n}\n"
+	h := newWorld().host(t, tool)
+	defer h.Close()
+	asks := func(c *mcp.Caller) (errs []error) {
+		for _, ask := range []func() error{
+			func() error {
+				_, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "t", Arguments: []byte(`{}`), Caller: c})
+				return err
+			},
+			func() error {
+				_, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: c})
+				return err
+			},
+			func() error {
+				_, err := h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Arguments: []byte(`{}`), Caller: c})
+				return err
+			},
+			func() error {
+				err := h.Follow(t.Context(), c, "x://r")
+				if err == nil {
+					h.Unfollow(c.Toolset, "x://r")
+				}
+				return err
+			},
+		} {
+			errs = append(errs, ask())
+		}
+		return errs
+	}
+	check := func(what string, c *mcp.Caller, served bool) {
+		t.Helper()
+		for i, err := range asks(c) {
+			if served && err != nil || !served && !turnedAway(err) {
+				t.Errorf("%s, request %d: %v", what, i, err)
+			}
+		}
+		if n := h.List(t.Context(), c, mcp.Tools).Len(); (n > 0) != served {
+			t.Errorf("%s: %d tools are listed", what, n)
+		}
+	}
+	nobody := arrives(t, h, "")
+	check("nobody, where nobody is asked", nobody, true)
+	load(t, h, tool+knownKey("ada", "the key of ada 012345"))
+	ada := arrives(t, h, "the key of ada 012345")
+	check("nobody, where somebody is known", nobody, false)
+	check("ada", ada, true)
+	check("who has started the process", &mcp.Caller{Revision: mcp.Revision20260728}, true)
+	load(t, h, tool+"# changed\n"+knownKey("ada", "the key of ada 012345"))
+	check("ada, after a reload", ada, true)
+	load(t, h, tool+knownKey("ada", "another key of ada 012345"))
+	check("ada with the key before", ada, false)
+	load(t, h, tool)
+	check("ada, where nobody is asked", ada, false)
+}
+
+func TestWhoStandsNoMoreIsLetGoAtTheReload(t *testing.T) {
+	const tool = "tool \"t\" {\n description = \"A tool.\"\n text = \"x\"\n}\n"
+	h := newWorld().host(t, tool+knownKey("ada", "the key of ada 012345"))
+	defer h.Close()
+	ada, let := arrives(t, h, "the key of ada 012345").Identity, &departures{}
+	h.Tell(let)
+	load(t, h, tool+"# changed\n"+knownKey("ada", "the key of ada 012345"))
+	if !let.stands(ada) || let.stands(nil) {
+		t.Error("ada was let go, or nobody was not")
+	}
+	load(t, h, tool+knownKey("bob", "the key of bob 012345"))
+	if let.stands(ada) {
+		t.Error("ada was not let go")
+	}
+}
+
+// departures remembers who stands.
+type departures struct {
+	audience
+	stands func(*mcp.Identity) bool
+}
+
+func (d *departures) Changed(func(string) mcp.Changes)       {}
+func (d *departures) Retain(stands func(*mcp.Identity) bool) { d.stands = stands }
+
+func TestScopesAreThoseOfAllThatACallTakes(t *testing.T) {
+	h := newWorld().host(t, `
+		tool "inner" {
+		  description = "A tool."
+		  scopes      = ["b", "a"]
+		  text        = "x"
+		}
+		tool "outer" {
+		  description = "A tool."
+		  scopes      = ["a"]
+		  step "one" {
+		    tool "inner" {}
+		  }
+		  text = "y"
+		}
+		resource "r" {
+		  uri    = "x://r"
+		  scopes = ["c"]
+		  text   = "x"
+		}`)
+	defer h.Close()
+	ask := func(scopes ...string) error {
+		c := &mcp.Caller{Revision: mcp.Revision20260728, Identity: &mcp.Identity{Subject: "ada", Scopes: scopes}}
+		_, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "outer", Arguments: []byte(`{}`), Caller: c})
+		return err
+	}
+	for scopes, want := range map[string]string{"": "a b", "a": "a b", "b": "a b", "a b": "", "b c a": ""} {
+		err := ask(strings.Fields(scopes)...)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want+" (-32011)")) {
+			t.Errorf("with %q: %v", scopes, err)
+		}
+	}
+	c := &mcp.Caller{Revision: mcp.Revision20260728, Identity: &mcp.Identity{Subject: "ada"}}
+	if _, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: c}); err == nil {
+		t.Error("the resource was read without its scope")
+	}
+	if err := h.Follow(t.Context(), c, "x://r"); err == nil {
+		t.Error("the resource is followed without its scope")
+	}
+	c.Identity = nil // nobody is asked
+	if _, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: c}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTasksAndQuestionsAreThoseOfTheirCaller(t *testing.T) {
+	w := newWorld()
+	h := w.host(t, `
+		tool "t" {
+		  description = "A tool."
+		  task {}
+		  step "who" {
+		    ask "name" {
+		      elicit {
+		        message = "Who?"
+		        fields  = object({ name = string })
+		      }
+		    }
+		  }
+		  text = "${caller.subject} of ${caller.claims.tenant}, ${caller.groups[0]}"
+		}`)
+	defer h.Close()
+	identity := func(key, subject string) func(*mcp.Caller) {
+		return func(c *mcp.Caller) {
+			c.Identity = &mcp.Identity{Subject: subject, Key: key, Claims: []byte(`{"tenant":"t1"}`), Groups: []string{"finance"}}
+			c.Subject = subject
+		}
+	}
+	req := modern("t", `{}`, following)
+	identity("one", "ada")(req.Caller)
+	id := do(t, h, req).TaskID
+	eventually(t, func() bool {
+		r, err := taskly(t, h, "tasks/get", id, "", identity("one", "ada"))
+		return err == nil && r.Status == "input_required"
+	})
+	for what, who := range map[string]func(*mcp.Caller){"another": identity("one", "bob"), "one of that name": identity("two", "ada"), "nobody": func(*mcp.Caller) {}} {
+		if _, err := taskly(t, h, "tasks/get", id, "", who); !unknownTask(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := taskly(t, h, "tasks/update", id, `{"name":{"action":"accept","content":{"name":"x"}}}`, identity("one", "ada")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		r, err := taskly(t, h, "tasks/get", id, "", identity("one", "ada"))
+		return err == nil && r.Status == "completed" && r.Result.text() == "ada of t1, finance"
+	})
+}
