@@ -32,6 +32,7 @@ func place(t *testing.T) (address string, db *pgx.Conn) {
 	check(t, err)
 	q := u.Query()
 	q.Set("search_path", schema)
+	q.Set("application_name", schema) // so that its connections can be told from those of others
 	u.RawQuery = q.Encode()
 	ctx := context.WithoutCancel(t.Context())
 	db, err = pgx.Connect(ctx, u.String())
@@ -212,7 +213,7 @@ func TestWhoWatchesIsToldOfTheUpdatesOfOthers(t *testing.T) {
 			hears(id)
 		}
 		if round == 1 {
-			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = 'hatchel' AND query LIKE '%' || 'hatchel_tasks'::regclass::oid || '%'")
+			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = current_schema()")
 			hears("")
 		}
 	}
@@ -224,7 +225,7 @@ func TestALostConnectionComesBack(t *testing.T) {
 	defer s.Close()
 	later := time.Now().Add(time.Hour)
 	check(t, s.Keep(t.Context(), "a", []byte("x"), later))
-	execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%hatchel_kept%' AND application_name = 'hatchel' AND pid <> pg_backend_pid()")
+	execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = current_schema() AND pid <> pg_backend_pid()")
 	var value []byte
 	eventually(t, func() bool {
 		var err error
