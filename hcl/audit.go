@@ -25,7 +25,7 @@ func (a *Audit) spec() Spec {
 	return Join(
 		Exactly("where calls are written down",
 			special("file", "string", "A file for the records, beside which those that are full keep their place: audit.jsonl, audit.jsonl.000001. Relative to the folder of the configuration.", a.file),
-			special("stdout", "bool", "true writes the records to standard output, for what collects it. Not with serve --stdio.", a.stdout)),
+			special("stdout", "bool", "true writes the records to standard output, for what collects it. Not with serve --stdio; hatchel call, read and prompt write them to standard error.", a.stdout)),
 		Spec{
 			special("rotate", "size", "How large a file may be; then the next is begun.", a.rotate).Or("100MiB"),
 			positive(&a.Keep, "keep", "How many full files are kept; the oldest is removed when there are more. Without it all are kept."),

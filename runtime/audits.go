@@ -12,7 +12,7 @@ import (
 // Audits are the audit logs of all generations. One that is written to the same place is shared by the generations that have it, so that its chain goes on through reloads, and is
 // closed when the last of them is gone.
 type Audits struct {
-	Stdout io.Writer // nil when standard output is somebody else's
+	Stdout io.Writer // for what is to go to standard output; nil when that is somebody else's
 
 	mu   sync.Mutex
 	open map[string]*sharedLog // by path; guarded by mu
@@ -55,7 +55,7 @@ func (as *Audits) acquire(decl *hcl.Audit, dir string) (*audit.Log, func() error
 type errNoStdout struct{}
 
 func (errNoStdout) Error() string {
-	return "standard output belongs to the client or to the answer here"
+	return "standard output belongs to the client here"
 }
 
 func (as *Audits) begin(path string, limits audit.Limits) (*audit.Log, error) {

@@ -268,3 +268,6 @@ func printable(text string) string {
 		return r
 	}, text)
 }
+
+// audits is where a command has what it calls written down. Its standard output is for the answer.
+func audits(cmd *cobra.Command) *runtime.Audits { return &runtime.Audits{Stdout: cmd.ErrOrStderr()} }

@@ -2,29 +2,21 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"testing/fstest"
 	"time"
 
-	"hatchel/adapters/all"
-	"hatchel/hcl"
-	"hatchel/runtime"
 	"hatchel/runtime/audit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/state"
 )
 
 const paid = `
@@ -188,8 +180,8 @@ func paidIn(t *testing.T, file string) (ids []string) {
 	return ids
 }
 
-// BenchmarkAudit says how much processor time a call over HTTP takes, with the client's part of it, with and without an audit log: of a tool that only reads, whose record
-// is in the file when the answer leaves, and of one that may change something, which waits for the disk before it begins.
+// BenchmarkAudit says how much processor time a server takes for a call over HTTP with and without an audit log: of a tool that only reads, whose record is in the file when
+// the answer leaves, and of one that may change something, which waits for the disk before it begins.
 func BenchmarkAudit(b *testing.B) {
 	for _, c := range []struct {
 		name, tool string
@@ -197,14 +189,14 @@ func BenchmarkAudit(b *testing.B) {
 	}{{"echo", "echo", 1}, {"echo, 16 at once", "echo", 16}, {"effect, 16 at once", "touch", 16}} {
 		b.Run(c.name, func(b *testing.B) {
 			var spent [2]time.Duration
-			served := [2]func(int){servedEcho(b, "", c.tool, c.callers), servedEcho(b, "audit { file = \"audit.jsonl\" }\n", c.tool, c.callers)}
+			servers := [2]*replica{servedEcho(b, ""), servedEcho(b, "audit { file = \"audit.jsonl\" }\n")}
 			const chunk = 400
 			calls := 0
 			for b.Loop() {
-				for i, serve := range served {
-					began := processorTime(b)
-					serve(chunk)
-					spent[i] += processorTime(b) - began
+				for i, server := range servers {
+					began := processorTime(b, server)
+					callEcho(b, server, c.tool, c.callers, chunk)
+					spent[i] += processorTime(b, server) - began
 				}
 				calls += chunk
 			}
@@ -215,15 +207,9 @@ func BenchmarkAudit(b *testing.B) {
 	}
 }
 
-// servedEcho calls a tool of a served configuration any number of times.
-func servedEcho(b *testing.B, block, tool string, callers int) func(calls int) {
+func servedEcho(b *testing.B, block string) *replica {
 	b.Helper()
 	dir := b.TempDir()
-	kept := runtime.NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, filepath.Join(dir, "state.db")) })
-	host := runtime.NewHost(b.Context(), runtime.HostOptions{
-		Build: runtime.Build{Set: all.Set(), Dir: dir, Audits: new(runtime.Audits), State: kept},
-		Load:  hcl.Options{},
-	})
 	src := block + `
 tool "echo" {
   description = "Echo."
@@ -237,41 +223,46 @@ tool "touch" {
   text = "Hello ${input.name}"
 }
 `
-	if diags := host.Load(b.Context(), fstest.MapFS{"a.hcl": {Data: []byte(src)}}); diags.HasErrors() {
-		diags.Print(os.Stderr, nil)
-		b.Fatal("not loaded")
-	}
-	server := mcp.New(host, mcp.Options{})
-	web := httptest.NewServer(server)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
-	b.Cleanup(func() {
-		client.CloseIdleConnections()
-		web.Close()
-		host.Close()
-		kept.Close()
-	})
-	body := callBody(tool, `{"name":"Ada"}`)
-	return func(calls int) {
-		var running sync.WaitGroup
-		for range callers {
-			running.Go(func() {
-				for range calls / callers {
-					answer, err := postCall(client, web.URL, body, tool)
-					if err != nil || !bytes.Contains([]byte(answer), []byte("Hello Ada")) {
-						b.Errorf("%v %s", err, answer)
-						return
-					}
-				}
-			})
-		}
-		running.Wait()
-	}
-}
-
-func processorTime(b *testing.B) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(src), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	return startReplica(b, dir, "")
+}
+
+func callEcho(b *testing.B, server *replica, tool string, callers, calls int) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
+	defer client.CloseIdleConnections()
+	body := callBody(tool, `{"name":"Ada"}`)
+	var running sync.WaitGroup
+	for range callers {
+		running.Go(func() {
+			for range calls / callers {
+				answer, err := postCall(client, server.url+"/mcp", body, tool)
+				if err != nil || !strings.Contains(answer, "Hello Ada") {
+					b.Errorf("%v %s", err, answer)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+// processorTime is what a process has used of the processors, to 10 ms.
+func processorTime(b *testing.B, r *replica) time.Duration {
+	b.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.cmd.Process.Pid))
+	if err != nil {
+		b.Skip("this system does not say what a process uses: ", err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	ticks := 0
+	for _, f := range fields[11:13] { // utime and stime
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
 }

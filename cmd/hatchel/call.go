@@ -95,7 +95,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx := cmd.Context()
 	if !c.dryRun {
-		c.audits = new(runtime.Audits)
+		c.audits = audits(cmd)
 	}
 	g, err := c.ready(ctx, c.dir, cmd.ErrOrStderr())
 	if err != nil {

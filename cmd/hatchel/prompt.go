@@ -67,7 +67,7 @@ func (p *prompting) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return misusef("the arguments cannot be written as JSON: %s", err)
 	}
-	p.audits = new(runtime.Audits)
+	p.audits = audits(cmd)
 	g, err := p.ready(cmd.Context(), p.dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (r *reading) complete(cmd *cobra.Command, args []string) (uris []string) {
 }
 
 func (r *reading) run(cmd *cobra.Command, uri string) error {
-	r.audits = new(runtime.Audits)
+	r.audits = audits(cmd)
 	g, err := r.ready(cmd.Context(), r.dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err

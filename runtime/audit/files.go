@@ -100,7 +100,7 @@ func (l *Log) replace(name string) error {
 		return errMoved
 	}
 	if err := l.file.Sync(); err != nil {
-		l.broken = err
+		l.breaks(err)
 		return err
 	}
 	l.synced = l.written.Load()
@@ -117,5 +117,8 @@ func (l *Log) replace(name string) error {
 	}
 	l.file.Close() // all of it is on the disk
 	l.file = next
-	return syncFolder(filepath.Dir(l.path))
+	if err := syncFolder(filepath.Dir(l.path)); err != nil {
+		l.breaks(err) // the names may be lost with the machine
+	}
+	return nil
 }

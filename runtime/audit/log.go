@@ -168,14 +168,18 @@ func (l *Log) sync(sequence int64) error {
 		return errMoved
 	}
 	if err := l.file.Sync(); err != nil {
-		// What was not written once may be taken for written the next time, so that there is no next time.
-		l.unsound.Store(true)
-		l.broken = err
+		l.breaks(err)
 		return err
 	}
 	l.unsound.Store(false)
 	l.synced = upTo
 	return nil
+}
+
+// breaks notes that the disk has failed. What was not written once may be taken for written the next time, so that there is no next time. The caller holds syncing.
+func (l *Log) breaks(err error) {
+	l.broken = err
+	l.unsound.Store(true)
 }
 
 // inPlace reports whether the path still leads to the file.

@@ -486,6 +486,33 @@ func TestWhoFollowsMissesNothing(t *testing.T) {
 	}
 }
 
+func TestWhatIsReadIsWholeWhileItIsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, path, Limits{Rotate: 3000})
+	stop := make(chan struct{})
+	var writes sync.WaitGroup
+	writes.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := l.Append(call("x"), false); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for range 50 {
+		if v := verify(t, path); v.Broken != nil {
+			t.Error(v)
+		}
+	}
+	close(stop)
+	writes.Wait()
+}
+
 func TestCallsWithoutAnEndAreCounted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})

@@ -31,22 +31,62 @@ func (l *Line) Record() (Record, bool) {
 
 // Read gives every line of the files of a log to each, in the order in which they were written, until each reports false.
 func Read(path string, each func(*Line) bool) error {
-	files, err := Files(path)
+	files, last, err := at(path)
 	if err != nil {
 		return err
 	}
+	if last != nil {
+		defer last.Close()
+	}
+	began := false
 	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
+		f := last
+		if name != path {
+			if f, err = os.Open(name); errors.Is(err, os.ErrNotExist) && !began {
+				continue // the oldest may be removed at any time
+			} else if err != nil {
+				return err
+			}
 		}
 		_, goOn, err := lines(f, name, 0, each)
-		f.Close()
+		if f != last {
+			f.Close()
+		}
 		if err != nil || !goOn {
 			return err
 		}
+		began = true
 	}
 	return nil
+}
+
+// at are the files of a log at one moment, and the one at its path, opened: it may be full, and have another name, before it is read.
+func at(path string) (files []string, last *os.File, err error) {
+	for {
+		if last, err = os.Open(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, nil, err
+		}
+		files, err = Files(path)
+		if err == nil && (last == nil) == (len(files) == 0 || files[len(files)-1] != path) && sameAt(path, last) {
+			return files, last, nil
+		}
+		if last != nil {
+			last.Close()
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// sameAt reports whether a path still leads to a file; a nil file is none.
+func sameAt(path string, f *os.File) bool {
+	there, err := os.Stat(path)
+	if f == nil {
+		return err != nil
+	}
+	here, mine := f.Stat()
+	return err == nil && mine == nil && os.SameFile(there, here)
 }
 
 // lines reads a file from where it stands. It returns how many lines it has read.
