@@ -200,6 +200,7 @@ tool "slow" {
       mv pids.new pids
       wait
     SH
+    sandbox { write = ["."] }
   }
 }
 `

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,7 +41,7 @@ func (j *job) meter() {
 			return
 		case <-ticker.C:
 		}
-		if err := j.confined.judge(j.members(j.isLong())); err != nil {
+		if err := j.confined.judge(j.members(latest())); err != nil {
 			j.exceeded.Store(true)
 			j.stop(err)
 			return
@@ -122,15 +123,15 @@ func own(members []int) (sum int64) {
 }
 
 // members are the processes of the job. Ids are given out in order, so that those of a call that has only begun are between that of its first program and the
-// latest; all asks for a look at every process.
-func (j *job) members(all bool) (found []int) {
+// last; later they may have begun anew at 1.
+func (j *job) members(last int) (found []int) {
 	belongs := func(pid int) bool {
 		session, err := unix.Getsid(pid)
 		return err == nil && slices.ContainsFunc(j.programs, func(p *os.Process) bool { return p.Pid == session })
 	}
 	const near = 4096
-	first, last := j.programs[0].Pid, latest()
-	if !all && last >= first && last-first < near {
+	first := j.programs[0].Pid
+	if time.Since(j.began) < time.Second && last >= first && last-first < near {
 		for pid := first; pid <= last; pid++ {
 			if belongs(pid) {
 				found = append(found, pid)
@@ -152,14 +153,19 @@ func (j *job) members(all bool) (found []int) {
 	return found
 }
 
+// loadavg tells which process id was given out last. One descriptor serves all calls and stays open.
+var loadavg = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/loadavg") })
+
 // latest is the process id that was given out last; 0 when the system does not say.
 func latest() int {
-	text, err := os.ReadFile("/proc/loadavg")
+	f, err := loadavg()
 	if err != nil {
 		return 0
 	}
-	fields := strings.Fields(string(text))
-	last, _ := strconv.Atoi(fields[len(fields)-1])
+	var text [128]byte
+	n, _ := f.ReadAt(text[:], 0)
+	line := bytes.TrimRight(text[:n], "\n")
+	last, _ := strconv.Atoi(string(line[bytes.LastIndexByte(line, ' ')+1:]))
 	return last
 }
 
@@ -176,7 +182,7 @@ func (j *job) sweep() {
 	var left []int
 	for empty := 0; empty < quiet; empty++ {
 		before, found := latest(), len(left)
-		for _, pid := range j.members(j.isLong()) {
+		for _, pid := range j.members(before) {
 			if !killed[pid] {
 				killed[pid] = true
 				left = append(left, pid)
@@ -191,9 +197,6 @@ func (j *job) sweep() {
 	}
 	await(left)
 }
-
-// isLong reports that ids may have begun anew at 1 since the job began.
-func (j *job) isLong() bool { return time.Since(j.began) > time.Second }
 
 // await waits until processes that were killed have ended, or for as long as the system may take for it.
 func await(killed []int) {

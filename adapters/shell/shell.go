@@ -2,9 +2,14 @@
 //
 // A command is a list of words that no shell sees, a pipe of such lists, or a script whose text is the same in every call; values reach them as whole
 // words or through the environment. Everything that a call starts is a session of its own without a terminal, and is ended whole when the call is: first
-// asked with SIGTERM, then killed. What a program starts in the background and lets go of the output is left to itself.
+// asked with SIGTERM, then killed. No process outlives a confined call; of a call that is not confined, what a program
+// starts in the background and lets go of the output is left to itself.
 //
-// A program sees only the environment that it is given: PATH, HOME and TMPDIR of the server, LANG=C.UTF-8, what inherit_env names, and env.
+// A program sees only the environment that it is given: PATH and HOME of the server, LANG=C.UTF-8, what inherit_env names, and env; and TMPDIR, which is the call's
+// own or, when the call is not confined, the server's.
+//
+// Unless its block says otherwise a program is confined: cell.go says what it can write to, rules_linux.go what it can read, filter_linux.go which system calls it is
+// refused, spawn_linux.c how that begins to hold before the program does, and meter_linux.go what the programs of a call may use together.
 package shell
 
 import (

@@ -48,6 +48,7 @@ tool "search_logs" {
     command  = ["grep", input.ignore_case ? "-i" : null, "-nF", "-m", "${input.max}", "-e", input.text, "--", under(var.log_dir, input.file)]
     ok_codes = [0, 1]
     parse    = "lines"
+    sandbox { read = [var.log_dir] }
   }
   result = "{lines: output.lines, found: output.code == 0}"
 }
@@ -66,6 +67,7 @@ tool "count_by_level" {
     ]
     ok_codes = [0, 1]
     parse    = "lines"
+    sandbox { read = [var.log_dir] }
   }
   result = "output.lines | map(split(' ', trimspace(#))) | map({{level: #[1], lines: tonumber(#[0])}})"
 }
@@ -82,6 +84,7 @@ tool "git_log" {
     dir     = var.repo_dir
     command = ["git", "log", "--max-count=${input.count}", "--date=short", "--format=%h %ad %an: %s", ["--author=${input.author}"], "--", input.path]
     parse   = "lines"
+    sandbox { read = [var.repo_dir] }
   }
   result = "output.lines"
 }
@@ -106,6 +109,7 @@ tool "service_status" {
       fi
     SH
     ok_codes = [0, 3]
+    sandbox { network = true } # systemctl asks over a socket of this machine
   }
   text = "${input.service}: ${trimspace(output.stdout)}"
 }

@@ -1,0 +1,248 @@
+package shell
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hatchel/adapters/adaptertest"
+)
+
+// attempt runs a script with a sandbox block, and returns what it wrote.
+func attempt(t *testing.T, script, sandbox string) string {
+	t.Helper()
+	return must(t, fmt.Sprintf("script = %q\nstderr = \"merge\"\n%s", strings.ReplaceAll(script, "${", "$${"), sandbox), `{}`)["stdout"].(string)
+}
+
+func TestAConfinedProgramReadsWhatItsBlockNames(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "file"), []byte("outside\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	read := fmt.Sprintf("sandbox { read = [%q] }", outside)
+	link := "ln -s " + outside + "/file $TMPDIR/link; cat $TMPDIR/link"
+	for name, c := range map[string]struct{ script, sandbox, want string }{
+		"outside":         {"cat " + outside + "/file", "", "denied"},
+		"listed":          {"ls " + outside, "", "denied"},
+		"through a link":  {link, "", "denied"},
+		"through /proc":   {"cat /proc/self/root" + outside + "/file", "", "denied"},
+		"named":           {"cat " + outside + "/file", read, "outside\n"},
+		"named, linked":   {link, read, "outside\n"},
+		"shadow":          {"cat /etc/shadow", "", "denied"},
+		"the server":      {fmt.Sprintf("cat /proc/%d/environ", os.Getpid()), "", "denied"},
+		"its memory":      {fmt.Sprintf("head -c 1 /proc/%d/mem", os.Getpid()), "", "denied"},
+		"the own folder":  {"echo text > /dev/null; ls -d .", "", ".\n"},
+		"the C library":   {"getent passwd root | cut -d: -f1", "", "root\n"},
+		"the time zone":   {"TZ=Europe/Paris date +%Z | tr -d 'ES'", "", "CT\n"},
+		"free":            {"cat " + outside + "/file", "sandbox { mode = \"none\" }", "outside\n"},
+		"a processor":     {"nproc >/dev/null && echo fine", "", "fine\n"},
+		"the environment": {"cat /proc/self/environ >/dev/null && echo fine", "", "fine\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := attempt(t, c.script+" 2>&1 || true", c.sandbox)
+			if c.want == "denied" && !strings.Contains(got, "ermission denied") || c.want != "denied" && got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestAConfinedProgramWritesToItsOwnFolderAndWhatItsBlockNames(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{
+		"echo x > file", "echo x > /tmp/hatchel-written", "echo x > OUT/new", "echo x > OUT/file", "truncate -s 0 OUT/file", "rm OUT/file", "mv OUT/file OUT/moved", "mkdir OUT/folder",
+		"ln OUT/file $TMPDIR/link", "echo x >> /dev/shm/x", "mknod $TMPDIR/device c 1 3",
+	} {
+		script = strings.ReplaceAll(script, "OUT", outside)
+		if got := attempt(t, "("+script+") 2>&1 && echo DONE || true", ""); strings.Contains(got, "DONE") {
+			t.Errorf("%s: %q", script, got)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(outside, "file")); err != nil || string(text) != "kept" {
+		t.Errorf("%q, %v", text, err)
+	}
+	write := fmt.Sprintf("sandbox { write = [%q] }", outside)
+	if got := attempt(t, strings.ReplaceAll("echo x > OUT/new; mkdir OUT/a; mv OUT/new OUT/a/; echo y > $TMPDIR/t; mv $TMPDIR/t OUT/a/t; cat OUT/a/*; rm -r OUT/a", "OUT", outside), write); got != "x\ny\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestEveryCallHasAFolderOfItsOwn(t *testing.T) {
+	b := adaptertest.Bind(t, tool(`script = "ls -A $TMPDIR; echo $TMPDIR; echo $((1 + 1)) > $TMPDIR/x; mkdir -p $TMPDIR/d/e; echo x > $TMPDIR/d/e/f; chmod 0 $TMPDIR/d"`))
+	for range 3 {
+		out, err := b.Do(t.Context(), `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := strings.TrimSpace(out["stdout"].(string))
+		if strings.Contains(room, "\n") || !filepath.IsAbs(room) {
+			t.Fatalf("%q", room)
+		}
+		if _, err := os.Stat(room); !os.IsNotExist(err) {
+			t.Errorf("%s: %v", room, err)
+		}
+	}
+	empty := adaptertest.Bind(t, tool(`script = "echo $TMPDIR"`))
+	out, err := empty.Do(t.Context(), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := empty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(strings.TrimSpace(out["stdout"].(string))); !os.IsNotExist(err) {
+		t.Error("an unused folder is left behind")
+	}
+}
+
+// sockets are programs that open one, by the name of what they open. Each writes OPEN when it could.
+func sockets(tcp, udp, unix string) map[string]string {
+	perl := func(lines string) string {
+		return "perl -MSocket=:all -e '" + lines + ` or die "$!\n"; print "OPEN"` + "'"
+	}
+	return map[string]string{
+		"tcp":           "exec 3<>/dev/tcp/" + strings.Replace(tcp, ":", "/", 1) + " && echo OPEN",
+		"udp":           "echo x >/dev/udp/" + strings.Replace(udp, ":", "/", 1) + " && echo OPEN",
+		"unix":          perl(`socket(S, AF_UNIX, SOCK_STREAM, 0) && connect(S, pack_sockaddr_un("` + unix + `"))`),
+		"abstract":      perl(`socket(S, AF_UNIX, SOCK_STREAM, 0) && bind(S, pack_sockaddr_un("\0hatchel-$$"))`),
+		"netlink":       perl(`socket(S, 16, SOCK_RAW, 0)`),
+		"datagram pair": perl(`socketpair(A, B, AF_UNIX, SOCK_DGRAM, 0)`),
+		"listening":     perl(`socket(S, AF_INET, SOCK_STREAM, 0) && bind(S, pack_sockaddr_in(0, INADDR_LOOPBACK)) && listen(S, 1)`),
+	}
+}
+
+func TestWithoutNetworkThereIsNoSocket(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	path := filepath.Join(t.TempDir(), "s")
+	local, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	for name, script := range sockets(tcp.Addr().String(), udp.LocalAddr().String(), path) {
+		t.Run(name, func(t *testing.T) {
+			script := "#!/bin/bash\n(" + script + ") 2>&1 || true"
+			for _, read := range []string{"", ", read = [\"" + filepath.Dir(path) + "\"]"} {
+				if got := attempt(t, script, "sandbox {\nnetwork = false"+strings.ReplaceAll(read, ", ", "\n")+"\n}"); strings.Contains(got, "OPEN") || !strings.Contains(got, "ermission") {
+					t.Errorf("without: %q", got)
+				}
+			}
+			if got := attempt(t, script, "sandbox {\nnetwork = true\nwrite = [\""+filepath.Dir(path)+"\"]\n}"); !strings.Contains(got, "OPEN") {
+				t.Errorf("with: %q", got)
+			}
+		})
+	}
+	if got := attempt(t, `perl -MSocket=:all -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die; syswrite(A, "x"); sysread(B, $x, 1); print $x'`, ""); got != "x" {
+		t.Errorf("a connected pair: %q", got)
+	}
+}
+
+func TestWhatUsesTooMuchIsStopped(t *testing.T) {
+	for name, c := range map[string]struct{ block, want string }{
+		"fork bomb":      {"script = \"f() { f | f & }; f; sleep 1000\"\nsandbox { processes = 20 }", "the script was stopped: more than the 20 processes at once that it may have"},
+		"sleepers":       {"script = \"for i in $(seq 100); do sleep 1000 & done; wait\"\nsandbox { processes = 20 }", "more than the 20 processes"},
+		"one processor":  {"script = \"while :; do :; done\"\nsandbox { cpu = \"300ms\" }", "the script was stopped: more than the 300ms of processor time that it may use"},
+		"two processors": {"pipe = [[\"sh\", \"-c\", \"while :; do :; done\"], [\"sh\", \"-c\", \"while :; do :; done\"]]\nsandbox { cpu = \"1s\" }", "the commands were stopped: more than the 1s of processor time"},
+		"memory":         {"command = [\"perl\", \"-e\", \"$x = 'x' x (300 << 20)\"]\nsandbox { memory = \"64MiB\" }", "Out of memory"},
+		"memory of many": {"command = [\"perl\", \"-e\", \"for (1..8) { if (!fork) { $x = 'x' x (40 << 20); last } } sleep 1000\"]\nsandbox { memory = \"128MiB\" }", "more than the 128 MiB of memory that it may use"},
+		"files":          {"command = [\"perl\", \"-e\", \"for (1..100) { open($f[$_], '<', '/dev/null') or die qq($!\\n) }\"]\nsandbox { files = 64 }", "Too many open files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if f := fault(t, c.block, `{}`); !strings.Contains(f.Message, c.want) {
+				t.Error(f.Message)
+			}
+		})
+	}
+}
+
+func TestNothingIsGainedAndNothingOutsideIsReached(t *testing.T) {
+	for name, c := range map[string]struct{ script, want string }{
+		"setuid programs gain nothing": {"grep NoNewPrivs /proc/self/status | tr -d '\\t'", "NoNewPrivs:1\n"},
+		"few capabilities":             {"perl -e 'open(F, \"/proc/self/status\"); for (<F>) { print hex($1) & ~0x4db if /^CapEff:\\s+(\\w+)/ }'", "0"},
+		"the server is not signalled":  {fmt.Sprintf("kill -0 %d 2>&1 | grep -o 'not permitted'", os.Getpid()), "not permitted\n"},
+		"nor its limits changed":       {fmt.Sprintf("prlimit --pid %d --nofile=10 2>&1 | grep -o 'not permitted'", os.Getpid()), "not permitted\n"},
+		"its own children are":         {"sleep 1000 & kill $! && echo killed", "killed\n"},
+		"only three files are open":    {"ls /proc/self/fd | wc -l", "4\n"}, // and the folder that ls reads
+		"signals have their defaults":  {"grep -E 'SigBlk|SigIgn' /proc/self/status | tr -d '\\t'", "SigBlk:0000000000000000\nSigIgn:0000000000000000\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := attempt(t, c.script, ""); got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestNoProcessOutlivesAConfinedCall(t *testing.T) {
+	leave := `use POSIX;
+if (!fork) {
+  if (POSIX::setsid() > 0) { print "left the session" } else { setpgrp(0, 0) }
+  if (!fork) {
+    open(F, ">", "pid.new"); print F "$$\n"; close(F);
+    rename("pid.new", "pid");
+    close(STDIN); close(STDOUT); close(STDERR);
+    sleep 1000;
+  }
+  POSIX::_exit(0);
+}
+`
+	t.Run("that ends", func(t *testing.T) {
+		b := adaptertest.Bind(t, tool(fmt.Sprintf("command = [\"perl\", \"-e\", %q]", leave+"select(undef, undef, undef, 0.01) until -e 'pid';")+writable))
+		out, err := b.Do(t.Context(), `{}`)
+		if err != nil || out["stdout"] != "" {
+			t.Errorf("%v, %v", out, err)
+		}
+		gone(t, pidIn(t, filepath.Join(b.Dir, "pid")))
+	})
+	t.Run("that is cancelled", func(t *testing.T) {
+		pid, _ := cancelled(t, fmt.Sprintf("command = [\"perl\", \"-e\", %q]", leave+"sleep 1000;"))
+		gone(t, pid)
+	})
+}
+
+func TestMistakesInASandboxAreFoundAtLoad(t *testing.T) {
+	for sandbox, want := range map[string]string{
+		`sandbox { mode = "off" }`:                      `mode is "none" or not written, and this is "off". Without it programs are confined.`,
+		"sandbox {\nmode = \"none\"\nnetwork = true\n}": `mode = "none" confines nothing`,
+		`sandbox { files = 2 }`:                         `files is a number from 3 to 1048576, and this is 2`,
+		`sandbox { processes = 0 }`:                     `processes is a number from 1 to 1048576, and this is 0.`,
+		`sandbox { read = ["~/.kube"] }`:                `"~/.kube" is not a path that can be opened`,
+		`sandbox { write = ["out/*"] }`:                 `"out/*" is not a path that can be opened`,
+		`sandbox { write = ["out"] }`:                   `There is no file or folder "out" that the server can open. Make it first`,
+		`sandbox { read = ["/not/there"] }`:             `There is no file or folder "/not/there" that the server can open. Correct the path`,
+		`sandbox { read = [input.s] }`:                  `input`,
+	} {
+		if got := adaptertest.Refusal(t, tool("command = [\"ls\"]\n"+sandbox)); !strings.Contains(got, want) {
+			t.Errorf("%s:\n%s", sandbox, got)
+		}
+		if got := adaptertest.Refusal(t, toolOver("connection \"shell\" \"c\" {\n"+sandbox+"\n}\n", `"c"`, `command = ["ls"]`)); !strings.Contains(got, want) && want != "input" {
+			t.Errorf("connection, %s:\n%s", sandbox, got)
+		}
+	}
+}
+
+func TestTheSandboxOfABlockStandsForThatOfItsConnection(t *testing.T) {
+	outside := t.TempDir()
+	declared := fmt.Sprintf("connection \"shell\" \"c\" {\n  sandbox { write = [%q] }\n}\n", outside)
+	for block, want := range map[string]string{"": "yes\n", "\nsandbox {}": "no\n", free: "yes\n"} {
+		b := adaptertest.Bind(t, toolOver(declared, `"c"`, fmt.Sprintf("script = %q%s", "if (echo x > "+outside+"/x) 2>/dev/null; then echo yes; else echo no; fi", block)))
+		if out, err := b.Do(t.Context(), `{}`); err != nil || out["stdout"] != want {
+			t.Errorf("%s: %v, %v", block, out, err)
+		}
+	}
+}
