@@ -64,6 +64,7 @@ func postCall(client *http.Client, url, body, tool string) (string, error) {
 // A server that writes is killed again and again while it is called: nothing was done of which the log does not say that it was about to be, and nothing was answered of which
 // it does not say what came of it.
 func TestNoEffectIsWithoutItsRecordHoweverTheProcessDies(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(paid), 0o600); err != nil {
 		t.Fatal(err)
