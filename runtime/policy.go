@@ -104,7 +104,7 @@ type policyRules struct {
 	deny, allow *rule
 }
 
-// policies makes the rules of all policies, and gives every routine those that are about it.
+// authorize makes the rules of all policies, and gives every routine those that are about it.
 func (c *compiler) authorize() {
 	for _, p := range c.g.Config.Policies {
 		name := "policy." + p.Name
