@@ -84,16 +84,19 @@ func (r *reloader) again(ctx context.Context, why string) (runtime.Report, error
 	return report, err
 }
 
-func (r *reloader) onHangup(ctx context.Context) {
+// onHangup loads the folder at every SIGHUP from now on. What it returns waits for them until ctx ends.
+func (r *reloader) onHangup(ctx context.Context) (wait func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
-	for {
-		select {
-		case <-hangups:
-			r.again(ctx, "SIGHUP")
-		case <-ctx.Done():
-			return
+	return func() {
+		defer signal.Stop(hangups)
+		for {
+			select {
+			case <-hangups:
+				r.again(ctx, "SIGHUP")
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	background.Go(func() { r.onHangup(ctx) })
+	background.Go(r.onHangup(ctx))
 	if s.watch {
 		background.Go(func() { folder.Watch(ctx, func() { r.again(ctx, "a file changed") }) })
 	}
