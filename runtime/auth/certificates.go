@@ -181,7 +181,7 @@ func named(cert *x509.Certificate, grant string) (*mcp.Identity, *Refusal) {
 			subject = names[0]
 		}
 	}
-	if subject == "" {
+	if !nameable(subject) {
 		return nil, invalidToken("The certificate names nobody")
 	}
 	claims, err := json.Marshal(struct {

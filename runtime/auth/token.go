@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -111,7 +113,7 @@ func (s *source) identity(claims jwt.MapClaims, text string) (*mcp.Identity, *Re
 	_, payload, _ := strings.Cut(text, ".")
 	payload, _, _ = strings.Cut(payload, ".")
 	encoded, err := base64.RawURLEncoding.DecodeString(payload)
-	if subject == "" || err != nil {
+	if !nameable(subject) || err != nil {
 		return nil, invalidToken("The token does not say whom it is about")
 	}
 	expires, err := claims.GetExpirationTime()
@@ -126,6 +128,11 @@ func (s *source) identity(claims jwt.MapClaims, text string) (*mcp.Identity, *Re
 		return nil, &Refusal{Status: http.StatusForbidden, Why: "The token was not granted what this server needs", code: "insufficient_scope", scopes: s.required}
 	}
 	return i, nil
+}
+
+// nameable reports whether somebody can be called that, in a log as in a database.
+func nameable(subject string) bool {
+	return subject != "" && utf8.ValidString(subject) && !strings.ContainsFunc(subject, unicode.IsControl)
 }
 
 // claimAt is the claim of that name, or where there is none, what a dotted path leads to.

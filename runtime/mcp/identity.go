@@ -29,7 +29,7 @@ func (i *Identity) Owner() string {
 	if i == nil {
 		return ""
 	}
-	return i.Key + "\x00" + i.Subject
+	return i.Key + "\n" + i.Subject // no Key has a line break
 }
 
 // Lacks are those of the scopes that were not granted.

@@ -28,6 +28,7 @@ func Bad(t testing.TB, i *Issuer, audience string) map[string]string {
 		"for another audience": i.Token("https://elsewhere.example/mcp", nil),
 		"for nobody":           i.Token(audience, map[string]any{"aud": nil}),
 		"about nobody":         i.Token(audience, map[string]any{"sub": nil}),
+		"about no name":        i.Token(audience, map[string]any{"sub": "a\x00b"}),
 		"of another issuer":    stranger.Token(audience, nil),
 		"in another's name":    Sign(t, stranger.Key(), i.Claims(audience, nil)),
 		"of nobody":            i.Token(audience, map[string]any{"iss": nil}),
