@@ -101,7 +101,23 @@ func BenchmarkListsOfCallers(b *testing.B) {
 	}
 }
 
-func TestRulesCostLittleAndNothingWhereThereAreNone(t *testing.T) {
+func TestWhatNoRuleIsAboutIsNotAskedAbout(t *testing.T) {
+	h := newWorld().host(t, paying+`policy "pay" {
+		tools = ["pay"]
+		deny  = "caller.subject == 'eve'"
+	}
+	toolset "other" { tools = ["look"] }`)
+	defer h.Close()
+	g := h.Current()
+	if g.programs["look"].rules != nil || g.programs["pay"].rules == nil {
+		t.Error("rules are kept for the tool that they are not about")
+	}
+	if g.views["other"].guards[mcp.Tools] != nil || g.whole.guards[mcp.Prompts] != nil || g.whole.guards[mcp.Tools] == nil {
+		t.Error("lists are guarded that nothing hides anything of")
+	}
+}
+
+func TestTwentyRulesCostLittle(t *testing.T) {
 	without, with := paid(t, 0), paid(t, 20)
 	none, twenty := testing.AllocsPerRun(200, without), testing.AllocsPerRun(200, with)
 	if twenty > none+12 {
