@@ -520,7 +520,7 @@ func TestCallsWithoutAnEndAreCounted(t *testing.T) {
 		check(t, l.Append(&Record{Time: time.Now(), Event: EventIntent, ID: id}, true))
 	}
 	check(t, l.Append(call("b"), false))
-	if v := holds(t, path); v.Open != 2 || !strings.Contains(v.String(), "2 calls have begun and not ended") {
+	if v := holds(t, path); v.Open != 2 || !strings.Contains(v.String(), "2 calls begun and not ended") {
 		t.Error(v)
 	}
 }

@@ -141,24 +141,31 @@ func (v *verifier) calls(r *Record) {
 func (v *Verdict) String() string {
 	var b strings.Builder
 	if v.Broken != nil {
-		fmt.Fprintf(&b, "the chain is broken after %d records, at %s", v.Records, v.Broken)
+		fmt.Fprintf(&b, "the chain is broken after %s, at %s", counted(v.Records, "record"), v.Broken)
 		return b.String()
 	}
 	if v.Records == 0 {
 		return "there are no records"
 	}
-	fmt.Fprintf(&b, "the chain holds: %d records in %d files, from %d to %d, whose hash is %s", v.Records, v.Files, v.First, v.Last, v.Hash)
+	fmt.Fprintf(&b, "the chain holds: %s in %s, from %d to %d, whose hash is %s", counted(v.Records, "record"), counted(int64(v.Files), "file"), v.First, v.Last, v.Hash)
 	if v.First > 1 {
 		b.WriteString("; the files before are not here")
 	}
 	if v.Repairs > 0 {
-		fmt.Fprintf(&b, "; %d times the end of a file was no whole record, and was written down as that", v.Repairs)
+		fmt.Fprintf(&b, "; %s of a file was no whole record, and was written down as that", counted(int64(v.Repairs), "end"))
 	}
 	if v.Partial {
 		b.WriteString("; the last line is not whole")
 	}
 	if v.Open > 0 {
-		fmt.Fprintf(&b, "; %d calls have begun and not ended", v.Open)
+		fmt.Fprintf(&b, "; %s begun and not ended", counted(int64(v.Open), "call"))
 	}
 	return b.String()
+}
+
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
