@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 // A confinement is what the programs of one block may do. It is safe for concurrent use.
 type confinement struct {
 	reads, writes []string // absolute
+	granted       []string // those of reads that a sandbox block names
 	path          string   // the PATH whose folders are among reads
 	network       bool
 	memory        int64         // bytes; 0: no limit
@@ -47,8 +49,9 @@ func newConfinement(b *block, conn *connection, folder, path string) (*confineme
 		}
 	}
 	for _, written := range s.Read {
-		c.reads = append(c.reads, below(folder, written))
+		c.granted = append(c.granted, below(folder, written))
 	}
+	c.reads = append(c.reads, c.granted...)
 	for _, written := range s.Write {
 		c.writes = append(c.writes, below(folder, written))
 	}
@@ -70,6 +73,23 @@ func foldersOf(path string) (folders []string) {
 		}
 	}
 	return folders
+}
+
+// describe says what programs may do beside what all may.
+func (c *confinement) describe(out *strings.Builder) {
+	switch {
+	case c == nil:
+		out.WriteString("not confined\n")
+		return
+	case c.network:
+		out.WriteString("with network\n")
+	}
+	for _, path := range c.granted {
+		fmt.Fprintf(out, "may read %s\n", quoted(path))
+	}
+	for _, path := range c.writes {
+		fmt.Fprintf(out, "may write %s\n", quoted(path))
+	}
 }
 
 // covered reports whether a path is in one of some folders, by its name.

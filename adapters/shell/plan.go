@@ -37,6 +37,7 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	if len(a.inherited) > 0 {
 		fmt.Fprintf(&out, "env passed on: %s\n", strings.Join(a.inherited, " "))
 	}
+	a.confined.describe(&out)
 	if d.stdin != nil {
 		fmt.Fprintf(&out, "stdin %d bytes\n", len(d.stdin))
 	}

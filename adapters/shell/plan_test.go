@@ -20,6 +20,16 @@ in /usr
 env A='it'\''s $HOME'
 env B=(secret)
 `},
+		"confined": {"command = [\"ls\"]\ndir = \"/usr\"\nsandbox {\nnetwork = true\nread = [\"/etc\"]\nwrite = [\"/var/tmp\"]\n}", `ls
+in /usr
+with network
+may read /etc
+may write /var/tmp
+`},
+		"free": {"command = [\"ls\"]\ndir = \"/usr\"\nsandbox { mode = \"none\" }", `ls
+in /usr
+not confined
+`},
 		"script": {`script = "echo ${input.s}"`, `/bin/sh -c 'SCRIPT'
 in DIR
 env HATCHEL_V0='it'\''s $HOME'
