@@ -9,9 +9,6 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// The blocks of a step that are not backends are Backends all the same: Config is *Progress, *Log, *Wait, *Fail, *ProtocolFault or *Round, and Kind the
-// name of the block.
-
 // Round is the ask blocks of one step: the client is asked all of it at once. Its output is an object of the answers by key. The step may have a When, a
 // Continue and Expects, and has neither Each nor Repeat.
 type Round struct{ Asks []*Ask }

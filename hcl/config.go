@@ -4,11 +4,11 @@ package hcl
 type Config struct {
 	ID          string // digest of all sources, variables and secrets: the revision of what is served
 	Server      Server
-	Connections []*Connection // by kind and name
-	Tools       []*Tool       // by name; disabled ones are left out
-	Prompts     []*Prompt     // by name
-	Resources   []*Resource   // by name
-	Toolsets    []*Toolset    // by name
-	Sources     map[string][]byte
-	Secrets     []string // every known secret text, for scrubbing what leaves the process
+	Connections []*Connection     // by kind and name
+	Tools       []*Tool           // by name; disabled ones are left out
+	Prompts     []*Prompt         // by name
+	Resources   []*Resource       // by name
+	Toolsets    []*Toolset        // by name
+	Sources     map[string][]byte // by path, as they were read
+	Secrets     []string          // every known secret text, for scrubbing what leaves the process
 }

@@ -2,6 +2,15 @@ package hcl
 
 import "sort"
 
+// Connection is one decoded connection block.
+type Connection struct {
+	Kind   string
+	Name   string
+	Config any
+	Digest string // of everything the block says, so that an unchanged one keeps its pool
+	Range  Range
+}
+
 // connections decodes the connection blocks.
 func (l *loader) connections() {
 	for _, b := range l.blocks["connection"] {
