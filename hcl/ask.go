@@ -42,6 +42,7 @@ func (a *Ask) guardSpec() Spec {
 }
 
 func (a *Ask) questionSpec() Spec {
+	a.Timeout = defaultPatience
 	return Join(
 		Exactly("the question",
 			Block(&a.Elicit, "elicit", "Asks the user to fill in a form, or to open a page. Gives action and content.", (*Elicit).spec),
@@ -82,7 +83,7 @@ func (w *workDecl) ask(b *hclsyntax.Block) *Ask {
 		d.errorf(b.TypeRange, "Wrong number of labels", "An ask block is written `ask \"name\" {`.")
 		return nil
 	}
-	a := &Ask{Key: b.Labels[0], Timeout: defaultPatience, Range: at(b.DefRange())}
+	a := &Ask{Key: b.Labels[0], Range: at(b.DefRange())}
 	w.key(a, b)
 	spec, known := askSpec(a), d.facts
 	d.unknown(b.Body, spec)
