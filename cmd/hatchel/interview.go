@@ -20,10 +20,12 @@ import (
 // asking is the flag of commands that can be asked.
 type asking struct{ answers []string }
 
+// askedHelp is what the help of such a command says of it.
 const askedHelp = `What is asked meanwhile is answered by --answer, one for each question: key='{"field": "value"}' for a form, key=accept where there is nothing
 to fill in, key=decline and key=cancel, key='a text' for the model, key='["/a/folder"]' for roots. On a terminal whatever is not answered so
-is asked there; an input that ends (Ctrl-D) dismisses a question, and Ctrl-C ends the call. Elsewhere nobody is asked: a question has its
-fallback, or the call is refused and says which answers it takes.`
+is asked there; an input that ends (Ctrl-D) dismisses a question, and Ctrl-C ends the call. Elsewhere only
+questions of a kind that is answered by a flag (forms, pages, the model, roots) are asked, and each of them needs its answer; any other has
+its fallback, or the call is refused and says which answers it takes.`
 
 func (a *asking) answerFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&a.answers, "answer", nil, "the answer to one question, `key=JSON`, or key=decline, key=cancel; may be repeated")
