@@ -153,7 +153,8 @@ func (s *soak) live(ctx context.Context, life, phases int, phase time.Duration) 
 		if err := s.tidy(ctx); err != nil {
 			s.faults.add("ending deserted sessions", "%v", err)
 		}
-		limit, enough := Holdings{}, time.Second // the first rest is what the others are measured by
+		var limit Holdings // the first rest is what the others are measured by
+		var enough time.Duration
 		if n > 0 {
 			limit, enough = rests[0].Held, patience
 		}
@@ -161,7 +162,10 @@ func (s *soak) live(ctx context.Context, life, phases int, phase time.Duration) 
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", err, server.lastWords())
 		}
-		s.Say("life %d, rest %d: %v; %d things done, %d faults", life+1, n+1, held, s.tally.sum(), s.faults.count())
+		s.Say("life %d, rest %d: %v; %d things done", life+1, n+1, held, s.tally.sum())
+		for _, said := range s.faults.all() {
+			s.Say("so far: %s", said)
+		}
 		if n > 0 && !held.within(limit) {
 			s.faults.add("growth", "%v at the first rest of life %d, %v at rest %d", limit, life+1, held, n+1)
 		}
