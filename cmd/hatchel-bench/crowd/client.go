@@ -65,13 +65,17 @@ func dial(ctx context.Context, host, toolset string, e era, can string) (*client
 }
 
 func (c *client) connect(ctx context.Context) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", c.host)
+	conn, err := reach(ctx, c.host)
 	if err != nil {
 		return err
 	}
 	c.net, c.in = conn, bufio.NewReaderSize(conn, 2<<10)
 	return nil
+}
+
+// reach connects to a server on this machine, which is not given up because ctx ends meanwhile: that would look like a server that does not answer.
+func reach(ctx context.Context, host string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: patience}).DialContext(context.WithoutCancel(ctx), "tcp", host)
 }
 
 func (c *client) open() error {
