@@ -6,7 +6,7 @@
 #   make fuzz     every fuzz target for FUZZTIME each (default 2m)
 #   make bench    the table of ratios against bare programs; BENCH="-quick -rows text" to narrow it
 #   make load     two thousand listeners, 500 calls a second and steady changes for a minute; LOAD="-for 10s" to change that
-#   make soak     everything that clients and authors do at once, under the race detector, for SOAK (default 5m)
+#   make soak     everything that clients and authors do at once, under the race detector, for SOAK (default 5m), and without it for a minute
 #   make clean    removes what these targets made
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -60,8 +60,10 @@ bench:
 load:
 	go run ./cmd/hatchel-bench load $(LOAD)
 
+# Without the race detector memory says something.
 soak:
 	go run ./cmd/hatchel-bench soak -for $(SOAK)
+	go run ./cmd/hatchel-bench soak -for 1m -race=false
 
 clean:
 	rm -rf hatchel dist .cache

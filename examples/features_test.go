@@ -125,7 +125,7 @@ func (g *guest) learns(what string, change func()) {
 	defer late.Stop()
 	for {
 		change()
-		again := time.NewTimer(3 * time.Second)
+		again := time.NewTimer(5 * time.Second)
 		for waits := true; waits; {
 			select {
 			case heard := <-g.told:

@@ -56,13 +56,15 @@ func TestEveryToolOfTheReadmeIsCutFromAnExample(t *testing.T) {
 	}
 }
 
-// checkout is a folder with examples/invoices in it, as in the README's commands.
+// checkout is a folder with the examples in it that the README's commands name.
 func checkout(t *testing.T) *folder {
 	t.Helper()
-	f := example(t, "invoices")
 	root := t.TempDir()
-	f.must(os.Mkdir(filepath.Join(root, "examples"), 0o755))
-	f.must(os.Rename(f.path, filepath.Join(root, "examples", "invoices")))
+	for _, name := range []string{"invoices", "desk"} {
+		f := example(t, name)
+		f.must(os.MkdirAll(filepath.Join(root, "examples"), 0o755))
+		f.must(os.Rename(f.path, filepath.Join(root, "examples", name)))
+	}
 	return &folder{t: t, path: root}
 }
 

@@ -9,9 +9,6 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// The blocks of a step that are not backends are Backends all the same: Config is *Progress, *Log, *Wait, *Fail, *ProtocolFault or *Round, and Kind the
-// name of the block.
-
 // Round is the ask blocks of one step: the client is asked all of it at once. Its output is an object of the answers by key. The step may have a When, a
 // Continue and Expects, and has neither Each nor Repeat.
 type Round struct{ Asks []*Ask }
@@ -45,6 +42,7 @@ func (a *Ask) guardSpec() Spec {
 }
 
 func (a *Ask) questionSpec() Spec {
+	a.Timeout = defaultPatience
 	return Join(
 		Exactly("the question",
 			Block(&a.Elicit, "elicit", "Asks the user to fill in a form, or to open a page. Gives action and content.", (*Elicit).spec),
@@ -85,7 +83,7 @@ func (w *workDecl) ask(b *hclsyntax.Block) *Ask {
 		d.errorf(b.TypeRange, "Wrong number of labels", "An ask block is written `ask \"name\" {`.")
 		return nil
 	}
-	a := &Ask{Key: b.Labels[0], Timeout: defaultPatience, Range: at(b.DefRange())}
+	a := &Ask{Key: b.Labels[0], Range: at(b.DefRange())}
 	w.key(a, b)
 	spec, known := askSpec(a), d.facts
 	d.unknown(b.Body, spec)

@@ -5,7 +5,51 @@ import (
 	"sort"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
 )
+
+// Backend is one decoded backend block. The blocks of a step that are none of an adapter are Backends all the same: Config is *ToolCall, *Progress, *Log,
+// *Wait, *Fail, *ProtocolFault or, for the ask blocks of the step, *Round.
+type Backend struct {
+	Kind       string      // the name of the block
+	Config     any         // the adapter's own type, or one of these
+	Connection *Connection // the one its label names, or nil
+	Facts      Facts
+	Range      Range
+	places     map[any]Range
+}
+
+// Facts are what is known at load of every call of a backend.
+type Facts struct {
+	Output  *schema.Type // of the root `output`: an object whose members are documented for the backend
+	Default Default      // what a call answers when the tool does not say
+
+	ReadOnly    bool // nothing changes
+	Writes      bool // something certainly changes, so that read_only = true would be untrue
+	Destructive bool // something may be lost: a DELETE, an overwritten file
+	Idempotent  bool // doing it twice is doing it once
+	OpenWorld   bool // it reaches systems beyond the ones declared: a shell, a foreign host
+
+	MimeType string // of Default.Document, where it is known at load
+}
+
+// Default is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.
+type Default struct {
+	Member  string   // this member of output is the structured result
+	Members []string // these members of output, as an object, are the structured result
+	Text    string   // this member of output is sent as text alone
+
+	Document string // this member of output is what a resource holds; without it that is Text, Member or Members, the first that is set
+}
+
+// answers reports whether a call of a tool has an answer by default.
+func (d Default) answers() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
+
+// Diagnose turns an error of Describe, Check or of binding the backend into diagnostics: at the argument that it blames, else at the block.
+func (b *Backend) Diagnose(err error) Diagnostics {
+	return blames(err, "Backend refused", b.Range, b.places)
+}
 
 func (l *loader) kind(name string) (BackendKind, bool) {
 	for _, k := range l.kinds.Backends {
@@ -92,9 +136,6 @@ func (w *workDecl) backend(b *hclsyntax.Block) *Backend {
 	d.diags = append(d.diags, inner.diags...)
 	return out
 }
-
-// answers reports whether a call of a tool has an answer by default.
-func (d Default) answers() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
 
 func (l *loader) connectionNamed(kind string) (ConnectionKind, bool) {
 	for _, k := range l.kinds.Connections {

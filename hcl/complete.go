@@ -32,6 +32,7 @@ func completeFields() Spec {
 func completeSpec(c *Completion) Spec { return Join(c.headSpec(), c.resultSpec()) }
 
 func (c *Completion) headSpec() Spec {
+	c.Timeout = defaultCompletionTimeout
 	return Spec{Attr(&c.Timeout, "timeout", "How long looking up may take.").Or("5s")}
 }
 
@@ -116,7 +117,7 @@ func (w *workDecl) completions() {
 func (w *workDecl) completion(m *schema.Member, b *hclsyntax.Block) *Completion {
 	out := &Completion{}
 	c := newWorkDecl(w.dec.shared, block{Block: b, file: w.block.file}, "completion", &out.Work)
-	out.Name, out.Timeout = w.work.Name+"."+m.Name, defaultCompletionTimeout
+	out.Name = w.work.Name + "." + m.Name
 	c.inputs.noun, c.alone = w.inputs.noun, true
 	d := c.dec
 	d.uses, d.tools = w.dec.uses, w.dec.tools

@@ -4,16 +4,16 @@ package hcl
 type Config struct {
 	ID          string // digest of all sources, variables and secrets: the revision of what is served
 	Server      Server
-	Auth        *Auth         // nil when nobody is asked who they are
-	TLS         *TLS          // nil when the server speaks without it
-	Audit       *Audit        // nil when nothing is written down
-	State       *State        // nil when nobody says where it is kept
-	Connections []*Connection // by kind and name
-	Tools       []*Tool       // by name; disabled ones are left out
-	Prompts     []*Prompt     // by name
-	Resources   []*Resource   // by name
-	Toolsets    []*Toolset    // by name
-	Policies    []*Policy     // by name
-	Sources     map[string][]byte
-	Secrets     []string // every known secret text, for scrubbing what leaves the process
+	Auth        *Auth             // nil when nobody is asked who they are
+	TLS         *TLS              // nil when the server speaks without it
+	Audit       *Audit            // nil when nothing is written down
+	State       *State            // nil when nobody says where it is kept
+	Connections []*Connection     // by kind and name
+	Tools       []*Tool           // by name; disabled ones are left out
+	Prompts     []*Prompt         // by name
+	Resources   []*Resource       // by name
+	Toolsets    []*Toolset        // by name
+	Policies    []*Policy         // by name
+	Sources     map[string][]byte // by path, as they were read
+	Secrets     []string          // every known secret text, for scrubbing what leaves the process
 }

@@ -2,6 +2,18 @@ package hcl
 
 import "sort"
 
+// Connection is one decoded connection block.
+type Connection struct {
+	Kind   string
+	Name   string
+	Config any
+	Guard  Guard
+	Digest string // of everything the block says, so that an unchanged one keeps its pool
+	Range  Range
+
+	personal bool // it reads who calls
+}
+
 // connections decodes the connection blocks.
 func (l *loader) connections() {
 	for _, b := range l.blocks["connection"] {

@@ -11,7 +11,6 @@ import (
 
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/spelling"
 	"hatchel/hcl/template/sqltext"
 	"hatchel/hcl/value"
 )
@@ -125,103 +124,6 @@ func (d *decoder) choices(b *hclsyntax.Body, spec Spec, written map[*group][]str
 	}
 }
 
-// unknown reports arguments and blocks that the parts of a spec do not have.
-func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
-	d.typos = nil
-	for name, a := range b.Attributes {
-		f, known := field(parts, name, true)
-		switch {
-		case known && f.attr != nil:
-		case known:
-			d.errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
-		default:
-			all, attrs, _ := fieldNames(parts)
-			d.mistyped(name, all)
-			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, suggestOr(name, all, within(name, parts, thereAre(attrs))))
-		}
-	}
-	for _, nested := range b.Blocks {
-		f, known := field(parts, nested.Type, false)
-		switch {
-		case known && f.attr == nil:
-		case known:
-			d.errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
-		default:
-			all, _, blocks := fieldNames(parts)
-			d.mistyped(nested.Type, all)
-			d.errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, elsewhere(nested.Type, all, suggestOr(nested.Type, all, thereAre(blocks))))
-		}
-	}
-}
-
-// mistyped notes what a name was probably meant to be, so that its absence is not reported too.
-func (d *decoder) mistyped(name string, among []string) {
-	if d.typos == nil {
-		d.typos = map[string]bool{}
-	}
-	d.typos[spelling.Nearest(name, among)] = true
-}
-
-// field finds what a name means, as an argument or as a block where it can be both.
-func field(parts []Spec, name string, argument bool) (found *Field, known bool) {
-	for _, spec := range parts {
-		for i := range spec {
-			if spec[i].Name != name {
-				continue
-			}
-			if found = &spec[i]; argument == (found.attr != nil) {
-				return found, true
-			}
-		}
-	}
-	return found, found != nil
-}
-
-func fieldNames(parts []Spec) (all, attrs, blocks []string) {
-	for _, f := range Join(parts...) {
-		all = append(all, f.Name)
-		if f.attr != nil {
-			attrs = append(attrs, f.Name)
-		} else {
-			blocks = append(blocks, f.Name)
-		}
-	}
-	return all, attrs, blocks
-}
-
-// within says which block here holds an argument that stands beside it, or otherwise.
-func within(name string, parts []Spec, otherwise string) string {
-	for _, f := range Join(parts...) {
-		if f.attr != nil {
-			continue
-		}
-		if inner, known := field([]Spec{f.Nested()}, name, true); known && inner.attr != nil {
-			return " It stands in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
-		}
-	}
-	return otherwise
-}
-
-// elsewhere says where a block of the language stands that does not stand here, or otherwise.
-func elsewhere(block string, among []string, otherwise string) string {
-	switch {
-	case slices.Contains([]string{"elicit", "sample", "roots"}, block) && slices.Contains(among, "ask"):
-		return " A question stands in an ask, and an ask in a step: ask \"name\" { " + block + " … }."
-	case block == "input" && slices.Contains(among, "argument"):
-		return " A prompt has arguments: argument \"name\" { … }. They are read as input.name."
-	case block == "argument" && slices.Contains(among, "input"):
-		return " Arguments are of prompts, and here are inputs: input \"name\" { … }."
-	}
-	return otherwise
-}
-
-func suggestOr(name string, among []string, otherwise string) string {
-	if s := didYouMean(name, among); s != "" {
-		return s
-	}
-	return otherwise
-}
-
 // value decodes one argument into dst.
 func (d *decoder) value(dst any, e hclsyntax.Expression, f Field) {
 	switch dst := dst.(type) {
@@ -322,18 +224,3 @@ func items[T string | int](d *decoder, e hclsyntax.Expression, f Field, of strin
 	}
 	return out
 }
-
-// Hidden stands where a secret was.
-const Hidden = "(secret)"
-
-// SecretText is known at load and may hold a secret. It prints as Hidden; Reveal gives the text to the library that needs it.
-type SecretText string
-
-func (SecretText) String() string   { return Hidden }
-func (SecretText) GoString() string { return Hidden }
-
-// MarshalText keeps a secret out of every encoder.
-func (SecretText) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
-
-// Reveal is the text itself.
-func (s SecretText) Reveal() string { return string(s) }

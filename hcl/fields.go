@@ -67,7 +67,7 @@ func bounded(dst **float64, name, doc string, high float64) Field {
 
 // positive declares a whole number that is known at load and greater than 0.
 func positive(dst *int, name, doc string) Field {
-	return special(name, "integer", doc, func(d *decoder, e hclsyntax.Expression) {
+	f := special(name, "integer", doc, func(d *decoder, e hclsyntax.Expression) {
 		n, ok := d.known(e, Field{Name: name}, "integer").(int)
 		switch {
 		case !ok:
@@ -77,6 +77,8 @@ func positive(dst *int, name, doc string) Field {
 			*dst = n
 		}
 	})
+	f.target = dst
+	return f
 }
 
 // numeric declares a number that is computed for every call.
@@ -108,12 +110,14 @@ func said(dst **Message, name, doc string) Field {
 
 // lasting declares a duration that is longer than none; otherwise is what an author reads of none.
 func lasting(dst *time.Duration, name, doc, otherwise string) Field {
-	return special(name, "duration", doc, func(d *decoder, e hclsyntax.Expression) {
+	f := special(name, "duration", doc, func(d *decoder, e hclsyntax.Expression) {
 		before := len(d.diags)
 		if *dst = d.duration(e, Field{Name: name}); *dst == 0 && len(d.diags) == before {
 			d.errorf(e.Range(), "Invalid duration", "%s", otherwise)
 		}
 	})
+	f.target = dst
+	return f
 }
 
 // elementRange is where an element of a list stands, or the list where it is not written out.

@@ -1,9 +1,6 @@
 package hcl
 
-import (
-	"hatchel/hcl/schema"
-	"hatchel/hcl/template/sqltext"
-)
+import "hatchel/hcl/template/sqltext"
 
 // Kinds are the blocks that adapters bring to the language.
 type Kinds struct {
@@ -36,53 +33,3 @@ type ConnectionKind struct {
 
 // Checked is a configuration that can be wrong as a whole. Its error is for the author; Blame puts it at an argument.
 type Checked interface{ Check() error }
-
-// Facts are what is known at load of every call of a backend.
-type Facts struct {
-	Output  *schema.Type // of the root `output`: an object whose members are documented for the backend
-	Default Default      // what a call answers when the tool does not say
-
-	ReadOnly    bool // nothing changes
-	Writes      bool // something certainly changes, so that read_only = true would be untrue
-	Destructive bool // something may be lost: a DELETE, an overwritten file
-	Idempotent  bool // doing it twice is doing it once
-	OpenWorld   bool // it reaches systems beyond the ones declared: a shell, a foreign host
-
-	MimeType string // of Default.Document, where it is known at load
-}
-
-// Default is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.
-type Default struct {
-	Member  string   // this member of output is the structured result
-	Members []string // these members of output, as an object, are the structured result
-	Text    string   // this member of output is sent as text alone
-
-	Document string // this member of output is what a resource holds; without it that is Text, Member or Members, the first that is set
-}
-
-// Connection is one decoded connection block.
-type Connection struct {
-	Kind   string
-	Name   string
-	Config any
-	Guard  Guard
-	Digest string // of everything the block says, so that an unchanged one keeps its pool
-	Range  Range
-
-	personal bool // it reads who calls
-}
-
-// Backend is one decoded backend block.
-type Backend struct {
-	Kind       string
-	Config     any         // the adapter's own type; *ToolCall for the block `tool`
-	Connection *Connection // the one its label names, or nil
-	Facts      Facts
-	Range      Range
-	places     map[any]Range
-}
-
-// Diagnose turns an error of Describe, Check or of binding the backend into diagnostics: at the argument that it blames, else at the block.
-func (b *Backend) Diagnose(err error) Diagnostics {
-	return blames(err, "Backend refused", b.Range, b.places)
-}

@@ -6,11 +6,13 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // summariesAt are the functions of this package that report something, and which of their arguments is the summary.
@@ -138,5 +140,41 @@ func documented(t *testing.T, block string, spec Spec) {
 			t.Errorf("%s: %s has no documentation or no type", block, f.Name)
 		}
 		documented(t, block+" "+f.Name, f.Nested())
+	}
+}
+
+func TestADocumentedDefaultIsTheDefault(t *testing.T) {
+	checked := 0
+	for _, ref := range Reference(testKinds()) {
+		for _, f := range ref.Spec {
+			var is, documented any
+			switch dst := f.target.(type) {
+			case *bool:
+				is, documented = *dst, f.Default == "true"
+			case *int:
+				n, _ := strconv.Atoi(f.Default)
+				is, documented = *dst, n
+			case *time.Duration:
+				d, _ := time.ParseDuration(f.Default)
+				is, documented = *dst, d
+			case *Size:
+				is, documented = strings.ReplaceAll(dst.String(), " ", ""), f.Default
+				if *dst == 0 {
+					is = ""
+				}
+			default:
+				continue
+			}
+			if reflect.ValueOf(is).IsZero() {
+				continue // it is filled in after the block was decoded
+			}
+			checked++
+			if is != documented {
+				t.Errorf("%s: %s is %v when it is not written, and is documented as %q", ref.Key, f.Name, is, f.Default)
+			}
+		}
+	}
+	if checked < 10 {
+		t.Errorf("only %d defaults were found", checked)
 	}
 }

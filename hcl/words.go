@@ -35,6 +35,14 @@ func didYouMean(name string, among []string) string {
 	return ""
 }
 
+// suggestOr is what the name was probably meant to be, or otherwise.
+func suggestOr(name string, among []string, otherwise string) string {
+	if s := didYouMean(name, among); s != "" {
+		return s
+	}
+	return otherwise
+}
+
 // list is " intro a, b, c." or nothing when there are none; long lists are cut.
 func list(intro string, names []string) string {
 	switch {

@@ -50,9 +50,12 @@ const maxFolders = 100_000
 func readFolder(dir string) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, nodes: map[string]*node{}, asked: map[string]digest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
-		n := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}
+		n, at := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}, filepath.Join(dir, filepath.FromSlash(name))
 		if !n.folder && err == nil {
-			n.content, n.err = ReadPlain(filepath.Join(dir, filepath.FromSlash(name)), maxSource)
+			n.content, n.err = ReadPlain(at, maxSource)
+		}
+		if errors.Is(n.err, fs.ErrNotExist) && !isLink(at) {
+			return // it has gone since its folder was listed
 		}
 		s.nodes[name] = n
 		if parent := s.nodes[path.Dir(name)]; parent != nil && name != "." {
@@ -60,6 +63,11 @@ func readFolder(dir string) (*Snapshot, error) {
 		}
 	})
 	return s, err
+}
+
+func isLink(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
 }
 
 // walk visits the folders and *.hcl files below dir, each folder before what it holds, in the order of their names.

@@ -49,7 +49,8 @@ func runSoak(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("soak", flag.ExitOnError)
 	flags.DurationVar(&s.For, "for", 5*time.Minute, "how long")
 	flags.StringVar(&s.Served, "serve", "examples/conformance", "the `folder` whose tools, prompts and resources are used")
-	flags.StringVar(&s.Binary, "hatchel", "", "a hatchel binary instead of one built from ./cmd/hatchel with the race detector")
+	flags.StringVar(&s.Binary, "hatchel", "", "a hatchel binary instead of one built from ./cmd/hatchel")
+	flags.BoolVar(&s.Race, "race", true, "with the race detector; without it, memory is judged")
 	keep := flags.Bool("keep", false, "keep the folder with the server's log")
 	flags.Parse(args)
 	var err error
@@ -62,7 +63,7 @@ func runSoak(ctx context.Context, args []string) error {
 		defer os.RemoveAll(s.Folder)
 	}
 	if s.Binary == "" {
-		if s.Binary, err = crowd.Build(ctx, s.Folder, true); err != nil {
+		if s.Binary, err = crowd.Build(ctx, s.Folder, s.Race); err != nil {
 			return err
 		}
 	}

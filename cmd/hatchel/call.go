@@ -18,6 +18,7 @@ import (
 // calling are the flags of call.
 type calling struct {
 	loading
+	asking
 	dir    string
 	args   []string
 	dryRun bool
@@ -27,13 +28,15 @@ type calling struct {
 func callCommand() *cobra.Command {
 	c := new(calling)
 	cmd := &cobra.Command{
-		Use:   "call [-C DIR] TOOL ['{json}' | --arg k=v ... | -]",
+		Use:   "call [-C DIR] TOOL ['{json}' | --arg k=v ... | -] [--answer key=JSON ...]",
 		Short: "Call one tool of a folder",
 		Long: `Call one tool of a folder and print its answer. Arguments are one JSON object, or --arg name=value for each, or - for a JSON object on
 standard input.
 
 With --dry-run nothing is sent: it shows exactly what would be, the SQL text with its bound values, the request line, headers (secrets
-hidden) and body, or the words of a command.`,
+hidden) and body, or the words of a command.
+
+` + askedHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
@@ -52,10 +55,12 @@ hidden) and body, or the words of a command.`,
 	f := cmd.Flags()
 	f.StringVarP(&c.dir, "dir", "C", ".", "`folder` of the tool")
 	f.StringArrayVar(&c.args, "arg", nil, "one argument, `name=value`; may be repeated, also with one name for a list")
+	c.answerFlag(cmd)
 	f.BoolVar(&c.dryRun, "dry-run", false, "show what would be sent, and send nothing")
 	f.BoolVar(&c.asJSON, "json", false, "print the result of tools/call as JSON")
 	cmd.MarkFlagDirname("dir")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "json")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "answer")
 	cmd.RegisterFlagCompletionFunc("arg", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return c.completeArg(cmd, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
@@ -118,13 +123,20 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprint(cmd.OutOrStdout(), plan)
 		return nil
 	}
-	done := spin(cmd.ErrOrStderr(), "calling "+args[0])
-	out, err := p.RunToEnd(ctx, &mcp.CallRequest{Name: args[0], Arguments: arguments, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
-	done()
+	talk, err := c.interview(cmd, &p.Tool().Work)
 	if err != nil {
-		return failf("%s", err)
+		return err
 	}
-	return c.print(cmd, out)
+	var out mcp.Outcome
+	err = talk.conduct(ctx, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
+		defer spin(cmd.ErrOrStderr(), "calling "+req.Name)()
+		out, err = p.RunToEnd(ctx, req)
+		return out.Questions, err
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, out, talk)
 }
 
 // arguments are the object that a client would send.
@@ -203,31 +215,28 @@ func isSeveral(t *schema.Type) bool {
 }
 
 // print shows the answer; that of a failed call on standard error.
-func (c *calling) print(cmd *cobra.Command, out mcp.Outcome) error {
-	if c.asJSON {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", out.AppendResult(nil, mcp.Revision20260728))
-		if out.IsError {
-			return &failure{code: checkFailed}
-		}
-		return nil
-	}
-	content := []byte("[]")
-	if out.Content != nil {
-		content = out.Content.AppendJSON(nil)
-	}
-	to := cmd.OutOrStdout()
-	if out.IsError {
-		to = cmd.ErrOrStderr()
-	}
-	var blocks []block
-	if err := json.Unmarshal(content, &blocks); err != nil {
+func (c *calling) print(cmd *cobra.Command, out mcp.Outcome, talk *interview) error {
+	result := out.AppendResult(nil, mcp.Revision20260728)
+	var said struct{ Content []block }
+	if err := json.Unmarshal(result, &said); err != nil {
 		return failf("the answer cannot be read: %s", err)
 	}
-	for _, b := range blocks {
-		b.print(to)
+	to := cmd.OutOrStdout()
+	if out.IsError && !c.asJSON {
+		to = cmd.ErrOrStderr()
+	}
+	var text strings.Builder
+	for _, b := range said.Content {
+		text.WriteString(b.Text)
+		if !c.asJSON {
+			b.print(to)
+		}
+	}
+	if c.asJSON {
+		fmt.Fprintf(to, "%s\n", result)
 	}
 	if out.IsError {
-		return &failure{code: checkFailed}
+		return talk.explained(&failure{code: checkFailed}, text.String())
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
@@ -17,6 +18,7 @@ import (
 // prompting are the flags of prompt.
 type prompting struct {
 	loading
+	asking
 	dir    string
 	args   []string
 	asJSON bool
@@ -25,8 +27,9 @@ type prompting struct {
 func promptCommand() *cobra.Command {
 	p := new(prompting)
 	cmd := &cobra.Command{
-		Use:   "prompt [-C DIR] NAME [--arg k=v ...]",
+		Use:   "prompt [-C DIR] NAME [--arg k=v ...] [--answer key=JSON ...]",
 		Short: "Write the messages of one prompt of a folder",
+		Long:  "Write the messages of one prompt of a folder.\n\n" + askedHelp,
 		Args:  one("prompt takes the name of a prompt, and --arg name=value for each of its arguments"),
 		RunE:  func(cmd *cobra.Command, args []string) error { return p.run(cmd, args[0]) },
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -37,6 +40,7 @@ func promptCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&p.dir, "dir", "C", ".", "`folder` of the prompt")
 	f.StringArrayVar(&p.args, "arg", nil, "one argument, `name=value`; may be repeated")
+	p.answerFlag(cmd)
 	f.BoolVar(&p.asJSON, "json", false, "print the result of prompts/get as JSON")
 	cmd.MarkFlagDirname("dir")
 	return cmd
@@ -73,18 +77,26 @@ func (p *prompting) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer g.Close()
-	var names []string
-	for _, prompt := range g.Config.Prompts {
-		names = append(names, prompt.Name)
-	}
-	if !slices.Contains(names, name) {
+	at := slices.IndexFunc(g.Config.Prompts, func(prompt *hcl.Prompt) bool { return prompt.Name == name })
+	if at < 0 {
+		var names []string
+		for _, prompt := range g.Config.Prompts {
+			names = append(names, prompt.Name)
+		}
 		return absent("prompt", name, p.dir, names)
 	}
-	done := spin(cmd.ErrOrStderr(), "writing "+name)
-	d, err := g.Prompt(cmd.Context(), &mcp.CallRequest{Name: name, Arguments: arguments, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
-	done()
+	talk, err := p.interview(cmd, &g.Config.Prompts[at].Work)
 	if err != nil {
-		return refused(err)
+		return err
+	}
+	var d mcp.Document
+	err = talk.conduct(cmd.Context(), arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
+		defer spin(cmd.ErrOrStderr(), "writing "+name)()
+		d, err = g.Prompt(cmd.Context(), req)
+		return d.Questions, err
+	})
+	if err != nil {
+		return err
 	}
 	return p.print(cmd.OutOrStdout(), resultOf(d))
 }
@@ -94,22 +106,28 @@ func (p *prompting) print(w io.Writer, result []byte) error {
 		fmt.Fprintf(w, "%s\n", result)
 		return nil
 	}
-	var said struct {
-		Messages []struct {
-			Role    string
-			Content block
-		}
-	}
+	var said struct{ Messages []message }
 	if err := json.Unmarshal(result, &said); err != nil {
 		return failf("the answer cannot be read: %s", err)
 	}
-	for i, m := range said.Messages {
-		if i == 0 || said.Messages[i-1].Role != m.Role {
+	printMessages(w, said.Messages)
+	return nil
+}
+
+// message is one message of a dialogue.
+type message struct {
+	Role    string
+	Content block
+}
+
+// printMessages prints a dialogue, with a heading where who speaks changes.
+func printMessages(w io.Writer, said []message) {
+	for i, m := range said {
+		if i == 0 || said[i-1].Role != m.Role {
 			fmt.Fprintf(w, "%s:\n", m.Role)
 		}
 		m.Content.print(w)
 	}
-	return nil
 }
 
 // refused is an error of the protocol, as a person reads it.

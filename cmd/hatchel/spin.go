@@ -12,8 +12,7 @@ import (
 
 // spin shows on a terminal that something takes longer than a second. The function it returns ends that and clears the line.
 func spin(w io.Writer, what string) (done func()) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(w) {
 		return func() {}
 	}
 	stop := make(chan struct{})
@@ -25,11 +24,11 @@ func spin(w io.Writer, what string) (done func()) {
 			select {
 			case <-stop:
 				if n > 0 {
-					fmt.Fprint(f, "\r\x1b[K")
+					fmt.Fprint(w, "\r\x1b[K")
 				}
 				return
 			case <-wait.C:
-				fmt.Fprintf(f, "\r%c %s (%ds)", `|/-\`[n%4], what, int(time.Since(began).Seconds()))
+				fmt.Fprintf(w, "\r%c %s (%ds)", `|/-\`[n%4], what, int(time.Since(began).Seconds()))
 				wait.Reset(120 * time.Millisecond)
 			}
 		}
@@ -38,4 +37,9 @@ func spin(w io.Writer, what string) (done func()) {
 		close(stop)
 		running.Wait()
 	}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -65,13 +65,17 @@ func dial(ctx context.Context, host, toolset string, e era, can string) (*client
 }
 
 func (c *client) connect(ctx context.Context) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", c.host)
+	conn, err := reach(ctx, c.host)
 	if err != nil {
 		return err
 	}
 	c.net, c.in = conn, bufio.NewReaderSize(conn, 2<<10)
 	return nil
+}
+
+// reach connects to a server on this machine, which is not given up because ctx ends meanwhile: that would look like a server that does not answer.
+func reach(ctx context.Context, host string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: patience}).DialContext(context.WithoutCancel(ctx), "tcp", host)
 }
 
 func (c *client) open() error {
@@ -308,45 +312,3 @@ func (c *client) take(r *reply, frame []byte) error {
 
 // errAbandoned is why a client goes away without the answer it owes.
 var errAbandoned = errors.New("the client has gone away")
-
-// events reads the messages of an event stream.
-type events struct {
-	lines *bufio.Reader
-	last  string // the id of the last event
-}
-
-func newEvents(body io.Reader) *events { return &events{lines: bufio.NewReaderSize(body, 1<<10)} }
-
-// next returns the next message. Events that carry none are skipped.
-func (e *events) next() ([]byte, error) {
-	var data []byte
-	for {
-		line, err := e.lines.ReadBytes('\n')
-		if err != nil {
-			return nil, err
-		}
-		line = trimEnd(line)
-		switch {
-		case len(line) == 0 && len(data) > 0:
-			return data, nil
-		case len(line) > 5 && string(line[:5]) == "data:":
-			data = append(data, trimStart(line[5:])...)
-		case len(line) > 3 && string(line[:3]) == "id:":
-			e.last = string(trimStart(line[3:]))
-		}
-	}
-}
-
-func trimEnd(line []byte) []byte {
-	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-		line = line[:len(line)-1]
-	}
-	return line
-}
-
-func trimStart(line []byte) []byte {
-	if len(line) > 0 && line[0] == ' ' {
-		return line[1:]
-	}
-	return line
-}

@@ -90,7 +90,7 @@ func (r *LoadReport) serve(ctx context.Context, w *world) (*server, error) {
 	c, err := callSteadily(warm, s.host, 200, r.faults)
 	if err == nil {
 		c.rest()
-		r.Before, err = s.collected(ctx, Holdings{}, 2*time.Second)
+		r.Before, err = s.collected(ctx, Holdings{}, 0)
 	}
 	if err != nil {
 		s.stop()

@@ -53,7 +53,7 @@ func (s *soak) listenIn(ctx context.Context) error {
 
 // stall is a client that stops half-way: in the middle of what it sends, or before it has read what it asked for. It is gone after a while.
 func (s *soak) stall(ctx context.Context) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.host)
+	conn, err := reach(ctx, s.host)
 	if err != nil {
 		return err
 	}

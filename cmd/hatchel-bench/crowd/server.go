@@ -86,19 +86,19 @@ func (s *server) pid() int { return s.cmd.Process.Pid }
 
 // collected has the server load its folder again, after which it gives back the memory that it does not use, and again, because what is pooled is
 // given up only by the second collection. It returns what the server holds then: no more than before, or else what it holds when the time is up.
-func (s *server) collected(ctx context.Context, before Holdings, within time.Duration) (now Holdings, err error) {
+func (s *server) collected(ctx context.Context, before Holdings, within time.Duration) (Holdings, error) {
 	for range 2 {
 		res, err := http.Post("http://"+s.host+"/admin/reload", "", nil)
 		if err != nil {
-			return now, err
+			return Holdings{}, err
 		}
 		res.Body.Close()
 		http.DefaultClient.CloseIdleConnections()
-		if now, err = settle(ctx, s.pid(), before, within/2); err != nil || now.within(before) {
-			return now, err
+		if err := pause(ctx, time.Second); err != nil {
+			return Holdings{}, err
 		}
 	}
-	return now, nil
+	return settle(ctx, s.pid(), before, within)
 }
 
 // stop ends the server in good order, which it must do within a while and with status 0.
@@ -190,7 +190,6 @@ func Build(ctx context.Context, folder string, race bool) (binary string, err er
 // faults collects what went wrong, from many goroutines. The first of each kind are kept in full.
 type faults struct {
 	mu   sync.Mutex
-	n    int            // guarded by mu
 	seen map[string]int // guarded by mu
 	kept []string       // guarded by mu
 }
@@ -202,16 +201,9 @@ func (f *faults) add(kind, format string, args ...any) {
 	if f.seen == nil {
 		f.seen = make(map[string]int)
 	}
-	f.n++
 	if f.seen[kind]++; f.seen[kind] <= 3 {
 		f.kept = append(f.kept, kind+": "+fmt.Sprintf(format, args...))
 	}
-}
-
-func (f *faults) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.n
 }
 
 // all are the faults, with how many more there were of each kind.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -44,7 +43,7 @@ func any1[T any](of []T) T { return of[rand.IntN(len(of))] }
 
 // vandalize sends something that is wrong in more ways than one. Whatever the answer is, it must not be that the server is at fault.
 func (s *soak) vandalize(ctx context.Context) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.host)
+	conn, err := reach(ctx, s.host)
 	if err != nil {
 		return err
 	}
