@@ -55,12 +55,12 @@ static int drop_capabilities(void) {
 
 // No handler of the parent may run in the child, which gets the default of every signal that is not ignored.
 static void default_signals(void) {
-	struct sigaction now, normal;
+	struct sigaction before, normal;
 	memset(&normal, 0, sizeof normal);
 	normal.sa_handler = SIG_DFL;
 	for (int n = 1; n < NSIG; n++)
-		if (sigaction(n, NULL, &now) == 0 && now.sa_handler != SIG_IGN && now.sa_handler != SIG_DFL)
-			sigaction(n, &normal, NULL);
+		if (sigaction(n, &normal, &before) == 0 && before.sa_handler == SIG_IGN)
+			sigaction(n, &before, NULL);
 }
 
 static int set_files(const int files[3]) {
