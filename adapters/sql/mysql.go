@@ -179,9 +179,9 @@ func (m *mariaDB) lent(ctx context.Context, c *myConn, use func(*myConn) error) 
 	return err
 }
 
-const killTime = 2 * time.Second
+const killTime = 10 * time.Second
 
-// kill tells the server to stop what a connection runs.
+// kill ends a connection at the server with what it runs, and what it was sent and has not begun yet.
 func (m *mariaDB) kill(ctx context.Context, thread int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
 	defer cancel()
@@ -190,7 +190,7 @@ func (m *mariaDB) kill(ctx context.Context, thread int64) {
 		return
 	}
 	c := &myConn{raw: raw.(mySession)}
-	_ = c.command(ctx, "KILL QUERY "+strconv.FormatInt(thread, 10)) // it may be over by now
+	_ = c.command(ctx, "KILL "+strconv.FormatInt(thread, 10)) // it may be over by now
 	_ = c.close()
 }
 
