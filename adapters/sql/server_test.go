@@ -129,22 +129,36 @@ func TestBusyQueryIsStoppedOnTheServer(t *testing.T) {
 	}
 	mark := strconv.Itoa(1_000_000_000 + os.Getpid()) // what an earlier run left behind is not ours
 	eachServer(t, func(t *testing.T, s server) {
-		b := s.bind(t, "", fmt.Sprintf("query = %q", strings.ReplaceAll(s.counting, "1000000007", mark)))
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		start := time.Now()
-		if _, err := b.Do(ctx, `{}`); err == nil || time.Since(start) > adaptertest.Patience {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		busy := s.bind(t, "", fmt.Sprintf("query = %q", strings.ReplaceAll(s.counting, "1000000007", mark)))
 		look := s.bind(t, "", fmt.Sprintf("query = %q", strings.ReplaceAll(running[s.kind], "1000000007", mark)))
-		for deadline := time.Now().Add(time.Minute); ; {
-			if out := do(t, look, `{}`); strings.Contains(out, `"n":0`) {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the server still works on it")
+		until := func(n int, what string) {
+			for deadline := time.Now().Add(time.Minute); ; {
+				if out := do(t, look, `{}`); strings.Contains(out, fmt.Sprintf(`"n":%d`, n)) {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Fatal(what)
+				}
 			}
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := busy.Do(ctx, `{}`)
+			ended <- err
+		}()
+		until(1, "the server does not begin")
+		cancel()
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("a query that never ends has ended")
+			}
+		case <-time.After(adaptertest.Patience):
+			t.Error("who has cancelled has to wait")
+		}
+		until(0, "the server still works on it")
 	})
 }
 
