@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,27 +48,7 @@ func TestAStoreInMemoryEndsWithIt(t *testing.T) {
 
 func TestManyMayOpenANewFileAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "state.db")
-	secrets := make([]string, 8)
-	var all sync.WaitGroup
-	for i := range secrets {
-		all.Go(func() {
-			s, err := state.Open(t.Context(), path)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer s.Close()
-			secret, err := s.Secret(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
-			secrets[i] = string(secret)
-		})
-	}
-	all.Wait()
-	if len(slices.Compact(secrets)) != 1 {
-		t.Error("they have different secrets")
-	}
+	openedAtOnce(t, func() (state.Store, error) { return state.Open(t.Context(), path) })
 }
 
 func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {

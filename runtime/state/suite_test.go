@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -239,5 +240,31 @@ func cancelled(t *testing.T, open func() state.Store) {
 	}
 	if !must[bool](t)(s.Claim(t.Context(), "x", time.Now().Add(time.Hour))) {
 		t.Error("the name was claimed")
+	}
+}
+
+// openedAtOnce opens one place, where nothing was before, many times at once: all of them find the same.
+func openedAtOnce(t *testing.T, open func() (state.Store, error)) {
+	t.Helper()
+	secrets := make([]string, 8)
+	var all sync.WaitGroup
+	for i := range secrets {
+		all.Go(func() {
+			s, err := open()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			secret, err := s.Secret(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			secrets[i] = string(secret)
+		})
+	}
+	all.Wait()
+	if len(slices.Compact(secrets)) != 1 {
+		t.Error("they have different secrets")
 	}
 }
