@@ -9,6 +9,7 @@ type Config struct {
 	Audit       *Audit            // nil when nothing is written down
 	State       *State            // nil when nobody says where it is kept
 	Connections []*Connection     // by kind and name
+	Webhooks    []*Webhook        // by name
 	Tools       []*Tool           // by name; disabled ones are left out
 	Prompts     []*Prompt         // by name
 	Resources   []*Resource       // by name

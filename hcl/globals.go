@@ -101,9 +101,10 @@ type uses struct {
 	members     []*member
 	connections []*Connection
 	types       []string
-	caller      bool   // who calls
-	files       bool   // it reads files of the folder, which may change without its own
-	read        string // digest of those files
+	webhooks    []string // whom it has told something
+	caller      bool     // who calls
+	files       bool     // it reads files of the folder, which may change without its own
+	read        string   // digest of those files
 }
 
 // personal reports whether what a block does depends on who calls.
@@ -118,6 +119,9 @@ func (l *loader) note(u *uses) {
 	}
 	for _, c := range u.connections {
 		l.used[c] = true
+	}
+	for _, name := range u.webhooks {
+		l.told[name] = true
 	}
 }
 

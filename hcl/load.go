@@ -43,6 +43,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.callers()
 	l.audit()
 	l.state()
+	l.webhooks()
 	l.recognize()
 	l.refresh(files)
 	tools := l.tools()
@@ -85,6 +86,7 @@ type loader struct {
 	blocks   map[string][]block
 	partial  bool // a file could not be read: what it may declare is not missed
 	used     map[*Connection]bool
+	told     map[string]bool // the webhooks that something names
 	programs *program.Cache
 	declared map[string]Range // where each name was first declared, by "kind name"
 }
@@ -109,6 +111,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		config:   &Config{Sources: map[string][]byte{}},
 		blocks:   map[string][]block{},
 		used:     map[*Connection]bool{},
+		told:     map[string]bool{},
 		standing: stand(kinds),
 		programs: new(program.Cache),
 		declared: map[string]Range{},
@@ -124,7 +127,7 @@ var topLevel = map[string]struct {
 	"server": {0, "server {", false}, "variable": {1, `variable "name" {`, false}, "secret": {1, `secret "name" {`, false}, "locals": {0, "locals {", false},
 	"type": {1, `type "name" {`, false}, "auth": {0, "auth {", false}, "tls": {0, "tls {", false}, "audit": {0, "audit {", false}, "state": {0, "state {", false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
 	"prompt": {1, `prompt "name" {`, true}, "resource": {1, `resource "name" {`, true}, "toolset": {1, `toolset "name" {`, true},
-	"policy": {1, `policy "name" {`, true},
+	"policy": {1, `policy "name" {`, true}, "webhook": {1, `webhook "name" {`, false},
 }
 
 // sort puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place

@@ -10,6 +10,7 @@ import (
 type Task struct {
 	Required bool          // a client that cannot follow tasks is refused
 	TTL      time.Duration // for which the result is kept once there is one
+	Callback []string      // the webhooks that are told when a task has ended
 	After    string        // the step after which the call becomes a task; empty when it is one from the beginning
 }
 
@@ -20,6 +21,7 @@ func (t *Task) spec() Spec {
 	return Spec{
 		either(&t.Required, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").Or("optional"),
 		lasting(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.", "A task that is kept for no time cannot be asked about. Write how long, as in \"10m\".").Or("1h"),
+		webhooksField(&t.Callback, "callback", "The webhooks that are told when a task has ended, as task.finished: what became of it, and its result up to 64 KiB."),
 		Attr(&t.After, "after", "The step after which a call becomes a task. Without it a call is a task at once."),
 	}
 }

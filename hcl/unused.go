@@ -20,6 +20,11 @@ func (l *loader) unused() {
 			l.diags.warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
 		}
 	}
+	for _, w := range l.config.Webhooks {
+		if !l.told[w.Name] {
+			l.diags.warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in callback of a task, or in notify of an approval.", w.Name)
+		}
+	}
 }
 
 // unusedInputs warns about what a caller must fill in for nothing.
