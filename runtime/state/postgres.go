@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hatchel/runtime/postgres"
 )
 
 // Postgres is a Store in the tables of a PostgreSQL database, whose names begin with hatchel_. Any number of processes, on any number of machines, may have it open: what one
@@ -28,24 +30,20 @@ type Postgres struct {
 }
 
 const (
-	callTime    = 10 * time.Second // that one call of a method may take
-	connectTime = 5 * time.Second
-	mostOpen    = 8 // connections, unless the address says pool_max_conns
+	callTime = 10 * time.Second // that one call of a method may take
+	mostOpen = 8                // connections, unless the address says pool_max_conns
 )
 
 // OpenPostgres opens the store in the database of a URL, or of the words that libpq knows. Tables that are missing are made, in the first schema of its search_path. A database
 // that goes away comes back by itself: until then methods fail with ErrAway. An error is a sentence for the operator, which holds nothing of the address.
 func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
-	config, err := postgresConfig(address)
+	config, err := postgres.Config(address, mostOpen)
 	if err != nil {
 		return nil, err
 	}
-	if !configures(address, "pool_max_conns") {
-		config.MaxConns = mostOpen
-	}
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
-		return nil, unreadable
+		return nil, postgres.Unreadable
 	}
 	p := &Postgres{pool: pool, origin: rand.Text()}
 	p.Bound(mostHeld)
@@ -61,7 +59,7 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 
 // CheckPostgres is why a database could not be opened, without making anything in it.
 func CheckPostgres(ctx context.Context, address string) error {
-	config, err := postgresConfig(address)
+	config, err := postgres.Config(address, 1)
 	if err != nil {
 		return err
 	}
@@ -74,29 +72,6 @@ func CheckPostgres(ctx context.Context, address string) error {
 	defer conn.Close(bounded)
 	_, err = tablesMade(bounded, conn)
 	return postgresFault(ctx, err)
-}
-
-// postgresConfig is how connections are made: to a server that takes writes, every statement bounded, and what is committed written to its disk.
-func postgresConfig(address string) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil { // its text may hold parts of the address
-		return nil, unreadable
-	}
-	c := config.ConnConfig
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = connectTime
-	}
-	if c.ValidateConnect == nil {
-		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	}
-	for name, value := range map[string]string{
-		"application_name": "hatchel", "statement_timeout": "10s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "synchronous_commit": "on",
-	} {
-		if _, said := c.RuntimeParams[name]; !said {
-			c.RuntimeParams[name] = value
-		}
-	}
-	return config, nil
 }
 
 // Bound says from how many bytes on nothing new is taken: 1 GiB when nobody says so. As much again is there for what becomes of what was taken.
@@ -172,7 +147,7 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 		err = do(bounded)
 	}
 	if err != nil {
-		if readOnly(err) {
+		if postgres.ReadOnly(err) {
 			p.pool.Reset() // another server takes the writes now: the next connections are to that one
 		}
 		return postgresFault(ctx, err)

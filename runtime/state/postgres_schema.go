@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -81,6 +80,3 @@ func prepareTables(ctx context.Context, pool *pgxpool.Pool) (channel string, err
 	err = pool.QueryRow(ctx, "SELECT 'hatchel_' || 'hatchel_tasks'::regclass::oid").Scan(&channel)
 	return channel, err
 }
-
-// configures reports whether an address sets a word.
-func configures(address, word string) bool { return strings.Contains(address, word+"=") }
