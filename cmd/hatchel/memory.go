@@ -10,7 +10,7 @@ import (
 // Little is allocated a call, so few collections are needed, unless that would keep more than spare bytes of garbage. A load is another thing: what
 // it throws away lies between what it keeps.
 const (
-	whileLoading = 100 // percent of what is alive
+	whileLoading = 60 // percent of what is alive
 	whileCalling = 400
 	spare        = 96 << 20
 )
