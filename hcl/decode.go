@@ -83,7 +83,7 @@ func (d *decoder) blocks(b *hclsyntax.Body, f Field) bool {
 			continue
 		}
 		if len(nested.Labels) > 0 && f.Label == "" {
-			d.errorf(nested.LabelRanges[0], "Unexpected label", "A %s block has no label: write `%s {`.", f.Name, f.Name)
+			d.errorf(nested.LabelRanges[0], "Unexpected label", "%s block has no label: write `%s {`.", sentence(article(f.Name)), f.Name)
 		}
 		found = true
 		f.block(d, nested)
@@ -153,6 +153,7 @@ func (d *decoder) value(dst any, e hclsyntax.Expression, f Field) {
 		*dst = d.size(e, f)
 	case **schema.Type:
 		*dst = d.typ(e)
+		d.refuseFile(*dst, e, "an answer")
 	default:
 		d.computed(dst, e, f)
 	}

@@ -15,8 +15,10 @@ type Policy struct {
 	Prompts   []string
 	Resources []string
 	Whole     bool       // it names nothing, so it is about everything
-	Allow     *Condition // nil for a policy that only denies
-	Deny      *Condition // nil for one that only allows
+	Allow     *Condition // nil for a policy without this rule, as Deny and Approve
+	Deny      *Condition
+	Approve   *Condition // calls of tools that somebody must agree to
+	Approval  *Approval  // how, with Approve
 	Message   *Message   // what who is denied is told; nil for words that fit every rule
 	Digest    string     // of the block and of everything it refers to
 	Range     Range
@@ -38,7 +40,9 @@ type policyDecl struct {
 }
 
 // spec is everything a policy block may hold, in the order of the reference.
-func (p *policyDecl) spec() Spec { return Join(p.aboutSpec(), p.ruleSpec()) }
+func (p *policyDecl) spec() Spec {
+	return Join(p.aboutSpec(), p.ruleSpec(), Spec{p.approvalField()})
+}
 
 func (p *policyDecl) aboutSpec() Spec {
 	const doc = " it is about: names, or patterns in which * stands for any characters."
@@ -53,6 +57,7 @@ func (p *policyDecl) ruleSpec() Spec {
 	return Spec{
 		Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
 		Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
+		Attr(&p.policy.Approve, "approve", "What somebody must agree to before it is done: a program over caller, input and tool. It allows nothing."),
 		Attr(&p.policy.Message, "message", "What who is denied by this policy is told."),
 	}
 }
@@ -79,7 +84,7 @@ func (l *loader) policies() {
 }
 
 func (p *policyDecl) decode(d *decoder, b block, l *loader) {
-	about, rules := p.aboutSpec(), p.ruleSpec()
+	about, rules := p.aboutSpec(), append(p.ruleSpec(), p.approvalField())
 	before := len(d.diags)
 	d.unknown(b.Body, about, rules)
 	mistyped := d.diags[before:].HasErrors()
@@ -89,8 +94,8 @@ func (p *policyDecl) decode(d *decoder, b block, l *loader) {
 	p.policy.Whole = !slices.ContainsFunc([]string{"tools", "prompts", "resources"}, named)
 	switch {
 	case mistyped:
-	case !named("allow") && !named("deny"):
-		d.errorf(b.DefRange(), "Policy without rule", "This policy decides nothing. A rule is allow or deny, as in: allow = \"'finance' in caller.groups\".")
+	case !named("allow") && !named("deny") && !named("approve"):
+		d.errorf(b.DefRange(), "Policy without rule", "This policy decides nothing. A rule is allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
 	case !p.policy.Whole && len(p.policy.Tools)+len(p.policy.Prompts)+len(p.policy.Resources) == 0 && !unclear:
 		d.errorf(b.DefRange(), "Empty policy", "This policy is about nothing. Name what it is about, as in tools = [\"invoice_*\"], or drop the list, and it is about everything.")
 	}
@@ -98,6 +103,7 @@ func (p *policyDecl) decode(d *decoder, b block, l *loader) {
 	input.partial = l.partial || unclear // what it names wrongly has inputs, too
 	d.scope = d.shared.call.with("tool", calledRoot()).with("input", input)
 	d.fields(b.Body, rules, b.DefRange())
+	p.approving(d, b, l.config)
 	p.shared(d, b, l.config)
 }
 

@@ -19,6 +19,7 @@ type Tool struct {
 	Limit       *Limit       // nil for none
 	Idempotency *Idempotency // nil when calls bring no key
 	Memo        *Memo        // nil when no answer is kept
+	Approvals   []*Approval  // that calls may need, in their order
 
 	ReadOnly    bool
 	Destructive bool
@@ -53,7 +54,7 @@ func (l *loader) declare(b block) *toolDecl {
 	t := newToolDecl(l, b)
 	t.named()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.taskField(), t.memoField()}, t.dec.shared.standing.work)
+	t.dec.unknown(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.approvalField(), t.taskField(), t.memoField()}, t.dec.shared.standing.work)
 	t.dec.fields(b.Body, t.specs.head, b.DefRange())
 	t.timed()
 	t.keyed()
@@ -66,7 +67,7 @@ type toolSpecs struct{ head, body, answer, failure Spec }
 
 // toolSpec is everything a tool block may hold except its backend, in the order of the reference.
 func toolSpec(t *toolDecl) Spec {
-	return Join(t.headSpec(), t.bodySpec(), Spec{t.taskField(), t.memoField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
+	return Join(t.headSpec(), t.bodySpec(), Spec{t.approvalField(), t.taskField(), t.memoField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
 }
 
 func (t *toolDecl) headSpec() Spec {
@@ -93,6 +94,7 @@ func (t *toolDecl) answerSpec() Spec {
 	return Spec{
 		special("returns", "type", "The type of the structured result; the result is checked against it and clients are told.", func(d *decoder, e hclsyntax.Expression) {
 			t.tool.Returns = d.typ(e)
+			d.refuseFile(t.tool.Returns, e, "a result")
 			t.tool.Returned = t.tool.Returns.Compile()
 		}),
 		Attr(&t.tool.Result, "result", "The structured result. Without it the backend's own."),
@@ -111,8 +113,9 @@ func (t *toolDecl) decode() {
 	d.scope = t.scope()
 	before := d.scope
 	d.fields(b.Body, t.specs.body, b.DefRange())
-	d.uses.caller = false // who may call was asked before anything is answered
 	d.facts = d.facts.and(t.tool.Allow)
+	t.approvals()
+	d.uses.caller = false // who may call, and what must be approved, was asked before anything is answered
 	t.does()
 	d.fields(b.Body, Spec{t.taskField()}, b.DefRange())
 	t.answered()
