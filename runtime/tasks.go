@@ -75,9 +75,13 @@ func (ts *tasks) begin(ctx context.Context) error {
 	ctx, ts.beat = context.WithCancel(context.WithoutCancel(ctx))
 	ts.living = ctx
 	ts.beating.Go(func() { ts.live(ctx, store) })
-	if remote, ok := store.(state.Remote); ok {
-		ts.beating.Go(func() { remote.Watch(ctx, func(id string) { ts.changed(ctx, store, id) }) })
-	}
+	ts.beating.Go(func() {
+		store.Watch(ctx, func(kind, name string) {
+			if kind == "" || kind == state.KindTask {
+				ts.changed(ctx, store, name)
+			}
+		})
+	})
 	return nil
 }
 

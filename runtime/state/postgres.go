@@ -19,7 +19,7 @@ import (
 // of them has been told the others know. That an owner is present is judged by the clock of the database; the clocks of the processes may differ by less than an hour.
 type Postgres struct {
 	pool    *pgxpool.Pool
-	channel string       // on which is told of tasks that were updated
+	channel string       // on which is told of what was changed
 	origin  string       // this store, among those that tell
 	bound   atomic.Int64 // bytes, from which on nothing new is taken
 
@@ -70,7 +70,7 @@ func CheckPostgres(ctx context.Context, address string) error {
 		return postgresFault(ctx, err)
 	}
 	defer conn.Close(bounded)
-	_, err = tablesMade(bounded, conn)
+	_, err = tablesFound(bounded, conn)
 	return postgresFault(ctx, err)
 }
 

@@ -14,7 +14,7 @@ func (away) Is(target error) bool { return target == ErrAway }
 
 // postgresFault says for an operator what is wrong.
 func postgresFault(ctx context.Context, err error) error {
-	if known := refused(""); errors.As(err, &known) || errors.Is(err, ErrFull) {
+	if known := refused(""); errors.As(err, &known) || errors.Is(err, ErrFull) || errors.Is(err, ErrTaken) {
 		return err
 	}
 	fault := postgres.Fault(ctx, err)

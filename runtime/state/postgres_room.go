@@ -14,11 +14,13 @@ const (
 const measure = `SELECT pg_relation_size('hatchel_claims')
 	+ (SELECT coalesce(sum(octet_length(value) + 128), 0) FROM hatchel_kept)
 	+ (SELECT coalesce(sum(octet_length(body) + 128), 0) FROM hatchel_tasks)
-	+ (SELECT coalesce(sum(octet_length(body) + 128), 0) FROM hatchel_deeds)`
+	+ (SELECT coalesce(sum(octet_length(body) + 128), 0) FROM hatchel_deeds)
+	+ (SELECT coalesce(sum(octet_length(body) + 256), 0) FROM hatchel_records)
+	+ (SELECT count(*) * 128 FROM hatchel_paces)`
 
 // room is ErrFull when so many bytes are held, even when what has expired is gone; otherwise more are held from now on. What other processes add is seen a little later.
 func (p *Postgres) room(ctx context.Context, most int64, more int) (err error) {
-	held, recent := p.add(0)
+	held, recent := p.count(0)
 	if !recent {
 		held, err = p.weigh(ctx)
 	}
@@ -33,12 +35,12 @@ func (p *Postgres) room(ctx context.Context, most int64, more int) (err error) {
 	case held >= most:
 		return ErrFull
 	}
-	p.add(more)
+	p.count(more)
 	return nil
 }
 
-// add counts bytes, and returns how many are held, and whether that was measured recently.
-func (p *Postgres) add(more int) (held int64, recent bool) {
+// count counts bytes, and returns how many are held, and whether that was measured recently.
+func (p *Postgres) count(more int) (held int64, recent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held += int64(more)
@@ -57,7 +59,7 @@ func (p *Postgres) weigh(ctx context.Context) (held int64, err error) {
 }
 
 // grows is ErrFull when a body takes more room than the one before, whose length the query gives, and there is none.
-func (p *Postgres) grows(ctx context.Context, body []byte, query, key string) error {
+func (p *Postgres) grows(ctx context.Context, body []byte, query string, key ...any) error {
 	if len(body) <= small {
 		return nil
 	}
@@ -66,7 +68,7 @@ func (p *Postgres) grows(ctx context.Context, body []byte, query, key string) er
 		return full
 	}
 	var before int
-	if err := p.pool.QueryRow(ctx, query, key).Scan(&before); err != nil {
+	if err := p.pool.QueryRow(ctx, query, key...).Scan(&before); err != nil {
 		return ignoreNone(err)
 	}
 	if len(body) <= before {
@@ -88,7 +90,7 @@ func (p *Postgres) due() bool {
 
 // sweep removes what has expired: claims only when that is so for every process, whatever its clock, because what they are about could be claimed again otherwise.
 func (p *Postgres) sweep(ctx context.Context) error {
-	for _, table := range []string{"kept", "tasks", "deeds"} {
+	for _, table := range []string{"kept", "tasks", "deeds", "records"} {
 		if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_"+table+" WHERE expires <= $1", now()); err != nil {
 			return err
 		}
@@ -96,7 +98,10 @@ func (p *Postgres) sweep(ctx context.Context) error {
 	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_claims WHERE expires <= $1", time.Now().Add(-skew).UnixMilli()); err != nil {
 		return err
 	}
-	_, err := p.pool.Exec(ctx, "DELETE FROM hatchel_owners WHERE expires <= "+databaseNow)
+	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_owners WHERE expires <= "+databaseNow); err != nil {
+		return err
+	}
+	_, err := p.pool.Exec(ctx, "DELETE FROM hatchel_paces WHERE next / 1000 < "+databaseNow)
 	return err
 }
 

@@ -37,8 +37,8 @@ func (p *Postgres) Update(ctx context.Context, t *Task) (won bool, err error) {
 		}
 		won, err = p.changes(ctx, `WITH updated AS (
 				UPDATE hatchel_tasks SET version = version + 1, owner = $1, expires = $2, body = $3 WHERE id = $4 AND version = $5 AND expires > $6 RETURNING id)
-			SELECT pg_notify($7, $8 || ' ' || id) FROM updated`,
-			t.Owner, t.Expires.UnixMilli(), bodyOf(t.Body), t.ID, t.Version, now(), p.channel, p.origin)
+			SELECT pg_notify($7, $8) FROM updated`,
+			t.Owner, t.Expires.UnixMilli(), bodyOf(t.Body), t.ID, t.Version, now(), p.channel, p.news(KindTask, t.ID))
 		return err
 	})
 	if err != nil || !won {

@@ -165,7 +165,7 @@ func TestWhoWatchesIsToldOfTheUpdatesOfOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := make(chan string, 100)
 	var watching sync.WaitGroup
-	watching.Go(func() { a.Watch(ctx, func(id string) { heard <- id }) })
+	watching.Go(func() { a.Watch(ctx, func(kind, name string) { heard <- strings.TrimSpace(kind + " " + name) }) })
 	defer watching.Wait()
 	defer cancel()
 	hears := func(want string) {
@@ -189,7 +189,7 @@ func TestWhoWatchesIsToldOfTheUpdatesOfOthers(t *testing.T) {
 			t.Fatal("the task is not updated")
 		}
 		if s == b {
-			hears(id)
+			hears("task " + id)
 		}
 		if round == 1 {
 			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = current_schema()")

@@ -13,8 +13,19 @@ const (
 	stillThere  = 15 * time.Second // of silence, after which the connection is tried
 )
 
-// Watch implements Remote.
-func (p *Postgres) Watch(ctx context.Context, changed func(id string)) {
+// longestNews is how many bytes can be told: https://www.postgresql.org/docs/current/sql-notify.html
+const longestNews = 7999
+
+// news is what those who watch are told of a change: who made it, and of what.
+func (p *Postgres) news(kind, name string) string {
+	if told := p.origin + " " + kind + " " + name; len(told) <= longestNews {
+		return told
+	}
+	return p.origin // it may have been anything
+}
+
+// Watch implements Store.
+func (p *Postgres) Watch(ctx context.Context, changed func(kind, name string)) {
 	for ctx.Err() == nil {
 		p.listen(ctx, changed)
 		pause := time.NewTimer(listenAgain)
@@ -27,7 +38,7 @@ func (p *Postgres) Watch(ctx context.Context, changed func(id string)) {
 }
 
 // listen tells what is heard over one connection, until it is lost.
-func (p *Postgres) listen(ctx context.Context, changed func(id string)) {
+func (p *Postgres) listen(ctx context.Context, changed func(kind, name string)) {
 	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
 	if err != nil {
 		return
@@ -40,15 +51,16 @@ func (p *Postgres) listen(ctx context.Context, changed func(id string)) {
 	if !carriesOut(ctx, conn, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()) {
 		return
 	}
-	changed("")
+	changed("", "")
 	for {
 		waiting, cancel := context.WithTimeout(ctx, stillThere)
 		heard, err := conn.WaitForNotification(waiting)
 		cancel()
 		switch {
 		case err == nil:
-			if origin, id, _ := strings.Cut(heard.Payload, " "); origin != p.origin {
-				changed(id)
+			if origin, of, _ := strings.Cut(heard.Payload, " "); origin != p.origin {
+				kind, name, _ := strings.Cut(of, " ")
+				changed(kind, name)
 			}
 		case ctx.Err() != nil || conn.IsClosed() || !carriesOut(ctx, conn, "SELECT 1"):
 			return

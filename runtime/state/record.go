@@ -17,19 +17,10 @@ type Record struct {
 	Body    []byte
 }
 
-// Query says which records are listed: those of a kind, by Due and then by Name.
-type Query struct {
-	Kind  string
-	Group string    // only those; empty for all
-	Until time.Time // only those that are due until then; zero for all
-	After *Record   // only those that come after this one; nil for all
-	Limit int       // how many at most; at least 1
-}
-
 // Records is the part of a Store that remembers records.
 type Records interface {
 	// Add remembers a record that is new, durably, and returns nil; or it changes nothing and returns the one that has the name or the slot already: of any number of callers
-	// exactly one adds it. It meets ErrFull first.
+	// exactly one adds it. Of one that it adds the Version is 1.
 	Add(ctx context.Context, r *Record) (*Record, error)
 
 	// Record returns the record of a name, or nil when there is none.
@@ -39,7 +30,8 @@ type Records interface {
 	Holder(ctx context.Context, kind, slot string) (*Record, error)
 
 	// Replace replaces a record, slot and group included, if it is still of the version that r has, and counts the version of r up. It reports false, and has changed
-	// nothing, when the record was replaced in the meantime or is gone: of two writers that have read the same version one wins.
+	// nothing, when the record was replaced in the meantime or is gone: of two writers that have read the same version one wins. It fails with ErrTaken when another record
+	// has its slot.
 	Replace(ctx context.Context, r *Record) (bool, error)
 
 	// Remove forgets a record, if it is still of the version that r has, and reports whether it was.
@@ -48,10 +40,11 @@ type Records interface {
 	// List returns the records of a query.
 	List(ctx context.Context, q Query) ([]*Record, error)
 
-	// Count is how many records of a kind are in a group.
+	// Count is how many records of a kind are in a group; in all of them when that is empty.
 	Count(ctx context.Context, kind, group string) (int, error)
 
 	// Pace counts one more event of a name, of which one may happen in every period and burst at once, and returns how long it has to wait for its turn; or, when that is longer
-	// than patience, it counts nothing and reports false. The clock is that of the store.
+	// than patience, it counts nothing and reports false, with the same wait. The clock is that of the store, in microseconds. What is counted outlives the process, but the last
+	// events need not outlive the machine.
 	Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (wait time.Duration, ok bool, err error)
 }

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mattn/go-sqlite3"
 )
 
 const (
-	version     = 2          // of the tables below, in user_version
+	version     = 3          // of the tables below, in user_version
 	application = 0x48544C53 // in application_id: a database of ours
 )
 
@@ -33,6 +34,19 @@ CREATE TABLE deeds (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires INTEGER 
 CREATE INDEX deeds_expire ON deeds (expires);
 `
 
+// records are the tables that version 3 has brought. Times of paces are microseconds. What was changed is noted for the processes that watch.
+const records = `
+CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, slot TEXT NOT NULL, grp TEXT NOT NULL, version INTEGER NOT NULL,
+	due INTEGER NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE UNIQUE INDEX records_named ON records (kind, name);
+CREATE UNIQUE INDEX records_held ON records (kind, slot) WHERE slot <> '';
+CREATE INDEX records_due ON records (kind, due, name);
+CREATE INDEX records_grouped ON records (kind, grp, due, name, expires);
+CREATE INDEX records_expire ON records (expires);
+CREATE TABLE paces (name TEXT PRIMARY KEY, next INTEGER NOT NULL, early INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, made INTEGER NOT NULL);
+`
+
 // refused is an error in words for the operator.
 type refused string
 
@@ -48,17 +62,18 @@ func prepare(ctx context.Context, tx *sql.Tx) error {
 	}
 	switch {
 	case objects == 0:
-		_, err := tx.ExecContext(ctx, tables+deeds+"PRAGMA user_version = "+strconv.Itoa(version)+"; PRAGMA application_id = "+strconv.Itoa(application))
-		return err
-	case of != application:
+		found = 0
+	case of != application || found < 1:
 		return refused("this is the database of another program")
 	case found > version:
 		return refused(fmt.Sprintf("a later version of this program has written it, in version %d of its form, and this one knows version %d", found, version))
-	case found < version:
-		_, err := tx.ExecContext(ctx, deeds+"PRAGMA user_version = "+strconv.Itoa(version))
-		return err
+	case found == version:
+		return nil
 	}
-	return nil
+	brought := [version]string{tables, deeds, records}
+	missing := strings.Join(brought[found:], "")
+	_, err := tx.ExecContext(ctx, missing+"PRAGMA user_version = "+strconv.Itoa(version)+"; PRAGMA application_id = "+strconv.Itoa(application))
+	return err
 }
 
 // sentence says for an operator why a file could not be opened.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -17,8 +18,10 @@ import (
 
 // SQLite is a Store in one file. Everything goes through one connection, one after the other; other processes may have the same file open.
 type SQLite struct {
-	db    *sql.DB
-	bound atomic.Int64 // bytes, from which on nothing new is taken
+	db     *sql.DB
+	shared bool         // other processes may have it open
+	origin string       // this store, among those that note what they change
+	bound  atomic.Int64 // bytes, from which on nothing new is taken
 
 	mu    sync.Mutex
 	swept time.Time // when what had expired was last removed; zero before there are tables; guarded by mu
@@ -50,7 +53,7 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	s := &SQLite{db: db}
+	s := &SQLite{db: db, shared: path != "", origin: rand.Text()}
 	s.Bound(mostHeld)
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(sentence(err), db.Close())
@@ -135,7 +138,34 @@ func (s *SQLite) Take(ctx context.Context, name string) (value []byte, err error
 
 // transact runs one transaction that may write. It has the file to itself.
 func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+	return s.transactOn(ctx, s.db, do)
+}
+
+// hastily is transact, but does not wait until the disk has what was written: when the machine stops in this moment it may be forgotten, when the process does it is not.
+func (s *SQLite) hastily(ctx context.Context, do func(context.Context, *sql.Tx) error) (err error) {
+	if !s.shared {
+		return s.transact(ctx, do)
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, careful := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = FULL"); careful != nil {
+			err = errors.Join(err, conn.Raw(func(any) error { return driver.ErrBadConn })) // nothing else is done hastily
+		}
+	}()
+	return s.transactOn(ctx, conn, do)
+}
+
+func (s *SQLite) transactOn(ctx context.Context, on interface {
+	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
+}, do func(context.Context, *sql.Tx) error) error {
+	tx, err := on.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -166,12 +196,16 @@ func (s *SQLite) due() bool {
 }
 
 func sweep(ctx context.Context, tx *sql.Tx) error {
-	for _, table := range []string{"claims", "kept", "tasks", "owners", "deeds"} {
+	for _, table := range []string{"claims", "kept", "tasks", "owners", "deeds", "records"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", now()); err != nil {
 			return err
 		}
 	}
-	return nil
+	if _, err := tx.ExecContext(ctx, "DELETE FROM paces WHERE next <= ?", time.Now().UnixMicro()); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM changes WHERE made <= ?", time.Now().Add(-noted).UnixMilli())
+	return err
 }
 
 // room is ErrFull when so many bytes are held, even when what has expired is gone.

@@ -38,8 +38,10 @@ func (s *SQLite) Update(ctx context.Context, t *Task) (won bool, err error) {
 		}
 		res, err := tx.ExecContext(ctx, "UPDATE tasks SET version = version + 1, owner = ?, expires = ?, body = ? WHERE id = ? AND version = ? AND expires > ?",
 			t.Owner, t.Expires.UnixMilli(), t.Body, t.ID, t.Version, now())
-		won = changed(res, err)
-		return err
+		if won = changed(res, err); !won {
+			return err
+		}
+		return s.note(ctx, tx, KindTask, t.ID)
 	})
 	if err != nil || !won {
 		return false, err
@@ -52,7 +54,7 @@ func (s *SQLite) Update(ctx context.Context, t *Task) (won bool, err error) {
 const small = 4 << 10
 
 // grows is ErrFull when a body takes more room than the one before, whose length the query gives, and there is none.
-func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, body []byte, query, key string) error {
+func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, body []byte, query string, key ...any) error {
 	if len(body) <= small {
 		return nil
 	}
@@ -61,7 +63,7 @@ func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, body []byte, query, key 
 		return full
 	}
 	var before int
-	err := tx.QueryRowContext(ctx, query, key).Scan(&before)
+	err := tx.QueryRowContext(ctx, query, key...).Scan(&before)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && len(body) <= before {
 		return nil
 	}

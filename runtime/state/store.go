@@ -9,12 +9,18 @@ import (
 // SecretSize is how many bytes Store.Secret gives.
 const SecretSize = 32
 
-// ErrFull is why nothing more is taken: so much is remembered already that the place where it is kept could run out of room. Keep, Create and Begin meet it first; Claim, and
-// Update with a task or Settle with a deed that has grown beyond a few KiB, much later.
+// ErrFull is why nothing more is taken: so much is remembered already that the place where it is kept could run out of room. Keep, Create, Begin and Add meet it first; Claim, Pace of
+// a new name, and Update, Settle or Replace with what has grown beyond a few KiB, much later.
 var ErrFull = errors.New("too much is remembered already")
 
 // ErrAway is why nothing can be remembered or found for now: what is behind the store does not answer. Whether what was tried took effect is not known.
 var ErrAway = errors.New("what is behind the store does not answer")
+
+// ErrTaken is why a record is not replaced: another one has the slot that it would have.
+var ErrTaken = errors.New("another one has its slot")
+
+// KindTask is what Watch calls tasks. No record is of this kind.
+const KindTask = "task"
 
 // Remote is a Store that is shared over a network.
 type Remote interface {
@@ -22,15 +28,13 @@ type Remote interface {
 
 	// Ping is why what is behind the store does not answer, in a sentence for the operator.
 	Ping(ctx context.Context) error
-
-	// Watch tells the id of every task that another process has updated, one after the other, until ctx ends. An empty id says that any may have been: when it
-	// begins, and when it was not able to hear for a while.
-	Watch(ctx context.Context, changed func(id string))
 }
 
 // Store remembers. Its methods may be called by many goroutines, and by the processes that share what is behind it, at once. What has expired reads as if it had never
 // been there. Times have a resolution of a millisecond.
 type Store interface {
+	Records
+
 	// Secret returns random bytes that were made once and are the same for ever.
 	Secret(ctx context.Context) ([]byte, error)
 
@@ -71,6 +75,11 @@ type Store interface {
 
 	// Forget removes the deed of a name, if its owner is still this one, and reports whether it was.
 	Forget(ctx context.Context, name, owner string) (bool, error)
+
+	// Watch tells what other processes have changed, one after the other, until ctx ends: KindTask and the id of a task that was updated, or the kind and the name of a record
+	// that was added, replaced or removed. An empty kind says that anything may have been: when it begins, and when it was not able to hear for a while. What this Store has
+	// changed itself is not told, nor what has expired.
+	Watch(ctx context.Context, changed func(kind, name string))
 
 	// Close lets go of what is behind the store. No method may be called afterwards.
 	Close() error

@@ -1,0 +1,170 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	postgresRecord = "SELECT kind, name, slot, grp, version, due, expires, body FROM hatchel_records"
+	recordSize     = 2 * rowSize // bytes that a record takes beside its body, about
+)
+
+// Add implements Records.
+func (p *Postgres) Add(ctx context.Context, r *Record) (before *Record, err error) {
+	err = p.run(ctx, func(ctx context.Context) error {
+		for { // again, when the one that was there has expired or was removed meanwhile
+			full := p.room(ctx, p.bound.Load(), len(r.Body)+recordSize)
+			if full == nil {
+				added, err := p.changes(ctx, `WITH added AS (
+						INSERT INTO hatchel_records (kind, name, slot, grp, version, due, expires, body) VALUES ($1, $2, $3, $4, 1, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING name)
+					SELECT pg_notify($8, $9) FROM added`,
+					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), bodyOf(r.Body), p.channel, p.news(r.Kind, r.Name))
+				if err != nil || added {
+					return err
+				}
+			} else if !errors.Is(full, ErrFull) {
+				return full
+			}
+			before, err = p.inTheWay(ctx, r)
+			if err != nil || before != nil {
+				return err
+			}
+			if full != nil {
+				return full
+			}
+		}
+	})
+	if before == nil && err == nil {
+		r.Version = 1
+	}
+	return before, err
+}
+
+// inTheWay is the record that has the name or the slot that another one would have. Those that have expired are removed.
+func (p *Postgres) inTheWay(ctx context.Context, r *Record) (*Record, error) {
+	const theirs = " WHERE kind = $1 AND (name = $2 OR slot = $3 AND slot <> '') AND expires "
+	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_records"+theirs+"<= $4", r.Kind, r.Name, r.Slot, now()); err != nil {
+		return nil, err
+	}
+	return scanRecord(p.pool.QueryRow(ctx, postgresRecord+theirs+"> $4 ORDER BY name <> $2 LIMIT 1", r.Kind, r.Name, r.Slot, now()))
+}
+
+// Record implements Records.
+func (p *Postgres) Record(ctx context.Context, kind, name string) (*Record, error) {
+	return p.findRecord(ctx, " WHERE kind = $1 AND name = $2 AND expires > $3", kind, name)
+}
+
+// Holder implements Records.
+func (p *Postgres) Holder(ctx context.Context, kind, slot string) (*Record, error) {
+	return p.findRecord(ctx, " WHERE kind = $1 AND slot = $2 AND slot <> '' AND expires > $3", kind, slot)
+}
+
+func (p *Postgres) findRecord(ctx context.Context, where, kind, key string) (r *Record, err error) {
+	err = p.run(ctx, func(ctx context.Context) error {
+		r, err = scanRecord(p.pool.QueryRow(ctx, postgresRecord+where, kind, key, now()))
+		return err
+	})
+	return r, err
+}
+
+// Replace implements Records.
+func (p *Postgres) Replace(ctx context.Context, r *Record) (won bool, err error) {
+	err = p.run(ctx, func(ctx context.Context) error {
+		if err := p.grows(ctx, r.Body, "SELECT octet_length(body) FROM hatchel_records WHERE kind = $1 AND name = $2", r.Kind, r.Name); err != nil {
+			return err
+		}
+		for {
+			won, err = p.replace(ctx, r)
+			if !twice(err) {
+				return err
+			}
+			const gone = "DELETE FROM hatchel_records WHERE kind = $1 AND slot = $2 AND slot <> '' AND name <> $3 AND expires <= $4"
+			switch vacated, err := p.changes(ctx, gone, r.Kind, r.Slot, r.Name, now()); {
+			case err != nil:
+				return err
+			case !vacated:
+				return ErrTaken
+			}
+		}
+	})
+	if err != nil || !won {
+		return false, err
+	}
+	r.Version++
+	return true, nil
+}
+
+func (p *Postgres) replace(ctx context.Context, r *Record) (won bool, err error) {
+	return p.changes(ctx, `WITH replaced AS (
+			UPDATE hatchel_records SET slot = $1, grp = $2, version = version + 1, due = $3, expires = $4, body = $5
+			WHERE kind = $6 AND name = $7 AND version = $8 AND expires > $9 RETURNING name)
+		SELECT pg_notify($10, $11) FROM replaced`,
+		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), bodyOf(r.Body), r.Kind, r.Name, r.Version, now(), p.channel, p.news(r.Kind, r.Name))
+}
+
+// twice reports whether a statement would have given to two what one may have.
+func twice(err error) bool {
+	const uniqueViolation = "23505"
+	var told *pgconn.PgError
+	return errors.As(err, &told) && told.Code == uniqueViolation
+}
+
+// Remove implements Records.
+func (p *Postgres) Remove(ctx context.Context, r *Record) (removed bool, err error) {
+	err = p.run(ctx, func(ctx context.Context) error {
+		removed, err = p.changes(ctx, `WITH removed AS (
+				DELETE FROM hatchel_records WHERE kind = $1 AND name = $2 AND version = $3 AND expires > $4 RETURNING name)
+			SELECT pg_notify($5, $6) FROM removed`, r.Kind, r.Name, r.Version, now(), p.channel, p.news(r.Kind, r.Name))
+		return err
+	})
+	return removed && err == nil, err
+}
+
+// List implements Records.
+func (p *Postgres) List(ctx context.Context, q Query) (found []*Record, err error) {
+	clauses, arguments := q.clauses()
+	err = p.run(ctx, func(ctx context.Context) error {
+		rows, err := p.pool.Query(ctx, postgresRecord+clauses, arguments...)
+		if err != nil {
+			return err
+		}
+		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Record, error) { return scanRecord(row) })
+		return err
+	})
+	return found, err
+}
+
+// Count implements Records.
+func (p *Postgres) Count(ctx context.Context, kind, group string) (n int, err error) {
+	err = p.run(ctx, func(ctx context.Context) error {
+		return p.pool.QueryRow(ctx, "SELECT count(*) FROM hatchel_records WHERE kind = $1 AND ($2 = '' OR grp = $2) AND expires > $3", kind, group, now()).Scan(&n)
+	})
+	return n, err
+}
+
+// postgresBeat counts one more event, if it may happen within its patience, and gives how long it has to wait. It does not wait for the disk.
+const postgresBeat = `WITH clock AS MATERIALIZED (
+		SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at, set_config('synchronous_commit', 'off', true))
+	INSERT INTO hatchel_paces AS p (name, next, early) SELECT $1, at + $2, 0 FROM clock
+	ON CONFLICT (name) DO UPDATE SET early = greatest(p.next - (excluded.next - $2) - $3, 0),
+		next = greatest(p.next, excluded.next - $2) + CASE WHEN p.next - (excluded.next - $2) - $3 <= $4 THEN $2 ELSE 0 END
+	RETURNING early`
+
+// Pace implements Records.
+func (p *Postgres) Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (wait time.Duration, ok bool, err error) {
+	var early int64
+	period := max(every.Microseconds(), 1)
+	err = p.run(ctx, func(ctx context.Context) error {
+		if err := p.room(ctx, 2*p.bound.Load(), 0); err != nil {
+			return err
+		}
+		return p.pool.QueryRow(ctx, postgresBeat, name, period, int64(burst-1)*period, patience.Microseconds()).Scan(&early)
+	})
+	wait = time.Duration(early) * time.Microsecond
+	return wait, err == nil && wait <= patience, err
+}
