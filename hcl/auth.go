@@ -47,8 +47,13 @@ func (a *authDecl) headers(d *decoder, e hclsyntax.Expression) {
 	}
 }
 
-// single decodes the one block of a kind; a second one is reported.
+// single decodes the one block of a kind, in which nothing of a call can be read; a second one is reported.
 func (l *loader) single(kind string, spec Spec) (d *decoder, b block, ok bool) {
+	return l.singleIn(kind, l.base, spec)
+}
+
+// singleIn is single for a block in which a scope can be read.
+func (l *loader) singleIn(kind string, in *scope, spec Spec) (d *decoder, b block, ok bool) {
 	for i, b := range l.blocks[kind] {
 		if i > 0 {
 			first := l.blocks[kind][0]
@@ -60,6 +65,7 @@ func (l *loader) single(kind string, spec Spec) (d *decoder, b block, ok bool) {
 	}
 	b = l.blocks[kind][0]
 	d = l.decoder(b.file)
+	d.scope = in
 	d.body(b.Body, spec, b.DefRange())
 	return d, b, true
 }

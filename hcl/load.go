@@ -43,6 +43,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.callers()
 	l.audit()
 	l.state()
+	l.uploads()
 	l.webhooks()
 	l.recognize()
 	l.refresh(files)
@@ -51,6 +52,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.resources(tools)
 	l.toolsets()
 	l.policies()
+	l.approvers()
 	l.unused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
 	l.config.ID = l.identity(files)
@@ -125,9 +127,9 @@ var topLevel = map[string]struct {
 	offered bool
 }{
 	"server": {0, "server {", false}, "variable": {1, `variable "name" {`, false}, "secret": {1, `secret "name" {`, false}, "locals": {0, "locals {", false},
-	"type": {1, `type "name" {`, false}, "auth": {0, "auth {", false}, "tls": {0, "tls {", false}, "audit": {0, "audit {", false}, "state": {0, "state {", false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
+	"type": {1, `type "name" {`, false}, "auth": {0, "auth {", false}, "tls": {0, "tls {", false}, "audit": {0, "audit {", false}, "state": {0, "state {", false}, "files": {0, "files {", false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
 	"prompt": {1, `prompt "name" {`, true}, "resource": {1, `resource "name" {`, true}, "toolset": {1, `toolset "name" {`, true},
-	"policy": {1, `policy "name" {`, true}, "webhook": {1, `webhook "name" {`, false},
+	"policy": {1, `policy "name" {`, true}, "webhook": {1, `webhook "name" {`, false}, "approvals": {0, "approvals {", true},
 }
 
 // sort puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place
