@@ -7,6 +7,7 @@ import (
 
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
 // call compiles a function call. try and can are forms of the language; everything else is in the table of functions.
@@ -105,6 +106,11 @@ func applied(fn *functions.Function, args []node, spread bool) func(*Frame) (any
 			if values[i], err = a.eval(f); err != nil {
 				return nil, err
 			}
+			if _, isFile := values[i].(value.File); isFile {
+				if values[i], err = f.fileArgument(fn, i, values[i].(value.File)); err != nil {
+					return nil, err
+				}
+			}
 		}
 		if spread {
 			last, ok := values[len(values)-1].([]any)
@@ -133,7 +139,7 @@ func accepts(k functions.Kind, t *schema.Type) bool {
 		return k == functions.List
 	case schema.Map, schema.Object:
 		return k == functions.Object
-	case schema.Bytes:
+	case schema.Bytes, schema.File:
 		return k == functions.Bytes || k == functions.Data
 	}
 	return true

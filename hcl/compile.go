@@ -27,6 +27,8 @@ type compiler struct {
 	uses  *uses  // what the tool in hand reads; nil outside of tools
 	name  string // of the argument or member whose value is compiled
 	diags Diagnostics
+
+	fileURLs bool // files have addresses
 }
 
 // nullRule says what a null inside a text does.

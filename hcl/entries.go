@@ -140,13 +140,16 @@ func (c *compiler) entries(e hclsyntax.Expression, in env, f Field) *Entries {
 			}
 			seen[name] = true
 		}
-		out.written = append(out.written, entry{key, c.named(key, item.ValueExpr, in), at(item.ValueExpr.Range())})
+		w := entry{key, c.named(key, item.ValueExpr, in), at(item.ValueExpr.Range())}
+		c.noFile(w.value, item.ValueExpr, f)
+		out.written = append(out.written, w)
 	}
 	return out
 }
 
 func (c *compiler) dynamicEntries(e hclsyntax.Expression, in env, f Field) *Entries {
 	n := c.expr(e, in)
+	c.noFile(n, e, f)
 	switch n.typ.Kind {
 	case schema.Object, schema.Map, schema.Any:
 	default:

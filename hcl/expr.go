@@ -92,6 +92,7 @@ func (d *decoder) computed(dst any, e hclsyntax.Expression, f Field) {
 	switch dst := dst.(type) {
 	case **Expr:
 		n := c.expr(e, env{facts: d.facts})
+		c.noFile(n, e, f)
 		*dst = &Expr{n, at(e.Range())}
 	case **Text:
 		*dst = c.textValue(e, env{facts: d.facts}, f)
@@ -125,12 +126,14 @@ func (d *decoder) compiler(f Field) *compiler {
 	if f.Secret {
 		s = s.allowing(secretsAllowed)
 	}
-	return &compiler{scope: s, src: d.file.src, load: d.context(), now: d.shared.opts.Now, uses: d.uses}
+	return &compiler{scope: s, src: d.file.src, load: d.context(), now: d.shared.opts.Now, uses: d.uses, fileURLs: d.shared.config.Files.BaseURL != ""}
 }
 
 func (c *compiler) textValue(e hclsyntax.Expression, in env, f Field) *Text {
 	n := c.expr(e, in)
 	switch n.typ.Kind {
+	case schema.File:
+		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is a file. Name what is meant, as in %s.filename.", f.Name, subject(n))
 	case schema.List, schema.Set, schema.Map, schema.Object, schema.Bytes:
 		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", f.Name, describe(n.typ))
 	}

@@ -38,7 +38,7 @@ var inputDocs = map[string]string{
 	"enum": "The values that are allowed.", "min": "The least number.", "max": "The greatest number.", "above": "What the number must be greater than.", "below": "What the number must be less than.",
 	"multiple_of": "What the number must be a multiple of.", "min_length": "The least number of characters.", "max_length": "The greatest number of characters.",
 	"pattern": "A regular expression that the text must match.", "format": "date, date-time, email, uri, uuid and the like; it is enforced.",
-	"min_items": "The least number of elements.", "max_items": "The greatest number of elements.", "schema": "More keywords of JSON Schema, as an object.",
+	"min_items": "The least number of elements.", "max_items": "The greatest number of elements.", "max_size": "The greatest size of a file, as in \"10MiB\".", "types": "The media types of a file that are allowed, as in [\"application/pdf\", \"image/*\"].", "schema": "More keywords of JSON Schema, as an object.",
 }
 
 // inputSpec documents an input block. It is made once, because a configuration has thousands of them: what it names is read by inputs.input.
@@ -97,6 +97,11 @@ func (in *inputs) member(d *decoder, block *hclsyntax.Block) *schema.Member {
 		t, option, diags := schema.Parse(a.Expr, d.typeEnv())
 		d.diags = append(d.diags, adopt(diags)...)
 		m.Type, m.Optional, m.HasDefault, m.Default = t, option.Optional, option.HasDefault, option.Default
+	}
+	if in.noun != "input" || in.texts != nil {
+		if a := written["type"]; a != nil {
+			d.refuseFile(m.Type, a.Expr, article(in.noun)+" that arrives as a text")
+		}
 	}
 	beside := false
 	for _, a := range inOrder(written) {

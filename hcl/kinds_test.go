@@ -70,7 +70,7 @@ func (b *httpBlock) spec() Spec {
 		AtMost("the body",
 			Attr(&b.JSON, "json", "A value sent as JSON.").AllowSecret(),
 			Attr(&b.Form, "form", "Fields sent as a form.").AllowSecret(),
-			Attr(&b.Body, "body", "A text or bytes sent as they are.").AllowSecret()),
+			Attr(&b.Body, "body", "A text or bytes sent as they are.").AllowSecret().AllowFile()),
 		Spec{
 			Attr(&b.Query, "query", "Query parameters.").AllowSecret(),
 			Attr(&b.Headers, "headers", "Headers.").AllowSecret(),
@@ -274,7 +274,7 @@ func (b *fileBlock) spec() Spec {
 	return Join(
 		Exactly("what is done", Attr(&b.Read, "read", "The file to read."), Attr(&b.Write, "write", "The file to write.")),
 		Spec{
-			Attr(&b.Content, "content", "What is written."),
+			Attr(&b.Content, "content", "What is written.").AllowFile(),
 			Attr(&b.As, "as", "What the content is."),
 		},
 	)

@@ -35,7 +35,7 @@ func (m *messageBlock) spec() Spec {
 }
 
 func (m *messageBlock) eachSpec() Spec {
-	return Spec{Attr(&m.Each, "each", "A list or map: the message is written for every element, which it reads as each.key and each.value.")}
+	return Spec{Attr(&m.Each, "each", "A list or map: the message is written for every element, which it reads as each.key and each.value.").AllowFile()}
 }
 
 func (m *messageBlock) guardSpec() Spec {

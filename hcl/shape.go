@@ -88,6 +88,13 @@ func shapeOf(t *schema.Type) *program.Shape {
 		s.Kind = program.Integer
 	case schema.Bool:
 		s.Kind = program.Bool
+	case schema.File:
+		s.Kind, s.Members = program.Object, make(map[string]*program.Shape)
+		for _, m := range schema.FileMembers().Members {
+			if m.Name != "path" && m.Name != "url" {
+				s.Members[m.Name] = shapeOf(m.Type)
+			}
+		}
 	case schema.Bytes:
 		s.Kind = program.Bytes
 	case schema.Null:

@@ -20,6 +20,7 @@ type Field struct {
 	Default  string // as the reference prints it
 	Required bool
 	Secret   bool   // a secret may stand here: the value reaches nobody who did not write it
+	Files    bool   // a file that a caller has uploaded may stand here: its bytes are taken
 	Fixed    bool   // of Entries: the keys must be known at load
 	Many     bool   // the block may be repeated
 	Label    string // what the label of the block says; empty when it has none
@@ -78,7 +79,7 @@ func noSpec() Spec { return nil }
 // EachField declares the argument each: a list or map, for every element of which the fields after it are computed anew. They can read each.key and each.value;
 // the adapter sets Frame.Each of a fork of the frame.
 func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
-	each := Attr(dst, name, doc)
+	each := Attr(dst, name, doc).AllowFile()
 	for i, f := range fields {
 		inner := f.attr
 		fields[i].attr = func(d *decoder, e hclsyntax.Expression, f Field) {
@@ -113,6 +114,9 @@ func (f Field) Require() Field { f.Required = true; return f }
 
 // AllowSecret lets a secret stand in the argument.
 func (f Field) AllowSecret() Field { f.Secret = true; return f }
+
+// AllowFile lets a file that a caller has uploaded stand in the argument, which takes its bytes.
+func (f Field) AllowFile() Field { f.Files = true; return f }
 
 // FixedKeys asks that the keys of Entries are the author's own.
 func (f Field) FixedKeys() Field { f.Fixed = true; return f }

@@ -100,7 +100,7 @@ func (s *Step) guardSpec() Spec {
 
 func (s *Step) eachSpec() Spec {
 	return Spec{
-		Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results."),
+		Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results.").AllowFile(),
 		Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").Or("1"),
 		either(&s.Continue, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`, "fail", "continue").Or("fail"),
 	}

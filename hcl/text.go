@@ -49,6 +49,8 @@ func (c *compiler) survey(nodes []template.Node) {
 			switch {
 			case x.Type.Nullable && c.nulls == nullRefused:
 				c.errorf(x.Range, "Value may be null", "%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
+			case x.Type.Kind == template.File:
+				c.errorf(x.Range, "File in text", "%s is a file, which has no text. Name what is meant: ${%s.filename}, ${%s.url}; or write ${base64encode(%s)}.", x.Source, x.Source, x.Source, x.Source)
 			case x.Type.Kind == template.Bytes:
 				c.errorf(x.Range, "Bytes in text", "%s is bytes, which have no text. Write ${base64encode(%s)}.", x.Source, x.Source)
 			case x.Func != "" && x.Func != "under":

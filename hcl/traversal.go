@@ -176,6 +176,15 @@ func (c *compiler) attribute(n node, name string, r hclv2.Range, in env) node {
 				out.null = fmt.Sprintf("%s may be null", subject(out))
 			}
 		}
+	case schema.File:
+		m, ok := schema.FileMembers().Lookup(name)
+		if !ok {
+			c.errorf(r, "Unknown member", "%s is a file and has no member %q.%s", opening(n), name, suggestOr(name, memberNames(schema.FileMembers()), itHas(memberNames(schema.FileMembers()))))
+			return broken()
+		}
+		if out.typ = m.Type; name == "url" && !c.fileURLs {
+			c.errorf(r, "Address not known", "%s is an address of this server, and nobody says how others reach it. Write files { base_url = \"https://…\" } at the top of a file.", subject(out))
+		}
 	case schema.Map:
 		out.typ = n.typ.Elem
 		out.null = nullableReason(subject(out), n.typ.Elem)
@@ -236,6 +245,9 @@ func (c *compiler) guarded(n node, r hclv2.Range) {
 
 // lookup reads a member of a value of a call.
 func lookup(f *Frame, v any, name, what string, optional bool) (any, error) {
+	if file, ok := v.(value.File); ok {
+		return file.Member(name)
+	}
 	v, err := value.Resolve(v)
 	if err != nil {
 		return nil, err

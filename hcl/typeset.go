@@ -110,5 +110,13 @@ func (d *decoder) typeEnv() schema.Env {
 			n := d.compileKnown(x, Field{})
 			return n.value, nil
 		},
+		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
+			x, ok := e.(hclsyntax.Expression)
+			if !ok {
+				return 0, nil
+			}
+			return int64(d.size(x, Field{})), nil
+		},
+		Uploads: &d.shared.config.Files.address,
 	}
 }

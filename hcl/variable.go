@@ -20,7 +20,10 @@ type variableBlock struct {
 
 func (v *variableBlock) spec() Spec {
 	return Spec{
-		special("type", "type", "What values the variable takes. Any when it is left out.", func(d *decoder, e hclsyntax.Expression) { v.typ = d.typ(e) }),
+		special("type", "type", "What values the variable takes. Any when it is left out.", func(d *decoder, e hclsyntax.Expression) {
+			v.typ = d.typ(e)
+			d.refuseFile(v.typ, e, "a variable")
+		}),
 		special("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *decoder, e hclsyntax.Expression) { v.def = e }),
 		Attr(&v.Description, "description", "What the variable is for."),
 		Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),

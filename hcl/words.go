@@ -136,6 +136,8 @@ func describe(t *schema.Type) string {
 		return "a map"
 	case schema.Object:
 		return "an object"
+	case schema.File:
+		return "a file"
 	case schema.Bytes:
 		return "bytes"
 	case schema.Null:

@@ -61,7 +61,7 @@ func (c *config) spec() hcl.Spec {
 			hcl.Attr(&c.Last, "last", "The last line that is read."),
 			hcl.Attr(&c.Delimiter, "delimiter", "The character between the cells of a CSV file.").Or(`","`),
 			hcl.Attr(&c.MaxSize, "max_size", "How much may be read; lines before the first are not counted.").Or(`"4MiB"`),
-			hcl.Attr(&c.Content, "content", "What is written: text, bytes, or a value as JSON."),
+			hcl.Attr(&c.Content, "content", "What is written: text, bytes, an uploaded file, or a value as JSON.").AllowFile(),
 			hcl.Attr(&c.IfExists, "if_exists", "What happens to a file of that name: \"fail\" leaves it alone, \"replace\" writes a new one in its place, \"append\" adds to it.").Or(`"fail"`),
 		},
 	)

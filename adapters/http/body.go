@@ -26,8 +26,8 @@ func (b *body) spec() hcl.Spec {
 	return hcl.AtMost("the body",
 		hcl.Attr(&b.JSON, "json", "A value that is sent as JSON.").AllowSecret(),
 		hcl.Attr(&b.Form, "form", "Fields that are sent as a form. A list repeats its name.").AllowSecret(),
-		hcl.Attr(&b.Multipart, "multipart", "Parts that are sent as multipart/form-data: a string or number is a field, bytes are a file, and { content, filename, type } says how a file is called.").AllowSecret(),
-		hcl.Attr(&b.Raw, "body", "A text or bytes that are sent as they are. Say what they are in a Content-Type header.").AllowSecret(),
+		hcl.Attr(&b.Multipart, "multipart", "Parts that are sent as multipart/form-data: a string or number is a field, bytes and uploaded files are files, and { content, filename, type } says how a file is called.").AllowSecret().AllowFile(),
+		hcl.Attr(&b.Raw, "body", "A text, bytes or an uploaded file, sent as they are. Say what they are in a Content-Type header; a file brings its own.").AllowSecret().AllowFile(),
 	)
 }
 

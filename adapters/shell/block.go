@@ -51,7 +51,7 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.ScriptFile, "script_file", "A script in the folder of the configuration, run by the interpreter that its #! line names, else by /bin/sh. Values reach it through env."),
 		),
 		hcl.Spec{
-			hcl.Attr(&b.Stdin, "stdin", "What the program reads: a text, bytes, or the JSON of a list or an object. Without it there is nothing to read."),
+			hcl.Attr(&b.Stdin, "stdin", "What the program reads: a text, bytes, an uploaded file, or the JSON of a list or an object. Without it there is nothing to read.").AllowFile(),
 			hcl.Attr(&b.Env, "env", "Variables of the environment. Null leaves one out. Variables that decide what code runs, such as PATH, stand in a connection.").AllowSecret().FixedKeys(),
 			hcl.Attr(&b.InheritEnv, "inherit_env", "Names of variables that are passed on from the environment of the server, beside PATH, HOME and TMPDIR."),
 			hcl.Attr(&b.Dir, "dir", "The working folder. To keep a value below a folder write under(\"folder\", value).").Or("the connection's, else the folder of the configuration"),

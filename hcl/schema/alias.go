@@ -8,7 +8,7 @@ var forms = map[string]string{
 	"enum": `enum("a", "b")`, "optional": "optional(string)", "nullable": "nullable(string)",
 }
 
-var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "optional", "nullable", "type"}
+var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "file", "optional", "nullable", "type"}
 
 // aliases are names that other languages give to our types, and how ours is written.
 var aliases = map[string]string{
@@ -16,6 +16,7 @@ var aliases = map[string]string{
 	"float": "number", "float64": "number", "double": "number", "decimal": "number", "numeric": "number", "num": "number",
 	"boolean": "bool", "str": "string", "text": "string", "varchar": "string", "char": "string", "dynamic": "any", "object": "object({ name = string })",
 	"array": "list(string)", "tuple": "list(string)", "slice": "list(string)", "dict": "map(string)", "hash": "map(string)", "struct": "object({ name = string })", "record": "object({ name = string })",
+	"attachment": "file", "upload": "file", "blob": "file", "binary": "file",
 	"date": `string("...", { format = "date" })`, "datetime": `string("...", { format = "date-time" })`, "timestamp": `string("...", { format = "date-time" })`,
 	"time": `string("...", { format = "time" })`, "uuid": `string("...", { format = "uuid" })`, "email": `string("...", { format = "email" })`, "url": `string("...", { format = "uri" })`, "uri": `string("...", { format = "uri" })`,
 }

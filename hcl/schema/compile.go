@@ -109,6 +109,8 @@ func (c compiler) kind(t *Type) check {
 		return c.number(t)
 	case Bool:
 		return c.plain("must be true or false", func(v any) bool { _, ok := v.(bool); return ok })
+	case File:
+		return c.file()
 	case Bytes:
 		return c.plain("must be bytes", func(v any) bool { _, ok := v.(value.Bytes); return ok })
 	case Null:

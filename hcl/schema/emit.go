@@ -63,7 +63,7 @@ func (o *object) truth(name string, v bool) {
 	o.out = strconv.AppendBool(o.out, v)
 }
 
-var jsonTypes = [...]string{String: "string", Number: "number", Integer: "integer", Bool: "boolean", List: "array", Set: "array", Map: "object", Object: "object", Bytes: "string", Null: "null"}
+var jsonTypes = [...]string{String: "string", Number: "number", Integer: "integer", Bool: "boolean", List: "array", Set: "array", Map: "object", Object: "object", File: "object", Bytes: "string", Null: "null"}
 
 // appendSchema appends the schema of t as that of member m, which may be nil.
 func (t *Type) appendSchema(dst []byte, m *Member) []byte {
@@ -77,7 +77,7 @@ func (t *Type) appendSchema(dst []byte, m *Member) []byte {
 		}
 	}
 	o.text("title", t.Title)
-	o.text("description", t.Description)
+	o.text("description", t.explained())
 	t.appendContent(o)
 	t.appendEnum(o)
 	o.any("minimum", t.Min)
@@ -127,6 +127,8 @@ func (t *Type) appendContent(o *object) {
 		o.count("maxProperties", t.MaxItems)
 	case Object:
 		t.appendMembers(o)
+	case File:
+		fileForm.appendMembers(o)
 	}
 }
 

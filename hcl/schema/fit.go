@@ -76,6 +76,10 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 		p.fail(expr.Range(), "Invalid default", "null is not a value of %s. What is left out needs no default: optional(%s); a value that may be null is optional(nullable(%s), null).", t, t, t)
 		return nil, false
 	}
+	if holdsFile(t, v) {
+		p.fail(expr.Range(), "Invalid default", "A file is what a caller has uploaded, so there is none before: a file that may be left out is optional(file).")
+		return nil, false
+	}
 	out, violations := t.Compile().Check(v)
 	if len(violations) == 0 {
 		if s, ok := v.(string); ok && len(t.Enum) == 0 && isSentence(s) {

@@ -39,6 +39,8 @@ func keywords() []keyword {
 		{"min_items", many, count(func(t *Type) **int { return &t.MinItems })},
 		{"max_items", many, count(func(t *Type) **int { return &t.MaxItems })},
 		{"enum", []Kind{String, Number, Integer}, (*parser).enumKeyword},
+		{"max_size", []Kind{File}, (*parser).maxSize},
+		{"types", []Kind{File}, (*parser).mediaTypes},
 		{"example", nil, (*parser).example},
 		{"title", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Title = p.text(e, "title") }},
 		{"schema", nil, (*parser).extra},

@@ -16,6 +16,10 @@ type Env struct {
 	Type func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics)
 	// Eval returns the value of a constant expression, in the values of package value.
 	Eval func(hclv2.Expression) (any, hclv2.Diagnostics)
+	// Size reads a number of bytes, as in "10MiB", and reports what is none itself.
+	Size func(hclv2.Expression) (int64, hclv2.Diagnostics)
+	// Uploads is the address that files are uploaded to.
+	Uploads *string
 }
 
 // Option is what optional(...) around a type says.
@@ -101,10 +105,10 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 			p.fail(e.Range(), "Invalid type", "null is not a type. A value that may be null has the type nullable(string), one that may be left out optional(string).")
 			return brokenType()
 		}
-		p.fail(e.Range(), "Invalid type", "A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), nullable(...) or type.name.")
+		p.fail(e.Range(), "Invalid type", "A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name.")
 		return brokenType()
 	}
-	p.fail(expr.Range(), "Invalid type", "A type is written string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), nullable(...) or type.name; it cannot be computed.")
+	p.fail(expr.Range(), "Invalid type", "A type is written string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
 	return brokenType()
 }
 
@@ -122,7 +126,7 @@ func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
 	return brokenType()
 }
 
-var scalars = map[string]Kind{"string": String, "number": Number, "integer": Integer, "bool": Bool, "any": Any}
+var scalars = map[string]Kind{"string": String, "number": Number, "integer": Integer, "bool": Bool, "any": Any, "file": File}
 
 // name reads a type without arguments: a scalar, or type.name.
 func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
@@ -135,7 +139,7 @@ func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
 		return brokenType()
 	}
 	if kind, ok := scalars[root]; ok {
-		return &Type{Kind: kind}
+		return &Type{Kind: kind, Upload: p.env.uploads(kind)}
 	}
 	if form, ok := forms[root]; ok {
 		p.fail(e.Range(), "Incomplete type", "%s", incomplete(root, form))
@@ -168,7 +172,7 @@ func (p *parser) unknown(at hclv2.Range, name string) *Type {
 		}
 		return brokenType()
 	}
-	p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, enum and nullable; one of your own is written type.%s.", name, name)
+	p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, enum, file and nullable; one of your own is written type.%s.", name, name)
 	return brokenType()
 }
 
@@ -191,7 +195,7 @@ func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
 func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 	args := call.Arguments
 	if kind, ok := scalars[call.Name]; ok {
-		t := &Type{Kind: kind}
+		t := &Type{Kind: kind, Upload: p.env.uploads(kind)}
 		if len(args) == 0 {
 			p.fail(expr.Range(), "Empty call", "Write %s without parentheses, or give it a description: %s(\"...\").", call.Name, call.Name)
 		}

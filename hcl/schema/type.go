@@ -28,11 +28,12 @@ const (
 	Set
 	Map
 	Object
+	File  // of inputs only: what a caller has uploaded
 	Bytes // of outputs only: no author writes it
 	Null  // of outputs only
 )
 
-var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list", "set", "map", "object", "bytes", "null"}
+var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list", "set", "map", "object", "file", "bytes", "null"}
 
 // String returns the kind's name in the language.
 func (k Kind) String() string { return kindNames[k] }
@@ -56,6 +57,9 @@ type Type struct {
 	MinItems, MaxItems                 *int
 	Pattern                            *Pattern
 	Format                             string
+	MaxSize                            int64     // bytes of a File; 0 for what the server takes
+	MediaTypes                         []string  // of a File, as in "image/*"; nil for every type
+	Upload                             *string   // the address that a File is uploaded to; what it points to may be written until all is loaded
 	Extra                              []Keyword // raw JSON Schema beside what the fields above advertise
 	verbatim                           *any      // the whole schema as it was given, advertised instead of the fields
 	library                            *jsonschema.Schema
@@ -217,6 +221,8 @@ func (t *Type) TemplateType() template.Type {
 		out.Kind, out.Elem = template.List, &elem
 	case Map, Object:
 		out.Kind = template.Object
+	case File:
+		out.Kind = template.File
 	case Bytes:
 		out.Kind = template.Bytes
 	}

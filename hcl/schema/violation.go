@@ -103,6 +103,8 @@ func got(v any) string {
 		return "an object"
 	case value.Bytes:
 		return "bytes"
+	case value.File:
+		return "a file"
 	case bool:
 		return strconv.FormatBool(v)
 	}

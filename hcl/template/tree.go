@@ -73,6 +73,7 @@ const (
 	List   // elements of Type.Elem
 	Object // or a map
 	Bytes
+	File // what a caller has uploaded
 )
 
 // Type is what is known of a hole's value at load.

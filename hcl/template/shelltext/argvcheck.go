@@ -98,7 +98,7 @@ func (c argvCheck) whole(h *template.Hole) {
 	if t.Kind == template.List {
 		for _, e := range append(t.Tuple, elem(t)...) {
 			switch e.Kind {
-			case template.List, template.Object, template.Bytes:
+			case template.List, template.Object, template.Bytes, template.File:
 				c.errorf(h.Range, "Word is not text", `%s is a list whose elements are %s; each element becomes one word and must be a string, number or bool. For JSON in one word write jsonencode(%s).`, h.Source, plural(e.Kind), h.Source)
 				return
 			}
@@ -124,6 +124,8 @@ func (c argvCheck) scalar(h *template.Hole) {
 		c.errorf(h.Range, "List inside a word", `%s is a list and cannot stand inside a word. As an element of its own it becomes one word an element: [..., %s]. For one word write join(",", %s) or jsonencode(%s).`, h.Source, h.Source, h.Source, h.Source)
 	case template.Object:
 		c.errorf(h.Range, "Word is not text", `%s is an object and a word is text. For JSON write jsonencode(%s).`, h.Source, h.Source)
+	case template.File:
+		c.errorf(h.Range, "Word is not text", `%s is a file and a word is text. Write %s.path for a copy that the program can read, or send it with stdin = %s.`, h.Source, h.Source, h.Source)
 	case template.Bytes:
 		c.errorf(h.Range, "Word is not text", `%s is bytes and a word is text. Send it with stdin = %s, or write base64encode(%s).`, h.Source, h.Source, h.Source)
 	}
@@ -155,6 +157,8 @@ func plural(k template.Kind) string {
 		return "lists"
 	case template.Object:
 		return "objects"
+	case template.File:
+		return "files"
 	}
 	return "bytes"
 }

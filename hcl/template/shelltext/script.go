@@ -129,6 +129,8 @@ func (c *scriptCompiler) value(h *template.Hole) {
 		c.errorf(h.Range, "List in a script", `%s is a list, and a value in a script is one text. Write ${jsonencode(%s)} or ${join("\n", %s)}, or use command = [...], where each element becomes a word.`, h.Source, h.Source, h.Source)
 	case template.Object:
 		c.errorf(h.Range, "Object in a script", `%s is an object, and a value in a script is one text. Write ${jsonencode(%s)}.`, h.Source, h.Source)
+	case template.File:
+		c.errorf(h.Range, "File in a script", `%s is a file, and a value in a script is one text. Write ${%s.path} for a copy that the script can read, or send it with stdin = %s.`, h.Source, h.Source, h.Source)
 	case template.Bytes:
 		c.errorf(h.Range, "Bytes in a script", `%s is bytes, and a value in a script is one text. Send it with stdin = %s, or write ${base64encode(%s)}.`, h.Source, h.Source, h.Source)
 	}

@@ -152,7 +152,7 @@ func castOf(t template.Type) string {
 		return "::numeric"
 	case template.Bool:
 		return "::boolean"
-	case template.Bytes:
+	case template.Bytes, template.File:
 		return "::bytea"
 	}
 	return ""

@@ -46,7 +46,7 @@ func (p *param) eval(f template.Frame) (any, error) {
 		return nil, err
 	}
 	if d, ok := v.(value.Deferred); ok {
-		if v, err = d.Value(); err != nil {
+		if v, err = value.Raw(d); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +86,7 @@ func scalar(d Dialect, h *template.Hole, v any) (any, error) {
 		}
 		return string(text), nil
 	case value.Deferred:
-		inner, err := v.Value()
+		inner, err := value.Raw(v)
 		if err != nil {
 			return nil, err
 		}

@@ -62,7 +62,7 @@ func (c *check) several(h *template.Hole, s state) state {
 		c.errorf(h.Range, "Null in a path", `%s may be null, and a path has no place for nothing. Write the path for it: %%{if %s != null}/${%s}%%{endif}.`, arg.Source, arg.Source, h.Source)
 	}
 	switch arg.Type.Kind {
-	case template.Object, template.Bytes:
+	case template.Object, template.Bytes, template.File:
 		c.errorf(h.Range, "No text for a URL", `path() takes a list of names or a string with /, and %s is neither.`, arg.Source)
 	}
 	return state{phase: path, first: s.first, whole: true}
@@ -104,6 +104,8 @@ func (c *check) scalar(h *template.Hole) bool {
 		c.errorf(h.Range, "List in a URL", `%s is a list. In a path write ${path(%s)}, one segment an element; in a query write query = { name = %s } or ${join(",", %s)}.`, h.Source, h.Source, h.Source, h.Source)
 	case template.Object:
 		c.errorf(h.Range, "No text for a URL", `%s is an object, and a part of a URL is one text. Name the member that is meant: %s.id.`, h.Source, h.Source)
+	case template.File:
+		c.errorf(h.Range, "No text for a URL", `%s is a file, and a part of a URL is one text. Name what is meant, ${%s.filename}, or send the file in the request: body = %s.`, h.Source, h.Source, h.Source)
 	case template.Bytes:
 		c.errorf(h.Range, "No text for a URL", `%s is bytes, and a part of a URL is text. Write ${base64encode(%s)}.`, h.Source, h.Source)
 	default:

@@ -1,0 +1,174 @@
+package schema
+
+import (
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/value"
+)
+
+// FileID is what the id of an uploaded file looks like.
+const FileID = "^file_[a-z2-7]{26}$"
+
+const maxNameLength = 255
+
+// fileForm is what a caller sends for a file, and FileMembers what an author reads of it.
+var (
+	fileForm = func() *Type {
+		id, err := NewPattern(FileID)
+		if err != nil {
+			panic(err)
+		}
+		longest := maxNameLength
+		return ObjectOf(
+			&Member{Name: "file_id", Type: &Type{Kind: String, Pattern: id, Description: "The file_id that the upload has answered."}},
+			&Member{Name: "filename", Type: &Type{Kind: String, MaxLength: &longest, Description: "What the file is called here, when not as it was uploaded."}, Optional: true},
+			&Member{Name: "content_type", Type: &Type{Kind: String, MaxLength: &longest, Description: "Its media type, when not as it was uploaded."}, Optional: true},
+		)
+	}()
+	fileMembers = ObjectOf(
+		&Member{Name: "file_id", Type: &Type{Kind: String}},
+		&Member{Name: "filename", Type: &Type{Kind: String}},
+		&Member{Name: "content_type", Type: &Type{Kind: String}},
+		&Member{Name: "size", Type: &Type{Kind: Integer}},
+		&Member{Name: "sha256", Type: &Type{Kind: String}},
+		&Member{Name: "path", Type: &Type{Kind: String}},
+		&Member{Name: "url", Type: &Type{Kind: String}},
+	)
+)
+
+// FileMembers is the object that an author reads of a file. Programs read all of it but path and url, which are made for one call.
+func FileMembers() *Type { return fileMembers }
+
+// HoldsFile reports whether a value of the type can be a file or hold one.
+func (t *Type) HoldsFile() bool {
+	return t != nil && (t.Kind == File || t.Elem.HoldsFile() || slices.ContainsFunc(t.Members, func(m *Member) bool { return m.Type.HoldsFile() }))
+}
+
+// holdsFile reports whether a value holds something where its type says that a file is.
+func holdsFile(t *Type, v any) bool {
+	switch {
+	case t == nil || v == nil:
+		return false
+	case t.Kind == File:
+		return true
+	}
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return holdsFile(t.Elem, e) })
+	case map[string]any:
+		for name, e := range v {
+			of := t.Elem
+			if m, ok := t.Lookup(name); ok {
+				of = m.Type
+			}
+			if holdsFile(of, e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uploads is where files are uploaded to; of other kinds it is nothing.
+func (e Env) uploads(k Kind) *string {
+	if k != File {
+		return nil
+	}
+	return e.Uploads
+}
+
+// explained is the description as it is advertised: that of a file says how a caller comes by one.
+func (t *Type) explained() string {
+	if t.Kind != File {
+		return t.Description
+	}
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(t.Description))
+	if s := b.String(); s != "" {
+		if !strings.HasSuffix(s, ".") {
+			b.WriteByte('.')
+		}
+		b.WriteByte(' ')
+	}
+	to := "/files of this server"
+	if t.Upload != nil && *t.Upload != "" {
+		to = *t.Upload
+	}
+	fmt.Fprintf(&b, "A file. Upload it first: POST its bytes to %s with the credentials of this connection, its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the file_id to give here.", to)
+	if t.MaxSize > 0 || t.MediaTypes != nil {
+		b.WriteString(" It may ")
+		if t.MaxSize > 0 {
+			fmt.Fprintf(&b, "have %d bytes", t.MaxSize)
+		}
+		if t.MaxSize > 0 && t.MediaTypes != nil {
+			b.WriteString(" and ")
+		}
+		if t.MediaTypes != nil {
+			b.WriteString("be " + strings.Join(t.MediaTypes, ", "))
+		}
+		b.WriteByte('.')
+	}
+	return b.String()
+}
+
+// file checks what a caller sends for a file. What another tool hands on is a file already.
+func (c compiler) file() check {
+	form := c.object(fileForm).check
+	return func(v any, owned bool) (any, bool, []Violation) {
+		if _, ok := v.(value.File); ok {
+			return v, false, nil
+		}
+		return form(v, owned)
+	}
+}
+
+// Refuses says how a file does not fit the type, in words that complete a sentence about it; nothing when it fits.
+func (t *Type) Refuses(f value.FileFacts) string {
+	switch {
+	case t.MaxSize > 0 && f.Size > t.MaxSize:
+		return fmt.Sprintf("must have at most %d bytes, got %d", t.MaxSize, f.Size)
+	case !MediaAllowed(t.MediaTypes, f.Type, f.Sniffed):
+		return fmt.Sprintf("must be %s, got %s whose content looks like %s", strings.Join(t.MediaTypes, " or "), shortened(f.Type), shortened(f.Sniffed))
+	}
+	return ""
+}
+
+func (p *parser) maxSize(t *Type, expr hclv2.Expression) {
+	if p.env.Size == nil {
+		return
+	}
+	n, diags := p.env.Size(expr)
+	p.diags = append(p.diags, diags...)
+	t.MaxSize = n
+}
+
+func (p *parser) mediaTypes(t *Type, expr hclv2.Expression) {
+	v, ok := p.constant(expr)
+	if !ok {
+		return
+	}
+	list, _ := v.([]any)
+	for _, e := range list {
+		pattern, _ := e.(string)
+		if !IsMediaPattern(pattern) {
+			p.fail(expr.Range(), "Invalid keyword value", "types lists media types, as in [\"application/pdf\", \"image/*\"], and %s is none.", got(e))
+			return
+		}
+		t.MediaTypes = append(t.MediaTypes, strings.ToLower(pattern))
+	}
+	if len(list) == 0 {
+		p.fail(expr.Range(), "Invalid keyword value", "types lists media types, as in [\"application/pdf\", \"image/*\"]. Leave it out for files of every type.")
+	}
+}
+
+// IsMediaPattern reports whether a text is a media type, or a type with * for every subtype.
+func IsMediaPattern(s string) bool {
+	kind, params, err := mime.ParseMediaType(strings.ReplaceAll(s, "*", "any"))
+	of, sub, ok := strings.Cut(s, "/")
+	return err == nil && len(params) == 0 && strings.Contains(kind, "/") && ok && !strings.Contains(of, "*") && (sub == "*" || !strings.Contains(sub, "*"))
+}

@@ -1,0 +1,66 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// MediaAllowed reports whether a file may be of the types that are allowed, none meaning all: by what its owner says, and by what its bytes look like as far as bytes tell.
+func MediaAllowed(allowed []string, declared, sniffed string) bool {
+	if len(allowed) == 0 {
+		return true
+	}
+	declared, sniffed = bareMedia(declared), bareMedia(sniffed)
+	return mediaMatches(allowed, declared) && (mediaMatches(allowed, sniffed) || looksAlike(declared, sniffed))
+}
+
+func mediaMatches(patterns []string, kind string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		of, all := strings.CutSuffix(p, "*")
+		return p == kind || all && strings.HasPrefix(kind, of)
+	})
+}
+
+func bareMedia(kind string) string {
+	kind, _, _ = strings.Cut(kind, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+// recognized are the types whose bytes are known from their beginning: what says that it is one of them and does not look like it is none.
+var recognized = []string{
+	"application/pdf", "application/postscript", "application/zip", "application/x-gzip", "application/gzip", "application/x-rar-compressed", "application/vnd.ms-fontobject", "application/wasm",
+	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/x-icon", "audio/mpeg", "audio/wave", "audio/aiff", "audio/basic", "audio/midi", "application/ogg", "video/avi", "video/webm", "video/mp4",
+	"font/ttf", "font/otf", "font/woff", "font/woff2", "font/collection",
+}
+
+// looksAlike reports whether bytes that look like one type can be of another that they cannot be told from by their beginning.
+func looksAlike(declared, sniffed string) bool {
+	switch sniffed {
+	case declared:
+		return true
+	case "application/octet-stream":
+		return !slices.Contains(recognized, declared)
+	case "application/zip":
+		return strings.HasPrefix(declared, "application/vnd.openxmlformats-officedocument.") || strings.HasPrefix(declared, "application/vnd.oasis.opendocument.") ||
+			strings.HasSuffix(declared, "+zip") || declared == "application/java-archive"
+	case "application/x-gzip":
+		return declared == "application/gzip" || strings.HasSuffix(declared, "+gzip")
+	case "audio/wave":
+		return declared == "audio/wav" || declared == "audio/x-wav"
+	case "application/ogg":
+		return declared == "audio/ogg" || declared == "video/ogg"
+	case "text/xml":
+		return declared == "application/xml" || strings.HasSuffix(declared, "+xml")
+	case "text/plain":
+		return textual(declared)
+	}
+	return false
+}
+
+func textual(kind string) bool {
+	switch kind {
+	case "application/json", "application/x-ndjson", "application/yaml", "application/toml", "application/sql", "application/javascript", "application/rtf", "application/xml", "message/rfc822":
+		return true
+	}
+	return strings.HasPrefix(kind, "text/") && kind != "text/html" || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+}
