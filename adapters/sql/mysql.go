@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,6 +64,7 @@ type mariaDB struct {
 	pool      *pool[*myConn]
 	gate      *gate
 	types     myTypes
+	hunts     sync.WaitGroup // of connections that were killed; they end with the gate
 }
 
 func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
@@ -101,28 +101,21 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	})
 	env.Defer(func() error {
 		m.gate.close()
-		return m.pool.close()
+		err := m.pool.close()
+		m.hunts.Wait()
+		return err
 	})
 	return m, nil
 }
 
-// connect opens a session and sets how long a statement may run, which MariaDB and MySQL say differently.
+// connect opens a session.
 func (m *mariaDB) connect(ctx context.Context) (*myConn, error) {
 	raw, err := m.connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &myConn{raw: raw.(mySession), types: &m.types, statements: map[string]*myStatement{}}
-	if limit := m.config.Timeout; limit > 0 {
-		err = c.command(ctx, "SET max_statement_time = "+strconv.FormatFloat(limit.Seconds(), 'f', 3, 64))
-		if e := new(mysql.MySQLError); errors.As(err, &e) && e.Number == unknownVariable {
-			err = c.command(ctx, "SET max_execution_time = "+strconv.FormatInt(max(1, limit.Milliseconds()), 10))
-		}
-	}
-	if err == nil {
-		err = c.identify(ctx)
-	}
-	if err != nil {
+	c := &myConn{raw: raw.(mySession), types: &m.types, most: m.config.Timeout, statements: map[string]*myStatement{}}
+	if err := c.identify(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
@@ -177,21 +170,6 @@ func (m *mariaDB) lent(ctx context.Context, c *myConn, use func(*myConn) error) 
 		c.broken = true
 	}
 	return err
-}
-
-const killTime = 10 * time.Second
-
-// kill ends a connection at the server with what it runs, and what it was sent and has not begun yet.
-func (m *mariaDB) kill(ctx context.Context, thread int64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
-	defer cancel()
-	raw, err := m.connector.Connect(ctx)
-	if err != nil {
-		return
-	}
-	c := &myConn{raw: raw.(mySession)}
-	_ = c.command(ctx, "KILL "+strconv.FormatInt(thread, 10)) // it may be over by now
-	_ = c.close()
 }
 
 func (m *mariaDB) read(ctx context.Context, use func(transaction) error) error {

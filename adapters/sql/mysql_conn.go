@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"time"
 )
 
 // mySession is what the driver's connections can do.
@@ -24,7 +25,9 @@ type myConn struct {
 	thread     int64 // the server's number of it
 	statements map[string]*myStatement
 	uses       int
-	access     string // READ ONLY or READ WRITE: of the session
+	access     string        // READ ONLY or READ WRITE: of the session
+	most       time.Duration // that a statement may run; 0 is no bound
+	limit      time.Duration // of a statement, as the session has it
 	broken     bool
 }
 
@@ -44,6 +47,9 @@ func (c *myConn) command(ctx context.Context, text string) error {
 
 // begin starts a transaction. The session has the same access: DROP and its like end the transaction before they run.
 func (c *myConn) begin(ctx context.Context, access string) error {
+	if err := c.bound(ctx); err != nil {
+		return err
+	}
 	if c.access != access {
 		if err := c.command(ctx, "SET SESSION TRANSACTION "+access); err != nil {
 			return err

@@ -1,11 +1,14 @@
 package sql
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"testing"
+	"time"
 
 	"hatchel/adapters/adaptertest"
+	"hatchel/hcl/value"
 )
 
 func TestASuperuserRunsNoStatementOfACaller(t *testing.T) {
@@ -51,4 +54,35 @@ func TestACallersStatementLeavesNothingInTheSession(t *testing.T) {
 			refused(t, b, ask(text))
 		}
 	})
+}
+
+// What a KILL does not hit, because it comes before the statement begins, must not run for ever.
+func TestAStatementOfMariaDBEndsByItselfWhenItsCallHasEnded(t *testing.T) {
+	s := servers[1]
+	if s.url = os.Getenv(s.env); s.url == "" {
+		t.Skipf("%s names no server", s.env)
+	}
+	ask := `query = "SELECT CAST(@@max_statement_time AS INTEGER) AS seconds"`
+	b := s.bind(t, "", ask)
+	for _, seconds := range []int{100, 100, 200} { // what is left is less than that, but not by half a minute
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(seconds)*time.Second)
+		out, err := b.Do(ctx, `{}`)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := value.AppendJSON(nil, out["row"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Seconds int }
+		if err := json.Unmarshal(row, &answer); err != nil {
+			t.Fatal(err)
+		}
+		if got := answer.Seconds; got > seconds+1 || got < seconds-30 {
+			t.Errorf("a call that has %d seconds has a statement of %d", seconds, got)
+		}
+	}
+	short := adaptertest.Bind(t, s.with(`timeout = "7s"`, "", ask))
+	wants(t, do(t, short, `{}`), `{"row":{"seconds":7},"rows":[{"seconds":7}],"truncated":false}`)
 }
