@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/runtime/approval"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -20,7 +21,8 @@ type State struct {
 	mu     sync.Mutex
 	kept   *hcl.State  // what the configuration says of where it is kept; guarded by mu
 	store  state.Store // nil before it is needed; guarded by mu
-	sealer *sealer     // with store; guarded by mu
+	sealer *sealer     // with store, as book; guarded by mu
+	book   *approval.Book
 }
 
 // NewState makes a State. Open is called when something has to be remembered for the first time, and again when it failed; its error is a sentence for the author.
@@ -74,8 +76,26 @@ func (s *State) opened(ctx context.Context) (state.Store, *sealer, error) {
 		store.Close()
 		return nil, nil, err
 	}
-	s.store, s.sealer = store, sealer
+	s.store, s.sealer, s.book = store, sealer, approval.NewBook(store)
 	return store, sealer, nil
+}
+
+// approvals are what is asked of people, and what they have decided. Who waits for one has the store watched first, with tasks.begin.
+func (s *State) approvals(ctx context.Context) (*approval.Book, error) {
+	if _, _, err := s.opened(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.book, nil
+}
+
+// heard is told of a record that another process has changed.
+func (s *State) heard(kind, name string) {
+	s.mu.Lock()
+	book := s.book
+	s.mu.Unlock()
+	book.Changed(kind, name)
 }
 
 // inUse is the store, if something had to be remembered already; otherwise it is nil.

@@ -80,6 +80,9 @@ func (ts *tasks) begin(ctx context.Context) error {
 			if kind == "" || kind == state.KindTask {
 				ts.changed(ctx, store, name)
 			}
+			if kind != state.KindTask {
+				ts.state.heard(kind, name)
+			}
 		})
 	})
 	return nil
