@@ -24,6 +24,8 @@ func staysBounded(t *testing.T, s bounded) {
 	ctx, soon, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Second), time.Now().Add(time.Hour)
 	task := &state.Task{ID: "first", Expires: later, Body: []byte{}}
 	check(t, s.Create(ctx, task))
+	record := recordOf("first", later)
+	must[*state.Record](t)(s.Add(ctx, record))
 	value, kept := make([]byte, 100<<10), 0
 	for ; kept < 100; kept++ {
 		if err = s.Keep(ctx, strconv.Itoa(kept), value, soon); err != nil {
@@ -35,6 +37,15 @@ func staysBounded(t *testing.T, s bounded) {
 	}
 	if err := s.Create(ctx, &state.Task{ID: "last", Expires: later, Body: []byte{}}); !errors.Is(err, state.ErrFull) {
 		t.Errorf("a task is created in a full store: %v", err)
+	}
+	if _, err := s.Add(ctx, recordOf("last", later)); !errors.Is(err, state.ErrFull) {
+		t.Errorf("a record is added to a full store: %v", err)
+	}
+	if before := must[*state.Record](t)(s.Add(ctx, recordOf("first", later))); before == nil || !must[bool](t)(s.Replace(ctx, record)) {
+		t.Error("a record that is there is not found, or cannot be changed")
+	}
+	if _, ok, err := s.Pace(ctx, "first", time.Hour, 9, 0); err != nil || !ok {
+		t.Errorf("nothing can be paced: %v", err)
 	}
 	if won := must[bool](t)(s.Update(ctx, task)); !won {
 		t.Error("a task that is there cannot be changed")
@@ -50,6 +61,17 @@ func staysBounded(t *testing.T, s bounded) {
 	task.Body = value
 	if _, err := s.Update(ctx, task); !errors.Is(err, state.ErrFull) {
 		t.Errorf("a task grows where there is no room at all: %v", err)
+	}
+	record.Body = value
+	if _, err := s.Replace(ctx, record); !errors.Is(err, state.ErrFull) {
+		t.Errorf("a record grows where there is no room at all: %v", err)
+	}
+	record.Body = []byte("small")
+	if won := must[bool](t)(s.Replace(ctx, record)); !won {
+		t.Error("a small record cannot be changed where there is no room at all")
+	}
+	if _, _, err := s.Pace(ctx, "last", time.Hour, 9, 0); !errors.Is(err, state.ErrFull) {
+		t.Errorf("another name is paced where there is no room at all: %v", err)
 	}
 	task.Body = []byte("small")
 	if won := must[bool](t)(s.Update(ctx, task)); !won {

@@ -131,12 +131,13 @@ func TestWhatHasExpiredIsRemovedFromTheDatabase(t *testing.T) {
 			check(t, s.Create(ctx, &state.Task{ID: name, Expires: soon}))
 			check(t, s.Present(ctx, name, time.Now().Add(-time.Second)))
 			must[*state.Deed](t)(s.Begin(ctx, &state.Deed{Name: name, Expires: soon}))
+			must[*state.Record](t)(s.Add(ctx, &state.Record{Kind: "k", Name: name, Expires: soon}))
 			must[bool](t)(s.Claim(ctx, name, soon))
 		}
 		time.Sleep(2 * time.Minute)
 		must[bool](t)(s.Claim(ctx, "next", time.Now().Add(3*time.Hour)))
 	})
-	left(t, db, map[string]int{"kept": 0, "tasks": 0, "owners": 0, "deeds": 0, "claims": 4})
+	left(t, db, map[string]int{"kept": 0, "tasks": 0, "owners": 0, "deeds": 0, "records": 0, "claims": 4})
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		s, ctx := openDatabase(t, address), context.WithoutCancel(t.Context())
@@ -157,7 +158,7 @@ func left(t *testing.T, db *pgx.Conn, tables map[string]int) {
 	}
 }
 
-func TestWhoWatchesIsToldOfTheUpdatesOfOthers(t *testing.T) {
+func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
 	address, db := place(t)
 	a, b := openDatabase(t, address), openDatabase(t, address)
 	defer a.Close()
@@ -196,6 +197,24 @@ func TestWhoWatchesIsToldOfTheUpdatesOfOthers(t *testing.T) {
 			hears("")
 		}
 	}
+}
+
+func TestTablesOfTheFirstVersionAreGoneOnWith(t *testing.T) {
+	address, db := place(t)
+	s := openDatabase(t, address)
+	check(t, s.Keep(t.Context(), "a", []byte("x"), time.Now().Add(time.Hour)))
+	check(t, s.Close())
+	execute(t, db, "DROP TABLE hatchel_records, hatchel_paces; UPDATE hatchel_state SET version = 1")
+	check(t, state.CheckPostgres(t.Context(), address))
+	openedAtOnce(t, func() (state.Store, error) { return state.OpenPostgres(t.Context(), address) })
+	s = openDatabase(t, address)
+	defer s.Close()
+	must[*state.Record](t)(s.Add(t.Context(), recordOf("r", time.Now())))
+	pace(t, s, "p")
+	if got := must[[]byte](t)(s.Take(t.Context(), "a")); string(got) != "x" {
+		t.Errorf("it is left %q", got)
+	}
+	left(t, db, map[string]int{"state": 1})
 }
 
 func TestALostConnectionComesBack(t *testing.T) {

@@ -2,11 +2,14 @@ package state_test
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,19 +132,104 @@ func TestWhatHasExpiredIsSwept(t *testing.T) {
 			check(t, s.Keep(ctx, name, []byte("x"), time.Now().Add(time.Second)))
 			check(t, s.Create(ctx, &state.Task{ID: name, Expires: time.Now().Add(time.Second), Body: []byte{}}))
 			check(t, s.Present(ctx, name, time.Now().Add(time.Second)))
+			must[*state.Record](t)(s.Add(ctx, &state.Record{Kind: "k", Name: name, Expires: time.Now().Add(time.Second)}))
+			pace(t, s, name)
 			must[bool](t)(s.Claim(ctx, name, time.Now().Add(time.Second)))
 		}
-		time.Sleep(2 * time.Minute)
+		time.Sleep(10 * time.Minute)
 		must[bool](t)(s.Claim(ctx, "last", time.Now().Add(time.Hour)))
 	})
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)
 	defer db.Close()
-	for table, want := range map[string]int{"kept": 0, "tasks": 0, "owners": 0, "claims": 1} {
+	for table, want := range map[string]int{"kept": 0, "tasks": 0, "owners": 0, "records": 0, "paces": 0, "changes": 0, "claims": 1} {
 		var n int
 		check(t, db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
 		if n != want {
 			t.Errorf("%d rows of %s are left", n, table)
 		}
 	}
+}
+
+// pace counts an event that nobody waits for.
+func pace(t *testing.T, s state.Store, name string) {
+	t.Helper()
+	if _, ok, err := s.Pace(context.WithoutCancel(t.Context()), name, time.Millisecond, 1, 0); err != nil || !ok {
+		t.Errorf("got %v %v", ok, err)
+	}
+}
+
+func TestAFileOfAnEarlierVersionIsGoneOnWith(t *testing.T) {
+	const first = `CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+		CREATE TABLE claims (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
+		CREATE TABLE kept (name TEXT PRIMARY KEY, value BLOB NOT NULL, expires INTEGER NOT NULL);
+		CREATE TABLE tasks (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL);
+		CREATE TABLE owners (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
+		INSERT INTO kept VALUES ('a', x'78', 9999999999999);
+		PRAGMA application_id = 1213484115;`
+	const second = `CREATE TABLE deeds (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;`
+	for version, made := range []string{first, first + second} {
+		path := filepath.Join(t.TempDir(), "state.db")
+		write(t, path, made+"PRAGMA user_version = "+strconv.Itoa(version+1))
+		for range 2 {
+			s := openFile(t, path)
+			must[*state.Deed](t)(s.Begin(t.Context(), &state.Deed{Name: "d", Expires: time.Now().Add(time.Hour), Body: []byte{}}))
+			must[*state.Record](t)(s.Add(t.Context(), recordOf("r", time.Now())))
+			pace(t, s, "p"+rand.Text())
+			check(t, s.Close())
+		}
+		s := openFile(t, path)
+		defer s.Close()
+		if got := must[[]byte](t)(s.Take(t.Context(), "a")); string(got) != "x" {
+			t.Errorf("of version %d it is left %q", version+1, got)
+		}
+	}
+}
+
+func TestWhoWatchesAFileIsToldWhenItWasDeaf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		a, b := openFile(t, path), openFile(t, path)
+		defer a.Close()
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		var heard []string
+		var watching sync.WaitGroup
+		hold := make(chan struct{})
+		watching.Go(func() {
+			a.Watch(ctx, func(kind, name string) {
+				heard = append(heard, kind+name)
+				<-hold
+			})
+		})
+		synctest.Wait()
+		must[*state.Record](t)(b.Add(ctx, recordOf("a", time.Now())))
+		time.Sleep(time.Hour) // while the one who is told at first does not listen
+		must[*state.Record](t)(b.Add(ctx, recordOf("b", time.Now())))
+		check(t, b.Close())
+		close(hold)
+		time.Sleep(time.Second)
+		cancel()
+		watching.Wait()
+		if got := strings.Join(heard, ","); got != "," {
+			t.Errorf("heard %q, not twice that it may have been anything", got)
+		}
+	})
+}
+
+func TestAStoreInMemoryHearsOfNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openFile(t, "")
+		defer s.Close()
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		var heard []string
+		var watching sync.WaitGroup
+		watching.Go(func() { s.Watch(ctx, func(kind, name string) { heard = append(heard, kind+name) }) })
+		must[*state.Record](t)(s.Add(ctx, recordOf("a", time.Now())))
+		time.Sleep(time.Hour)
+		cancel()
+		watching.Wait()
+		if len(heard) != 1 || heard[0] != "" {
+			t.Errorf("heard %q", heard)
+		}
+	})
 }
