@@ -49,25 +49,27 @@ type Record struct {
 	Size      int             `json:"arguments_bytes,omitempty"`
 	Digest    string          `json:"arguments_sha256,omitempty"` // of the large one whole, redacted
 
-	Decision string   `json:"decision,omitempty"` // "allowed" or "denied"
-	Rule     string   `json:"rule,omitempty"`     // by which it was decided
-	Outcome  string   `json:"outcome,omitempty"`
-	Status   int      `json:"status,omitempty"`  // of HTTP, of a refused request
-	Message  string   `json:"message,omitempty"` // of what did not go well
-	Error    string   `json:"error_id,omitempty"`
-	Steps    []string `json:"steps,omitempty"` // that were run
-	Asked    []string `json:"asked,omitempty"` // of the client
-	Rows     int      `json:"rows,omitempty"`
-	Bytes    int      `json:"bytes,omitempty"`
-	Duration float64  `json:"ms,omitempty"`
-	Revision string   `json:"revision,omitempty"` // of the configuration
-	Trace    string   `json:"trace,omitempty"`    // of the caller's traceparent
+	Decision string    `json:"decision,omitempty"` // "allowed" or "denied"; of a decision of somebody "approved" or "rejected"
+	Rule     string    `json:"rule,omitempty"`     // by which it was decided
+	Approval *Approval `json:"approval,omitempty"` // nil when nobody was asked to approve
+	Outcome  string    `json:"outcome,omitempty"`
+	Status   int       `json:"status,omitempty"`  // of HTTP, of a refused request
+	Message  string    `json:"message,omitempty"` // of what did not go well
+	Error    string    `json:"error_id,omitempty"`
+	Steps    []string  `json:"steps,omitempty"` // that were run
+	Asked    []string  `json:"asked,omitempty"` // of the client
+	Rows     int       `json:"rows,omitempty"`
+	Bytes    int       `json:"bytes,omitempty"`
+	Duration float64   `json:"ms,omitempty"`
+	Revision string    `json:"revision,omitempty"` // of the configuration
+	Trace    string    `json:"trace,omitempty"`    // of the caller's traceparent
 
 	File    string   `json:"file,omitempty"`       // that was full, or that was opened
 	Removed []string `json:"removed,omitempty"`    // files that were too many
 	Lost    int64    `json:"lost_bytes,omitempty"` // that were no record
 	LostSum string   `json:"lost_sha256,omitempty"`
 	Process int      `json:"process,omitempty"`
+	Host    string   `json:"host,omitempty"` // on which the process runs, where several may write
 
 	Prev string `json:"prev"` // the Hash of the record before; zeros for the first
 	Hash string `json:"hash"` // SHA-256 of the line up to where this member begins
@@ -92,10 +94,13 @@ const (
 	mostTexts = 100
 )
 
+// timeForm is how times are written, in UTC.
+const timeForm = "2006-01-02T15:04:05.000000Z"
+
 // append appends the members of the record but for those of the chain.
 func (r *Record) append(dst []byte) []byte {
 	dst = append(dst, `"time":"`...)
-	dst = append(r.Time.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z"), `","event":"`...)
+	dst = append(r.Time.UTC().AppendFormat(dst, timeForm), `","event":"`...)
 	dst = append(append(dst, r.Event...), '"')
 	dst = text(dst, "id", r.ID)
 	dst = text(dst, "kind", r.Kind)
@@ -112,6 +117,9 @@ func (r *Record) append(dst []byte) []byte {
 	dst = text(dst, "arguments_sha256", r.Digest)
 	dst = text(dst, "decision", r.Decision)
 	dst = text(dst, "rule", r.Rule)
+	if r.Approval != nil {
+		dst = r.Approval.append(append(dst, `,"approval":`...))
+	}
 	dst = text(dst, "outcome", r.Outcome)
 	dst = number(dst, "status", int64(r.Status))
 	dst = text(dst, "message", r.Message)
@@ -129,7 +137,8 @@ func (r *Record) append(dst []byte) []byte {
 	dst = texts(dst, "removed", r.Removed)
 	dst = number(dst, "lost_bytes", r.Lost)
 	dst = text(dst, "lost_sha256", r.LostSum)
-	return number(dst, "process", int64(r.Process))
+	dst = number(dst, "process", int64(r.Process))
+	return text(dst, "host", r.Host)
 }
 
 func (c *Caller) append(dst []byte) []byte {
