@@ -8,11 +8,12 @@ import (
 
 // Audit says where every call is written down.
 type Audit struct {
-	File   string // relative to the folder of the configuration; empty for standard output
-	Stdout bool
-	Rotate Size // from which on the next file is begun; 0 for never
-	Keep   int  // full files that are kept; 0 for all
-	Range  Range
+	File     string     // relative to the folder of the configuration; empty for the others
+	Postgres SecretText // the address of a database; empty for the others
+	Stdout   bool
+	Rotate   Size // from which on the next file is begun; 0 for never
+	Keep     int  // full files that are kept; 0 for all
+	Range    Range
 }
 
 const (
@@ -25,6 +26,7 @@ func (a *Audit) spec() Spec {
 	return Join(
 		Exactly("where calls are written down",
 			special("file", "string", "A file for the records, beside which those that are full keep their place: audit.jsonl, audit.jsonl.000001. Relative to the folder of the configuration.", a.file),
+			special("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server: all write one chain, in its table hatchel_audit, which is made when it is missing.", a.postgres),
 			special("stdout", "bool", "true writes the records to standard output, for what collects it. Not with serve --stdio; hatchel call, read and prompt write them to standard error.", a.stdout)),
 		Spec{
 			special("rotate", "size", "How large a file may be; then the next is begun.", a.rotate).Or("100MiB"),
@@ -45,6 +47,8 @@ func (a *Audit) file(d *decoder, e hclsyntax.Expression) {
 		a.File = name
 	}
 }
+
+func (a *Audit) postgres(d *decoder, e hclsyntax.Expression) { a.Postgres = d.database(e) }
 
 func (a *Audit) stdout(d *decoder, e hclsyntax.Expression) {
 	on, ok := d.known(e, Field{Name: "stdout"}, "bool").(bool)
@@ -71,8 +75,12 @@ func (l *loader) audit() {
 	}
 	a.Range = at(b.DefRange())
 	for _, name := range []string{"rotate", "keep"} {
-		if attr := b.Body.Attributes[name]; attr != nil && a.Stdout {
+		switch attr := b.Body.Attributes[name]; {
+		case attr == nil:
+		case a.Stdout:
 			d.errorf(attr.NameRange, "Nothing to rotate", "Records that go to standard output have no file that could be full. Leave %s out, or write them to a file.", name)
+		case b.Body.Attributes["postgres"] != nil:
+			d.errorf(attr.NameRange, "Nothing to rotate", "Records that go to a database have no file that could be full: whether its table is parted, and what is moved out of it, is for who runs the database. Leave %s out, or write them to a file.", name)
 		}
 	}
 	l.diags = append(l.diags, d.diags...)

@@ -42,17 +42,7 @@ func (s *State) sqlite(d *decoder, e hclsyntax.Expression) {
 }
 
 func (s *State) postgres(d *decoder, e hclsyntax.Expression) {
-	n := d.compileKnown(e, Field{Name: "postgres", Secret: true})
-	address, _ := n.value.(string)
-	switch {
-	case !n.known:
-	case n.value == nil:
-		d.errorf(e.Range(), "Invalid database address", "There is none: this is null. A secret that is needed here is not optional.")
-	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
-		s.Postgres = SecretText(address)
-	default:
-		d.errorf(e.Range(), "Invalid database address", "The address of a PostgreSQL database begins with postgres://, as in postgres://user:password@host:5432/database?sslmode=verify-full.")
-	}
+	s.Postgres = d.database(e)
 }
 
 // state reads the one block that says where the state is kept.

@@ -14,7 +14,7 @@ import (
 
 // entry is what the audit log gets to know of one call. A nil entry is that of a call of which nothing is written down.
 type entry struct {
-	log    *audit.Log
+	log    recorder
 	common audit.Record // what is the same in every record of the call
 	raw    []byte       // the arguments as they came; nil when they were no JSON
 	asked  []string     // of the client

@@ -116,7 +116,7 @@ prompt "p" {
 	if e := new(mcp.Error); !errors.As(err, &e) || e.Code != mcp.CodeInternalError || !strings.Contains(e.Message, "withheld") {
 		t.Errorf("got %v", err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.Unwritable() {
+	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.Unwritable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if n := count(); n != 0 {
@@ -125,7 +125,7 @@ prompt "p" {
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.Unwritable() {
+	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.Unwritable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if got := ask(t, h, "t", `{}`); strings.Contains(got, "isError") || count() != 1 {

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl"
-	"hatchel/runtime/audit"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
 )
@@ -24,7 +23,7 @@ type Generation struct {
 	scrubber     *scrubber
 	callers      *auth.Callers      // nil when nobody is asked who they are
 	certificates *auth.Certificates // nil when the server speaks without TLS
-	audit        *audit.Log         // nil when nothing is written down
+	audit        recorder           // nil when nothing is written down
 	learned      atomic.Bool        // since the lists of tools were encoded: they are refined when a database first tells what its rows look like
 
 	prompts     []*prompt   // by name

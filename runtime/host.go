@@ -94,9 +94,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	}
 	wait.Stop()
 	next.publish()
-	if next.audit != nil {
-		next.audit.Limit(limitsOf(next.Config.Audit))
-	}
+	next.limitAudit()
 	h.current.Store(next)
 	h.loaded(last, next, diags, began)
 	h.tell(func(a Audience) { a.Retain(next.callers.Stands) })

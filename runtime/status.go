@@ -68,7 +68,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Diagnostics: s.Last.Diagnostics,
 		Connections: g.Health(ctx),
 		State:       h.build.State.health(ctx),
-		Audit:       g.auditHealth(),
+		Audit:       g.auditHealth(ctx),
 	}
 	if r.Ready {
 		r.Loaded = &s.Loaded

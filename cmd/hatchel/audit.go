@@ -41,12 +41,13 @@ func auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [FILE | DIR]",
 		Short: "Read what was called, by whom, and what came of it",
-		Long: `Read the audit log in a file, or that of a folder, whose audit block says where it is. Files that are full are read, too, in their order.
+		Long: `Read the audit log in a file, or that of a folder, whose audit block says where it is: in files, or in a database. Files that are full
+are read, too, in their order.
 
 A call that may change something has two records: one before it begins, with its arguments, and one when it is over. Both have the same id.
 
 With --verify every record is compared with its hash and with the record before it, and the first line that was changed is named. Who can
-write the files can also leave out their end: keep the hash that --verify prints somewhere else.`,
+write the files, or owns the table, can also leave out their end: keep the hash that --verify prints somewhere else.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, folderOf(args)) },
 	}
@@ -71,12 +72,12 @@ func (a *auditing) run(cmd *cobra.Command, where string) error {
 	if err != nil {
 		return err
 	}
-	file, err := a.locate(where, cmd.ErrOrStderr())
+	log, err := a.locate(where, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	if a.verify {
-		return verifyAudit(cmd.OutOrStdout(), file)
+		return log.verify(cmd.Context(), cmd.OutOrStdout())
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush()
@@ -84,7 +85,7 @@ func (a *auditing) run(cmd *cobra.Command, where string) error {
 		r, ok := l.Record()
 		switch {
 		case !ok:
-			fmt.Fprintf(cmd.ErrOrStderr(), "hatchel: %s:%d is no record, or it was changed: see hatchel audit --verify %s\n", l.File, l.Number, file)
+			fmt.Fprintf(cmd.ErrOrStderr(), "hatchel: %s:%d is no record, or it was changed: see hatchel audit --verify %s\n", l.File, l.Number, where)
 		case !wanted(&r):
 		case a.asJSON:
 			fmt.Fprintf(out, "%s\n", l.Text)
@@ -93,68 +94,57 @@ func (a *auditing) run(cmd *cobra.Command, where string) error {
 		}
 		return !a.follow || out.Flush() == nil
 	}
-	if a.follow {
-		err = audit.Follow(cmd.Context(), file, each)
-	} else {
-		err = audit.Read(file, each)
-	}
-	if err != nil {
-		return failf("%s cannot be read: %s", file, reason(err))
-	}
-	return nil
+	return log.read(cmd.Context(), a.follow, each)
 }
 
-func verifyAudit(w io.Writer, file string) error {
-	v, err := audit.Verify(file)
-	switch {
-	case err != nil:
-		return failf("%s cannot be read: %s", file, reason(err))
-	case v.Broken != nil:
-		return failf("%s", v)
-	}
-	fmt.Fprintf(w, "%s: %s\n", file, v)
-	return nil
-}
-
-// locate is the file of the log: the one that was named, or that of the folder.
-func (a *auditing) locate(where string, stderr io.Writer) (string, error) {
+// locate is the log that was named, or that of the folder.
+func (a *auditing) locate(where string, stderr io.Writer) (auditLog, error) {
 	info, err := os.Stat(where)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if files, err := audit.Files(where); err != nil || len(files) == 0 {
-			return "", failf("%s cannot be found: it does not exist", where)
+			return auditLog{}, failf("%s cannot be found: it does not exist", where)
 		}
-		return where, nil // the file after the last full one has not been begun
+		return auditLog{file: where}, nil // the file after the last full one has not been begun
 	case err != nil:
-		return "", failf("%s cannot be read: %s", where, reason(err))
+		return auditLog{}, failf("%s cannot be read: %s", where, reason(err))
 	case !info.IsDir():
-		return where, nil
+		return auditLog{file: where}, nil
 	}
+	return a.declared(where, stderr)
+}
+
+// declared is the log that the configuration in a folder declares.
+func (a *auditing) declared(where string, stderr io.Writer) (auditLog, error) {
 	folder, err := runtime.NewFolder(where)
 	if err != nil {
-		return "", failf("%s cannot be found: %s", where, reason(err))
+		return auditLog{}, failf("%s cannot be found: %s", where, reason(err))
 	}
 	options, err := a.options(folder.Dir(), stderr)
 	if err != nil {
-		return "", err
+		return auditLog{}, err
 	}
 	files, err := folder.Snapshot()
 	if err != nil {
-		return "", failf("%s cannot be read: %s", where, reason(err))
+		return auditLog{}, failf("%s cannot be read: %s", where, reason(err))
 	}
 	set := all.Set()
 	cfg, diags := hcl.Load(files, set.Kinds(), options)
 	switch declared := cfg.Audit; {
 	case declared == nil && diags.HasErrors():
-		return "", failf("%s has %s: hatchel validate %s says which. Name the file of the log", where, counted(diags), where)
+		return auditLog{}, failf("%s has %s: hatchel validate %s says which. Name the file of the log", where, counted(diags), where)
 	case declared == nil:
-		return "", failf("%s declares no audit: nothing is written down. Declare audit { file = \"audit.jsonl\" }", where)
+		return auditLog{}, failf("%s declares no audit: nothing is written down. Declare audit { file = \"audit.jsonl\" }", where)
 	case declared.Stdout:
-		return "", failf("the records of %s go to standard output: name the file in which they were collected", where)
+		return auditLog{}, failf("the records of %s go to standard output: name the file in which they were collected", where)
+	case declared.Postgres != "":
+		return auditLog{address: declared.Postgres}, nil
+	case declared.File == "":
+		return auditLog{}, failf("%s has %s: hatchel validate %s says which", where, counted(diags), where)
 	case filepath.IsAbs(declared.File):
-		return declared.File, nil
+		return auditLog{file: declared.File}, nil
 	default:
-		return filepath.Join(where, filepath.FromSlash(declared.File)), nil
+		return auditLog{file: filepath.Join(where, filepath.FromSlash(declared.File))}, nil
 	}
 }
 

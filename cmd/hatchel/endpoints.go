@@ -52,7 +52,7 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ready answers 200 as long as a configuration is served and calls are taken and can be written down where they must be, and shows an operator what is wrong with a later one and with connections. Anybody
 // else is told the status alone.
 func (e *endpoints) ready(w http.ResponseWriter, r *http.Request) {
-	ready, stopping := !e.host.Status().Loaded.IsZero() && !e.host.Unwritable(), false
+	ready, stopping := !e.host.Status().Loaded.IsZero() && !e.host.Unwritable(r.Context()), false
 	select {
 	case <-e.stopping:
 		ready, stopping = false, true

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,7 @@ func (v *validation) run(cmd *cobra.Command, path string) error {
 		declared = offer{len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)}
 		if v.connect {
 			done := spin(cmd.ErrOrStderr(), "asking the connections")
-			o.found(append(g.Probe(cmd.Context()), probeState(cmd.Context(), g.Config.State)...))
+			o.found(slices.Concat(g.Probe(cmd.Context()), probeState(cmd.Context(), g.Config.State), probeAudit(cmd.Context(), g.Config.Audit)))
 			done()
 		}
 	}

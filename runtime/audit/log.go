@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -15,7 +16,7 @@ type Limits struct {
 	Keep   int   // full files that are kept; 0 for all
 }
 
-// Log is where records are written. It is safe for concurrent use.
+// Log is where records are written: files, or a stream. It is safe for concurrent use.
 //
 // Records that are added at the same time are written together: who comes first takes those of everybody who comes while the ones before are written. Those that must be durable
 // share the wait for the disk in the same way.
@@ -24,13 +25,9 @@ type Log struct {
 	lock   io.Closer
 	stream io.Writer
 
-	mu       sync.Mutex
-	next     *batch // that takes records; nil when there is none; guarded by mu
-	limits   Limits // guarded by mu
-	failing  error  // why the last record could not be written; guarded by mu
-	isClosed bool   // guarded by mu
+	group
+	limits Limits // guarded by mu
 
-	writing sync.Mutex
 	at      place   // guarded by writing, as are those below
 	size    int64   // of the file
 	torn    *torn   // what the file ends with and is no record; nil when there is nothing
@@ -66,67 +63,19 @@ type disk interface {
 	Sync() error
 }
 
-// batch are records that are written together.
-type batch struct {
-	members []byte
-	ends    []int
-	done    chan struct{} // closed when they are written
-	first   int64         // the sequence of the first, when done
-	whole   int           // how many of them are in the file, when done
-	err     error         // why the others are not
-}
-
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
 // Append adds a record, of which Sequence, Prev and Hash are given. With an error the record is not in the log, or, when it must be durable, may be lost with the machine.
 func (l *Log) Append(r *Record, durable bool) error {
-	buffer := buffers.Get().(*[]byte)
-	*buffer = r.append((*buffer)[:0])
-	sequence, err := l.add(*buffer)
-	buffers.Put(buffer)
+	sequence, err := l.add(r, l.put)
 	if err == nil {
 		err = l.settle(sequence, durable)
 	}
-	l.mu.Lock()
-	l.failing = err
-	l.mu.Unlock()
+	l.noted(err)
 	return err
 }
 
-// add writes the members of a record, alone or with those of others.
-func (l *Log) add(members []byte) (sequence int64, err error) {
+// put writes a batch. The caller holds writing.
+func (l *Log) put(b *batch) {
 	l.mu.Lock()
-	if l.isClosed {
-		l.mu.Unlock()
-		return 0, errClosed
-	}
-	b, leads := l.next, false
-	if b == nil {
-		b, leads = &batch{done: make(chan struct{})}, true
-		l.next = b
-	}
-	i := len(b.ends)
-	b.members = append(b.members, members...)
-	b.ends = append(b.ends, len(b.members))
-	l.mu.Unlock()
-	if leads {
-		l.lead(b)
-	} else {
-		<-b.done
-	}
-	if i >= b.whole {
-		return 0, b.err
-	}
-	return b.first + int64(i), nil
-}
-
-// lead writes a batch when the one before it is written. Until then others add to it.
-func (l *Log) lead(b *batch) {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	defer close(b.done)
-	l.mu.Lock()
-	l.next = nil
 	limits := l.limits
 	l.mu.Unlock()
 	if b.err = l.rotate(limits, int64(len(b.members))); b.err == nil {
@@ -196,15 +145,8 @@ func (l *Log) Limit(limits Limits) {
 	l.limits = limits
 }
 
-// Failing is why the last record could not be written; nil when it could.
-func (l *Log) Failing() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.failing
-}
-
-// Check is Failing, after another try if the last one has failed.
-func (l *Log) Check() error {
+// Check is Failing, after another try if the last one has failed. What a file takes does not depend on how long anybody waits.
+func (l *Log) Check(context.Context) error {
 	err := l.Failing()
 	if err == nil {
 		if !l.unsound.Load() {
@@ -218,13 +160,9 @@ func (l *Log) Check() error {
 // Close writes down that nothing more comes, and closes the file. An error is of what could not be written.
 func (l *Log) Close() error {
 	err := l.Append(&Record{Time: time.Now(), Event: EventClosed}, true)
-	l.mu.Lock()
-	if l.isClosed {
-		l.mu.Unlock()
+	if !l.closes() {
 		return nil
 	}
-	l.isClosed = true
-	l.mu.Unlock()
 	l.writing.Lock() // what was added before is written
 	defer l.writing.Unlock()
 	l.syncing.Lock()

@@ -12,18 +12,20 @@ import (
 	"time"
 )
 
-// Line is one line of a log as it is in a file.
+// Line is one line of a log as it is in a file, or in a row.
 type Line struct {
 	File   string
 	Number int    // from 1
 	Text   []byte // without its end; good until the next line is read
 	Ended  bool   // false for the last line of a file that lacks its end
+
+	apart bool // the columns beside it say something else
 }
 
 // Record reads the line. It reports false when it is not a record that agrees with its hash.
 func (l *Line) Record() (Record, bool) {
 	var r Record
-	if _, _, ok := read(l.Text); !ok || json.Unmarshal(l.Text, &r) != nil {
+	if _, _, ok := read(l.Text); !ok || l.apart || json.Unmarshal(l.Text, &r) != nil {
 		return Record{}, false
 	}
 	return r, true

@@ -9,6 +9,7 @@ import (
 // Verdict is what the records of a log are as a chain.
 type Verdict struct {
 	Files   int
+	Table   bool // instead of files
 	Records int64
 	First   int64  // sequence of the first record; 1 unless files before it were removed
 	Last    int64  // sequence of the last
@@ -33,6 +34,11 @@ func (b *Break) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line
 func Verify(path string) (*Verdict, error) {
 	v := &verifier{open: map[string]bool{}}
 	err := Read(path, v.line)
+	return v.verdict(), err
+}
+
+// verdict is what has come out when all was read.
+func (v *verifier) verdict() *Verdict {
 	if v.lost != nil && v.Broken == nil {
 		if v.partial && v.lost.Line == v.number {
 			v.Partial = true
@@ -41,7 +47,7 @@ func Verify(path string) (*Verdict, error) {
 		}
 	}
 	v.Open = len(v.open)
-	return &v.Verdict, err
+	return &v.Verdict
 }
 
 type verifier struct {
@@ -64,7 +70,7 @@ func (v *verifier) line(l *Line) bool {
 	}
 	var r Record
 	before, at, ok := read(l.Text)
-	if !ok || json.Unmarshal(l.Text, &r) != nil {
+	if !ok || l.apart || json.Unmarshal(l.Text, &r) != nil {
 		v.loses(l)
 		return true
 	}
@@ -147,9 +153,13 @@ func (v *Verdict) String() string {
 	if v.Records == 0 {
 		return "there are no records"
 	}
-	fmt.Fprintf(&b, "the chain holds: %s in %s, from %d to %d, whose hash is %s", counted(v.Records, "record"), counted(int64(v.Files), "file"), v.First, v.Last, v.Hash)
+	where, before := counted(int64(v.Files), "file"), "files"
+	if v.Table {
+		where, before = "the table "+table, "records"
+	}
+	fmt.Fprintf(&b, "the chain holds: %s in %s, from %d to %d, whose hash is %s", counted(v.Records, "record"), where, v.First, v.Last, v.Hash)
 	if v.First > 1 {
-		b.WriteString("; the files before are not here")
+		b.WriteString("; the " + before + " before are not here")
 	}
 	if v.Repairs > 0 {
 		fmt.Fprintf(&b, "; %s of a file was no whole record, and was written down as that", counted(int64(v.Repairs), "end"))

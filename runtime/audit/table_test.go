@@ -1,0 +1,426 @@
+package audit
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hatchel/runtime/postgres"
+)
+
+// database is an empty schema of the test database, and the address of a log in it.
+func database(t testing.TB) (address string, db *pgx.Conn) {
+	t.Helper()
+	server := os.Getenv("HATCHEL_TEST_POSTGRES")
+	if server == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES is not set")
+	}
+	schema := "audit_" + strings.ToLower(rand.Text())
+	address = changed(t, server, func(u *url.URL, q url.Values) { q.Set("search_path", schema); q.Set("application_name", schema) })
+	ctx := context.WithoutCancel(t.Context())
+	db, err := pgx.Connect(ctx, address)
+	check(t, err)
+	execute(t, db, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() {
+		execute(t, db, "SET client_min_messages = warning; DROP SCHEMA "+schema+" CASCADE")
+		db.Close(ctx)
+	})
+	return address, db
+}
+
+func changed(t testing.TB, address string, change func(*url.URL, url.Values)) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	check(t, err)
+	q := u.Query()
+	change(u, q)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func execute(t testing.TB, db *pgx.Conn, statement string) {
+	t.Helper()
+	_, err := db.Exec(context.WithoutCancel(t.Context()), statement)
+	check(t, err)
+}
+
+func openTable(t testing.TB, address string) *Table {
+	t.Helper()
+	l, err := OpenTable(t.Context(), address)
+	check(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func verified(t testing.TB, address string) *Verdict {
+	t.Helper()
+	v, err := VerifyTable(t.Context(), address)
+	check(t, err)
+	return v
+}
+
+func TestAllProcessesWriteOneChain(t *testing.T) {
+	address, db := database(t)
+	const processes, callers, each = 3, 8, 20
+	tables := make([]*Table, processes)
+	var opening, writing sync.WaitGroup
+	for i := range tables { // of a table that none of them has found
+		opening.Go(func() { tables[i] = openTable(t, address) })
+	}
+	opening.Wait()
+	for i, l := range tables {
+		for j := range callers {
+			writing.Go(func() {
+				for n := range each {
+					if err := l.Append(call(fmt.Sprintf("%d.%d.%d", i, j, n)), true); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	writing.Wait()
+	log := &logged{
+		read: func(ctx context.Context, each func(*Line) bool) error { return ReadTable(ctx, address, each) },
+	}
+	once(t, log, processes*callers*each)
+	if v := verified(t, address); v.Broken != nil || v.Records != processes*callers*each+processes || v.First != 1 || !strings.Contains(v.String(), "in the table hatchel_audit, from 1 to 483") {
+		t.Error(v)
+	}
+	var transactions int
+	check(t, db.QueryRow(t.Context(), "SELECT count(DISTINCT xmin::text) FROM hatchel_audit").Scan(&transactions))
+	if transactions > processes*callers*each/2 {
+		t.Errorf("%d records took %d transactions", processes*callers*each, transactions)
+	}
+}
+
+func TestNobodyChangesARecord(t *testing.T) {
+	address, db := database(t)
+	l := openTable(t, address)
+	for range 5 {
+		check(t, l.Append(call("x"), true))
+	}
+	for _, statement := range []string{
+		"UPDATE hatchel_audit SET line = '' WHERE seq = 2", "DELETE FROM hatchel_audit", "TRUNCATE hatchel_audit", "DELETE FROM hatchel_audit WHERE false",
+		"INSERT INTO hatchel_audit SELECT * FROM hatchel_audit WHERE seq = 2 ON CONFLICT (seq) DO UPDATE SET line = ''",
+	} {
+		if _, err := db.Exec(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "hatchel_audit is only added to") {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	if v := verified(t, address); v.Broken != nil || v.Records != 6 {
+		t.Error(v)
+	}
+}
+
+// Who owns the table can remove the trigger. That is found, and so is what was changed without it.
+func TestWhatIsChangedAllTheSameIsFound(t *testing.T) {
+	for claim, c := range map[string]struct {
+		change string
+		row    int
+	}{
+		"a line":               {"UPDATE hatchel_audit SET line = replace(line, '\"ok\"', '\"no\"') WHERE seq = 3", 3},
+		"a time":               {"UPDATE hatchel_audit SET time = time - interval '1 day' WHERE seq = 3", 3},
+		"a hash":               {"UPDATE hatchel_audit SET hash = reverse(hash) WHERE seq = 3", 3},
+		"a row that is gone":   {"DELETE FROM hatchel_audit WHERE seq = 3", 4},
+		"the first":            {"DELETE FROM hatchel_audit WHERE seq < 3", 0},
+		"two in other places":  {"UPDATE hatchel_audit SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END WHERE seq IN (3, 4); UPDATE hatchel_audit SET seq = -seq WHERE seq < 0", 3},
+		"one that was made up": {"INSERT INTO hatchel_audit SELECT 100, time, hash, line FROM hatchel_audit WHERE seq = 3", 100},
+	} {
+		address, db := database(t)
+		l := openTable(t, address)
+		for range 5 {
+			check(t, l.Append(call("x"), true))
+		}
+		check(t, l.Close())
+		execute(t, db, "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added")
+		if _, err := OpenTable(t.Context(), address); !errors.Is(err, errUnguarded) {
+			t.Errorf("without its trigger: %v", err)
+		}
+		if err := CheckTable(t.Context(), address); !errors.Is(err, errUnguarded) {
+			t.Errorf("without its trigger: %v", err)
+		}
+		execute(t, db, c.change)
+		v := verified(t, address)
+		switch {
+		case c.row == 0 && (v.Broken != nil || v.First != 3 || !strings.Contains(v.String(), "the records before are not here")):
+			t.Errorf("%s: %v", claim, v)
+		case c.row > 0 && (v.Broken == nil || v.Broken.Line != c.row || v.Broken.File != table):
+			t.Errorf("%s: %v", claim, v)
+		}
+	}
+}
+
+func TestATableThatCannotBeGoneOnWithIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ statement, want string }{
+		"another program's": {"CREATE TABLE hatchel_audit (id text)", "not this program's"},
+		"a changed end":     {tableMade + "INSERT INTO hatchel_audit VALUES (1, now(), '', '{}')", "the last record of its table hatchel_audit was changed"},
+	} {
+		address, db := database(t)
+		execute(t, db, c.statement)
+		if _, err := OpenTable(t.Context(), address); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	address, _ := database(t)
+	secret := changed(t, address, func(u *url.URL, _ url.Values) { u.User, u.Path = url.UserPassword("ada", "hunter2"), "/hunter2" })
+	for _, a := range []string{secret, "postgres://ada:hunter2@:::/x"} {
+		if _, err := OpenTable(t.Context(), a); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("got %v", err)
+		}
+		if err := ReadTable(t.Context(), a, func(*Line) bool { return true }); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestWhoMayOnlyAddNeedsNothingElse(t *testing.T) {
+	super := os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER")
+	if super == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
+	}
+	address, db := database(t)
+	check(t, openTable(t, address).Close())
+	root, err := pgx.Connect(t.Context(), super)
+	check(t, err)
+	defer root.Close(context.WithoutCancel(t.Context()))
+	var schema string
+	check(t, db.QueryRow(t.Context(), "SELECT current_schema()").Scan(&schema))
+	role := "only_" + schema
+	execute(t, root, "CREATE ROLE "+role+" LOGIN; GRANT USAGE ON SCHEMA "+schema+" TO "+role+"; GRANT SELECT, INSERT ON "+schema+".hatchel_audit TO "+role)
+	defer execute(t, root, "DROP OWNED BY "+role+"; DROP ROLE "+role)
+	limited := changed(t, address, func(u *url.URL, _ url.Values) { u.User = url.User(role) })
+	l := openTable(t, limited)
+	check(t, l.Append(call("x"), true))
+	check(t, l.Close())
+	if v := verified(t, limited); v.Broken != nil || v.Records != 5 {
+		t.Error(v)
+	}
+}
+
+// A database that was put back to an earlier time has lost records: nobody goes on as if it had not.
+func TestRecordsThatAreGoneAreNoticed(t *testing.T) {
+	address, db := database(t)
+	l := openTable(t, address)
+	for range 3 {
+		check(t, l.Append(call("x"), true))
+	}
+	execute(t, db, "ALTER TABLE hatchel_audit DISABLE TRIGGER ALL; DELETE FROM hatchel_audit WHERE seq > 2; ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added")
+	for range 2 {
+		if err := l.Append(call("y"), true); err == nil || !strings.Contains(err.Error(), "are gone: the last there is 2, and 4 was written") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// relay passes on what is said to a database and by it, until it is cut.
+type relay struct {
+	net.Listener
+	to string
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool // guarded by mu
+	gone  bool              // guarded by mu
+
+	mute atomic.Int64 // commits after which the answers are lost; 0 for none
+}
+
+func relayed(t *testing.T, address string) (*relay, string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	check(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	r := &relay{Listener: l, to: u.Host, conns: map[net.Conn]bool{}}
+	t.Cleanup(func() { l.Close(); r.cut(true) })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go r.pass(client)
+		}
+	}()
+	return r, changed(t, address, func(u *url.URL, _ url.Values) { u.Host = l.Addr().String() })
+}
+
+func (r *relay) pass(client net.Conn) {
+	server, err := net.Dial("tcp", r.to)
+	r.mu.Lock()
+	if err != nil || r.gone {
+		r.mu.Unlock()
+		client.Close()
+		if err == nil {
+			server.Close()
+		}
+		return
+	}
+	r.conns[client], r.conns[server] = true, true
+	r.mu.Unlock()
+	go func() {
+		defer client.Close()
+		defer server.Close()
+		copyAll(client, server, func([]byte) bool { return true })
+	}()
+	defer client.Close()
+	defer server.Close()
+	copyAll(server, client, func(said []byte) bool {
+		if !strings.Contains(string(said), "COMMIT") && !strings.Contains(string(said), "INSERT") && len(said) < 300 {
+			return true
+		}
+		if n := r.mute.Load(); n > 0 && r.mute.Add(-1) == 0 {
+			server.Write(said) // the database does it, and its answer is lost
+			client.Close()
+			return false
+		}
+		return true
+	})
+}
+
+func copyAll(to, from net.Conn, may func([]byte) bool) {
+	b := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(b)
+		if err != nil || !may(b[:n]) {
+			return
+		}
+		if _, err := to.Write(b[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// cut ends all connections; when the database is gone, no others are made.
+func (r *relay) cut(gone bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gone = gone
+	for c := range r.conns {
+		c.Close()
+	}
+	clear(r.conns)
+}
+
+func TestADatabaseThatIsAwayComesBack(t *testing.T) {
+	direct, _ := database(t)
+	r, address := relayed(t, direct)
+	r.cut(true)
+	l := openTable(t, address) // a server starts without it, and does nothing
+	away := func() {
+		t.Helper()
+		if err := l.Append(call("lost"), true); !errors.Is(err, postgres.ErrAway) {
+			t.Errorf("got %v", err)
+		}
+		if err := l.Check(t.Context()); err == nil || l.Failing() == nil {
+			t.Error("all is said to be well")
+		}
+	}
+	away()
+	r.cut(false)
+	check(t, l.Check(t.Context()))
+	check(t, l.Append(call("a"), true))
+	r.cut(false) // a connection that was lost in between is replaced
+	check(t, l.Append(call("b"), true))
+	r.cut(true)
+	if err := l.Check(t.Context()); err == nil {
+		t.Error("a database is not missed before something is written")
+	}
+	away()
+	r.cut(false)
+	check(t, l.Append(call("c"), true))
+	check(t, l.Check(t.Context()))
+	if v := verified(t, direct); v.Broken != nil || v.Records != 5 {
+		t.Error(v)
+	}
+}
+
+// The connection is lost when the records were sent, and nobody knows what became of them.
+func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
+	direct, _ := database(t)
+	r, address := relayed(t, direct)
+	l, other := openTable(t, address), openTable(t, direct)
+	const rounds, callers = 40, 4
+	var mu sync.Mutex
+	written := map[string]bool{}
+	for round := range rounds {
+		r.mute.Store(int64(round%5 + 1))
+		var all sync.WaitGroup
+		for i := range callers {
+			all.Go(func() {
+				name := fmt.Sprintf("%d.%d", round, i)
+				if err := l.Append(call(name), true); err != nil {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				written[name] = true
+			})
+		}
+		all.Go(func() {
+			if err := other.Append(call(fmt.Sprintf("%d.other", round)), true); err != nil {
+				t.Error(err)
+			}
+		})
+		if round%3 == 0 {
+			r.cut(false)
+		}
+		all.Wait()
+	}
+	r.mute.Store(0)
+	check(t, l.Append(call("end"), true))
+	if v := verified(t, direct); v.Broken != nil {
+		t.Fatal(v)
+	}
+	seen := map[string]bool{}
+	check(t, ReadTable(t.Context(), direct, func(line *Line) bool {
+		if rec, _ := line.Record(); rec.Event == EventCall {
+			if seen[rec.Name] {
+				t.Errorf("%s is there twice", rec.Name)
+			}
+			seen[rec.Name] = true
+		}
+		return true
+	}))
+	for name := range written {
+		if !seen[name] {
+			t.Errorf("%s was said to be written", name)
+		}
+	}
+	if len(written) < rounds*callers/2 {
+		t.Errorf("only %d of %d were written", len(written), rounds*callers)
+	}
+	t.Logf("%d of %d were said to be written, %d are there", len(written), rounds*callers, len(seen)-rounds-1)
+}
+
+func BenchmarkAppendToATable(b *testing.B) {
+	address, _ := database(b)
+	l := openTable(b, address)
+	r := call("echo")
+	r.Arguments = []byte(`{"name":"Ada","number":7}`)
+	for _, callers := range []int{1, 16} {
+		b.Run(fmt.Sprint(callers, " at once"), func(b *testing.B) {
+			began := time.Now()
+			b.SetParallelism(callers)
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					if err := l.Append(r, true); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "records/s")
+		})
+	}
+}
