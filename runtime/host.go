@@ -47,6 +47,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	}
 	h := &Host{options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), own: o.Build.State == nil}
 	h.build.State.tasks.tell(h.taskChanged)
+	h.build.State.write(h.writeDown)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.follows = newFollows(ctx, h)
@@ -95,6 +96,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	wait.Stop()
 	next.publish()
 	next.limitAudit()
+	h.build.State.deliver(next)
 	h.current.Store(next)
 	h.loaded(last, next, diags, began)
 	h.tell(func(a Audience) { a.Retain(next.callers.Stands) })

@@ -9,33 +9,39 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
 )
 
 // State is what a server remembers beyond a call: the key of what it seals, what of that was used, and tasks. It outlives generations. Make one with NewState, or with NewDeclaredState.
 type State struct {
-	open  func(context.Context, *hcl.State) (state.Store, error)
-	moves bool // it is kept where the configuration says
-	tasks *tasks
+	open   func(context.Context, *hcl.State) (state.Store, error)
+	exists func(*hcl.State) bool // reports whether something was remembered before; nil when nothing was
+	moves  bool                  // it is kept where the configuration says
+	tasks  *tasks
+	outbox *outbox.Outbox
 
 	mu     sync.Mutex
 	kept   *hcl.State  // what the configuration says of where it is kept; guarded by mu
 	store  state.Store // nil before it is needed; guarded by mu
 	sealer *sealer     // with store, as book; guarded by mu
 	book   *approval.Book
+	writes func(ctx context.Context, book *approval.Book, id string) // has a decision written down that another process cannot write down; nil where nothing is; guarded by mu
 }
 
 // NewState makes a State. Open is called when something has to be remembered for the first time, and again when it failed; its error is a sentence for the author.
 func NewState(open func(context.Context) (state.Store, error)) *State {
-	s := &State{open: func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }}
-	s.tasks = newTasks(s)
-	return s
+	return newState(&State{open: func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }})
 }
 
-// NewDeclaredState makes a State that is kept where the configuration says; what open is given is nil when it says nothing.
-func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error)) *State {
-	s := &State{open: open, moves: true}
-	s.tasks = newTasks(s)
+// NewDeclaredState makes a State that is kept where the configuration says; what open is given is nil when it says nothing. Exists reports whether something is kept there already,
+// without opening it.
+func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool) *State {
+	return newState(&State{open: open, exists: exists, moves: true})
+}
+
+func newState(s *State) *State {
+	s.tasks, s.outbox = newTasks(s), outbox.New(s.settled)
 	return s
 }
 
@@ -91,11 +97,33 @@ func (s *State) approvals(ctx context.Context) (*approval.Book, error) {
 }
 
 // heard is told of a record that another process has changed.
-func (s *State) heard(kind, name string) {
+func (s *State) heard(ctx context.Context, kind, name string) {
 	s.mu.Lock()
-	book := s.book
+	book, writes := s.book, s.writes
 	s.mu.Unlock()
 	book.Changed(kind, name)
+	if kind == "" || kind == outbox.Kind {
+		s.outbox.Wake()
+	}
+	if writes == nil || kind != "" && kind != approval.ProposalKind {
+		return
+	}
+	s.tasks.beating.Go(func() {
+		ids := []string{name}
+		if kind == "" {
+			ids, _ = book.Proposals(ctx) // those that cannot be read now are forgotten soon
+		}
+		for _, id := range ids {
+			writes(ctx, book, id)
+		}
+	})
+}
+
+// write says who has decisions written down that other processes make.
+func (s *State) write(writes func(ctx context.Context, book *approval.Book, id string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = writes
 }
 
 // inUse is the store, if something had to be remembered already; otherwise it is nil.
@@ -157,6 +185,7 @@ func (s *State) health(ctx context.Context) *StateHealth {
 // Close ends what is left of tasks, and closes the store. What serves with the State is closed before.
 func (s *State) Close() error {
 	s.tasks.close()
+	s.outbox.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store == nil {

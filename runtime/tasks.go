@@ -81,7 +81,7 @@ func (ts *tasks) begin(ctx context.Context) error {
 				ts.changed(ctx, store, name)
 			}
 			if kind != state.KindTask {
-				ts.state.heard(kind, name)
+				ts.state.heard(ctx, kind, name)
 			}
 		})
 	})
@@ -205,14 +205,18 @@ func (ts *tasks) take(ctx context.Context, t *task) (bool, error) {
 	return won, err
 }
 
-// save is write, and tells who follows the task.
+// save is write, and tells who follows the task, and the webhooks of one that is over.
 func (ts *tasks) save(ctx context.Context, t *task) (bool, error) {
 	ts.saving.Lock()
 	defer ts.saving.Unlock()
+	if err := ts.announce(ctx, t); err != nil {
+		return false, err
+	}
 	won, err := ts.write(ctx, t)
 	if err != nil || !won {
 		return false, err
 	}
+	ts.announced(t)
 	ts.mu.Lock()
 	told := ts.told
 	ts.mu.Unlock()

@@ -57,6 +57,9 @@ func (b *Book) List(ctx context.Context, q ListQuery) (list []*Entry, next strin
 	return list, next, nil
 }
 
+// Cursor is where a list goes on that ended with e.
+func (e *Entry) Cursor() string { return cursor(e.record) }
+
 func cursor(r *state.Record) string {
 	return strconv.FormatInt(r.Due.UnixMilli(), 36) + "-" + r.Name
 }

@@ -1,0 +1,139 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"hatchel/hcl"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/auth"
+	"hatchel/runtime/mcp"
+)
+
+// Desk is where one caller decides about the calls of others, as one configuration says who may. It belongs to one goroutine; who has one closes it.
+type Desk struct {
+	g      *Generation
+	book   *approval.Book
+	caller *mcp.Caller
+	frame  *hcl.Frame
+	may    map[string]bool // about the calls of which tools the caller may decide, as far as that was asked
+}
+
+// Desk is the desk of a caller over HTTP. The error is an *auth.Refusal where nobody, or not this caller, decides; what else fails is the store.
+func (h *Host) Desk(ctx context.Context, c *mcp.Caller) (*Desk, error) {
+	g, err := h.admit(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	d := &Desk{g: g, caller: c, may: map[string]bool{}}
+	if err = d.open(ctx); err != nil {
+		g.leave()
+		return nil, err
+	}
+	return d, nil
+}
+
+func forbidden(why string) error { return &auth.Refusal{Status: http.StatusForbidden, Why: why} }
+
+func (d *Desk) open(ctx context.Context) (err error) {
+	switch {
+	case d.g.Config.Approvals == nil:
+		return forbidden(`The configuration of this server does not say who decides, so nobody does over HTTP. Write it, as in: approvals { allow = "'approvers' in caller.groups" }, beside an auth block. On the server's machine hatchel approvals decides`)
+	case d.caller.Subject == "":
+		return forbidden("Nobody knows who you are, and a decision has a name")
+	}
+	d.frame = hcl.NewFrame(ctx, d.g.build.Dir, d.g.build.Now)
+	d.frame.Caller = callerOf(d.caller)
+	// What other processes decide is heard from now on, too.
+	if err := d.g.build.State.tasks.begin(ctx); err != nil {
+		return err
+	}
+	d.book, err = d.g.build.State.approvals(ctx)
+	return err
+}
+
+// Close lets the configuration go.
+func (d *Desk) Close() { d.g.leave() }
+
+// decides reports whether the caller may decide about calls of a tool. About one that is there no more nobody decides, nor where that cannot be computed.
+func (d *Desk) decides(tool string) bool {
+	if may, asked := d.may[tool]; asked {
+		return may
+	}
+	p, ok := d.g.programs[tool]
+	if ok {
+		d.frame.Tool = calledTool(p.tool)
+		var err error
+		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
+			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow cannot be computed, so the caller does not decide", slog.String("tool", tool), slog.String("subject", d.caller.Subject), slog.String("error", d.g.scrubber.sentence(err.Error())))
+			ok = false
+		}
+	}
+	d.may[tool] = ok
+	return ok
+}
+
+const deskPage = 512 // approvals that are read at once, at least
+
+// List are the approvals about which the caller may decide, and where the next list goes on, as approval.Book.List does. Their own calls are left out.
+func (d *Desk) List(ctx context.Context, q approval.ListQuery) (list []*approval.Entry, next string, err error) {
+	limit := q.Limit
+	for {
+		q.Limit = max(limit-len(list), deskPage)
+		page, more, err := d.book.List(ctx, q)
+		if err != nil {
+			return nil, "", err
+		}
+		for i, e := range page {
+			if e.Subject == d.caller.Subject || !d.decides(e.Tool) {
+				continue
+			}
+			if list = append(list, e); len(list) == limit {
+				if i == len(page)-1 {
+					return list, more, nil
+				}
+				return list, e.Cursor(), nil
+			}
+		}
+		if more == "" {
+			return list, "", nil
+		}
+		q.After = more
+	}
+}
+
+// Find is an approval by its ID. The error is approval.ErrUnknown, or a refusal.
+func (d *Desk) Find(ctx context.Context, id string) (*approval.Approval, error) {
+	a, err := d.book.Find(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case a == nil:
+		return nil, approval.ErrUnknown
+	case !d.decides(a.Tool):
+		return nil, forbidden("You may not decide about calls of this tool")
+	}
+	return a, nil
+}
+
+// Decide approves or rejects, and has that written down before it holds, if decisions are. It fails as Find and as approval.Book.Decide do, with a refusal for a call of
+// the caller's own, and with Unwritten when the decision cannot be written down, and was not made.
+func (d *Desk) Decide(ctx context.Context, id string, approved bool, reason string) (*approval.Approval, error) {
+	a, err := d.Find(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Caller.Subject == d.caller.Subject:
+		return nil, forbidden("This call is your own, and somebody else has to decide about it")
+	}
+	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason}
+	if d.g.audit == nil && !a.Audited {
+		return d.book.Decide(ctx, a.ID, approved, decision)
+	}
+	p, err := d.book.Propose(ctx, a.ID, approval.Proposal{Approved: approved, Decision: decision}, d.g.build.State.tasks.owner)
+	if err != nil {
+		return nil, err
+	}
+	return d.g.decided(ctx, d.book, p, d.g.auditedCaller(d.caller))
+}
