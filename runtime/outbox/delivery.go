@@ -1,0 +1,108 @@
+package outbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// Event is something that happened.
+type Event struct {
+	ID   string // by which who receives it twice knows it; letters, digits, _ and -
+	Type string // such as task.finished
+	At   time.Time
+	Data any
+	Of   string // what it is about, where that is not settled yet: it is delivered when Settled says so
+}
+
+// body is the event as it is sent.
+func (e *Event) body() ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(struct {
+		Type      string    `json:"type"`
+		Timestamp time.Time `json:"timestamp"`
+		Data      any       `json:"data"`
+	}{e.Type, e.At.UTC().Truncate(time.Millisecond), e.Data})
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// delivery is an event that is to be delivered to a webhook, as it is remembered. Where it is delivered to, and how it is signed, is not.
+type delivery struct {
+	record *state.Record
+
+	ID     string          `json:"id"`
+	Of     string          `json:"of,omitempty"` // what must be settled before
+	Put    int64           `json:"put"`          // in milliseconds since 1970, as Until
+	Until  int64           `json:"until"`        // when it is given up
+	Tries  int             `json:"tries,omitempty"`
+	Failed string          `json:"failed,omitempty"` // of what the last try failed
+	Body   json.RawMessage `json:"body"`
+}
+
+// done is the group of what is delivered, or given up: it is remembered so that it is not put again. No webhook is called that.
+const done = "+"
+
+// afterwards is for how much longer than it is tried a delivery is remembered.
+const afterwards = time.Hour
+
+// grace is how long who puts an event about something that is not settled has to settle it, before it is looked whether that was done.
+const grace = time.Second
+
+func nameOf(hook, id string) string { return hook + "/" + id }
+
+func newRecord(h Hook, e *Event, now time.Time) (*state.Record, error) {
+	body, err := e.body()
+	if err != nil {
+		return nil, err
+	}
+	until, due := now.Add(h.Keep), now
+	if e.Of != "" {
+		due = now.Add(grace)
+	}
+	d := &delivery{ID: e.ID, Of: e.Of, Put: now.UnixMilli(), Until: until.UnixMilli(), Body: body}
+	d.record = &state.Record{Kind: Kind, Name: nameOf(h.Name, e.ID), Group: h.Name, Due: due, Expires: until.Add(afterwards)}
+	return d.record, d.encode()
+}
+
+func readRecord(r *state.Record) (*delivery, error) {
+	d := &delivery{record: r}
+	return d, json.Unmarshal(r.Body, d)
+}
+
+func (d *delivery) encode() (err error) {
+	d.record.Body, err = json.Marshal(d)
+	return err
+}
+
+// end makes the delivery one that is remembered for its name only.
+func (d *delivery) end() error {
+	d.record.Group, d.record.Due, d.Body = done, d.record.Expires, json.RawMessage("null")
+	return d.encode()
+}
+
+// pauses are how long it is waited after each try, and after all others.
+var pauses = [...]time.Duration{2 * time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+
+// again returns when it is tried again after a failure at now, of which the receiver has said to come back after that time. It reports false when it is given up.
+func (d *delivery) again(now time.Time, after time.Duration) (time.Time, bool) {
+	pause := pauses[min(max(d.Tries, 1), len(pauses))-1]
+	pause += time.Duration(rand.Int64N(int64(pause)/5 + 1)) // so that not everything comes at once when the receiver is back
+	until := time.UnixMilli(d.Until)
+	if now.Add(pause).After(until) {
+		return time.Time{}, false
+	}
+	if due := now.Add(max(pause, after)); due.Before(until) {
+		return due, true
+	}
+	return until, true // the last try
+}
+
+// unsettled is when it is looked again whether what the delivery is about is settled: ever more rarely.
+func (d *delivery) unsettled(now time.Time) time.Time {
+	return now.Add(min(max(now.Sub(time.UnixMilli(d.Put)), grace), time.Minute))
+}
