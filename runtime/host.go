@@ -50,6 +50,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.build.State.write(h.writeDown)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
+	h.build.current = h.Current
 	h.follows = newFollows(ctx, h)
 	return h
 }

@@ -26,6 +26,9 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 		Tool: p.decl.Name, Digest: p.decl.Digest, Owner: caller.Owner(), Identity: caller.Identity, Toolset: caller.Toolset, TTL: p.tool.Task.TTL.Milliseconds(),
 		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities), Call: frozen,
 	}
+	if p.tool.Task != nil {
+		t.Callback = p.tool.Task.Callback
+	}
 	ts := p.generation.build.State.tasks
 	if err := ts.create(ctx, t); err != nil {
 		return nil, c.why(err)

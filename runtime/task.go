@@ -37,6 +37,7 @@ type task struct {
 	Updated int64  `json:"updated"`
 	TTL     int64  `json:"ttl"` // in milliseconds
 
+	Callback     []string        `json:"callback,omitempty"`     // the webhooks that are told when it is over
 	Identity     *mcp.Identity   `json:"identity,omitempty"`     // who began it, when somebody has asked
 	Client       json.RawMessage `json:"client,omitempty"`       // what the client said of itself
 	Capabilities json.RawMessage `json:"capabilities,omitempty"` // and of what it can do, when the task began

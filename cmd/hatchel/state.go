@@ -31,6 +31,12 @@ func stateOf(file, dir string) *runtime.State {
 			return nil, fmt.Errorf("the file %s cannot be used: %w. Name another one with --state FILE", path, err)
 		}
 		return store, nil
+	}, func(kept *hcl.State) bool {
+		path, err := stateFile(file, dir, kept)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		return err == nil
 	})
 }
 
