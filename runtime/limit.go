@@ -9,7 +9,7 @@ import (
 	"hatchel/hcl"
 )
 
-// meters count the calls of what is limited. They outlive generations.
+// meters count the calls of what is limited that run, or wait, in this process. They outlive generations. How often calls come is counted in the store.
 type meters struct {
 	mu    sync.Mutex
 	of    map[metered]*meter // guarded by mu, as what is in it
@@ -21,10 +21,12 @@ type metered struct{ tool, caller string }
 
 // meter counts calls.
 type meter struct {
-	next    time.Time // when the next call would come if all came evenly, as the rate says
 	running int
-	late    int     // calls that wait for the rate
-	queue   []*turn // of the calls that wait for others to end, first come first
+	late    int           // calls that wait for the rate
+	queue   []*turn       // of the calls that wait for others to end, first come first
+	next    time.Time     // before which the rate has no turn, so far as this process knows
+	rule    *hcl.Limit    // that says so
+	asking  chan struct{} // has room for the one call that asks for its turn; nil before one does
 }
 
 // turn is the place of a call in a queue.
@@ -85,7 +87,7 @@ func (p *Program) enter(c *call) error {
 		m := b.metered(c.action.Owner)
 		if c.resumed {
 			ms.force(m)
-		} else if err := p.await(c, func(ctx context.Context) error { return ms.enter(ctx, m, b) }); err != nil {
+		} else if err := p.await(c, func(ctx context.Context) error { return ms.enter(ctx, p.generation.build.State, m, b) }); err != nil {
 			return err
 		}
 		c.counted = append(c.counted, m)
@@ -105,6 +107,7 @@ func (p *Program) await(c *call, do func(context.Context) error) error {
 
 // leave undoes enter.
 func (c *call) leave() {
+	c.detach()
 	for _, m := range c.counted {
 		c.routine.generation.build.memory.meters.leave(m)
 	}
@@ -112,12 +115,15 @@ func (c *call) leave() {
 }
 
 // enter counts a call, after it has waited for its turn if it may.
-func (ms *meters) enter(ctx context.Context, of metered, b bound) error {
+func (ms *meters) enter(ctx context.Context, s *State, of metered, b bound) error {
 	patience := time.Now().Add(b.rule.Wait)
 	if err := ms.place(ctx, of, b, patience); err != nil {
 		return err
 	}
-	if err := ms.pace(ctx, of, b, patience); err != nil {
+	if b.rule.Rate.Calls == 0 {
+		return nil
+	}
+	if err := ms.pace(ctx, s, of, b, patience); err != nil {
 		ms.leave(of)
 		return err
 	}
@@ -155,37 +161,6 @@ func (ms *meters) place(ctx context.Context, of metered, b bound, patience time.
 	m.running-- // its turn came meanwhile
 	m.advance()
 	return err
-}
-
-// pace waits until the rate lets a call begin.
-func (ms *meters) pace(ctx context.Context, of metered, b bound, patience time.Time) error {
-	if b.rule.Rate.Calls == 0 {
-		return nil
-	}
-	ms.mu.Lock()
-	m, now, every := ms.meter(of), time.Now(), b.rule.Rate.Every()
-	next := m.next
-	if next.Before(now) {
-		next = now
-	}
-	early := next.Sub(now) - time.Duration(b.rule.Burst-1)*every
-	if early > 0 && (m.late >= b.rule.Queue || now.Add(early).After(patience)) {
-		ms.mu.Unlock()
-		return b.hurried(early)
-	}
-	m.next = next.Add(every)
-	if early <= 0 {
-		ms.mu.Unlock()
-		return nil
-	}
-	m.late++
-	ms.mu.Unlock()
-	defer func() {
-		ms.mu.Lock()
-		defer ms.mu.Unlock()
-		m.late--
-	}()
-	return until(ctx, nil, now.Add(early), nil)
 }
 
 // until waits for done, or for the moment, and returns late then.
