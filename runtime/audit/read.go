@@ -142,13 +142,14 @@ func Follow(ctx context.Context, path string, each func(*Line) bool) error {
 	}
 	more := true
 	next := func(l *Line) bool { more = more && unseen(l); return more }
+	t := tailed{path: path}
+	defer t.close()
+	t.begin()
 	if err := Read(path, next); err != nil && !errors.Is(err, os.ErrNotExist) || !more {
 		return err
 	}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	t := tailed{path: path}
-	defer t.close()
 	for more {
 		if err := t.look(next); err != nil {
 			return err
@@ -176,6 +177,14 @@ func (t *tailed) close() {
 	}
 }
 
+// begin opens the file that is at the path, if one is.
+func (t *tailed) begin() {
+	t.number, t.offset = 0, 0
+	if f, err := os.Open(t.path); err == nil {
+		t.file = f
+	}
+}
+
 // look reads the lines that have come. What was written into a file before it was full is read before the next one.
 func (t *tailed) look(each func(*Line) bool) error {
 	if t.file != nil {
@@ -191,20 +200,17 @@ func (t *tailed) look(each func(*Line) bool) error {
 		if here, err := t.file.Stat(); err == nil && os.SameFile(here, there) {
 			return nil
 		}
-		// All that was written since the last look may be in files that are full by now; each is given once.
 		if err := t.read(each); err != nil {
 			return err
 		}
 		t.close()
 		t.file = nil
-		if err := Read(t.path, each); err != nil {
-			return err
-		}
 	}
-	if t.file, err = os.Open(t.path); err != nil {
-		return nil
+	t.begin()
+	// All that was written since the last look may be in files that are full by now, and more while they are read; each line is given once.
+	if err := Read(t.path, each); err != nil && !errors.Is(err, os.ErrNotExist) || t.file == nil {
+		return err
 	}
-	t.number, t.offset = 0, 0
 	return t.read(each)
 }
 
