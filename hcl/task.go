@@ -14,10 +14,11 @@ type Task struct {
 	After    string        // the step after which the call becomes a task; empty when it is one from the beginning
 }
 
-const defaultTTL = time.Hour
+// DefaultTTL is how long a task is kept when nothing is said of it.
+const DefaultTTL = time.Hour
 
 func (t *Task) spec() Spec {
-	t.TTL = defaultTTL
+	t.TTL = DefaultTTL
 	return Spec{
 		either(&t.Required, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").Or("optional"),
 		lasting(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.", "A task that is kept for no time cannot be asked about. Write how long, as in \"10m\".").Or("1h"),

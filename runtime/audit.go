@@ -55,6 +55,7 @@ func (c *call) intend() error {
 	if c.routine.effects && c.becomes != c.at+1 { // a task says so itself
 		r := e.common
 		r.Time, r.Event = time.Now(), audit.EventIntent
+		r.Approval = c.consent.approved()
 		c.decided(&r)
 		c.arguments(&r)
 		if err := e.log.Append(&r, true); err != nil {
@@ -85,7 +86,7 @@ func (c *call) written(ctx context.Context, failed *failure, outcome string) *fa
 	}
 	r := e.common
 	r.Time, r.Outcome, r.Asked = time.Now(), outcome, e.asked
-	r.Duration = milliseconds(c.began)
+	r.Duration, r.Approval = milliseconds(c.began), c.consent.approved()
 	c.decided(&r)
 	if !e.intent {
 		c.arguments(&r)

@@ -15,15 +15,16 @@ import (
 // Build is what a configuration is compiled with. It is the same for every generation of a Host.
 type Build struct {
 	Set         adapters.Set
-	Dir         string           // the absolute folder of the configuration
-	Version     string           // of the program
-	Log         *slog.Logger     // nil discards
-	Now         func() time.Time // the clock of calls; nil is time.Now
-	Connections *Connections     // what is open already; nil shares nothing
-	Issuers     *auth.Issuers    // whose keys are known already; nil knows of none
-	Audits      *Audits          // where calls are written down; nil writes nothing down, whatever is declared
-	memory      *memory          // what was called and answered lately
-	State       *State           // what is remembered; nil remembers no longer than what is made with it lasts
+	Dir         string             // the absolute folder of the configuration
+	Version     string             // of the program
+	Log         *slog.Logger       // nil discards
+	Now         func() time.Time   // the clock of calls; nil is time.Now
+	Connections *Connections       // what is open already; nil shares nothing
+	Issuers     *auth.Issuers      // whose keys are known already; nil knows of none
+	Audits      *Audits            // where calls are written down; nil writes nothing down, whatever is declared
+	memory      *memory            // what was called and answered lately
+	current     func() *Generation // what is served; nil when this is all there is
+	State       *State             // what is remembered; nil remembers no longer than what is made with it lasts
 }
 
 func (b Build) withDefaults() *Build {

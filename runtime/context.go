@@ -11,6 +11,10 @@ var errTimeout = errors.New("the timeout of the call has passed")
 // limit bounds what the call does from here on: by what is left of its timeout when its clock shows this, and by the end of what it belongs to. c.unlimit
 // ends that.
 func (c *call) limit(clock time.Duration) {
+	if c.routine.patient {
+		c.limitPatiently(clock)
+		return
+	}
 	before := c.frame.Context
 	ctx, cancel := context.WithTimeoutCause(before, c.routine.decl.Timeout-clock, errTimeout)
 	unhook := context.AfterFunc(c.ends, cancel)

@@ -26,6 +26,9 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 	if c.talk != nil && c.talk.done != nil {
 		m["done"] = c.talk.done
 	}
+	if c.consent != nil {
+		m["consent"] = c.consent.frozen()
+	}
 	if c.claim != nil && c.acted(nil) {
 		m["deed"] = c.claim.deed.ID
 	}
@@ -56,6 +59,9 @@ func (c *call) thaw(frozen []byte) error {
 	}
 	c.at, c.ahead, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
 	c.deed, _ = m["deed"].(string)
+	if n, ok := m["consent"].(map[string]any); ok {
+		c.consent = thawConsent(n)
+	}
 	if locals, ok := m["locals"].(map[string]any); ok {
 		c.frame.Recall(locals)
 	}

@@ -4,6 +4,7 @@ package runtime
 type memory struct {
 	meters  *meters
 	answers *answers
+	waits   *waits
 }
 
-func newMemory() *memory { return &memory{newMeters(), newAnswers()} }
+func newMemory() *memory { return &memory{newMeters(), newAnswers(), newWaits()} }

@@ -9,6 +9,7 @@ import (
 // needs, which is the last that can be refused, looks at all that is bound together: what a client must be able to do for it, and whether what must be remembered can be kept.
 func (c *compiler) needs() {
 	for _, r := range c.g.routines {
+		c.patience(r)
 		r.requires = gathered(r, func(w *hcl.Work) []string { return w.Requires })
 		r.scopes = gathered(r, func(w *hcl.Work) []string { return w.Scopes })
 	}
@@ -23,6 +24,11 @@ func (c *compiler) needs() {
 		if err := c.remembered(r); err != nil {
 			c.diags = append(c.diags, err)
 			return // it would be said of every other one, too
+		}
+	}
+	if hooks := c.g.Config.Webhooks; len(hooks) > 0 {
+		if err := c.build.State.left(c.ctx); err != nil {
+			c.diags = append(c.diags, unkept(hooks[0].Range, "What a webhook does not take is sent again", err))
 		}
 	}
 }
@@ -56,6 +62,16 @@ func (c *compiler) remembered(r *routine) *hcl.Diagnostic {
 			return unkept(r.decl.Range, "Calls of this tool may have a key", err)
 		}
 	}
+	if p := c.g.programs[r.decl.Name]; r.noun == "tool" && p.paced() {
+		if err := state.ready(c.ctx); err != nil {
+			return unkept(r.decl.Range, "Calls of this tool have a rate", err)
+		}
+	}
+	if p := c.g.programs[r.decl.Name]; r.noun == "tool" && len(p.approvals) > 0 {
+		if err := state.tasks.begin(c.ctx); err != nil {
+			return unkept(p.approvals[0].decl.Range, "Calls of this tool need approvals", err)
+		}
+	}
 	if r.asks {
 		if err := state.ready(c.ctx); err != nil {
 			asks := slices.IndexFunc(r.stages, func(s *stage) bool { _, ok := s.action.(*round); return ok })
@@ -63,6 +79,16 @@ func (c *compiler) remembered(r *routine) *hcl.Diagnostic {
 		}
 	}
 	return nil
+}
+
+// patience finds out whether a step of a routine may wait for people, and reports whether the routine may.
+func (c *compiler) patience(r *routine) bool {
+	for _, s := range r.stages {
+		if call, ok := s.action.(*toolCall); ok && (len(call.target.approvals) > 0 || c.patience(&call.target.routine)) {
+			r.patient = true
+		}
+	}
+	return r.patient
 }
 
 // moved is why another state block cannot be served.

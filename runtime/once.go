@@ -5,12 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"maps"
 	"strconv"
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -43,6 +41,17 @@ func (p *Program) once(c *call, key string) error {
 	var orphan time.Time // since when its process has not been there
 	var before *state.Deed
 	for look := firstLook; ; look = min(2*look, lastLook) {
+		if before == nil && !c.consent.agreed() {
+			// Nothing is done while people are asked, so the key is free until they have agreed.
+			if before, err = k.look(c.frame.Context); err != nil {
+				return c.why(err)
+			}
+			if before == nil {
+				if err := p.agree(c); err != nil {
+					return err
+				}
+			}
+		}
 		if before == nil || c.deed != "" {
 			before, err = k.enter(c.frame.Context, c.deed, p.decl.Timeout)
 		}
@@ -52,7 +61,14 @@ func (p *Program) once(c *call, key string) error {
 		case err != nil:
 			return c.why(err)
 		case before == nil:
-			return p.hold(c, k, key)
+			if err := p.hold(c, k, key); err != errUsed {
+				return err
+			}
+			c.claim, c.action.Key = nil, ""
+			if err := k.forget(c.frame.Context); err != nil {
+				return err
+			}
+			continue
 		}
 		gone, err := p.found(c, k, before)
 		switch {
@@ -89,9 +105,7 @@ func (p *Program) hold(c *call, k *claim, key string) error {
 
 // claim is what the call needs to hold to be carried out.
 func (p *Program) claim(c *call, key string) (*claim, error) {
-	input := maps.Clone(c.frame.Input)
-	delete(input, hcl.KeyInput)
-	frozen, err := appendFrozen(nil, input)
+	frozen, err := c.keyless()
 	return &claim{
 		tasks: p.generation.build.State.tasks,
 		name:  purposeOf("deed", p.decl.Name, c.action.Owner, key).String(),
@@ -129,7 +143,10 @@ func (p *Program) found(c *call, k *claim, before *state.Deed) (gone bool, err e
 
 // join finds the task that a call with the same key has become.
 func (p *Program) join(c *call, id string) error {
-	if c.becomes == 0 {
+	if c.task != "" {
+		return refusal("The call with this idempotency_key goes on as the task " + id + ". It is not carried out again.")
+	}
+	if c.becomes == 0 && !c.floats {
 		return refusal("The call with this idempotency_key goes on as a task, which this client cannot follow. It is not carried out again.")
 	}
 	t, err := p.generation.build.State.tasks.find(c.frame.Context, id, c.caller)

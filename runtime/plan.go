@@ -25,6 +25,34 @@ func (p *Program) Plan(ctx context.Context, arguments []byte) (plan string, err 
 	if err := p.check(c); err != nil {
 		return "", err
 	}
+	if plan, err = p.planned(c); err != nil || len(p.approvals) == 0 {
+		return plan, err
+	}
+	if err := p.demand(c); err != nil {
+		return "", err
+	}
+	return p.needed(c) + plan, nil
+}
+
+// needed says which approvals the call would need.
+func (p *Program) needed(c *call) string {
+	if c.consent == nil {
+		return ""
+	}
+	var out strings.Builder
+	for _, of := range []struct {
+		by    string
+		rules []*approvalRule
+	}{{"of the client's user", c.consent.caller}, {"of an operator", c.consent.operator}} {
+		if len(of.rules) > 0 {
+			fmt.Fprintf(&out, "needs the approval %s (%s): %s\n", of.by, strings.Join(namesOf(of.rules), ", "), p.sentenceOf(c, of.rules))
+		}
+	}
+	return out.String()
+}
+
+// planned says what a call that was checked would send.
+func (p *Program) planned(c *call) (string, error) {
 	if len(p.stages) == 0 {
 		return "Nothing is sent: the answer is computed from the arguments.\n", nil
 	}

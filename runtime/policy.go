@@ -102,16 +102,22 @@ func (rs *rules) hides() bool {
 type policyRules struct {
 	policy      *hcl.Policy
 	deny, allow *rule
+	approve     *approvalRule // nil for none
 }
 
 // authorize makes the rules of all policies, and gives every routine those that are about it.
 func (c *compiler) authorize() {
 	for _, p := range c.g.Config.Policies {
 		name := "policy." + p.Name
-		c.policies = append(c.policies, policyRules{p, newRule(name+".deny", p.Deny, p.Message), newRule(name+".allow", p.Allow, p.Message)})
+		rules := policyRules{policy: p, deny: newRule(name+".deny", p.Deny, p.Message), allow: newRule(name+".allow", p.Allow, p.Message)}
+		if p.Approve != nil {
+			rules.approve = &approvalRule{name + ".approve", p.Approve, p.Approval}
+		}
+		c.policies = append(c.policies, rules)
 	}
 	for _, p := range c.g.order {
 		p.rules = c.rulesOf(&p.routine, calledTool(p.tool), func(policy *hcl.Policy) bool { return policy.AboutTool(p.decl.Name) })
+		c.approvals(p)
 	}
 	for _, p := range c.g.prompts {
 		p.rules = c.rulesOf(&p.routine, p.called(p.prompt.Title), func(policy *hcl.Policy) bool { return policy.AboutPrompt(p.decl.Name) })

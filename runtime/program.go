@@ -14,12 +14,15 @@ import (
 // Program is one compiled tool. It is immutable but for what a database tells of its rows, and serves any number of calls at once.
 type Program struct {
 	routine
-	tool     *hcl.Tool
-	headers  []mcp.HeaderInput
-	defaults defaults
-	bounds   []bound                     // what its calls are limited by
-	handover int                         // the stage before which a call becomes a task
-	inferred atomic.Pointer[schema.Type] // of the default result, when the other side was asked
+	tool      *hcl.Tool
+	headers   []mcp.HeaderInput
+	defaults  defaults
+	bounds    []bound                     // what its calls are limited by
+	approvals []*approvalRule             // that its calls may need, in their order
+	called    map[string]any              // what the root `tool` reads, with approvals
+	sealed    string                      // differs when approvals of it no longer hold
+	handover  int                         // the stage before which a call becomes a task
+	inferred  atomic.Pointer[schema.Type] // of the default result, when the other side was asked
 }
 
 func newProgram(g *Generation, t *hcl.Tool) *Program {
@@ -96,8 +99,9 @@ func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) 
 func (p *Program) handOver(c *call, caller *mcp.Caller) error {
 	switch {
 	case p.tool.Task == nil:
+		c.floats = len(p.approvals) > 0 && caller.Revision.Modern() && capable(caller, "tasks")
 	case caller.Revision.Modern() && capable(caller, "tasks"):
-		c.becomes = p.handover + 1
+		c.becomes, c.floats = p.handover+1, true
 	case p.tool.Task.Required:
 		return incapable(caller, "tasks")
 	}
@@ -130,9 +134,17 @@ func (p *Program) run(c *call, in inputs) error {
 	if err := c.resume(); err != nil {
 		return c.why(err)
 	}
-	if p.tool.Memo != nil {
+	if err := p.demand(c); err != nil {
+		return err
+	}
+	if p.tool.Memo != nil && c.consent == nil {
 		return p.remembered(c)
 	}
+	return p.unremembered(c)
+}
+
+// unremembered performs a call that no answer is kept of, but for one with a key.
+func (p *Program) unremembered(c *call) error {
 	if p.tool.Idempotency != nil && !c.nested {
 		if key, _ := c.frame.Input[hcl.KeyInput].(string); key != "" {
 			return p.once(c, key)
@@ -141,8 +153,13 @@ func (p *Program) run(c *call, in inputs) error {
 	return p.perform(c)
 }
 
-// perform runs the tool when its limits let it, and makes the answer of the outputs.
+// perform runs the tool when all agree to it and its limits let it, and makes the answer of the outputs.
 func (p *Program) perform(c *call) error {
+	if c.consent != nil {
+		if err := p.approve(c); err != nil {
+			return err
+		}
+	}
 	if len(p.bounds) > 0 {
 		if err := p.enter(c); err != nil {
 			return err

@@ -21,7 +21,8 @@ type routine struct {
 	stages     []*stage
 	narrow     string      // a sentence that says how to get less of an answer
 	asked      atomic.Bool // the other side has answered whether it will work
-	asks       bool        // a step asks the client
+	asks       bool        // the client may be asked
+	patient    bool        // a step may wait for people
 	rules      *rules      // who may call; nil for everybody
 	effects    bool        // something may change
 	hides      bool        // an input is sensitive
@@ -120,16 +121,20 @@ type call struct {
 	counted   []metered   // what counts it, until it is over
 	claim     *claim      // when it has a key
 	deed      string      // that it goes on with, when it has paused in the midst of one
+	consent   *consent    // when somebody must agree to it
+	task      string      // that it is; empty for none
 
 	ends    context.Context // when it does, the call must: of the generation, or of the task
 	holds   bool            // its generation, until it is over
 	unlimit func()          // undoes limit
 	ahead   time.Duration   // how much more its clock shows than has passed since it began
 
-	at      int               // the stage that comes next
-	becomes int               // one more than the stage before which the call becomes a task; 0 for none
-	talk    *conversation     // when the client can be asked
-	note    func(step string) // is told of every step before it runs; nil when nobody is
+	at       int               // the stage that comes next
+	becomes  int               // one more than the stage before which the call becomes a task; 0 for none
+	floats   bool              // it becomes a task when it must wait for an operator
+	patience time.Duration     // that it waits then
+	talk     *conversation     // when the client can be asked
+	note     func(step string) // is told of every step before it runs; nil when nobody is
 }
 
 func (r *routine) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {

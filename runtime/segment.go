@@ -23,7 +23,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 		return nil, err
 	}
 	t := &task{
-		Tool: p.decl.Name, Digest: p.decl.Digest, Owner: caller.Owner(), Identity: caller.Identity, Toolset: caller.Toolset, TTL: p.tool.Task.TTL.Milliseconds(),
+		Tool: p.decl.Name, Digest: p.decl.Digest, Owner: caller.Owner(), Identity: caller.Identity, Toolset: caller.Toolset, TTL: p.keeps(c).Milliseconds(),
 		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities), Call: frozen,
 	}
 	if p.tool.Task != nil {
@@ -53,6 +53,18 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	c.counted = nil
 	p.carryOn(ctx, t, sent, counted)
 	return begun, nil
+}
+
+// keeps is for how long the task of a call is kept.
+func (p *Program) keeps(c *call) time.Duration {
+	ttl := hcl.DefaultTTL
+	if p.tool.Task != nil {
+		ttl = p.tool.Task.TTL
+	}
+	if c.consent != nil && c.consent.stage == consentWaiting {
+		ttl += c.patience
+	}
+	return ttl
 }
 
 // carryOn works on a task in the background, with what its client has sent since it waited. The generation, which the caller has entered, stays open meanwhile.
@@ -90,6 +102,7 @@ func (s *segment) run() {
 	if c.entry = s.program.audited(s.task.caller(), nil, nil); c.entry != nil {
 		c.entry.common.Task = s.task.row.ID
 	}
+	c.task = s.task.row.ID
 	err := s.goOn(c)
 	s.settle()
 	cause := context.Cause(s.ctx)
@@ -106,6 +119,7 @@ func (s *segment) run() {
 		err = s.pause(c, pause)
 	}
 	failed := failureOf(err)
+	c.settle(s.ctx, err, failed)
 	if failed != nil && cause != nil {
 		failed.protocol = stoppedError(s.task.Step)
 	}
@@ -129,6 +143,9 @@ func (s *segment) goOn(c *call) (err error) {
 	if err := c.again(s.task, s.sent); err != nil {
 		return err
 	}
+	if c.consent != nil && c.consent.stage == consentWaiting {
+		return s.begin(c)
+	}
 	if err := c.intend(); err != nil {
 		return err
 	}
@@ -144,6 +161,18 @@ func (s *segment) goOn(c *call) (err error) {
 		return err
 	}
 	if err := s.program.shape(c); err != nil {
+		return err
+	}
+	return s.program.encode(c)
+}
+
+// begin does all of a call that became a task because it waits for an operator.
+func (s *segment) begin(c *call) error {
+	c.caller = s.task.caller()
+	if err := s.program.demand(c); err != nil {
+		return err
+	}
+	if err := s.program.unremembered(c); err != nil {
 		return err
 	}
 	return s.program.encode(c)

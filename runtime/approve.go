@@ -1,0 +1,234 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/state"
+)
+
+// errUsed is why a call that holds its key does not go on: another has used the approval in the meantime.
+var errUsed = errors.New("the approval was used by another call")
+
+// approve lets a call go on when all that is needed is agreed to. What an operator has approved is used up by it.
+func (p *Program) approve(c *call) error {
+	for n := c.consent; n.stage != consentGiven; {
+		if err := p.agree(c); err != nil {
+			return err
+		}
+		if n.stage == consentGiven {
+			break
+		}
+		used, err := p.use(c)
+		switch {
+		case err != nil:
+			return err
+		case used:
+			n.stage = consentGiven
+		case c.claim != nil:
+			return errUsed
+		}
+	}
+	return p.become(c)
+}
+
+// agree waits until all that is needed is agreed to. The user of the client goes first, so that no operator is asked for what they would not have.
+func (p *Program) agree(c *call) error {
+	n := c.consent
+	if n.agreed() {
+		return nil
+	}
+	if decide := approverOf(c.frame.Context); decide != nil {
+		return p.decided(c, decide)
+	}
+	if len(n.caller) > 0 && (n.stage == consentOpen || n.stage == consentAsked) {
+		if err := p.confirm(c); err != nil {
+			return err
+		}
+		n.stage = consentAgreed
+	}
+	if len(n.operator) == 0 {
+		n.stage = consentGiven
+		return nil
+	}
+	for n.given == nil { // another call may use what is approved before this one does
+		if err := p.operated(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operated waits for an operator.
+func (p *Program) operated(c *call) error {
+	a, err := p.open(c)
+	if err != nil {
+		return err
+	}
+	if a.Status == approval.Pending {
+		if c.floats {
+			c.consent.stage, c.consent.given = consentWaiting, nil
+			c.patience = time.Until(a.Until)
+			return errBecomesTask
+		}
+		if a, err = p.wait(c, a); err != nil {
+			return err
+		}
+	}
+	c.consent.record = recordOf(a)
+	switch a.Status {
+	case approval.Approved:
+		c.consent.given = a
+		return nil
+	case approval.Used:
+		return nil // by another call, so it is asked again
+	case approval.Rejected:
+		return rejected(p.generation.scrubber.sentence(a.Decision.Reason))
+	}
+	return refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
+}
+
+func rejected(reason string) error {
+	if reason = strings.TrimSpace(reason); reason == "" {
+		return refusal("This call needed an approval, and it was rejected. Nothing was done.")
+	}
+	return refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
+}
+
+// open finds the approval that a call like this waits for, or has been given, or asks for one.
+func (p *Program) open(c *call) (*approval.Approval, error) {
+	book, err := p.generation.build.State.approvals(c.frame.Context)
+	if err != nil {
+		return nil, err
+	}
+	of, err := p.approvalPurpose(c)
+	if err != nil {
+		return nil, c.broken(err)
+	}
+	r, err := p.request(c, c.consent.operator)
+	if err != nil {
+		return nil, err
+	}
+	a, isNew, err := book.Open(c.frame.Context, of, *r)
+	switch {
+	case errors.Is(err, approval.ErrCrowded):
+		return nil, &tooMany{"This call needs an approval, and too many wait for theirs already. Nothing was done. Try again later.", time.Minute}
+	case errors.Is(err, state.ErrFull):
+		return nil, &adapters.Fault{Message: "the call needs an approval, and the server remembers too much to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
+	case err != nil:
+		return nil, c.why(err)
+	}
+	if isNew {
+		p.notify(c, a)
+	}
+	return a, nil
+}
+
+// notify tells the webhooks of the rules that somebody must decide. The approval stands whether they can be told or not.
+func (p *Program) notify(c *call, a *approval.Approval) {
+	told := map[string]bool{}
+	var names []string
+	for _, r := range c.consent.operator {
+		for _, name := range r.decl.Notify {
+			if !told[name] {
+				told[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	body, err := a.AppendJSON(nil)
+	if err == nil {
+		err = p.generation.tell(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", rawJSON(body))
+	}
+	if err != nil {
+		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
+	}
+}
+
+// approvalPurpose is what a call is approved for: this tool as it is configured, these arguments, this caller. A key names one piece of work, and is no part of what it is.
+func (p *Program) approvalPurpose(c *call) (string, error) {
+	frozen, err := c.keyless()
+	if err != nil {
+		return "", err
+	}
+	toolset, nested := "", "called"
+	if c.caller != nil {
+		toolset = c.caller.Toolset
+	}
+	if c.nested {
+		nested = "step"
+	}
+	subject, err := appendFrozen(nil, c.frame.Caller["subject"])
+	return purposeOf("approval", p.decl.Name, p.sealed, string(frozen), c.action.Owner, string(subject), toolset, nested).String(), err
+}
+
+// become lets those with the same key find the task that does the work, once nothing stands in its way.
+func (p *Program) become(c *call) error {
+	if c.task == "" || c.claim == nil || !c.claim.held {
+		return nil
+	}
+	c.claim.deed.Task = c.task
+	return c.claim.settle(c.frame.Context, deedTask)
+}
+
+// use uses up what an operator has approved, and reports whether it was there to be used.
+func (p *Program) use(c *call) (bool, error) {
+	n := c.consent
+	if n.given == nil {
+		return false, nil
+	}
+	a := n.given
+	n.given = nil
+	if !p.stands(c) {
+		return false, errOvertaken
+	}
+	book, err := p.generation.build.State.approvals(c.frame.Context)
+	if err != nil {
+		return false, err
+	}
+	used, err := book.Use(c.frame.Context, a)
+	if err != nil {
+		return false, c.why(err)
+	}
+	return used, nil
+}
+
+func recordOf(a *approval.Approval) *audit.Approval {
+	r := &audit.Approval{ID: a.ID, Rules: a.Rules}
+	if d := a.Decision; d != nil {
+		r.By, r.At, r.Reason = d.By, d.At, d.Reason
+	}
+	return r
+}
+
+// sentenceOf is what is to be agreed to, in the words of the rules that want it.
+func (p *Program) sentenceOf(c *call, rules []*approvalRule) string {
+	var said []string
+	for _, r := range rules {
+		text := ""
+		if r.decl.Message != nil {
+			text = c.withoutInputs(c.message(r.decl.Message))
+		}
+		if text != "" && !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	if len(said) > 0 {
+		return string(cut([]byte(strings.Join(said, "\n")), largestMessage, ""))
+	}
+	if p.tool.Title != "" {
+		return fmt.Sprintf("The tool %q (%s) is to be called.", p.tool.Title, p.decl.Name)
+	}
+	return fmt.Sprintf("The tool %q is to be called.", p.decl.Name)
+}
