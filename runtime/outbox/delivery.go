@@ -20,14 +20,19 @@ type Event struct {
 
 // body is the event as it is sent.
 func (e *Event) body() ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(struct {
+	return encoded(struct {
 		Type      string    `json:"type"`
 		Timestamp time.Time `json:"timestamp"`
 		Data      any       `json:"data"`
 	}{e.Type, e.At.UTC().Truncate(time.Millisecond), e.Data})
+}
+
+// encoded is JSON in which texts stand as they are.
+func encoded(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
@@ -75,7 +80,7 @@ func readRecord(r *state.Record) (*delivery, error) {
 }
 
 func (d *delivery) encode() (err error) {
-	d.record.Body, err = json.Marshal(d)
+	d.record.Body, err = encoded(d)
 	return err
 }
 
