@@ -51,7 +51,7 @@ func (w *writer) prepare(f *hcl.Frame) (*adapters.Entry, []byte, error) {
 	}
 	v, err := w.config.Content.Eval(f)
 	if err == nil {
-		v, err = value.Resolve(v)
+		v, err = value.Raw(v)
 	}
 	if err != nil {
 		return nil, nil, &adapters.Fault{Message: err.Error()}

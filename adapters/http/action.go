@@ -181,6 +181,9 @@ func (a *action) attempt(ctx context.Context, d *draft, address string) (map[str
 		ctx, cancel = context.WithTimeout(ctx, a.timeout)
 		defer cancel()
 	}
+	if d.stream != nil {
+		ctx = d.stream.with(ctx)
+	}
 	resp, err := a.service.send(ctx, a.method, address, d.header, d.body)
 	if err != nil {
 		return nil, networkFailure(err, a.timeout)

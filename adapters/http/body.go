@@ -46,9 +46,9 @@ func (b *body) fill(f *hcl.Frame, d *draft, alter func(any) (any, error)) (err e
 		kind = "application/x-www-form-urlencoded"
 		d.body, err = b.fields(f, d)
 	case b.Multipart != nil:
-		kind, d.body, err = b.parts(f, d)
+		kind, err = b.parts(f, d)
 	case b.Raw != nil:
-		kind, d.body, err = b.raw(f)
+		kind, err = b.raw(f, d)
 	default:
 		return nil
 	}
@@ -105,35 +105,53 @@ func (b *body) fields(f *hcl.Frame, d *draft) ([]byte, error) {
 	return out, nil
 }
 
-func (b *body) raw(f *hcl.Frame) (kind string, out []byte, err error) {
+func (b *body) raw(f *hcl.Frame, d *draft) (kind string, err error) {
 	v, err := b.Raw.Eval(f)
+	if file, ok := v.(value.File); ok && err == nil {
+		return d.send(file), nil
+	}
 	if err == nil {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	switch v := v.(type) {
 	case value.Bytes:
-		return "application/octet-stream", v, nil
+		d.body = v
+		return "application/octet-stream", nil
 	case []any, map[string]any, nil:
-		return "", nil, fmt.Errorf("the body must be text or bytes, and it is %s", value.Kind(v))
+		return "", fmt.Errorf("the body must be text or bytes, and it is %s", value.Kind(v))
 	}
 	s, err := value.Text(v)
-	return "text/plain; charset=utf-8", []byte(s), err
+	d.body = []byte(s)
+	return "text/plain; charset=utf-8", err
 }
 
-func (b *body) parts(f *hcl.Frame, d *draft) (kind string, out []byte, err error) {
+// send makes a file the whole body, and returns what it is.
+func (d *draft) send(f value.File) (kind string) {
+	facts := f.Facts()
+	if d.shown {
+		d.body = []byte(facts.Summary())
+	} else {
+		d.stream = new(stream)
+		d.stream.addFile(f)
+	}
+	return facts.Type
+}
+
+func (b *body) parts(f *hcl.Frame, d *draft) (kind string, err error) {
 	entries, err := b.Multipart.Eval(f)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	var buf bytes.Buffer
+	streamed := new(stream)
 	w := multipart.NewWriter(&buf)
 	for _, e := range entries {
-		v, err := value.Resolve(e.Value)
+		v, err := resolved(e.Value)
 		if err != nil {
-			return "", nil, err
+			return "", err
 		}
 		list, ok := v.([]any)
 		if !ok {
@@ -150,15 +168,24 @@ func (b *body) parts(f *hcl.Frame, d *draft) (kind string, out []byte, err error
 			if err == nil {
 				err = p.write(w, d.shown)
 			}
+			if err == nil && p.attached != nil && !d.shown {
+				streamed.addText(buf.Bytes())
+				streamed.addFile(p.attached)
+				buf.Reset()
+			}
 			if err != nil {
-				return "", nil, fmt.Errorf("the part %s %w", e.Name, err)
+				return "", fmt.Errorf("the part %s %w", e.Name, err)
 			}
 		}
 	}
 	if err := w.Close(); err != nil {
-		return "", nil, err
+		return "", err
 	}
-	return w.FormDataContentType(), buf.Bytes(), nil
+	if d.body = buf.Bytes(); streamed.pieces != nil {
+		streamed.addText(d.body)
+		d.body, d.stream = nil, streamed
+	}
+	return w.FormDataContentType(), nil
 }
 
 // part is one part of a multipart body.
@@ -166,11 +193,33 @@ type part struct {
 	name, filename, kind string
 	file                 bool
 	content              []byte
+	attached             value.File // in the place of content
+}
+
+// resolved is a value with what is deferred decoded, but for uploaded files, which are read while they are sent.
+func resolved(v any) (any, error) {
+	if _, ok := v.(value.File); ok {
+		return v, nil
+	}
+	return value.Resolve(v)
+}
+
+// attach makes the part an uploaded file.
+func (p *part) attach(f value.File) {
+	facts := f.Facts()
+	p.file, p.attached, p.filename, p.kind = true, f, facts.Name, facts.Type
 }
 
 func partOf(name string, v any) (part, error) {
 	p := part{name: name, filename: name, kind: "application/octet-stream"}
+	v, err := resolved(v)
+	if err != nil {
+		return p, err
+	}
 	switch v := v.(type) {
+	case value.File:
+		p.attach(v)
+		return p, nil
 	case value.Bytes:
 		p.file, p.content = true, v
 		return p, nil
@@ -186,14 +235,17 @@ func partOf(name string, v any) (part, error) {
 // describe reads { content, filename, type }.
 func (p *part) describe(m map[string]any) error {
 	for _, key := range value.Keys(m) {
-		v, err := value.Resolve(m[key])
+		v, err := resolved(m[key])
 		if err != nil {
 			return err
 		}
 		text, isText := v.(string)
 		raw, isRaw := v.(value.Bytes)
+		file, isFile := v.(value.File)
 		switch {
 		case v == nil:
+		case key == "content" && isFile:
+			p.attach(file)
 		case key == "content" && isRaw:
 			p.content = raw
 		case key == "content" && isText:
@@ -209,7 +261,7 @@ func (p *part) describe(m map[string]any) error {
 	if kind, ok := m["type"].(string); ok {
 		p.kind = kind
 	}
-	if p.content == nil {
+	if p.content == nil && p.attached == nil {
 		return fmt.Errorf("is a file without content: write { content = …, filename = … }")
 	}
 	if strings.ContainsFunc(p.name+p.filename+p.kind, unicode.IsControl) {
@@ -234,6 +286,10 @@ func (p part) write(w *multipart.Writer, shown bool) error {
 	}
 	if shown && p.file {
 		p.content = fmt.Appendf(nil, "(%d bytes)", len(p.content))
+		if p.attached != nil {
+			facts := p.attached.Facts()
+			p.content = []byte(facts.Summary())
+		}
 	}
 	_, err = out.Write(p.content)
 	return err

@@ -16,8 +16,9 @@ type draft struct {
 	target  []byte // the address without the parameters below
 	query   []parameter
 	header  nethttp.Header
-	body    []byte // nil when there is none
-	key     string // of the call, for a service that knows such keys; the author's own header wins over it
+	body    []byte  // nil when there is none
+	stream  *stream // in the place of body, when it has files in it
+	key     string  // of the call, for a service that knows such keys; the author's own header wins over it
 	secrets []string
 	shown   bool // it is for showing, not for sending: secrets are hidden and no token is fetched
 }

@@ -69,8 +69,9 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 	}
 }
 
-// knownEnd says of an empty body that it is empty: net/http would start a goroutine to find out.
+// knownEnd gives a request the body that is a stream, and says of an empty one that it is empty: net/http would start a goroutine to find out.
 func knownEnd(_ *resty.Client, req *nethttp.Request) error {
+	sendStream(req)
 	if req.ContentLength == 0 && req.Body != nil {
 		req.Body, req.GetBody = nethttp.NoBody, nil
 	}

@@ -16,6 +16,7 @@ type cell struct {
 	path     string // the PATH whose folders the rules name
 	admitted map[string]bool
 	made     time.Time
+	lent     bool // it may read what is one call's alone, and serves no other
 }
 
 const (
@@ -65,7 +66,7 @@ func (c *confinement) give(k *cell) {
 	if k == nil {
 		return
 	}
-	keep := k.path == c.path && k.empty()
+	keep := k.path == c.path && !k.lent && k.empty()
 	c.mu.Lock()
 	if keep = keep && !c.closed && len(c.idle) < idleCells; keep {
 		c.idle = append(c.idle, k)

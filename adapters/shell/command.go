@@ -18,6 +18,7 @@ type command struct {
 	limit  int    // of what is kept of one output
 
 	confined *confinement // nil: the programs may do all that the server may
+	copies   string       // a folder that the programs may read, of this call alone; empty for none
 	ownTemp  bool         // the author says where temporary files go
 }
 
@@ -66,6 +67,11 @@ func (c *command) open(j *job) (err error) {
 	}
 	if j.cell, err = c.confined.take(c.env.get("PATH")); err != nil {
 		return &confineError{err}
+	}
+	if c.copies != "" {
+		if err = j.cell.lend(c.copies); err != nil {
+			return &confineError{err}
+		}
 	}
 	if !c.ownTemp {
 		c.env = append(make(environ, 0, len(c.env)+1), c.env...).set("TMPDIR", j.cell.room)

@@ -17,6 +17,7 @@ type draft struct {
 	folder  string     // dir as the author and the caller know it
 	script  bool       // the program is the interpreter of a script
 	entries []variable // of env, in the order of writing
+	given   string     // the uploaded file that is stdin, as it is shown; empty for anything else
 	secrets []string   // values that nobody else may see
 }
 
@@ -33,6 +34,9 @@ func (a *action) draft(f *hcl.Frame) (*draft, error) {
 		if err := part(f, d); err != nil {
 			return nil, &adapters.Fault{Message: err.Error()}
 		}
+	}
+	if f.Copies != nil {
+		d.copies = f.Copies()
 	}
 	return d, nil
 }
@@ -139,6 +143,11 @@ func (a *action) fillStdin(f *hcl.Frame, d *draft) error {
 		return nil
 	}
 	v, err := a.block.Stdin.Eval(f)
+	if file, ok := v.(value.File); ok && err == nil {
+		facts := file.Facts()
+		d.given = facts.Summary()
+		v, err = value.Raw(v)
+	}
 	if err != nil {
 		return err
 	}

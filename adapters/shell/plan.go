@@ -38,7 +38,9 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 		fmt.Fprintf(&out, "env passed on: %s\n", strings.Join(a.inherited, " "))
 	}
 	a.confined.describe(&out)
-	if d.stdin != nil {
+	if d.given != "" {
+		fmt.Fprintf(&out, "stdin %s\n", d.given)
+	} else if d.stdin != nil {
 		fmt.Fprintf(&out, "stdin %d bytes\n", len(d.stdin))
 	}
 	return adapters.Scrub(out.String(), d.secrets), nil

@@ -138,6 +138,14 @@ func (k *cell) admit(c *confinement, file string) error {
 	return r.err
 }
 
+// lend lets the programs read a folder that is for this call alone.
+func (k *cell) lend(folder string) error {
+	k.lent = true
+	r := ruleset{fd: int(k.rules.Fd()), handled: allOfABI3}
+	r.allow(mayRead&^unix.LANDLOCK_ACCESS_FS_EXECUTE, folder)
+	return r.err
+}
+
 // A ruleset collects rules; err is the first that could not be made.
 type ruleset struct {
 	fd      int
