@@ -134,6 +134,7 @@ type Fault struct {
 
 	Down      bool          // the other side does not work: what a breaker counts
 	Untouched bool          // nothing was sent: the call can be made again
+	Missing   bool          // what was to be read is not there: neither is a resource that is made of it
 	After     time.Duration // when to come back, or 0
 }
 

@@ -152,7 +152,7 @@ func FileFault(err error, path string) error {
 	case errors.Is(err, fs.ErrExist):
 		f.Message = "file exists: " + path
 	case errors.Is(err, fs.ErrNotExist):
-		f.Message = "no such file: " + path
+		f.Message, f.Missing = "no such file: "+path, true
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		f.Message = "no space left on " + path
 	case errors.Is(err, syscall.EISDIR):

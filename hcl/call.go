@@ -30,7 +30,7 @@ func (c *compiler) call(e *hclsyntax.FunctionCallExpr, in env) node {
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		c.errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, didYouMean(e.Name, functionNames()))
+		c.errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, unknownFunction(e.Name))
 		for _, a := range e.Args {
 			c.expr(a, in)
 		}
@@ -262,6 +262,14 @@ func (c *compiler) under(e *hclsyntax.FunctionCallExpr, in env) node {
 	h := c.hole(e, e.Range(), in)
 	c.reads.call = true
 	return node{typ: stringType, eval: func(f *Frame) (any, error) { return h.Value(f) }}
+}
+
+// unknownFunction says what to write in place of a function that does not exist, if that is known.
+func unknownFunction(name string) string {
+	if instead := functions.Instead(name); instead != "" {
+		return " Write " + instead + "."
+	}
+	return didYouMean(name, functionNames())
 }
 
 func functionNames() []string {

@@ -3,6 +3,7 @@ package hcl
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -57,21 +58,24 @@ func (l *loader) sources() []*source {
 	return files
 }
 
-// unreadable reports what cannot be read, and does not miss what may be declared there.
+// unreadable reports what cannot be read, and does not miss what may be declared there. An error with a Reason says it in words for the author.
 func (l *loader) unreadable(name string, err error) {
 	l.partial = true
 	why := "it cannot be read"
+	var known interface{ Reason() string }
 	switch {
+	case errors.As(err, &known):
+		why = known.Reason()
 	case errorIs(err, fs.ErrNotExist):
 		why = "it does not exist"
 	case errorIs(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what := name
+	what, where := "this file", Range{File: name, Start: Pos{Line: 1, Column: 1}, End: Pos{Line: 1, Column: 1}}
 	if name == "." {
-		what = "the folder"
+		what, where = "the folder", Range{}
 	}
-	l.diags.errorf(Range{}, "Unreadable configuration", "%s could not be read: %s.", sentence(what), why)
+	l.diags.errorf(where, "Unreadable configuration", "%s could not be read: %s.", sentence(what), why)
 }
 
 // parse reads the syntax of one file. A file that the parser could not survive is refused before it.
@@ -84,7 +88,7 @@ func parse(s *source) *source {
 	if body, ok := file.Body.(*hclsyntax.Body); ok {
 		s.body = body
 	}
-	s.diags = syntax(diags)
+	s.diags = syntax(diags, s.src)
 	return s
 }
 

@@ -16,6 +16,8 @@ const maxSyntax = 2
 const (
 	unclosedHole = "Unclosed template interpolation sequence"
 	unclosedText = "Invalid multi-line string"
+
+	unclosedHeredoc = "Unterminated template string"
 )
 
 // syntaxWords are our words where the parser's do not say what to write.
@@ -33,16 +35,20 @@ var syntaxWords = map[string]string{
 	"Invalid expression":                       "Here stands a value, and what is written cannot begin one.",
 	"Invalid single-argument block definition": "A block written on one line holds one argument. Write each argument on a line of its own.",
 	unclosedText:                               "The closing quote is missing: a text in quotes ends on the line where it begins. Write a line break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
-	"Unterminated template string":             "The text has no end. A text in quotes needs its closing quote; a heredoc needs its marker alone on a line.",
+	unclosedHeredoc:                            "The text has no end. A text in quotes needs its closing quote; a heredoc needs its marker alone on a line.",
 	"Invalid string literal":                   "No value can stand in this text: it is the author's own. A check or expect whose message has values takes them in the argument `message = \"…\"`; $${ writes ${ as it is.",
 }
 
-// syntax takes the diagnostics of the parser, in our words where we know better ones.
-func syntax(in hclv2.Diagnostics) Diagnostics {
+// syntax takes the diagnostics of the parser about a source, in our words where we know better ones.
+func syntax(in hclv2.Diagnostics, src []byte) Diagnostics {
 	var out Diagnostics
 	for _, d := range adopt(in).Sort() {
 		n := len(out)
-		echo := n > 0 && (out[n-1].Subject.Start == d.Subject.Start || out[n-1].Summary == unclosedHole && d.Summary == unclosedText)
+		if n > 0 && d.Summary == "Invalid character" && out[n-1].Subject.Start.Line == d.Subject.Start.Line && out[n-1].Summary == "Argument or block definition required" {
+			out[n-1] = d // because of which nothing was understood of the line
+			continue
+		}
+		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" || out[n-1].Subject.Start == d.Subject.Start || out[n-1].Summary == unclosedHole && d.Summary == unclosedText)
 		if n < maxSyntax && !echo {
 			out = append(out, d)
 		}
@@ -52,6 +58,7 @@ func syntax(in hclv2.Diagnostics) Diagnostics {
 		if better, ok := syntaxWords[d.Summary]; ok {
 			d.Detail = better
 		}
+		slip(d, src)
 		if len(strings.Fields(d.Summary)) > 5 {
 			d.Detail = strings.TrimSpace(d.Summary + ". " + d.Detail)
 			d.Summary = "Syntax error"

@@ -39,7 +39,9 @@ func (c *compiler) part(e hclsyntax.Expression, in env) []template.Node {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
 		if v := native(e.Val); value.Kind(v) == "string" && !c.startsWith(e.SrcRange, "${") {
-			return []template.Node{c.literalText(v.(string), e.SrcRange)}
+			text := c.literalText(v.(string), e.SrcRange)
+			c.lookalike(text)
+			return []template.Node{text}
 		}
 	case *hclsyntax.ConditionalExpr:
 		if c.startsWith(e.SrcRange, "%{") {

@@ -20,7 +20,7 @@ func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
 		default:
 			all, attrs, _ := fieldNames(parts)
 			d.mistyped(name, all)
-			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, suggestOr(name, all, within(name, parts, thereAre(attrs))))
+			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, strange(name, all, suggestOr(name, all, within(name, parts, thereAre(attrs)))))
 		}
 	}
 	for _, nested := range b.Blocks {
@@ -85,9 +85,29 @@ func within(name string, parts []Spec, otherwise string) string {
 	return otherwise
 }
 
+// strange says how the thing is said here that has an argument of its own elsewhere, or otherwise.
+func strange(name string, among []string, otherwise string) string {
+	has := func(n string) bool { return slices.Contains(among, n) }
+	switch {
+	case name == "required" && has("type") && has("default"):
+		return " An input is required unless its type is optional(…)."
+	case name == "method" || name == "url" || name == "path":
+		if has("get") && has("post") {
+			return ` The verb is the argument, its value the path: get = "/path".`
+		}
+	case (name == "params" || name == "args" || name == "parameters") && has("query") && has("exec"):
+		return " A value stands in the statement, where it belongs, as ${input.x}: it is bound as a parameter."
+	case (name == "value" || name == "default") && has("env") && has("file") && has("optional"):
+		return ` A secret is never written into the configuration: env = "NAME" names where it comes from.`
+	}
+	return otherwise
+}
+
 // elsewhere says where a block of the language stands that does not stand here, or otherwise.
 func elsewhere(block string, among []string, otherwise string) string {
 	switch {
+	case slices.Contains([]string{"sqlite", "postgres", "postgresql", "mysql", "mariadb"}, block) && slices.Contains(among, "sql"):
+		return ` The block is called sql, and its label is the connection: sql "name" { … }.`
 	case slices.Contains([]string{"elicit", "sample", "roots"}, block) && slices.Contains(among, "ask"):
 		return " A question stands in an ask, and an ask in a step: ask \"name\" { " + block + " … }."
 	case block == "input" && slices.Contains(among, "argument"):

@@ -82,6 +82,7 @@ type failure struct {
 	internal   bool          // ours: the message says nothing
 	refused    bool          // nothing was carried out
 	untouched  bool          // the step that failed has sent nothing
+	missing    bool          // what was to be read is not there
 	after      time.Duration // when to come back, or 0
 	unrecorded bool          // the audit log could not be written to
 	protocol   *mcp.Error    // that the request is answered with; nil where there is a result to tell of the failure
@@ -104,7 +105,7 @@ func failureOf(err error) *failure {
 	}
 	var f *adapters.Fault
 	if errors.As(err, &f) { // its cause may be a refusal, of a tool that a step called
-		failed := &failure{message: f.Message, status: f.Status, code: f.Code, cause: f.Cause, untouched: f.Untouched, after: f.After}
+		failed := &failure{message: f.Message, status: f.Status, code: f.Code, cause: f.Cause, untouched: f.Untouched, missing: f.Missing, after: f.After}
 		if f.Cause != nil {
 			failed.id = rand.Text()[:12]
 		}
@@ -203,6 +204,10 @@ func (c *call) protocolError(failed *failure) error {
 	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.routine.generation.build.within(c.told(failed))}
 	if failed.refused && !failed.unrecorded {
 		out.Code = mcp.CodeInvalidParams
+	}
+	if failed.missing && c.routine.noun == "resource" { // as for an address that leads to nothing: it is told with the error
+		out.Code = mcp.CodeInvalidParams
+		return out
 	}
 	if failed.id != "" {
 		out.Data = []byte(`{"correlationId":"` + failed.id + `"}`)

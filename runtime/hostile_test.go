@@ -153,8 +153,11 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 		fake { do = "read" }
 		message "user" { text = "x" }
 	}`)
-	for _, got := range []string{readResource(t, h, "", "doc://a"), getPrompt(t, h, "", "p", "{}")} {
-		if !strings.Contains(got, "no such file: "+filepath.Join("docs", "a.txt")) || strings.Contains(got, dir) {
+	for want, got := range map[string]string{ // a resource whose file is not there is not there itself
+		`"code":-32602,"message":"no such file: docs/a.txt","data":{"uri":"doc://a"}`: readResource(t, h, "", "doc://a"),
+		`"code":-32603,"message":"no such file: docs/a.txt","data":{"correlationId":`: getPrompt(t, h, "", "p", "{}"),
+	} {
+		if !strings.Contains(got, want) || strings.Contains(got, dir) {
 			t.Errorf("got %s", got)
 		}
 	}

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -34,14 +35,20 @@ func readBelow(dir, name string, most int64) ([]byte, error) {
 	return readPlain(f, name, most, err)
 }
 
+// unfit is why a file is not read, for the author.
+type unfit string
+
+func (u unfit) Error() string  { return string(u) }
+func (u unfit) Reason() string { return string(u) }
+
 func readPlain(f *os.File, name string, most int64, err error) ([]byte, error) {
+	refuse := func(why unfit) ([]byte, error) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: why}
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	refuse := func(why string) ([]byte, error) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New(why)}
-	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -49,11 +56,11 @@ func readPlain(f *os.File, name string, most int64, err error) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return refuse("it is not a plain file")
 	case info.Size() > most:
-		return refuse("it is too large")
+		return refuse(unfit(fmt.Sprintf("it has more than %d bytes", most)))
 	}
 	content, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(content)) > most {
-		return refuse("it is too large")
+		return refuse(unfit(fmt.Sprintf("it has more than %d bytes", most)))
 	}
 	return content, err
 }

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -54,8 +55,13 @@ func readFolder(dir string) (*Snapshot, error) {
 		if !n.folder && err == nil {
 			n.content, n.err = ReadPlain(at, maxSource)
 		}
-		if errors.Is(n.err, fs.ErrNotExist) && !isLink(at) {
+		switch {
+		case errors.Is(n.err, fs.ErrNotExist) && !isLink(at):
 			return // it has gone since its folder was listed
+		case errors.Is(n.err, fs.ErrNotExist):
+			n.err = unfit("it is a link to what does not exist")
+		case errors.Is(n.err, syscall.ELOOP):
+			n.err = unfit("it is a link that leads in a circle")
 		}
 		s.nodes[name] = n
 		if parent := s.nodes[path.Dir(name)]; parent != nil && name != "." {

@@ -72,6 +72,9 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
 		}
 	}
 	for _, p := range b.programs() {
+		if b.Query != nil && changing[p.Verb()] {
+			refuse(&b.Query, "A query only reads, and %s changes something: write exec = ….", p.Verb())
+		}
 		if own := sessionVerbs[p.Verb()]; own != "" {
 			refuse(p, "%s does not belong here: %s.", p.Verb(), own)
 		}
@@ -98,6 +101,11 @@ var sessionVerbs = map[string]string{
 	"SET": ownSession, "RESET": ownSession, "USE": ownSession, "DISCARD": ownSession, "PREPARE": ownSession, "EXECUTE": ownSession, "DEALLOCATE": ownSession,
 	"COPY": ownProtocol, "LOAD": ownProtocol, "HANDLER": ownProtocol,
 	"LISTEN": ownSession, "UNLISTEN": ownSession, "ATTACH": ownSession, "DETACH": ownSession, "LOCK": ownSession, "UNLOCK": ownSession, "DECLARE": ownSession,
+}
+
+// changing are statements that no database runs where it refuses every write. What begins with WITH is left to the database.
+var changing = map[string]bool{
+	"INSERT": true, "UPDATE": true, "DELETE": true, "REPLACE": true, "MERGE": true, "TRUNCATE": true, "CREATE": true, "ALTER": true, "DROP": true, "RENAME": true, "GRANT": true, "REVOKE": true,
 }
 
 // defining are statements that end the transaction around them on MySQL.

@@ -134,6 +134,10 @@ func (c *compiler) unknownFunction(name string, at span) {
 		c.problem(at, "Unknown function", "There is no function %q here: %s", name, hint)
 		return
 	}
+	if instead := functions.Instead(name); instead != "" {
+		c.problem(at, "Unknown function", "There is no function %q. Write %s.", name, instead)
+		return
+	}
 	var candidates []string
 	for _, f := range functions.Table() {
 		candidates = append(candidates, f.Name)

@@ -63,6 +63,9 @@ func (r *reading) unreadable(err error) *Problem {
 	switch {
 	case strings.HasPrefix(e.Message, "unrecognized character"):
 		p.Summary, p.Detail = "Unexpected character", fmt.Sprintf("%q means nothing here.", r.source[s.from:s.to])
+		if strings.HasPrefix(r.source[s.from:], "~") {
+			p.Detail = "To compare with a pattern, write x matches '^a'."
+		}
 	case strings.HasPrefix(e.Message, "bad number"):
 		p.Summary, p.Detail = "Malformed number", "A number is written 42, 1_000, 0.5, 1e6 or 0x2A, and no letter follows it."
 	case strings.HasPrefix(e.Message, "literal not terminated"):
@@ -159,18 +162,42 @@ func (r *reading) unexpected(p *Problem, i int) *Problem {
 			inner := "{" + r.source[fragment.from:fragment.to] + "}"
 			p.Detail = fmt.Sprintf("The first braces are the predicate's own, so an object needs its own: write %s%s%s.", r.source[whole.from:fragment.from], inner, r.source[fragment.to:whole.to])
 		}
+	case t.Is(lexer.Operator, "=") && i+1 < len(r.tokens) && r.tokens[i+1].Is(lexer.Operator, ">"):
+		p.Summary, p.Detail = "Function in a program", "A predicate needs no arrow: the element is read as #, its members as .name. Write map(output.rows, .name), or output.rows | filter(.amount > 0)."
 	case t.Is(lexer.Operator, "="):
 		p.Summary, p.Detail = "Assignment in a program", "To compare, write ==. A name for a value is given by let: let x = input.a; x + 1."
 	case t.Is(lexer.Operator, "."), t.Is(lexer.Operator, "#"):
 		p.Summary, p.Detail = "Element outside a predicate", "# and .name are the element inside a predicate such as filter(list, .name != null); elsewhere name the value: output.name."
+		if name, ok := r.method(i); ok {
+			p.Detail = fmt.Sprintf("A function stands in front of its list, or behind a |: write %s(list, %s…) or list | %[1]s(%[2]s…).", name, t.Value)
+		}
 	case t.Is(lexer.Operator, "&"):
 		p.Detail = "To ask for both, write &&."
 	case t.Kind == lexer.Bracket && strings.Contains(")]}", t.Value) && i > 0 && r.tokens[i-1].Kind == lexer.Operator:
 		p.Detail = fmt.Sprintf("After %q a value is expected.", r.tokens[i-1].Value)
+	case t.Kind == lexer.Identifier && words[t.Value] != "":
+		p.Detail = words[t.Value]
+	case i > 0 && r.tokens[i-1].Kind == lexer.Identifier && r.tokens[i-1].Value == "for":
+		p.Detail = "A program has no for: write map(list, .name) for one value of each element, filter(list, .amount > 0) for some of the elements."
 	case t.Kind == lexer.Identifier || t.Kind == lexer.Number || t.Kind == lexer.String:
 		p.Detail += " Between two values an operator or a comma is expected."
 	}
 	return p
+}
+
+// words are operators of other languages.
+var words = map[string]string{
+	"AND": "To ask for both, write &&.", "OR": "To ask for either, write ||.", "NOT": "To ask for the opposite, write !.", "IN": "To look into a list, write in.",
+	"is": "To compare, write == or !=.", "IS": "To compare, write == or !=.", "LIKE": "To compare with a pattern, write x matches '^a', or x startsWith 'a'.", "like": "To compare with a pattern, write x matches '^a', or x startsWith 'a'.",
+}
+
+// method finds the name in front of a predicate that is written list.filter(…).
+func (r *reading) method(i int) (name string, ok bool) {
+	if i < 3 || !r.tokens[i-1].Is(lexer.Bracket, "(") || !r.tokens[i-3].Is(lexer.Operator, ".") {
+		return "", false
+	}
+	_, ok = builtins[r.tokens[i-2].Value]
+	return r.tokens[i-2].Value, ok
 }
 
 func tokenWord(t lexer.Token) string {

@@ -21,7 +21,11 @@ func (c argvCheck) first(a *Arg) {
 	case s == "":
 		c.errorf(a.Range, "Empty program name", `The first word names the program to run, and it is empty.`)
 	case strings.ContainsAny(s, " \t\n") && !strings.Contains(s, "/"):
-		c.warnf(a.Range, "Several words in one", `Each word of a command is an element of its own: [%s].`, quoteAll(strings.Fields(s)))
+		advice := ""
+		if strings.Contains(s, "|") {
+			advice = " " + operator["|"]
+		}
+		c.warnf(a.Range, "Several words in one", `Each word of a command is an element of its own: [%s].%s`, quoteAll(strings.Fields(s)), advice)
 	}
 }
 
@@ -89,6 +93,7 @@ func (c argvCheck) element(a *Arg) {
 		c.whole(a.Hole)
 	case a.Text != nil:
 		c.text(a.Text)
+		c.unshelled(a)
 	}
 }
 

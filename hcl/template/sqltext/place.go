@@ -182,7 +182,7 @@ func (l *lexer) behindWord(h *template.Hole) {
 	case typeNames[w]:
 		l.failAt(h.Range, "Two values in a row", "%s can only stand before a text in quotes. Write CAST(${%s} AS %s).", w, h.Source, w)
 	default:
-		l.inARow(h, "An operator, a keyword or a comma is missing before it; or write (${"+h.Source+"}) in parentheses.")
+		l.inARow(h, "An operator, a keyword or a comma is missing before it; or write (${"+h.Source+"}) in parentheses. A keyword that depends on a value is text in a condition: %{if input.x == …} DESC %{endif}.")
 	}
 }
 

@@ -36,6 +36,7 @@ type check struct {
 	list       hclv2.Diagnostics
 	seen       map[string]bool
 	connection bool
+	braced     bool // it was said how a value is written
 }
 
 func (c *check) errorf(r hclv2.Range, summary, format string, args ...any) {
@@ -263,6 +264,13 @@ func (c *check) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 func (c *check) invalid(ch string, r hclv2.Range) {
 	if ch == "%" {
 		c.errorf(r, "Wrong escape in URL", `%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
+		return
+	}
+	if ch == "{" || ch == "}" {
+		if !c.braced {
+			c.errorf(r, "Invalid character in URL", `A value is written ${input.x}, and %s is no character of a URL. Write %s for the character.`, ch, escape(ch))
+		}
+		c.braced = true
 		return
 	}
 	c.errorf(r, "Invalid character in URL", `The character %q cannot stand in a URL. Write %s.`, ch, escape(ch))
