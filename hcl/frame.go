@@ -19,6 +19,7 @@ type Frame struct {
 	Each    *Each          // of the element in hand
 	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
 	Tool    map[string]any // what is called, while rules are asked about it: kind, name, title, read_only, destructive, idempotent, open_world
+	Copies  func() string  // the folder of the copies of files that the call has asked for, or empty; nil when it has no files
 	Failure map[string]any // message, status, code, step: while the text of a failed call is made
 
 	functions functions.Context

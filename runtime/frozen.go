@@ -47,6 +47,9 @@ var errFrozen = errors.New("what was remembered of a call does not fit it")
 // thaw undoes freeze, in a call of the same routine.
 func (c *call) thaw(frozen []byte) error {
 	v, err := thaw(frozen)
+	if err == nil && c.routine.attaches {
+		v, err = c.reattach(v)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 const (
 	frozenBytes = "$bytes" // in base64
 	frozenText  = "$text"  // a string that is not UTF-8, in base64
+	frozenFile  = "$file"  // what a caller has uploaded, by what names it
 	frozenFloat = "$float" // a float whose digits would be read as those of an integer, or that JSON has no form for
 )
 
@@ -33,6 +34,10 @@ func (z freezer) value(v any, depth int) (_ []byte, err error) {
 		return z.dst, errTooDeep
 	}
 	switch v := v.(type) {
+	case *attached:
+		return z.file(map[string]any{"file_id": v.facts.ID, "filename": v.facts.Name, "content_type": v.facts.Type})
+	case frozenFileName:
+		return z.file(v)
 	case value.Deferred:
 		decoded, err := v.Value()
 		if err != nil {
@@ -59,6 +64,14 @@ func (z freezer) value(v any, depth int) (_ []byte, err error) {
 
 func (z freezer) tagged(tag, text string) []byte {
 	return append(value.AppendString(append(value.AppendString(append(z.dst, '{'), tag), ':'), text), '}')
+}
+
+// frozenFileName is what names a file, in its place until the call has its files again.
+type frozenFileName map[string]any
+
+func (z freezer) file(named map[string]any) ([]byte, error) {
+	text, err := value.AppendJSON(nil, named)
+	return z.tagged(frozenFile, string(text)), err
 }
 
 func (z freezer) list(list []any, depth int) (_ []byte, err error) {
@@ -138,6 +151,14 @@ func untagged(m map[string]any, tag string) (any, error) {
 	}
 	if tag == frozenFloat {
 		return strconv.ParseFloat(text, 64)
+	}
+	if tag == frozenFile {
+		v, err := value.Decode([]byte(text))
+		name, ok := v.(map[string]any)
+		if err == nil && !ok {
+			err = errors.New("a frozen file has no name")
+		}
+		return frozenFileName(name), err
 	}
 	b, err := base64.StdEncoding.DecodeString(text)
 	switch {

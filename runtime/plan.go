@@ -19,8 +19,14 @@ func (p *Program) Plan(ctx context.Context, arguments []byte) (plan string, err 
 		}
 	}()
 	defer recovered(&err)
+	c.shown = true
 	if err := p.validate(c, inputs{raw: arguments}); err != nil {
 		return "", err
+	}
+	if p.attaches {
+		if err := p.attach(c); err != nil {
+			return "", err
+		}
 	}
 	if err := p.check(c); err != nil {
 		return "", err

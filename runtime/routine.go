@@ -26,6 +26,7 @@ type routine struct {
 	rules      *rules      // who may call; nil for everybody
 	effects    bool        // something may change
 	hides      bool        // an input is sensitive
+	attaches   bool        // an input is a file, or holds one
 	requires   []string    // what the client must be able to do, for the tools that steps call too
 	scopes     []string    // the caller must have been granted, for the tools that steps call too
 }
@@ -35,6 +36,7 @@ func (r *routine) init(g *Generation, noun string, decl *hcl.Work, failed *hcl.M
 	r.noun, r.decl, r.failed, r.generation, r.narrow = noun, decl, failed, g, narrowing(noun, decl)
 	r.effects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Facts.ReadOnly })
 	r.hides = sensitive(decl.Input)
+	r.attaches = decl.Input.HoldsFile()
 }
 
 // title is what the routine is called in messages for the operator.
@@ -62,6 +64,9 @@ func (r *routine) perform(c *call) error {
 // admit validates a call and asks whether it is allowed. Who may not make it in any case learns nothing of what it takes.
 func (r *routine) admit(c *call, in inputs) error {
 	err := r.validate(c, in)
+	if err == nil && r.attaches {
+		err = r.attach(c)
+	}
 	if err == nil {
 		err = r.check(c)
 	}
@@ -120,6 +125,9 @@ type call struct {
 	resumed   bool        // it has been under way before
 	counted   []metered   // what counts it, until it is over
 	claim     *claim      // when it has a key
+	files     *fileSet    // that were uploaded for it; nil when there are none
+	ownFiles  bool        // files are its own, and not those of the call that it is a step of
+	shown     bool        // nothing is sent: it is only said what would be
 	deed      string      // that it goes on with, when it has paused in the midst of one
 	consent   *consent    // when somebody must agree to it
 	task      string      // that it is; empty for none

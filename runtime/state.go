@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/attachment"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
@@ -20,6 +21,7 @@ type State struct {
 	moves  bool                  // it is kept where the configuration says
 	tasks  *tasks
 	outbox *outbox.Outbox
+	files  *attachment.Shelf
 
 	mu     sync.Mutex
 	kept   *hcl.State  // what the configuration says of where it is kept; guarded by mu
@@ -42,6 +44,10 @@ func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error
 
 func newState(s *State) *State {
 	s.tasks, s.outbox = newTasks(s), outbox.New(s.settled)
+	s.files = attachment.NewShelf(func(ctx context.Context) (state.Store, error) {
+		store, _, err := s.opened(ctx)
+		return store, err
+	})
 	return s
 }
 
@@ -186,6 +192,7 @@ func (s *State) health(ctx context.Context) *StateHealth {
 func (s *State) Close() error {
 	s.tasks.close()
 	s.outbox.Close()
+	s.files.Close() // what cannot be removed now is removed at the next start
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store == nil {

@@ -1,0 +1,253 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+	"hatchel/runtime/attachment"
+)
+
+// fileSet are the files of one call: of the caller's own call, for the tools that its steps call, too.
+type fileSet struct {
+	ctx    context.Context // of the call
+	shelf  *attachment.Shelf
+	rules  attachment.Rules
+	owner  string
+	copies *attachment.Copies
+	shown  bool // nothing is sent, so nothing is copied or signed
+}
+
+// attached is a file as a call reads it.
+type attached struct {
+	of    *fileSet
+	file  *attachment.File
+	facts value.FileFacts
+}
+
+// Facts implements value.File.
+func (a *attached) Facts() value.FileFacts { return a.facts }
+
+// AppendJSON implements value.Deferred.
+func (a *attached) AppendJSON(dst []byte) []byte {
+	dst, _ = value.AppendJSON(dst, a.facts.Object()) // texts and numbers
+	return dst
+}
+
+// Value implements value.Deferred.
+func (a *attached) Value() (any, error) { return a.facts.Object(), nil }
+
+// Member implements value.File.
+func (a *attached) Member(name string) (any, error) {
+	switch {
+	case name != "path" && name != "url":
+		return a.facts.Object()[name], nil
+	case a.of.shown:
+		return "(" + name + " of " + a.facts.Name + ")", nil
+	case name == "path":
+		path, err := a.of.copies.Path(a.of.ctx, a.file)
+		return path, a.of.unreadable(a.facts.Name, err)
+	}
+	link, err := a.of.shelf.Link(a.of.ctx, a.of.rules.BaseURL, a.file)
+	return link, a.of.unreadable(a.facts.Name, err)
+}
+
+// Open implements value.File.
+func (a *attached) Open() (io.ReadCloser, error) {
+	return &attachedReader{a.of.shelf.Open(a.of.ctx, a.file), a}, nil
+}
+
+// attachedReader reads a file; what goes wrong is a sentence for the model, and its cause goes to the log.
+type attachedReader struct {
+	io.ReadCloser
+	of *attached
+}
+
+func (r *attachedReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = r.of.of.unreadable(r.of.facts.Name, err)
+	}
+	return n, err
+}
+
+func (fs *fileSet) unreadable(name string, err error) error {
+	switch {
+	case err == nil, fs.ctx.Err() != nil:
+		return err
+	case errors.Is(err, attachment.ErrUnknown):
+		return &adapters.Fault{Message: "the file " + strconv.Quote(name) + " is not there any more: it has expired, or was removed. Upload it again", Cause: err}
+	}
+	return &adapters.Fault{Message: "the file " + strconv.Quote(name) + " cannot be read now; try again", Cause: err}
+}
+
+// attach puts the files that a call names in the place of their names, and holds them against what its inputs take. What another tool has handed on is a file already.
+func (r *routine) attach(c *call) error {
+	at := attaching{call: c}
+	out, err := at.value(c.frame.Input, r.decl.Input, "")
+	switch {
+	case err != nil:
+		return c.why(err)
+	case len(at.violations) > 0:
+		return refusal("The arguments are not valid, and nothing was done:\n" + listed(at.violations))
+	}
+	c.frame.Input, _ = out.(map[string]any)
+	return nil
+}
+
+// attachments are the files of the call, made with the first.
+func (c *call) attachments() *fileSet {
+	if c.files == nil {
+		g := c.routine.generation
+		shelf := g.build.State.files
+		c.files = &fileSet{ctx: c.frame.Context, shelf: shelf, rules: rulesOf(&g.Config.Files), owner: c.action.Owner, copies: shelf.NewCopies(), shown: c.shown}
+		c.ownFiles = true
+		c.frame.Copies = c.files.copies.Folder
+	}
+	return c.files
+}
+
+// join makes the files of another call those of this one, which it has called.
+func (c *call) join(fs *fileSet) {
+	if c.files == nil {
+		c.files, c.frame.Copies = fs, fs.copies.Folder
+	}
+}
+
+// detach removes the copies of the call's files.
+func (c *call) detach() {
+	if c.ownFiles {
+		c.files.copies.Close() // what cannot be removed now is removed at the next start
+	}
+}
+
+// attaching is one pass over the arguments of a call.
+type attaching struct {
+	call       *call
+	violations []schema.Violation
+}
+
+// value returns v with its files. What holds none is returned as it is, and what does is copied: it may be shared.
+func (a *attaching) value(v any, t *schema.Type, path string) (any, error) {
+	if v == nil || !t.HoldsFile() {
+		return v, nil
+	}
+	if t.Kind == schema.File {
+		return a.file(v, t, path)
+	}
+	switch v := v.(type) {
+	case value.Deferred:
+		inner, err := v.Value()
+		if err != nil {
+			return nil, err
+		}
+		return a.value(inner, t, path)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			var err error
+			if out[i], err = a.value(e, t.Elem, path+"["+strconv.Itoa(i)+"]"); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, e := range v {
+			var err error
+			if out[name], err = a.value(e, memberOf(t, name), under(path, name)); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+func under(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func (a *attaching) file(v any, t *schema.Type, path string) (any, error) {
+	f, ok := v.(*attached)
+	if ok {
+		a.call.join(f.of)
+	} else {
+		m, isObject := v.(map[string]any)
+		if !isObject {
+			return v, nil
+		}
+		var err error
+		if f, err = a.call.attachments().find(m); errors.Is(err, attachment.ErrUnknown) {
+			a.refuse(path, "is not known: there is no such file of yours, or it has expired. Upload it, and give the file_id of the answer")
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if why := t.Refuses(f.facts); why != "" {
+		a.refuse(path, why)
+	}
+	return f, nil
+}
+
+func (a *attaching) refuse(path, why string) {
+	a.violations = append(a.violations, schema.Violation{Path: path, Message: why})
+}
+
+// find is the file that a caller names, called as the caller calls it.
+func (fs *fileSet) find(named map[string]any) (*attached, error) {
+	id, _ := named["file_id"].(string)
+	f, err := fs.shelf.FindOf(fs.ctx, fs.owner, id)
+	if err != nil {
+		return nil, err
+	}
+	facts := f.FileFacts
+	if name, ok := named["filename"].(string); ok {
+		facts.Name = attachment.CleanName(name)
+	}
+	if kind, ok := named["content_type"].(string); ok {
+		facts.Type = attachment.CleanType(kind)
+	}
+	return &attached{of: fs, file: f, facts: facts}, nil
+}
+
+// reattach puts files in the places of those that were remembered with the call.
+func (c *call) reattach(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case frozenFileName:
+		f, err := c.attachments().find(v)
+		if errors.Is(err, attachment.ErrUnknown) {
+			return nil, &adapters.Fault{Message: fmt.Sprintf("the file %q is not there any more: it has expired, or was removed. Upload it again, and make the call again", v["filename"]), Cause: err}
+		}
+		return f, err
+	case []any:
+		for i, e := range v {
+			if v[i], err = c.reattach(e); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for name, e := range v {
+			if v[name], err = c.reattach(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// rulesOf are what may be uploaded.
+func rulesOf(f *hcl.Files) attachment.Rules {
+	return attachment.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
+}

@@ -1,0 +1,126 @@
+package attachment
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// LinkTime is how long the signed address of a file is good, unless the file expires before.
+const LinkTime = time.Hour
+
+// What a signature lets its holder do.
+const (
+	mayRead   = "GET"
+	mayUpload = "PUT"
+)
+
+// signature is that of what may be done until then, as it stands in an address.
+func signature(ctx context.Context, store state.Store, may, id, expires string) (string, error) {
+	secret, err := store.Secret(ctx)
+	if err != nil {
+		return "", err
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, "address of a file", sha256.Size)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(may + "\n" + id + "\n" + expires))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
+}
+
+// sign is the address of a file or of an upload, with a signature: an absolute one where it is known how others reach the server, else one that is relative to it.
+func (s *Shelf) sign(ctx context.Context, may, path, id string, until time.Time) (string, error) {
+	store, err := s.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	expires := strconv.FormatInt(until.Unix(), 10)
+	text, err := signature(ctx, store, may, id, expires)
+	if err != nil {
+		return "", err
+	}
+	return path + id + "?" + url.Values{"expires": {expires}, "signature": {text}}.Encode(), nil
+}
+
+// Link is a signed address of a file: who has it reads the file, for LinkTime at most.
+func (s *Shelf) Link(ctx context.Context, base string, f *File) (string, error) {
+	until := time.Now().Add(LinkTime)
+	if f.Expires.Before(until) {
+		until = f.Expires
+	}
+	return s.sign(ctx, mayRead, base+"/files/", f.ID, until)
+}
+
+// signed reports whether an address is signed, for this and for now.
+func (s *Shelf) signed(ctx context.Context, may, id string, query url.Values) (bool, error) {
+	if !isID(id) || len(query["expires"]) != 1 || len(query["signature"]) != 1 {
+		return false, nil
+	}
+	expires := query.Get("expires")
+	until, err := strconv.ParseInt(expires, 10, 64)
+	if err != nil || time.Now().Unix() >= until {
+		return false, nil
+	}
+	store, err := s.open(ctx)
+	if err != nil {
+		return false, err
+	}
+	want, err := signature(ctx, store, may, id, expires)
+	return err == nil && hmac.Equal([]byte(want), []byte(query.Get("signature"))), err
+}
+
+// ticket is what was said of a file that is to be uploaded to a signed address.
+type ticket struct {
+	Group string `json:"group"`
+	Name  string `json:"name,omitempty"`
+	Type  string `json:"type,omitempty"`
+}
+
+const ticketTime = 15 * time.Minute
+
+func ticketName(id string) string { return "upload of " + id }
+
+// Ticket is a signed address to which one file can be uploaded, once, and by who has no credential. What it is called and of what type it is can be said before.
+func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until time.Time, err error) {
+	store, err := s.open(ctx)
+	if err != nil {
+		return "", "", time.Time{}, err
+	}
+	id, until = newID(), time.Now().Add(ticketTime).Truncate(time.Second)
+	body, err := json.Marshal(ticket{groupOf(u.Owner), u.Name, u.Type})
+	if err != nil {
+		return "", "", time.Time{}, err
+	}
+	if err := store.Keep(ctx, ticketName(id), body, until); err != nil {
+		return "", "", time.Time{}, err
+	}
+	address, err = s.sign(ctx, mayUpload, u.Rules.BaseURL+"/files/uploads/", id, until)
+	return id, address, until, err
+}
+
+// redeem is the upload that a ticket is for; ErrUnknown when it was used, or there was none.
+func (s *Shelf) redeem(ctx context.Context, id string) (Upload, error) {
+	store, err := s.open(ctx)
+	if err != nil {
+		return Upload{}, err
+	}
+	body, err := store.Take(ctx, ticketName(id))
+	if err != nil {
+		return Upload{}, err
+	}
+	var t ticket
+	if body == nil || json.Unmarshal(body, &t) != nil {
+		return Upload{}, ErrUnknown
+	}
+	return Upload{Name: t.Name, Type: t.Type, id: id, group: t.Group}, nil
+}
