@@ -112,15 +112,17 @@ func (o *Outbox) begins(ctx context.Context, row *state.Record, h Hook, s Servic
 	if err != nil {
 		return now.Add(restAfter)
 	}
-	if row.Due = d.unsettled(now); settled {
-		row.Due = now.Add(h.Timeout + margin)
+	due := d.unsettled(now)
+	if settled {
+		due = now.Add(h.Timeout + margin)
 		d.Tries++
 	}
+	row.Due = due
 	won, err := o.claim(ctx, d)
 	if won && settled {
 		o.deliver(d, h, s)
 	}
-	return earlier(row.Due, again(err))
+	return earlier(due, again(err))
 }
 
 // settle makes of a delivery what there is to say of what it is about, and reports whether that is settled.
