@@ -150,7 +150,7 @@ func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event)
 	switch {
 	case errors.Is(err, state.ErrFull):
 		o.lost(ctx, h, e)
-	case err == nil && before == nil && e.Of == "":
+	case err == nil && before == nil:
 		o.Wake()
 	}
 	return err
