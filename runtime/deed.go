@@ -189,8 +189,14 @@ func (c *call) settle(ctx context.Context, err error, failed *failure) {
 		k.deed.Failed = &deedError{c.told(failed), failed.id}
 		undone = k.settle(ctx, deedDone)
 	}
-	if undone != nil {
-		c.routine.generation.log().LogAttrs(ctx, slog.LevelError, "what became of a call with a key cannot be remembered", slog.String("tool", c.routine.decl.Name), slog.String("error", undone.Error()))
+	tell := func(err error) {
+		c.routine.generation.log().LogAttrs(ctx, slog.LevelError, "what became of a call with a key cannot be remembered", slog.String("tool", c.routine.decl.Name), slog.String("error", err.Error()))
+	}
+	switch {
+	case undone == nil:
+	case k.deed.State != deedBegun && errors.Is(undone, state.ErrAway) && k.settleLater(tell):
+	default:
+		tell(undone)
 	}
 }
 

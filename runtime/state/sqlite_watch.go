@@ -20,10 +20,9 @@ func (s *SQLite) note(ctx context.Context, tx *sql.Tx, kind, name string) error 
 	return err
 }
 
-// Watch implements Store. It looks four times a second.
+// Watch implements Store. It looks four times a second, unless nobody else can have the store open.
 func (s *SQLite) Watch(ctx context.Context, changed func(kind, name string)) {
 	if !s.shared {
-		changed("", "")
 		<-ctx.Done()
 		return
 	}

@@ -78,7 +78,7 @@ type Store interface {
 
 	// Watch tells what other processes have changed, one after the other, until ctx ends: KindTask and the id of a task that was updated, or the kind and the name of a record
 	// that was added, replaced or removed. An empty kind says that anything may have been: when it begins, and when it was not able to hear for a while. What this Store has
-	// changed itself is not told, nor what has expired.
+	// changed itself is not told, nor what has expired; of a Store that no other process can have open nothing is.
 	Watch(ctx context.Context, changed func(kind, name string))
 
 	// Close lets go of what is behind the store. No method may be called afterwards.
