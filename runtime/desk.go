@@ -3,11 +3,9 @@ package runtime
 import (
 	"context"
 	"log/slog"
-	"net/http"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
-	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
 )
 
@@ -20,7 +18,7 @@ type Desk struct {
 	may    map[string]bool // about the calls of which tools the caller may decide, as far as that was asked
 }
 
-// Desk is the desk of a caller over HTTP. The error is an *auth.Refusal where nobody, or not this caller, decides; what else fails is the store.
+// Desk is the desk of a caller over HTTP. The error is Forbidden where nobody, or not this caller, decides; what else fails is the store.
 func (h *Host) Desk(ctx context.Context, c *mcp.Caller) (*Desk, error) {
 	g, err := h.admit(ctx, c)
 	if err != nil {
@@ -34,7 +32,12 @@ func (h *Host) Desk(ctx context.Context, c *mcp.Caller) (*Desk, error) {
 	return d, nil
 }
 
-func forbidden(why string) error { return &auth.Refusal{Status: http.StatusForbidden, Why: why} }
+// Forbidden is why a caller does not decide, in a sentence for them.
+type Forbidden struct{ Why string }
+
+func (f *Forbidden) Error() string { return f.Why }
+
+func forbidden(why string) error { return &Forbidden{why} }
 
 func (d *Desk) open(ctx context.Context) (err error) {
 	switch {
@@ -103,7 +106,7 @@ func (d *Desk) List(ctx context.Context, q approval.ListQuery) (list []*approval
 	}
 }
 
-// Find is an approval by its ID. The error is approval.ErrUnknown, or a refusal.
+// Find is an approval by its ID. The error is approval.ErrUnknown, or Forbidden.
 func (d *Desk) Find(ctx context.Context, id string) (*approval.Approval, error) {
 	a, err := d.book.Find(ctx, id)
 	switch {
@@ -117,7 +120,7 @@ func (d *Desk) Find(ctx context.Context, id string) (*approval.Approval, error) 
 	return a, nil
 }
 
-// Decide approves or rejects, and has that written down before it holds, if decisions are. It fails as Find and as approval.Book.Decide do, with a refusal for a call of
+// Decide approves or rejects, and has that written down before it holds, if decisions are. It fails as Find and as approval.Book.Decide do, with Forbidden for a call of
 // the caller's own, and with Unwritten when the decision cannot be written down, and was not made.
 func (d *Desk) Decide(ctx context.Context, id string, approved bool, reason string) (*approval.Approval, error) {
 	a, err := d.Find(ctx, id)

@@ -29,7 +29,19 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "ok\n")
 		return
 	}
+	if signedFile(r) {
+		e.files(w, r, true)
+		return
+	}
 	if r = e.identified(w, r); r == nil {
+		return
+	}
+	if isAbout(r, "/files") {
+		e.files(w, r, false)
+		return
+	}
+	if isAbout(r, "/approvals") {
+		e.approvals(w, r)
 		return
 	}
 	switch r.URL.Path {

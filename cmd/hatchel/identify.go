@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"hatchel/runtime"
@@ -52,12 +53,27 @@ func (e *endpoints) refuse(w http.ResponseWriter, r *http.Request, refused *auth
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
-	caller := &mcp.Caller{Remote: r.RemoteAddr, Identity: mcp.IdentityOf(r.Context())}
-	if caller.Identity != nil {
-		caller.Subject = caller.Identity.Subject
+	e.host.Refused(r.Context(), runtime.Refusal{Status: refused.Status, Reason: refused.Why, Path: r.URL.Path, Caller: callerOf(r)})
+	if isAbout(r, "/approvals") {
+		answer(w, refused.Status, &complaint{Text: refused.Why})
+		return
 	}
-	e.host.Refused(r.Context(), runtime.Refusal{Status: refused.Status, Reason: refused.Why, Path: r.URL.Path, Caller: caller})
 	http.Error(w, refused.Why, refused.Status)
+}
+
+// callerOf is who makes a request, as far as that is known.
+func callerOf(r *http.Request) *mcp.Caller {
+	c := &mcp.Caller{Remote: r.RemoteAddr, Header: r.Header, Identity: mcp.IdentityOf(r.Context())}
+	if c.Identity != nil {
+		c.Subject = c.Identity.Subject
+	}
+	return c
+}
+
+// isAbout reports whether a request is for a path or for one below it.
+func isAbout(r *http.Request, path string) bool {
+	rest, ok := strings.CutPrefix(r.URL.Path, path)
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // metadata answers where clients get their tokens (RFC 9728, section 3).

@@ -70,7 +70,7 @@ func program() *cobra.Command {
 	}
 	root.SetVersionTemplate(describe() + "\n")
 	root.AddCommand(
-		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(), policyCommand(), auditCommand(), initCommand(), docsCommand(), versionCommand(),
+		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(), policyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(), versionCommand(),
 	)
 	return root
 }

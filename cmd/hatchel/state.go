@@ -19,18 +19,7 @@ import (
 // folder's own. It is opened when something must be remembered, and not before.
 func stateOf(file, dir string) *runtime.State {
 	return runtime.NewDeclaredState(func(ctx context.Context, kept *hcl.State) (state.Store, error) {
-		if kept != nil && kept.Postgres != "" {
-			return openDatabase(ctx, file, kept)
-		}
-		path, err := stateFile(file, dir, kept)
-		if err != nil {
-			return nil, err
-		}
-		store, err := state.Open(ctx, path)
-		if err != nil {
-			return nil, fmt.Errorf("the file %s cannot be used: %w. Name another one with --state FILE", path, err)
-		}
-		return store, nil
+		return openStore(ctx, file, dir, kept)
 	}, func(kept *hcl.State) bool {
 		path, err := stateFile(file, dir, kept)
 		if err == nil {
@@ -38,6 +27,22 @@ func stateOf(file, dir string) *runtime.State {
 		}
 		return err == nil
 	})
+}
+
+// openStore opens what a server of the folder dir remembers. Its error is a sentence.
+func openStore(ctx context.Context, file, dir string, kept *hcl.State) (state.Store, error) {
+	if kept != nil && kept.Postgres != "" {
+		return openDatabase(ctx, file, kept)
+	}
+	path, err := stateFile(file, dir, kept)
+	if err != nil {
+		return nil, err
+	}
+	store, err := state.Open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("the file %s cannot be used: %w. Name another one with --state FILE", path, err)
+	}
+	return store, nil
 }
 
 func openDatabase(ctx context.Context, file string, kept *hcl.State) (state.Store, error) {

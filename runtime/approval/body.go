@@ -1,11 +1,14 @@
 package approval
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"hatchel/runtime/state"
@@ -28,6 +31,7 @@ func encode(c *content) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("an approval cannot be written as JSON: %w", err)
 	}
+	text = Harmless(text)
 	body := make([]byte, 0, len(text)+len(c.Tool)+len(c.Caller.Subject)+2*binary.MaxVarintLen16)
 	for _, s := range []string{c.Tool, c.Caller.Subject} {
 		body = append(binary.AppendUvarint(body, uint64(len(s))), s...)
@@ -126,8 +130,31 @@ func (a *Approval) AppendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Entry{ID: a.ID, Status: a.Status, text: text}).AppendJSON(dst), nil
+	return (&Entry{ID: a.ID, Status: a.Status, text: Harmless(text)}).AppendJSON(dst), nil
 }
+
+// Harmless is JSON that says the same, and in which every character that is none to read is written as an escape: callers have a say in it, and terminals obey some.
+func Harmless(text []byte) []byte {
+	if !bytes.ContainsFunc(text, steers) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		switch {
+		case !steers(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// steers reports whether a character is none to read. Those between the tokens of JSON are.
+func steers(r rune) bool { return r != '\n' && r != '\t' && r != '\r' && !unicode.IsPrint(r) }
 
 // read reads a record.
 func read(r *state.Record, now time.Time) (*Approval, error) {

@@ -119,13 +119,19 @@ func (b *Book) Confirm(ctx context.Context, p *Proposal) (*Approval, error) {
 	return a, nil
 }
 
-// Withdraw gives a proposal up, and reports whether it was still there and nobody has claimed it: then it does not hold, and is not written down.
+// Withdraw gives a proposal up, and reports whether it is gone without holding. It is not when somebody has claimed it and still writes it down, nor when it holds already.
 func (b *Book) Withdraw(ctx context.Context, p *Proposal) (bool, error) {
 	gone, err := b.store.Remove(ctx, p.record)
-	if gone {
+	if err != nil || gone {
 		b.wake(p.Approval.ID)
+		return gone, err
 	}
-	return gone, err
+	there, err := b.store.Record(ctx, ProposalKind, p.Approval.ID)
+	if err != nil || there != nil {
+		return false, err
+	}
+	a, err := b.Find(ctx, p.Approval.ID)
+	return err == nil && (a == nil || a.Decision == nil), err
 }
 
 func (b *Book) drop(ctx context.Context, p *Proposal) error {

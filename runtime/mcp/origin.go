@@ -64,3 +64,11 @@ func hostname(hostport string) string {
 func isLocalName(host string) bool {
 	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
 }
+
+// Source is why a request to another endpoint of the same server is refused, as one to this endpoint is, or nothing: a web page has a browser send it.
+func (s *Server) Source(r *http.Request) string {
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		return "A page of another site has sent this request"
+	}
+	return s.options.checkSource(r)
+}
