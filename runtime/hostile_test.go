@@ -154,8 +154,8 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 		message "user" { text = "x" }
 	}`)
 	for want, got := range map[string]string{ // a resource whose file is not there is not there itself
-		`"code":-32602,"message":"no such file: docs/a.txt","data":{"uri":"doc://a"}`: readResource(t, h, "", "doc://a"),
-		`"code":-32603,"message":"no such file: docs/a.txt","data":{"correlationId":`: getPrompt(t, h, "", "p", "{}"),
+		"no such file: docs/a.txt (-32602) {\"uri\":\"doc://a\"}": readResource(t, h, "", "doc://a"),
+		"no such file: docs/a.txt (-32603)":                       getPrompt(t, h, "", "p", "{}"),
 	} {
 		if !strings.Contains(got, want) || strings.Contains(got, dir) {
 			t.Errorf("got %s", got)

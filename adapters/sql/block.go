@@ -103,7 +103,7 @@ var sessionVerbs = map[string]string{
 	"LISTEN": ownSession, "UNLISTEN": ownSession, "ATTACH": ownSession, "DETACH": ownSession, "LOCK": ownSession, "UNLOCK": ownSession, "DECLARE": ownSession,
 }
 
-// changing are statements that no database runs where it refuses every write. What begins with WITH is left to the database.
+// changing are statements that no database runs where it refuses every write. It refuses all others itself that change something.
 var changing = map[string]bool{
 	"INSERT": true, "UPDATE": true, "DELETE": true, "REPLACE": true, "MERGE": true, "TRUNCATE": true, "CREATE": true, "ALTER": true, "DROP": true, "RENAME": true, "GRANT": true, "REVOKE": true,
 }

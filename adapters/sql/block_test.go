@@ -26,6 +26,19 @@ tool "t" {
 }`, kind, arguments, inputs, body)}
 }
 
+func TestAQueryThatChangesSomethingIsRefusedWhenItIsLoaded(t *testing.T) {
+	for _, text := range []string{
+		"INSERT INTO a (b) VALUES ('x')", "WITH x AS (SELECT 1) DELETE FROM a", "UPDATE a SET b = 'x' RETURNING b", "DELETE FROM a", "REPLACE INTO a VALUES (2)", "TRUNCATE TABLE a",
+		"CREATE TEMP TABLE x (a INT)", "DROP TABLE a", "ALTER TABLE a ADD COLUMN b INT", "-- first\ndrop table a",
+	} {
+		for kind, arguments := range map[string]string{"sqlite": `file = "x.db"`, "postgres": `url = "postgres://h/db"`, "mysql": `url = "mysql://h/db"`} {
+			if got := adaptertest.Refusal(t, of(kind, arguments, "", fmt.Sprintf("query = %q", text))); !strings.Contains(got, "9:13: Backend refused: A query only reads, and ") {
+				t.Errorf("%s on %s: %s", text, kind, got)
+			}
+		}
+	}
+}
+
 func TestMistakesAreToldAtTheArgument(t *testing.T) {
 	file := `file = "x.db"`
 	text := `input "s" { type = string }`
@@ -111,7 +124,7 @@ func TestProbeOfSQLiteTellsColumnsAndMistakes(t *testing.T) {
 	b = adaptertest.Bind(t, lite(t, idInput, `query = "SELECT nam FROM items WHERE id = ${input.id}"`))
 	_, err = b.Action.(adapters.Prober).Probe(t.Context())
 	wants(t, b.Tool.Steps[0].Backend.Diagnose(err)[0].Detail, "The database refuses the statement: no such column: nam.")
-	b = adaptertest.Bind(t, lite(t, "", `query = "DELETE FROM items"`))
+	b = adaptertest.Bind(t, lite(t, "", `query = "PRAGMA user_version = 5"`))
 	_, err = b.Action.(adapters.Prober).Probe(t.Context())
 	wants(t, b.Tool.Steps[0].Backend.Diagnose(err)[0].Detail, "The database refuses the statement: "+saidReadOnly+".")
 }
