@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 
 	"hatchel/adapters"
@@ -250,4 +251,14 @@ func (c *call) reattach(v any) (any, error) {
 // rulesOf are what may be uploaded.
 func rulesOf(f *hcl.Files) attachment.Rules {
 	return attachment.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
+}
+
+// sweep removes the copies of files that processes have left behind. It fails only where copies will fail, too, which is said then.
+func (c *compiler) sweep() {
+	if !c.g.uploads {
+		return
+	}
+	if err := attachment.Sweep(); err != nil {
+		c.build.Log.LogAttrs(c.ctx, slog.LevelWarn, "copies of uploaded files were left behind and cannot be removed", slog.String("error", err.Error()))
+	}
 }

@@ -67,12 +67,14 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 		drained:  make(chan struct{}),
 
 		completions: map[*hcl.Completion]*completion{},
+		uploads:     cfg.Uploads(),
 	}
 	c.g.ctx, c.g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.g.holding, c.g.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if own {
 		c.g.cleanups.add(c.build.State.Close)
 	}
+	c.sweep()
 	c.audit()
 	c.callers()
 	c.connections()

@@ -16,6 +16,7 @@ type Generation struct {
 	Config *hcl.Config
 
 	build        *Build
+	uploads      bool // callers may upload files
 	programs     map[string]*Program
 	order        []*Program // by name
 	routines     []*routine // everything that can be called

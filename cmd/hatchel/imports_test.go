@@ -33,7 +33,7 @@ var layers = []struct {
 	{of: "runtime/audit", may: []string{"hcl/value", "runtime/postgres"}},
 	{of: "runtime/auth", may: []string{"hcl", "runtime/mcp"}, tests: []string{"runtime/auth/issuertest"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/approval", "runtime/attachment", "runtime/audit", "runtime/auth", "runtime/mcp", "runtime/outbox", "runtime/state"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/audit", "runtime/auth", "runtime/mcp", "runtime/state"}},
+	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/attachment", "runtime/audit", "runtime/auth", "runtime/mcp", "runtime/state"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strconv"
 	"time"
@@ -61,6 +62,24 @@ func (s *Shelf) Link(ctx context.Context, base string, f *File) (string, error) 
 	return s.sign(ctx, mayRead, base+"/files/", f.ID, until)
 }
 
+// FindSigned returns the file of a signed address that is good for now, or ErrSignature, or ErrUnknown.
+func (s *Shelf) FindSigned(ctx context.Context, id string, query url.Values) (*File, error) {
+	if ok, err := s.signed(ctx, mayRead, id, query); err != nil || !ok {
+		return nil, unsigned(err)
+	}
+	return s.Find(ctx, id)
+}
+
+func unsigned(err error) error {
+	if err == nil {
+		err = ErrSignature
+	}
+	return err
+}
+
+// ErrSignature is why an address is not good: nobody has signed it, or it has expired.
+var ErrSignature = errors.New("the address is not signed, or has expired")
+
 // signed reports whether an address is signed, for this and for now.
 func (s *Shelf) signed(ctx context.Context, may, id string, query url.Values) (bool, error) {
 	if !isID(id) || len(query["expires"]) != 1 || len(query["signature"]) != 1 {
@@ -84,6 +103,7 @@ type ticket struct {
 	Group string `json:"group"`
 	Name  string `json:"name,omitempty"`
 	Type  string `json:"type,omitempty"`
+	By    string `json:"by,omitempty"` // who has asked for it, for the audit log
 }
 
 const ticketTime = 15 * time.Minute
@@ -97,7 +117,7 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 		return "", "", time.Time{}, err
 	}
 	id, until = newID(), time.Now().Add(ticketTime).Truncate(time.Second)
-	body, err := json.Marshal(ticket{groupOf(u.Owner), u.Name, u.Type})
+	body, err := json.Marshal(ticket{groupOf(u.Owner), u.Name, u.Type, u.By})
 	if err != nil {
 		return "", "", time.Time{}, err
 	}
@@ -108,8 +128,11 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 	return id, address, until, err
 }
 
-// redeem is the upload that a ticket is for; ErrUnknown when it was used, or there was none.
-func (s *Shelf) redeem(ctx context.Context, id string) (Upload, error) {
+// Redeem is the upload that a signed address is for, which it is once: ErrSignature when it is not good, and ErrUnknown when it was used.
+func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload, error) {
+	if ok, err := s.signed(ctx, mayUpload, id, query); err != nil || !ok {
+		return Upload{}, unsigned(err)
+	}
 	store, err := s.open(ctx)
 	if err != nil {
 		return Upload{}, err
@@ -122,5 +145,5 @@ func (s *Shelf) redeem(ctx context.Context, id string) (Upload, error) {
 	if body == nil || json.Unmarshal(body, &t) != nil {
 		return Upload{}, ErrUnknown
 	}
-	return Upload{Name: t.Name, Type: t.Type, id: id, group: t.Group}, nil
+	return Upload{Name: t.Name, Type: t.Type, By: t.By, id: id, group: t.Group}, nil
 }

@@ -27,6 +27,7 @@ type Upload struct {
 	Type   string // as its owner says; empty when they do not
 	Length int64  // bytes; -1 when that is not known
 	Rules  Rules
+	By     string // who uploads, in words for the audit log; the owner may be less to the point
 
 	id    string // of a ticket; empty for a new one
 	group string // of a ticket, in the place of Owner

@@ -14,6 +14,8 @@ const (
 	EventCall    = "call"    // a call is over
 	EventRequest = "request" // a request was refused before it came to a call, or has ended a task
 
+	EventFile = "file" // a caller has uploaded a file, or removed one
+
 	EventOpened    = "opened"    // a process begins to write
 	EventClosed    = "closed"    // it has ended as it should
 	EventRotated   = "rotated"   // a file is full; this is the first record of the next
@@ -60,6 +62,7 @@ type Record struct {
 	Asked    []string  `json:"asked,omitempty"` // of the client
 	Rows     int       `json:"rows,omitempty"`
 	Bytes    int       `json:"bytes,omitempty"`
+	SHA256   string    `json:"sha256,omitempty"` // of a file
 	Duration float64   `json:"ms,omitempty"`
 	Revision string    `json:"revision,omitempty"` // of the configuration
 	Trace    string    `json:"trace,omitempty"`    // of the caller's traceparent
@@ -128,6 +131,7 @@ func (r *Record) append(dst []byte) []byte {
 	dst = texts(dst, "asked", r.Asked)
 	dst = number(dst, "rows", int64(r.Rows))
 	dst = number(dst, "bytes", int64(r.Bytes))
+	dst = text(dst, "sha256", r.SHA256)
 	if r.Duration != 0 {
 		dst = strconv.AppendFloat(append(dst, `,"ms":`...), r.Duration, 'f', -1, 64)
 	}

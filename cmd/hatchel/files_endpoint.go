@@ -1,0 +1,276 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hatchel/runtime"
+	"hatchel/runtime/attachment"
+	"hatchel/runtime/auth"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+)
+
+const (
+	uploadPatience  = 15 * time.Minute // for all of an upload
+	largestPreamble = 4 << 10          // of what is said of a file that is to be uploaded
+)
+
+// uploaded is what is answered about a file.
+type uploaded struct {
+	ID      string    `json:"file_id"`
+	Name    string    `json:"filename"`
+	Type    string    `json:"content_type"`
+	Size    int64     `json:"size"`
+	SHA256  string    `json:"sha256"`
+	Expires time.Time `json:"expires"`
+	URL     string    `json:"url"`
+}
+
+// signedFile reports whether a request is for a file and says itself why it may be made, so that nobody is asked who makes it.
+func signedFile(r *http.Request) bool {
+	return isAbout(r, "/files") && r.URL.Query().Has("signature")
+}
+
+// files answers what is about uploaded files: POST /files, POST /files/uploads, PUT /files/uploads/ID with a signature, and GET, HEAD and DELETE of /files/ID.
+func (e *endpoints) files(w http.ResponseWriter, r *http.Request, signed bool) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if err := e.filed(w, r, signed); err != nil {
+		e.unfiled(w, r, err)
+	}
+}
+
+// filed does what a request about files asks for, and answers it; or it has not answered, and says why.
+func (e *endpoints) filed(w http.ResponseWriter, r *http.Request, signed bool) error {
+	if why := e.mcp.Source(r); why != "" && !signed {
+		return &runtime.Forbidden{Why: why}
+	}
+	caller := callerOf(r)
+	if signed {
+		caller = &mcp.Caller{Remote: r.RemoteAddr}
+	}
+	files, err := e.host.Files(r.Context(), caller, signed)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	id, upload := strings.CutPrefix(r.URL.Path, "/files/uploads/")
+	switch {
+	case upload && signed:
+		return e.redeemFile(w, r, files, id)
+	case r.URL.Path == "/files" && !signed:
+		return e.uploadFile(w, r, files)
+	case r.URL.Path == "/files/uploads" && !signed:
+		return e.fileTicket(w, r, files)
+	}
+	return e.file(w, r, files, signed)
+}
+
+// method reports whether a request has one of some methods; when it has not, the answer names them.
+func method(w http.ResponseWriter, r *http.Request, methods ...string) error {
+	for _, m := range methods {
+		if r.Method == m {
+			return nil
+		}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	return complain(http.StatusMethodNotAllowed, "Use "+strings.Join(methods, ", "))
+}
+
+// uploadFile takes a file: the body, or the one file of a multipart form.
+func (e *endpoints) uploadFile(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+	if err := method(w, r, http.MethodPost); err != nil {
+		return err
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadPatience))
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return e.uploadForm(w, r, files)
+	}
+	file, err := files.Upload(r.Context(), rawUpload(r), r.Body)
+	return e.took(w, r, files, file, err)
+}
+
+// rawUpload is what a request says of the file that is its body.
+func rawUpload(r *http.Request) attachment.Upload {
+	_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Disposition"))
+	return attachment.Upload{Name: params["filename"], Type: r.Header.Get("Content-Type"), Length: r.ContentLength}
+}
+
+func (e *endpoints) uploadForm(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+	form, err := r.MultipartReader()
+	if err != nil {
+		return complain(http.StatusBadRequest, "The form cannot be read")
+	}
+	part, err := form.NextPart()
+	if err != nil || part.FileName() == "" && part.FormName() != "file" {
+		return complain(http.StatusBadRequest, "The form has one part, the file, and nothing before it")
+	}
+	upload := attachment.Upload{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Length: -1}
+	file, err := files.Upload(r.Context(), upload, part)
+	if err != nil {
+		return err
+	}
+	if _, err := form.NextPart(); err != io.EOF {
+		files.Remove(r.Context(), file)
+		return complain(http.StatusBadRequest, "The form has one part, the file, and nothing after it. Nothing was kept")
+	}
+	return e.took(w, r, files, file, nil)
+}
+
+// redeemFile takes a file at a signed address.
+func (e *endpoints) redeemFile(w http.ResponseWriter, r *http.Request, files *runtime.Files, id string) error {
+	if err := method(w, r, http.MethodPut); err != nil {
+		return err
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadPatience))
+	file, err := files.Redeem(r.Context(), id, r.URL.Query(), rawUpload(r), r.Body)
+	return e.took(w, r, files, file, err)
+}
+
+// took answers with a file that was taken.
+func (e *endpoints) took(w http.ResponseWriter, r *http.Request, files *runtime.Files, file *attachment.File, err error) error {
+	if err != nil {
+		return err
+	}
+	link, err := files.Link(r.Context(), file)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusCreated, uploaded{file.ID, file.Name, file.Type, file.Size, file.SHA256, file.Expires.UTC().Truncate(time.Second), link})
+	return nil
+}
+
+// fileTicket answers with a signed address for one upload.
+func (e *endpoints) fileTicket(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+	if err := method(w, r, http.MethodPost); err != nil {
+		return err
+	}
+	var said struct {
+		Name string `json:"filename"`
+		Type string `json:"content_type"`
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestPreamble))
+	if err == nil && len(strings.TrimSpace(string(text))) > 0 {
+		err = json.Unmarshal(text, &said)
+	}
+	if err != nil {
+		return complain(http.StatusBadRequest, `The body is empty, or {"filename": "…", "content_type": "…"}`)
+	}
+	id, address, until, err := files.Ticket(r.Context(), attachment.Upload{Name: said.Name, Type: said.Type})
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusCreated, struct {
+		ID      string    `json:"file_id"`
+		URL     string    `json:"upload_url"`
+		Expires time.Time `json:"expires"`
+	}{id, address, until.UTC()})
+	return nil
+}
+
+// file reads or removes one file.
+func (e *endpoints) file(w http.ResponseWriter, r *http.Request, files *runtime.Files, signed bool) error {
+	allowed := []string{http.MethodGet, http.MethodHead, http.MethodDelete}
+	if signed {
+		allowed = allowed[:2]
+	}
+	if err := method(w, r, allowed...); err != nil {
+		return err
+	}
+	var query url.Values
+	if signed {
+		query = r.URL.Query()
+	}
+	file, err := files.Find(r.Context(), strings.TrimPrefix(r.URL.Path, "/files/"), query)
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodDelete {
+		removed, err := files.Remove(r.Context(), file)
+		if err == nil && !removed {
+			err = attachment.ErrUnknown
+		}
+		if err == nil {
+			w.WriteHeader(http.StatusNoContent)
+		}
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", file.Type)
+	h.Set("Content-Length", strconv.FormatInt(file.Size, 10))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": file.Name}))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	in := files.Open(r.Context(), file)
+	defer in.Close()
+	if _, err := io.Copy(w, in); err != nil && r.Context().Err() == nil {
+		e.reloader.log.LogAttrs(r.Context(), slog.LevelWarn, "a file was not read to its end", slog.String("file", file.ID), slog.String("error", err.Error()))
+		panic(http.ErrAbortHandler) // what was promised has not come
+	}
+	return nil
+}
+
+// unfiled answers a request that is not done.
+func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
+	var refused *runtime.Forbidden
+	var said *complaint
+	var large *attachment.TooLargeError
+	var kind *attachment.TypeError
+	var protocol *mcp.Error
+	switch {
+	case errors.As(err, &refused):
+		e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: refused.Why})
+		return
+	case errors.Is(err, attachment.ErrSignature):
+		e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: "The address is not signed, or has expired"})
+		return
+	case errors.As(err, &said):
+	case errors.As(err, &large):
+		said = &complaint{status: http.StatusRequestEntityTooLarge, Text: sentenceOf(large.Error())}
+	case errors.As(err, &kind):
+		said = &complaint{status: http.StatusUnsupportedMediaType, Text: sentenceOf(kind.Error())}
+	case errors.Is(err, runtime.ErrNoFiles):
+		said = &complaint{status: http.StatusNotFound, Text: "There is nothing here: no tool of this server takes files"}
+	case errors.Is(err, attachment.ErrUnknown):
+		said = &complaint{status: http.StatusNotFound, Text: "There is no such file of yours, or it has expired"}
+	case errors.Is(err, attachment.ErrCrowded):
+		said = &complaint{status: http.StatusInsufficientStorage, Text: "You have too many files, or too large ones. Remove some, or wait until they expire"}
+	case errors.Is(err, state.ErrFull):
+		said = &complaint{status: http.StatusInsufficientStorage, Text: "The server has no room for it. Try again later"}
+	case errors.Is(err, attachment.ErrCut):
+		said = &complaint{status: http.StatusBadRequest, Text: "The upload has ended before all of it had come. Nothing was kept"}
+	case errors.As(err, new(*runtime.UnwrittenFile)):
+		said = &complaint{status: http.StatusServiceUnavailable, Text: err.Error()}
+	case errors.Is(err, state.ErrAway):
+		w.Header().Set("Retry-After", "1")
+		said = &complaint{status: http.StatusServiceUnavailable, Text: "The server does not get at what it remembers. Try again in a moment"}
+	case errors.As(err, &protocol) && protocol.Code == mcp.CodeUnauthorized:
+		said = &complaint{status: http.StatusUnauthorized, Text: protocol.Message}
+	case errors.As(err, &protocol):
+		said = &complaint{status: http.StatusServiceUnavailable, Text: protocol.Message}
+	default:
+		e.reloader.log.LogAttrs(r.Context(), slog.LevelError, "a request about files is not answered", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
+		said = &complaint{status: http.StatusInternalServerError, Text: "This is a problem on the server. Its log has the reason"}
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(unread))
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		e.host.Refused(r.Context(), runtime.Refusal{Status: said.status, Reason: said.Text, Path: r.URL.Path, Caller: callerOf(r)})
+	}
+	answer(w, said.status, said)
+}

@@ -1,0 +1,145 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/url"
+	"time"
+
+	"hatchel/runtime/attachment"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/mcp"
+)
+
+// Files are what one caller has uploaded, as one configuration lets them. It belongs to one goroutine; who has it closes it.
+type Files struct {
+	g      *Generation
+	caller *mcp.Caller
+	signed bool // nobody is known to ask: only what a signature allows is done
+	shelf  *attachment.Shelf
+	rules  attachment.Rules
+}
+
+// ErrNoFiles is why there are no files: no tool takes any, and nothing is said of them.
+var ErrNoFiles = errors.New("no tool of this server takes files")
+
+// Files are the files of a caller. With signed, the caller is who holds a signed address and is not known otherwise.
+func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, error) {
+	g := h.pin()
+	switch {
+	case g == nil:
+		return nil, errClosed
+	case !signed && !g.knows(c):
+		g.leave()
+		return nil, mcp.Unauthorized()
+	case !g.uploads:
+		g.leave()
+		return nil, ErrNoFiles
+	}
+	return &Files{g, c, signed, g.build.State.files, rulesOf(&g.Config.Files)}, nil
+}
+
+// Close lets the configuration go.
+func (f *Files) Close() { f.g.leave() }
+
+// UnwrittenFile is why a file was not taken, or not removed: it cannot be written down.
+type UnwrittenFile struct{ Cause error }
+
+func (u *UnwrittenFile) Error() string {
+	return "Nothing was done. The server writes down what is uploaded, and cannot do that at the moment. The server's log has the reason"
+}
+
+func (u *UnwrittenFile) Unwrap() error { return u.Cause }
+
+// Upload takes a file of the caller, as attachment.Shelf.Upload does.
+func (f *Files) Upload(ctx context.Context, u attachment.Upload, in io.Reader) (*attachment.File, error) {
+	u.Owner, u.Rules = f.caller.Owner(), f.rules
+	return f.take(ctx, u, in)
+}
+
+// take takes a file, which is not there unless that is written down.
+func (f *Files) take(ctx context.Context, u attachment.Upload, in io.Reader) (*attachment.File, error) {
+	file, err := f.shelf.Upload(ctx, u, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.record(ctx, "upload", file, u.By); err != nil {
+		_, undone := f.shelf.Remove(context.WithoutCancel(ctx), file)
+		return nil, errors.Join(err, undone)
+	}
+	return file, nil
+}
+
+// Redeem takes a file at a signed address, once.
+func (f *Files) Redeem(ctx context.Context, id string, query url.Values, u attachment.Upload, in io.Reader) (*attachment.File, error) {
+	t, err := f.shelf.Redeem(ctx, id, query)
+	if err != nil {
+		return nil, err
+	}
+	t.Length, t.Rules = u.Length, f.rules
+	if t.Name == "" {
+		t.Name = u.Name
+	}
+	if t.Type == "" {
+		t.Type = u.Type
+	}
+	return f.take(ctx, t, in)
+}
+
+// Ticket is a signed address for one upload of the caller.
+func (f *Files) Ticket(ctx context.Context, u attachment.Upload) (id, address string, until time.Time, err error) {
+	u.Owner, u.Rules, u.By = f.caller.Owner(), f.rules, f.caller.Subject
+	return f.shelf.Ticket(ctx, u)
+}
+
+// Find is a file of the caller, or that of a signed address.
+func (f *Files) Find(ctx context.Context, id string, query url.Values) (*attachment.File, error) {
+	if f.signed {
+		return f.shelf.FindSigned(ctx, id, query)
+	}
+	return f.shelf.FindOf(ctx, f.caller.Owner(), id)
+}
+
+// Open reads a file.
+func (f *Files) Open(ctx context.Context, file *attachment.File) io.ReadCloser {
+	return f.shelf.Open(ctx, file)
+}
+
+// Link is a signed address of a file.
+func (f *Files) Link(ctx context.Context, file *attachment.File) (string, error) {
+	return f.shelf.Link(ctx, f.rules.BaseURL, file)
+}
+
+// Remove forgets a file of the caller, and reports whether it was there.
+func (f *Files) Remove(ctx context.Context, file *attachment.File) (bool, error) {
+	if err := f.record(ctx, "removal", file, f.caller.Subject); err != nil {
+		return false, err
+	}
+	return f.shelf.Remove(ctx, file)
+}
+
+// record writes down what happens to a file.
+func (f *Files) record(ctx context.Context, what string, file *attachment.File, by string) error {
+	if f.g.audit == nil {
+		return nil
+	}
+	r := f.g.common(f.caller, nil)
+	if r.Caller.Subject == "" {
+		r.Caller.Subject = by
+	}
+	r.Time, r.ID, r.Event, r.Kind, r.Outcome = time.Now(), rand.Text(), audit.EventFile, what, audit.OK
+	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.scrubber.sentence(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
+	if err := f.g.audit.Append(&r, true); err != nil {
+		f.g.unwritten(ctx, err)
+		return &UnwrittenFile{err}
+	}
+	return nil
+}
+
+// Give takes a file for a call of this generation that has no caller but the program itself.
+func (g *Generation) Give(ctx context.Context, u attachment.Upload, in io.Reader) (*attachment.File, error) {
+	u.Rules = rulesOf(&g.Config.Files)
+	return g.build.State.files.Upload(ctx, u, in)
+}
