@@ -61,6 +61,20 @@ func (g *Generation) followable(ctx context.Context, caller *mcp.Caller, uri str
 	return about(uri, c.protocolError(failed))
 }
 
+// stillFollowable reports whether followable would find no reason, without accounting for it.
+func (g *Generation) stillFollowable(ctx context.Context, caller *mcp.Caller, uri string) bool {
+	r, variables := g.view(caller.Toolset).resource(uri)
+	switch {
+	case r == nil || r.entitled(caller) != nil:
+		return false
+	case r.rules == nil:
+		return true
+	}
+	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
+	defer c.reply.release()
+	return c.admitted(inputs{texts: variables}) == nil
+}
+
 // admitted is admit, whose panics are errors.
 func (c *call) admitted(in inputs) (err error) {
 	defer recovered(&err)

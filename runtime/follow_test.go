@@ -1,10 +1,12 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -235,6 +237,61 @@ resource "b" {
 		load(t, h, docs+`toolset "billing" { resources = ["b"] }`)
 		e.hears(t, `"billing" {false false true}`, "doc://a")
 	})
+}
+
+func TestWhoMayNotReadADocumentAnyMoreMayNotFollowIt(t *testing.T) {
+	const docs = `
+resource "a" {
+  uri  = "doc://a"
+  text = "x"
+}
+resource "b" {
+  uri_template = "doc://{name}"
+  scopes       = ["b"]
+  text         = input.name
+}
+auth {
+  api_key "ada" { sha256 = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff" }
+}
+`
+	ada := &mcp.Caller{Subject: "ada", Identity: &mcp.Identity{Subject: "ada", Groups: []string{"staff"}, Scopes: []string{"b"}}}
+	eve := &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve"}}
+	billing := &mcp.Caller{Toolset: "billing"}
+	h := newWorld().host(t, docs)
+	defer h.Close()
+	for _, c := range []struct{ declared, may string }{
+		{``, "ada a, ada b, eve a"},
+		{`policy "p" {
+			resources = ["*"]
+			allow = "'staff' in caller.groups"
+		}`, "ada a, ada b"},
+		{`policy "p" {
+			resources = ["b"]
+			deny = "input.name == 'b'"
+		}`, "ada a, eve a"},
+		{`policy "p" {
+			resources = ["a"]
+			deny = "caller.claims.nothing > 1"
+		}`, "ada b"},
+		{`toolset "billing" { resources = ["a"] }`, "ada a, ada b, eve a, billing a"},
+	} {
+		load(t, h, docs+c.declared)
+		var may []string
+		for _, who := range []*mcp.Caller{ada, eve, billing} {
+			for _, name := range []string{"a", "b"} {
+				if h.MayFollow(who, "doc://"+name) {
+					may = append(may, cmp.Or(who.Subject, who.Toolset)+" "+name)
+				}
+			}
+		}
+		if got := strings.Join(may, ", "); got != c.may {
+			t.Errorf("with %s these may follow: %s, and not %s", c.declared, got, c.may)
+		}
+	}
+	h.Close()
+	if h.MayFollow(ada, "doc://a") {
+		t.Error("a document of a closed host may be followed")
+	}
 }
 
 func TestClosingEndsAllThatIsFollowed(t *testing.T) {

@@ -108,3 +108,13 @@ func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error
 
 // Unfollow ends what one Follow began.
 func (h *Host) Unfollow(toolset, uri string) { h.follows.remove(toolset, uri) }
+
+// MayFollow reports whether a caller who follows a document could begin to, as things are now.
+func (h *Host) MayFollow(caller *mcp.Caller, uri string) bool {
+	g := h.pin()
+	if g == nil {
+		return false
+	}
+	defer g.leave()
+	return g.knows(caller) && g.stillFollowable(h.follows.ctx, caller, uri)
+}

@@ -28,6 +28,14 @@ func (c *Caller) Owner() string {
 	return c.Identity.Owner()
 }
 
+// kept is the caller without memory that is reused, and without the request that it came with.
+func (c *Caller) kept() *Caller {
+	return &Caller{
+		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity, Subject: c.Subject,
+		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
+	}
+}
+
 // Same reports whether the two read alike for a call, but for what comes with each request.
 func (c *Caller) Same(d *Caller) bool {
 	return c.Revision == d.Revision && c.Toolset == d.Toolset && c.Subject == d.Subject && c.Identity.same(d.Identity) &&

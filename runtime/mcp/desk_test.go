@@ -60,6 +60,11 @@ func (s *shop) askAtTheDesk(ctx context.Context, req *mcp.CallRequest) (mcp.Outc
 		<-time.After(150 * time.Millisecond)
 		req.Progress(1, 0, "")
 		return text("let go: %t, again: %t; %s", detached, req.Detach(time.Second), heard(req.Ask(ctx, where)))
+	case "let-go-for-long":
+		req.Detach(2 * time.Minute)
+		answer, err := req.Ask(ctx, whoIsIt)
+		s.stopped <- err
+		return text("%s", heard(answer, err))
 	case "interview":
 		if !req.Caller.Revision.Modern() {
 			return text("%s", askAll(ctx, req))

@@ -25,6 +25,7 @@ func (x *exchange) detach(retry time.Duration) bool {
 		return false
 	}
 	x.detached = true
+	x.absence.allow(retry)
 	// The empty chunk ends the answer in form.
 	conn.SetWriteDeadline(time.Now().Add(x.server.options.SendTimeout))
 	conn.Write([]byte("0\r\n\r\n"))

@@ -10,7 +10,10 @@ import (
 // events are what a session has sent, or is to send, on its event streams, kept for a client that comes back with the id of the last
 // event it has seen. Stream 0 is the session's own; every other belongs to one POST. Old events give way to new ones.
 type events struct {
+	all *keeping // what all sessions keep
+
 	mu      sync.Mutex
+	over    bool                // nobody can come back, so nothing is kept; guarded by mu
 	kept    []event             // guarded by mu
 	size    int                 // bytes of kept; guarded by mu
 	seq     uint64              // of the event added last; guarded by mu
@@ -36,7 +39,8 @@ const (
 	keptBytes  = 1 << 20
 )
 
-func (l *events) init() {
+func (l *events) init(all *keeping) {
+	l.all = all
 	l.open = map[uint64]struct{}{0: {}}
 	l.more = make(chan struct{})
 }
@@ -52,14 +56,20 @@ func (l *events) begin() uint64 {
 
 // add keeps a copy of frame as the next event of a stream.
 func (l *events) add(stream uint64, frame []byte) event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.addLocked(stream, frame)
+	e := l.keep(stream, frame)
+	l.all.relieve()
+	return e
 }
 
-func (l *events) addLocked(stream uint64, frame []byte) event {
+func (l *events) keep(stream uint64, frame []byte) event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.seq++
+	if l.over {
+		return event{place{stream, l.seq}, frame}
+	}
 	e := event{place{stream, l.seq}, bytes.Clone(frame)}
+	before := l.size
 	l.kept = append(l.kept, e)
 	l.size += len(frame)
 	drop := 0
@@ -71,8 +81,23 @@ func (l *events) addLocked(stream uint64, frame []byte) event {
 		drop++
 	}
 	l.kept = append(l.kept[:0], l.kept[drop:]...)
+	l.all.bytes.Add(int64(l.size - before))
 	l.wake()
 	return e
+}
+
+// drop gives up what is kept, and with over for good.
+func (l *events) drop(over bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.kept {
+		if e.stream == 0 {
+			l.gone = e.seq
+		}
+	}
+	l.all.bytes.Add(int64(-l.size))
+	l.kept, l.size, l.over = nil, 0, l.over || over
+	l.wake()
 }
 
 func (l *events) wake() {

@@ -21,11 +21,13 @@ type exchange struct {
 	session *session
 
 	mu        sync.Mutex
-	streaming bool        // the answer is a stream; guarded by mu
-	over      bool        // the answer is complete; guarded by mu
-	detached  bool        // the connection is gone, and the stream goes on without it; guarded by mu
-	stream    uint64      // of the session, once streaming; guarded by mu
-	timer     *time.Timer // sends the next keep-alive; guarded by mu
+	streaming bool   // the answer is a stream; guarded by mu
+	over      bool   // the answer is complete; guarded by mu
+	detached  bool   // the connection is gone, and the stream goes on without it; guarded by mu
+	stream    uint64 // of the session, once streaming; guarded by mu
+
+	absence absence
+	timer   *time.Timer // sends the next keep-alive; guarded by mu
 }
 
 // Values of headers, shared by all replies.

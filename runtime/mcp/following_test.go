@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -279,4 +280,55 @@ func TestSlowFollowKeepsItsStreamAlive(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+func TestWhoMayNotReadADocumentAnyMoreIsToldOnce(t *testing.T) {
+	for era, begin := range map[string]func(v *visit) *http.Response{
+		"legacy": func(v *visit) *http.Response {
+			s := v.session()
+			v.subscribe(s, "note://a")
+			v.subscribe(s, "note://b")
+			return v.send(v.t.Context(), "GET", "", s...)
+		},
+		"modern": func(v *visit) *http.Response {
+			return v.listen(v.t.Context(), `"resourceSubscriptions":["note://a","note://b"]`)
+		},
+	} {
+		t.Run(era, func(t *testing.T) {
+			visiting(t, mcp.Options{}, func(t *testing.T, v *visit) {
+				stream := begin(v)
+				defer stream.Body.Close()
+				heard := make(chan string, 100)
+				go func() {
+					for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+						if _, uri, ok := strings.Cut(lines.Text(), `"uri":"note://`); ok {
+							heard <- uri[:1]
+						}
+					}
+				}()
+				synctest.Wait()
+				changes := func(want string) {
+					t.Helper()
+					for range 3 {
+						v.server.ResourceUpdated("note://a")
+						v.server.ResourceUpdated("note://b")
+						synctest.Wait()
+					}
+					got := ""
+					for len(heard) > 0 {
+						got += <-heard
+					}
+					if got != want {
+						t.Errorf("heard of %s, and not of %s", got, want)
+					}
+				}
+				changes("ababab")
+				v.shop.lock("note://a", true)
+				changes("abbb")
+				changes("bbb")
+				v.shop.lock("note://a", false)
+				changes("ababab")
+			})
+		})
+	}
 }

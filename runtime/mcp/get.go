@@ -31,6 +31,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, v view) {
 	defer s.waits.leave()
 	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
+	defer e.follows()()
 	if from.stream == 0 {
 		defer e.attach(cancel)()
 	}

@@ -32,6 +32,9 @@ type Handler interface {
 	Follow(ctx context.Context, caller *Caller, uri string) error
 	Unfollow(toolset, uri string)
 
+	// MayFollow reports whether a caller who follows the document at uri may still hear of it. It is asked before each message about it, and must not block.
+	MayFollow(caller *Caller, uri string) bool
+
 	// Task serves tasks/get, tasks/update and tasks/cancel. What tasks/get answers is the members of the object as encoded JSON, without braces; the
 	// others answer nil.
 	Task(ctx context.Context, req *TaskRequest) (Appender, error)

@@ -131,7 +131,8 @@ func (toolsOnly) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Comp
 func (toolsOnly) Follow(_ context.Context, _ *mcp.Caller, uri string) error {
 	return mcp.UnknownResource(uri)
 }
-func (toolsOnly) Unfollow(string, string) {}
+func (toolsOnly) Unfollow(string, string)            {}
+func (toolsOnly) MayFollow(*mcp.Caller, string) bool { return true }
 func (toolsOnly) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
 	return nil, mcp.UnknownTask(req.ID)
 }

@@ -21,6 +21,8 @@ type Options struct {
 
 	Sessions        int           // over HTTP, the one idle longest gives way: 4096
 	SessionIdle     time.Duration // after which a session is forgotten: 30 minutes
+	SessionAway     time.Duration // that a client which is asked may be gone before its answer is not waited for any more: 30 s
+	SessionEvents   int64         // bytes of events that all sessions keep for clients that come back: 64 MiB
 	CallsPerSession int           // requests at once of a session or a pair of streams: 128
 	Calls           int           // requests at once in all: 4096
 	Listeners       int           // event streams that wait for something to happen, in all: 16384
@@ -40,6 +42,8 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxDepth, 64)
 	setDefault(&o.Sessions, 4096)
 	setDefault(&o.SessionIdle, 30*time.Minute)
+	setDefault(&o.SessionAway, 30*time.Second)
+	setDefault(&o.SessionEvents, 64<<20)
 	setDefault(&o.CallsPerSession, 128)
 	setDefault(&o.Calls, 4096)
 	setDefault(&o.Listeners, 16384)

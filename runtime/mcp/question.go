@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Question is a request to the client: what a call must know before it can go on.
@@ -101,7 +102,8 @@ func clientError(failure []byte) *ClientError {
 // Ask puts a question to a client of the legacy era, on the stream of the call, and waits for the answer: the result as encoded JSON, of
 // whatever shape, which is the caller's to keep. Several questions of one call may be asked at once. The context is the one that CallTool was given, or
 // comes from it: when it ends first, the client is told that no answer is wanted any more, and the error is the cause. An error that the client
-// answers with is a [*ClientError]; [ErrUnreachable] is what there is to say of a client that cannot be asked.
+// answers with is a [*ClientError]; [ErrUnreachable] is what there is to say of a client that cannot be asked, or that has gone
+// and does not come back.
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
 	if r.wire == nil || r.Caller.Revision.Modern() {
 		return nil, ErrUnreachable
@@ -121,15 +123,26 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 		asked.forget(i)
 		return nil, ErrUnreachable
 	}
-	select {
-	case said := <-i.answered:
-		return said.result, said.err
-	case <-ctx.Done():
-		if asked.forget(i) {
-			r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
-			return nil, context.Cause(ctx)
+	look := time.NewTicker(oftenEnough)
+	defer look.Stop()
+	for {
+		select {
+		case said := <-i.answered:
+			return said.result, said.err
+		case <-ctx.Done():
+			if asked.forget(i) {
+				r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
+				return nil, context.Cause(ctx)
+			}
+			said := <-i.answered
+			return said.result, said.err
+		case <-look.C:
+			if r.wire.away() && asked.forget(i) {
+				return nil, ErrUnreachable
+			}
 		}
-		said := <-i.answered
-		return said.result, said.err
 	}
 }
+
+// oftenEnough is how often who waits for an answer looks whether there is still somebody to give it.
+const oftenEnough = time.Second

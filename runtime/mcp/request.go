@@ -36,6 +36,9 @@ type wire interface {
 	// asked returns the questions to the caller, or nil when it cannot be asked.
 	asked() *inquiries
 
+	// away reports whether the caller has been gone for so long that it is not waited for any more.
+	away() bool
+
 	// detach lets go of the connection, if the caller can come back for what the request has yet to say, and reports whether it has.
 	detach(retry time.Duration) bool
 }

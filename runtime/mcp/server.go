@@ -23,7 +23,7 @@ type Server struct {
 // New makes a server for h.
 func New(h Handler, o Options) *Server {
 	o = o.withDefaults()
-	return &Server{
+	s := &Server{
 		handler:  h,
 		options:  o,
 		calls:    gate{limit: o.Calls},
@@ -31,6 +31,8 @@ func New(h Handler, o Options) *Server {
 		sessions: sessions{limit: o.Sessions, idle: o.SessionIdle},
 		closing:  make(chan struct{}),
 	}
+	s.sessions.keeping.sessions, s.sessions.keeping.most = &s.sessions, o.SessionEvents
+	return s
 }
 
 // Changes are the lists that read differently than before.

@@ -24,6 +24,8 @@ type session struct {
 	over   bool               // guarded by mu
 	timer  *time.Timer        // ends the session when it has been idle; guarded by mu
 	reader context.CancelFunc // ends the stream that follows the session's own events; guarded by mu
+
+	followers int // connections that follow events of the session; guarded by mu
 }
 
 // touch says that the session is in use, and reports whether it still exists.
@@ -79,12 +81,14 @@ func (e *session) end() {
 	e.requests.cancelAll(errEnded) // first, so that a call whose question ends knows that it is cancelled
 	e.peer.asked.close(errEnded)
 	e.hears.end()
+	e.log.drop(true)
 }
 
 // sessions are those that exist now.
 type sessions struct {
-	limit int
-	idle  time.Duration
+	limit   int
+	idle    time.Duration
+	keeping keeping
 
 	mu   sync.Mutex
 	byID map[string]*session // guarded by mu
@@ -93,7 +97,7 @@ type sessions struct {
 // open makes a session for p. Where there is no room, the one idle longest ends.
 func (t *sessions) open(p *peer, id string, of *Identity) *session {
 	e := &session{peer: p, id: id, of: of, used: time.Now(), ended: make(chan struct{}), news: make(chan struct{}, 1)}
-	e.log.init()
+	e.log.init(&t.keeping)
 	e.hears.deliver(wake(e.news))
 	e.mu.Lock()
 	e.timer = time.AfterFunc(t.idle, func() { t.expire(e) })

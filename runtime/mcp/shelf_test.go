@@ -17,8 +17,9 @@ type shelf struct {
 	toolsOnly
 
 	mu       sync.Mutex
-	followed map[string]int // by toolset and URI; guarded by mu
-	most     int            // that was followed at once; guarded by mu
+	followed map[string]int  // by toolset and URI; guarded by mu
+	most     int             // that was followed at once; guarded by mu
+	locked   map[string]bool // documents that nobody may hear of; guarded by mu
 }
 
 // address is a server with each of its toolsets beside it.
@@ -123,6 +124,23 @@ func (s *shelf) Follow(_ context.Context, c *mcp.Caller, uri string) error {
 	s.followed[c.Toolset+" "+uri]++
 	s.most = max(s.most, s.count())
 	return nil
+}
+
+// MayFollow is so of everything that nobody has locked away.
+func (s *shelf) MayFollow(_ *mcp.Caller, uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.locked[uri]
+}
+
+// lock locks a document away, or unlocks it.
+func (s *shelf) lock(uri string, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.locked == nil {
+		s.locked = make(map[string]bool)
+	}
+	s.locked[uri] = away
 }
 
 func (s *shelf) Unfollow(toolset, uri string) {

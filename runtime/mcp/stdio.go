@@ -87,6 +87,9 @@ func (c *conn) asked() *inquiries {
 // detach does nothing: a pair of streams belongs to all calls.
 func (c *conn) detach(time.Duration) bool { return false }
 
+// away reports false: when the other end of a pair of streams is gone, all its requests end.
+func (c *conn) away() bool { return false }
+
 // read acts on every line until in ends.
 func (c *conn) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)

@@ -64,6 +64,9 @@ func (u *subscription) take(most int, each func(frame []byte)) (more bool) {
 				continue // it is forgotten
 			}
 		}
+		if n.topic.kind == documentTopic && !u.follows.heard(n.topic.name) {
+			continue
+		}
 		b.b = u.notification(b.b[:0], n.topic, n.said)
 		each(b.b)
 	}
