@@ -20,7 +20,7 @@ import (
 )
 
 // place is an empty schema of the test database, and the address of a store in it.
-func place(t *testing.T) (address string, db *pgx.Conn) {
+func place(t testing.TB) (address string, db *pgx.Conn) {
 	t.Helper()
 	server := os.Getenv("HATCHEL_TEST_POSTGRES")
 	if server == "" {
@@ -44,13 +44,13 @@ func place(t *testing.T) (address string, db *pgx.Conn) {
 	return u.String(), db
 }
 
-func execute(t *testing.T, db *pgx.Conn, statement string) {
+func execute(t testing.TB, db *pgx.Conn, statement string) {
 	t.Helper()
 	_, err := db.Exec(context.WithoutCancel(t.Context()), statement)
 	check(t, err)
 }
 
-func openDatabase(t *testing.T, address string) *state.Postgres {
+func openDatabase(t testing.TB, address string) *state.Postgres {
 	t.Helper()
 	s, err := state.OpenPostgres(context.WithoutCancel(t.Context()), address)
 	if err != nil {

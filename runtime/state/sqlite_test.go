@@ -17,7 +17,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-func openFile(t *testing.T, path string) state.Store {
+func openFile(t testing.TB, path string) state.Store {
 	t.Helper()
 	s, err := state.Open(context.WithoutCancel(t.Context()), path)
 	if err != nil {

@@ -44,7 +44,7 @@ func behaves(t *testing.T, open func(t *testing.T) func() state.Store) {
 }
 
 // must fails the test on an error and gives the value otherwise.
-func must[T any](t *testing.T) func(v T, err error) T {
+func must[T any](t testing.TB) func(v T, err error) T {
 	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
@@ -55,7 +55,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

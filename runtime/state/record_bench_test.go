@@ -1,0 +1,112 @@
+package state_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// BenchmarkRecords is what it takes to find, list and change one among 10,000 records of 3 KiB.
+func BenchmarkRecords(b *testing.B) {
+	for name, open := range map[string]func(*testing.B) state.Store{"sqlite": benchFile, "postgres": benchDatabase} {
+		b.Run(name, func(b *testing.B) {
+			s := open(b)
+			defer s.Close()
+			fill(b, s)
+			for work, do := range map[string]func(ctx context.Context, i int) error{
+				"Add":     func(ctx context.Context, i int) error { _, err := s.Add(ctx, another()); return err },
+				"Record":  func(ctx context.Context, i int) error { _, err := s.Record(ctx, "k", nameOf(i)); return err },
+				"Holder":  func(ctx context.Context, i int) error { _, err := s.Holder(ctx, "k", "slot "+nameOf(i)); return err },
+				"Replace": func(ctx context.Context, i int) error { return replaceOne(ctx, s, i) },
+				"List100": func(ctx context.Context, i int) error {
+					return list(ctx, s, state.Query{Kind: "k", Group: "pending", Limit: 100})
+				},
+				"Due": func(ctx context.Context, i int) error {
+					return list(ctx, s, state.Query{Kind: "k", Until: time.Now(), Limit: 100})
+				},
+				"Page100": func(ctx context.Context, i int) error {
+					return list(ctx, s, state.Query{Kind: "k", Group: "pending", After: pending(5000), Limit: 100})
+				},
+				"Count": func(ctx context.Context, i int) error { _, err := s.Count(ctx, "k", "pending"); return err },
+			} {
+				b.Run(work, func(b *testing.B) {
+					for i := 0; b.Loop(); i++ {
+						if err := do(b.Context(), i%many); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+const many = 10_000
+
+func nameOf(i int) string { return fmt.Sprintf("%05d", i) }
+
+// another is a record that is not among them.
+func another() *state.Record {
+	r := pending(0)
+	r.Kind, r.Name, r.Slot = "l", rand.Text(), rand.Text()
+	return r
+}
+
+func pending(i int) *state.Record {
+	body := make([]byte, 3<<10)
+	rand.Read(body)
+	return &state.Record{
+		Kind: "k", Name: nameOf(i), Slot: "slot " + nameOf(i), Group: "pending", Body: body,
+		Due: time.UnixMilli(4e12 + int64(i)), Expires: time.Now().Add(time.Hour),
+	}
+}
+
+func fill(b *testing.B, s state.Store) {
+	b.Helper()
+	for i := range many {
+		if _, err := s.Add(b.Context(), pending(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func replaceOne(ctx context.Context, s state.Store, i int) error {
+	r, err := s.Record(ctx, "k", nameOf(i))
+	if err != nil {
+		return err
+	}
+	_, err = s.Replace(ctx, r)
+	return err
+}
+
+func list(ctx context.Context, s state.Store, q state.Query) error {
+	_, err := s.List(ctx, q)
+	return err
+}
+
+// BenchmarkPace is what it takes to count a call.
+func BenchmarkPace(b *testing.B) {
+	for name, open := range map[string]func(*testing.B) state.Store{"sqlite": benchFile, "postgres": benchDatabase} {
+		b.Run(name, func(b *testing.B) {
+			s := open(b)
+			defer s.Close()
+			for b.Loop() {
+				if _, _, err := s.Pace(b.Context(), "x", time.Microsecond, 1, time.Hour); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func benchFile(b *testing.B) state.Store { return openFile(b, filepath.Join(b.TempDir(), "state.db")) }
+
+func benchDatabase(b *testing.B) state.Store {
+	address, _ := place(b)
+	return openDatabase(b, address)
+}
