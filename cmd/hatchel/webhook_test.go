@@ -1,0 +1,348 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const (
+	hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	hookPath   = "/hooks?token=hunter22"
+)
+
+// The configuration of a server whose tasks tell when they have ended; what is put before it says where it keeps its state.
+const telling = `
+secret "hook" { file = "hook.txt" }
+variable "ops" { type = string }
+variable "bank" { type = string }
+connection "http" "bank" { base_url = var.bank }
+webhook "ops" {
+  url     = var.ops
+  secret  = secret.hook
+  timeout = "2s"
+}
+tool "quick" {
+  description = "Be done at once."
+  task {
+    mode     = "required"
+    callback = ["ops"]
+  }
+  text = "done"
+}
+tool "hold" {
+  description = "Take long."
+  task {
+    mode     = "required"
+    callback = ["ops"]
+  }
+  step "hold" {
+    http "bank" { get = "/hold" }
+  }
+  text = "done"
+}
+`
+
+func tellingFolder(t *testing.T, before string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range map[string]string{"tools.hcl": before + telling, "hook.txt": hookSecret + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// finished is what a webhook is told of a task.
+type finished struct {
+	Type string
+	Data struct {
+		ID, Tool, Status string
+		Result           struct{ Content []struct{ Text string } }
+		Error            struct{ Message string }
+	}
+}
+
+// operations receives events, and checks every one of them with the library of the standard.
+type operations struct {
+	t      *testing.T
+	server *http.Server
+	addr   string
+
+	mu     sync.Mutex
+	answer int // 0 never answers; guarded by mu, as what follows
+	got    []finished
+	ids    []string
+}
+
+// receiving is a receiver at an address, "" for a new one.
+func receiving(t *testing.T, addr string, answer int) *operations {
+	t.Helper()
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &operations{t: t, addr: listener.Addr().String(), answer: answer}
+	o.server = &http.Server{Handler: o}
+	go o.server.Serve(listener)
+	t.Cleanup(func() { o.server.Close() })
+	return o
+}
+
+func (o *operations) url() string { return "http://" + o.addr + hookPath }
+
+func (o *operations) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	oracle, err := webhooks.NewWebhook(hookSecret)
+	if err == nil {
+		err = oracle.Verify(body, r.Header)
+	}
+	var f finished
+	if err == nil {
+		err = json.Unmarshal(body, &f)
+	}
+	if err != nil || r.URL.RequestURI() != hookPath || r.Method != http.MethodPost {
+		o.t.Errorf("%s %s: %v: %s", r.Method, r.URL, err, body)
+	}
+	o.mu.Lock()
+	o.got, o.ids = append(o.got, f), append(o.ids, r.Header.Get("webhook-id"))
+	answer := o.answer
+	o.mu.Unlock()
+	if answer == 0 {
+		<-r.Context().Done()
+		return
+	}
+	w.WriteHeader(answer)
+}
+
+func (o *operations) all() ([]finished, []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.got), slices.Clone(o.ids)
+}
+
+// comes waits for the nth event, from 1.
+func (o *operations) comes(t *testing.T, n int) (f finished, id string) {
+	t.Helper()
+	soon(t, func() bool {
+		got, ids := o.all()
+		if len(got) < n {
+			return false
+		}
+		f, id = got[n-1], ids[n-1]
+		return true
+	})
+	return f, id
+}
+
+func (f finished) is(id, tool, status string) bool {
+	return f.Type == "task.finished" && f.Data.ID == id && f.Data.Tool == tool && f.Data.Status == status
+}
+
+func TestAWebhookIsToldOnceOfEveryTask(t *testing.T) {
+	bank, address := startBank(t)
+	ops := receiving(t, "", 200)
+	r := startReplica(t, tellingFolder(t, ""), "", "--var", "bank="+address, "--var", "ops="+ops.url(), "--state", filepath.Join(t.TempDir(), "state.db"))
+	done := callTool(t, r.url, "quick").Result.TaskID
+	if f, _ := ops.comes(t, 1); !f.is(done, "quick", "completed") || len(f.Data.Result.Content) != 1 || f.Data.Result.Content[0].Text != "done" {
+		t.Errorf("%+v", f)
+	}
+	held := callTool(t, r.url, "hold").Result.TaskID
+	comes(t, bank.held)
+	if got := aboutTask(t, r.url, "tasks/cancel", held, nil); got.Error != nil {
+		t.Fatalf("%+v", got)
+	}
+	if f, _ := ops.comes(t, 2); !f.is(held, "hold", "cancelled") {
+		t.Errorf("%+v", f)
+	}
+	comes(t, bank.left)
+	soon(t, func() bool { return waiting(t, r.url) == 0 })
+	if got, _ := ops.all(); len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// waiting is how many events wait, as /readyz says it.
+func waiting(t *testing.T, url string) int {
+	t.Helper()
+	res, err := http.Get(url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(body), "hunter22") || strings.Contains(string(body), hookSecret[6:]) {
+		t.Errorf("a secret is shown: %s", body)
+	}
+	var ready struct {
+		Webhooks []struct {
+			Name, To, Error string
+			Waiting         int
+		}
+	}
+	if err := json.Unmarshal(body, &ready); err != nil || len(ready.Webhooks) != 1 || ready.Webhooks[0].Name != "ops" {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return ready.Webhooks[0].Waiting
+}
+
+func TestADeliverySurvivesAKill(t *testing.T) {
+	for name, before := range map[string]string{"of the folder": "state { sqlite = \"state.db\" }\n", "named": ""} {
+		t.Run(name, func(t *testing.T) {
+			_, address := startBank(t)
+			ops := receiving(t, "", 0)
+			flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
+			dir := tellingFolder(t, before)
+			if before == "" {
+				flags = append(flags, "--state", filepath.Join(t.TempDir(), "state.db"))
+			}
+			r := startReplica(t, dir, "", flags...)
+			id := callTool(t, r.url, "quick").Result.TaskID
+			_, first := ops.comes(t, 1) // it is being sent
+			r.kill()
+			ops.server.Close()
+			ops = receiving(t, ops.addr, 503)
+			r = startReplica(t, dir, "", flags...)
+			if f, again := ops.comes(t, 1); !f.is(id, "quick", "completed") || again != first {
+				t.Errorf("%s and %s: %+v", first, again, f)
+			}
+			soon(t, func() bool { return waiting(t, r.url) == 1 })
+			r.kill() // it waits to be sent again
+			ops.server.Close()
+			ops = receiving(t, ops.addr, 200)
+			r = startReplica(t, dir, "", flags...)
+			if f, again := ops.comes(t, 1); !f.is(id, "quick", "completed") || again != first {
+				t.Errorf("%s and %s: %+v", first, again, f)
+			}
+			soon(t, func() bool { return waiting(t, r.url) == 0 })
+		})
+	}
+}
+
+func TestAWebhookIsToldOfWhatWasInterrupted(t *testing.T) {
+	bank, address := startBank(t)
+	ops := receiving(t, "", 204)
+	dir, flags := tellingFolder(t, "state { sqlite = \"state.db\" }\n"), []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
+	r := startReplica(t, dir, "", flags...)
+	id := callTool(t, r.url, "hold").Result.TaskID
+	comes(t, bank.held)
+	r.kill()
+	startReplica(t, dir, "", flags...)
+	if f, _ := ops.comes(t, 1); !f.is(id, "hold", "failed") || !strings.Contains(f.Data.Error.Message, "interrupted by a restart") {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestAServerThatHasNothingToDeliverMakesNoState(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state.db")
+	dir := tellingFolder(t, "")
+	text, err := os.ReadFile(filepath.Join(dir, "tools.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, _, _ := strings.Cut(string(text), `tool "quick"`)
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(hook+"tool \"plain\" {\n  description = \"Remember nothing.\"\n  text = \"plain\"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := startReplica(t, dir, "", "--var", "bank=http://127.0.0.1:1", "--var", "ops=http://127.0.0.1:1/", "--state", state)
+	if got := callTool(t, r.url, "plain"); got.text() != "plain" || waiting(t, r.url) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(state); !os.IsNotExist(err) {
+		t.Errorf("there is a state: %v", err)
+	}
+}
+
+func TestOneOfSeveralProcessesDelivers(t *testing.T) {
+	database := emptySchema(t)
+	_, address := startBank(t)
+	ops := receiving(t, "", 200)
+	dir := tellingFolder(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
+	var all []*replica
+	for range 3 {
+		all = append(all, startReplica(t, dir, database, "--var", "bank="+address, "--var", "ops="+ops.url()))
+	}
+	const each = 10
+	var calling sync.WaitGroup
+	for _, r := range all {
+		calling.Go(func() {
+			for range each {
+				if got := callTool(t, r.url, "quick"); got.Result.TaskID == "" {
+					t.Errorf("%+v", got)
+				}
+			}
+		})
+	}
+	calling.Wait()
+	ops.comes(t, 3*each)
+	soon(t, func() bool { return waiting(t, all[0].url) == 0 })
+	_, ids := ops.all()
+	sent := len(ids)
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) != 3*each || sent > 3*each+3 {
+		t.Errorf("%d of %d tasks were told of, in %d requests", len(ids), 3*each, sent)
+	}
+	t.Logf("%d requests for %d tasks", sent, len(ids))
+}
+
+// What a process has begun to deliver when it is killed is delivered by another, while it is not there.
+func TestTheOthersDeliverWhatAKilledProcessHasLeft(t *testing.T) {
+	database := emptySchema(t)
+	_, address := startBank(t)
+	ops := receiving(t, "", 0)
+	dir := tellingFolder(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
+	flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
+	first := startReplica(t, dir, database, flags...)
+	id := callTool(t, first.url, "quick").Result.TaskID
+	_, sent := ops.comes(t, 1)
+	for range 2 {
+		startReplica(t, dir, database, flags...)
+	}
+	first.kill()
+	ops.mu.Lock()
+	ops.answer = 200
+	ops.mu.Unlock()
+	began := time.Now()
+	if f, again := ops.comes(t, 2); !f.is(id, "quick", "completed") || again != sent {
+		t.Errorf("%s and %s: %+v", sent, again, f)
+	}
+	t.Log(fmt.Sprint("delivered after ", time.Since(began).Round(time.Millisecond)))
+}
+
+func TestAReloadMovesAWebhook(t *testing.T) {
+	_, address := startBank(t)
+	old, moved := receiving(t, "", 500), receiving(t, "", 200)
+	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	r := startReplica(t, dir, "", "--var", "bank="+address, "--var", "ops="+old.url())
+	id := callTool(t, r.url, "quick").Result.TaskID
+	_, first := old.comes(t, 1)
+	text, err := os.ReadFile(filepath.Join(dir, "tools.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), "= var.ops", fmt.Sprintf("= var.ops == \"\" ? \"\" : %q", moved.url()), 1))
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f, again := moved.comes(t, 1); !f.is(id, "quick", "completed") || again != first {
+		t.Errorf("%s and %s: %+v", first, again, f)
+	}
+}
