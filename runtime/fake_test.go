@@ -93,6 +93,9 @@ func (a *fakeAction) Probe(context.Context) (*schema.Type, error) {
 }
 
 func (a *fakeAction) Plan(call *adapters.Call) (string, error) {
+	if a.Value == nil {
+		return "would do something", nil
+	}
 	v, err := a.Value.Eval(call.Frame)
 	return fmt.Sprintf("would answer %v", v), err
 }
