@@ -35,8 +35,12 @@ func initCommand() *cobra.Command {
 				return failf("%s cannot be written: %s", dir, reason(err))
 			}
 			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "Wrote a set of tools to %s. Try:\n\n", dir)
-			fmt.Fprintf(out, "  hatchel list %s\n  hatchel call -C %s greet --arg name=Ada\n  hatchel serve %s\n", dir, dir, dir)
+			fmt.Fprintf(out, "Wrote a set of tools to %s. Try:\n\n", inWords(dir))
+			at, of := " "+dir, " -C "+dir
+			if filepath.Clean(dir) == "." {
+				at, of = "", ""
+			}
+			fmt.Fprintf(out, "  hatchel list%s\n  hatchel call%s greet --arg name=Ada\n  hatchel serve%s\n", at, of, at)
 			return nil
 		},
 	})

@@ -225,5 +225,5 @@ func absent(noun, name, dir string, names []string) error {
 	if near := spelling.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf(" Did you mean %q?", near)
 	}
-	return failf("there is no %s %q in %s.%s", noun, name, dir, hint)
+	return failf("there is no %s %q in %s.%s", noun, name, inWords(dir), hint)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -31,8 +33,18 @@ func run() int {
 		}
 		return failed.code
 	}
-	fmt.Fprintf(os.Stderr, "hatchel: %v\nRun %s --help to see how it is used.\n", err, used.CommandPath())
+	fmt.Fprintf(os.Stderr, "hatchel: %s\nRun %s --help to see how it is used.\n", misuse(err), used.CommandPath())
 	return wrongUsage
+}
+
+var exclusive = regexp.MustCompile(`^if any flags in the group .* \[(.*)\] were all set$`)
+
+// misuse words what the library of the command line has found.
+func misuse(err error) string {
+	if m := exclusive.FindStringSubmatch(err.Error()); m != nil {
+		return "--" + strings.Join(strings.Fields(m[1]), " and --") + " exclude each other"
+	}
+	return err.Error()
 }
 
 // Exit codes beside 0.
@@ -72,6 +84,12 @@ func program() *cobra.Command {
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(), policyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(), versionCommand(),
 	)
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.RunE = func(*cobra.Command, []string) error {
+			return misusef("completion takes the name of a shell: bash, zsh, fish or powershell")
+		}
+	}
 	return root
 }
 
@@ -87,6 +105,14 @@ func folderArg(cmd *cobra.Command) *cobra.Command {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
 	return cmd
+}
+
+// inWords is a folder as a sentence names it.
+func inWords(dir string) string {
+	if filepath.Clean(dir) == "." {
+		return "this folder"
+	}
+	return dir
 }
 
 func folderOf(args []string) string {

@@ -60,13 +60,17 @@ func (v *validation) run(cmd *cobra.Command, path string) error {
 	case o.diags.HasErrors() && v.asJSON:
 		return &failure{code: checkFailed}
 	case o.diags.HasErrors():
-		return failf("%s has %s", path, counted(o.diags))
+		return failf("%s has %s", inWords(path), counted(o.diags))
 	case v.asJSON:
 		return nil
 	case len(o.diags) > 0:
 		fmt.Fprintln(cmd.OutOrStdout())
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", path, declared, counted(o.diags))
+	if g := o.generation; g != nil && len(g.Config.Sources) == 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: no .hcl file is here, so there is nothing to check\n", inWords(path))
+		return nil
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", inWords(path), declared, counted(o.diags))
 	return nil
 }
 
