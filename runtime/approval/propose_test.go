@@ -1,0 +1,120 @@
+package approval_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/state"
+)
+
+func proposal(who string) approval.Proposal {
+	return approval.Proposal{Approved: true, Decision: by(who)}
+}
+
+func TestAProposalKeepsOthersFromDecidingAndHoldsWhenItIsConfirmed(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, open func() state.Store) {
+		here, there := approval.NewBook(open()), approval.NewBook(open())
+		a := asked(t, here, "x")
+		p, err := here.Propose(t.Context(), a.ID, proposal("bob"), "here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used, err := there.Use(t.Context(), a); used || err != nil {
+			t.Errorf("what is proposed is used (%v)", err)
+		}
+		var already *approval.AlreadyError
+		if _, err := there.Propose(t.Context(), a.ID, proposal("eve"), "there"); !errors.As(err, &already) || already.Decision.By != "bob" || already.Error() != "bob is deciding it at this moment" {
+			t.Errorf("another proposes: %v", err)
+		}
+		if _, err := there.Decide(t.Context(), a.ID, false, by("eve")); !errors.As(err, &already) || already.Decision.By != "bob" {
+			t.Errorf("another decides: %v", err)
+		}
+		if p, err := there.Claim(t.Context(), a.ID, "there"); p != nil || err != nil {
+			t.Errorf("another writes it down: %+v (%v)", p, err)
+		}
+		if got, err := here.Confirm(t.Context(), p); err != nil || got.Status != approval.Approved || got.Decision.By != "bob" {
+			t.Fatalf("%+v (%v)", got, err)
+		}
+		if used, err := there.Use(t.Context(), a); !used || err != nil {
+			t.Errorf("what is confirmed is not used (%v)", err)
+		}
+		if ids, err := there.Proposals(t.Context()); len(ids) != 0 || err != nil {
+			t.Errorf("there is still %v (%v)", ids, err)
+		}
+	})
+}
+
+func TestOneOfAllWhoHearOfAProposalWritesItDown(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, open func() state.Store) {
+		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
+		a := asked(t, books[0], "x")
+		p, err := books[0].Propose(t.Context(), a.ID, proposal("bob"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		claimed := atOnce(func(i int) bool {
+			got, err := books[i%2].Claim(t.Context(), a.ID, "writer")
+			if err != nil {
+				t.Error(err)
+			}
+			return got != nil
+		})
+		if claimed != 1 {
+			t.Errorf("%d write it down", claimed)
+		}
+		if gone, err := books[0].Withdraw(t.Context(), p); gone || err != nil {
+			t.Errorf("what is being written down is withdrawn: %v (%v)", gone, err)
+		}
+	})
+}
+
+func TestAProposalThatIsWithdrawnOrForgottenLeavesEverythingAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := remembered(t)
+		a := asked(t, b, "x")
+		p, err := b.Propose(t.Context(), a.ID, proposal("bob"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gone, err := b.Withdraw(t.Context(), p); !gone || err != nil {
+			t.Fatalf("%v (%v)", gone, err)
+		}
+		if _, err = b.Propose(t.Context(), a.ID, proposal("eve"), "died"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if got, err := b.Decide(t.Context(), a.ID, false, by("ann")); err != nil || got.Decision.By != "ann" {
+			t.Errorf("%+v (%v)", got, err)
+		}
+	})
+}
+
+func TestWhatWasProposedInTimeHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := remembered(t)
+		a := asked(t, b, "x")
+		time.Sleep(5*time.Minute - time.Second)
+		p, err := b.Propose(t.Context(), a.ID, proposal("bob"), "writer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan approval.Status, 1)
+		go func() {
+			got, err := b.Await(t.Context(), a, 0, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			waited <- got.Status
+		}()
+		time.Sleep(10 * time.Second)
+		if _, err := b.Confirm(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		if s := <-waited; s != approval.Approved {
+			t.Errorf("it is %s", s)
+		}
+	})
+}
