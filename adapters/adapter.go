@@ -96,6 +96,8 @@ type Call struct {
 	Accept func(output any) error
 	// Owner is to whom the call belongs; empty when nobody has asked.
 	Owner string
+	// Token is what the caller has signed in with, and until when it is good; nil when that is no token. It is for who exchanges it for another: it is neither sent anywhere else nor kept.
+	Token func() (text string, until time.Time)
 	// Key names this one piece of work, of this block and element: an other side that knows such keys does the same key once. Empty when the call has none.
 	Key string
 	// Client is who made the call. Its methods may be called from the goroutine of Do only.

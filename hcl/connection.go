@@ -1,6 +1,11 @@
 package hcl
 
-import "sort"
+import (
+	"slices"
+	"sort"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
 
 // Connection is one decoded connection block.
 type Connection struct {
@@ -11,7 +16,8 @@ type Connection struct {
 	Digest string // of everything the block says, so that an unchanged one keeps its pool
 	Range  Range
 
-	personal bool // it reads who calls
+	personal bool  // what it does depends on who calls
+	behalf   Range // where it says that it works in the name of who calls; empty when it does not
 }
 
 // connections decodes the connection blocks.
@@ -31,6 +37,9 @@ func (l *loader) connections() {
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: at(b.DefRange())}
 		d.body(b.Body, Join(spec, conn.Guard.spec()), b.DefRange())
 		conn.personal = d.uses.caller
+		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
+			conn.personal, conn.behalf = true, d.places[named.OnBehalf()]
+		}
 		conn.Digest = l.digest(b, d.uses)
 		l.note(d.uses)
 		l.files.read = digest(l.files.read, d.uses.read)
@@ -48,6 +57,20 @@ func (l *loader) connections() {
 		a, b := l.globals.connections[i], l.globals.connections[j]
 		return a.Kind < b.Kind || a.Kind == b.Kind && a.Name < b.Name
 	})
+}
+
+// signedIn refuses connections that work in the name of who calls, where no caller has a token.
+func (l *loader) signedIn() {
+	for _, b := range l.blocks["auth"] {
+		if slices.ContainsFunc(b.Body.Blocks, func(in *hclsyntax.Block) bool { return in.Type == "jwt" }) {
+			return
+		}
+	}
+	for _, c := range l.globals.connections {
+		if c.behalf != (Range{}) && !l.partial {
+			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.behalf})
+		}
+	}
 }
 
 func (l *loader) connectionKind(b block) (ConnectionKind, bool) {

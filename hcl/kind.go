@@ -31,5 +31,8 @@ type ConnectionKind struct {
 	Dialect sqltext.Dialect                // of the SQL that its backends write; meaningful for databases only
 }
 
+// OnBehalf is the configuration of a connection that may work in the name of who calls, with a token that is made from the caller's own. It returns the argument that says so, or nil.
+type OnBehalf interface{ OnBehalf() any }
+
 // Checked is a configuration that can be wrong as a whole. Its error is for the author; Blame puts it at an argument.
 type Checked interface{ Check() error }

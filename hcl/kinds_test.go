@@ -140,14 +140,32 @@ type httpConnection struct {
 	Auth    *authBlock
 }
 
-type authBlock struct{ Bearer SecretText }
+type authBlock struct {
+	Bearer SecretText
+	OAuth2 *oauth2Block
+}
+
+type oauth2Block struct{ Exchange bool }
+
+// OnBehalf implements OnBehalf.
+func (c *httpConnection) OnBehalf() any {
+	if c.Auth == nil || c.Auth.OAuth2 == nil || !c.Auth.OAuth2.Exchange {
+		return nil
+	}
+	return &c.Auth.OAuth2.Exchange
+}
 
 func (c *httpConnection) spec() Spec {
 	return Spec{
 		Attr(&c.BaseURL, "base_url", "What paths follow.").Require(),
 		Attr(&c.Headers, "headers", "Headers of every request.").AllowSecret().FixedKeys(),
 		Block(&c.Auth, "auth", "How requests sign in.", func(a *authBlock) Spec {
-			return Spec{Attr(&a.Bearer, "bearer", "A bearer token.").AllowSecret()}
+			return Spec{
+				Attr(&a.Bearer, "bearer", "A bearer token.").AllowSecret(),
+				Block(&a.OAuth2, "oauth2", "A token that is fetched.", func(o *oauth2Block) Spec {
+					return Spec{Attr(&o.Exchange, "exchange", "It is made from the caller's own.")}
+				}),
+			}
 		}),
 	}
 }

@@ -41,6 +41,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.digests()
 	l.connections()
 	l.callers()
+	l.signedIn()
 	l.audit()
 	l.state()
 	l.uploads()

@@ -29,6 +29,14 @@ func callerOf(c *mcp.Caller) map[string]any {
 	return m
 }
 
+// of says whose call it is.
+func (c *call) of(caller *mcp.Caller) {
+	c.action.Owner = caller.Owner()
+	if caller.Identity != nil {
+		c.action.Token = caller.Identity.Token
+	}
+}
+
 // identified adds what is known of who asks.
 func identified(m map[string]any, i *mcp.Identity) {
 	m["groups"], m["scopes"] = anyOf(i.Groups), anyOf(i.Scopes)

@@ -77,7 +77,7 @@ func beginning(values []string, typed string) (out []string) {
 // values asks the backend, and returns each of its values once.
 func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
 	call := c.newCall(ctx, callerOf(req.Caller), adapters.Nobody{})
-	call.action.Owner = req.Caller.Owner()
+	call.of(req.Caller)
 	defer call.reply.release()
 	call.remote = req.Caller.Remote
 	values, err = c.lookup(call, c.typed(req))
@@ -101,7 +101,7 @@ func (r *routine) open(ctx context.Context, req *mcp.CompleteRequest) bool {
 		return true
 	}
 	c := r.newCall(ctx, callerOf(req.Caller), adapters.Nobody{})
-	c.action.Owner = req.Caller.Owner()
+	c.of(req.Caller)
 	defer c.reply.release()
 	c.frame.Input = r.decl.FromSome(r.typed(req))
 	return r.rules.decide(&asker{frame: c.frame, partial: true}).verdict == allowed

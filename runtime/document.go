@@ -22,7 +22,8 @@ func (r *membersOf) AppendJSON(dst []byte) []byte {
 func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error) (mcp.Document, error) {
 	c := r.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
-	c.remote, c.action.Owner = req.Caller.Remote, req.Caller.Owner()
+	c.remote = req.Caller.Remote
+	c.of(req.Caller)
 	if c.entry = r.audited(req.Caller, req.Meta, req.Arguments); c.entry != nil && r.noun == "resource" && !r.hides {
 		c.entry.common.URI = r.generation.scrubber.sentence(req.Name)
 	}

@@ -98,7 +98,7 @@ func (s *stage) parallel(c *call, workers int, elements []hcl.Each, out []any) e
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() {
-			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner}
+			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner, Token: c.action.Token}
 			for i, ok := take(); ok; i, ok = take() {
 				action.Frame.Each, action.Key = &elements[i], derived(c.action.Key, elements[i].Key)
 				if err := s.guarded(&action, &out[i]); err != nil {

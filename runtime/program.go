@@ -53,7 +53,8 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
 	defer c.letGo()
 	defer c.leave()
-	c.caller, c.action.Owner = req.Caller, req.Caller.Owner()
+	c.caller = req.Caller
+	c.of(req.Caller)
 	c.remote = req.Caller.Remote
 	c.entry = p.audited(req.Caller, req.Meta, req.Arguments)
 	err := p.answer(c, req, tasks)

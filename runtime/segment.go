@@ -96,10 +96,12 @@ type segment struct {
 // run does the work.
 func (s *segment) run() {
 	defer s.program.generation.held.Done()
-	c := s.program.newCall(s.ctx, callerOf(s.task.caller()), s)
+	caller := s.task.caller()
+	c := s.program.newCall(s.ctx, callerOf(caller), s)
 	defer c.leave()
-	c.ends, c.note, c.action.Owner, c.counted = s.ctx, s.at, s.task.Owner, s.counted
-	if c.entry = s.program.audited(s.task.caller(), nil, nil); c.entry != nil {
+	c.ends, c.note, c.counted = s.ctx, s.at, s.counted
+	c.of(caller)
+	if c.entry = s.program.audited(caller, nil, nil); c.entry != nil {
 		c.entry.common.Task = s.task.row.ID
 	}
 	c.task = s.task.row.ID

@@ -22,7 +22,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	c := t.target.newCall(ctx, call.Frame.Caller, call.Client)
 	defer c.reply.release()
 	defer c.leave()
-	c.nested, c.action.Owner, c.action.Key = true, call.Owner, call.Key
+	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failureOf(err)
 		if f.internal || f.protocol != nil {

@@ -51,11 +51,17 @@ type turn struct {
 
 // draft builds the request of a call.
 func (a *action) draft(ctx context.Context, call *adapters.Call, t *turn) (*draft, error) {
-	d := &draft{method: a.method}
+	d := &draft{method: a.method, call: call}
 	if a.method != nethttp.MethodGet && a.method != nethttp.MethodHead {
 		d.key = call.Key
 	}
-	return a.build(ctx, call.Frame, t, d)
+	d, err := a.build(ctx, call.Frame, t, d)
+	if f := new(adapters.Fault); t != nil && errors.As(err, &f) && f.Untouched {
+		later := *f // pages before this one were asked for
+		later.Untouched = false
+		return nil, &later
+	}
+	return d, err
 }
 
 func (a *action) build(ctx context.Context, f *hcl.Frame, t *turn, d *draft) (*draft, error) {
@@ -166,12 +172,12 @@ func (a *action) conclude(ctx context.Context, failed *failure) error {
 
 // renew signs in anew when the service refuses a token that was fetched before.
 func (a *action) renew(ctx context.Context, d *draft) bool {
-	tokens, ok := a.service.signer.(*tokens)
+	signer, ok := a.service.signer.(renewer)
 	if !ok {
 		return false
 	}
-	tokens.forget(d.header.Get("Authorization"))
-	return tokens.sign(ctx, nil, d) == nil
+	signer.forget(d)
+	return signer.sign(ctx, nil, d) == nil
 }
 
 // attempt sends the request once and reads the answer.

@@ -26,7 +26,7 @@ func (a *auth) spec() hcl.Spec {
 		hcl.Attr(&a.Basic, "basic", "A user name and a password, as in { username = \"reports\", password = secret.shop }.").AllowSecret().FixedKeys(),
 		hcl.Attr(&a.Header, "header", "Headers that hold keys, as in { X-Api-Key = secret.key }.").AllowSecret().FixedKeys(),
 		hcl.Attr(&a.Query, "query", "Query parameters that hold keys, as in { appid = secret.key }.").AllowSecret().FixedKeys(),
-		hcl.Block(&a.OAuth2, "oauth2", "Client credentials: a token is fetched when it is needed and kept until shortly before it expires.", (*oauth2).spec),
+		hcl.Block(&a.OAuth2, "oauth2", "Client credentials: a token is fetched when it is needed and kept until shortly before it expires. With exchange there is one for each caller.", (*oauth2).spec),
 	)
 }
 
@@ -46,9 +46,23 @@ func (a *auth) check() []error {
 	return errs
 }
 
+// behalf is the argument that has requests be signed in with a token for who calls; nil when there is none.
+func (a *auth) behalf() any {
+	if a == nil || a.OAuth2 == nil || !a.OAuth2.Exchange {
+		return nil
+	}
+	return &a.OAuth2.Exchange
+}
+
 // A signer adds to a request what signs it in. A draft that is only shown gets no token from anywhere.
 type signer interface {
 	sign(ctx context.Context, f *hcl.Frame, d *draft) error
+}
+
+// A renewer is a signer that can do it in another way when the service has refused the one before.
+type renewer interface {
+	signer
+	forget(d *draft)
 }
 
 func (a *auth) signer(s *service, env adapters.Env) signer {
@@ -60,7 +74,7 @@ func (a *auth) signer(s *service, env adapters.Env) signer {
 	case a.Query != nil:
 		return queryKeys{a.Query}
 	case a.OAuth2 != nil:
-		return a.OAuth2.tokens(s, env)
+		return a.OAuth2.signer(s, env)
 	}
 	return bearer(a.Bearer)
 }

@@ -75,6 +75,9 @@ func (c *connection) Check() error {
 	return errors.Join(errs...)
 }
 
+// OnBehalf implements hcl.OnBehalf.
+func (c *connection) OnBehalf() any { return c.Auth.behalf() }
+
 // open makes the handle of a connection. It reads the TLS files and nothing else.
 func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 	tlsConfig, err := c.tls(env.Dir)

@@ -20,7 +20,8 @@ type draft struct {
 	stream  *stream // in the place of body, when it has files in it
 	key     string  // of the call, for a service that knows such keys; the author's own header wins over it
 	secrets []string
-	shown   bool // it is for showing, not for sending: secrets are hidden and no token is fetched
+	call    *adapters.Call // nil when it is for showing
+	shown   bool           // it is for showing, not for sending: secrets are hidden and no token is fetched
 }
 
 type parameter struct {

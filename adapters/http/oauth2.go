@@ -17,7 +17,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// oauth2 is an oauth2 block: client credentials (RFC 6749, section 4.4).
+// oauth2 is an oauth2 block: client credentials (RFC 6749, section 4.4), with which the token of who calls may be exchanged for one of the service (RFC 8693).
 type oauth2 struct {
 	TokenURL     string
 	ClientID     hcl.SecretText
@@ -25,6 +25,12 @@ type oauth2 struct {
 	Scopes       []string
 	Params       *hcl.Entries
 	ClientAuth   string
+
+	Exchange      bool
+	Audience      string
+	Resource      string
+	SubjectType   string
+	RequestedType string
 }
 
 const (
@@ -41,6 +47,11 @@ func (o *oauth2) spec() hcl.Spec {
 		hcl.Attr(&o.Scopes, "scopes", "What the token is asked to allow."),
 		hcl.Attr(&o.Params, "params", "Further fields of the token request, as in { audience = \"https://api.example\" }.").AllowSecret().FixedKeys(),
 		hcl.Attr(&o.ClientAuth, "client_auth", "How the client shows its secret: \"basic\", a header, or \"body\", fields of the request.").Or(`"basic"`),
+		hcl.Attr(&o.Exchange, "exchange", "true makes requests in the name of who calls: the token that the caller has signed in with is exchanged for one of the service (RFC 8693), for each caller. The caller's own goes to token_url only. Needs auth { jwt }."),
+		hcl.Attr(&o.Audience, "audience", "With exchange: the name of the service that the token is to be for."),
+		hcl.Attr(&o.Resource, "resource", "With exchange: the URL of the service that the token is to be for."),
+		hcl.Attr(&o.SubjectType, "subject_token_type", "With exchange: what the caller's token is said to be.").Or(`"` + accessToken + `"`),
+		hcl.Attr(&o.RequestedType, "requested_token_type", "With exchange: what is asked for, \""+accessToken+"\" or \""+jwtToken+"\".").Or("what the token server gives"),
 	}
 }
 
@@ -52,20 +63,25 @@ func (o *oauth2) check() (errs []error) {
 	if o.ClientAuth != clientAuthBasic && o.ClientAuth != clientAuthBody {
 		errs = append(errs, hcl.Blame(&o.ClientAuth, "client_auth is %q or %q, and this is %q.", clientAuthBasic, clientAuthBody, o.ClientAuth))
 	}
-	return errs
+	return append(errs, o.checkExchange(u)...)
 }
 
-// tokens keeps the token of a connection. One fetch is under way at most; whoever needs its token waits for it, and a fetch does not end with the
+// tokens keeps one token, of a connection or of a caller. One fetch is under way at most; whoever needs its token waits for it, and a fetch does not end with the
 // call that began it.
 type tokens struct {
-	config  *oauth2
-	service *service
-	dir     string
-	life    context.Context // of the connection
+	server *tokenServer
 
 	mu      sync.Mutex
 	current *token  // guarded by mu; nil when there is none
 	flight  *flight // guarded by mu; nil when no fetch is under way
+}
+
+// tokenServer is where the tokens of a connection are fetched.
+type tokenServer struct {
+	config  *oauth2
+	service *service
+	dir     string
+	life    context.Context // of the connection
 	running sync.WaitGroup
 }
 
@@ -83,15 +99,18 @@ type flight struct {
 	err   error
 }
 
-func (o *oauth2) tokens(s *service, env adapters.Env) *tokens {
+func (o *oauth2) signer(s *service, env adapters.Env) signer {
 	life, cancel := context.WithCancel(s.life)
-	t := &tokens{config: o, service: s, dir: env.Dir, life: life}
+	server := &tokenServer{config: o, service: s, dir: env.Dir, life: life}
 	env.Defer(func() error {
 		cancel()
-		t.running.Wait()
+		server.running.Wait()
 		return nil
 	})
-	return t
+	if o.Exchange {
+		return newExchanges(server)
+	}
+	return &tokens{server: server}
 }
 
 func (t *tokens) sign(ctx context.Context, _ *hcl.Frame, d *draft) error {
@@ -99,7 +118,7 @@ func (t *tokens) sign(ctx context.Context, _ *hcl.Frame, d *draft) error {
 		d.authorize("Bearer ", hcl.Hidden)
 		return nil
 	}
-	text, err := t.token(ctx)
+	text, err := t.token(ctx, subject{})
 	if err != nil {
 		return err
 	}
@@ -108,7 +127,7 @@ func (t *tokens) sign(ctx context.Context, _ *hcl.Frame, d *draft) error {
 }
 
 // token returns one that is still good, waiting for a fetch only when there is none.
-func (t *tokens) token(ctx context.Context) (string, error) {
+func (t *tokens) token(ctx context.Context, of subject) (string, error) {
 	t.mu.Lock()
 	now := time.Now()
 	if t.current != nil && !t.current.expires.IsZero() && now.After(t.current.expires) {
@@ -116,7 +135,7 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 	}
 	current, pending := t.current, t.flight
 	if pending == nil && (current == nil || !current.renew.IsZero() && now.After(current.renew)) {
-		pending = t.start()
+		pending = t.start(of)
 	}
 	t.mu.Unlock()
 	if current != nil {
@@ -134,11 +153,11 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 }
 
 // start begins a fetch. The caller holds mu.
-func (t *tokens) start() *flight {
+func (t *tokens) start(of subject) *flight {
 	f := &flight{done: make(chan struct{})}
 	t.flight = f
-	t.running.Go(func() {
-		got, err := t.fetch()
+	t.server.running.Go(func() {
+		got, err := t.server.fetch(of)
 		t.mu.Lock()
 		f.token, f.err, t.flight = got, err, nil
 		if err == nil {
@@ -151,18 +170,18 @@ func (t *tokens) start() *flight {
 }
 
 // forget drops a token that the service refused, unless it was replaced already.
-func (t *tokens) forget(authorization string) {
+func (t *tokens) forget(d *draft) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.current != nil && authorization == "Bearer "+t.current.text {
+	if t.current != nil && d.header.Get("Authorization") == "Bearer "+t.current.text {
 		t.current = nil
 	}
 }
 
 const maxTokenAnswer = 64 << 10
 
-func (t *tokens) fetch() (*token, error) {
-	form, header, err := t.config.request(t.life, t.dir)
+func (t *tokenServer) fetch(of subject) (*token, error) {
+	form, header, err := t.config.request(t.life, t.dir, of)
 	if err != nil {
 		return nil, err
 	}
@@ -182,15 +201,15 @@ func (t *tokens) fetch() (*token, error) {
 		failed := networkFailure(err, timeout)
 		return nil, signInFault(failed.message, failed.cause)
 	}
-	return t.config.answer(resp.StatusCode, raw, asked)
+	return t.config.answer(resp.StatusCode, raw, asked, of)
 }
 
 func signInFault(message string, cause error) error {
 	return &adapters.Fault{Message: "signing in failed: " + strings.Replace(message, "the service", "the token server", 1), Cause: cause}
 }
 
-func (o *oauth2) request(ctx context.Context, dir string) (url.Values, nethttp.Header, error) {
-	form := url.Values{"grant_type": {"client_credentials"}}
+func (o *oauth2) request(ctx context.Context, dir string, of subject) (url.Values, nethttp.Header, error) {
+	form := o.grant(of)
 	if len(o.Scopes) > 0 {
 		form.Set("scope", strings.Join(o.Scopes, " "))
 	}
@@ -218,7 +237,7 @@ func (o *oauth2) request(ctx context.Context, dir string) (url.Values, nethttp.H
 }
 
 // answer reads the answer to a token request.
-func (o *oauth2) answer(status int, raw []byte, asked time.Time) (*token, error) {
+func (o *oauth2) answer(status int, raw []byte, asked time.Time, of subject) (*token, error) {
 	v, err := value.Decode(raw)
 	m, _ := v.(map[string]any)
 	if status != nethttp.StatusOK {
@@ -229,14 +248,17 @@ func (o *oauth2) answer(status int, raw []byte, asked time.Time) (*token, error)
 		if text, ok := m["error_description"].(string); ok {
 			said += ": " + text
 		}
-		said = excerpt([]byte(said), "", []string{o.ClientSecret.Reveal(), url.QueryEscape(o.ClientSecret.Reveal())})
+		said = excerpt([]byte(said), "", append(of.secrets(), o.ClientSecret.Reveal(), url.QueryEscape(o.ClientSecret.Reveal())))
+		if code := m["error"]; code == "invalid_grant" && o.Exchange {
+			return nil, &adapters.Fault{Message: signInAgain, Cause: errors.New(said), Untouched: true}
+		}
 		return nil, signInFault("the service answered "+said, errors.New(said))
 	}
 	text, _ := m["access_token"].(string)
-	if kind, ok := m["token_type"].(string); err != nil || text == "" || !headerText(text) || ok && !strings.EqualFold(kind, "bearer") {
+	if err != nil || text == "" || !headerText(text) || !o.bears(m) || text == of.token {
 		return nil, signInFault("the service answered without a bearer token", err)
 	}
-	t := &token{text: text}
+	t := &token{text: text, expires: of.until}
 	seconds, ok := value.Float(m["expires_in"])
 	if s, isText := m["expires_in"].(string); isText {
 		seconds, ok = value.Float(value.Number(s))

@@ -25,7 +25,7 @@ var layers = []struct {
 	{of: "runtime/mcp"},
 	{of: "adapters", may: []string{"hcl", "hcl/*"}},
 	{of: "adapters/all", may: []string{"adapters", "adapters/*"}},
-	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
+	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "runtime/auth/issuertest"}},
 	{of: "runtime/postgres"},
 	{of: "runtime/state", may: []string{"runtime/postgres"}},
 	{of: "runtime/outbox", may: []string{"runtime/state"}},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -122,6 +123,7 @@ func (s *source) identity(claims jwt.MapClaims, text string) (*mcp.Identity, *Re
 	}
 	i := &mcp.Identity{
 		Subject: subject, Key: s.Issuer, Claims: encoded, Grant: s.grant, Expires: expires.Add(s.ClockSkew),
+		Token:  func() (string, time.Time) { return text, expires.Time },
 		Groups: textsOf(claimAt(claims, s.GroupsClaim)), Scopes: scopesOf(claims),
 	}
 	if len(i.Lacks(s.required)) > 0 {

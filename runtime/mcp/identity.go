@@ -20,6 +20,9 @@ type Identity struct {
 	Grant string `json:"-"`
 	// Expires is when the credential does; zero for never. Streams end then.
 	Expires time.Time `json:"-"`
+	// Token is the token that was shown, and until when it is good; nil when that was another credential. It is for who exchanges it for another one: nothing else may come to see it, and it is not
+	// remembered.
+	Token func() (text string, until time.Time) `json:"-"`
 	// Metadata is the URL of the protected resource metadata that a client is referred to, or empty.
 	Metadata string `json:"-"`
 }

@@ -33,6 +33,7 @@ type Issuer struct {
 	status    int            // that it answers with, when it is not well; guarded by mu
 	raw       []byte         // that it serves instead of its keys; guarded by mu
 	held      chan struct{}  // that answers wait for; guarded by mu
+	exchange  Exchange       // guarded by mu
 }
 
 // Key is a key of an issuer, or of somebody else.
@@ -135,6 +136,10 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Unlock()
 	if held != nil {
 		<-held
+	}
+	if r.URL.Path == "/token" {
+		i.exchanges(w, r)
+		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
