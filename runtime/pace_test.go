@@ -130,3 +130,17 @@ func TestWhatIsCountedDoesNotSayWhoCalls(t *testing.T) {
 		t.Error(name)
 	}
 }
+
+// BenchmarkRate is what a call takes with a rate that is counted in a file, and without.
+func BenchmarkRate(b *testing.B) {
+	for name, limit := range map[string]string{"without": "", "with": "limit {\n rate = \"1000000/s\"\n queue = 1\n}\n"} {
+		b.Run(name, func(b *testing.B) {
+			h := newWorld().remembering(b, filepath.Join(b.TempDir(), "state.db"), tool("x", limit+`text = "done"`))
+			for b.Loop() {
+				if said := outcomeFor(b, h, "ann", "x", `{}`); limited(said) {
+					b.Fatal(said)
+				}
+			}
+		})
+	}
+}

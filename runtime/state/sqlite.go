@@ -142,7 +142,7 @@ func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx)
 }
 
 // hastily is transact, but does not wait until the disk has what was written: when the machine stops in this moment it may be forgotten, when the process does it is not.
-func (s *SQLite) hastily(ctx context.Context, do func(context.Context, *sql.Tx) error) (err error) {
+func (s *SQLite) hastily(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	if !s.shared {
 		return s.transact(ctx, do)
 	}
@@ -155,8 +155,8 @@ func (s *SQLite) hastily(ctx context.Context, do func(context.Context, *sql.Tx) 
 		return err
 	}
 	defer func() {
-		if _, careful := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = FULL"); careful != nil {
-			err = errors.Join(err, conn.Raw(func(any) error { return driver.ErrBadConn })) // nothing else is done hastily
+		if _, careless := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = FULL"); careless != nil {
+			conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it: nothing else is done hastily
 		}
 	}()
 	return s.transactOn(ctx, conn, do)
