@@ -88,11 +88,19 @@ func (w *writer) Plan(call *adapters.Call) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	uploaded, err := w.config.Content.Eval(call.Frame)
+	if err != nil {
+		return "", err
+	}
 	what := map[adapters.IfExists]string{
 		adapters.ExistsFail:    "write a new file",
 		adapters.ExistsReplace: "write or replace",
 		adapters.ExistsAppend:  "append to",
 	}[w.ifExists]
+	if given, ok := uploaded.(value.File); ok {
+		facts := given.Facts()
+		return fmt.Sprintf("%s %s %s\n", what, file.Path, facts.Summary()), nil
+	}
 	if !utf8.Valid(data) {
 		return fmt.Sprintf("%s %s (%d bytes)\n", what, file.Path, len(data)), nil
 	}

@@ -1,17 +1,23 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
+	"hatchel/runtime/attachment"
 	"hatchel/runtime/mcp"
 )
 
@@ -19,6 +25,7 @@ import (
 type calling struct {
 	loading
 	asking
+	approving
 	dir    string
 	args   []string
 	dryRun bool
@@ -34,7 +41,9 @@ func callCommand() *cobra.Command {
 standard input.
 
 With --dry-run nothing is sent: it shows exactly what would be, the SQL text with its bound values, the request line, headers (secrets
-hidden) and body, or the words of a command.
+hidden) and body, or the words of a command. It says which approvals a call would need.
+
+What needs an approval is shown on a terminal, and asked about there. Elsewhere it takes --approve.
 
 ` + askedHelp,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -54,13 +63,15 @@ hidden) and body, or the words of a command.
 	c.flags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&c.dir, "dir", "C", ".", "`folder` of the tool")
-	f.StringArrayVar(&c.args, "arg", nil, "one argument, `name=value`; may be repeated, also with one name for a list")
+	f.StringArrayVar(&c.args, "arg", nil, "one argument, `name=value`, or name=@path for an input that takes a file; may be repeated, also with one name for a list")
 	c.answerFlag(cmd)
+	c.approveFlag(cmd)
 	f.BoolVar(&c.dryRun, "dry-run", false, "show what would be sent, and send nothing")
 	f.BoolVar(&c.asJSON, "json", false, "print the result of tools/call as JSON")
 	cmd.MarkFlagDirname("dir")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "json")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "answer")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "approve")
 	cmd.RegisterFlagCompletionFunc("arg", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return c.completeArg(cmd, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
@@ -111,7 +122,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	if !ok {
 		return absent("tool", args[0], c.dir, g.Names())
 	}
-	arguments, err := c.arguments(cmd, p, args[1:])
+	arguments, err := c.arguments(cmd, p, args[1:], func(name string) (any, error) { return giveFile(ctx, g, name) })
 	if err != nil {
 		return err
 	}
@@ -129,8 +140,9 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	}
 	var out mcp.Outcome
 	err = talk.conduct(ctx, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
-		defer spin(cmd.ErrOrStderr(), "calling "+req.Name)()
-		out, err = p.RunToEnd(ctx, req)
+		clear := sync.OnceFunc(spin(cmd.ErrOrStderr(), "calling "+req.Name))
+		defer clear()
+		out, err = p.RunToEnd(c.approver(ctx, talk, clear), req)
 		return out.Questions, err
 	})
 	if err != nil {
@@ -140,10 +152,10 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 }
 
 // arguments are the object that a client would send.
-func (c *calling) arguments(cmd *cobra.Command, p *runtime.Program, args []string) ([]byte, error) {
+func (c *calling) arguments(cmd *cobra.Command, p *runtime.Program, args []string, give giving) ([]byte, error) {
 	switch {
 	case len(args) == 0:
-		return c.named(p)
+		return c.named(p, give)
 	case args[0] == "-":
 		src, err := io.ReadAll(cmd.InOrStdin())
 		if err != nil {
@@ -165,8 +177,25 @@ func object(src []byte) ([]byte, error) {
 	return src, nil
 }
 
-// named makes the object of --arg name=value.
-func (c *calling) named(p *runtime.Program) ([]byte, error) {
+// giving makes a file of this machine one that a call can name, and returns what names it.
+type giving func(name string) (any, error)
+
+// giveFile uploads a file for the calls of a generation.
+func giveFile(ctx context.Context, g *runtime.Generation, name string) (any, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, misusef("%s cannot be read: %s", name, reason(err))
+	}
+	defer in.Close()
+	f, err := g.Give(ctx, attachment.Upload{Name: filepath.Base(name), Type: mime.TypeByExtension(filepath.Ext(name)), Length: -1}, in)
+	if err != nil {
+		return nil, failf("%s cannot be given to the tool: %s", name, err)
+	}
+	return map[string]any{"file_id": f.ID}, nil
+}
+
+// named makes the object of --arg name=value, or of name=@file for a file.
+func (c *calling) named(p *runtime.Program, give giving) ([]byte, error) {
 	values, repeated := map[string]any{}, map[string][]any{}
 	for _, arg := range c.args {
 		name, text, ok := strings.Cut(arg, "=")
@@ -178,6 +207,12 @@ func (c *calling) named(p *runtime.Program) ([]byte, error) {
 			t = m.Type
 		}
 		v, isList := typed(t, text)
+		if path, isPath := strings.CutPrefix(text, "@"); isPath && isFile(t) && give != nil {
+			var err error
+			if v, err = give(path); err != nil {
+				return nil, err
+			}
+		}
 		repeated[name] = append(repeated[name], v)
 		values[name] = v
 		if len(repeated[name]) > 1 || (isSeveral(t) && !isList) {
@@ -208,6 +243,11 @@ func typed(t *schema.Type, text string) (v any, isList bool) {
 		return v, false
 	}
 	return text, false
+}
+
+// isFile reports whether an input takes a file, or several.
+func isFile(t *schema.Type) bool {
+	return t != nil && (t.Kind == schema.File || isSeveral(t) && t.Elem.Kind == schema.File)
 }
 
 func isSeveral(t *schema.Type) bool {

@@ -38,7 +38,8 @@ func explainCommand() *cobra.Command {
 		Long: `Say for a caller and a call which rule decides, what every rule says, what the caller would be told, and whether the tool is listed for
 them. Nothing is called.
 
-The exit code is 0 when the call is allowed, 1 when it is denied, and 2 when a rule reads inputs and those that were given are not valid.`,
+The exit code is 0 when the call is allowed, also when the verdict is approve, because somebody must agree to it first; 1 when it is
+denied, and 2 when a rule reads inputs and those that were given are not valid.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd, folderOf(args)) },
 	})
 	x.flags(cmd)
@@ -146,7 +147,7 @@ func (x *explaining) given(g *runtime.Generation, kind, name, dir string) ([]byt
 		if !ok {
 			return nil, absent("tool", name, dir, g.Names())
 		}
-		return (&calling{args: x.args}).named(p)
+		return (&calling{args: x.args}).named(p, nil)
 	}
 	return texts(x.args)
 }

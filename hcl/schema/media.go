@@ -5,12 +5,16 @@ import (
 	"strings"
 )
 
-// MediaAllowed reports whether a file may be of the types that are allowed, none meaning all: by what its owner says, and by what its bytes look like as far as bytes tell.
+// MediaAllowed reports whether a file may be of the types that are allowed, none meaning all: by what its owner says, and by what its bytes look like. Bytes that look like nothing known
+// may be of a type that is allowed by its whole name, and not of one that only a * allows.
 func MediaAllowed(allowed []string, declared, sniffed string) bool {
 	if len(allowed) == 0 {
 		return true
 	}
 	declared, sniffed = bareMedia(declared), bareMedia(sniffed)
+	if sniffed == noMedia {
+		return slices.Contains(allowed, declared) && !slices.Contains(recognized, declared) && !textual(declared) || mediaMatches(allowed, declared) && mediaMatches(allowed, noMedia)
+	}
 	return mediaMatches(allowed, declared) && (mediaMatches(allowed, sniffed) || looksAlike(declared, sniffed))
 }
 
@@ -26,6 +30,9 @@ func bareMedia(kind string) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
+// noMedia is what bytes look like of which nothing is known.
+const noMedia = "application/octet-stream"
+
 // recognized are the types whose bytes are known from their beginning: what says that it is one of them and does not look like it is none.
 var recognized = []string{
 	"application/pdf", "application/postscript", "application/zip", "application/x-gzip", "application/gzip", "application/x-rar-compressed", "application/vnd.ms-fontobject", "application/wasm",
@@ -38,8 +45,6 @@ func looksAlike(declared, sniffed string) bool {
 	switch sniffed {
 	case declared:
 		return true
-	case "application/octet-stream":
-		return !slices.Contains(recognized, declared)
 	case "application/zip":
 		return strings.HasPrefix(declared, "application/vnd.openxmlformats-officedocument.") || strings.HasPrefix(declared, "application/vnd.oasis.opendocument.") ||
 			strings.HasSuffix(declared, "+zip") || declared == "application/java-archive"
@@ -52,7 +57,7 @@ func looksAlike(declared, sniffed string) bool {
 	case "text/xml":
 		return declared == "application/xml" || strings.HasSuffix(declared, "+xml")
 	case "text/plain":
-		return textual(declared)
+		return textual(declared) && declared != "text/html"
 	}
 	return false
 }
@@ -62,5 +67,5 @@ func textual(kind string) bool {
 	case "application/json", "application/x-ndjson", "application/yaml", "application/toml", "application/sql", "application/javascript", "application/rtf", "application/xml", "message/rfc822":
 		return true
 	}
-	return strings.HasPrefix(kind, "text/") && kind != "text/html" || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 }
