@@ -11,9 +11,10 @@ import (
 type verdict string
 
 const (
-	undecided verdict = ""        // it depends on what a call has, or nothing was asked
-	allowed   verdict = "allowed" //
-	denied    verdict = "denied"  //
+	undecided  verdict = ""        // it depends on what a call has, or nothing was asked
+	allowed    verdict = "allowed" //
+	denied     verdict = "denied"  //
+	approvable verdict = "approve" // allowed, once somebody has agreed; what is explained only
 )
 
 // decision is what was decided about a call. Where nothing is declared that decides, it is the zero decision.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -10,8 +11,8 @@ import (
 
 // Explanation says how the rules decide about one call of one caller, which is not made.
 type Explanation struct {
-	Verdict string      `json:"verdict"`           // "allowed", "denied", or "" when that depends on inputs, which are not valid
-	Rule    string      `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; of several that might have allowed, all
+	Verdict string      `json:"verdict"`           // "allowed", "approve" when somebody must agree, "denied", or "" when that depends on inputs, which are not valid
+	Rule    string      `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; of several that might have allowed, or that want an approval, all
 	Told    string      `json:"told,omitempty"`    // what the caller reads of a call that is denied
 	Invalid string      `json:"invalid,omitempty"` // what is wrong with the inputs
 	Listed  bool        `json:"listed"`            // for this caller
@@ -32,7 +33,7 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 	switch kind {
 	case "tool":
 		if p, ok := g.programs[req.Name]; ok {
-			return p.explain(ctx, req.Caller, inputs{raw: req.Arguments}, p.tool.Listed), nil
+			return p.explain(ctx, req.Caller, inputs{raw: req.Arguments}, p.tool.Listed, p), nil
 		}
 		return Explanation{}, mcp.UnknownTool(req.Name)
 	case "prompt":
@@ -44,18 +45,18 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 		if err != nil {
 			return Explanation{}, err
 		}
-		return p.explain(ctx, req.Caller, inputs{texts: given}, true), nil
+		return p.explain(ctx, req.Caller, inputs{texts: given}, true, nil), nil
 	}
 	r, variables := g.whole.resource(req.Name)
 	if r == nil {
 		return Explanation{}, mcp.UnknownResource(req.Name)
 	}
-	return r.explain(ctx, req.Caller, inputs{texts: variables}, r.resource.Listed), nil
+	return r.explain(ctx, req.Caller, inputs{texts: variables}, r.resource.Listed, nil), nil
 }
 
 // explain is what the rules decide, unless the caller was not granted what has to be granted before they are asked.
-func (r *routine) explain(ctx context.Context, caller *mcp.Caller, in inputs, listed bool) Explanation {
-	e := r.explainRules(ctx, caller, in, listed)
+func (r *routine) explain(ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program) Explanation {
+	e := r.explainRules(ctx, caller, in, listed, p)
 	if failed := failureOf(r.entitled(caller)); failed != nil {
 		e.Verdict, e.Rule, e.Told = string(denied), r.noun+"."+r.decl.Name+".scopes", failed.message
 	}
@@ -63,12 +64,14 @@ func (r *routine) explain(ctx context.Context, caller *mcp.Caller, in inputs, li
 }
 
 // explainRules admits a call as any other, and goes no further.
-func (r *routine) explainRules(ctx context.Context, caller *mcp.Caller, in inputs, listed bool) Explanation {
+func (r *routine) explainRules(ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program) Explanation {
 	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
 	defer c.reply.release()
 	failed := failureOf(c.admitted(in))
 	if r.rules == nil {
-		return Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.saying(failed), Listed: listed, Rules: []RuleState{}}
+		e := Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.saying(failed), Listed: listed, Rules: []RuleState{}}
+		p.explainApprovals(c, &e, failed != nil)
+		return e
 	}
 	before := r.rules.decide(&asker{frame: c.frame, early: true})
 	e := Explanation{Listed: listed && before.verdict != denied, Rules: []RuleState{}}
@@ -83,7 +86,41 @@ func (r *routine) explainRules(ctx context.Context, caller *mcp.Caller, in input
 	for _, rule := range r.rules.all() {
 		e.Rules = append(e.Rules, rule.state(&asker{frame: c.frame, early: early}))
 	}
+	p.explainApprovals(c, &e, early)
 	return e
+}
+
+// explainApprovals says what somebody must agree to of a call that is allowed; early is set where its inputs are not valid. A nil Program needs no approvals.
+func (p *Program) explainApprovals(c *call, e *Explanation, early bool) {
+	if p == nil {
+		return
+	}
+	c.frame.Tool = p.called
+	wanted, open, broken := []string(nil), false, ""
+	for _, r := range p.approvals {
+		s := RuleState{Rule: r.name, Program: r.program(), Says: "true", Range: r.decl.Range}
+		if r.when != nil {
+			s = newRule(r.name, r.when, nil).state(&asker{frame: c.frame, early: early})
+		}
+		e.Rules = append(e.Rules, s)
+		switch s.Says {
+		case "true":
+			wanted = append(wanted, r.name)
+		case "error":
+			broken = r.name
+		case "":
+			open = true
+		}
+	}
+	switch {
+	case e.Verdict != string(allowed):
+	case broken != "":
+		e.Verdict, e.Rule, e.Told = string(denied), broken, (&denial{}).Error()
+	case wanted != nil:
+		e.Verdict, e.Rule = string(approvable), strings.Join(wanted, ", ")
+	case open:
+		e.Verdict, e.Rule = string(undecided), ""
+	}
 }
 
 // saying is what leaves the process about a failure, if there is one.
@@ -128,7 +165,11 @@ type RuleText struct {
 func (g *Generation) Ruled() []Ruled {
 	all := make([]Ruled, 0, len(g.order)+len(g.prompts)+len(g.resources))
 	for _, p := range g.order {
-		all = append(all, p.ruled(g.Config.Server.Closed))
+		ruled := p.ruled(g.Config.Server.Closed)
+		for _, r := range p.approvals {
+			ruled.Rules = append(ruled.Rules, RuleText{r.name, r.program(), r.decl.Range})
+		}
+		all = append(all, ruled)
 	}
 	for _, p := range g.prompts {
 		all = append(all, p.ruled(g.Config.Server.Closed))

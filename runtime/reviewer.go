@@ -105,7 +105,7 @@ func (p *Program) decided(c *call, decide Approver) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return refusal(err.Error())
 	}
 	n.record = &audit.Approval{By: by.By, At: by.At, Reason: by.Reason, Rules: r.Rules}
 	if !approved {
