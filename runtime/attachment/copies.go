@@ -37,11 +37,11 @@ var errCopiesClosed = errors.New("the call is over")
 func (c *Copies) Path(ctx context.Context, f *File) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if path, ok := c.paths[f.ID]; ok {
-		return path, nil
-	}
 	if c.closed {
 		return "", errCopiesClosed
+	}
+	if path, ok := c.paths[f.ID]; ok {
+		return path, nil
 	}
 	if c.folder == "" {
 		folder, err := c.shelf.newFolder()
@@ -80,7 +80,9 @@ func (c *Copies) Close() error {
 	if c.folder == "" {
 		return nil
 	}
-	return os.RemoveAll(c.folder)
+	folder := c.folder
+	c.folder = ""
+	return os.RemoveAll(folder)
 }
 
 // home is the folder of this process for the copies of its calls. It has a lock, by which other processes see whether this one is still there.
