@@ -94,6 +94,10 @@ func (k *cell) empty() bool {
 		return false
 	}
 	defer unix.Close(dir)
+	var room unix.Stat_t
+	if unix.Fstat(dir, &room) != nil || room.Mode&0o7777 != 0o700 { // a program has opened it to others
+		return false
+	}
 	var entries [512]byte // more than "." and ".." take
 	n, err := unix.ReadDirent(dir, entries[:])
 	if err != nil {

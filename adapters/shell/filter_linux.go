@@ -31,8 +31,41 @@ const (
 // otherABI marks the numbers of system calls in the 32-bit interface of x86-64.
 const otherABI = 0x40000000
 
-// newFilter refuses what Landlock does not know of: leaving the session, by which a call's processes are found; the limits of other processes; calls in the
-// interface of another architecture, which have other numbers; and, without a network, every socket but pairs that are connected already. Those cannot be addressed
+// refusals are what no confined program may do, by the error that it gets: one that programs take for a system that has nothing of the kind, where there is such.
+var refusals = []struct {
+	with  unix.Errno
+	calls []uint32
+}{
+	// What outlives the call and belongs to other programs of the same user, too: memory, queues, semaphores, keys.
+	{unix.ENOSYS, []uint32{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
+		unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL}},
+	// Attributes of files that may only be read.
+	{unix.EOPNOTSUPP, []uint32{unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+		unix.SYS_FILE_SETATTR}},
+	// A user namespace would give back the capabilities, within it, and with them most of the kernel. The flags of clone3 cannot be read here; libraries go on with clone.
+	{unix.ENOSYS, []uint32{unix.SYS_CLONE3}},
+	{unix.EPERM, []uint32{unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_PIVOT_ROOT, unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_OPEN_BY_HANDLE_AT}},
+}
+
+// A mask is what an argument of a system call must not have.
+type mask struct{ call, argument, bits uint32 }
+
+const grantsRights = unix.S_ISUID | unix.S_ISGID // to who runs the file
+
+// masked are those masks by architecture, because old calls exist on the oldest alone.
+var masked = map[string][]mask{
+	"amd64":   append([]mask{{90, 1, grantsRights}}, masks...), // chmod
+	"arm64":   masks,
+	"riscv64": masks,
+}
+
+var masks = []mask{
+	{unix.SYS_CLONE, 0, unix.CLONE_NEWUSER}, {unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER},
+	{unix.SYS_FCHMOD, 1, grantsRights}, {unix.SYS_FCHMODAT, 2, grantsRights}, {unix.SYS_FCHMODAT2, 2, grantsRights},
+}
+
+// newFilter refuses what Landlock does not know of: leaving the session, by which a call's processes are found; the limits of other processes; refusals and masks; calls in
+// the interface of another architecture, which have other numbers; and, without a network, every socket but pairs that are connected already. Those cannot be addressed
 // to anybody else, which pairs of datagram sockets can.
 func newFilter(network bool) (filter, error) {
 	arch, known := architectures[runtime.GOARCH]
@@ -44,6 +77,14 @@ func newFilter(network bool) (filter, error) {
 		f = append(f, jump(unix.BPF_JGE, otherABI, 0, 1), refuse(unix.ENOSYS))
 	}
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_SETSID, 0, 1), refuse(unix.EPERM))
+	for _, r := range refusals {
+		for _, number := range r.calls {
+			f = append(f, jump(unix.BPF_JEQ, number, 0, 1), refuse(r.with))
+		}
+	}
+	for _, m := range masked[runtime.GOARCH] {
+		f = append(f, jump(unix.BPF_JEQ, m.call, 0, 4), load(atArguments+8*m.argument), jump(unix.BPF_JSET, m.bits, 0, 1), refuse(unix.EPERM), allow)
+	}
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 4), load(atArguments), jump(unix.BPF_JEQ, 0, 0, 1), allow, refuse(unix.EPERM))
 	if !network {
 		f = append(f, jump(unix.BPF_JEQ, unix.SYS_SOCKET, 0, 1), refuse(unix.EACCES))

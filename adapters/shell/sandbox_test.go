@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -173,7 +174,7 @@ func TestWhatUsesTooMuchIsStopped(t *testing.T) {
 func TestNothingIsGainedAndNothingOutsideIsReached(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"setuid programs gain nothing":                 {"grep NoNewPrivs /proc/self/status | tr -d '\\t'", "NoNewPrivs:1\n"},
-		"few capabilities":                             {"perl -e 'open(F, \"/proc/self/status\"); for (<F>) { print hex($1) & ~0x4db if /^CapEff:\\s+(\\w+)/ }'", "0"},
+		"few capabilities":                             {"perl -e 'open(F, \"/proc/self/status\"); for (<F>) { print hex($1) & ~0x4c2 if /^CapEff:\\s+(\\w+)/ }'", "0"},
 		"the server is not signalled":                  {fmt.Sprintf("kill -0 %d 2>&1 | grep -o 'not permitted'", os.Getpid()), "not permitted\n"},
 		"nor its limits changed":                       {fmt.Sprintf("prlimit --pid %d --nofile=10 2>&1 | grep -o 'not permitted'", os.Getpid()), "not permitted\n"},
 		"its own children are":                         {"sleep 1000 & kill $! && echo killed", "killed\n"},
@@ -185,6 +186,60 @@ func TestNothingIsGainedAndNothingOutsideIsReached(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		})
+	}
+}
+
+func TestNothingIsLeftBehindAndNothingIsGivenAway(t *testing.T) {
+	for name, call := range map[string]string{
+		"no shared memory":      "syscall(29, 0x4841, 1000, 01600)",
+		"no queue":              "syscall(68, 0x4841, 01600)",
+		"no semaphore":          "syscall(64, 0x4841, 1, 01600)",
+		"no key":                "syscall(248, $u, $v, $v, 1, -4)",
+		"no user namespace":     "syscall(272, 0x10000000)",
+		"no new child in one":   "syscall(56, 0x10000011, 0, 0, 0, 0)",
+		"no setuid program":     "syscall(90, $f, 04755)",
+		"not by its descriptor": "syscall(91, fileno(F), 06755)",
+		"not by its folder":     "syscall(268, -100, $f, 02755)",
+		"no attribute":          "syscall(188, $f, $n, $v, 1, 0)",
+	} {
+		if runtime.GOARCH != "amd64" { // whose numbers these are
+			break
+		}
+		t.Run(name, func(t *testing.T) {
+			script := fmt.Sprintf(`perl -e '$f = "$ENV{TMPDIR}/x"; $u = "user"; $n = "user.x"; $v = "v"; open(F, ">", $f) or die; print %s < 0 ? "refused" : "done"'`, strings.ReplaceAll(call, "'", `'\''`))
+			if got := attempt(t, script, ""); got != "refused" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+	if got := attempt(t, `cd "$TMPDIR" && echo 'echo runs' > x && chmod 755 x && ./x && (mkdir d && chmod 500 d && stat -c %a d)`, ""); got != "runs\n500\n" {
+		t.Errorf("what is ordinary: %q", got)
+	}
+}
+
+func TestTheOwnerOfAFileStays(t *testing.T) {
+	if os.Getuid() != 0 {
+		return // nobody else can give files away
+	}
+	name := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(name, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	got := attempt(t, fmt.Sprintf("for c in 'chown 0 %[1]s' 'chmod 666 %[1]s' 'touch -d 2001-01-01 %[1]s'; do $c 2>/dev/null && echo \"$c\"; done; echo over", name), "")
+	if got != "over\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAFolderThatACallHasOpenedToOthersServesNoOtherCall(t *testing.T) {
+	b := adaptertest.Bind(t, tool(`script = "stat -c %a \"$TMPDIR\"; chmod 777 \"$TMPDIR\""`))
+	for range 3 {
+		if out, err := b.Do(t.Context(), `{}`); err != nil || out["stdout"] != "700\n" {
+			t.Errorf("%v, %v", out, err)
+		}
 	}
 }
 
