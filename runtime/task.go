@@ -150,6 +150,13 @@ func (t *task) caller() *mcp.Caller {
 	return &mcp.Caller{Revision: mcp.Revision20260728, Toolset: t.Toolset, Identity: t.Identity, Subject: t.subject(), ClientInfo: t.Client, Capabilities: t.Capabilities}
 }
 
+// vouched has the task go on with the token of its caller that was shown last: tokens are not remembered.
+func (t *task) vouched(caller *mcp.Caller) {
+	if t.Identity != nil && caller.Identity != nil {
+		t.Identity.Token = caller.Identity.Token
+	}
+}
+
 func (t *task) subject() string {
 	if t.Identity == nil {
 		return t.Owner

@@ -26,6 +26,7 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 		case "tasks/get":
 			return mcp.Raw(t.appendMembers(nil, true)), nil
 		case "tasks/update":
+			t.vouched(req.Caller)
 			done, err = h.answer(ctx, t, req.Answers)
 			err = h.unanswered(err)
 		case "tasks/cancel":

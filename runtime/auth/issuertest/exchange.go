@@ -3,6 +3,7 @@ package issuertest
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -29,7 +30,7 @@ func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	e, status, n := i.exchange, i.status, i.asked["/token"]
 	i.mu.Unlock()
-	id, secret, _ := r.BasicAuth()
+	id, secret := credentials(r)
 	w.Header().Set("Content-Type", "application/json")
 	refuse := func(status int, code, why string) {
 		w.WriteHeader(status)
@@ -69,6 +70,14 @@ func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
 		delete(given, "expires_in")
 	}
 	json.NewEncoder(w).Encode(given)
+}
+
+// credentials are those of a client, which is written as the value of a form first. RFC 6749, section 2.3.1.
+func credentials(r *http.Request) (id, secret string) {
+	id, secret, _ = r.BasicAuth()
+	id, _ = url.QueryUnescape(id)
+	secret, _ = url.QueryUnescape(secret)
+	return id, secret
 }
 
 // Read are the claims of a token that this issuer has signed for an audience, and that is good; nil for any other.

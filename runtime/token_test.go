@@ -1,0 +1,117 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/mcp"
+)
+
+// withToken is ada, who has signed in with a token; an empty one is another credential.
+func withToken(token string) func(*mcp.Caller) {
+	return func(c *mcp.Caller) {
+		c.Subject, c.Identity = "ada", &mcp.Identity{Subject: "ada", Key: "https://login.example"}
+		if token != "" {
+			c.Identity.Token = func() (string, time.Time) { return token, time.Now().Add(time.Hour) }
+		}
+	}
+}
+
+// telling has the backend "token" give the token that a call has.
+func (w *world) telling() {
+	w.do["token"] = func(_ context.Context, c *adapters.Call) (any, error) {
+		if c.Token == nil {
+			return "none", nil
+		}
+		text, _ := c.Token()
+		return text, nil
+	}
+}
+
+func TestACallHasTheTokenOfItsCaller(t *testing.T) {
+	w := newWorld()
+	w.telling()
+	h := w.host(t, tool("t", `fake { do = "token" }`)+tool("outer", `
+step "inner" {
+  tool "t" {}
+}
+step "each" {
+  each     = [1, 2]
+  parallel = 2
+  fake { do = "token" }
+}
+text = "${step.inner.result} ${step.each[0].value} ${step.each[1].value}"`))
+	for token, want := range map[string]string{"s3cr3t-t0k3n": "s3cr3t-t0k3n s3cr3t-t0k3n s3cr3t-t0k3n", "": "none none none"} {
+		req := modern("outer", `{}`, `{}`)
+		withToken(token)(req.Caller)
+		if r := do(t, h, req); r.text() != want {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if r := do(t, h, modern("outer", `{}`, `{}`)); r.text() != "none none none" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A task goes on with the token of who answers it; what is remembered of it holds none.
+func TestTokensAreNotRemembered(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	w := newWorld()
+	w.telling()
+	w.do["shown"] = func(_ context.Context, c *adapters.Call) (any, error) { return c.Token != nil, nil }
+	src := tool("t", task1h+`
+step "before" {
+  fake { do = "shown" }
+}
+step "sure" {
+  ask "sure" {
+    elicit { message = "Sure?" }
+  }
+}
+step "after" {
+  fake { do = "token" }
+}
+text = "${step.before.value} ${step.after.value}"`)
+	for answered, want := range map[string]string{"s3cr3t-tw0": "true s3cr3t-tw0", "": "true none"} {
+		h := w.remembering(t, path, src)
+		req := modern("t", `{}`, following)
+		withToken("s3cr3t-0ne")(req.Caller)
+		id := do(t, h, req).TaskID
+		status := func() *result {
+			r, err := taskly(t, h, "tasks/get", id, "", withToken(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		eventually(t, func() bool { return status().Status == "input_required" })
+		h.Close()
+		h = w.remembering(t, path, src)
+		if _, err := taskly(t, h, "tasks/update", id, `{"sure":{"action":"accept","content":{}}}`, withToken(answered)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() bool { return status().Status == "completed" })
+		if r := status(); r.Result.text() != want {
+			t.Errorf("got %+v", r.Result)
+		}
+		h.Close()
+		files, err := filepath.Glob(path + "*")
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(b, []byte("s3cr3t-0ne")) {
+				t.Errorf("%s holds a token", filepath.Base(name))
+			}
+		}
+	}
+}
