@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -16,9 +15,10 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// SQLite is a Store in one file. Everything goes through one connection, one after the other; other processes may have the same file open.
+// SQLite is a Store in one file. Everything but paces goes through one connection, one after the other; other processes may have the same file open.
 type SQLite struct {
 	db     *sql.DB
+	hasty  *sql.DB      // the same file; what is written does not wait for the disk: when the machine stops in this moment it may be forgotten, when the process does it is not
 	shared bool         // other processes may have it open
 	origin string       // this store, among those that note what they change
 	bound  atomic.Int64 // bytes, from which on nothing new is taken
@@ -48,18 +48,32 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 		}
 		name = "file:" + (&url.URL{Path: filepath.ToSlash(absolute)}).EscapedPath() + "?_journal_mode=WAL&"
 	}
-	db, err := sql.Open("sqlite3", name+"mode=rwc&_txlock=immediate&_synchronous=FULL&_busy_timeout="+strconv.FormatInt(busyTimeout.Milliseconds(), 10))
+	name += "mode=rwc&_txlock=immediate&_busy_timeout=" + strconv.FormatInt(busyTimeout.Milliseconds(), 10)
+	db, err := single(name + "&_synchronous=FULL")
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
-	s := &SQLite{db: db, shared: path != "", origin: rand.Text()}
+	s := &SQLite{db: db, hasty: db, shared: path != "", origin: rand.Text()}
+	if s.shared {
+		if s.hasty, err = single(name + "&_synchronous=NORMAL"); err != nil {
+			return nil, err
+		}
+	}
 	s.Bound(mostHeld)
 	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(sentence(err), db.Close())
+		return nil, errors.Join(sentence(err), s.Close())
 	}
 	s.swept = time.Now().Add(-sweepEvery)
 	return s, nil
+}
+
+// single is one connection, which is made when it is used first.
+func single(name string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite3", name)
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
 }
 
 // prepare makes the tables, if they are missing. While several processes make a new file at once, SQLite tells some of them that it is busy without waiting.
@@ -84,7 +98,7 @@ func (s *SQLite) prepare(ctx context.Context) error {
 func (s *SQLite) Bound(bytes int64) { s.bound.Store(bytes) }
 
 // Close implements Store.
-func (s *SQLite) Close() error { return s.db.Close() }
+func (s *SQLite) Close() error { return errors.Join(s.hasty.Close(), s.db.Close()) }
 
 // Secret implements Store.
 func (s *SQLite) Secret(ctx context.Context) (secret []byte, err error) {
@@ -138,34 +152,7 @@ func (s *SQLite) Take(ctx context.Context, name string) (value []byte, err error
 
 // transact runs one transaction that may write. It has the file to itself.
 func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	return s.transactOn(ctx, s.db, do)
-}
-
-// hastily is transact, but does not wait until the disk has what was written: when the machine stops in this moment it may be forgotten, when the process does it is not.
-func (s *SQLite) hastily(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	if !s.shared {
-		return s.transact(ctx, do)
-	}
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
-		return err
-	}
-	defer func() {
-		if _, careless := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = FULL"); careless != nil {
-			conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it: nothing else is done hastily
-		}
-	}()
-	return s.transactOn(ctx, conn, do)
-}
-
-func (s *SQLite) transactOn(ctx context.Context, on interface {
-	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
-}, do func(context.Context, *sql.Tx) error) error {
-	tx, err := on.BeginTx(ctx, nil)
+	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
