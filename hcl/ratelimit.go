@@ -51,10 +51,10 @@ const (
 func (l *Limit) spec(per string) Spec {
 	l.Wait, l.Together = defaultQueueWait, per == "tool"
 	return Spec{
-		special("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d.", l.rate),
+		special("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d. All processes that share the state count them together.", l.rate),
 		positive(&l.Burst, "burst", "How many calls may come at once before the rate counts.").Or("the calls of the rate"),
 		either(&l.Together, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").Or(strconv.Quote(per)),
-		positive(&l.Concurrency, "concurrency", "How many calls may run at once."),
+		positive(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
 		positive(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
 		lasting(&l.Wait, "wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").Or("10s"),
 	}
