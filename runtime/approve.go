@@ -117,7 +117,7 @@ func (p *Program) open(c *call) (*approval.Approval, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, isNew, err := book.Open(c.frame.Context, of, *r)
+	a, _, err := book.Open(c.frame.Context, of, *r)
 	switch {
 	case errors.Is(err, approval.ErrCrowded):
 		return nil, &tooMany{"This call needs an approval, and too many wait for theirs already. Nothing was done. Try again later.", time.Minute}
@@ -126,13 +126,13 @@ func (p *Program) open(c *call) (*approval.Approval, error) {
 	case err != nil:
 		return nil, c.why(err)
 	}
-	if isNew {
+	if a.Status == approval.Pending {
 		p.notify(c, a)
 	}
 	return a, nil
 }
 
-// notify tells the webhooks of the rules that somebody must decide. The approval stands whether they can be told or not.
+// notify tells the webhooks of the rules that somebody must decide, and has them told what becomes of that: once, however many calls wait for it. The approval stands whether they can be told or not.
 func (p *Program) notify(c *call, a *approval.Approval) {
 	told := map[string]bool{}
 	var names []string
@@ -150,6 +150,9 @@ func (p *Program) notify(c *call, a *approval.Approval) {
 	body, err := a.AppendJSON(nil)
 	if err == nil {
 		err = p.generation.tell(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", rawJSON(body))
+	}
+	if err == nil {
+		err = p.generation.tellDecision(context.WithoutCancel(c.frame.Context), names, a)
 	}
 	if err != nil {
 		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))

@@ -89,6 +89,7 @@ func (s *State) opened(ctx context.Context) (state.Store, *sealer, error) {
 		return nil, nil, err
 	}
 	s.store, s.sealer, s.book = store, sealer, approval.NewBook(store)
+	s.book.Tell(func(id string) { s.outbox.Ready(decidedEvent(id)) })
 	return store, sealer, nil
 }
 

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -15,6 +14,14 @@ import (
 // tell remembers that an event is to be delivered to webhooks, before it returns. Of any number of events with the same id, which is made of letters, digits, _ and -, one is
 // delivered to each webhook. Data is encoded as JSON; known secrets are taken out of it.
 func (g *Generation) tell(ctx context.Context, names []string, id, event string, data any) error {
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	return g.put(ctx, names, &outbox.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.json(encoded))})
+}
+
+func (g *Generation) put(ctx context.Context, names []string, e *outbox.Event) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -22,12 +29,7 @@ func (g *Generation) tell(ctx context.Context, names []string, id, event string,
 	if err != nil {
 		return err
 	}
-	encoded, err := json.Marshal(data)
-	if err != nil {
-		return err
-	}
 	hooks := hooksOf(g.Config)
-	e := &outbox.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.json(encoded))}
 	for _, name := range names {
 		if err := g.build.State.outbox.Put(ctx, store, hooks[name], e); err != nil {
 			return err
@@ -79,84 +81,13 @@ func (s *State) left(ctx context.Context) error {
 	return err
 }
 
-// ofTask is what an event about a task is about.
-const ofTask = "task:"
-
-// announce remembers that webhooks are told that a task has ended, before that is remembered itself: what is told is what became of it in the end. What there is no room
-// for is lost, and the log says so.
-func (ts *tasks) announce(ctx context.Context, t *task) error {
-	if len(t.Callback) == 0 || !t.over() {
-		return nil
-	}
-	store, err := ts.state.delivers(ctx)
-	if err != nil {
-		return err
-	}
-	e := t.finished()
-	for _, name := range t.Callback {
-		h, ok := ts.state.outbox.Hook(name)
-		if !ok {
-			continue // it is not declared any more
-		}
-		if err := ts.state.outbox.Put(ctx, store, h, e); err != nil && !errors.Is(err, state.ErrFull) {
-			return err
-		}
-	}
-	return nil
-}
-
-// announced has told at once what announce has remembered.
-func (ts *tasks) announced(t *task) {
-	if !t.over() {
-		return
-	}
-	for _, name := range t.Callback {
-		ts.state.outbox.Ready(name, t.event())
-	}
-}
-
-// event is the id of the event that the task has ended.
-func (t *task) event() string { return "task-finished-" + t.row.ID }
-
-// largestTold is how many bytes of the result of a task webhooks are told.
-const largestTold = 64 << 10
-
-// finished is the event that the task has ended.
-func (t *task) finished() *outbox.Event {
-	data := struct {
-		ID      string          `json:"id"`
-		Tool    string          `json:"tool"`
-		Status  string          `json:"status"`
-		Message string          `json:"message,omitempty"`
-		Subject string          `json:"subject,omitempty"`
-		Created string          `json:"created"`
-		Result  json.RawMessage `json:"result,omitempty"`
-		Size    int             `json:"result_size,omitempty"` // of one that is too large to be told
-		Error   json.RawMessage `json:"error,omitempty"`
-	}{ID: t.row.ID, Tool: t.Tool, Status: t.Status, Message: t.Message, Subject: t.subject(), Created: moment(t.Created), Result: t.Result, Error: t.Error}
-	if len(t.Result) > largestTold {
-		data.Result, data.Size = nil, len(t.Result)
-	}
-	return &outbox.Event{ID: t.event(), Type: "task.finished", At: time.UnixMilli(t.Updated), Data: data, Of: ofTask + t.row.ID}
-}
-
 // settled implements outbox.Settled.
 func (s *State) settled(ctx context.Context, of string) (*outbox.Event, bool, error) {
-	id, ok := strings.CutPrefix(of, ofTask)
-	if !ok {
-		return nil, true, nil
+	if id, ok := strings.CutPrefix(of, ofTask); ok {
+		return s.taskOutcome(ctx, id)
 	}
-	store, _, err := s.opened(ctx)
-	if err != nil {
-		return nil, false, err
+	if id, ok := strings.CutPrefix(of, ofApproval); ok {
+		return s.approvalOutcome(ctx, id)
 	}
-	row, err := store.Task(ctx, id)
-	if err != nil || row == nil {
-		return nil, err == nil, err
-	}
-	t, err := readTask(row)
-	if err != nil || !t.over() {
-		return nil, false, err
-	}
-	return t.finished(), true, nil
+	return nil, true, nil
 }

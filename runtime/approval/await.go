@@ -105,8 +105,11 @@ func (b *Book) Changed(kind, name string) {
 
 func (b *Book) wake(id string) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	ring(b.waiting[id])
+	b.mu.Unlock()
+	if b.told != nil {
+		b.told(id)
+	}
 }
 
 func ring(told map[chan struct{}]struct{}) {

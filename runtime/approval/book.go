@@ -14,6 +14,7 @@ import (
 // change when the owner of the store passes on to Changed what Store.Watch tells.
 type Book struct {
 	store state.Store
+	told  func(id string) // nil for nobody
 
 	mu      sync.Mutex
 	waiting map[string]map[chan struct{}]struct{} // who waits for the approval of an ID; guarded by mu
@@ -23,6 +24,9 @@ type Book struct {
 func NewBook(store state.Store) *Book {
 	return &Book{store: store, waiting: map[string]map[chan struct{}]struct{}{}}
 }
+
+// Tell has somebody told the ID of every approval that may have changed, whoever has changed it. It is called before anything else; told must not block.
+func (b *Book) Tell(told func(id string)) { b.told = told }
 
 // Open returns the one approval for a purpose that is pending, or was given and not used; or it asks for a new one and reports that it is new. It fails with ErrCrowded, and then
 // nothing was asked for.

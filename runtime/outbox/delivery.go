@@ -15,7 +15,9 @@ type Event struct {
 	Type string // such as task.finished
 	At   time.Time
 	Data any
-	Of   string // what it is about, where that is not settled yet: it is delivered when Settled says so
+
+	Of string    // what it is about, where that is not settled yet: it is delivered when Settled says so, and says what is known then; without Data, nothing is told of what is not known any more
+	By time.Time // when that is settled at the latest; zero for soon
 }
 
 // body is the event as it is sent.
@@ -65,13 +67,35 @@ func newRecord(h Hook, e *Event, now time.Time) (*state.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	until, due := now.Add(h.Keep), now
+	d := &delivery{ID: e.ID, Of: e.Of, Put: now.UnixMilli(), Body: body}
+	d.record = &state.Record{Kind: Kind, Name: nameOf(h.Name, e.ID), Group: h.Name, Due: now}
+	from := now
 	if e.Of != "" {
-		due = now.Add(grace)
+		d.record.Group, d.record.Due = unsettled(h.Name), now.Add(grace)
+		if e.Data == nil {
+			d.Body = json.RawMessage(nothing)
+		}
+		if e.By.After(now) {
+			from = e.By
+		}
 	}
-	d := &delivery{ID: e.ID, Of: e.Of, Put: now.UnixMilli(), Until: until.UnixMilli(), Body: body}
-	d.record = &state.Record{Kind: Kind, Name: nameOf(h.Name, e.ID), Group: h.Name, Due: due, Expires: until.Add(afterwards)}
+	d.keep(h, from)
 	return d.record, d.encode()
+}
+
+// nothing is the body of what has none.
+const nothing = "null"
+
+// keep says from when on it is tried to deliver it.
+func (d *delivery) keep(h Hook, from time.Time) {
+	until := from.Add(h.Keep)
+	d.Until, d.record.Expires = until.UnixMilli(), until.Add(afterwards)
+}
+
+// settle makes the delivery one that is due.
+func (d *delivery) settle(h Hook, now time.Time) {
+	d.Of, d.record.Group, d.record.Due = "", h.Name, now
+	d.keep(h, now)
 }
 
 func readRecord(r *state.Record) (*delivery, error) {
@@ -85,9 +109,8 @@ func (d *delivery) encode() (err error) {
 }
 
 // end makes the delivery one that is remembered for its name only.
-func (d *delivery) end() error {
-	d.record.Group, d.record.Due, d.Body = done, d.record.Expires, json.RawMessage("null")
-	return d.encode()
+func (d *delivery) end() {
+	d.Of, d.record.Group, d.record.Due, d.Body = "", done, d.record.Expires, json.RawMessage(nothing)
 }
 
 // pauses are how long it is waited after each try, and after all others.
@@ -107,7 +130,7 @@ func (d *delivery) again(now time.Time, after time.Duration) (time.Time, bool) {
 	return until, true // the last try
 }
 
-// unsettled is when it is looked again whether what the delivery is about is settled: ever more rarely.
-func (d *delivery) unsettled(now time.Time) time.Time {
+// later is when it is looked again whether what the delivery is about is settled: ever more rarely.
+func (d *delivery) later(now time.Time) time.Time {
 	return now.Add(min(max(now.Sub(time.UnixMilli(d.Put)), grace), time.Minute))
 }

@@ -58,17 +58,15 @@ func earlier(a, b time.Time) time.Time {
 
 // look begins what is due for one webhook, and returns when it has to be looked again.
 func (o *Outbox) look(ctx context.Context, h Hook, s Service) (next time.Time) {
-	ready := o.hastened(h.Name)
+	next = o.lookForSettled(ctx, h, s) // which makes more of them due
 	rows, err := o.store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: most + 1})
 	if err != nil {
 		return time.Now().Add(restAfter)
 	}
 	for _, row := range rows {
-		now := time.Now()
 		switch {
-		case row.Due.After(now) && !ready.has(row.Name):
-			next = earlier(next, row.Due)
-			continue
+		case row.Due.After(time.Now()):
+			return earlier(next, row.Due)
 		case o.free(h.Name) == 0:
 			return next // until one has ended
 		}
@@ -80,15 +78,6 @@ func (o *Outbox) look(ctx context.Context, h Hook, s Service) (next time.Time) {
 	return next
 }
 
-// hastened are the deliveries of a webhook that need not wait until they are due.
-func (o *Outbox) hastened(hook string) names {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	ready := o.ready[hook]
-	delete(o.ready, hook)
-	return ready
-}
-
 // free is how many more deliveries may be sent to a webhook now.
 func (o *Outbox) free(hook string) int {
 	o.mu.Lock()
@@ -96,53 +85,34 @@ func (o *Outbox) free(hook string) int {
 	return most - len(o.sending[hook])
 }
 
-// begins begins one delivery, if it can be and no other process does, and returns when it has to be looked at again in any case.
+// begins begins one delivery, if no other process does, and returns when it has to be looked at again in any case.
 func (o *Outbox) begins(ctx context.Context, row *state.Record, h Hook, s Service) time.Time {
-	d, err := readRecord(row)
-	if err != nil {
-		o.store.Remove(ctx, row)
-		s.Log.LogAttrs(ctx, slog.LevelError, "what was to be delivered cannot be read", slog.String("webhook", h.Name), slog.String("error", err.Error()))
+	d, ok := o.read(ctx, row, s)
+	if !ok {
 		return time.Time{}
 	}
-	now := time.Now()
-	if d.Of == "" && row.Due.After(now) {
-		return row.Due // somebody sends it
-	}
-	settled, err := o.settle(ctx, d)
-	if err != nil {
-		return now.Add(restAfter)
-	}
-	due := d.unsettled(now)
-	if settled {
-		due = now.Add(h.Timeout + margin)
-		d.Tries++
-	}
+	due := time.Now().Add(h.Timeout + margin)
 	row.Due = due
-	won, err := o.claim(ctx, d)
-	if won && settled {
+	d.Tries++
+	won, err := o.replace(ctx, d)
+	if won {
 		o.deliver(d, h, s)
 	}
 	return earlier(due, again(err))
 }
 
-// settle makes of a delivery what there is to say of what it is about, and reports whether that is settled.
-func (o *Outbox) settle(ctx context.Context, d *delivery) (bool, error) {
-	if d.Of == "" {
-		return true, nil
+// read is the delivery of a record. One that cannot be read is forgotten.
+func (o *Outbox) read(ctx context.Context, row *state.Record, s Service) (*delivery, bool) {
+	d, err := readRecord(row)
+	if err != nil {
+		o.store.Remove(ctx, row)
+		s.Log.LogAttrs(ctx, slog.LevelError, "what was to be delivered cannot be read", slog.String("delivery", row.Name), slog.String("error", err.Error()))
 	}
-	e, settled, err := o.settled(ctx, d.Of)
-	if err != nil || !settled {
-		return false, err
-	}
-	if e != nil {
-		d.Body, err = e.body()
-	}
-	d.Of = ""
-	return err == nil, err
+	return d, err == nil
 }
 
-// claim remembers when somebody else may look at the delivery, and reports whether nobody else has in the meantime.
-func (o *Outbox) claim(ctx context.Context, d *delivery) (bool, error) {
+// replace remembers what a delivery is now, and reports whether nobody else has in the meantime.
+func (o *Outbox) replace(ctx context.Context, d *delivery) (bool, error) {
 	if err := d.encode(); err != nil {
 		return false, err
 	}
@@ -179,19 +149,16 @@ func (o *Outbox) conclude(d *delivery, h Hook, s Service, why *failure) {
 	if why != nil {
 		said = append(said, slog.String("error", why.said))
 	}
-	due, tries := d.again(now, why.asked())
-	var err error
-	switch {
+	switch due, tries := d.again(now, why.asked()); {
 	case why == nil:
 		s.Log.LogAttrs(o.ctx, slog.LevelDebug, "an event was delivered", said...)
-		err = d.end()
+		d.end()
 	case why.stopped:
 		d.Tries--
 		d.record.Due = now
-		err = d.encode()
 	case why.gone, !tries:
 		s.Log.LogAttrs(o.ctx, slog.LevelError, "an event is given up, the webhook does not take it", said...)
-		err = d.end()
+		d.end()
 	default:
 		level := slog.LevelDebug
 		if d.Tries == 1 {
@@ -199,12 +166,8 @@ func (o *Outbox) conclude(d *delivery, h Hook, s Service, why *failure) {
 		}
 		s.Log.LogAttrs(o.ctx, level, "an event was not delivered, and is tried again", append(said, slog.Time("next", due))...)
 		d.record.Due, d.Failed = due, why.said
-		err = d.encode()
 	}
-	if err == nil {
-		err = o.remember(d, now.Add(margin))
-	}
-	if err != nil {
+	if err := o.remember(d, now.Add(margin)); err != nil {
 		s.Log.LogAttrs(o.ctx, slog.LevelWarn, "what came of an event cannot be remembered, and it is delivered again", said...)
 	}
 }
@@ -212,7 +175,7 @@ func (o *Outbox) conclude(d *delivery, h Hook, s Service, why *failure) {
 // remember replaces the record of a delivery, for as long as it is claimed: then it is somebody else's.
 func (o *Outbox) remember(d *delivery, until time.Time) error {
 	for {
-		_, err := o.store.Replace(o.ctx, d.record)
+		_, err := o.replace(o.ctx, d)
 		if err == nil || o.hurry.Err() != nil || time.Now().After(until) {
 			return err
 		}

@@ -50,7 +50,7 @@ type Outbox struct {
 	stop    context.CancelFunc // ends the dispatching; nil before it began; guarded by mu
 	closed  bool               // guarded by mu
 	sending map[string]names   // that are being sent by this process, by webhook; guarded by mu
-	ready   map[string]names   // that can be sent before they are due, by webhook; guarded by mu
+	ready   map[string]names   // that somebody says are settled, by webhook; guarded by mu
 
 	dispatching sync.WaitGroup
 	delivering  sync.WaitGroup
@@ -126,10 +126,12 @@ func (o *Outbox) Wake() {
 	}
 }
 
-// Ready has an event delivered at once that waited for what it is about to be settled.
-func (o *Outbox) Ready(hook, id string) {
+// Ready has an event delivered at once that waited for what it is about to be settled, to every webhook.
+func (o *Outbox) Ready(id string) {
 	o.mu.Lock()
-	add(o.ready, hook, nameOf(hook, id))
+	for hook := range o.service.Hooks {
+		add(o.ready, hook, nameOf(hook, id))
+	}
 	o.mu.Unlock()
 	o.Wake()
 }

@@ -306,12 +306,12 @@ func TestAnEventWaitsForWhatItIsAboutToBeSettled(t *testing.T) {
 			t.Fatalf("%d requests before it was settled", n)
 		}
 		settled.Store(true)
-		o.Ready(h.Name, "task-1")
+		o.Ready("task-1")
 		pass(0)
 		if got := r.all(); len(got) != 1 || !strings.Contains(got[0].body, "as it ended") {
 			t.Fatalf("received: %+v", got)
 		}
-		o.Ready(h.Name, "task-1")
+		o.Ready("task-1")
 		gone := &Event{ID: "task-2", Type: "task.finished", Data: "as it was", Of: "gone"}
 		if err := o.Put(t.Context(), store, h, gone); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,46 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/outbox"
+)
+
+// ofApproval is what an event about an approval is about.
+const ofApproval = "approval:"
+
+// decidedEvent is the id of the event that an approval was decided.
+func decidedEvent(id string) string { return id + "-decided" }
+
+// tellDecision remembers that webhooks are to be told what becomes of an approval, whoever decides, in whatever process, and whether or not anybody waits for it then.
+func (g *Generation) tellDecision(ctx context.Context, names []string, a *approval.Approval) error {
+	return g.put(ctx, names, &outbox.Event{ID: decidedEvent(a.ID), Of: ofApproval + a.ID, By: a.Until})
+}
+
+// approvalOutcome is the event that an approval was decided, or that nobody has decided in time, if it was.
+func (s *State) approvalOutcome(ctx context.Context, id string) (*outbox.Event, bool, error) {
+	book, err := s.approvals(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	a, err := book.Find(ctx, id)
+	if err != nil || a == nil {
+		return nil, err == nil, err
+	}
+	at, told := a.Until, *a
+	switch {
+	case a.Status == approval.Pending:
+		return nil, false, nil
+	case a.Decision == nil:
+		told.Status = approval.Expired
+	case a.Status != approval.Rejected:
+		told.Status = approval.Approved // whether or not it was used
+	}
+	if a.Decision != nil {
+		at = a.Decision.At
+	}
+	body, err := told.AppendJSON(nil)
+	return &outbox.Event{ID: decidedEvent(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}, err == nil, err
+}
