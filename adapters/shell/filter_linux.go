@@ -50,7 +50,11 @@ var refusals = []struct {
 // A mask is what an argument of a system call must not have.
 type mask struct{ call, argument, bits uint32 }
 
-const grantsRights = unix.S_ISUID | unix.S_ISGID // to who runs the file
+const (
+	grantsRights = unix.S_ISUID | unix.S_ISGID // to who runs the file
+	another      = ^uint32(0)                  // a process that is not the caller itself: the server is one of the same user
+	ofMany       = 2                           // of a group of processes, or of all of a user
+)
 
 // masked are those masks by architecture, because old calls exist on the oldest alone.
 var masked = map[string][]mask{
@@ -61,6 +65,8 @@ var masked = map[string][]mask{
 
 var masks = []mask{
 	{unix.SYS_CLONE, 0, unix.CLONE_NEWUSER}, {unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER},
+	{unix.SYS_SCHED_SETAFFINITY, 0, another}, {unix.SYS_SCHED_SETSCHEDULER, 0, another}, {unix.SYS_SCHED_SETPARAM, 0, another}, {unix.SYS_SCHED_SETATTR, 0, another},
+	{unix.SYS_SETPRIORITY, 0, unix.PRIO_USER}, {unix.SYS_SETPRIORITY, 1, another}, {unix.SYS_IOPRIO_SET, 0, ofMany}, {unix.SYS_IOPRIO_SET, 1, another},
 	{unix.SYS_FCHMOD, 1, grantsRights}, {unix.SYS_FCHMODAT, 2, grantsRights}, {unix.SYS_FCHMODAT2, 2, grantsRights},
 }
 
@@ -83,7 +89,7 @@ func newFilter(network bool) (filter, error) {
 		}
 	}
 	for _, m := range masked[runtime.GOARCH] {
-		f = append(f, jump(unix.BPF_JEQ, m.call, 0, 4), load(atArguments+8*m.argument), jump(unix.BPF_JSET, m.bits, 0, 1), refuse(unix.EPERM), allow)
+		f = append(f, jump(unix.BPF_JEQ, m.call, 0, 4), load(atArguments+8*m.argument), jump(unix.BPF_JSET, m.bits, 0, 1), refuse(unix.EPERM), load(atNumber))
 	}
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 4), load(atArguments), jump(unix.BPF_JEQ, 0, 0, 1), allow, refuse(unix.EPERM))
 	if !network {

@@ -200,19 +200,24 @@ func TestNothingIsLeftBehindAndNothingIsGivenAway(t *testing.T) {
 		"no setuid program":     "syscall(90, $f, 04755)",
 		"not by its descriptor": "syscall(91, fileno(F), 06755)",
 		"not by its folder":     "syscall(268, -100, $f, 02755)",
+		"no processor":          "syscall(203, getppid(), 8, $m)",
+		"no scheduler":          "syscall(144, getppid(), 0, $z)",
+		"no priority":           "syscall(141, 0, getppid(), 1)",
+		"not of a user":         "syscall(141, 2, 0, 0)",
+		"no priority of disks":  "syscall(251, 1, getppid(), 16388)",
 		"no attribute":          "syscall(188, $f, $n, $v, 1, 0)",
 	} {
 		if runtime.GOARCH != "amd64" { // whose numbers these are
 			break
 		}
 		t.Run(name, func(t *testing.T) {
-			script := fmt.Sprintf(`perl -e '$f = "$ENV{TMPDIR}/x"; $u = "user"; $n = "user.x"; $v = "v"; open(F, ">", $f) or die; print %s < 0 ? "refused" : "done"'`, strings.ReplaceAll(call, "'", `'\''`))
+			script := fmt.Sprintf(`perl -e '$f = "$ENV{TMPDIR}/x"; $u = "user"; $n = "user.x"; $v = "v"; $m = pack("Q", ~0); $z = pack("i", 0); open(F, ">", $f) or die; print %s < 0 ? "refused" : "done"'`, strings.ReplaceAll(call, "'", `'\''`))
 			if got := attempt(t, script, ""); got != "refused" {
 				t.Errorf("%q", got)
 			}
 		})
 	}
-	if got := attempt(t, `cd "$TMPDIR" && echo 'echo runs' > x && chmod 755 x && ./x && (mkdir d && chmod 500 d && stat -c %a d)`, ""); got != "runs\n500\n" {
+	if got := attempt(t, `cd "$TMPDIR" && echo 'echo runs' > x && chmod 755 x && ./x && (mkdir d && chmod 500 d && stat -c %a d) && nice -n 3 nice`, ""); got != "runs\n500\n3\n" {
 		t.Errorf("what is ordinary: %q", got)
 	}
 }
