@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +42,11 @@ tool "quick" {
   }
   text = "done"
 }
+tool "refund" {
+  description = "Refund, if an operator agrees."
+  approval { notify = ["ops"] }
+  text = "refunded"
+}
 tool "hold" {
   description = "Take long."
   task {
@@ -70,6 +76,7 @@ type finished struct {
 	Type string
 	Data struct {
 		ID, Tool, Status string
+		Decision         struct{ By, Reason string }
 		Result           struct{ Content []struct{ Text string } }
 		Error            struct{ Message string }
 	}
@@ -344,5 +351,30 @@ func TestAReloadMovesAWebhook(t *testing.T) {
 	}
 	if f, again := moved.comes(t, 1); !f.is(id, "quick", "completed") || again != first {
 		t.Errorf("%s and %s: %+v", first, again, f)
+	}
+}
+
+// Another process decides, and the server tells what.
+func TestAWebhookIsToldOfAnApproval(t *testing.T) {
+	_, address := startBank(t)
+	ops := receiving(t, "", 200)
+	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
+	r := startReplica(t, dir, "", flags...)
+	task := callTool(t, r.url, "refund").Result.TaskID
+	asked, _ := ops.comes(t, 1)
+	if asked.Type != "approval.requested" || asked.Data.Tool != "refund" || asked.Data.Status != "pending" {
+		t.Fatalf("%+v", asked)
+	}
+	r.kill()
+	decide := exec.Command("hatchel", append([]string{"approvals", "approve", asked.Data.ID, "-C", dir, "--reason", "all is well"}, flags...)...)
+	decide.Env = r.cmd.Env
+	if said, err := decide.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	startReplica(t, dir, "", flags...)
+	decided, id := ops.comes(t, 2)
+	if decided.Type != "approval.decided" || decided.Data.ID != asked.Data.ID || decided.Data.Status != "approved" || decided.Data.Decision.Reason != "all is well" || id == asked.Data.ID || task == "" {
+		t.Errorf("%s: %+v", id, decided)
 	}
 }
