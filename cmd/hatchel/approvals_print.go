@@ -218,8 +218,11 @@ func (r *reviewing) printDecided(cmd *cobra.Command, a *listed) error {
 	if r.asJSON {
 		return r.print(cmd, a)
 	}
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s %s: %s for %s\n", a.ID, a.Status, printable(a.Tool), printable(asker(&a.Caller)))
+	out, decided := cmd.OutOrStdout(), "approved" // it may be used already
+	if a.Status == approval.Rejected {
+		decided = "rejected"
+	}
+	fmt.Fprintf(out, "%s %s: %s for %s\n", a.ID, decided, printable(a.Tool), printable(asker(&a.Caller)))
 	if a.Decision != nil && a.Decision.Reason != "" {
 		fmt.Fprintf(out, "reason: %s\n", indented(a.Decision.Reason, 8))
 	}

@@ -370,7 +370,7 @@ func comes(t *testing.T, event <-chan struct{}) {
 }
 
 // emptySchema is the address of the test database in which a new schema is the place of all tables.
-func emptySchema(t *testing.T) (address string) {
+func emptySchema(t testing.TB) (address string) {
 	t.Helper()
 	server := os.Getenv("HATCHEL_TEST_POSTGRES")
 	if server == "" {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/state"
+)
+
+const manyApprovals = 10000
+
+// BenchmarkApprovals is what a reviewer waits for at the HTTP endpoint of a process while 10,000 calls wait.
+func BenchmarkApprovals(b *testing.B) {
+	b.Run("sqlite", func(b *testing.B) {
+		o := newOffice(b, `state { sqlite = "state.db" }`)
+		o.replica = startReplica(b, o.dir, "")
+		store, err := state.Open(b.Context(), filepath.Join(o.dir, "state.db"))
+		o.measured(b, store, err)
+	})
+	b.Run("postgres", func(b *testing.B) {
+		address := emptySchema(b)
+		o := newOffice(b, "state { postgres = secret.dsn }\nsecret \"dsn\" { env = \"STATE\" }")
+		o.replica = startReplica(b, o.dir, address)
+		store, err := state.OpenPostgres(b.Context(), address)
+		o.measured(b, store, err)
+	})
+}
+
+func (o *office) measured(b *testing.B, store state.Store, err error) {
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer store.Close()
+	ids := o.crowd(b, store)
+	for _, c := range []struct {
+		name, method string
+		path         func(i int) string
+	}{
+		{"page of 100", http.MethodGet, func(int) string { return "/approvals" }},
+		{"all", http.MethodGet, func(int) string { return "/approvals?limit=16384" }},
+		{"show", http.MethodGet, func(i int) string { return "/approvals/" + ids[i*37%len(ids)] }},
+		{"decide", http.MethodPost, func(i int) string { return "/approvals/" + ids[i] + "/approve" }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var took []time.Duration
+			for i := range 100 {
+				began := time.Now()
+				status, body := o.ask("bob", c.method, c.path(i), "")
+				if took = append(took, time.Since(began)); status != http.StatusOK {
+					b.Fatalf("%d %s", status, body)
+				}
+				if n := len(body); c.name == "all" && n < manyApprovals*300 {
+					b.Fatalf("%d bytes", n)
+				}
+			}
+			slices.Sort(took)
+			for name, at := range map[string]int{"ms-median": 50, "ms-95th": 95, "ms-worst": 99} {
+				b.ReportMetric(float64(took[at].Microseconds())/1000, name)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// crowd has 10,000 calls of 100 callers wait.
+func (o *office) crowd(b *testing.B, store state.Store) []string {
+	b.Helper()
+	book, now := approval.NewBook(store), time.Now()
+	ids := make([]string, manyApprovals)
+	var all sync.WaitGroup
+	for part := range 8 {
+		all.Go(func() {
+			for i := part; i < manyApprovals; i += 8 {
+				a, _, err := book.Open(b.Context(), fmt.Sprint(i), approval.Request{
+					Tool: "refund", Title: "Refund a customer", Message: fmt.Sprintf("Refund %d to customer %d, who has asked for it.", 100+i, i),
+					Arguments: json.RawMessage(fmt.Sprintf(`{"amount":%d,"note":"The goods came broken, as the pictures show."}`, 100+i)),
+					Effect:    fmt.Sprintf("POST https://shop.example.com/orders/%d/refunds\nContent-Type: application/json\n\n{\"amount\":%d}", i, 100+i),
+					Caller:    approval.Who{Subject: fmt.Sprintf("agent-%d", i%100), Key: "issuer", Groups: []string{"agents"}, Remote: "127.0.0.1:40000"},
+					Rules:     []string{"tool.refund.approval"}, Revision: "0123456789abcdef", Asked: now, Until: now.Add(time.Hour + time.Duration(i)*time.Millisecond), Audited: true,
+				})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				ids[i] = a.ID
+			}
+		})
+	}
+	all.Wait()
+	return ids
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
+)
+
+func TestTheCommandDecidesWhileTheServerRuns(t *testing.T) {
+	for name, state := range map[string]string{"sqlite": `state { sqlite = "state.db" }`, "postgres": "state { postgres = secret.dsn }\nsecret \"dsn\" { env = \"STATE\" }"} {
+		t.Run(name, func(t *testing.T) {
+			address := ""
+			if name == "postgres" {
+				address = emptySchema(t)
+			}
+			environ := []string{"STATE=" + address}
+			o := newOffice(t, state)
+			o.replica = startReplica(t, o.dir, address)
+			id, answered := o.asked("eve", "refund", `{"amount":500,"note":"a b"}`)
+			code, out, errs := o.run(environ, "approvals", "list")
+			if code != 0 || errs != "" || strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
+				t.Errorf("%d %q %q", code, out, errs)
+			}
+			says(t, out, id, "refund", "eve", "in 4m", "Refund 500: a b")
+			code, out, _ = o.run(environ, "approvals", "show", strings.ToLower(id))
+			if code != 0 {
+				t.Errorf("%d", code)
+			}
+			says(t, out, id, "eve", "127.0.0.1", "tool.refund.approval", "Refund 500: a b", `"amount": 500`, "until", "pending")
+			code, out, errs = o.run(environ, "approvals", "approve", id, "--reason", "fine")
+			if code != 0 || errs != "" {
+				t.Fatalf("%d %q %q", code, out, errs)
+			}
+			says(t, out, id+" approved: refund for eve", "reason: fine")
+			says(t, <-answered, "refunded 500")
+			o.written(id, "approved", "os:"+userName())
+			code, out, errs = o.run(environ, "approvals", "reject", id)
+			if code != 1 || out != "" {
+				t.Errorf("%d %q", code, out)
+			}
+			says(t, errs, "nothing was decided", "os:"+userName(), "already", "used")
+			if code, _, errs = o.run(environ, "approvals", "approve", "0123456789ABCDEF"); code != 1 || !strings.Contains(errs, "there is no approval") {
+				t.Errorf("%d %q", code, errs)
+			}
+			if code, out, errs = o.run(environ, "approvals", "list"); code != 0 || out != "" || !strings.Contains(errs, "nothing waits") {
+				t.Errorf("%d %q %q", code, out, errs)
+			}
+			code, out, _ = o.run(environ, "approvals", "list", "--all")
+			if says(t, out, id, "approved by os:"+userName()+", used"); code != 0 {
+				t.Errorf("%d", code)
+			}
+			o.written(id, "approved", "os:"+userName())
+		})
+	}
+}
+
+func TestARejectionOfTheCommandReachesTheCaller(t *testing.T) {
+	o := openOffice(t)
+	id, answered := o.asked("eve", "refund", `{"amount":500}`)
+	if code, out, errs := o.run(nil, "approvals", "reject", id, "--reason", "ask me first", "--json"); code != 0 || !json.Valid([]byte(out)) {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+	says(t, <-answered, "ask me first", `"isError":true`)
+	o.written(id, "rejected", "os:"+userName())
+}
+
+func TestTheCommandDecidesWhenNoServerRuns(t *testing.T) {
+	o := openOffice(t)
+	id, _ := o.asked("eve", "refund", `{"amount":500}`)
+	o.kill()
+	if code, out, errs := o.run(nil, "approvals", "approve", id); code != 0 {
+		t.Fatalf("%d %q %q", code, out, errs)
+	}
+	o.written(id, "approved", "os:"+userName())
+	o.replica = startReplica(t, o.dir, "")
+	says(t, <-o.call("eve", "refund", `{"amount":500}`), "refunded 500")
+	o.written(id, "approved", "os:"+userName())
+}
+
+func TestADecisionThatCannotBeWrittenDownIsNotMade(t *testing.T) {
+	o := openOffice(t)
+	id, _ := o.asked("eve", "refund", `{"amount":500}`)
+	o.kill()
+	file := filepath.Join(o.dir, "audit.jsonl")
+	held, err := audit.Open(file, audit.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := o.run(nil, "approvals", "approve", id)
+	if code != 1 || out != "" {
+		t.Errorf("%d %q", code, out)
+	}
+	says(t, errs, "nothing was decided", "only one can at a time", "no server that runs")
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(o.decisions()); n != 0 {
+		t.Errorf("%d decisions are written down", n)
+	}
+	if code, _, errs := o.run(nil, "approvals", "approve", id); code != 0 {
+		t.Errorf("%d %s", code, errs)
+	}
+	o.written(id, "approved", "os:"+userName())
+}
+
+func TestOfTwoCommandsAtOnceOneDecides(t *testing.T) {
+	o := openOffice(t)
+	id, answered := o.asked("eve", "refund", `{"amount":500}`)
+	var all sync.WaitGroup
+	codes := make(chan int, 4)
+	for range 4 {
+		all.Go(func() {
+			code, _, errs := o.run(nil, "approvals", "approve", id)
+			if codes <- code; code == 1 {
+				says(t, errs, "nothing was decided", "os:"+userName())
+			}
+		})
+	}
+	all.Wait()
+	close(codes)
+	won := 0
+	for code := range codes {
+		if won += 1 - code; code > 1 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d have decided", won)
+	}
+	says(t, <-answered, "refunded 500")
+	o.written(id, "approved", "os:"+userName())
+}
+
+func TestWhatACallerSendsDoesNotSteerTheTerminal(t *testing.T) {
+	o := openOffice(t)
+	evil := "\x1b[2J\x1b]0;x\a\u009b31m\u202egnp\u200b\r\x7f"
+	arguments, err := json.Marshal(map[string]any{"amount": 500, "note": evil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := o.asked("eve", "refund", string(arguments))
+	_, answer := o.ask("bob", http.MethodGet, "/approvals/"+id, "")
+	outputs := map[string]string{"GET /approvals/ID": answer}
+	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"show", id}, {"show", id, "--json"}, {"approve", id, "--reason", evil}, {"show", id}, {"list", "--all"}, {"approve", id}} {
+		code, out, errs := o.run(nil, append([]string{"approvals"}, args...)...)
+		if code != 0 && strings.Join(args, " ") != "approve "+id {
+			t.Errorf("%v: %d %s", args, code, errs)
+		}
+		outputs[strings.Join(args, " ")] = out + errs
+	}
+	for what, out := range outputs {
+		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+			t.Errorf("%s prints %q in %q", what, out[i:i+1], out)
+		}
+	}
+	says(t, outputs["show "+id], `\u001b[2J`, `\u202egnp`)
+}
+
+func TestIDsAreCompleted(t *testing.T) {
+	o := openOffice(t)
+	id, _ := o.asked("eve", "refund", `{"amount":500}`)
+	for _, verb := range []string{"show", "approve", "reject"} {
+		_, out, _ := o.run(nil, "__complete", "approvals", verb, "")
+		says(t, out, id+"\trefund: Refund 500")
+	}
+}
+
+func TestAServerIsAskedOverHTTP(t *testing.T) {
+	o := openOffice(t)
+	id, answered := o.asked("eve", "refund", `{"amount":500}`)
+	as := func(who string) []string { return []string{"HATCHEL_KEY=" + keyOf(who)} }
+	code, out, errs := o.run(as("bob"), "approvals", "list", "--server", o.url+"/mcp")
+	if says(t, out, id, "eve", "Refund 500"); code != 0 {
+		t.Errorf("%d %s", code, errs)
+	}
+	for _, c := range []struct {
+		environ []string
+		args    []string
+		code    int
+		says    string
+	}{
+		{nil, []string{"approve", id}, 2, "put the key that says who you are into HATCHEL_KEY"},
+		{as("mallory"), []string{"approve", id}, 1, "does not know the key in HATCHEL_KEY"},
+		{as("eve"), []string{"approve", id}, 1, "does not let you do this: You may not decide"},
+		{as("bob"), []string{"approve", "0123456789ABCDEF"}, 1, "there is no approval"},
+		{as("bob"), []string{"show", "../../healthz"}, 1, "there is no"},
+		{as("bob"), []string{"approve", id, "--state", "x.db"}, 2, "leave --state out"},
+		{as("bob"), []string{"approve", id, "--reason", strings.Repeat("x", 1001)}, 2, "1000 characters"},
+	} {
+		code, out, errs := o.run(c.environ, append([]string{"approvals", "--server", o.url}, c.args...)...)
+		if code != c.code || out != "" || !strings.Contains(errs, c.says) {
+			t.Errorf("%v: %d %q %q", c.args, code, out, errs)
+		}
+	}
+	if code, out, errs = o.run(as("bob"), "approvals", "approve", id, "--server", o.url, "--reason", "fine"); code != 0 {
+		t.Fatalf("%d %q %q", code, out, errs)
+	}
+	says(t, <-answered, "refunded 500")
+	o.written(id, "approved", "bob")
+	if code, _, errs = o.run(as("ann"), "approvals", "approve", id, "--server", o.url); code != 1 || !strings.Contains(errs, "bob has approved it already") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+func TestAServerThatCannotBeAskedIsNamed(t *testing.T) {
+	o := newOffice(t, "")
+	environ := []string{"HATCHEL_KEY=" + keyOf("bob")}
+	seen := make(chan string, 10)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r.Header.Get("Authorization")
+		http.Redirect(w, r, "https://evil.example/", http.StatusTemporaryRedirect)
+	})
+	secure, plain := httptest.NewUnstartedServer(handler), httptest.NewServer(handler)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	defer plain.Close()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }))
+	defer other.Close()
+	closed := httptest.NewServer(handler)
+	closed.Close()
+	for _, c := range []struct {
+		server string
+		code   int
+		says   string
+	}{
+		{secure.URL, 1, "not signed by an authority that is trusted"},
+		{plain.URL, 1, "redirects"},
+		{other.URL, 1, "is this the address of a hatchel server?"},
+		{closed.URL, 1, "nobody listens there"},
+		{"http://tools.example.com", 2, "anybody on the way"},
+		{"ftp://x", 2, "is the URL of a server"},
+		{"https://user:pw@x.example", 2, "is the URL of a server"},
+	} {
+		code, _, errs := o.run(environ, "approvals", "list", "--server", c.server)
+		if code != c.code || !strings.Contains(errs, c.says) || strings.Contains(errs, keyOf("bob")) {
+			t.Errorf("%s: %d %s", c.server, code, errs)
+		}
+	}
+	if len(seen) != 1 {
+		t.Errorf("the key was sent %d times", len(seen))
+	}
+}
+
+func TestAFolderWithoutApprovalsSaysSo(t *testing.T) {
+	o := newOffice(t, `state { sqlite = "state.db" }`)
+	code, _, errs := o.run(nil, "approvals", "list")
+	if says(t, errs, "state.db cannot be read", "--server"); code != 1 {
+		t.Errorf("%d %s", code, errs)
+	}
+	if _, err := os.Stat(filepath.Join(o.dir, "state.db")); err == nil {
+		t.Error("the file was made")
+	}
+	o.write("tool {")
+	if code, _, errs = o.run(nil, "approvals", "list"); code != 1 || !strings.Contains(errs, "hatchel validate") {
+		t.Errorf("%d %s", code, errs)
+	}
+	if code, _, _ = o.run(nil, "approvals"); code != 2 {
+		t.Errorf("%d", code)
+	}
+}
+
+func TestAFileIsNamedWhereTheServerHasOne(t *testing.T) {
+	o := newOffice(t, "")
+	o.replica = startReplica(t, o.dir, "", "--state", filepath.Join(o.dir, "own.db"))
+	id, answered := o.asked("eve", "refund", `{"amount":500}`)
+	if code, _, errs := o.run(nil, "approvals", "approve", id, "--state", "own.db"); code != 0 {
+		t.Errorf("%d %s", code, errs)
+	}
+	says(t, <-answered, "refunded 500")
+	if s := o.became(id); s != approval.Used {
+		t.Errorf("%s", s)
+	}
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
+)
+
+// approvalTools is a server whose calls wait for approvers. $STATE and what follows are replaced.
+const approvalTools = `
+auth {
+  api_key "ann" {
+    sha256 = "$ANN"
+    groups = ["approvers"]
+  }
+  api_key "bob" {
+    sha256 = "$BOB"
+    groups = ["approvers"]
+  }
+  api_key "eve" { sha256 = "$EVE" }
+}
+approvals { allow = "'approvers' in caller.groups && (tool.name != 'guarded' || caller.subject == 'bob')" }
+audit { file = "audit.jsonl" }
+$STATE
+tool "refund" {
+  description = "Refund."
+  input "amount" { type = number }
+  input "note" {
+    type    = string
+    default = ""
+  }
+  approval {
+    when    = "input.amount > 100"
+    message = "Refund ${input.amount}: ${input.note}"
+  }
+  text = "refunded ${input.amount} ${input.note}"
+}
+tool "guarded" {
+  description = "Guarded."
+  approval {}
+  text = "guarded"
+}
+`
+
+// office is a server where calls are decided about.
+type office struct {
+	t   testing.TB
+	dir string
+	*replica
+}
+
+// keyOf is the key of a caller.
+func keyOf(name string) string { return "key-of-" + name + "-0123456789abcdef0123456789abcdef" }
+
+func newOffice(t testing.TB, state string) *office {
+	t.Helper()
+	text := strings.ReplaceAll(approvalTools, "$STATE", state)
+	for _, name := range []string{"ann", "bob", "eve"} {
+		sum := sha256.Sum256([]byte(keyOf(name)))
+		text = strings.ReplaceAll(text, "$"+strings.ToUpper(name), hex.EncodeToString(sum[:]))
+	}
+	o := &office{t: t, dir: t.TempDir()}
+	o.write(text)
+	return o
+}
+
+func (o *office) write(text string) {
+	o.t.Helper()
+	if err := os.WriteFile(filepath.Join(o.dir, "tools.hcl"), []byte(text), 0o644); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// openOffice is one that keeps its state in a file of its folder, and serves.
+func openOffice(t testing.TB) *office {
+	o := newOffice(t, `state { sqlite = "state.db" }`)
+	o.replica = startReplica(t, o.dir, "")
+	return o
+}
+
+// ask makes a request as somebody, and returns what it was told; headers come in pairs.
+func (o *office) ask(who, method, path, body string, headers ...string) (int, string) {
+	o.t.Helper()
+	got := send(o.request(who, method, path, body, headers...))
+	if got.err != nil {
+		o.t.Fatal(got.err)
+	}
+	return got.status, got.body
+}
+
+func (o *office) request(who, method, path, body string, headers ...string) *http.Request {
+	o.t.Helper()
+	r, err := http.NewRequest(method, o.url+path, strings.NewReader(body))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if who != "" {
+		r.Header.Set("Authorization", "Bearer "+keyOf(who))
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// call begins a call that waits, and returns where its answer comes.
+func (o *office) call(who, tool, arguments string) <-chan string {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
+	r := o.request(who, http.MethodPost, "/mcp", body, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
+	answered := make(chan string, 1)
+	go func() { answered <- send(r).body }() // none, when the server ends before
+	return answered
+}
+
+// pending waits until so many calls wait, as somebody sees them.
+func (o *office) pending(who string, n int) (list []listed) {
+	o.t.Helper()
+	soon(o.t.(*testing.T), func() bool {
+		_, body := o.ask(who, http.MethodGet, "/approvals", "")
+		var page struct{ Approvals []listed }
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			o.t.Fatalf("%v: %s", err, body)
+		}
+		list = page.Approvals
+		return len(list) == n
+	})
+	return list
+}
+
+// asked begins a call and waits until it is the only one that waits; the ID is that of its approval.
+func (o *office) asked(who, tool, arguments string) (id string, answered <-chan string) {
+	o.t.Helper()
+	answered = o.call(who, tool, arguments)
+	return o.pending("bob", 1)[0].ID, answered
+}
+
+// run runs hatchel on the folder of the office.
+func (o *office) run(environ []string, args ...string) (code int, out, errs string) {
+	o.t.Helper()
+	cmd := exec.Command("hatchel", args...)
+	cmd.Dir = o.dir
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.dir}, environ...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		o.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// decisions are the records of decisions in the audit log.
+func (o *office) decisions() (records []audit.Record) {
+	o.t.Helper()
+	file := filepath.Join(o.dir, "audit.jsonl")
+	if err := audit.Read(file, func(l *audit.Line) bool {
+		if r, ok := l.Record(); ok && r.Event == audit.EventApproval {
+			records = append(records, r)
+		}
+		return true
+	}); err != nil {
+		o.t.Fatal(err)
+	}
+	if v, err := audit.Verify(file); err != nil || v.Broken != nil {
+		o.t.Errorf("the log does not verify: %v %v", v, err)
+	}
+	return records
+}
+
+// written reports whether there is one record of a decision, and it says this.
+func (o *office) written(id, decision, by string) {
+	o.t.Helper()
+	all := o.decisions()
+	n := 0
+	for _, r := range all {
+		if r.Approval == nil || r.Approval.ID != id {
+			continue
+		}
+		n++
+		if r.Decision != decision || r.Approval.By != by || r.Caller.Subject != by || r.Approval.Asker != "eve" && r.Approval.Asker != "ann" || r.ID != id || r.Name == "" || len(r.Approval.Rules) == 0 {
+			o.t.Errorf("%s %s by %s: %+v %+v", id, decision, by, r, r.Approval)
+		}
+	}
+	if n != 1 {
+		o.t.Errorf("there are %d records of the decision about %s among %d", n, id, len(all))
+	}
+}
+
+// became is what has become of an approval.
+func (o *office) became(id string) approval.Status {
+	o.t.Helper()
+	_, body := o.ask("bob", http.MethodGet, "/approvals/"+id, "")
+	var a listed
+	if err := json.Unmarshal([]byte(body), &a); err != nil {
+		o.t.Fatalf("%v: %s", err, body)
+	}
+	return a.Status
+}
+
+// says fails the test when a text lacks something.
+func says(t testing.TB, text string, words ...string) {
+	t.Helper()
+	if i := slices.IndexFunc(words, func(w string) bool { return !strings.Contains(text, w) }); i >= 0 {
+		t.Errorf("it does not say %q: %s", words[i], text)
+	}
+}
