@@ -1,0 +1,555 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3"
+)
+
+const filesConfig = `
+files {
+  max_size = "20MiB"
+  base_url = "https://tools.example.com"
+}
+
+audit { file = "audit.jsonl" }
+
+auth {
+  api_key "anna" { sha256 = "%[1]x" }
+  api_key "bert" { sha256 = "%[2]x" }
+}
+
+connection "http" "dms" { base_url = %[3]q }
+
+connection "sqlite" "ledger" {
+  file = "ledger.db"
+  mode = "rw"
+  init = "CREATE TABLE IF NOT EXISTS scans (name TEXT, content BLOB)"
+}
+
+tool "raw" {
+  description = "Sends a file as it is."
+  input "scan" { type = file }
+  http "dms" {
+    post = "/raw"
+    body = input.scan
+  }
+}
+
+tool "form" {
+  description = "Sends files in a form."
+  input "scan" { type = file }
+  input "more" { type = optional(list(file), []) }
+  http "dms" {
+    post      = "/form"
+    multipart = { title = "A scan", scan = input.scan, more = input.more, named = { content = input.scan, filename = "renamed.bin", type = "application/x-renamed" } }
+  }
+}
+
+tool "fetch" {
+  description = "Has a service fetch a file."
+  input "scan" { type = file }
+  http "dms" {
+    post = "/fetch"
+    json = { url = input.scan.url, name = input.scan.filename, size = input.scan.size, sha256 = input.scan.sha256, type = input.scan.content_type }
+  }
+}
+
+tool "blob" {
+  description = "Keeps a file in the database."
+  input "scan" { type = file }
+  sql "ledger" { exec = "INSERT INTO scans (name, content) VALUES (${input.scan.filename}, ${input.scan})" }
+}
+
+tool "program" {
+  description = "Has a program read a file."
+  input "scan" { type = file }
+  shell { command = ["sha256sum", "--", input.scan.path] }
+  text = output.stdout
+}
+
+tool "script" {
+  description = "Has a script read a file by its environment and its standard input."
+  input "scan" { type = file }
+  shell {
+    script = "sha256sum < \"$SCAN\"; sha256sum; echo ${input.scan.path}; if echo x 2>/dev/null >> \"$SCAN\"; then echo written; fi"
+    env    = { SCAN = input.scan.path }
+    stdin  = input.scan
+  }
+  text = output.stdout
+}
+
+tool "outer" {
+  description = "Hands a file on to another tool."
+  input "scan" { type = file }
+  step "inner" {
+    tool "program" { scan = input.scan }
+  }
+  text = step.inner.text
+}
+
+tool "small" {
+  description = "Takes small pictures."
+  input "scan" {
+    type = object({ page = file("A page", { max_size = "1KiB", types = ["image/*"] }) })
+  }
+  text = "${input.scan.page.filename} ${input.scan.page.content_type}"
+}
+`
+
+const (
+	annasKey = "key-of-anna-0123456789"
+	bertsKey = "key-of-bert-0123456789"
+)
+
+// archive is the service that the tools send files to.
+type archive struct {
+	mu     sync.Mutex
+	raw    []byte // guarded by mu, as all of it
+	header http.Header
+	length int64
+	parts  map[string][]part
+	asked  map[string]any
+}
+
+type part struct {
+	name, kind string
+	content    []byte
+}
+
+func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.header, a.length, a.parts = r.Header, r.ContentLength, map[string][]part{}
+	switch r.URL.Path {
+	case "/raw":
+		a.raw, _ = io.ReadAll(r.Body)
+	case "/fetch":
+		json.NewDecoder(r.Body).Decode(&a.asked)
+	case "/form":
+		form, err := r.MultipartReader()
+		for err == nil {
+			var p *multipart.Part
+			if p, err = form.NextPart(); err == nil {
+				content, _ := io.ReadAll(p)
+				a.parts[p.FormName()] = append(a.parts[p.FormName()], part{p.FileName(), p.Header.Get("Content-Type"), content})
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	io.WriteString(w, `{"ok":true}`)
+}
+
+// filing is a server that takes files, and those who use it.
+type filing struct {
+	t       *testing.T
+	dir     string
+	server  *replica
+	url     string
+	archive *archive
+}
+
+func startFiling(t *testing.T) *filing {
+	t.Helper()
+	f := &filing{t: t, dir: t.TempDir(), archive: &archive{}}
+	upstream := httptest.NewServer(f.archive)
+	t.Cleanup(upstream.Close)
+	config := strings.NewReplacer("%[1]x", fmt.Sprintf("%x", sha256.Sum256([]byte(annasKey))), "%[2]x", fmt.Sprintf("%x", sha256.Sum256([]byte(bertsKey))), "%[3]q", fmt.Sprintf("%q", upstream.URL)).Replace(filesConfig)
+	if err := os.WriteFile(filepath.Join(f.dir, "a.hcl"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.start()
+	return f
+}
+
+func (f *filing) start() {
+	f.server = startReplica(f.t, f.dir, "", "--state", filepath.Join(f.dir, "state.db"))
+	f.url = f.server.url
+}
+
+// send makes a request with the headers that are given in pairs, and returns the answer.
+func (f *filing) send(method, path string, body io.Reader, headers ...string) (*http.Response, []byte) {
+	f.t.Helper()
+	req, err := http.NewRequest(method, f.url+path, body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	said, err := io.ReadAll(res.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return res, said
+}
+
+// upload uploads a file of anna's.
+func (f *filing) upload(name, kind string, content []byte) (up uploaded) {
+	f.t.Helper()
+	res, said := f.send("POST", "/files", bytes.NewReader(content), "X-Api-Key", annasKey, "Content-Type", kind, "Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	if res.StatusCode != http.StatusCreated || json.Unmarshal(said, &up) != nil {
+		f.t.Fatalf("%d: %s", res.StatusCode, said)
+	}
+	return up
+}
+
+// call calls a tool with a key, and returns the text of the result.
+func (f *filing) call(key, tool, arguments string) (text string, failed bool) {
+	f.t.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
+	_, said := f.send("POST", "/mcp", strings.NewReader(body), "X-Api-Key", key, "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
+	if i := bytes.IndexByte(said, '{'); i > 0 {
+		said = said[i:]
+	}
+	var answer struct {
+		Result struct {
+			Content []struct{ Text string }
+			IsError bool
+		}
+	}
+	if err := json.Unmarshal(said, &answer); err != nil || len(answer.Result.Content) == 0 {
+		f.t.Fatalf("%s: %v: %s", tool, err, said)
+	}
+	return answer.Result.Content[0].Text, answer.Result.IsError
+}
+
+// works calls a tool as anna with a file.
+func (f *filing) works(tool, id string) string {
+	f.t.Helper()
+	text, failed := f.call(annasKey, tool, fmt.Sprintf(`{"scan":{"file_id":%q}}`, id))
+	if failed {
+		f.t.Fatalf("%s: %s", tool, text)
+	}
+	return text
+}
+
+func randomBytes(n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(rand.Uint32())
+	}
+	return out
+}
+
+func TestFilesReachBackendsByteForByte(t *testing.T) {
+	f := startFiling(t)
+	content := randomBytes(3<<20 + 17)
+	sum := sha256.Sum256(content)
+	up := f.upload("März scan.bin", "application/x-scan", content)
+	if up.Name != "März scan.bin" || up.Type != "application/x-scan" || up.Size != int64(len(content)) || up.SHA256 != hex.EncodeToString(sum[:]) || !strings.HasPrefix(up.URL, "https://tools.example.com/files/"+up.ID+"?") {
+		t.Errorf("the upload was answered with %+v", up)
+	}
+	if until := time.Until(up.Expires); until > 24*time.Hour || until < 23*time.Hour {
+		t.Errorf("it is kept for %s", until)
+	}
+
+	f.works("raw", up.ID)
+	if !bytes.Equal(f.archive.raw, content) || f.archive.header.Get("Content-Type") != "application/x-scan" || f.archive.length != int64(len(content)) {
+		t.Errorf("the body had %d bytes of %d, as %s", len(f.archive.raw), f.archive.length, f.archive.header.Get("Content-Type"))
+	}
+
+	other := f.upload("other.txt", "text/plain", []byte("another"))
+	if text, failed := f.call(annasKey, "form", fmt.Sprintf(`{"scan":{"file_id":%q},"more":[{"file_id":%q,"filename":"../called.txt"},{"file_id":%q}]}`, up.ID, other.ID, up.ID)); failed {
+		t.Fatal(text)
+	}
+	for name, want := range map[string][]part{
+		"title": {{"", "", []byte("A scan")}},
+		"scan":  {{"März scan.bin", "application/x-scan", content}},
+		"named": {{"renamed.bin", "application/x-renamed", content}},
+		"more":  {{"called.txt", "text/plain", []byte("another")}, {"März scan.bin", "application/x-scan", content}},
+	} {
+		got := f.archive.parts[name]
+		if len(got) != len(want) {
+			t.Fatalf("%s has %d parts", name, len(got))
+		}
+		for i, w := range want {
+			if got[i].name != w.name || got[i].kind != w.kind || !bytes.Equal(got[i].content, w.content) {
+				t.Errorf("%s is %q, %q, %d bytes", name, got[i].name, got[i].kind, len(got[i].content))
+			}
+		}
+	}
+	if f.archive.length < int64(3*len(content)) {
+		t.Errorf("the form was said to have %d bytes", f.archive.length)
+	}
+
+	f.works("blob", up.ID)
+	db, err := sql.Open("sqlite3", filepath.Join(f.dir, "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var name, kind string
+	var blob []byte
+	if err := db.QueryRow("SELECT name, typeof(content), content FROM scans").Scan(&name, &kind, &blob); err != nil || name != "März scan.bin" || kind != "blob" || !bytes.Equal(blob, content) {
+		t.Errorf("the database holds %q, %d bytes of %s, %v", name, len(blob), kind, err)
+	}
+
+	digest := hex.EncodeToString(sum[:])
+	if said := f.works("program", up.ID); !strings.HasPrefix(said, digest) {
+		t.Errorf("the program read %s", said)
+	}
+	if said := f.works("outer", up.ID); !strings.HasPrefix(said, digest) {
+		t.Errorf("the program of the other tool read %s", said)
+	}
+	said := f.works("script", up.ID)
+	lines := strings.Fields(said)
+	if len(lines) != 5 || lines[0] != digest || lines[2] != digest {
+		t.Fatalf("the script read %s", said)
+	}
+	if _, err := os.Stat(lines[4]); !os.IsNotExist(err) {
+		t.Errorf("the copy %s is still there: %v", lines[4], err)
+	}
+
+	f.works("fetch", up.ID)
+	link, _ := f.archive.asked["url"].(string)
+	if f.archive.asked["name"] != "März scan.bin" || f.archive.asked["sha256"] != digest || f.archive.asked["size"] != float64(len(content)) || f.archive.asked["type"] != "application/x-scan" {
+		t.Errorf("the service was told %v", f.archive.asked)
+	}
+	res, got := f.send("GET", strings.TrimPrefix(link, "https://tools.example.com"), nil)
+	if res.StatusCode != http.StatusOK || !bytes.Equal(got, content) {
+		t.Errorf("%s was answered with %d and %d bytes", link, res.StatusCode, len(got))
+	}
+	for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Security-Policy": "sandbox; default-src 'none'", "Content-Type": "application/x-scan"} {
+		if got := res.Header.Get(header); got != want {
+			t.Errorf("%s is %q", header, got)
+		}
+	}
+	if how, params, err := mime.ParseMediaType(res.Header.Get("Content-Disposition")); how != "attachment" || params["filename"] != "März scan.bin" || err != nil {
+		t.Errorf("Content-Disposition is %q", res.Header.Get("Content-Disposition"))
+	}
+}
+
+func TestFilesAreForTheirOwnersOnly(t *testing.T) {
+	f := startFiling(t)
+	up := f.upload("a.txt", "text/plain", []byte("hers"))
+	unknown := "file_" + strings.Repeat("a", 26)
+	strange := func(id string) string {
+		text, failed := f.call(bertsKey, "raw", fmt.Sprintf(`{"scan":{"file_id":%q}}`, id))
+		if !failed {
+			t.Errorf("bert has sent %s", id)
+		}
+		return text
+	}
+	if of, none := strange(up.ID), strange(unknown); of != none {
+		t.Errorf("bert is told of a file of anna's: %s, and not %s", of, none)
+	}
+	for _, method := range []string{"GET", "HEAD", "DELETE"} {
+		of, saidOf := f.send(method, "/files/"+up.ID, nil, "X-Api-Key", bertsKey)
+		none, saidNone := f.send(method, "/files/"+unknown, nil, "X-Api-Key", bertsKey)
+		if of.StatusCode != http.StatusNotFound || none.StatusCode != http.StatusNotFound || !bytes.Equal(saidOf, saidNone) {
+			t.Errorf("%s: %d %s, and %d %s", method, of.StatusCode, saidOf, none.StatusCode, saidNone)
+		}
+	}
+	for path, want := range map[string]int{
+		"/files": http.StatusUnauthorized, "/files/uploads": http.StatusUnauthorized, "/files/" + up.ID: http.StatusUnauthorized,
+		"/files/" + up.ID + "?signature=": http.StatusForbidden, "/files?signature=x": http.StatusNotFound, "/files/uploads?signature=x": http.StatusNotFound,
+	} {
+		method := "GET"
+		if !strings.Contains(path, up.ID) && want == http.StatusUnauthorized {
+			method = "POST"
+		}
+		if res, said := f.send(method, path, nil); res.StatusCode != want && res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s %s: %d %s", method, path, res.StatusCode, said)
+		}
+	}
+	if res, said := f.send("GET", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusOK || string(said) != "hers" {
+		t.Errorf("anna: %d %s", res.StatusCode, said)
+	}
+	if res, said := f.send("HEAD", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusOK || res.ContentLength != 4 || len(said) != 0 {
+		t.Errorf("anna asks for what is known: %d, %d bytes", res.StatusCode, res.ContentLength)
+	}
+	if res, _ := f.send("GET", "/files/"+up.ID, nil, "X-Api-Key", annasKey, "Origin", "https://evil.example"); res.StatusCode != http.StatusForbidden {
+		t.Errorf("from a page of somebody: %d", res.StatusCode)
+	}
+	if res, _ := f.send("DELETE", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusNoContent {
+		t.Errorf("anna removes it: %d", res.StatusCode)
+	}
+	if res, _ := f.send("GET", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusNotFound {
+		t.Errorf("after it was removed: %d", res.StatusCode)
+	}
+	if res, _ := f.send("GET", strings.TrimPrefix(up.URL, "https://tools.example.com"), nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("its signed address after it was removed: %d", res.StatusCode)
+	}
+}
+
+func TestUploadsAreHeldAgainstTheRules(t *testing.T) {
+	f := startFiling(t)
+	large := int64(20<<20 + 1)
+	for name, body := range map[string]io.Reader{"said before": bytes.NewReader(make([]byte, large)), "found out": io.LimitReader(zeros{}, large)} {
+		if res, said := f.send("POST", "/files", body, "X-Api-Key", annasKey); res.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("too large, %s: %d %s", name, res.StatusCode, said)
+		}
+	}
+	gif := f.upload("a.gif", "image/gif", []byte("GIF89a, more or less"))
+	if text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q}}}`, gif.ID)); failed || text != "a.gif image/gif" {
+		t.Errorf("a picture: %s", text)
+	}
+	for name, file := range map[string]uploaded{
+		"too large":      f.upload("b.gif", "image/gif", append([]byte("GIF89a"), make([]byte, 1<<10)...)),
+		"no picture":     f.upload("c.gif", "image/gif", []byte("<html><script>")),
+		"another type":   f.upload("d.txt", "text/plain", []byte("text")),
+		"no type at all": f.upload("e", "", []byte{0, 1, 2}),
+	} {
+		text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q}}}`, file.ID))
+		if !failed || !strings.Contains(text, "- scan.page: must ") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	if text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q,"content_type":"text/plain"}}}`, gif.ID)); !failed {
+		t.Errorf("called a text: %s", text)
+	}
+	for method, path := range map[string]string{"GET": "/files", "PUT": "/files/uploads", "PATCH": "/files/" + gif.ID} {
+		if res, _ := f.send(method, path, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") == "" {
+			t.Errorf("%s %s: %d", method, path, res.StatusCode)
+		}
+	}
+	records, err := os.ReadFile(filepath.Join(f.dir, "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"event":"file"[^\n]*"kind":"upload","name":"a.gif","uri":"/files/` + gif.ID + `","caller":{"subject":"anna"[^\n]*"bytes":20,"sha256":"` + gif.SHA256 + `"`,
+		`"event":"request"[^\n]*"uri":"/files"[^\n]*"status":413`,
+	} {
+		if !regexp.MustCompile(want).Match(records) {
+			t.Errorf("no record matches %s", want)
+		}
+	}
+	if bytes.Contains(records, []byte("signature=")) {
+		t.Error("a signed address is in the audit log")
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestAFormHasOneFile(t *testing.T) {
+	f := startFiling(t)
+	form := func(parts ...string) (*http.Response, []byte) {
+		var body bytes.Buffer
+		w := multipart.NewWriter(&body)
+		for i, name := range parts {
+			h := textproto.MIMEHeader{"Content-Disposition": {fmt.Sprintf(`form-data; name="p%d"; filename="%s"`, i, name)}, "Content-Type": {"text/csv"}}
+			p, err := w.CreatePart(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(p, "a,b\n")
+		}
+		w.Close()
+		return f.send("POST", "/files", &body, "X-Api-Key", annasKey, "Content-Type", w.FormDataContentType())
+	}
+	res, said := form("../../rows.csv")
+	var up uploaded
+	if json.Unmarshal(said, &up); res.StatusCode != http.StatusCreated || up.Name != "rows.csv" || up.Type != "text/csv" || up.Size != 4 {
+		t.Errorf("one file: %d %s", res.StatusCode, said)
+	}
+	if res, said := form("a.csv", "b.csv"); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("two files: %d %s", res.StatusCode, said)
+	}
+	if res, said := form(); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("no file: %d %s", res.StatusCode, said)
+	}
+}
+
+func TestATicketTakesOneUploadFromWhoHasNoCredential(t *testing.T) {
+	f := startFiling(t)
+	res, said := f.send("POST", "/files/uploads", strings.NewReader(`{"filename":"scan.txt","content_type":"text/plain"}`), "X-Api-Key", annasKey)
+	var ticket struct {
+		ID  string `json:"file_id"`
+		URL string `json:"upload_url"`
+	}
+	if json.Unmarshal(said, &ticket); res.StatusCode != http.StatusCreated || !strings.HasPrefix(ticket.URL, "https://tools.example.com/files/uploads/"+ticket.ID+"?") {
+		t.Fatalf("%d %s", res.StatusCode, said)
+	}
+	path := strings.TrimPrefix(ticket.URL, "https://tools.example.com")
+	if res, _ := f.send("PUT", strings.Replace(path, "signature=", "signature=A", 1), strings.NewReader("x")); res.StatusCode != http.StatusForbidden {
+		t.Errorf("with another signature: %d", res.StatusCode)
+	}
+	if res, said := f.send("PUT", path, strings.NewReader("through the ticket")); res.StatusCode != http.StatusCreated {
+		t.Fatalf("%d %s", res.StatusCode, said)
+	}
+	if res, said := f.send("PUT", path, strings.NewReader("once more")); res.StatusCode != http.StatusNotFound {
+		t.Errorf("once more: %d %s", res.StatusCode, said)
+	}
+	f.works("raw", ticket.ID)
+	if string(f.archive.raw) != "through the ticket" || f.archive.header.Get("Content-Type") != "text/plain" {
+		t.Errorf("the service has %q", f.archive.raw)
+	}
+	if _, failed := f.call(bertsKey, "raw", fmt.Sprintf(`{"scan":{"file_id":%q}}`, ticket.ID)); !failed {
+		t.Error("bert has sent a file that anna has asked for")
+	}
+}
+
+// A process that is killed in the midst of an upload leaves a file that nobody can read, and one that is complete is there afterwards.
+func TestAnUploadThatWasKilledIsNotThereAfterwards(t *testing.T) {
+	f := startFiling(t)
+	kept := f.upload("kept.bin", "", randomBytes(1<<20))
+	in, out := io.Pipe()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		req, _ := http.NewRequest("POST", f.url+"/files", in)
+		req.Header.Set("X-Api-Key", annasKey)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			res.Body.Close()
+			t.Errorf("the upload was answered with %d", res.StatusCode)
+		}
+	}()
+	out.Write(make([]byte, 2<<20))
+	id := ""
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(f.dir, "state.db")+"?mode=ro&_busy_timeout=10000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); id == "" && time.Now().Before(deadline); {
+		// A part of it is in the store.
+		db.QueryRow("SELECT grp FROM records WHERE kind = 'chunk' AND grp <> ?", kept.ID).Scan(&id)
+	}
+	db.Close()
+	f.server.kill()
+	out.Close()
+	<-gone
+	f.start()
+	if id == "" {
+		t.Fatal("nothing was kept of the upload while it was under way")
+	}
+	if res, said := f.send("GET", "/files/"+id, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusNotFound {
+		t.Errorf("the file that was cut short: %d %s", res.StatusCode, said)
+	}
+	if text, failed := f.call(annasKey, "raw", fmt.Sprintf(`{"scan":{"file_id":%q}}`, id)); !failed {
+		t.Errorf("it was sent: %s", text)
+	}
+	if res, got := f.send("GET", "/files/"+kept.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusOK || len(got) != 1<<20 {
+		t.Errorf("the one that was complete: %d, %d bytes", res.StatusCode, len(got))
+	}
+}
