@@ -21,6 +21,8 @@ type server struct {
 	url string // of the endpoint
 	pid int
 	log *journal
+
+	killed bool // by the test, so that it cannot end in good health
 }
 
 // journal is what a process has written on standard error.
@@ -80,7 +82,7 @@ func (f *folder) start(cmd *exec.Cmd) *server {
 		late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 		defer late.Stop()
 		<-drained
-		if err := cmd.Wait(); err != nil {
+		if err := cmd.Wait(); err != nil && !s.killed {
 			f.t.Errorf("the server ended with %v and had written:\n%s", err, s.log)
 		}
 		if strings.Contains(s.log.String(), "goroutine ") {
@@ -96,6 +98,15 @@ func (f *folder) start(cmd *exec.Cmd) *server {
 		f.t.Fatalf("the server is not ready:\n%s", s.log)
 	}
 	return s
+}
+
+// kill ends the server as a crash would.
+func (s *server) kill() {
+	s.t.Helper()
+	s.killed = true
+	if err := syscall.Kill(s.pid, syscall.SIGKILL); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // prints waits until the server has written a text.

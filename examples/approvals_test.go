@@ -1,0 +1,272 @@
+package examples_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// refundShop is the example with its state in the folder, so that a server and the command line share it.
+func refundShop(t *testing.T) *folder {
+	t.Helper()
+	f := example(t, "approvals")
+	f.args = []string{"--state", f.file("state.db")}
+	return f
+}
+
+// byHand runs hatchel call, which keeps nothing beyond the call.
+func (f *folder) byHand(args ...string) output {
+	f.t.Helper()
+	return (&folder{t: f.t, path: f.path, env: f.env}).run(append([]string{"call"}, args...)...)
+}
+
+// paid are the amounts that were paid back, as the database says.
+func (f *folder) paid() string {
+	f.t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+f.file("shop.db")+"?mode=ro&_busy_timeout=5000")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer db.Close()
+	var list sql.NullString
+	if err := db.QueryRow("SELECT group_concat(amount, ' ') FROM (SELECT amount FROM refunds ORDER BY id)").Scan(&list); err != nil {
+		f.t.Fatal(err)
+	}
+	return list.String
+}
+
+// waiting is the one approval that waits, as hatchel approvals lists it.
+func (f *folder) waiting() (id string, listed map[string]any) {
+	f.t.Helper()
+	eventually(f.t, "a call waits for approval", func() bool {
+		out := f.run("approvals", "list", "--json")
+		var all []map[string]any
+		if err := json.Unmarshal([]byte(out.stdout), &all); err != nil {
+			f.t.Fatalf("%v in %s%s", err, out.stdout, out.stderr)
+		}
+		if len(all) > 1 {
+			f.t.Fatalf("%d wait", len(all))
+		}
+		if len(all) == 1 {
+			id, _ = all[0]["id"].(string)
+			listed = all[0]
+		}
+		return id != ""
+	})
+	return id, listed
+}
+
+func (f *folder) decides(verb, id, reason string) {
+	f.t.Helper()
+	if out := f.run("approvals", verb, id, "--reason", reason); out.code != 0 {
+		f.t.Fatalf("%s: %d %s%s", verb, out.code, out.stdout, out.stderr)
+	}
+}
+
+func refundOf(amount int) []byte {
+	return fmt.Appendf(nil, `{"customer":"Ada","amount":%d,"iban":"DE02120300000000202051"}`, amount)
+}
+
+// asks makes a call that may wait.
+func (s *server) asks(tool string, arguments []byte) <-chan *reply {
+	said := make(chan *reply, 1)
+	go func() {
+		r, err := s.send(tool, arguments)
+		if err != nil {
+			r = &reply{Failed: true, refused: err.Error()}
+		}
+		said <- r
+	}()
+	return said
+}
+
+func answered(t *testing.T, said <-chan *reply) *reply {
+	t.Helper()
+	select {
+	case r := <-said:
+		return r
+	case <-time.After(patience):
+		t.Fatal("the call is not answered")
+	}
+	return nil
+}
+
+func TestALargeRefundWaitsForAnOperator(t *testing.T) {
+	t.Parallel()
+	f := refundShop(t)
+	s := f.serve()
+	if r := s.call("refund", json.RawMessage(refundOf(20))); r.Failed || f.paid() != "20.0" {
+		t.Fatalf("a small one: %s, paid %s", r.text(), f.paid())
+	}
+	said := s.asks("refund", refundOf(500))
+	id, listed := f.waiting()
+	if f.paid() != "20.0" {
+		t.Error("it is paid before it is approved")
+	}
+	for key, want := range map[string]string{"message": "Refund 500 euros to Ada.", "tool": "refund", "effect": "INSERT INTO refunds"} {
+		if got, _ := listed[key].(string); !strings.Contains(got, want) {
+			t.Errorf("%s is %q", key, got)
+		}
+	}
+	shown := f.run("approvals", "show", id)
+	if !strings.Contains(shown.stdout, "INSERT INTO refunds") || !strings.Contains(shown.stdout, "500") || strings.Contains(shown.stdout, "DE02120300000000202051") {
+		t.Errorf("shown is %s%s", shown.stdout, shown.stderr)
+	}
+	f.decides("approve", id, "he called")
+	if r := answered(t, said); r.Failed || r.text() != "500 euros are paid back to Ada." || f.paid() != "20.0 500.0" {
+		t.Errorf("%s, paid %s", r.text(), f.paid())
+	}
+
+	said = s.asks("refund", refundOf(500))
+	again, _ := f.waiting()
+	if again == id {
+		t.Error("an approval counts twice")
+	}
+	f.decides("reject", again, "he was paid already")
+	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "he was paid already") || f.paid() != "20.0 500.0" {
+		t.Errorf("%s, paid %s", r.text(), f.paid())
+	}
+}
+
+func TestAnOperatorWhoCallsIsAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	f := refundShop(t)
+	arguments := string(refundOf(700))
+	if out := f.byHand("refund", arguments); out.code == 0 || !strings.Contains(out.stderr, "--approve") || !strings.Contains(out.stderr, "Refund 700") {
+		t.Errorf("without a terminal: %d %s", out.code, out.stderr)
+	}
+	if out := f.byHand("refund", arguments, "--dry-run"); out.code != 0 || !strings.Contains(out.stdout, "needs the approval of an operator (tool.refund.approval): Refund 700 euros to Ada.") {
+		t.Errorf("a plan: %d %s%s", out.code, out.stdout, out.stderr)
+	}
+	if out := f.byHand("refund", arguments, "--approve"); out.code != 0 || f.paid() != "700.0" {
+		t.Errorf("beforehand: %d %s%s", out.code, out.stdout, out.stderr)
+	}
+	if out := f.byHand("forget_customer", "--arg", "customer=Ada", "--approve"); out.code != 0 || f.paid() != "" {
+		t.Errorf("beforehand: %d %s%s", out.code, out.stdout, out.stderr)
+	}
+	f.args = nil
+	if out := f.run("policy", "explain", ".", "--tool", "refund", "--args", arguments); out.code != 0 || !strings.HasPrefix(out.stdout, "tool refund: approve by tool.refund.approval\n") {
+		t.Errorf("explained: %d %s%s", out.code, out.stdout, out.stderr)
+	}
+	if out := f.run("policy", "explain", ".", "--tool", "refund", "--args", string(refundOf(7))); out.code != 0 || !strings.HasPrefix(out.stdout, "tool refund: allowed by default\n") {
+		t.Errorf("explained: %d %s%s", out.code, out.stdout, out.stderr)
+	}
+}
+
+func TestTheUserOfTheOfficialClientAgrees(t *testing.T) {
+	for name, dial := range dialled {
+		for _, era := range eras {
+			for _, yes := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%s/%t", name, era, yes), func(t *testing.T) {
+					t.Parallel()
+					f := refundShop(t)
+					if out := f.byHand("refund", string(refundOf(7))); out.code != 0 {
+						t.Fatal(out.stderr)
+					}
+					var mu sync.Mutex
+					asked := ""
+					session, err := sdk.NewClient(&sdk.Implementation{Name: "examples", Version: "1"}, &sdk.ClientOptions{
+						ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+							mu.Lock()
+							defer mu.Unlock()
+							asked = r.Params.Message
+							return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"approve": yes}}, nil
+						},
+					}).Connect(t.Context(), dial(f), &sdk.ClientSessionOptions{ProtocolVersion: era})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer session.Close()
+					r, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "forget_customer", Arguments: map[string]any{"customer": "Ada"}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if !strings.Contains(asked, "Forget Ada for good?") || !strings.Contains(asked, "DELETE FROM refunds") {
+						t.Errorf("asked %q", asked)
+					}
+					if r.IsError == yes || (f.paid() == "") != yes {
+						t.Errorf("%s, left is %s", said(r), f.paid())
+					}
+				})
+			}
+		}
+	}
+}
+
+// A server that is killed at any moment pays nothing twice, and uses no approval twice: while it waits, right after the approval, and while it pays.
+func TestAServerThatIsKilledPaysNothingTwice(t *testing.T) {
+	t.Parallel()
+	f := refundShop(t)
+	s := f.serve()
+	const rounds = 8
+	for n := range rounds {
+		said := s.asks("refund", refundOf(1000+n))
+		id, _ := f.waiting()
+		if n%2 == 0 { // while it waits
+			s.kill()
+			answered(t, said)
+			f.decides("approve", id, "")
+		} else { // right after the approval
+			f.decides("approve", id, "")
+			s.kill()
+			answered(t, said)
+		}
+		s = f.serve()
+		if count := strings.Count(f.paid(), fmt.Sprintf("%d.0", 1000+n)); count > 1 || n%2 == 0 && count > 0 {
+			t.Fatalf("paid %s", f.paid())
+		}
+		before := f.paid()
+		said = s.asks("refund", refundOf(1000+n))
+		if n%2 == 0 {
+			// Nobody is asked again: what was approved while there was no server is used.
+			if r := answered(t, said); r.Failed {
+				t.Errorf("after %s: %s", before, r.text())
+			}
+			continue
+		}
+		// It was used and the money paid, or it was used and lost, or it is still there to be used.
+		select {
+		case r := <-said:
+			if r.Failed || strings.Count(f.paid(), fmt.Sprintf("%d.0", 1000+n)) != 1 {
+				t.Errorf("%s, paid %s", r.text(), f.paid())
+			}
+		case <-time.After(2 * time.Second):
+			again, _ := f.waiting()
+			f.decides("reject", again, "")
+			answered(t, said)
+			if again == id {
+				t.Error("it waits for what was decided")
+			}
+		}
+		if count := strings.Count(f.paid(), fmt.Sprintf("%d.0", 1000+n)); count > 1 {
+			t.Fatalf("paid %s", f.paid())
+		}
+	}
+}
+
+func TestAServerThatIsStoppedWaitsForNoOperator(t *testing.T) {
+	t.Parallel()
+	f := refundShop(t)
+	s := f.serve()
+	said := s.asks("refund", refundOf(900))
+	id, _ := f.waiting()
+	began := time.Now()
+	syscall.Kill(s.pid, syscall.SIGTERM)
+	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "being stopped") || time.Since(began) > 9*time.Second {
+		t.Errorf("after %v: %s", time.Since(began), r.text())
+	}
+	f.decides("approve", id, "")
+	if r := f.serve().call("refund", json.RawMessage(refundOf(900))); r.Failed || f.paid() != "900.0" {
+		t.Errorf("%s, paid %s", r.text(), f.paid())
+	}
+}
