@@ -16,13 +16,14 @@ type memo struct {
 	Text   []byte          `json:"text,omitempty"`
 	Blocks []byte          `json:"blocks,omitempty"` // of content, encoded
 	Listed bool            `json:"listed,omitempty"` // there are blocks
+	Part   bool            `json:"part,omitempty"`   // there was more than was read
 }
 
 var errUnkept = errors.New("the answer of a call is too large to be kept")
 
 // memo is the answer of a call that has been shaped. Its error says that it cannot be kept.
 func (c *call) memo() (_ *memo, err error) {
-	m := &memo{Worded: c.answer.worded, Text: bytes.Clone(c.reply.text), Blocks: bytes.Clone(c.reply.blocks), Listed: c.answer.blocks}
+	m := &memo{Worded: c.answer.worded, Text: bytes.Clone(c.reply.text), Blocks: bytes.Clone(c.reply.blocks), Listed: c.answer.blocks, Part: c.answer.part}
 	if c.answer.valued {
 		_, m.Plain = c.answer.value.(string)
 		if m.Value, err = value.AppendJSON(nil, c.answer.value); err != nil {
@@ -37,7 +38,7 @@ func (c *call) memo() (_ *memo, err error) {
 
 // recall makes a memo the answer of the call.
 func (c *call) recall(m *memo) (err error) {
-	c.answer = answer{valued: m.Value != nil, worded: m.Worded, blocks: m.Listed}
+	c.answer = answer{valued: m.Value != nil, worded: m.Worded, blocks: m.Listed, part: m.Part}
 	c.reply.text, c.reply.blocks = append(c.reply.text[:0], m.Text...), append(c.reply.blocks[:0], m.Blocks...)
 	switch {
 	case m.Plain:

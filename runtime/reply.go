@@ -15,6 +15,7 @@ type reply struct {
 	result []byte // the structured result, encoded
 	text   []byte // of the one text block
 	blocks []byte // the content blocks, encoded, when the tool writes them
+	note   []byte // a text block behind the text, or empty
 	shared bool   // the text is the result
 	due    int    // parts that the protocol has still to take
 }
@@ -28,7 +29,7 @@ func (r *reply) release() {
 	if cap(r.result)+cap(r.text)+cap(r.blocks) > most {
 		return
 	}
-	*r = reply{result: r.result[:0], text: r.text[:0], blocks: r.blocks[:0]}
+	*r = reply{result: r.result[:0], text: r.text[:0], blocks: r.blocks[:0], note: r.note[:0]}
 	replies.Put(r)
 }
 
@@ -49,12 +50,20 @@ func (r *contentOf) AppendJSON(dst []byte) []byte {
 	case len(r.blocks) > 0:
 		dst = append(dst, r.blocks...)
 	case r.shared:
-		dst = append(mcp.AppendString(append(dst, `[{"type":"text","text":`...), r.result), "}]"...)
+		dst = r.appendTexts(dst, r.result)
 	default:
-		dst = append(mcp.AppendString(append(dst, `[{"type":"text","text":`...), r.text), "}]"...)
+		dst = r.appendTexts(dst, r.text)
 	}
 	(*reply)(r).taken()
 	return dst
+}
+
+func (r *contentOf) appendTexts(dst, text []byte) []byte {
+	dst = mcp.AppendString(append(dst, `[{"type":"text","text":`...), text)
+	if len(r.note) > 0 {
+		dst = mcp.AppendString(append(dst, `},{"type":"text","text":`...), r.note)
+	}
+	return append(dst, "}]"...)
 }
 
 func (r *structuredOf) AppendJSON(dst []byte) []byte {
@@ -90,6 +99,9 @@ func (p *Program) encode(c *call) (err error) {
 		r.shared = true
 	default:
 		r.text = append(r.text, r.result...)
+	}
+	if c.answer.part {
+		r.note = append(append(r.note, "[There is more: as many rows or pages were read as are read at most. "...), p.narrow+"]"...)
 	}
 	r.text = cut(p.generation.scrubber.text(r.text), limit, p.narrow)
 	return nil

@@ -67,6 +67,9 @@ func (r *resource) contents(c *call, uri string) error {
 	if err != nil {
 		return c.broken(err)
 	}
+	if r.resource.Text == nil && r.resource.Data == nil && isPart(c.frame.Output) {
+		return &adapters.Fault{Message: "there is more of it than is read at most, and a part of it is not sent"}
+	}
 	scrubber := r.generation.scrubber
 	dst := value.AppendString(append(c.reply.blocks, `"contents":[{"uri":`...), uri)
 	dst = appendMember(dst, "mimeType", r.resource.MediaType(uri, v))

@@ -14,6 +14,7 @@ type answer struct {
 	valued bool // there is a value, which may be null
 	worded bool // the text is in the reply, in the author's words or the backend's
 	blocks bool // the reply holds content blocks
+	part   bool // the backend had more rows or pages than it reads, and nobody else has said so
 }
 
 // shape makes the answer of the outputs.
@@ -98,8 +99,16 @@ func (p *Program) words(c *call) error {
 		if c.reply.text, err = appendText(c.reply.text, m[p.defaults.text]); err != nil {
 			return c.broken(err)
 		}
+	default:
+		c.answer.part = isPart(c.frame.Output)
 	}
 	return nil
+}
+
+// isPart reports that a backend has stopped at its limit of rows or pages although there were more.
+func isPart(output any) bool {
+	m, _ := output.(map[string]any)
+	return m["truncated"] == true
 }
 
 // appendText appends how a value reads alone: a string or bytes as they are, everything else as JSON.

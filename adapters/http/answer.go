@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -26,11 +28,29 @@ func (a *action) read(resp *nethttp.Response, d *draft) (map[string]any, *failur
 	if err != nil {
 		return nil, networkFailure(err, a.timeout)
 	}
+	raw = d.silenced(raw, resp.Header)
 	body, failed := a.decode(raw, resp, d)
 	if failed != nil {
 		return nil, failed
 	}
 	return map[string]any{"status": resp.StatusCode, "headers": lowered(resp.Header), "body": body}, nil
+}
+
+// silenced hides the fetched token in an answer that repeats it. Secrets of the configuration are hidden in what leaves the process, where the token is not
+// known.
+func (d *draft) silenced(raw []byte, header nethttp.Header) []byte {
+	if len(d.fetched) < adapters.ShortestSecret {
+		return raw
+	}
+	for _, values := range header {
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(v, d.fetched, hcl.Hidden)
+		}
+	}
+	if bytes.Contains(raw, []byte(d.fetched)) {
+		raw = bytes.ReplaceAll(raw, []byte(d.fetched), []byte(hcl.Hidden))
+	}
+	return raw
 }
 
 // firstRead is how much room a body gets whose length is not known, and the most that a promised length is believed.
@@ -104,7 +124,11 @@ func notJSON(err error, raw []byte, contentType string, d *draft) *failure {
 		f.message = "the service's answer is nested too deeply"
 		return f
 	}
-	if kind, _, err := mime.ParseMediaType(contentType); err == nil {
+	switch kind, _, err := mime.ParseMediaType(contentType); {
+	case err != nil:
+	case strings.HasSuffix(kind, "json"):
+		f.message += " although it says so"
+	default:
 		f.message += " but " + adapters.Head(kind, 60)
 	}
 	if text := excerpt(raw[:min(len(raw), excerptRead)], contentType, d.secrets); text != "" {

@@ -57,7 +57,7 @@ func TestAnswersAreReadAsAsked(t *testing.T) {
 func TestWhatIsNotTheAnswerAskedForIsSaid(t *testing.T) {
 	for _, x := range []struct{ block, kind, text, want string }{
 		{`as = "json"`, "text/html", "<html><head><title>x</title></head><body><h1>Log in</h1> please</body>", "the service's answer is not JSON but text/html: Log in please"},
-		{`as = "json"`, "application/json", `{"a": 1,}`, "the service's answer is not JSON but application/json"},
+		{`as = "json"`, "application/json", `{"a": 1,}`, "the service's answer is not JSON although it says so: "},
 		{`as = "json"`, "application/json", `{"a": "` + "\xff" + `"}`, "the service's answer is not JSON"},
 		{`as = "json"`, "application/json", strings.Repeat("[", 600) + strings.Repeat("]", 600), "the service's answer is nested too deeply"},
 		{`as = "text"`, "text/plain", "\xff\xfe", `the service's answer is not text in UTF-8; the tool must read it with as = "bytes"`},

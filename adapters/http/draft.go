@@ -20,6 +20,7 @@ type draft struct {
 	stream  *stream // in the place of body, when it has files in it
 	key     string  // of the call, for a service that knows such keys; the author's own header wins over it
 	secrets []string
+	fetched string         // the token that was fetched for it, which the configuration does not know
 	call    *adapters.Call // nil when it is for showing
 	shown   bool           // it is for showing, not for sending: secrets are hidden and no token is fetched
 }

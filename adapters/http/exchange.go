@@ -151,6 +151,7 @@ func (x *exchanges) sign(ctx context.Context, _ *hcl.Frame, d *draft) error {
 		return err
 	}
 	d.authorize("Bearer ", text, text)
+	d.fetched = text
 	return nil
 }
 

@@ -123,6 +123,7 @@ func (t *tokens) sign(ctx context.Context, _ *hcl.Frame, d *draft) error {
 		return err
 	}
 	d.authorize("Bearer ", text, text)
+	d.fetched = text
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
+	"hatchel/hcl/value"
 )
 
 // flaky refuses the first requests with a status.
@@ -299,5 +300,25 @@ func TestAFaultSaysWhatItSaysOfTheService(t *testing.T) {
 	var f *adapters.Fault
 	if _, err := b.Do(t.Context(), `{}`); !errors.As(err, &f) || f.Untouched {
 		t.Errorf("after an attempt that was sent: %+v", f)
+	}
+}
+
+func TestAFetchedTokenIsHiddenInAnAnswerThatRepeatsIt(t *testing.T) {
+	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if r.URL.Path == "/token" {
+			fmt.Fprint(w, `{"access_token": "fetched-0815", "token_type": "Bearer", "expires_in": 3600}`)
+			return
+		}
+		w.Header().Set("X-Seen", r.Header.Get("Authorization"))
+		fmt.Fprintf(w, `{"seen": %q}`, r.Header.Get("Authorization"))
+	})
+	b := adaptertest.Bind(t, tool(s.URL, fmt.Sprintf("  auth {\n    oauth2 {\n      token_url     = \"%s/token\"\n      client_id     = \"me\"\n      client_secret = secret.key\n    }\n  }", s.URL), "", `    get = "/x"`))
+	out, err := b.Do(t.Context(), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := value.AppendJSON(nil, out)
+	if err != nil || strings.Contains(string(text), "fetched-0815") || strings.Count(string(text), "Bearer (secret)") != 2 {
+		t.Errorf("%v, %s", err, text)
 	}
 }

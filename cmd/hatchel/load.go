@@ -149,7 +149,7 @@ func (l *loading) ready(ctx context.Context, path string, stderr io.Writer) (*ru
 	}
 	if o.diags.HasErrors() {
 		o.print(stderr)
-		return nil, failf("%s has %s", path, counted(o.diags))
+		return nil, failf("%s has %s", inWords(path), counted(o.diags))
 	}
 	return o.generation, nil
 }

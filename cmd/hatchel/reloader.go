@@ -36,7 +36,7 @@ func (r *reloader) begin(ctx context.Context) error {
 	case err != nil:
 		return failf("%s cannot be read: %s", r.path, reason(err))
 	case !first.OK:
-		return failf("%s has %s, and is not served", r.path, counted(first.Diagnostics))
+		return failf("%s has %s, and is not served", inWords(r.path), counted(first.Diagnostics))
 	}
 	r.tls = r.host.Certificates() != nil
 	return nil
