@@ -70,6 +70,9 @@ func staysBounded(t *testing.T, s bounded) {
 	if won := must[bool](t)(s.Replace(ctx, record)); !won {
 		t.Error("a small record cannot be changed where there is no room at all")
 	}
+	if _, ok, err := s.Pace(ctx, "first", time.Hour, 9, 0); err != nil || !ok {
+		t.Errorf("a name that is paced is not any more where there is no room at all: %v", err)
+	}
 	if _, _, err := s.Pace(ctx, "last", time.Hour, 9, 0); !errors.Is(err, state.ErrFull) {
 		t.Errorf("another name is paced where there is no room at all: %v", err)
 	}

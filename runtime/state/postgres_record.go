@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -145,26 +144,4 @@ func (p *Postgres) Count(ctx context.Context, kind, group string) (n int, err er
 		return p.pool.QueryRow(ctx, "SELECT count(*) FROM hatchel_records WHERE kind = $1 AND ($2 = '' OR grp = $2) AND expires > $3", kind, group, now()).Scan(&n)
 	})
 	return n, err
-}
-
-// postgresBeat counts one more event, if it may happen within its patience, and gives how long it has to wait. It does not wait for the disk.
-const postgresBeat = `WITH clock AS MATERIALIZED (
-		SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at, set_config('synchronous_commit', 'off', true))
-	INSERT INTO hatchel_paces AS p (name, next, early) SELECT $1, at + $2, 0 FROM clock
-	ON CONFLICT (name) DO UPDATE SET early = greatest(p.next - (excluded.next - $2) - $3, 0),
-		next = greatest(p.next, excluded.next - $2) + CASE WHEN p.next - (excluded.next - $2) - $3 <= $4 THEN $2 ELSE 0 END
-	RETURNING early`
-
-// Pace implements Records.
-func (p *Postgres) Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (wait time.Duration, ok bool, err error) {
-	var early int64
-	period := max(every.Microseconds(), 1)
-	err = p.run(ctx, func(ctx context.Context) error {
-		if err := p.room(ctx, 2*p.bound.Load(), 0); err != nil {
-			return err
-		}
-		return p.pool.QueryRow(ctx, postgresBeat, name, period, int64(burst-1)*period, patience.Microseconds()).Scan(&early)
-	})
-	wait = time.Duration(early) * time.Microsecond
-	return wait, err == nil && wait <= patience, err
 }

@@ -1,0 +1,41 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Times are microseconds of the database's clock. None of this waits for the disk.
+const (
+	paceClock = `WITH clock AS MATERIALIZED (
+			SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at, set_config('synchronous_commit', 'off', true))
+		`
+	postgresBeat = paceClock + `UPDATE hatchel_paces SET early = greatest(next - at - $3, 0), next = greatest(next, at) + CASE WHEN next - at - $3 <= $4 THEN $2::bigint ELSE 0 END
+		FROM clock WHERE name = $1 RETURNING early`
+	firstBeat = paceClock + "INSERT INTO hatchel_paces (name, next, early) SELECT $1, at + $2, 0 FROM clock ON CONFLICT DO NOTHING"
+)
+
+// Pace implements Records.
+func (p *Postgres) Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (wait time.Duration, ok bool, err error) {
+	period := max(every.Microseconds(), 1)
+	err = p.run(ctx, func(ctx context.Context) error {
+		for { // again, when another one has begun it, or it was over and swept, meanwhile
+			var early int64
+			err := p.pool.QueryRow(ctx, postgresBeat, name, period, int64(burst-1)*period, patience.Microseconds()).Scan(&early)
+			if !errors.Is(err, pgx.ErrNoRows) {
+				wait = time.Duration(early) * time.Microsecond
+				return err
+			}
+			if err := p.room(ctx, 2*p.bound.Load(), rowSize); err != nil {
+				return err
+			}
+			if begun, err := p.changes(ctx, firstBeat, name, period); begun || err != nil {
+				return err
+			}
+		}
+	})
+	return wait, err == nil && wait <= patience, err
+}
