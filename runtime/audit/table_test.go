@@ -424,3 +424,24 @@ func BenchmarkAppendToATable(b *testing.B) {
 		})
 	}
 }
+
+// Who runs the database may have parted the table, and may take old parts away.
+func TestATableInPartsIsOneLog(t *testing.T) {
+	address, db := database(t)
+	execute(t, db, strings.Replace(tableMade, "line text NOT NULL);", "line text NOT NULL) PARTITION BY RANGE (seq); CREATE TABLE old PARTITION OF hatchel_audit FOR VALUES FROM (1) TO (5); CREATE TABLE new PARTITION OF hatchel_audit FOR VALUES FROM (5) TO (MAXVALUE);", 1))
+	l := openTable(t, address)
+	for range 9 {
+		check(t, l.Append(call("x"), true))
+	}
+	if _, err := db.Exec(t.Context(), "DELETE FROM hatchel_audit"); err == nil {
+		t.Error("records were removed")
+	}
+	if v := verified(t, address); v.Broken != nil || v.Records != 10 || v.First != 1 {
+		t.Error(v)
+	}
+	execute(t, db, "ALTER TABLE hatchel_audit DETACH PARTITION old")
+	check(t, l.Append(call("x"), true))
+	if v := verified(t, address); v.Broken != nil || v.Records != 7 || v.First != 5 {
+		t.Error(v)
+	}
+}
