@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/attachment"
 	"hatchel/runtime/audit"
 )
 
@@ -61,7 +62,7 @@ func (p *Program) effect(c *call) (text string, err error) {
 	if c.routine.hides {
 		text = newScrubber(hiddenTexts(nil, c.frame.Input, p.decl.Input, false)).sentence(text)
 	}
-	text = strings.TrimRight(c.withoutInputs(text), "\n")
+	text = strings.TrimRight(c.withoutInputs(attachment.Unsigned(text)), "\n")
 	return string(cut([]byte(text), largestEffect, "")), nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -97,6 +98,11 @@ func (s *Shelf) signed(ctx context.Context, may, id string, query url.Values) (b
 	want, err := signature(ctx, store, may, id, expires)
 	return err == nil && hmac.Equal([]byte(want), []byte(query.Get("signature"))), err
 }
+
+var signatures = regexp.MustCompile(`signature=[A-Za-z0-9_-]{43}`)
+
+// Unsigned is a text in which no signed address is good, for those who are shown what is sent.
+func Unsigned(text string) string { return signatures.ReplaceAllString(text, "signature=(hidden)") }
 
 // ticket is what was said of a file that is to be uploaded to a signed address.
 type ticket struct {

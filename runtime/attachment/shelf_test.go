@@ -359,6 +359,9 @@ func TestASignedAddressIsGoodAsItIsAndNoOther(t *testing.T) {
 			}
 		}
 	}
+	if shown := Unsigned("POST " + link + " {}"); strings.Contains(shown, link[len(link)-43:]) || !strings.Contains(shown, f.ID) {
+		t.Errorf("it is shown as %s", shown)
+	}
 	other := upload(t, s, Upload{Owner: "anna"}, "another")
 	if _, err := found(t, s, strings.Replace(link, f.ID, other.ID, 1)); err == nil {
 		t.Error("the signature of one file is good for another")
