@@ -28,6 +28,7 @@ var layers = []struct {
 	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "runtime/auth/issuertest"}},
 	{of: "runtime/postgres"},
 	{of: "runtime/state", may: []string{"runtime/postgres"}},
+	{of: "runtime/approval", may: []string{"runtime/state"}},
 	{of: "runtime/outbox", may: []string{"runtime/state"}},
 	{of: "runtime/attachment", may: []string{"hcl/schema", "hcl/value", "runtime/state"}},
 	{of: "runtime/audit", may: []string{"hcl/value", "runtime/postgres"}},
