@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -32,9 +33,13 @@ func (t *toolDecl) memo(d *decoder, b *hclsyntax.Block) {
 	reads := d.uses.personal()
 	d.uses.caller = false
 	d.body(b.Body, m.spec(), b.DefRange())
+	behalf := slices.ContainsFunc(d.uses.connections, func(c *Connection) bool { return c.behalf != (Range{}) })
 	switch keyed := d.uses.caller; {
-	case !m.Public || keyed:
-	case reads:
+	case !m.Public:
+	case behalf:
+		d.errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool works with a connection in the name of who calls: what one may see another may not. Write scope = \"private\".")
+	case keyed && len(t.calls) == 0:
+	case reads && !keyed:
 		d.errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and what this tool does reads caller. Write scope = \"private\", or what the answer depends on, as in key = [caller.groups].")
 	case len(t.calls) > 0:
 		d.errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool calls others, which may read caller. Write scope = \"private\".")
