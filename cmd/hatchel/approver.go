@@ -20,8 +20,8 @@ func (a *approving) approveFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.beforehand, "approve", false, "agree beforehand to what needs an approval; on a terminal it is asked otherwise")
 }
 
-// approver has the calls that are made with the context ask who is at the terminal, unless they have agreed beforehand. Clear takes away what else is shown there.
-func (a *approving) approver(ctx context.Context, i *interview, clear func()) context.Context {
+// approver has the calls that are made with the context ask who is at the terminal, unless they have agreed beforehand; a nil form is that of nobody. Clear takes away what else is shown there.
+func (a *approving) approver(ctx context.Context, f *form, clear func()) context.Context {
 	return runtime.WithApprover(ctx, func(ctx context.Context, r *approval.Request) (bool, approval.Decision, error) {
 		decision := func() approval.Decision {
 			return approval.Decision{By: "os:" + userName(), At: time.Now()}
@@ -29,11 +29,11 @@ func (a *approving) approver(ctx context.Context, i *interview, clear func()) co
 		switch {
 		case a.beforehand:
 			return true, decision(), nil
-		case i.form == nil:
+		case f == nil:
 			return false, approval.Decision{}, fmt.Errorf("%s needs an approval (%s), and there is no terminal to ask at: agree beforehand with --approve. Nothing was done\n%s\n%s", r.Tool, strings.Join(r.Rules, ", "), r.Message, r.Effect)
 		}
 		clear()
-		yes, err := i.form.approve(ctx, r)
+		yes, err := f.approve(ctx, r)
 		d := decision()
 		if !yes {
 			d.Reason = "who called it has not agreed"

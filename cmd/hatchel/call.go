@@ -142,7 +142,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	err = talk.conduct(ctx, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
 		clear := sync.OnceFunc(spin(cmd.ErrOrStderr(), "calling "+req.Name))
 		defer clear()
-		out, err = p.RunToEnd(c.approver(ctx, talk, clear), req)
+		out, err = p.RunToEnd(c.approver(ctx, talk.form, clear), req)
 		return out.Questions, err
 	})
 	if err != nil {

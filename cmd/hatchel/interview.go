@@ -60,10 +60,16 @@ func (a *asking) interview(cmd *cobra.Command, work *hcl.Work) (*interview, erro
 		}
 		i.said[key] = said
 	}
-	if in := cmd.InOrStdin(); isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
-		i.form = newForm(in, cmd.ErrOrStderr())
-	}
+	i.form = formOf(cmd)
 	return i, nil
+}
+
+// formOf asks who is at the terminal; nil when nobody is.
+func formOf(cmd *cobra.Command) *form {
+	if in := cmd.InOrStdin(); isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
+		return newForm(in, cmd.ErrOrStderr())
+	}
+	return nil
 }
 
 func asksOf(work *hcl.Work) map[string]*hcl.Ask {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ import (
 type prompting struct {
 	loading
 	asking
+	approving
 	dir    string
 	args   []string
 	asJSON bool
@@ -41,6 +43,7 @@ func promptCommand() *cobra.Command {
 	f.StringVarP(&p.dir, "dir", "C", ".", "`folder` of the prompt")
 	f.StringArrayVar(&p.args, "arg", nil, "one argument, `name=value`; may be repeated")
 	p.answerFlag(cmd)
+	p.approveFlag(cmd)
 	f.BoolVar(&p.asJSON, "json", false, "print the result of prompts/get as JSON")
 	cmd.MarkFlagDirname("dir")
 	return cmd
@@ -91,8 +94,9 @@ func (p *prompting) run(cmd *cobra.Command, name string) error {
 	}
 	var d mcp.Document
 	err = talk.conduct(cmd.Context(), arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
-		defer spin(cmd.ErrOrStderr(), "writing "+name)()
-		d, err = g.Prompt(cmd.Context(), req)
+		clear := sync.OnceFunc(spin(cmd.ErrOrStderr(), "writing "+name))
+		defer clear()
+		d, err = g.Prompt(p.approver(cmd.Context(), talk.form, clear), req)
 		return d.Questions, err
 	})
 	if err != nil {

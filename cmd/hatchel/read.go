@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 // reading are the flags of read.
 type reading struct {
 	loading
+	approving
 	dir    string
 	asJSON bool
 }
@@ -32,6 +34,7 @@ func readCommand() *cobra.Command {
 	}
 	r.flags(cmd)
 	cmd.Flags().StringVarP(&r.dir, "dir", "C", ".", "`folder` of the resource")
+	r.approveFlag(cmd)
 	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print the result of resources/read as JSON")
 	cmd.MarkFlagDirname("dir")
 	return cmd
@@ -68,8 +71,8 @@ func (r *reading) run(cmd *cobra.Command, uri string) error {
 		return err
 	}
 	defer g.Close()
-	done := spin(cmd.ErrOrStderr(), "reading "+uri)
-	d, err := g.Read(cmd.Context(), &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
+	done := sync.OnceFunc(spin(cmd.ErrOrStderr(), "reading "+uri))
+	d, err := g.Read(r.approver(cmd.Context(), formOf(cmd), done), &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
 	done()
 	if err != nil {
 		return refused(err)
