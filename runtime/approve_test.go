@@ -3,6 +3,9 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,8 +13,10 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
 )
 
 const refunding = `
@@ -489,5 +494,123 @@ func TestARuleThatCannotBeComputedDenies(t *testing.T) {
 		if got := outcomeFor(t, h, "ann", name, `{"n":[1]}`); !refused(got) || !strings.Contains(got, "could not be decided") || count() != 0 {
 			t.Error(got)
 		}
+	}
+}
+
+func TestPromptsAndResourcesNeedNoApprovalOfTheirOwn(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", `fake { do = "count" }`)+`
+		prompt "p" {
+			description = "x"
+			message "user" { text = "hello" }
+		}
+		resource "r" {
+			uri  = "x://r"
+			text = "hello"
+		}
+		policy "all" { approve = "true" }
+	`)
+	defer h.Close()
+	caller := &mcp.Caller{Revision: mcp.Revision20260728}
+	if _, err := h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Caller: caller}); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: caller}); err != nil {
+		t.Error(err)
+	}
+	said := later(t, h, "ann", "t", `{}`)
+	deskOf(t, h).decide(deskOf(t, h).pending(1)[0], false, "no")
+	if got := <-said; !refused(got) || count() != 0 {
+		t.Error(got)
+	}
+}
+
+// forgetting is a store in which approvals cannot be remembered, or not be used up.
+type forgetting struct {
+	state.Store
+	adds, replaces error
+}
+
+func (f *forgetting) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
+	if f.adds != nil {
+		return nil, f.adds
+	}
+	return f.Store.Add(ctx, r)
+}
+
+func (f *forgetting) Replace(ctx context.Context, r *state.Record) (bool, error) {
+	if f.replaces != nil && r.Group == string(approval.Used) {
+		return false, f.replaces
+	}
+	return f.Store.Replace(ctx, r)
+}
+
+func TestWhatCannotBeRememberedIsNotApproved(t *testing.T) {
+	for claim, c := range map[string]struct {
+		store *forgetting
+		want  string
+	}{
+		"a store that is full":             {&forgetting{adds: state.ErrFull}, "remembers too much"},
+		"a store that is away":             {&forgetting{adds: state.ErrAway}, "try again in a moment"},
+		"a store that goes away meanwhile": {&forgetting{replaces: state.ErrAway}, "try again in a moment"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			w := newWorld()
+			count := w.counting()
+			s := NewState(func(ctx context.Context) (_ state.Store, err error) {
+				c.store.Store, err = state.Open(ctx, "")
+				return c.store, err
+			})
+			defer s.Close()
+			h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
+			defer h.Close()
+			load(t, h, tool("t", "approval {}\nfake { do = \"count\" }"))
+			said := later(t, h, "ann", "t", `{}`)
+			if c.store.adds == nil {
+				deskOf(t, h).decide(deskOf(t, h).pending(1)[0], true, "")
+			}
+			if got := <-said; !refused(got) || !strings.Contains(got, c.want) || count() != 0 {
+				t.Errorf("after %d: %s", count(), got)
+			}
+		})
+	}
+}
+
+func TestWebhooksAreToldOnceThatAnOperatorIsAsked(t *testing.T) {
+	got := make(chan string, 10)
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer service.Close()
+	w := newWorld()
+	w.counting()
+	h := w.host(t, fmt.Sprintf("webhook \"ops\" {\n  url    = %q\n  secret = \"0123456789012345678901234567\"\n}\n", service.URL)+
+		tool("t", "input \"pin\" {\n  type      = string\n  sensitive = true\n}\napproval {\n  message = \"Really? ${input.pin}\"\n  notify  = [\"ops\"]\n}\nfake { do = \"count\" }\ntext = input.pin"))
+	defer h.Close()
+	desk := deskOf(t, h)
+	ctx, leave := context.WithCancel(t.Context())
+	first, second := laterIn(ctx, t, h, "ann", "t", `{"pin":"12345678"}`), laterIn(ctx, t, h, "ann", "t", `{"pin":"12345678"}`)
+	a := desk.pending(1)[0]
+	var body string
+	select {
+	case body = <-got:
+	case <-time.After(time.Minute):
+		t.Fatal("nobody was told")
+	}
+	for _, want := range []string{`"approval.requested"`, a.ID, `Really? (secret)`, `"ann"`, `"until"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	if strings.Contains(body, "12345678") {
+		t.Errorf("told %s", body)
+	}
+	leave()
+	<-first
+	<-second
+	if len(got) > 0 {
+		t.Errorf("told again: %s", <-got)
 	}
 }
