@@ -77,30 +77,33 @@ func (d *Desk) decides(tool string) bool {
 	return ok
 }
 
-const deskPage = 512 // approvals that are read at once, at least
+// How many approvals are read from the store at once: the store has other things to do, too.
+const (
+	smallRead = 128
+	largeRead = 1024
+)
 
-// List are the approvals about which the caller may decide, and where the next list goes on, as approval.Book.List does. Their own calls are left out.
-func (d *Desk) List(ctx context.Context, q approval.ListQuery) (list []*approval.Entry, next string, err error) {
-	limit := q.Limit
-	for {
-		q.Limit = max(limit-len(list), deskPage)
+// List gives those approvals about which the caller may decide to each, a part after the other, and returns where the next list goes on, as approval.Book.List does. Calls of the
+// caller's own are left out. An error of each ends it.
+func (d *Desk) List(ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error) (next string, err error) {
+	for left := q.Limit; ; {
+		q.Limit = min(max(left, smallRead), largeRead)
 		page, more, err := d.book.List(ctx, q)
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
+		mine := page[:0]
 		for i, e := range page {
 			if e.Subject == d.caller.Subject || !d.decides(e.Tool) {
 				continue
 			}
-			if list = append(list, e); len(list) == limit {
-				if i == len(page)-1 {
-					return list, more, nil
-				}
-				return list, e.Cursor(), nil
+			if mine = append(mine, e); len(mine) == left && (i < len(page)-1 || more != "") {
+				return e.Cursor(), each(mine)
 			}
 		}
-		if more == "" {
-			return list, "", nil
+		left -= len(mine)
+		if err := each(mine); err != nil || more == "" {
+			return "", err
 		}
 		q.After = more
 	}

@@ -104,21 +104,29 @@ func listApprovals(w http.ResponseWriter, r *http.Request, desk *runtime.Desk) e
 	if err != nil {
 		return err
 	}
-	list, next, err := desk.List(r.Context(), q)
-	if err != nil {
+	began, out := false, []byte(nil)
+	next, err := desk.List(r.Context(), q, func(part []*approval.Entry) error {
+		for _, a := range part {
+			if !began {
+				w.Header().Set("Content-Type", "application/json")
+				out, began = append(out, `{"approvals":[`...), true
+			} else {
+				out = append(out, ',')
+			}
+			out = a.AppendJSON(append(out, '\n'))
+		}
+		_, err := w.Write(out)
+		out = out[:0]
 		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	out := []byte(`{"approvals":[`)
-	for i, a := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = a.AppendJSON(append(out, '\n'))
-		if len(out) > 64<<10 {
-			w.Write(out)
-			out = out[:0]
-		}
+	})
+	switch {
+	case err != nil && began:
+		panic(http.ErrAbortHandler) // the answer is not whole, and must not look so
+	case err != nil:
+		return err
+	case !began:
+		w.Header().Set("Content-Type", "application/json")
+		out = append(out, `{"approvals":[`...)
 	}
 	out = append(out, ']')
 	if next != "" {
