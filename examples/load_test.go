@@ -11,14 +11,15 @@ import (
 
 // tools are the examples and what a client sees of each.
 var tools = map[string][]string{
-	"desk":     {"close_ticket", "export_tickets", "list_tickets", "summarize_ticket"},
-	"files":    {"add_to_note", "list_notes", "read_note", "read_table", "write_note"},
-	"invoices": {"export_report", "import_csv", "revenue_report", "save_csv"},
-	"ops":      {"count_by_level", "disk_usage", "git_log", "search_logs", "service_status"},
-	"orders":   {"create_order", "get_order", "ledger", "list_orders", "sync_order"},
-	"payments": {"exchange_rate", "pay_order"},
-	"team":     {"invoice_delete", "invoice_list", "invoice_pay"},
-	"postgres": {"close_tickets", "open_ticket", "query", "search_tickets"},
+	"attachments": {"archive_scan", "count_words", "keep_document"},
+	"desk":        {"close_ticket", "export_tickets", "list_tickets", "summarize_ticket"},
+	"files":       {"add_to_note", "list_notes", "read_note", "read_table", "write_note"},
+	"invoices":    {"export_report", "import_csv", "revenue_report", "save_csv"},
+	"ops":         {"count_by_level", "disk_usage", "git_log", "search_logs", "service_status"},
+	"orders":      {"create_order", "get_order", "ledger", "list_orders", "sync_order"},
+	"payments":    {"exchange_rate", "pay_order"},
+	"team":        {"invoice_delete", "invoice_list", "invoice_pay"},
+	"postgres":    {"close_tickets", "open_ticket", "query", "search_tickets"},
 }
 
 func TestEveryFolderHereIsKnownToTheTests(t *testing.T) {
