@@ -105,10 +105,11 @@ func (k *claim) again(ctx context.Context, row *state.Deed, id string, longest t
 	if err != nil {
 		return false, err
 	}
-	if err := json.Unmarshal(row.Body, &k.deed); err != nil || k.deed.State != deedPaused || k.deed.ID != id {
+	var before deed
+	if err := json.Unmarshal(row.Body, &before); err != nil || before.State != deedPaused || before.ID != id {
 		return false, err
 	}
-	k.deed.State = deedBegun
+	k.deed.ID, k.deed.State = id, deedBegun
 	taken, err := k.row(k.tasks.owner, max(k.ttl, longest+time.Hour))
 	if err != nil {
 		return false, err

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
 
@@ -301,6 +302,31 @@ func TestAKeyIsHeldByACallThatHasActedAndWaits(t *testing.T) {
 	if got := do(t, h, first); got.text() != "Ada 1" || count() != 1 {
 		t.Errorf("after it is done: %+v", got)
 	}
+}
+
+// The key of a call that waits is forgotten, and taken for other work before the answer comes.
+func TestACallThatHasLostItsKeyIsNotAnsweredWithOtherWork(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	w.within(t, tool("t", strings.Replace(pausing, "1h", "1m", 1)+`input "a" { type = integer }`), func(t *testing.T, h *Host) {
+		paused := func(a string) (req *mcp.CallRequest, state string) {
+			req = modern("t", `{"a":`+a+`,"idempotency_key":"k"}`, everything)
+			asked := do(t, h, again(req, do(t, h, req).RequestState, `{"name":`+accept+`}`))
+			if asked.keys() != "really" {
+				t.Fatalf("%+v", asked)
+			}
+			return req, asked.RequestState
+		}
+		first, state := paused("1")
+		time.Sleep(2 * time.Minute)
+		second, other := paused("2")
+		if done := do(t, h, again(second, other, `{"really":`+accept+`}`)); done.text() != "Ada 2" {
+			t.Fatalf("%+v", done)
+		}
+		if got := do(t, h, again(first, state, `{"really":`+accept+`}`)); !got.IsError || !strings.Contains(got.text(), "with other arguments") || count() != 2 {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 func TestTheSameKeyIsTheSameTask(t *testing.T) {
