@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"hatchel/runtime/audit"
 )
 
 // answers are what tools that only read have answered lately. They outlive generations: a tool that has changed is another one.
@@ -91,6 +93,7 @@ func (p *Program) remembered(c *call) error {
 		m, f, own := as.find(of)
 		switch {
 		case m != nil:
+			c.replayed = audit.FromCache
 			return c.recall(m)
 		case own:
 			return p.fly(c, of, f)
@@ -100,8 +103,10 @@ func (p *Program) remembered(c *call) error {
 		}
 		switch {
 		case f.memo != nil:
+			c.replayed = audit.FromCache
 			return c.recall(f.memo)
 		case f.err != nil:
+			c.replayed = audit.FromCache
 			return f.err
 		case f.alone:
 			return p.perform(c)

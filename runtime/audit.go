@@ -86,7 +86,7 @@ func (c *call) written(ctx context.Context, failed *failure, outcome string) *fa
 	}
 	r := e.common
 	r.Time, r.Outcome, r.Asked = time.Now(), outcome, e.asked
-	r.Duration, r.Approval = milliseconds(c.began), c.consent.approved()
+	r.Duration, r.Approval, r.Replayed = milliseconds(c.began), c.consent.approved(), c.replayed
 	c.decided(&r)
 	if !e.intent {
 		c.arguments(&r)
@@ -134,7 +134,7 @@ func (c *call) outcomeOf(ctx context.Context, failed *failure) string {
 // decided puts into a record which rule decided about the call. Where nothing is declared that decides, everybody may call.
 func (c *call) decided(r *audit.Record) {
 	r.Decision, r.Rule = string(c.decision.verdict), c.decision.rule
-	if c.decision.verdict == undecided && c.entry.from >= 0 {
+	if c.decision.verdict == undecided && (c.entry.from >= 0 || c.replayed != "") {
 		r.Decision, r.Rule = string(allowed), "default"
 	}
 }

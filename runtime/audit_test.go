@@ -274,6 +274,37 @@ request refused`
 	}
 }
 
+func TestAReplayedAnswerIsWrittenDownAsOne(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	w.do["fails"] = func(context.Context, *adapters.Call) (any, error) {
+		return nil, &adapters.Fault{Message: "no such order"}
+	}
+	h, path := w.audited(t, tool("reads", caching+`fake { do = "count" }`)+tool("pays", keyed+`fake { do = "count" }`)+tool("fails", keyed+`fake { do = "fails" }`))
+	for _, name := range []string{"reads", "pays", "fails"} {
+		for range 2 {
+			arguments := `{}`
+			if name != "reads" {
+				arguments = `{"idempotency_key":"k"}`
+			}
+			outcomeFor(t, h, "ann", name, arguments)
+		}
+	}
+	want := []string{"call reads ok", "call reads ok cache", "intent pays", "call pays ok", "call pays ok key", "intent fails", "call fails failed", "call fails refused key"}
+	all := records(t, path)
+	if len(all) != len(want) {
+		t.Fatalf("%d records: %s", len(all), story(all))
+	}
+	for i, r := range all {
+		if got := strings.Join(strings.Fields(r.Event+" "+r.Name+" "+r.Outcome+" "+r.Replayed), " "); got != want[i] {
+			t.Errorf("record %d is %q, want %q", i, got, want[i])
+		}
+		if r.Decision != "allowed" || r.Replayed != "" && len(r.Steps) > 0 {
+			t.Errorf("record %d: %+v", i, r)
+		}
+	}
+}
+
 func TestTasksAreWrittenDownWhenTheyBeginAndWhenTheyEnd(t *testing.T) {
 	w := newWorld()
 	w.counting()

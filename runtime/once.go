@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -132,10 +133,13 @@ func (p *Program) found(c *call, k *claim, before *state.Deed) (gone bool, err e
 	case d.State == deedPaused:
 		return false, refusal("The call with this idempotency_key has done a part of its work and waits for answers of its client. It goes on with those; this call has done nothing.")
 	case d.State == deedTask:
+		c.replayed = audit.FromKey
 		return false, p.join(c, d.Task)
 	case d.State == deedDone && d.Failed != nil:
+		c.replayed = audit.FromKey
 		return false, replayed{d.Failed}
 	case d.State == deedDone && d.Answer != nil:
+		c.replayed = audit.FromKey
 		return false, c.recall(d.Answer)
 	}
 	return false, outcomeUnknown

@@ -118,6 +118,7 @@ type call struct {
 	step      string   // that failed
 	decision  decision // of the rules, once they were asked
 	entry     *entry   // of the audit log; nil when the call is not written down
+	replayed  string   // from what it was answered instead of being carried out, as audit.Record says; empty when it was
 	answer    answer
 	reply     *reply
 	caller    *mcp.Caller // nil in a step of another call

@@ -215,6 +215,9 @@ func printRecord(w io.Writer, r *audit.Record) {
 	if r.Rule != "" && r.Rule != "default" || r.Decision == "denied" {
 		parts = append(parts, r.Decision+" by "+r.Rule)
 	}
+	if r.Replayed != "" {
+		parts = append(parts, "again, by the "+r.Replayed)
+	}
 	if r.Task != "" {
 		parts = append(parts, "task "+r.Task)
 	}

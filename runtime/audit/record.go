@@ -34,6 +34,12 @@ const (
 	Task      = "task"      // it goes on in the background
 )
 
+// From what a call was answered that was not carried out.
+const (
+	FromKey   = "key"   // another with the same key was, or is a task
+	FromCache = "cache" // another that asks the same was
+)
+
 // Record is one line of the log, as it is read. The members that a record does not have are left out of its line.
 type Record struct {
 	Sequence int64     `json:"seq"` // from 1, without gaps
@@ -55,8 +61,9 @@ type Record struct {
 	Rule     string    `json:"rule,omitempty"`     // by which it was decided
 	Approval *Approval `json:"approval,omitempty"` // nil when nobody was asked to approve
 	Outcome  string    `json:"outcome,omitempty"`
-	Status   int       `json:"status,omitempty"`  // of HTTP, of a refused request
-	Message  string    `json:"message,omitempty"` // of what did not go well
+	Replayed string    `json:"replayed,omitempty"` // from what it was answered, when it was not carried out
+	Status   int       `json:"status,omitempty"`   // of HTTP, of a refused request
+	Message  string    `json:"message,omitempty"`  // of what did not go well
 	Error    string    `json:"error_id,omitempty"`
 	Steps    []string  `json:"steps,omitempty"` // that were run
 	Asked    []string  `json:"asked,omitempty"` // of the client
@@ -124,6 +131,7 @@ func (r *Record) append(dst []byte) []byte {
 		dst = r.Approval.append(append(dst, `,"approval":`...))
 	}
 	dst = text(dst, "outcome", r.Outcome)
+	dst = text(dst, "replayed", r.Replayed)
 	dst = number(dst, "status", int64(r.Status))
 	dst = text(dst, "message", r.Message)
 	dst = text(dst, "error_id", r.Error)
