@@ -29,7 +29,7 @@ func (n Size) String() string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
 		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 10<<20:
+	case n >= 1<<20-1<<10/20: // where %.1f KiB would round to 1024.0
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	case n >= 1<<10 && n%(1<<10) == 0:
 		return fmt.Sprintf("%d KiB", n>>10)

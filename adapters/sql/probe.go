@@ -19,7 +19,7 @@ func (a *action) Probe(ctx context.Context) (*schema.Type, error) {
 			d, err := a.db.describe(ctx, s.Text, a.Exec != nil)
 			if err != nil {
 				if down := new(unreachable); errors.As(err, &down) || ctx.Err() != nil {
-					return nil, err
+					return nil, pinged(ctx, err)
 				}
 				errs = append(errs, a.wrong(p, s, err))
 				break
