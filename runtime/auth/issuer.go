@@ -40,6 +40,7 @@ func (is *Issuers) acquire(j *hcl.JWT, o Options) (*issuer, func() error) {
 		defer is.mu.Unlock()
 		if i.users--; i.users == 0 {
 			delete(is.open, name)
+			i.close()
 			i.client.CloseIdleConnections()
 		}
 		return nil

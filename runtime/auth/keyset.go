@@ -24,6 +24,7 @@ const (
 	mostAttempts = 4
 	perAttempt   = 10 * time.Second
 	mostKeys     = 100
+	soon         = time.Second // after the issuer was asked, those whose keys are there go on with them
 )
 
 var errUnknownKey = errors.New("there is no such key")
@@ -40,7 +41,10 @@ type keyset struct {
 	failed   error             // of the last attempt; guarded by mu
 	attempts int               // that may be made now; guarded by mu
 	earned   time.Time         // when attempts was counted; guarded by mu
-	flight   chan struct{}     // closed when the attempt under way is over; nil when none is; guarded by mu
+	flight   *flight           // the attempt under way; nil when none is; guarded by mu
+	closed   bool              // guarded by mu
+
+	running sync.WaitGroup // the attempt under way
 }
 
 // keysFor returns the keys by which a token may be signed that names one, or none.
@@ -49,7 +53,7 @@ func (s *keyset) keysFor(ctx context.Context, id, algorithm string) (jwt.Verific
 	if len(found.Keys) > 0 && age < fresh {
 		return found, nil
 	}
-	if err := s.refresh(ctx); err != nil {
+	if err := s.refresh(ctx, len(found.Keys) > 0 && age < fresh+stale); err != nil {
 		return found, err
 	}
 	found, age = s.held(id, algorithm)
@@ -90,29 +94,53 @@ func signs(public any, algorithm string) bool {
 	return false
 }
 
-// refresh asks the issuer for its keys, unless it has been asked too often just now. Who comes while it is being asked waits for that answer. What fails leaves
-// the keys as they are. An error is that of ctx.
-func (s *keyset) refresh(ctx context.Context) error {
-	s.mu.Lock()
-	if flight := s.flight; flight != nil {
-		s.mu.Unlock()
-		select {
-		case <-flight:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	if !s.may() {
-		s.mu.Unlock()
+// flight is one attempt under way.
+type flight struct {
+	over   chan struct{}
+	began  time.Time
+	cancel context.CancelFunc
+}
+
+// refresh asks the issuer for its keys, unless it has been asked too often just now, and waits for the answer: where there is something to go on with, no longer
+// than soon after the issuer was asked. Who comes while it is being asked waits for that answer. What fails leaves the keys as they are. An error is that of ctx.
+func (s *keyset) refresh(ctx context.Context, canGoOn bool) error {
+	f := s.attempt(ctx)
+	if f == nil {
 		return nil
 	}
-	flight := make(chan struct{})
-	s.flight = flight
-	s.mu.Unlock()
-	// It is for those who wait, too.
+	var enough <-chan time.Time
+	if canGoOn {
+		timer := time.NewTimer(soon - time.Since(f.began))
+		defer timer.Stop()
+		enough = timer.C
+	}
+	select {
+	case <-f.over:
+		return nil
+	case <-enough:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// attempt is the attempt under way, or a new one, which is for those who come later, too; nil when there may be none.
+func (s *keyset) attempt(ctx context.Context) *flight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flight != nil || s.closed || !s.may() {
+		return s.flight
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*fetchTime)
-	defer cancel()
+	f := &flight{make(chan struct{}), time.Now(), cancel}
+	s.flight = f
+	s.running.Go(func() { s.fly(ctx, f) })
+	return f
+}
+
+// fly makes one attempt.
+func (s *keyset) fly(ctx context.Context, f *flight) {
+	defer f.cancel()
 	raw, err := s.fetch(ctx)
 	keys := usable(raw)
 	if err == nil && len(keys) == 0 {
@@ -120,14 +148,25 @@ func (s *keyset) refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer close(flight)
+	defer close(f.over)
 	s.flight, s.failed = nil, err
-	if err != nil {
+	switch {
+	case err == nil:
+		s.keys, s.fetched = keys, s.now()
+	case !s.closed:
 		s.log.Warn("the keys of an issuer cannot be fetched", "error", err.Error())
-		return nil
 	}
-	s.keys, s.fetched = keys, s.now()
-	return nil
+}
+
+// close ends the attempt under way. There is none after it.
+func (s *keyset) close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.flight != nil {
+		s.flight.cancel()
+	}
+	s.mu.Unlock()
+	s.running.Wait()
 }
 
 // may takes one attempt, if there is one. It is called with mu held.
@@ -161,7 +200,7 @@ func usable(raw []json.RawMessage) (keys []jose.JSONWebKey) {
 
 // probe asks the issuer, and says why its keys cannot be had.
 func (s *keyset) probe(ctx context.Context) error {
-	if err := s.refresh(ctx); err != nil {
+	if err := s.refresh(ctx, false); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -110,6 +111,57 @@ func TestAnIssuerThatDoesNotAnswerIsNoReasonToTakeAToken(t *testing.T) {
 	clock.advance(2 * time.Hour)
 	if _, refused := asked(c, bearer(i.Token(audience, forever))); refused != "503 5" {
 		t.Errorf("when its keys are old: %s", refused)
+	}
+}
+
+func TestAnIssuerThatHangsHoldsUpNobodyWhoseKeyIsKnown(t *testing.T) {
+	i := issuertest.Open(t)
+	source := trusting(i)
+	source.JWKS = i.URL + "/keys"
+	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
+	if _, refused := asked(c, bearer(i.Token(audience, nil))); refused != "" {
+		t.Fatal(refused)
+	}
+	before, release := i.Asked("/keys"), i.Hold()
+	defer release()
+	clock.advance(20 * time.Minute)
+	token := i.Token(audience, map[string]any{"exp": clock.now().Add(time.Hour).Unix()})
+	for range 20 {
+		if _, refused := asked(c, bearer(token)); refused != "" {
+			t.Fatal(refused)
+		}
+	}
+	if n := i.Asked("/keys") - before; n > 2 {
+		t.Errorf("%d attempts were waited for until they failed", n)
+	}
+}
+
+func TestAReloadDoesNotWaitForAnIssuerThatHangs(t *testing.T) {
+	i := issuertest.Open(t)
+	source := trusting(i)
+	source.JWKS = i.URL + "/keys"
+	var undo []func() error
+	c := new(clock)
+	options := options(t, c)
+	options.Defer = func(f func() error) { undo = append(undo, f) }
+	callers := auth.New(&hcl.Auth{Issuers: []*hcl.JWT{&source}}, options)
+	release := i.Hold()
+	defer release()
+	ended := make(chan string, 1)
+	go func() {
+		_, refused := asked(callers, bearer(i.Token(audience, nil)))
+		ended <- refused
+	}()
+	for i.Asked("/keys") == 0 {
+		runtime.Gosched()
+	}
+	for _, f := range undo {
+		if err := f(); err != nil {
+			t.Error(err)
+		}
+	}
+	if refused := <-ended; refused != "503 5" {
+		t.Errorf("%q", refused)
 	}
 }
 

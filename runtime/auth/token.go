@@ -134,7 +134,12 @@ func (s *source) identity(claims jwt.MapClaims, text string) (*mcp.Identity, *Re
 
 // nameable reports whether somebody can be called that, in a log as in a database.
 func nameable(subject string) bool {
-	return subject != "" && utf8.ValidString(subject) && !strings.ContainsFunc(subject, unicode.IsControl)
+	return subject != "" && utf8.ValidString(subject) && !strings.ContainsFunc(subject, misleads)
+}
+
+// misleads reports that a character does something else to what is around it than standing there: it breaks lines, turns the writing round, or is not seen.
+func misleads(c rune) bool {
+	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // claimAt is the claim of that name, or where there is none, what a dotted path leads to.

@@ -99,6 +99,11 @@ func TestNoBadTokenIsTaken(t *testing.T) {
 			t.Errorf("a token %s: %v, %s", what, got, refused)
 		}
 	}
+	for _, name := range []string{"ada\n", "ada\u2028", "\u202eada", "ada\u200b", "ada\u0085"} {
+		if got, refused := asked(c, bearer(i.Token(audience, map[string]any{"sub": name}))); got != nil || !strings.HasPrefix(refused, "401") {
+			t.Errorf("a token of %q: %v, %s", name, got, refused)
+		}
+	}
 	if got, refused := asked(c, request("X-API-Key", i.Token(audience, nil))); got != nil || !strings.HasPrefix(refused, "401") {
 		t.Errorf("a token as a key: %v, %s", got, refused)
 	}
