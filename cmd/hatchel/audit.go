@@ -212,8 +212,14 @@ func printRecord(w io.Writer, r *audit.Record) {
 	if r.Duration > 0 {
 		parts = append(parts, fmt.Sprintf("%.1fms", r.Duration))
 	}
-	if r.Rule != "" && r.Rule != "default" || r.Decision == "denied" {
+	switch a := r.Approval; {
+	case r.Event == audit.EventApproval && a != nil:
+		parts = append(parts, "asked by "+a.Asker, "approval "+a.ID, a.Reason)
+	case r.Rule != "" && r.Rule != "default" || r.Decision == "denied":
 		parts = append(parts, r.Decision+" by "+r.Rule)
+	}
+	if a := r.Approval; a != nil && r.Event != audit.EventApproval && a.By != "" {
+		parts = append(parts, "approval "+a.ID+" by "+a.By)
 	}
 	if r.Replayed != "" {
 		parts = append(parts, "again, by the "+r.Replayed)
@@ -236,6 +242,8 @@ func happened(r *audit.Record) string {
 		return r.Outcome
 	case audit.EventIntent:
 		return "begins"
+	case audit.EventApproval:
+		return r.Decision
 	}
 	return r.Event
 }
