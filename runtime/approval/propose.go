@@ -45,8 +45,8 @@ func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string
 		return nil, inProgress(there)
 	}
 	made := &Proposal{Approval: a, Approved: p.Approved, Decision: p.Decision, record: r}
-	// Who has decided before may have done so after the approval was read, and before the proposal was there.
-	if a, err = b.Find(ctx, a.ID); err == nil && (a == nil || a.record.Version != made.Approval.record.Version) {
+	// Who has decided before may have done so after the approval was read, and before the proposal was there; or somebody has heard of this proposal, and it holds already.
+	if a, err = b.Find(ctx, a.ID); err == nil && (a == nil || a.record.Version != made.Approval.record.Version && !made.holds(a)) {
 		if err = ErrUnknown; a != nil {
 			err = already(a)
 		}
@@ -55,6 +55,12 @@ func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string
 		return nil, errors.Join(err, b.drop(ctx, made))
 	}
 	return made, nil
+}
+
+// holds reports whether an approval was decided as it is proposed.
+func (p *Proposal) holds(a *Approval) bool {
+	d := a.Decision
+	return d != nil && d.By == p.Decision.By && d.At.Equal(p.Decision.At)
 }
 
 // proposed is who is deciding an approval at this moment; nil when nobody is.

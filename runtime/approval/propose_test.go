@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -115,6 +116,42 @@ func TestWhatWasProposedInTimeHolds(t *testing.T) {
 		}
 		if s := <-waited; s != approval.Approved {
 			t.Errorf("it is %s", s)
+		}
+	})
+}
+
+// eager is a store in which somebody makes proposals hold before those who make them know that they were added.
+type eager struct {
+	state.Store
+	confirm func(id string)
+}
+
+func (e *eager) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
+	before, err := e.Store.Add(ctx, r)
+	if r.Kind == approval.ProposalKind && err == nil && before == nil {
+		e.confirm(r.Name)
+	}
+	return before, err
+}
+
+func TestAProposalThatHoldsAtOnceIsMade(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, open func() state.Store) {
+		server := approval.NewBook(open())
+		here := approval.NewBook(&eager{open(), func(id string) {
+			p, err := server.Claim(t.Context(), id, "server")
+			if err != nil || p == nil {
+				t.Fatalf("%v %v", p, err)
+			}
+			if _, err := server.Confirm(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}})
+		a := asked(t, here, "x")
+		if _, err := here.Propose(t.Context(), a.ID, proposal("bob"), ""); err != nil {
+			t.Error(err)
+		}
+		if got, err := here.Find(t.Context(), a.ID); err != nil || got.Status != approval.Approved || got.Decision.By != "bob" {
+			t.Errorf("%+v (%v)", got, err)
 		}
 	})
 }
