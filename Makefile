@@ -7,6 +7,7 @@
 #   make bench    the table of ratios against bare programs; BENCH="-quick -rows text" to narrow it
 #   make load     two thousand listeners, 500 calls a second and steady changes for a minute; LOAD="-for 10s" to change that
 #   make soak     everything that clients and authors do at once, under the race detector, for SOAK (default 5m), and without it for a minute
+#   make kill     a process that pays is killed KILLS times (default 1000), and must have paid nothing twice and lost nothing
 #   make clean    removes what these targets made
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -19,8 +20,9 @@ PACKAGES    ?= ./...
 BENCH       ?=
 LOAD        ?=
 SOAK        ?= 5m
+KILLS       ?= 1000
 
-.PHONY: build test check format vet lint unit fuzz-short fuzz bench load soak clean
+.PHONY: build test check format vet lint unit fuzz-short fuzz bench load soak kill clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -64,6 +66,9 @@ load:
 soak:
 	go run ./cmd/hatchel-bench soak -for $(SOAK)
 	go run ./cmd/hatchel-bench soak -for 1m -race=false
+
+kill:
+	go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel -kills $(KILLS)
 
 clean:
 	rm -rf hatchel dist .cache

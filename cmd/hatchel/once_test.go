@@ -1,21 +1,26 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"hatchel/runtime/audit"
 )
+
+// kills is how often the process is killed: make kill KILLS=1000.
+var kills = flag.Int("kills", 50, "how often a process that pays is killed")
 
 // ledger is a service that carries out whatever it is told, as often as it is told.
 type ledger struct {
@@ -39,146 +44,330 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"order":%q,"times":%d}`, order.Order, n)
+	fmt.Fprintf(w, `{"times":%d}`, n)
 }
 
-// crashing is a server that is killed and started again.
-type crashing struct {
-	t   *testing.T
-	dir string
-	cmd *exec.Cmd
-	url string
-}
-
-func (c *crashing) start() {
-	c.t.Helper()
-	r := startReplica(c.t, c.dir, "")
-	c.cmd, c.url = r.cmd, r.url
-}
-
-// pay calls the tool, and returns what it was told; empty when there was no answer.
-func (c *crashing) pay(order string) string {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{"order":%q,"idempotency_key":"key-%s"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, order, order)
-	req, err := http.NewRequest("POST", c.url+"/mcp", strings.NewReader(body))
-	if err != nil {
-		c.t.Error(err)
-		return ""
-	}
-	for name, text := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "pay"} {
-		req.Header.Set(name, text)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer res.Body.Close()
-	said, err := io.ReadAll(res.Body)
-	if err != nil || !bytes.Contains(said, []byte(`"result"`)) {
-		return ""
-	}
-	return string(said)
-}
-
-// However often the process is killed while it pays, no order is paid twice: what was paid is answered again, and what may have been is not tried again.
-func TestAKilledProcessDoesNothingTwice(t *testing.T) {
-	l := &ledger{paid: map[string]int{}, keys: map[string]int{}, told: make(chan struct{}, 1)}
-	service := httptest.NewServer(l)
-	defer service.Close()
-	dir := t.TempDir()
-	src := fmt.Sprintf(`
-state { sqlite = "state.db" }
-connection "http" "bank" { base_url = %q }
+// payingTools are three ways to pay: with a key, with a key and an approval, and with an approval alone.
+const payingTools = `
+connection "http" "bank" { base_url = "$BANK" }
 tool "pay" {
   description = "Pay an order."
   input "order" { type = string }
   idempotency {}
   http "bank" {
-    post = "/payments"
+    post = "/"
     json = { order = input.order }
   }
+  text = "paid ${input.order} ${output.body.times} times"
 }
-`, service.URL)
-	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(src), 0o600); err != nil {
+tool "repay" {
+  description = "Pay an order back."
+  input "order" { type = string }
+  idempotency {}
+  approval {}
+  http "bank" {
+    post = "/"
+    json = { order = input.order }
+  }
+  text = "paid ${input.order} ${output.body.times} times"
+}
+tool "gift" {
+  description = "Pay as often as it is approved."
+  input "order" { type = string }
+  approval {}
+  http "bank" {
+    post = "/"
+    json = { order = input.order }
+  }
+  text = "paid ${input.order} ${output.body.times} times"
+}
+`
+
+// errand is what is to be paid. All but gifts have a key.
+type errand struct{ tool, order string }
+
+func (e errand) arguments() string {
+	if e.tool == "gift" {
+		return fmt.Sprintf(`{"order":%q}`, e.order)
+	}
+	return fmt.Sprintf(`{"order":%q,"idempotency_key":"key-%s"}`, e.order, e.order)
+}
+
+// counter is where errands are run while the process behind it is killed and started again.
+type counter struct {
+	*office
+	bank    *ledger
+	decided chan struct{} // holds something after a decision
+
+	mu       sync.Mutex
+	all      []errand
+	answered map[string]string // by order, that were paid; guarded by mu
+	approved map[string]bool   // approvals that were said to be given; guarded by mu
+	calls    int               // guarded by mu
+}
+
+func openCounter(t *testing.T) *counter {
+	c := &counter{bank: &ledger{paid: map[string]int{}, keys: map[string]int{}, told: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, approved: map[string]bool{}}
+	web := httptest.NewServer(c.bank)
+	t.Cleanup(web.Close)
+	c.office = newOffice(t, `state { sqlite = "state.db" }`)
+	if err := os.WriteFile(filepath.Join(c.dir, "pay.hcl"), []byte(strings.ReplaceAll(payingTools, "$BANK", web.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const kills, callers = 50, 4
-	c := &crashing{t: t, dir: dir}
-	paid := map[string]string{} // what was answered before a kill
-	var orders []string
-	for round := range kills {
-		c.start()
+	return c
+}
+
+var paidLine = regexp.MustCompile(`paid [a-z0-9-]+ [0-9]+ times`)
+
+// run calls a tool, and returns what it was told; empty when there was no answer.
+func (c *counter) run(e errand) string {
+	c.mu.Lock()
+	c.calls++
+	c.mu.Unlock()
+	said := <-c.call("eve", e.tool, e.arguments())
+	if line := paidLine.FindString(said); line != "" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if before := c.answered[e.order]; before != "" && before != line && e.tool != "gift" {
+			c.t.Errorf("%s was answered with %s, and now with %s", e.order, before, line)
+		}
+		c.answered[e.order] = line
+	}
+	return said
+}
+
+// approve approves whatever waits, until it is told to stop.
+func (c *counter) approve(stop <-chan struct{}) {
+	every := time.NewTicker(10 * time.Millisecond)
+	defer every.Stop()
+	for {
 		select {
-		case <-l.told:
-		default:
+		case <-stop:
+			return
+		case <-every.C:
 		}
-		var mu sync.Mutex
-		var calling sync.WaitGroup
-		ended := make(chan struct{})
-		for caller := range callers {
-			orders = append(orders, fmt.Sprintf("%d-%d-0", round, caller), fmt.Sprintf("%d-%d-1", round, caller), fmt.Sprintf("%d-%d-2", round, caller))
-			calling.Go(func() {
-				for n := range 3 {
-					order := fmt.Sprintf("%d-%d-%d", round, caller, n)
-					if said := c.pay(order); said != "" {
-						mu.Lock()
-						paid[order] = said
-						mu.Unlock()
-					}
-				}
-			})
+		var page struct{ Approvals []struct{ ID string } }
+		got := send(c.request("bob", http.MethodGet, "/approvals?status=pending", ""))
+		if got.err != nil || json.Unmarshal([]byte(got.body), &page) != nil {
+			continue
 		}
-		go func() { calling.Wait(); close(ended) }()
-		switch {
-		case round == 0:
-			<-ended
-		case round%5 == 0: // while money moves
-			<-l.told
-		default:
-			moment := time.NewTimer(time.Duration(rand.IntN(30)) * time.Millisecond)
+		for _, a := range page.Approvals {
+			got := send(c.request("bob", http.MethodPost, "/approvals/"+a.ID+"/approve", `{}`))
+			if got.err != nil || got.status != http.StatusOK {
+				continue
+			}
+			c.mu.Lock()
+			c.approved[a.ID] = true
+			c.mu.Unlock()
 			select {
-			case <-moment.C:
-			case <-ended:
+			case c.decided <- struct{}{}:
+			default:
 			}
 		}
-		c.cmd.Process.Kill()
-		<-ended
 	}
-	c.start()
-	var checking sync.WaitGroup
-	var mu sync.Mutex
-	unknown, fresh := 0, 0
-	places := make(chan struct{}, 32)
-	for _, order := range orders {
-		checking.Go(func() {
-			places <- struct{}{}
-			said := c.pay(order)
-			<-places
-			mu.Lock()
-			defer mu.Unlock()
-			switch before := paid[order]; {
-			case strings.Contains(said, "outcome is unknown"):
-				if unknown++; before != "" {
-					t.Errorf("%s was answered with %s, and is unknown now", order, before)
-				}
-			case !strings.Contains(said, `"times":1`) && !strings.Contains(said, `\"times\":1`):
-				t.Errorf("%s: %s", order, said)
-			case before == "":
-				fresh++
-			case before != said:
-				t.Errorf("%s was answered with %s, and now with %s", order, before, said)
+}
+
+// open is that errands of a round, and some that were not answered before, are run by so many at once. It is closed when all were.
+func (c *counter) open(round int, again []errand) (ended chan struct{}, tried []errand) {
+	queue := make(chan errand, 32)
+	for _, e := range again {
+		queue <- e
+	}
+	for n, tool := range []string{"pay", "repay", "gift", "pay", "repay", "gift", "pay", "repay", "gift"} {
+		e := errand{tool, fmt.Sprintf("%s-%d-%d", tool, round, n)}
+		c.all, tried = append(c.all, e), append(tried, e)
+		queue <- e
+	}
+	close(queue)
+	var calling sync.WaitGroup
+	for range 6 {
+		calling.Go(func() {
+			for e := range queue {
+				c.run(e)
 			}
 		})
 	}
-	checking.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for order, n := range l.paid {
-		if n != 1 || l.keys["key-"+order] != 1 {
-			t.Errorf("%s was paid %d times, with the key %d times", order, n, l.keys["key-"+order])
+	ended = make(chan struct{})
+	go func() { calling.Wait(); close(ended) }()
+	return ended, tried
+}
+
+// round starts the process, has it pay, and kills it.
+func (c *counter) round(n int, again []errand) (unanswered []errand) {
+	c.replica = startReplica(c.t, c.dir, "")
+	for _, happened := range []chan struct{}{c.bank.told, c.decided} {
+		select {
+		case <-happened:
+		default:
 		}
 	}
-	if len(paid) == 0 || unknown == 0 {
-		t.Errorf("of %d orders %d were answered before a kill, %d after, and %d are unknown: the test has not killed at any interesting moment", len(orders), len(paid), fresh, unknown)
+	ended, tried := c.open(n, again)
+	stop := make(chan struct{})
+	var approving sync.WaitGroup
+	approving.Go(func() { c.approve(stop) })
+	var moment <-chan time.Time
+	var told, decided <-chan struct{}
+	switch {
+	case n == 0: // when all is done
+	case n%5 == 0: // while money moves
+		told = c.bank.told
+	case n%5 == 1: // when an approval was given, and may be in use
+		decided = c.decided
+	default:
+		moment = time.After(time.Duration(rand.IntN(80)) * time.Millisecond)
 	}
-	t.Logf("of %d orders %d were answered before a kill, %d after, and %d are unknown", len(orders), len(paid), fresh, unknown)
+	select {
+	case <-told:
+	case <-decided:
+	case <-moment:
+	case <-ended:
+	}
+	c.cmd.Process.Kill()
+	close(stop)
+	<-ended
+	approving.Wait()
+	c.kill()
+	http.DefaultClient.CloseIdleConnections()
+	for _, e := range tried {
+		if c.answered[e.order] == "" && len(unanswered) < 6 {
+			unanswered = append(unanswered, e)
+		}
+	}
+	return unanswered
+}
+
+// settle asks for every errand again, and counts those of which nobody knows.
+func (c *counter) settle() (unknown int) {
+	c.replica = startReplica(c.t, c.dir, "")
+	stop := make(chan struct{})
+	var approving, asking sync.WaitGroup
+	approving.Go(func() { c.approve(stop) })
+	var mu sync.Mutex
+	places := make(chan struct{}, 8)
+	for _, e := range c.all {
+		if e.tool == "gift" {
+			continue
+		}
+		asking.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			c.mu.Lock()
+			before := c.answered[e.order]
+			c.mu.Unlock()
+			said := c.run(e)
+			switch {
+			case strings.Contains(said, "outcome is unknown"):
+				mu.Lock()
+				unknown++
+				mu.Unlock()
+				if before != "" {
+					c.t.Errorf("%s was answered with %s, and is unknown now", e.order, before)
+				}
+			case paidLine.FindString(said) != "paid "+e.order+" 1 times":
+				c.t.Errorf("%s: %s", e.order, said)
+			}
+		})
+	}
+	asking.Wait()
+	close(stop)
+	approving.Wait()
+	return unknown
+}
+
+// written is what the audit log says: how often each approval was used, for which order, and which calls of which orders have begun and ended well.
+type written struct {
+	used    map[string]int  // by approval
+	gifts   map[string]int  // approvals that were used, by order
+	begun   map[string]bool // by order
+	ended   map[string]bool // by order
+	decided map[string]bool // by approval
+}
+
+func (c *counter) written() *written {
+	c.t.Helper()
+	w := &written{map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	file := filepath.Join(c.dir, "audit.jsonl")
+	if v, err := audit.Verify(file); err != nil || v.Broken != nil {
+		c.t.Fatal(v, err)
+	}
+	orders := map[string]string{} // by call
+	err := audit.Read(file, func(l *audit.Line) bool {
+		r, _ := l.Record()
+		var arguments struct{ Order string }
+		json.Unmarshal(r.Arguments, &arguments)
+		switch {
+		case r.Event == audit.EventIntent:
+			orders[r.ID], w.begun[arguments.Order] = arguments.Order, true
+			if r.Approval != nil && r.Approval.ID != "" {
+				w.used[r.Approval.ID]++
+				w.gifts[arguments.Order]++
+			}
+		case r.Event == audit.EventCall && r.Outcome == audit.OK:
+			w.ended[orders[r.ID]+arguments.Order] = true // who is answered again has begun nothing
+		case r.Event == audit.EventApproval && r.Decision == "approved":
+			w.decided[r.Approval.ID] = true
+		}
+		return true
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return w
+}
+
+// However often the process is killed while it pays, no order is paid twice and no approval is used twice: what was paid is answered again, what may have been is not tried again, and the audit log
+// holds all that was done, decided and answered.
+func TestAKilledProcessDoesNothingTwice(t *testing.T) {
+	c := openCounter(t)
+	var again []errand
+	for n := range *kills {
+		again = c.round(n, again)
+		if n%100 == 99 {
+			c.written()
+			t.Logf("%d kills, %d calls", n+1, c.calls)
+		}
+	}
+	calls, paid := c.calls, len(c.answered)
+	unknown := c.settle()
+	w := c.written()
+	twice := 0
+	c.bank.mu.Lock()
+	defer c.bank.mu.Unlock()
+	for order, n := range c.bank.paid {
+		if gift := strings.HasPrefix(order, "gift"); !gift && (n != 1 || c.bank.keys["key-"+order] != 1) || gift && n > w.gifts[order] {
+			twice++
+			t.Errorf("%s was paid %d times, with the key %d times, by %d approvals", order, n, c.bank.keys["key-"+order], w.gifts[order])
+		}
+		if !w.begun[order] {
+			t.Errorf("%s was paid, and nothing says so", order)
+		}
+		if strings.HasPrefix(order, "repay") && w.gifts[order] != 1 {
+			t.Errorf("%s was paid by %d approvals", order, w.gifts[order])
+		}
+	}
+	reused := 0
+	for id, n := range w.used {
+		if n != 1 {
+			reused++
+			t.Errorf("the approval %s was used %d times", id, n)
+		}
+		if !w.decided[id] {
+			t.Errorf("the approval %s was used, and nothing says who has given it", id)
+		}
+	}
+	for id := range c.approved {
+		if !w.decided[id] {
+			t.Errorf("the approval %s was said to be given, and nothing says so", id)
+		}
+	}
+	for order, line := range c.answered {
+		if c.bank.paid[order] == 0 || !w.ended[order] {
+			t.Errorf("%s was answered with %s, was paid %d times, and its end is written down: %v", order, line, c.bank.paid[order], w.ended[order])
+		}
+	}
+	if paid == 0 || unknown == 0 || len(w.used) == 0 || len(w.used) == len(c.bank.paid) {
+		t.Errorf("%d orders were paid, %d are unknown, and %d approvals were used: the test has not killed at any interesting moment", paid, unknown, len(w.used))
+	}
+	t.Logf("%d kills, %d calls of %d orders, %d answered; %d effects, %d of them twice; %d approvals given, %d used, %d of them twice; %d outcomes unknown",
+		*kills, calls, len(c.all), paid, len(c.bank.paid), twice, len(w.decided), len(w.used), reused, unknown)
 }
