@@ -283,46 +283,6 @@ func TestAWebhookIsTheOneThatIsDeclaredNow(t *testing.T) {
 	})
 }
 
-func TestAnEventWaitsForWhatItIsAboutToBeSettled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
-		o := connected(t, store, map[string]*receiver{"ops": r}, h)
-		var settled atomic.Bool
-		o.settled = func(_ context.Context, of string) (*Event, bool, error) {
-			switch {
-			case of == "gone":
-				return nil, true, nil
-			case !settled.Load():
-				return nil, false, nil
-			}
-			return &Event{ID: "task-1", Type: "task.finished", Data: "as it ended"}, true, nil
-		}
-		early := &Event{ID: "task-1", Type: "task.finished", Data: "as it was", Of: "it"}
-		if err := o.Put(t.Context(), store, h, early); err != nil {
-			t.Fatal(err)
-		}
-		pass(10 * time.Second)
-		if n := len(r.all()); n != 0 {
-			t.Fatalf("%d requests before it was settled", n)
-		}
-		settled.Store(true)
-		o.Ready("task-1")
-		pass(0)
-		if got := r.all(); len(got) != 1 || !strings.Contains(got[0].body, "as it ended") {
-			t.Fatalf("received: %+v", got)
-		}
-		o.Ready("task-1")
-		gone := &Event{ID: "task-2", Type: "task.finished", Data: "as it was", Of: "gone"}
-		if err := o.Put(t.Context(), store, h, gone); err != nil {
-			t.Fatal(err)
-		}
-		pass(grace)
-		if got := r.all(); len(got) != 2 || !strings.Contains(got[1].body, "as it was") {
-			t.Errorf("received: %+v", got)
-		}
-	})
-}
-
 // counting counts how often something is listed.
 type counting struct {
 	state.Records

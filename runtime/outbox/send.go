@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -46,7 +47,7 @@ func (o *Outbox) send(hurry context.Context, d *delivery, h Hook, agent string) 
 		"webhook-id":        d.ID,
 		"webhook-timestamp": now,
 		"webhook-signature": signature(h.Key, d.ID, now, d.Body),
-	}).SetBody([]byte(d.Body)).Post(h.URL)
+	}).SetBody(bytes.NewReader(d.Body)).Post(h.URL)
 	if err != nil {
 		return unsent(err, hurry.Err() != nil)
 	}
