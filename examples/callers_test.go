@@ -311,6 +311,11 @@ func TestAKeyThatIsRemovedIsGoodForNothing(t *testing.T) {
 	if res, _ := s.knock("POST", "/admin/reload", "", robot...); res.StatusCode != 403 {
 		t.Errorf("a reload by who may not: %d", res.StatusCode)
 	}
+	for _, page := range [][]string{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}} {
+		if res, _ := s.knock("POST", "/admin/reload", "", append([]string{"X-API-Key", adminKey}, page...)...); res.StatusCode != 403 {
+			t.Errorf("a reload by a page, %v: %d", page, res.StatusCode)
+		}
+	}
 	if res, answer := s.knock("POST", "/admin/reload", "", "X-API-Key", adminKey); res.StatusCode != 200 {
 		t.Fatalf("a reload: %d, %s", res.StatusCode, answer)
 	}
