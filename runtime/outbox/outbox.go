@@ -61,11 +61,6 @@ type Outbox struct {
 // names are those of deliveries.
 type names map[string]struct{}
 
-func (n names) has(name string) bool {
-	_, ok := n[name]
-	return ok
-}
-
 // add adds a name to those of a webhook.
 func add(to map[string]names, hook, name string) {
 	if to[hook] == nil {
