@@ -67,14 +67,19 @@ func (t *Table) Append(r *Record, _ bool) error {
 	return err
 }
 
-// Check is why records cannot be written; after one that could not be it tries another.
+// Check is why records cannot be written; after one that could not be it tries another, if the database answers before ctx ends.
 func (t *Table) Check(ctx context.Context) error {
-	if err := t.Failing(); err != nil {
-		return t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: err.Error()}, true)
+	query, before := "SELECT FROM hatchel_audit LIMIT 1", t.Failing()
+	if before != nil {
+		query = "SELECT" // the table may be what is missing
 	}
-	var there bool
-	err := t.pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM hatchel_audit)").Scan(&there)
-	return postgres.Fault(t.life, err)
+	if _, err := t.pool.Exec(ctx, query); err != nil {
+		return postgres.Fault(t.life, err)
+	}
+	if before == nil {
+		return nil
+	}
+	return t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: before.Error()}, true)
 }
 
 // Close writes down that nothing more comes from this process. An error is of what could not be written.
@@ -175,6 +180,7 @@ func (t *Table) attempt(ctx context.Context, b *batch, sent *notes) (*notes, err
 func (t *Table) turn(ctx context.Context, conn *pgxpool.Conn, sent *notes) (at place, there bool, err error) {
 	var first pgx.Batch
 	first.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE") // so that each statement sees what was committed before it began
+	first.Queue("SET LOCAL idle_in_transaction_session_timeout = '5s'") // for so long a process that is cut off holds up the others
 	first.Queue("SELECT pg_advisory_xact_lock($1, 'hatchel_audit'::regclass::oid::integer)", tableLock)
 	first.Queue("SELECT seq, hash FROM hatchel_audit ORDER BY seq DESC LIMIT 1").QueryRow(func(row pgx.Row) (err error) {
 		at, err = scanPlace(row)

@@ -17,7 +17,7 @@ const (
 // tableMade is the table, and the trigger that lets nobody change what is in it, whatever may be done to replicas. Who owns the table can still remove the trigger.
 const tableMade = `
 CREATE TABLE hatchel_audit (seq bigint PRIMARY KEY, time timestamptz NOT NULL, hash text NOT NULL, line text NOT NULL);
-CREATE FUNCTION hatchel_audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION hatchel_audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE EXCEPTION 'hatchel_audit is only added to' USING ERRCODE = 'insufficient_privilege';
 END $$;

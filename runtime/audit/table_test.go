@@ -445,3 +445,17 @@ func TestATableInPartsIsOneLog(t *testing.T) {
 		t.Error(v)
 	}
 }
+
+func TestWhoWaitsForItsTurnTooLongWritesNothing(t *testing.T) {
+	address, db := database(t)
+	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "100ms") }))
+	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", tableLock))
+	if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrAway) || !strings.Contains(err.Error(), "in time") {
+		t.Errorf("got %v", err)
+	}
+	execute(t, db, "ROLLBACK")
+	check(t, l.Append(call("y"), true))
+	if v := verified(t, address); v.Broken != nil || v.Records != 2 {
+		t.Error(v)
+	}
+}
