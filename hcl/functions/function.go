@@ -185,7 +185,7 @@ func (f *Function) Param(i int) (Param, bool) {
 	return f.Params[i], true
 }
 
-// accept returns args with every Deferred decoded and every integer as an int; absent optional arguments stay absent.
+// accept returns args with every Deferred decoded, but for files that may be given back, and every integer as an int; absent optional arguments stay absent.
 func (f *Function) accept(args []any) ([]any, error) {
 	if err := f.CheckCount(len(args)); err != nil {
 		return nil, err
@@ -193,6 +193,9 @@ func (f *Function) accept(args []any) ([]any, error) {
 	copied := false
 	for i, a := range args {
 		p, _ := f.Param(i)
+		if _, isFile := a.(value.File); isFile && p.Kind == Any && f.Result.Follow != Fixed {
+			continue // it may be what is given back, and decoded its bytes would be lost
+		}
 		v, changed, err := p.take(a)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)

@@ -74,7 +74,7 @@ const noType = "application/octet-stream"
 // CleanType is a media type as it may be sent on, or noType for what is none.
 func CleanType(text string) string {
 	kind, params, err := mime.ParseMediaType(text)
-	if err != nil || !strings.Contains(kind, "/") {
+	if err != nil || !strings.Contains(kind, "/") || strings.Contains(kind, "*") {
 		return noType
 	}
 	if charset, ok := params["charset"]; ok {

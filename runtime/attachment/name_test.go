@@ -56,7 +56,7 @@ func FuzzANameIsHarmless(f *testing.F) {
 
 func TestATypeIsCleaned(t *testing.T) {
 	for text, want := range map[string]string{
-		"application/pdf": "application/pdf", "Text/HTML; Charset=UTF-8; x=y": "text/html; charset=UTF-8", "": noType, "pdf": noType, "a/b\r\nX: y": noType, "text/html, text/plain": noType, "*/*": "*/*",
+		"application/pdf": "application/pdf", "Text/HTML; Charset=UTF-8; x=y": "text/html; charset=UTF-8", "": noType, "pdf": noType, "a/b\r\nX: y": noType, "text/html, text/plain": noType, "*/*": noType, "image/*": noType,
 		"text/" + strings.Repeat("a", 300): noType,
 	} {
 		if got := CleanType(text); got != want {

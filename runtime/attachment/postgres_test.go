@@ -1,0 +1,96 @@
+package attachment
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"hatchel/runtime/state"
+)
+
+// replicas are two shelves of processes that share a database.
+func replicas(t *testing.T) (a, b *Shelf) {
+	t.Helper()
+	server := os.Getenv("HATCHEL_TEST_POSTGRES")
+	if server == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES is not set")
+	}
+	ctx := context.WithoutCancel(t.Context())
+	db, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := "files_" + strings.ToLower(rand.Text())
+	if _, err := db.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		db.Exec(ctx, "DROP SCHEMA "+schema+" CASCADE")
+		db.Close(ctx)
+	})
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	open := func() *Shelf {
+		store, err := state.OpenPostgres(ctx, u.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		return NewShelf(func(context.Context) (state.Store, error) { return store, nil })
+	}
+	return open(), open()
+}
+
+func TestEveryReplicaServesEveryFile(t *testing.T) {
+	a, b := replicas(t)
+	content := make([]byte, 2*chunkSize+7)
+	rand.Read(content)
+	f, err := a.Upload(t.Context(), Upload{Owner: "anna", Name: "a.bin", Length: int64(len(content)), Rules: loose}, bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := b.FindOf(t.Context(), "anna", f.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(contentOf(t, b, there), content) {
+		t.Error("the other replica reads other bytes")
+	}
+	link, err := a.Link(t.Context(), "", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := found(t, b, link); err != nil {
+		t.Errorf("an address that one has signed is not good at the other: %v", err)
+	}
+	id, address, _, err := a.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, _ := url.Parse(address)
+	up, err := b.Redeem(t.Context(), id, u.Query())
+	if err != nil {
+		t.Fatal(err)
+	}
+	upload(t, b, up, "through the other")
+	if _, err := a.Redeem(t.Context(), id, u.Query()); err != ErrUnknown {
+		t.Errorf("the ticket is good at both: %v", err)
+	}
+	if removed, err := b.Remove(t.Context(), there); !removed || err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.FindOf(t.Context(), "anna", f.ID); err != ErrUnknown {
+		t.Errorf("after the other has removed it: %v", err)
+	}
+}
