@@ -53,7 +53,7 @@ func readFolder(dir string) (*Snapshot, error) {
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
 		n, at := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}, filepath.Join(dir, filepath.FromSlash(name))
 		if !n.folder && err == nil {
-			n.content, n.err = ReadPlain(at, maxSource)
+			n.content, n.err = readSource(at)
 		}
 		switch {
 		case errors.Is(n.err, fs.ErrNotExist) && !isLink(at):
@@ -69,6 +69,25 @@ func readFolder(dir string) (*Snapshot, error) {
 		}
 	})
 	return s, err
+}
+
+// unwritten is how long an empty file counts as one that is just being written: many programs empty a file before they write it, and an empty one has no
+// mistakes, but no tools either.
+const unwritten = 250 * time.Millisecond
+
+// readSource reads one *.hcl file, and waits a moment for what is about to be written into it.
+func readSource(name string) ([]byte, error) {
+	for {
+		content, err := ReadPlain(name, maxSource)
+		if err != nil || len(content) > 0 {
+			return content, err
+		}
+		info, err := os.Stat(name)
+		if err != nil || time.Since(info.ModTime()).Abs() >= unwritten {
+			return content, nil
+		}
+		time.Sleep(unwritten / 25)
+	}
 }
 
 func isLink(name string) bool {

@@ -203,3 +203,33 @@ func TestSnapshotIsAFileSystem(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAFileThatWasEmptiedToBeWrittenIsNotReadEmpty(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.hcl")
+	folder, err := NewFolder(dir)
+	must(t, err)
+	for range 20 {
+		emptied := time.Now()
+		must(t, os.WriteFile(name, nil, 0o644))
+		read := make(chan *Snapshot)
+		go func() {
+			s, err := folder.Snapshot()
+			if err != nil {
+				t.Error(err)
+			}
+			read <- s
+		}()
+		must(t, os.WriteFile(name, []byte("1"), 0o644))
+		inTime := time.Since(emptied) < unwritten/2
+		if b, err := fs.ReadFile(<-read, "a.hcl"); inTime && (err != nil || string(b) != "1") {
+			t.Errorf("read %q, %v", b, err)
+		}
+	}
+	must(t, os.WriteFile(name, nil, 0o644))
+	s, err := folder.Snapshot()
+	must(t, err)
+	if b, err := fs.ReadFile(s, "a.hcl"); err != nil || len(b) > 0 {
+		t.Errorf("a file that stays empty reads %q, %v", b, err)
+	}
+}
