@@ -119,7 +119,7 @@ func (f *follows) kept(c *mcp.Caller) *mcp.Caller {
 		return l
 	}
 	f.last = &mcp.Caller{
-		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity, Subject: c.Subject,
+		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.Kept(), Subject: c.Subject,
 		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
 	}
 	return f.last

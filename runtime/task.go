@@ -153,7 +153,9 @@ func (t *task) caller() *mcp.Caller {
 // vouched has the task go on with the token of its caller that was shown last: tokens are not remembered.
 func (t *task) vouched(caller *mcp.Caller) {
 	if t.Identity != nil && caller.Identity != nil {
-		t.Identity.Token = caller.Identity.Token
+		now := *t.Identity // others may be reading that
+		now.Token = caller.Identity.Token
+		t.Identity = &now
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *Caller) Owner() string {
 // kept is the caller without memory that is reused, and without the request that it came with.
 func (c *Caller) kept() *Caller {
 	return &Caller{
-		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity, Subject: c.Subject,
+		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.Kept(), Subject: c.Subject,
 		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
 	}
 }

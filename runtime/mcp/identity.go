@@ -35,6 +35,16 @@ func (i *Identity) Owner() string {
 	return i.Key + "\n" + i.Subject // no Key has a line break
 }
 
+// Kept is the identity as it is remembered beyond the request: without the token. Of nobody it is nil.
+func (i *Identity) Kept() *Identity {
+	if i == nil || i.Token == nil {
+		return i
+	}
+	kept := *i
+	kept.Token = nil
+	return &kept
+}
+
 // Lacks are those of the scopes that were not granted.
 func (i *Identity) Lacks(scopes []string) (missing []string) {
 	for _, s := range scopes {

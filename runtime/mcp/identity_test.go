@@ -165,3 +165,17 @@ func TestWhoLacksScopesIsToldWhereToGetThem(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsRememberedOfSomebodyHoldsNoToken(t *testing.T) {
+	shown := &mcp.Identity{Subject: "ada", Key: "one", Groups: []string{"staff"}, Token: func() (string, time.Time) { return "secret", time.Time{} }}
+	kept := shown.Kept()
+	if kept.Token != nil || kept.Owner() != shown.Owner() || len(kept.Groups) != 1 {
+		t.Errorf("kept is %+v", kept)
+	}
+	if shown.Token == nil {
+		t.Error("the request has lost its token")
+	}
+	if nobody := (*mcp.Identity)(nil); nobody.Kept() != nil {
+		t.Error("nobody is somebody")
+	}
+}

@@ -96,7 +96,7 @@ func (s *Server) open(x *exchange, m *message, id string) {
 		x.finish(err.append(nil, m.id), http.StatusOK)
 		return
 	}
-	x.w.Header()[headerSession] = []string{s.sessions.open(p, rand.Text(), x.identity).id}
+	x.w.Header()[headerSession] = []string{s.sessions.open(p, rand.Text(), x.identity.Kept()).id}
 	x.finish(p.welcome(nil, m, x.view.info), http.StatusOK)
 }
 
