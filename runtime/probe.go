@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/outbox"
 )
 
 const (
@@ -48,6 +49,7 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 		}
 	}
 	diags = append(diags, g.callers.Probe(ctx)...)
+	diags = append(diags, g.reach(ctx)...)
 	var up []probe
 	for _, p := range g.probes() {
 		if c := p.step.Backend.Connection; c == nil || down[c.Kind+"."+c.Name] == nil {
@@ -61,6 +63,22 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	}
 	g.publish()
 	return diags.Sort()
+}
+
+// reach reports the webhooks to which no connection can be made.
+func (g *Generation) reach(ctx context.Context) (diags hcl.Diagnostics) {
+	hooks, why := hooksOf(g.Config), make([]string, len(g.Config.Webhooks))
+	var running sync.WaitGroup
+	for i, w := range g.Config.Webhooks {
+		running.Go(func() { why[i] = outbox.Reach(ctx, hooks[w.Name]) })
+	}
+	running.Wait()
+	for i, w := range g.Config.Webhooks {
+		if why[i] != "" {
+			diags = append(diags, &hcl.Diagnostic{Summary: "Webhook does not answer", Detail: "No event can be sent to " + w.Place() + ": " + why[i] + ".", Subject: w.Range})
+		}
+	}
+	return diags
 }
 
 // ask probes blocks, a few at a time, and returns what each said. What they tell of their rows is kept.
