@@ -108,6 +108,10 @@ func (s *segment) run() {
 	err := s.goOn(c)
 	s.settle()
 	cause := context.Cause(s.ctx)
+	if cause == errTaskExpired && len(s.task.Callback) > 0 {
+		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: "The time for which the task is kept has passed before it was done."})
+		s.save() // nobody finds the task any more, and webhooks are told
+	}
 	if cause != nil && cause != errStopped {
 		c.written(s.ctx, failureOf(cause), "")
 		c.reply.release() // whatever came of it, nobody wants to know

@@ -47,6 +47,18 @@ tool "refund" {
   approval { notify = ["ops"] }
   text = "refunded"
 }
+tool "brief" {
+  description = "Take longer than it is remembered."
+  task {
+    mode     = "required"
+    ttl      = "1s"
+    callback = ["ops"]
+  }
+  step "hold" {
+    http "bank" { get = "/hold" }
+  }
+  text = "done"
+}
 tool "hold" {
   description = "Take long."
   task {
@@ -178,8 +190,12 @@ func TestAWebhookIsToldOnceOfEveryTask(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	comes(t, bank.left)
+	brief := callTool(t, r.url, "brief").Result.TaskID
+	if f, _ := ops.comes(t, 3); !f.is(brief, "brief", "failed") || !strings.Contains(f.Data.Error.Message, "has passed before it was done") {
+		t.Errorf("%+v", f)
+	}
 	soon(t, func() bool { return waiting(t, r.url) == 0 })
-	if got, _ := ops.all(); len(got) != 2 {
+	if got, _ := ops.all(); len(got) != 3 {
 		t.Errorf("%+v", got)
 	}
 }
