@@ -269,8 +269,6 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		e.host.Refused(r.Context(), runtime.Refusal{Status: said.status, Reason: said.Text, Path: r.URL.Path, Caller: callerOf(r)})
-	}
+	e.host.Refused(r.Context(), runtime.Refusal{Status: said.status, Reason: said.Text, Path: r.URL.Path, Caller: callerOf(r)})
 	answer(w, said.status, said)
 }

@@ -55,6 +55,19 @@ tool "raw" {
   }
 }
 
+tool "again" {
+  description = "Sends a file to a service that is busy at first, and then somewhere else."
+  input "scan" { type = file }
+  http "dms" {
+    put  = "/busy"
+    body = input.scan
+    retry {
+      attempts = 2
+      backoff  = "1ms"
+    }
+  }
+}
+
 tool "form" {
   description = "Sends files in a form."
   input "scan" { type = file }
@@ -129,6 +142,7 @@ type archive struct {
 	length int64
 	parts  map[string][]part
 	asked  map[string]any
+	busy   bool
 }
 
 type part struct {
@@ -141,6 +155,14 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer a.mu.Unlock()
 	a.header, a.length, a.parts = r.Header, r.ContentLength, map[string][]part{}
 	switch r.URL.Path {
+	case "/busy":
+		if io.Copy(io.Discard, r.Body); a.busy {
+			a.busy = false
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		http.Redirect(w, r, "/raw", http.StatusTemporaryRedirect)
+		return
 	case "/raw":
 		a.raw, _ = io.ReadAll(r.Body)
 	case "/fetch":
@@ -271,6 +293,11 @@ func TestFilesReachBackendsByteForByte(t *testing.T) {
 	f.works("raw", up.ID)
 	if !bytes.Equal(f.archive.raw, content) || f.archive.header.Get("Content-Type") != "application/x-scan" || f.archive.length != int64(len(content)) {
 		t.Errorf("the body had %d bytes of %d, as %s", len(f.archive.raw), f.archive.length, f.archive.header.Get("Content-Type"))
+	}
+
+	f.archive.raw, f.archive.busy = nil, true
+	if f.works("again", up.ID); !bytes.Equal(f.archive.raw, content) {
+		t.Errorf("tried again, the body had %d bytes", len(f.archive.raw))
 	}
 
 	other := f.upload("other.txt", "text/plain", []byte("another"))
@@ -428,6 +455,7 @@ func TestUploadsAreHeldAgainstTheRules(t *testing.T) {
 			t.Errorf("%s %s: %d", method, path, res.StatusCode)
 		}
 	}
+	f.send("GET", "/files/"+gif.ID, nil, "X-Api-Key", bertsKey)
 	records, err := os.ReadFile(filepath.Join(f.dir, "audit.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -435,6 +463,7 @@ func TestUploadsAreHeldAgainstTheRules(t *testing.T) {
 	for _, want := range []string{
 		`"event":"file"[^\n]*"kind":"upload","name":"a.gif","uri":"/files/` + gif.ID + `","caller":{"subject":"anna"[^\n]*"bytes":20,"sha256":"` + gif.SHA256 + `"`,
 		`"event":"request"[^\n]*"uri":"/files"[^\n]*"status":413`,
+		`"event":"request"[^\n]*"uri":"/files/` + gif.ID + `","caller":{"subject":"bert"[^\n]*"status":404`,
 	} {
 		if !regexp.MustCompile(want).Match(records) {
 			t.Errorf("no record matches %s", want)
