@@ -37,6 +37,9 @@ func (p *Program) approve(c *call) error {
 			return errUsed
 		}
 	}
+	if len(p.stages) == 0 {
+		c.frame.Context = &computing{c.computing.Context, time.Now().Add(p.decl.Timeout), c}
+	}
 	return p.become(c)
 }
 
@@ -67,11 +70,23 @@ func (p *Program) agree(c *call) error {
 	return nil
 }
 
+// errBegun is why a call with a key asks nobody: one with the same key has begun, or has used what was approved.
+var errBegun = errors.New("a call with the same key has begun")
+
 // operated waits for an operator.
 func (p *Program) operated(c *call) error {
-	a, err := p.open(c)
+	a, isNew, err := p.open(c)
 	if err != nil {
 		return err
+	}
+	begun, err := p.begun(c, a, isNew)
+	switch {
+	case err != nil:
+		return err
+	case begun:
+		return errBegun
+	case a.Status == approval.Pending:
+		p.notify(c, a)
 	}
 	if a.Status == approval.Pending {
 		if c.floats {
@@ -89,6 +104,9 @@ func (p *Program) operated(c *call) error {
 		c.consent.given = a
 		return nil
 	case approval.Used:
+		if c.consent.begun != nil {
+			return errBegun
+		}
 		return nil // by another call, so it is asked again
 	case approval.Rejected:
 		return rejected(p.generation.scrubber.sentence(a.Decision.Reason))
@@ -104,32 +122,48 @@ func rejected(reason string) error {
 }
 
 // open finds the approval that a call like this waits for, or has been given, or asks for one.
-func (p *Program) open(c *call) (*approval.Approval, error) {
+func (p *Program) open(c *call) (a *approval.Approval, isNew bool, err error) {
 	book, err := p.generation.build.State.approvals(c.frame.Context)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	of, err := p.approvalPurpose(c)
 	if err != nil {
-		return nil, c.broken(err)
+		return nil, false, c.broken(err)
 	}
 	r, err := p.request(c, c.consent.operator)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	a, _, err := book.Open(c.frame.Context, of, *r)
+	a, isNew, err = book.Open(c.frame.Context, of, *r)
 	switch {
 	case errors.Is(err, approval.ErrCrowded):
-		return nil, &tooMany{"This call needs an approval, and too many wait for theirs already. Nothing was done. Try again later.", time.Minute}
+		return nil, false, &tooMany{"This call needs an approval, and too many wait for theirs already. Nothing was done. Try again later.", time.Minute}
 	case errors.Is(err, state.ErrFull):
-		return nil, &adapters.Fault{Message: "the call needs an approval, and the server remembers too much to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
+		return nil, false, &adapters.Fault{Message: "the call needs an approval, and the server remembers too much to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 	case err != nil:
-		return nil, c.why(err)
+		return nil, false, c.why(err)
 	}
-	if a.Status == approval.Pending {
-		p.notify(c, a)
+	return a, isNew, nil
+}
+
+// begun reports whether a call with the same key has begun. It may have used what was approved, so that this one has asked again for nothing: that is taken back.
+func (p *Program) begun(c *call, a *approval.Approval, isNew bool) (bool, error) {
+	if c.consent.begun == nil {
+		return false, nil
 	}
-	return a, nil
+	begun, err := c.consent.begun()
+	if err != nil || !begun || !isNew {
+		return begun, err
+	}
+	book, err := p.generation.build.State.approvals(c.frame.Context)
+	if err == nil {
+		_, err = book.Decide(c.frame.Context, a.ID, false, approval.Decision{By: "server", At: time.Now(), Reason: "the call was made already, with the same key"})
+	}
+	if errors.As(err, new(*approval.AlreadyError)) {
+		err = nil
+	}
+	return true, err
 }
 
 // notify tells the webhooks of the rules that somebody must decide, and has them told what becomes of that: once, however many calls wait for it. The approval stands whether they can be told or not.

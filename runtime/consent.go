@@ -16,6 +16,8 @@ type consent struct {
 	operator []*approvalRule // that want an operator to
 	given    *approval.Approval
 	record   *audit.Approval // of who has agreed, for the audit log
+
+	begun func() (bool, error) // of a call with a key: whether another with the same one has begun
 }
 
 // How far it has come, as it is remembered while the call is not under way.
@@ -105,6 +107,9 @@ func (p *Program) demand(c *call) error {
 	}
 	if len(n.caller)+len(n.operator) > 0 {
 		c.consent = n
+	}
+	if c.consent != nil && c.isComputing() {
+		c.frame.Context = c.computing.Context // computing takes no longer because people do: its time begins when they have agreed
 	}
 	return nil
 }

@@ -44,13 +44,19 @@ func (p *Program) once(c *call, key string) error {
 	for look := firstLook; ; look = min(2*look, lastLook) {
 		if before == nil && !c.consent.agreed() {
 			// Nothing is done while people are asked, so the key is free until they have agreed.
-			if before, err = k.look(c.frame.Context); err != nil {
-				return c.why(err)
+			c.consent.begun = func() (_ bool, err error) {
+				before, err = k.look(c.frame.Context)
+				return before != nil, err
 			}
-			if before == nil {
-				if err := p.agree(c); err != nil {
-					return err
-				}
+			begun, err := c.consent.begun()
+			if err == nil && !begun {
+				err = p.agree(c)
+			}
+			switch {
+			case err == errBegun && before == nil:
+				continue
+			case err != nil && err != errBegun:
+				return c.why(err)
 			}
 		}
 		if before == nil || c.deed != "" {

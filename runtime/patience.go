@@ -107,9 +107,6 @@ func (c *call) idle(over <-chan struct{}, do func(context.Context, context.Cance
 		c.hold()
 	}
 	base := c.frame.Context
-	if c.isComputing() {
-		base = c.computing.Context
-	}
 	ctx, end := context.WithCancelCause(base)
 	unhook := context.AfterFunc(c.ends, func() { end(context.Cause(c.ends)) })
 	var watching sync.WaitGroup
@@ -130,7 +127,7 @@ func (c *call) idle(over <-chan struct{}, do func(context.Context, context.Cance
 	end(nil)
 	watching.Wait()
 	unhook()
-	c.began, c.computing.until = c.began.Add(passed), c.computing.until.Add(passed)
+	c.began = c.began.Add(passed)
 	switch {
 	case err == nil:
 		return nil
