@@ -325,45 +325,6 @@ func TestATokenThatComesBackIsNotPassedOn(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyTokensAreKept(t *testing.T) {
-	u := serveUpstream(t)
-	plain := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		if r.URL.Path == "/token" {
-			fmt.Fprint(w, `{"access_token": "t", "token_type": "Bearer", "expires_in": 3600}`)
-		}
-	})
-	source := u.source("")
-	source.HCL = strings.ReplaceAll(strings.Replace(source.HCL, u.URL+"/token", plain.URL+"/token", 1), u.url, plain.URL)
-	b := adaptertest.Bind(t, source)
-	fetches := func() (n int) {
-		plain.mu.Lock()
-		defer plain.mu.Unlock()
-		for _, r := range plain.seen {
-			if r.URL.Path == "/token" {
-				n++
-			}
-		}
-		return n
-	}
-	call := func(n int) {
-		if _, err := as(t, b, t.Context(), fmt.Sprint(n), fmt.Sprint("token ", n), later()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const most = 10_000
-	for n := range most + 1 {
-		call(n)
-	}
-	call(most)
-	if n := fetches(); n != most+1 {
-		t.Errorf("%d tokens were asked for", n)
-	}
-	call(0) // has made room
-	if n := fetches(); n != most+2 {
-		t.Errorf("%d tokens were asked for", n)
-	}
-}
-
 func TestAnExchangeThatCannotBeIsRefused(t *testing.T) {
 	u := serveUpstream(t)
 	for more, want := range map[string]string{
