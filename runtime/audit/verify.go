@@ -82,7 +82,7 @@ func (v *verifier) line(l *Line) bool {
 	switch {
 	case starts && before.sequence == 0 && before.hash != genesis:
 		v.Broken = &Break{l.File, l.Number, "the first record does not begin a chain"}
-	case starts && before.sequence > 0 && v.torn == nil && r.Event != EventRotated && r.Event != EventOpened:
+	case !v.Table && starts && before.sequence > 0 && v.torn == nil && r.Event != EventRotated && r.Event != EventOpened:
 		v.Broken = &Break{l.File, l.Number, fmt.Sprintf("no file begins with record %d: what was before it is missing", at.sequence)}
 	case !starts && !again && before != v.at:
 		v.Broken = v.gap(l, before)
