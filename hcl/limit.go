@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"bytes"
 	"fmt"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -20,6 +21,10 @@ func (s *source) oversized() *Diagnostic {
 	start := Range{File: s.name, Start: Pos{1, 1, 0}, End: Pos{1, 1, 0}}
 	if len(s.src) > maxFileSize {
 		return &Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("A file may have %d KiB, and this one has %d KiB. Split it; every .hcl file of the folder is read.", maxFileSize>>10, len(s.src)>>10), Subject: start}
+	}
+	if i := bytes.IndexByte(s.src, 0); i >= 0 {
+		nul := Range{File: s.name, Start: posOf(s.src, i), End: posOf(s.src, i+1)}
+		return &Diagnostic{Summary: "Invalid character", Detail: "A NUL character is no text. Files in UTF-16 are full of them: save the file as UTF-8.", Subject: nul}
 	}
 	if looksFlat(s.src) {
 		return nil

@@ -2,6 +2,7 @@ package sqltext
 
 import (
 	"fmt"
+	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 
@@ -16,10 +17,13 @@ func wholeHole(h *template.Hole) func(int, int) hclv2.Range {
 
 // oneValue checks the type of a hole that is bound as one parameter.
 func (c *checker) oneValue(h *template.Hole, inElements bool) {
-	if h.Type.Kind != template.List {
+	joined := inElements && strings.HasPrefix(h.Source, "join(")
+	if h.Type.Kind != template.List && !joined {
 		return
 	}
 	switch {
+	case joined:
+		c.failAt(h.Range, "List inside parentheses", "join(…) makes one text of a list, with which each row would be compared as a whole. Write IN ${…} with the list itself.")
 	case inElements:
 		c.failAt(h.Range, "List inside parentheses", "A list brings its own parentheses. Write IN ${%s}.", h.Source)
 	case c.dialect != PostgreSQL:
