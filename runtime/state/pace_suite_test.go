@@ -57,7 +57,7 @@ func paceIsShared(t *testing.T, open func() state.Store) {
 	var passed atomic.Int64
 	for i := range 32 {
 		all.Go(func() {
-			_, ok, err := []state.Store{a, b}[i%2].Pace(t.Context(), "x", time.Hour, 4, 150*time.Minute)
+			_, ok, err := []state.Store{a, b}[i%2].Pace(t.Context(), "x", time.Hour, 4, 2*time.Hour)
 			if err != nil {
 				t.Error(err)
 			}

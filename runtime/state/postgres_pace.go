@@ -8,14 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Times are microseconds of the database's clock. None of this waits for the disk.
+// Times are microseconds of the database's clock. It is read when the row is this one's, so that of two events the later one has the later time. None of this waits for the disk.
 const (
-	paceClock = `WITH clock AS MATERIALIZED (
-			SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at, set_config('synchronous_commit', 'off', true))
-		`
-	postgresBeat = paceClock + `UPDATE hatchel_paces SET early = greatest(next - at - $3, 0), next = greatest(next, at) + CASE WHEN next - at - $3 <= $4 THEN $2::bigint ELSE 0 END
-		FROM clock WHERE name = $1 RETURNING early`
-	firstBeat = paceClock + "INSERT INTO hatchel_paces (name, next, early) SELECT $1, at + $2, 0 FROM clock ON CONFLICT DO NOTHING"
+	paceClock    = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at, set_config('synchronous_commit', 'off', true) OFFSET 0) AS clock"
+	postgresBeat = `UPDATE hatchel_paces SET (early, next) = (
+			SELECT greatest(next - at - $3, 0), greatest(next, at) + CASE WHEN next - at - $3 <= $4 THEN $2::bigint ELSE 0 END FROM ` + paceClock + `)
+		WHERE name = $1 RETURNING early`
+	firstBeat = "INSERT INTO hatchel_paces (name, next, early) SELECT $1, at + $2, 0 FROM " + paceClock + " ON CONFLICT DO NOTHING"
 )
 
 // Pace implements Records.

@@ -15,8 +15,7 @@ const beat = `UPDATE paces SET early = max(next - ?1 - ?3, 0), next = max(next, 
 func (s *SQLite) Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (wait time.Duration, ok bool, err error) {
 	period := max(every.Microseconds(), 1)
 	for { // again, when another one has begun it, or it was over and swept, meanwhile
-		var early int64
-		err := s.hasty.QueryRowContext(ctx, beat, time.Now().UnixMicro(), period, int64(burst-1)*period, patience.Microseconds(), name).Scan(&early)
+		early, err := s.beat(ctx, name, period, int64(burst-1)*period, patience.Microseconds())
 		if err == nil {
 			wait = time.Duration(early) * time.Microsecond
 			return wait, wait <= patience, nil
@@ -28,6 +27,21 @@ func (s *SQLite) Pace(ctx context.Context, name string, every time.Duration, bur
 			return 0, begun && err == nil, err
 		}
 	}
+}
+
+// beat carries beat out. The clock is read when the file is this one's: of two events the later one has the later time.
+func (s *SQLite) beat(ctx context.Context, name string, period, ahead, patience int64) (early int64, err error) {
+	tx, err := s.hasty.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	if err := tx.QueryRowContext(ctx, beat, time.Now().UnixMicro(), period, ahead, patience, name).Scan(&early); err != nil {
+		return 0, errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	if err = tx.Commit(); errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	return early, err
 }
 
 // beginPace counts the first event of a name, and reports whether it is.
