@@ -91,7 +91,7 @@ func (p *Program) operated(c *call) error {
 	if a.Status == approval.Pending {
 		if c.floats {
 			c.consent.stage, c.consent.given = consentWaiting, nil
-			c.patience = time.Until(a.Until)
+			c.consent.patience = time.Until(a.Until)
 			return errBecomesTask
 		}
 		if a, err = p.wait(c, a); err != nil {
@@ -212,10 +212,10 @@ func (p *Program) approvalPurpose(c *call) (string, error) {
 
 // become lets those with the same key find the task that does the work, once nothing stands in its way.
 func (p *Program) become(c *call) error {
-	if c.task == "" || c.claim == nil || !c.claim.held {
+	if c.consent.task == "" || c.claim == nil || !c.claim.held {
 		return nil
 	}
-	c.claim.deed.Task = c.task
+	c.claim.deed.Task = c.consent.task
 	return c.claim.settle(c.frame.Context, deedTask)
 }
 

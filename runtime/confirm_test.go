@@ -217,7 +217,6 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 					t.Fatal(err)
 				}
 				synctest.Wait()
-				a = desk.pending(1)[0]
 				if r := getTask(t, h, id); r.Status != "cancelled" || count() != 1 {
 					t.Errorf("%+v", r)
 				}

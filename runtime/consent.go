@@ -17,7 +17,9 @@ type consent struct {
 	given    *approval.Approval
 	record   *audit.Approval // of who has agreed, for the audit log
 
-	begun func() (bool, error) // of a call with a key: whether another with the same one has begun
+	patience time.Duration        // for which an operator may let a task wait
+	task     string               // that the call has become, while it waits for an operator
+	begun    func() (bool, error) // of a call with a key: whether another with the same one has begun
 }
 
 // How far it has come, as it is remembered while the call is not under way.

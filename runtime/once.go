@@ -153,7 +153,7 @@ func (p *Program) found(c *call, k *claim, before *state.Deed) (gone bool, err e
 
 // join finds the task that a call with the same key has become.
 func (p *Program) join(c *call, id string) error {
-	if c.task != "" {
+	if c.consent != nil && c.consent.task != "" {
 		return refusal("The call with this idempotency_key goes on as the task " + id + ". It is not carried out again.")
 	}
 	if c.becomes == 0 && !c.floats {

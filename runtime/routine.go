@@ -131,19 +131,17 @@ type call struct {
 	shown     bool        // nothing is sent: it is only said what would be
 	deed      string      // that it goes on with, when it has paused in the midst of one
 	consent   *consent    // when somebody must agree to it
-	task      string      // that it is; empty for none
 
 	ends    context.Context // when it does, the call must: of the generation, or of the task
 	holds   bool            // its generation, until it is over
 	unlimit func()          // undoes limit
 	ahead   time.Duration   // how much more its clock shows than has passed since it began
 
-	at       int               // the stage that comes next
-	becomes  int               // one more than the stage before which the call becomes a task; 0 for none
-	floats   bool              // it becomes a task when it must wait for an operator
-	patience time.Duration     // that it waits then
-	talk     *conversation     // when the client can be asked
-	note     func(step string) // is told of every step before it runs; nil when nobody is
+	at      int               // the stage that comes next
+	becomes int               // one more than the stage before which the call becomes a task; 0 for none
+	floats  bool              // it becomes a task when it must wait for an operator
+	talk    *conversation     // when the client can be asked
+	note    func(step string) // is told of every step before it runs; nil when nobody is
 }
 
 func (r *routine) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {

@@ -62,7 +62,7 @@ func (p *Program) keeps(c *call) time.Duration {
 		ttl = p.tool.Task.TTL
 	}
 	if c.consent != nil && c.consent.stage == consentWaiting {
-		ttl += c.patience
+		ttl += c.consent.patience
 	}
 	return ttl
 }
@@ -104,7 +104,6 @@ func (s *segment) run() {
 	if c.entry = s.program.audited(caller, nil, nil); c.entry != nil {
 		c.entry.common.Task = s.task.row.ID
 	}
-	c.task = s.task.row.ID
 	err := s.goOn(c)
 	s.settle()
 	cause := context.Cause(s.ctx)
@@ -174,7 +173,7 @@ func (s *segment) goOn(c *call) (err error) {
 
 // begin does all of a call that became a task because it waits for an operator.
 func (s *segment) begin(c *call) error {
-	c.caller = s.task.caller()
+	c.caller, c.consent.task = s.task.caller(), s.task.row.ID
 	if err := s.program.demand(c); err != nil {
 		return err
 	}

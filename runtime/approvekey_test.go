@@ -1,0 +1,160 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/state"
+)
+
+func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	path := filepath.Join(t.TempDir(), "state.db")
+	src := tool("t", keyed+"approval {}\nfake { do = \"count\" }\ntext = \"done ${output.value}\"")
+	h := w.remembering(t, path, src)
+	desk := deskOf(t, h)
+	gone, leave := context.WithCancel(t.Context())
+	said := laterIn(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
+	a := desk.pending(1)[0]
+	k := &claim{tasks: h.build.State.tasks, name: purposeOf("deed", "t", "ann", "k").String()}
+	if d, err := k.look(t.Context()); d != nil || err != nil {
+		t.Errorf("something was begun: %v %v", d, err)
+	}
+	leave()
+	<-said
+	h.Close() // as a crash would leave it
+	h = w.remembering(t, path, src)
+	desk = deskOf(t, h)
+	var all []<-chan string
+	for range 3 {
+		all = append(all, later(t, h, "ann", "t", `{"idempotency_key":"k"}`))
+	}
+	if b := desk.pending(1); len(b) != 1 || b[0].ID != a.ID {
+		t.Errorf("asked again: %v", b)
+	}
+	desk.decide(a, true, "")
+	for _, said := range all {
+		if got := <-said; refused(got) || !strings.Contains(got, "done 1") {
+			t.Error(got)
+		}
+	}
+	if got := outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "done 1") || count() != 1 {
+		t.Errorf("the answer of the key takes an approval: %s", got)
+	}
+}
+
+func TestWhatNeedsApprovalIsNotAnsweredFromTheCache(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", "read_only = true\ninput \"n\" { type = integer }\ninput \"m\" { type = optional(integer) }\ncache {\n  ttl = \"1h\"\n  key = input.n\n}\napproval { when = \"input.m != null\" }\nfake { do = \"count\" }"))
+	defer h.Close()
+	desk := deskOf(t, h)
+	outcomeFor(t, h, "ann", "t", `{"n":1}`)
+	if outcomeFor(t, h, "ann", "t", `{"n":1}`); count() != 1 {
+		t.Error("nothing is kept")
+	}
+	said := later(t, h, "ann", "t", `{"n":1,"m":2}`)
+	desk.decide(desk.pending(1)[0], true, "")
+	if got := <-said; refused(got) || count() != 2 {
+		t.Errorf("after %d: %s", count(), got)
+	}
+}
+
+// forgetting is a store in which approvals cannot be remembered, or not be used up.
+type forgetting struct {
+	state.Store
+	adds, replaces error
+}
+
+func (f *forgetting) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
+	if f.adds != nil {
+		return nil, f.adds
+	}
+	return f.Store.Add(ctx, r)
+}
+
+func (f *forgetting) Replace(ctx context.Context, r *state.Record) (bool, error) {
+	if f.replaces != nil && r.Group == string(approval.Used) {
+		return false, f.replaces
+	}
+	return f.Store.Replace(ctx, r)
+}
+
+func TestWhatCannotBeRememberedIsNotApproved(t *testing.T) {
+	for claim, c := range map[string]struct {
+		store *forgetting
+		want  string
+	}{
+		"a store that is full":             {&forgetting{adds: state.ErrFull}, "remembers too much"},
+		"a store that is away":             {&forgetting{adds: state.ErrAway}, "try again in a moment"},
+		"a store that goes away meanwhile": {&forgetting{replaces: state.ErrAway}, "try again in a moment"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			w := newWorld()
+			count := w.counting()
+			s := NewState(func(ctx context.Context) (_ state.Store, err error) {
+				c.store.Store, err = state.Open(ctx, "")
+				return c.store, err
+			})
+			defer s.Close()
+			h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
+			defer h.Close()
+			load(t, h, tool("t", "approval {}\nfake { do = \"count\" }"))
+			said := later(t, h, "ann", "t", `{}`)
+			if c.store.adds == nil {
+				deskOf(t, h).decide(deskOf(t, h).pending(1)[0], true, "")
+			}
+			if got := <-said; !refused(got) || !strings.Contains(got, c.want) || count() != 0 {
+				t.Errorf("after %d: %s", count(), got)
+			}
+		})
+	}
+}
+
+func TestWebhooksAreToldOnceThatAnOperatorIsAsked(t *testing.T) {
+	got := make(chan string, 10)
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer service.Close()
+	w := newWorld()
+	w.counting()
+	h := w.host(t, fmt.Sprintf("webhook \"ops\" {\n  url    = %q\n  secret = \"0123456789012345678901234567\"\n}\n", service.URL)+
+		tool("t", "input \"pin\" {\n  type      = string\n  sensitive = true\n}\napproval {\n  message = \"Really? ${input.pin}\"\n  notify  = [\"ops\"]\n}\nfake { do = \"count\" }\ntext = input.pin"))
+	defer h.Close()
+	desk := deskOf(t, h)
+	ctx, leave := context.WithCancel(t.Context())
+	first, second := laterIn(ctx, t, h, "ann", "t", `{"pin":"12345678"}`), laterIn(ctx, t, h, "ann", "t", `{"pin":"12345678"}`)
+	a := desk.pending(1)[0]
+	var body string
+	select {
+	case body = <-got:
+	case <-time.After(time.Minute):
+		t.Fatal("nobody was told")
+	}
+	for _, want := range []string{`"approval.requested"`, a.ID, `Really? (secret)`, `"ann"`, `"until"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	if strings.Contains(body, "12345678") {
+		t.Errorf("told %s", body)
+	}
+	leave()
+	<-first
+	<-second
+	if len(got) > 0 {
+		t.Errorf("told again: %s", <-got)
+	}
+}

@@ -1,0 +1,214 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/state"
+)
+
+func TestNobodyDecidesInTime(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	src := tool("t", "timeout = \"1s\"\napproval { timeout = \"2m\" }\nfake { do = \"count\" }") + tool("pure", "timeout = \"1s\"\napproval { timeout = \"2m\" }\ntext = \"computed\"")
+	w.within(t, src, func(t *testing.T, h *Host) {
+		desk := deskOf(t, h)
+		for _, name := range []string{"t", "pure"} {
+			began := time.Now()
+			if got := outcomeFor(t, h, "ann", name, `{}`); !refused(got) || !strings.Contains(got, "nobody gave it in time") || time.Since(began) < 2*time.Minute || time.Since(began) > 3*time.Minute {
+				t.Errorf("after %v: %s", time.Since(began), got)
+			}
+			// The timeout of the tool is shorter than the wait, and does not count it.
+			said := later(t, h, "ann", name, `{}`)
+			synctest.Wait()
+			time.Sleep(time.Minute)
+			desk.decide(desk.pending(1)[0], true, "")
+			if got := <-said; refused(got) {
+				t.Error(got)
+			}
+		}
+		if count() != 1 {
+			t.Errorf("%d were done", count())
+		}
+	})
+}
+
+func TestAnApprovalThatWasGivenIsUsedInTimeOrNotAtAll(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	w.within(t, tool("refund", refunding), func(t *testing.T, h *Host) {
+		desk := deskOf(t, h)
+		said := laterIn(deadline(t, time.Second), t, h, "ann", "refund", `{"amount":500}`)
+		a := desk.pending(1)[0]
+		<-said
+		desk.decide(a, true, "")
+		time.Sleep(6 * time.Minute)
+		said = later(t, h, "ann", "refund", `{"amount":500}`)
+		b := desk.pending(1)[0]
+		if b.ID == a.ID || count() != 0 {
+			t.Error("it is used after its time")
+		}
+		desk.decide(b, false, "")
+		<-said
+	})
+}
+
+func TestWhatIsConfiguredAnewIsApprovedAnew(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	src := tool("refund", refunding)
+	for claim, next := range map[string]string{
+		"another tool":     strings.Replace(src, "pays", "gives", 1),
+		"another approval": strings.Replace(src, "> 100", "> 99", 1),
+		"another policy":   src + "policy \"p\" {\n  tools = [\"refund\"]\n  deny  = \"input.amount == 7\"\n}\n",
+	} {
+		t.Run(claim, func(t *testing.T) {
+			before := count()
+			h := w.host(t, src)
+			defer h.Close()
+			desk := deskOf(t, h)
+			waits := later(t, h, "ann", "refund", `{"amount":500}`)
+			a := desk.pending(1)[0]
+			load(t, h, next)
+			desk.decide(a, true, "")
+			if got := <-waits; !refused(got) || !strings.Contains(got, "configuration was changed") || count() != before {
+				t.Errorf("who waited: %s", got)
+			}
+			again := later(t, h, "ann", "refund", `{"amount":500}`)
+			b := desk.pending(1)[0]
+			if b.ID == a.ID {
+				t.Error("what was approved for one configuration counts for another")
+			}
+			desk.decide(b, true, "")
+			if got := <-again; refused(got) || count() != before+1 {
+				t.Error(got)
+			}
+		})
+	}
+	t.Run("a reload that changes nothing of it", func(t *testing.T) {
+		before := count()
+		h := w.host(t, src)
+		defer h.Close()
+		desk := deskOf(t, h)
+		waits := later(t, h, "ann", "refund", `{"amount":500}`)
+		a := desk.pending(1)[0]
+		load(t, h, src+tool("other", `text = "x"`))
+		desk.decide(a, true, "")
+		if got := <-waits; refused(got) || count() != before+1 {
+			t.Error(got)
+		}
+	})
+}
+
+func TestACallThatWaitsEndsWithTheServer(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	path := filepath.Join(t.TempDir(), "state.db")
+	src := tool("refund", refunding)
+	h := w.remembering(t, path, src)
+	said := later(t, h, "ann", "refund", `{"amount":500}`)
+	a := deskOf(t, h).pending(1)[0]
+	h.Dismiss()
+	if got := <-said; !refused(got) || !strings.Contains(got, "being stopped") {
+		t.Error(got)
+	}
+	if got := outcomeFor(t, h, "ann", "refund", `{"amount":600}`); !strings.Contains(got, "being stopped") {
+		t.Error(got)
+	}
+	h.Close()
+	h = w.remembering(t, path, src)
+	said = later(t, h, "ann", "refund", `{"amount":500}`)
+	desk := deskOf(t, h)
+	for _, b := range desk.pending(2) {
+		if b.ID == a.ID {
+			desk.decide(b, true, "")
+		}
+	}
+	if got := <-said; refused(got) || count() != 1 {
+		t.Error(got)
+	}
+}
+
+func TestAStepWaitsForItsOperator(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	src := tool("inner", "input \"n\" { type = integer }\napproval {}\nfake { do = \"count\" }") + tool("outer", `
+		timeout = "5s"
+		limit { concurrency = 1 }
+		step "all" {
+			each     = [1, 2]
+			parallel = 2
+			tool "inner" { n = each.value }
+		}
+		step "slow" {
+			fake { do = "slow" }
+		}
+		text = "done"
+	`)
+	w.do["slow"] = func(ctx context.Context, c *adapters.Call) (any, error) {
+		select {
+		case <-time.After(4 * time.Second):
+			return "slow", nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	w.within(t, src, func(t *testing.T, h *Host) {
+		desk := deskOf(t, h)
+		said := later(t, h, "ann", "outer", `{}`)
+		synctest.Wait()
+		waiting := desk.pending(2)
+		for _, a := range waiting {
+			if a.Caller.Subject != "ann" || a.Tool != "inner" {
+				t.Errorf("%+v", a.Request)
+			}
+			time.Sleep(time.Minute)
+			desk.decide(a, true, "")
+		}
+		if got := <-said; refused(got) || count() != 2 {
+			t.Errorf("after %d: %s", count(), got)
+		}
+		direct := later(t, h, "ann", "inner", `{"n":1}`)
+		nested := later(t, h, "ann", "outer", `{}`)
+		synctest.Wait()
+		if all := desk.pending(3); len(all) != 3 {
+			t.Errorf("%d wait: what a step may do is not what a client may", len(all))
+		}
+		for _, a := range desk.pending(3) {
+			desk.decide(a, false, "no")
+		}
+		if a, b := <-direct, <-nested; !refused(a) || !refused(b) || !strings.Contains(b, "rejected: no") || count() != 2 {
+			t.Errorf("%s, %s", a, b)
+		}
+	})
+}
+
+func TestWhoWaitsHoldsNoPlace(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	w.within(t, "server {\n  limit { concurrency = 1 }\n}\n"+tool("t", "input \"n\" { type = integer }\napproval { when = \"input.n > 0\" }\nfake { do = \"count\" }"), func(t *testing.T, h *Host) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var all []<-chan string
+		for n := range mostWaiting {
+			all = append(all, laterIn(ctx, t, h, "ann", "t", fmt.Sprintf(`{"n":%d}`, n+1)))
+		}
+		synctest.Wait()
+		if got := outcomeFor(t, h, "ann", "t", `{"n":0}`); refused(got) {
+			t.Error(got)
+		}
+		if got := outcomeFor(t, h, "ann", "t", `{"n":1000}`); !refused(got) || !strings.Contains(got, "retryAfter") {
+			t.Errorf("as many wait as like: %s", got)
+		}
+		cancel()
+		for _, said := range all {
+			<-said
+		}
+	})
+}
