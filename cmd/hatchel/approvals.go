@@ -80,7 +80,7 @@ func (r *reviewing) listCommand() *cobra.Command {
 			return r.with(cmd, func(at reviewed) error { return r.list(cmd, at, all) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also what was decided or has expired, for 7 days")
+	cmd.Flags().BoolVar(&all, "all", false, "also what was decided within 7 days, or has expired within an hour")
 	return cmd
 }
 
@@ -164,7 +164,7 @@ func (r *reviewing) undecided(id string, err error) error {
 	case errors.As(err, &failed):
 		return err
 	case errors.Is(err, approval.ErrUnknown):
-		return failf("there is no approval %s, or it is forgotten: approvals are kept for 7 days", printable(id))
+		return failf("there is no approval %s, or it is forgotten: decisions are kept for 7 days, and what nobody has decided for an hour", printable(id))
 	case errors.As(err, &decided):
 		return failf("nothing was decided about %s: %s", printable(id), printable(decided.Error()))
 	}

@@ -225,7 +225,7 @@ func (e *endpoints) complained(w http.ResponseWriter, r *http.Request, err error
 	case errors.As(err, &decided):
 		said = &complaint{http.StatusConflict, sentenceOf(decided.Error()), decided.Status, decided.Decision}
 	case errors.Is(err, approval.ErrUnknown):
-		said = &complaint{status: http.StatusNotFound, Text: "There is no such approval, or it is forgotten: approvals are kept for 7 days"}
+		said = &complaint{status: http.StatusNotFound, Text: "There is no such approval, or it is forgotten: decisions are kept for 7 days, and what nobody has decided for an hour"}
 	case errors.Is(err, approval.ErrCursor):
 		said = &complaint{status: http.StatusUnprocessableEntity, Text: "after is what a list before has called next"}
 	case errors.As(err, new(*runtime.Unwritten)):

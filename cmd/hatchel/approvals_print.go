@@ -62,7 +62,7 @@ func (r *reviewing) list(cmd *cobra.Command, at reviewed, all bool) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: nothing waits for approval")
 		return nil
 	case len(found) == 0:
-		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: nobody has asked for approval in the last 7 days")
+		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: nobody has asked for approval, or what was decided is forgotten")
 		return nil
 	}
 	return printTable(out, found, all, time.Now())

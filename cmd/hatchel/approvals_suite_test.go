@@ -47,6 +47,11 @@ tool "refund" {
   }
   text = "refunded ${input.amount} ${input.note}"
 }
+tool "brief" {
+  description = "Be quick."
+  approval { timeout = "1s" }
+  text = "brief"
+}
 tool "guarded" {
   description = "Guarded."
   approval {}

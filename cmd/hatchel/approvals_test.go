@@ -185,6 +185,28 @@ func TestOfTwoWhoDecideAtOnceOneIsToldOfTheOther(t *testing.T) {
 	}
 }
 
+func TestWhatIsDecidedTooLateIsNotDecided(t *testing.T) {
+	o := openOffice(t)
+	answered := o.call("eve", "brief", `{}`)
+	says(t, <-answered, "nobody gave it in time")
+	_, body := o.ask("bob", http.MethodGet, "/approvals?status=expired", "")
+	var page struct{ Approvals []listed }
+	if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Approvals) != 1 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	id := page.Approvals[0].ID
+	status, body := o.ask("bob", http.MethodPost, "/approvals/"+id+"/approve", "{}")
+	if says(t, body, "Nobody has decided in time", `"status": "expired"`); status != http.StatusConflict {
+		t.Errorf("%d %s", status, body)
+	}
+	if code, _, errs := o.run(nil, "approvals", "approve", id); code != 1 || !strings.Contains(errs, "nobody has decided in time") {
+		t.Errorf("%d %s", code, errs)
+	}
+	if n := len(o.decisions()); n != 0 {
+		t.Errorf("%d decisions are written down", n)
+	}
+}
+
 func TestWithoutTheBlockNobodyDecidesOverHTTP(t *testing.T) {
 	o := newOffice(t, "")
 	o.write("tool \"t\" {\n  description = \"x\"\n  text = \"x\"\n}\n")

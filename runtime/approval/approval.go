@@ -32,7 +32,8 @@ var Statuses = []Status{Pending, Approved, Rejected, Expired, Used}
 
 const (
 	usable = 5 * time.Minute    // that what was approved may be used for, at least
-	kept   = 7 * 24 * time.Hour // that an approval is kept after its time
+	kept   = 7 * 24 * time.Hour // that what somebody has decided is kept after its time
+	unmet  = time.Hour          // that what nobody has decided is: callers ask for as much as they like
 	hold   = 30 * time.Second   // that a proposal keeps others from deciding
 )
 

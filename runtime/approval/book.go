@@ -65,7 +65,7 @@ func (b *Book) add(ctx context.Context, purpose string, r Request) (*Approval, e
 	}
 	rec := &state.Record{
 		Kind: Kind, Name: newID(time.Now()), Slot: purpose, Group: string(Pending), Version: 1,
-		Due: r.Until.Truncate(time.Millisecond), Expires: r.Until.Add(kept), Body: body,
+		Due: r.Until.Truncate(time.Millisecond), Expires: r.Until.Add(unmet), Body: body,
 	}
 	if there, err := b.store.Add(ctx, rec); err != nil || there != nil {
 		return nil, err
@@ -146,7 +146,9 @@ func (b *Book) change(ctx context.Context, a *Approval, s Status) (bool, error) 
 			r.Due = later
 		}
 	}
-	r.Expires = latest(r.Due, time.Now()).Add(kept)
+	if a.Decision != nil {
+		r.Expires = latest(r.Due, time.Now()).Add(kept)
+	}
 	var err error
 	if r.Body, err = encode(&content{a.Request, a.Decision}); err != nil {
 		return false, err

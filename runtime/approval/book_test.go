@@ -138,7 +138,25 @@ func TestWhatIsNotDecidedInTimeHasExpired(t *testing.T) {
 			t.Errorf("it is used: %v", err)
 		}
 		asked(t, b, "x")
-		time.Sleep(8 * 24 * time.Hour)
+		time.Sleep(2 * time.Hour)
+		if found, err := b.Find(t.Context(), a.ID); found != nil || err != nil {
+			t.Errorf("after 2 hours there is %+v (%v)", found, err)
+		}
+	})
+}
+
+func TestWhatWasDecidedIsKeptForAWeek(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := remembered(t)
+		a := asked(t, b, "x")
+		if _, err := b.Decide(t.Context(), a.ID, true, by("bob")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * 24 * time.Hour)
+		if found, err := b.Find(t.Context(), a.ID); err != nil || found == nil || found.Decision.By != "bob" || found.Status != approval.Expired {
+			t.Errorf("after 6 days there is %+v (%v)", found, err)
+		}
+		time.Sleep(2 * 24 * time.Hour)
 		if found, err := b.Find(t.Context(), a.ID); found != nil || err != nil {
 			t.Errorf("after 8 days there is %+v (%v)", found, err)
 		}
