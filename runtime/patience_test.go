@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/state"
 )
 
 func TestNobodyDecidesInTime(t *testing.T) {
