@@ -179,7 +179,7 @@ func (t *Table) attempt(ctx context.Context, b *batch, sent *notes) (*notes, err
 // turn begins a transaction when those of others are over, and finds where the chain is, and whether what was sent before is there.
 func (t *Table) turn(ctx context.Context, conn *pgxpool.Conn, sent *notes) (at place, there bool, err error) {
 	var first pgx.Batch
-	first.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE") // so that each statement sees what was committed before it began
+	first.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")      // so that each statement sees what was committed before it began
 	first.Queue("SET LOCAL idle_in_transaction_session_timeout = '5s'") // for so long a process that is cut off holds up the others
 	first.Queue("SELECT pg_advisory_xact_lock($1, 'hatchel_audit'::regclass::oid::integer)", tableLock)
 	first.Queue("SELECT seq, hash FROM hatchel_audit ORDER BY seq DESC LIMIT 1").QueryRow(func(row pgx.Row) (err error) {
