@@ -181,8 +181,8 @@ func TestAReceiverThatHangsHoldsNobodyElse(t *testing.T) {
 			t.Errorf("%d are sent to a slow receiver at once, want %d", n, most)
 		}
 		pass(time.Minute)
-		if n := len(slow.all()); n <= 30 || slow.most() > most {
-			t.Errorf("%d were sent in a minute, %d at once", n, slow.most())
+		if n, at := len(slow.all()), slow.within(a.Timeout); n <= 30 || at > most {
+			t.Errorf("%d were sent in a minute, %d at once", n, at)
 		}
 		w := o.Health(t.Context())
 		if len(w) != 2 || w[0].Waiting != 0 || w[1].Waiting != 30 || w[1].Error != "the receiver did not answer in time" || w[1].Oldest == nil || w[1].To != "http://slow.example" {
