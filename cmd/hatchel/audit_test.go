@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -266,4 +267,64 @@ func processorTime(b *testing.B, r *replica) time.Duration {
 		ticks += n
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// A server whose audit log is emptied, or replaced, under its hands does nothing more that must be written down, and says so.
+func TestNothingIsDoneWhenTheAuditLogWasTakenAway(t *testing.T) {
+	t.Parallel()
+	for claim, change := range map[string]func(path string) error{
+		"emptied":  func(path string) error { return os.Truncate(path, 0) },
+		"replaced": func(path string) error { return errors.Join(os.Rename(path, path+".1"), os.WriteFile(path, nil, 0o600)) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(paid), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := startReplica(t, dir, "")
+			pay := func(id string) string {
+				answer, err := postCall(http.DefaultClient, r.url+"/mcp", callBody("pay", `{"id":"`+id+`"}`), "pay")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return answer
+			}
+			if answer := pay("before"); !strings.Contains(answer, `"text":"paid"`) {
+				t.Fatal(answer)
+			}
+			if status := statusOf(t, r.url+"/readyz"); status != http.StatusOK {
+				t.Errorf("before, /readyz answers %d", status)
+			}
+			if err := change(filepath.Join(dir, "audit.jsonl")); err != nil {
+				t.Fatal(err)
+			}
+			if status := statusOf(t, r.url+"/readyz"); status != http.StatusServiceUnavailable {
+				t.Errorf("before anybody calls, /readyz answers %d", status)
+			}
+			if answer := pay("after"); strings.Contains(answer, `"text":"paid"`) {
+				t.Error(answer)
+			}
+			if done := paidIn(t, filepath.Join(dir, "bank.db")); len(done) != 1 {
+				t.Errorf("%v were paid", done)
+			}
+			if status := statusOf(t, r.url+"/readyz"); status != http.StatusServiceUnavailable {
+				t.Errorf("after, /readyz answers %d", status)
+			}
+			r.kill()
+			r = startReplica(t, dir, "")
+			if answer := pay("again"); !strings.Contains(answer, `"text":"paid"`) {
+				t.Errorf("after a restart: %s", answer)
+			}
+		})
+	}
+}
+
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
 }

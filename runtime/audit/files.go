@@ -14,6 +14,7 @@ import (
 
 // Files are the files of a log that are there, in the order in which they were written: those that are full, then the one at path.
 func Files(path string) ([]string, error) {
+	_, missing := os.Stat(path) // looked at before the others, because it becomes one of them
 	full, err := fullFiles(path)
 	if err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func Files(path string) ([]string, error) {
 	}
 	if _, err := os.Stat(path); err == nil {
 		return append(files, path), nil
-	} else if !errors.Is(err, fs.ErrNotExist) || len(files) == 0 {
+	} else if !errors.Is(err, fs.ErrNotExist) || len(files) == 0 && missing != nil {
 		return nil, err
 	}
 	return files, nil

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -56,6 +57,11 @@ var (
 	errMoved  = errors.New("the file is not at its path any more: put it back, or restart the server")
 )
 
+// touched is why nothing is written to a file that somebody else has written to, or has taken from: what came behind that would be no chain.
+func touched(there, written int64) error {
+	return fmt.Errorf("the file was changed while it was written: it has %d bytes, and %d were written. Look at what was done to it, and restart the server to go on from what is there", there, written)
+}
+
 // disk is the file that is written to.
 type disk interface {
 	io.WriteCloser
@@ -78,9 +84,32 @@ func (l *Log) put(b *batch) {
 	l.mu.Lock()
 	limits := l.limits
 	l.mu.Unlock()
+	if b.err = l.untouched(); b.err != nil {
+		return
+	}
 	if b.err = l.rotate(limits, int64(len(b.members))); b.err == nil {
 		l.write(b)
 	}
+}
+
+// untouched is why the file is not as this process has left it. The caller holds writing.
+func (l *Log) untouched() error {
+	if l.stream != nil {
+		return nil
+	}
+	if l.file == nil {
+		return errClosed
+	}
+	if !l.inPlace() {
+		return errMoved
+	}
+	switch info, err := l.file.Stat(); {
+	case err != nil:
+		return err
+	case info.Size() != l.size:
+		return touched(info.Size(), l.size)
+	}
+	return nil
 }
 
 // settle waits until a record is as durable as it must be.
@@ -149,12 +178,19 @@ func (l *Log) Limit(limits Limits) {
 func (l *Log) Check(context.Context) error {
 	err := l.Failing()
 	if err == nil {
-		if !l.unsound.Load() {
-			return nil
+		if err := l.look(); err != nil || !l.unsound.Load() {
+			return err
 		}
 		return l.sync(l.written.Load())
 	}
 	return l.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: err.Error()}, true)
+}
+
+// look is untouched between two records.
+func (l *Log) look() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.untouched()
 }
 
 // Close writes down that nothing more comes, and closes the file. An error is of what could not be written.

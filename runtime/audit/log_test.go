@@ -416,6 +416,52 @@ func TestAFileThatWasMovedIsNoticed(t *testing.T) {
 	holds(t, path)
 }
 
+// What is taken from the file under the hands of who writes it, put into it or put in its place is noticed before the next record, and nothing is written behind it.
+func TestAFileThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
+	for claim, c := range map[string]struct {
+		change func(path string) error
+		want   string
+	}{
+		"emptied":    {func(path string) error { return os.Truncate(path, 0) }, "it has 0 bytes, and "},
+		"shortened":  {func(path string) error { return os.Truncate(path, 100) }, "it has 100 bytes, and "},
+		"written to": {func(path string) error { return appendTo(path, "a line\n") }, "the file was changed while it was written"},
+		"another": {func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		}, errMoved.Error()},
+		"gone": {os.Remove, errMoved.Error()},
+	} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, path, Limits{})
+		check(t, l.Append(call("x"), true))
+		check(t, l.Check(t.Context()))
+		check(t, c.change(path))
+		left, _ := os.ReadFile(path)
+		if err := l.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: asked whether all is well: %v", claim, err)
+		}
+		for _, durable := range []bool{true, false} {
+			if err := l.Append(call("y"), durable); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v", claim, err)
+			}
+		}
+		if err := l.Check(t.Context()); err == nil {
+			t.Errorf("%s: all is well again", claim)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, left) {
+			t.Errorf("%s: it was written to: %s", claim, now)
+		}
+	}
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
 func TestAStreamHoldsAChainForEachProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "collected.jsonl")
 	var out bytes.Buffer

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,28 +9,19 @@ import (
 	"time"
 )
 
-func TestAFileThatIsEmptiedWhileItIsWrittenIsNoWholeChain(t *testing.T) {
+func TestAFileThatWasEmptiedWhileItWasWrittenIsNoWholeChain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, err := Open(path, Limits{})
-	if err != nil {
-		t.Fatal(err)
+	l := open(t, path, Limits{})
+	for range 3 {
+		check(t, l.Append(call("x"), true))
 	}
-	defer l.Close()
-	write := func() {
-		t.Helper()
-		for range 3 {
-			if err := l.Append(&Record{Time: time.Now(), Event: EventCall}, true); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	write()
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	write()
-	if v, err := Verify(path); err != nil || v.Broken == nil || !strings.Contains(v.Broken.Why, "no file begins with record 5") {
-		t.Errorf("%v, %v", v, err)
+	check(t, l.Close())
+	src, err := os.ReadFile(path)
+	check(t, err)
+	lines := bytes.SplitAfter(src, []byte("\n"))
+	check(t, os.WriteFile(path, bytes.Join(lines[2:], nil), 0o600))
+	if v := verify(t, path); v.Broken == nil || !strings.Contains(v.Broken.Why, "no file begins with record 3") {
+		t.Error(v)
 	}
 }
 
