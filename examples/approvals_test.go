@@ -5,6 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,14 +16,48 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// refundShop is the example with its state in the folder, so that a server and the command line share it.
-func refundShop(t *testing.T) *folder {
+const hookSecret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// operators are whom the webhook of the example leads to.
+type operators struct {
+	mu  sync.Mutex
+	got []string // guarded by mu
+}
+
+func (o *operators) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	said := string(body)
+	if oracle, err := webhooks.NewWebhookRaw([]byte(hookSecret)); err != nil || oracle.Verify(body, r.Header) != nil {
+		said = "unsigned: " + said
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.got = append(o.got, said)
+}
+
+// hear waits until they were told something.
+func (o *operators) hear(t *testing.T, beginning, within string) {
 	t.Helper()
+	eventually(t, "operators are told "+beginning, func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return slices.ContainsFunc(o.got, func(said string) bool { return strings.HasPrefix(said, beginning) && strings.Contains(said, within) })
+	})
+}
+
+// refundShop is the example with its state in the folder, so that a server and the command line share it.
+func refundShop(t *testing.T) (*folder, *operators) {
+	t.Helper()
+	told := new(operators)
+	receiver := httptest.NewServer(told)
+	t.Cleanup(receiver.Close)
 	f := example(t, "approvals")
-	f.args = []string{"--state", f.file("state.db")}
-	return f
+	f.write("approvals.hcl", strings.Replace(f.read("approvals.hcl"), "https://ops.example/hooks", receiver.URL, 1))
+	f.args, f.env = []string{"--state", f.file("state.db")}, []string{"REFUNDS_HOOK=" + hookSecret}
+	return f, told
 }
 
 // byHand runs hatchel call, which keeps nothing beyond the call.
@@ -43,24 +81,32 @@ func (f *folder) paid() string {
 	return list.String
 }
 
-// waiting is the one approval that waits, as hatchel approvals lists it.
+// pending is the one approval that waits, as hatchel approvals lists it; nil when none does.
+func (f *folder) pending() map[string]any {
+	f.t.Helper()
+	out := f.run("approvals", "list", "--json")
+	var all []map[string]any
+	if err := json.Unmarshal([]byte(out.stdout), &all); err != nil {
+		f.t.Fatalf("%v in %s%s", err, out.stdout, out.stderr)
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	f.t.Fatalf("%d wait", len(all))
+	return nil
+}
+
+// waiting waits until an approval does.
 func (f *folder) waiting() (id string, listed map[string]any) {
 	f.t.Helper()
 	eventually(f.t, "a call waits for approval", func() bool {
-		out := f.run("approvals", "list", "--json")
-		var all []map[string]any
-		if err := json.Unmarshal([]byte(out.stdout), &all); err != nil {
-			f.t.Fatalf("%v in %s%s", err, out.stdout, out.stderr)
-		}
-		if len(all) > 1 {
-			f.t.Fatalf("%d wait", len(all))
-		}
-		if len(all) == 1 {
-			id, _ = all[0]["id"].(string)
-			listed = all[0]
-		}
-		return id != ""
+		listed = f.pending()
+		return listed != nil
 	})
+	id, _ = listed["id"].(string)
 	return id, listed
 }
 
@@ -101,13 +147,14 @@ func answered(t *testing.T, said <-chan *reply) *reply {
 
 func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 	t.Parallel()
-	f := refundShop(t)
+	f, told := refundShop(t)
 	s := f.serve()
 	if r := s.call("refund", json.RawMessage(refundOf(20))); r.Failed || f.paid() != "20.0" {
 		t.Fatalf("a small one: %s, paid %s", r.text(), f.paid())
 	}
 	said := s.asks("refund", refundOf(500))
 	id, listed := f.waiting()
+	told.hear(t, `{"type":"approval.requested"`, id)
 	if f.paid() != "20.0" {
 		t.Error("it is paid before it is approved")
 	}
@@ -121,6 +168,7 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 		t.Errorf("shown is %s%s", shown.stdout, shown.stderr)
 	}
 	f.decides("approve", id, "he called")
+	told.hear(t, `{"type":"approval.decided"`, "he called")
 	if r := answered(t, said); r.Failed || r.text() != "500 euros are paid back to Ada." || f.paid() != "20.0 500.0" {
 		t.Errorf("%s, paid %s", r.text(), f.paid())
 	}
@@ -138,7 +186,7 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 
 func TestAnOperatorWhoCallsIsAskedAtOnce(t *testing.T) {
 	t.Parallel()
-	f := refundShop(t)
+	f, _ := refundShop(t)
 	arguments := string(refundOf(700))
 	if out := f.byHand("refund", arguments); out.code == 0 || !strings.Contains(out.stderr, "--approve") || !strings.Contains(out.stderr, "Refund 700") {
 		t.Errorf("without a terminal: %d %s", out.code, out.stderr)
@@ -167,7 +215,7 @@ func TestTheUserOfTheOfficialClientAgrees(t *testing.T) {
 			for _, yes := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/%t", name, era, yes), func(t *testing.T) {
 					t.Parallel()
-					f := refundShop(t)
+					f, _ := refundShop(t)
 					if out := f.byHand("refund", string(refundOf(7))); out.code != 0 {
 						t.Fatal(out.stderr)
 					}
@@ -206,7 +254,7 @@ func TestTheUserOfTheOfficialClientAgrees(t *testing.T) {
 // A server that is killed at any moment pays nothing twice, and uses no approval twice: while it waits, right after the approval, and while it pays.
 func TestAServerThatIsKilledPaysNothingTwice(t *testing.T) {
 	t.Parallel()
-	f := refundShop(t)
+	f, _ := refundShop(t)
 	s := f.serve()
 	const rounds = 8
 	for n := range rounds {
@@ -234,19 +282,25 @@ func TestAServerThatIsKilledPaysNothingTwice(t *testing.T) {
 			}
 			continue
 		}
-		// It was used and the money paid, or it was used and lost, or it is still there to be used.
-		select {
-		case r := <-said:
-			if r.Failed || strings.Count(f.paid(), fmt.Sprintf("%d.0", 1000+n)) != 1 {
-				t.Errorf("%s, paid %s", r.text(), f.paid())
+		// It was used and the money paid, or it was used and lost, so that the call waits again, or it is still there to be used.
+		var answer *reply
+		again := ""
+		eventually(t, "the call is answered, or waits again", func() bool {
+			select {
+			case answer = <-said:
+			default:
+				again, _ = f.pending()["id"].(string)
 			}
-		case <-time.After(2 * time.Second):
-			again, _ := f.waiting()
+			return answer != nil || again != ""
+		})
+		if answer == nil {
 			f.decides("reject", again, "")
 			answered(t, said)
 			if again == id {
 				t.Error("it waits for what was decided")
 			}
+		} else if answer.Failed || strings.Count(f.paid(), fmt.Sprintf("%d.0", 1000+n)) != 1 {
+			t.Errorf("%s, paid %s", answer.text(), f.paid())
 		}
 		if count := strings.Count(f.paid(), fmt.Sprintf("%d.0", 1000+n)); count > 1 {
 			t.Fatalf("paid %s", f.paid())
@@ -256,13 +310,13 @@ func TestAServerThatIsKilledPaysNothingTwice(t *testing.T) {
 
 func TestAServerThatIsStoppedWaitsForNoOperator(t *testing.T) {
 	t.Parallel()
-	f := refundShop(t)
+	f, _ := refundShop(t)
 	s := f.serve()
 	said := s.asks("refund", refundOf(900))
 	id, _ := f.waiting()
 	began := time.Now()
 	syscall.Kill(s.pid, syscall.SIGTERM)
-	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "being stopped") || time.Since(began) > 9*time.Second {
+	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "being stopped") || time.Since(began) > 25*time.Second { // calls have 30 s to end
 		t.Errorf("after %v: %s", time.Since(began), r.text())
 	}
 	f.decides("approve", id, "")

@@ -11,6 +11,7 @@ import (
 
 // tools are the examples and what a client sees of each.
 var tools = map[string][]string{
+	"approvals":   {"forget_customer", "refund", "refunds"},
 	"attachments": {"archive_scan", "count_words", "keep_document"},
 	"desk":        {"close_ticket", "export_tickets", "list_tickets", "summarize_ticket"},
 	"files":       {"add_to_note", "list_notes", "read_note", "read_table", "write_note"},
@@ -21,6 +22,9 @@ var tools = map[string][]string{
 	"team":        {"invoice_delete", "invoice_list", "invoice_pay"},
 	"postgres":    {"close_tickets", "open_ticket", "query", "search_tickets"},
 }
+
+// environment is what examples need to load.
+var environment = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere", "REFUNDS_HOOK=" + hookSecret}
 
 func TestEveryFolderHereIsKnownToTheTests(t *testing.T) {
 	entries, err := os.ReadDir(".")
@@ -39,8 +43,8 @@ func TestEveryExampleLoadsWithoutADiagnostic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := example(t, name)
-			f.env = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere"}
-			said := regexp.MustCompile(`^\.: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?, no mistakes\n$`)
+			f.env = environment
+			said := regexp.MustCompile(`^this folder: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?, no mistakes\n$`)
 			if o := f.run("validate", "."); !said.MatchString(o.stdout) || o.stderr != "" || o.code != 0 {
 				t.Errorf("validate: %+v, want %s", o, said)
 			}
@@ -56,7 +60,7 @@ func TestEveryExampleListsItsTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := example(t, name)
-			f.env = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere"}
+			f.env = environment
 			var list struct {
 				Tools []struct {
 					Name, Description string

@@ -6,6 +6,14 @@ server {
   instructions = "Refunds of the shop. A refund above 100 waits until an operator has decided: tell the user so, and do not try again."
 }
 
+# Operators are told what waits for them: REFUNDS_HOOK=$(openssl rand -hex 24) hatchel serve examples/approvals
+secret "hook" { env = "REFUNDS_HOOK" }
+
+webhook "ops" {
+  url    = "https://ops.example/hooks" # a secret may stand here, too; only scheme and host are ever shown
+  secret = secret.hook                 # at least 24 characters as they are, or whsec_ and base64
+}
+
 connection "sqlite" "shop" {
   file = "shop.db"
   init = file("schema.sql")
@@ -25,6 +33,7 @@ tool "refund" {
     when    = "input.amount > 100"
     timeout = "15m"
     message = "Refund ${input.amount} euros to ${input.customer}."
+    notify  = ["ops"]
   }
 
   sql "shop" {
