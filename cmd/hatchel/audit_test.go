@@ -273,8 +273,10 @@ func processorTime(b *testing.B, r *replica) time.Duration {
 func TestNothingIsDoneWhenTheAuditLogWasTakenAway(t *testing.T) {
 	t.Parallel()
 	for claim, change := range map[string]func(path string) error{
-		"emptied":  func(path string) error { return os.Truncate(path, 0) },
-		"replaced": func(path string) error { return errors.Join(os.Rename(path, path+".1"), os.WriteFile(path, nil, 0o600)) },
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".1"), os.WriteFile(path, nil, 0o600))
+		},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			dir := t.TempDir()
