@@ -19,6 +19,8 @@ import (
 const (
 	kindFile  = "file"
 	kindChunk = "chunk"
+
+	kindTicket = "upload" // of one that is to come
 )
 
 // File is a file that was uploaded.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -417,5 +419,58 @@ func TestATicketIsGoodOnce(t *testing.T) {
 	}
 	if _, err := s.Redeem(t.Context(), id, u.Query()); err != ErrUnknown {
 		t.Errorf("once more: %v", err)
+	}
+}
+
+func TestTicketsAreBounded(t *testing.T) {
+	s, store := shelfIn(t, "")
+	long := strings.Repeat("long ", 1000)
+	id, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Name: long, Type: "text/" + long, Rules: loose})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := store.Record(t.Context(), kindTicket, id); err != nil || len(r.Body) > 1<<10 {
+		t.Errorf("what is remembered of one: %+v, %v", r, err)
+	}
+	for range mostFiles - 1 {
+		if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose}); err != ErrCrowded {
+		t.Errorf("one more than %d: %v", mostFiles, err)
+	}
+	if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "bert", Rules: loose}); err != nil {
+		t.Errorf("somebody else's: %v", err)
+	}
+}
+
+// Of any number of uploads to one address exactly one is taken.
+func TestOneOfManyUploadsAtOnceHasTheTicket(t *testing.T) {
+	s, _ := shelfIn(t, "")
+	id, address, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var taken atomic.Int64
+	for range 32 {
+		all.Go(func() {
+			switch _, err := s.Redeem(t.Context(), id, u.Query()); err {
+			case nil:
+				taken.Add(1)
+			case ErrUnknown:
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if taken.Load() != 1 {
+		t.Errorf("%d uploads had it", taken.Load())
 	}
 }

@@ -82,7 +82,7 @@ func (t *taking) begin(ctx context.Context) error {
 		most = t.Length
 	}
 	lease := t.now.Add(uploadTime + grace)
-	t.record = &state.Record{Kind: kindFile, Name: t.id, Group: t.group, Due: lease, Expires: lease, Body: (&content{Size: most}).encode()}
+	t.record = &state.Record{Kind: kindFile, Name: t.id, Group: t.group, Due: lease, Expires: lease, Body: (&content{Size: most}).encode(), Yields: true}
 	there, err := t.store.Add(ctx, t.record)
 	if err == nil && there != nil {
 		err = ErrUnknown // the ticket was used
@@ -137,7 +137,7 @@ func (t *taking) take(ctx context.Context, in io.Reader) (*File, error) {
 		}
 		if n > 0 {
 			sum.Write(chunk)
-			r := &state.Record{Kind: kindChunk, Name: chunkName(t.id, c.Chunks), Group: t.id, Due: expires, Expires: expires.Add(grace), Body: chunk}
+			r := &state.Record{Kind: kindChunk, Name: chunkName(t.id, c.Chunks), Group: t.id, Due: expires, Expires: expires.Add(grace), Body: chunk, Yields: true}
 			if there, err := t.store.Add(ctx, r); err != nil || there != nil {
 				return nil, errors.Join(err, taken(there))
 			}

@@ -90,3 +90,35 @@ func staysBounded(t *testing.T, s bounded) {
 	time.Sleep(2 * time.Second)
 	check(t, s.Keep(ctx, "when the others have expired", value, later))
 }
+
+// leavesRoom fills an empty store with what yields: others find as much room as that has taken.
+func leavesRoom(t *testing.T, s bounded) {
+	s.Bound(2 << 20)
+	ctx, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Hour)
+	fill := func(kind string, yields bool) (n int, err error) {
+		for ; n < 100 && err == nil; n++ {
+			r := recordOf(strconv.Itoa(n), later)
+			r.Kind, r.Body, r.Yields = kind, make([]byte, 100<<10), yields
+			_, err = s.Add(ctx, r)
+		}
+		return n, err
+	}
+	if n, err := fill("yields", true); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
+		t.Fatalf("%d records of 100 KiB that yield are taken, and then: %v", n, err)
+	}
+	check(t, s.Create(ctx, &state.Task{ID: "task", Expires: later, Body: []byte{}}))
+	check(t, s.Keep(ctx, "kept", []byte("x"), later))
+	if before, err := s.Begin(ctx, &state.Deed{Name: "deed", Expires: later, Body: []byte{}}); before != nil || err != nil {
+		t.Errorf("a deed is not begun: %v, %v", before, err)
+	}
+	if n, err := fill("k", false); !errors.Is(err, state.ErrFull) || n < 5 {
+		t.Errorf("beside them %d records of 100 KiB are taken, and then: %v", n, err)
+	}
+	if _, err := fill("more", true); !errors.Is(err, state.ErrFull) {
+		t.Errorf("of a full store one that yields is taken: %v", err)
+	}
+	first := must[*state.Record](t)(s.Record(ctx, "yields", "0"))
+	if !must[bool](t)(s.Remove(ctx, first)) {
+		t.Error("one that yields cannot be removed")
+	}
+}

@@ -17,7 +17,7 @@ const (
 func (p *Postgres) Add(ctx context.Context, r *Record) (before *Record, err error) {
 	err = p.run(ctx, func(ctx context.Context) error {
 		for { // again, when the one that was there has expired or was removed meanwhile
-			full := p.room(ctx, p.bound.Load(), len(r.Body)+recordSize)
+			full := p.room(ctx, r.share(p.bound.Load()), len(r.Body)+recordSize)
 			if full == nil {
 				added, err := p.changes(ctx, `WITH added AS (
 						INSERT INTO hatchel_records (kind, name, slot, grp, version, due, expires, body) VALUES ($1, $2, $3, $4, 1, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING name)

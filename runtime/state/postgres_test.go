@@ -120,6 +120,15 @@ func TestAFullDatabaseTakesNothingNew(t *testing.T) {
 	})
 }
 
+func TestWhatYieldsLeavesHalfOfADatabase(t *testing.T) {
+	address, _ := place(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := openDatabase(t, address)
+		defer s.Close()
+		leavesRoom(t, s)
+	})
+}
+
 func TestWhatHasExpiredIsRemovedFromTheDatabase(t *testing.T) {
 	address, db := place(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,16 @@ type Record struct {
 	Due     time.Time
 	Expires time.Time // when it is forgotten
 	Body    []byte
+
+	Yields bool // it is added only while half of the room for what is new is free, which is left to others; not remembered
+}
+
+// share is the part of a bound up to which a record is added.
+func (r *Record) share(bound int64) int64 {
+	if r.Yields {
+		return bound / 2
+	}
+	return bound
 }
 
 // Records is the part of a Store that remembers records.

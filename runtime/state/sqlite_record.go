@@ -20,7 +20,7 @@ func (s *SQLite) Add(ctx context.Context, r *Record) (before *Record, err error)
 		if err != nil || before != nil {
 			return err
 		}
-		if err := s.room(ctx, tx, s.bound.Load()); err != nil {
+		if err := s.room(ctx, tx, r.share(s.bound.Load())); err != nil {
 			return err
 		}
 		const add = "INSERT INTO records (kind, name, slot, grp, version, due, expires, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?)"

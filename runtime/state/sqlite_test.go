@@ -123,6 +123,16 @@ func TestAFullFileTakesNothingNew(t *testing.T) {
 	})
 }
 
+func TestWhatYieldsLeavesHalfOfAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		s, err := state.Open(context.WithoutCancel(t.Context()), path)
+		check(t, err)
+		defer s.Close()
+		leavesRoom(t, s)
+	})
+}
+
 func TestWhatHasExpiredIsSwept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
