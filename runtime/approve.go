@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,29 +19,18 @@ import (
 // errUsed is why a call that holds its key does not go on: another has used the approval in the meantime.
 var errUsed = errors.New("the approval was used by another call")
 
-// approve lets a call go on when all that is needed is agreed to. What an operator has approved is used up by it.
-func (p *Program) approve(c *call) error {
-	for n := c.consent; n.stage != consentGiven; {
-		if err := p.agree(c); err != nil {
-			return err
+// approved begins what is agreed to, and uses up what an operator has approved. It reports false when another call has used it.
+func (p *Program) approved(c *call) (bool, error) {
+	if n := c.consent; n.stage != consentGiven {
+		if used, err := p.use(c); !used || err != nil {
+			return false, err
 		}
-		if n.stage == consentGiven {
-			break
-		}
-		used, err := p.use(c)
-		switch {
-		case err != nil:
-			return err
-		case used:
-			n.stage = consentGiven
-		case c.claim != nil:
-			return errUsed
-		}
+		n.stage = consentGiven
 	}
 	if len(p.stages) == 0 {
 		c.frame.Context = &computing{c.computing.Context, time.Now().Add(p.decl.Timeout), c}
 	}
-	return p.become(c)
+	return true, p.become(c)
 }
 
 // agree waits until all that is needed is agreed to. The user of the client goes first, so that no operator is asked for what they would not have.
@@ -135,6 +125,7 @@ func (p *Program) open(c *call) (a *approval.Approval, isNew bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	c.consent.of = of
 	a, isNew, err = book.Open(c.frame.Context, of, *r)
 	switch {
 	case errors.Is(err, approval.ErrCrowded):
@@ -193,7 +184,8 @@ func (p *Program) notify(c *call, a *approval.Approval) {
 	}
 }
 
-// approvalPurpose is what a call is approved for: this tool as it is configured, these arguments, this caller. A key names one piece of work, and is no part of what it is.
+// approvalPurpose is what a call is approved for: this tool as it is configured, these arguments, this caller with all that the call can read of them. A key names one piece of work, and
+// is no part of what it is.
 func (p *Program) approvalPurpose(c *call) (string, error) {
 	frozen, err := c.keyless()
 	if err != nil {
@@ -206,8 +198,28 @@ func (p *Program) approvalPurpose(c *call) (string, error) {
 	if c.nested {
 		nested = "step"
 	}
-	subject, err := appendFrozen(nil, c.frame.Caller["subject"])
-	return purposeOf("approval", p.decl.Name, p.sealed, string(frozen), c.action.Owner, string(subject), toolset, nested).String(), err
+	caller, err := appendFrozen(nil, lasts(c.frame.Caller))
+	return purposeOf("approval", p.decl.Name, p.sealed, string(frozen), c.action.Owner, string(caller), toolset, nested).String(), err
+}
+
+// passing are the claims that differ from one token to the next of the same person (RFC 7519, section 4.1).
+var passing = []string{"exp", "iat", "nbf", "jti"}
+
+// lasts is what is known of a caller but for what a new token changes.
+func lasts(caller map[string]any) map[string]any {
+	known, ok := caller["claims"].(claims)
+	if !ok {
+		return caller
+	}
+	out := maps.Clone(caller)
+	if v, err := known.Value(); err == nil {
+		of, _ := v.(map[string]any) // its own, for it was decoded now
+		for _, name := range passing {
+			delete(of, name)
+		}
+		out["claims"] = of
+	}
+	return out
 }
 
 // become lets those with the same key find the task that does the work, once nothing stands in its way.
@@ -238,7 +250,26 @@ func (p *Program) use(c *call) (bool, error) {
 	if err != nil {
 		return false, c.why(err)
 	}
+	if used {
+		n.used = a
+	}
 	return used, nil
+}
+
+// giveBack lets the same call made again use what this one has used up, and done nothing with.
+func (p *Program) giveBack(c *call) {
+	if c.consent == nil || c.consent.used == nil {
+		return
+	}
+	ctx := context.WithoutCancel(c.frame.Context)
+	book, err := p.generation.build.State.approvals(ctx)
+	if err == nil {
+		_, err = book.Return(ctx, c.consent.of, c.consent.used)
+	}
+	if err != nil {
+		p.generation.log().LogAttrs(ctx, slog.LevelWarn, "an approval is used up, and nothing was done", slog.String("approval", c.consent.used.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
+	}
+	c.consent.used = nil
 }
 
 func recordOf(a *approval.Approval) *audit.Approval {

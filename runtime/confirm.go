@@ -36,8 +36,13 @@ func (p *Program) confirm(c *call) error {
 	ask := Agreement(timeout)
 	sent, answered := t.sent[ApprovalKey]
 	delete(t.sent, ApprovalKey)
+	before := n.of
+	var err error
+	if n.of, err = p.approvalPurpose(c); err != nil {
+		return c.broken(err)
+	}
 	switch {
-	case n.stage == consentAsked && answered:
+	case n.stage == consentAsked && answered && n.of == before: // what they were asked is what would be done
 	case !capable(t.caller, needOf(ask)):
 		return incapable(t.caller, needOf(ask))
 	default:

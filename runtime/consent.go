@@ -15,7 +15,9 @@ type consent struct {
 	caller   []*approvalRule // that want the user of the client to agree
 	operator []*approvalRule // that want an operator to
 	given    *approval.Approval
-	record   *audit.Approval // of who has agreed, for the audit log
+	used     *approval.Approval // given, and used up by this call
+	of       string             // what they are asked to agree to, as approvalPurpose says it
+	record   *audit.Approval    // of who has agreed, for the audit log
 
 	patience time.Duration        // for which an operator may let a task wait
 	task     string               // that the call has become, while it waits for an operator
@@ -134,7 +136,7 @@ func (n *consent) agreed() bool { return n == nil || n.stage == consentGiven || 
 
 // frozen is what is remembered of it.
 func (n *consent) frozen() map[string]any {
-	m := map[string]any{"stage": n.stage}
+	m := map[string]any{"stage": n.stage, "of": n.of}
 	if r := n.record; r != nil {
 		rules := make([]any, len(r.Rules))
 		for i, name := range r.Rules {
@@ -149,6 +151,7 @@ func (n *consent) frozen() map[string]any {
 func thawConsent(m map[string]any) *consent {
 	n := &consent{}
 	n.stage, _ = m["stage"].(string)
+	n.of, _ = m["of"].(string)
 	rules, recorded := m["rules"].([]any)
 	if !recorded {
 		return n

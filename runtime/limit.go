@@ -108,6 +108,11 @@ func (p *Program) await(c *call, do func(context.Context) error) error {
 // leave undoes enter.
 func (c *call) leave() {
 	c.detach()
+	c.uncount()
+}
+
+// uncount takes the call out of the limits that count it.
+func (c *call) uncount() {
 	for _, m := range c.counted {
 		c.routine.generation.build.memory.meters.leave(m)
 	}

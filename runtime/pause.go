@@ -74,6 +74,7 @@ func (c *call) resume() error {
 	if err != nil {
 		return err
 	}
-	c.resumed = true
-	return c.thaw(frozen)
+	err = c.thaw(frozen)
+	c.resumed = c.consent == nil || c.consent.stage == consentGiven // who was asked to agree has not entered its limits
+	return err
 }

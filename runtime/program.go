@@ -156,18 +156,42 @@ func (p *Program) unremembered(c *call) error {
 
 // perform runs the tool when all agree to it and its limits let it, and makes the answer of the outputs.
 func (p *Program) perform(c *call) error {
-	if c.consent != nil {
-		if err := p.approve(c); err != nil {
-			return err
-		}
+	if err := p.start(c); err != nil {
+		return err
 	}
-	if len(p.bounds) > 0 {
-		if err := p.enter(c); err != nil {
-			return err
-		}
+	if err := c.intend(); err != nil {
+		p.giveBack(c)
+		return err
 	}
-	if err := p.routine.perform(c); err != nil {
+	if err := p.work(c); err != nil {
 		return err
 	}
 	return p.shape(c)
+}
+
+// start lets a call go on when all agree to it and its limits let it. What an operator has approved is used up last of all, so that it stays for the same call made again when
+// a limit refuses this one.
+func (p *Program) start(c *call) error {
+	for {
+		if c.consent != nil {
+			if err := p.agree(c); err != nil {
+				return err
+			}
+		}
+		if len(p.bounds) > 0 {
+			if err := p.enter(c); err != nil {
+				return err
+			}
+		}
+		if c.consent == nil {
+			return nil
+		}
+		if given, err := p.approved(c); given || err != nil {
+			return err
+		}
+		c.uncount()
+		if c.claim != nil {
+			return errUsed
+		}
+	}
 }

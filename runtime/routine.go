@@ -123,7 +123,7 @@ type call struct {
 	reply     *reply
 	caller    *mcp.Caller // nil in a step of another call
 	nested    bool        // it is a step of another call
-	resumed   bool        // it has been under way before
+	resumed   bool        // it has been under way before, and its limits have let it
 	counted   []metered   // what counts it, until it is over
 	claim     *claim      // when it has a key
 	files     *fileSet    // that were uploaded for it; nil when there are none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"sync"
 	"time"
 
@@ -131,7 +132,26 @@ func (b *Book) Use(ctx context.Context, a *Approval) (bool, error) {
 	if err != nil || now == nil || now.Status != Approved {
 		return false, err
 	}
-	return b.change(ctx, now, Used)
+	used, err := b.change(ctx, now, Used)
+	if used {
+		*a = *now
+	}
+	return used, err
+}
+
+// Return undoes Use for who has done nothing with the approval: it may be used again for its purpose, until its time has passed. It reports false when the same was asked for afresh.
+func (b *Book) Return(ctx context.Context, purpose string, a *Approval) (bool, error) {
+	r := *a.record
+	r.Slot, r.Group = purpose, string(Approved)
+	won, err := b.store.Replace(ctx, &r)
+	if errors.Is(err, state.ErrTaken) {
+		return false, nil
+	}
+	if won {
+		a.record, a.Status = &r, Approved
+		b.wake(a.ID)
+	}
+	return won, err
 }
 
 // change replaces an approval by what has become of it, if nobody else has, and tells those who wait.

@@ -1,0 +1,170 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"hatchel/runtime/mcp"
+)
+
+func TestACallThatALimitRefusesUsesNoApproval(t *testing.T) {
+	s := newSlow()
+	s.end = make(chan struct{})
+	count := s.counting()
+	h := s.host(t, `server {
+		limit { concurrency = 1 }
+	}
+	`+tool("busy", `fake { do = "slow" }`)+tool("t", "approval {}\nfake { do = \"count\" }\ntext = \"done\""))
+	defer h.Close()
+	desk := deskOf(t, h)
+	said := later(t, h, "ann", "t", `{}`)
+	a := desk.pending(1)[0]
+	busy := later(t, h, "ann", "busy", `{}`)
+	<-s.running
+	desk.decide(a, true, "")
+	if got := <-said; !refused(got) || !strings.Contains(got, "Too many calls") || count() != 0 {
+		t.Errorf("beside another: %s", got)
+	}
+	s.running <- struct{}{}
+	close(s.end)
+	<-busy
+	if got := outcomeFor(t, h, "ann", "t", `{}`); refused(got) || count() != 1 {
+		t.Errorf("made again: %s", got)
+	}
+	again := later(t, h, "ann", "t", `{}`)
+	b := desk.pending(1)[0]
+	if b.ID == a.ID || count() != 1 {
+		t.Error("an approval counts twice")
+	}
+	desk.decide(b, false, "")
+	<-again
+}
+
+func TestACallThatCannotBeWrittenDownUsesNoApproval(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h, path := w.audited(t, tool("t", "approval {}\nfake { do = \"count\" }\ntext = \"done\""))
+	desk := deskOf(t, h)
+	said := later(t, h, "ann", "t", `{}`)
+	a := desk.pending(1)[0]
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	desk.decide(a, true, "")
+	if got := <-said; !refused(got) || !strings.Contains(got, "cannot write down") || count() != 0 {
+		t.Errorf("while the log is away: %s", got)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if got := outcomeFor(t, h, "ann", "t", `{}`); refused(got) || count() != 1 {
+		t.Errorf("made again: %s", got)
+	}
+	again := later(t, h, "ann", "t", `{}`)
+	if b := desk.pending(1)[0]; b.ID == a.ID || count() != 1 {
+		t.Error("an approval counts twice")
+	}
+	h.Dismiss()
+	<-again
+}
+
+func TestWhoHasAgreedIsHeldToTheLimits(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", "limit { rate = \"1/h\" }\napproval { by = \"caller\" }\nfake { do = \"count\" }\ntext = \"done\""))
+	defer h.Close()
+	for i := range 3 {
+		first := modern("t", `{}`, `{"elicitation":{}}`)
+		r := do(t, h, again(first, do(t, h, first).RequestState, agreed("accept", true)))
+		if r.IsError != (i > 0) || count() != 1 {
+			t.Errorf("call %d: %+v, %d done", i, r, count())
+		}
+	}
+}
+
+// member is a call of ann, of whom a token says this.
+func member(claims string, headers map[string]string) func(*mcp.Caller) {
+	return func(c *mcp.Caller) {
+		c.Subject = "ann"
+		c.Identity = &mcp.Identity{Subject: "ann", Key: "https://idp.example", Claims: []byte(claims), Headers: headers}
+	}
+}
+
+func TestWhatIsKnownOfTheCallerIsPartOfWhatIsApproved(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", `approval {}
+		step "a" {
+			fake {
+				do    = "count"
+				value = "${caller.claims.tenant} ${caller.headers.team}"
+			}
+		}`))
+	defer h.Close()
+	desk := deskOf(t, h)
+	call := func(ctx context.Context, claims, team string) <-chan string {
+		said := make(chan string, 1)
+		req := modern("t", `{}`, `{}`)
+		member(claims, map[string]string{"team": team})(req.Caller)
+		go func() {
+			out, err := h.CallTool(ctx, req)
+			if err != nil {
+				said <- "error: " + err.Error()
+				return
+			}
+			said <- string(out.AppendResult(nil, mcp.Revision20260728))
+		}()
+		return said
+	}
+	gone, leave := context.WithCancel(t.Context())
+	said := call(gone, `{"tenant":"one","exp":1,"jti":"a"}`, "x")
+	a := desk.pending(1)[0]
+	if !strings.Contains(a.Effect, "one x") {
+		t.Errorf("shown %q", a.Effect)
+	}
+	leave()
+	<-said
+	desk.decide(a, true, "")
+	others := []<-chan string{call(t.Context(), `{"tenant":"two","exp":1,"jti":"a"}`, "x"), call(t.Context(), `{"tenant":"one","exp":1,"jti":"a"}`, "y")}
+	for _, b := range desk.pending(2) {
+		desk.decide(b, false, "")
+	}
+	for _, said := range others {
+		if got := <-said; !refused(got) || count() != 0 {
+			t.Errorf("what was not shown is done: %s", got)
+		}
+	}
+	if got := <-call(t.Context(), `{"jti":"b","tenant":"one","exp":2}`, "x"); refused(got) || count() != 1 {
+		t.Errorf("with a new token: %s", got)
+	}
+}
+
+func TestWhoHasBecomeAnotherSinceTheQuestionIsAskedAgain(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("t", `approval { by = "caller" }
+		fake {
+			do    = "count"
+			value = "${caller.claims.tenant}"
+		}`))
+	defer h.Close()
+	as := func(tenant, state, answers string) *result {
+		req := modern("t", `{}`, `{"elicitation":{}}`)
+		member(fmt.Sprintf(`{"tenant":%q}`, tenant), nil)(req.Caller)
+		req.State = state
+		if answers != "" {
+			req.Answers = []byte(answers)
+		}
+		return do(t, h, req)
+	}
+	r := as("two", as("one", "", "").RequestState, agreed("accept", true))
+	if r.keys() != "approval.caller" || count() != 0 || !strings.Contains(fmt.Sprint(r.InputRequests["approval.caller"].Params), "two") {
+		t.Fatalf("%+v", r)
+	}
+	if r = as("two", r.RequestState, agreed("accept", true)); r.IsError || count() != 1 {
+		t.Errorf("%+v", r)
+	}
+}
