@@ -191,7 +191,7 @@ func (t *tokenServer) fetch(of subject) (*token, error) {
 	ctx, cancel := context.WithTimeout(t.life, timeout)
 	defer cancel()
 	asked := time.Now()
-	resp, err := t.service.send(ctx, nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
+	resp, err := t.service.send(unmoved(ctx), nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
 	if err != nil {
 		failed := networkFailure(err, timeout)
 		return nil, signInFault(failed.message, failed.cause)
@@ -202,7 +202,8 @@ func (t *tokenServer) fetch(of subject) (*token, error) {
 		failed := networkFailure(err, timeout)
 		return nil, signInFault(failed.message, failed.cause)
 	}
-	return t.config.answer(resp.StatusCode, raw, asked, of)
+	_, signed, _ := strings.Cut(header.Get("Authorization"), " ")
+	return t.config.answer(resp.StatusCode, raw, asked, of, signed)
 }
 
 func signInFault(message string, cause error) error {
@@ -237,8 +238,8 @@ func (o *oauth2) request(ctx context.Context, dir string, of subject) (url.Value
 	return form, header, nil
 }
 
-// answer reads the answer to a token request.
-func (o *oauth2) answer(status int, raw []byte, asked time.Time, of subject) (*token, error) {
+// answer reads the answer to a token request, which was signed in so.
+func (o *oauth2) answer(status int, raw []byte, asked time.Time, of subject, signed string) (*token, error) {
 	v, err := value.Decode(raw)
 	m, _ := v.(map[string]any)
 	if status != nethttp.StatusOK {
@@ -249,7 +250,7 @@ func (o *oauth2) answer(status int, raw []byte, asked time.Time, of subject) (*t
 		if text, ok := m["error_description"].(string); ok {
 			said += ": " + text
 		}
-		said = excerpt([]byte(said), "", append(of.secrets(), o.ClientSecret.Reveal(), url.QueryEscape(o.ClientSecret.Reveal())))
+		said = excerpt([]byte(said), "", append(of.secrets(), o.ClientSecret.Reveal(), url.QueryEscape(o.ClientSecret.Reveal()), signed))
 		if code := m["error"]; code == "invalid_grant" && o.Exchange {
 			return nil, &adapters.Fault{Message: signInAgain, Cause: errors.New(said), Untouched: true}
 		}

@@ -101,12 +101,17 @@ var (
 	errManyHops  = errors.New("too many redirects")
 )
 
-// sameHost follows redirects on the host of the first request only. From http to https on that host is the same host made safer; the other way is not.
+type unmovedKey struct{}
+
+// unmoved has no redirect of the request be followed: what it says is for one address.
+func unmoved(ctx context.Context) context.Context { return context.WithValue(ctx, unmovedKey{}, true) }
+
+// sameHost follows redirects on the host of the first request only, if at all. From http to https on that host is the same host made safer; the other way is not.
 func sameHost(limit int) func(*nethttp.Request, []*nethttp.Request) error {
 	return func(next *nethttp.Request, via []*nethttp.Request) error {
 		first := via[0].URL
 		switch {
-		case limit == 0:
+		case limit == 0, next.Context().Value(unmovedKey{}) != nil:
 			return nethttp.ErrUseLastResponse
 		case !sameOrigin(first, next.URL) && !upgrades(first, next.URL):
 			return fmt.Errorf("%w: %s", errOtherHost, next.URL.Host)
