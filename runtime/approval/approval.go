@@ -78,9 +78,6 @@ type Approval struct {
 	record *state.Record // as it was read
 }
 
-// UsableUntil is when an approval that was given can no longer be used.
-func (a *Approval) UsableUntil() time.Time { return a.record.Due }
-
 var (
 	// ErrUnknown is why nothing can be decided: there is no such approval, or it is forgotten.
 	ErrUnknown = errors.New("there is no such approval")
