@@ -76,10 +76,3 @@ func (cs *Connections) release(key string, c *connection) error {
 	}
 	return nil
 }
-
-// count is how many connections are open.
-func (cs *Connections) count() int {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	return len(cs.open)
-}

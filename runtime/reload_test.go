@@ -221,7 +221,7 @@ func TestUnchangedConnectionsSurviveAndRemovedOnesClose(t *testing.T) {
 		t.Errorf("journal %q", j)
 	}
 	h.Close()
-	if j := w.read(); !slices.Equal(j, []string{"undo ", "close y2"}) || h.build.Connections.count() != 0 {
+	if j := w.read(); !slices.Equal(j, []string{"undo ", "close y2"}) || len(h.build.Connections.open) != 0 {
 		t.Errorf("journal %q", j)
 	}
 }
@@ -323,7 +323,7 @@ func TestFiveHundredReloadsLeakNothing(t *testing.T) {
 			t.Errorf("%d goroutines before, %d after", before, goruntime.NumGoroutine())
 		}
 	}
-	if n := h.build.Connections.count(); n != 1 {
+	if n := len(h.build.Connections.open); n != 1 {
 		t.Errorf("%d connections are open", n)
 	}
 	h.Close()

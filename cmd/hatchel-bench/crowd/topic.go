@@ -22,10 +22,6 @@ type topic struct {
 	made []time.Time // when each revision was made; guarded by mu
 }
 
-func (t *topic) String() string {
-	return t.read.method + " " + t.uri + " of " + strconv.Quote(t.toolset)
-}
-
 // revise accounts for a change that is about to be made.
 func (t *topic) revise(at time.Time) {
 	t.mu.Lock()
