@@ -144,7 +144,7 @@ func (l *loader) sort(f *source) {
 		want, ok := topLevel[b.Type]
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, suggestOr(b.Type, sortedNames(topLevel), " At the top of a file there are "+allOf(sortedNames(topLevel))+"."))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, home(b.Type, suggestOr(b.Type, sortedNames(topLevel), " At the top of a file there are "+allOf(sortedNames(topLevel))+".")))
 			continue
 		case len(b.Labels) != want.labels:
 			r := b.TypeRange

@@ -89,8 +89,13 @@ func (l *Limit) check(d *decoder, b *hclsyntax.Block) {
 }
 
 func (l *Limit) rate(d *decoder, e hclsyntax.Expression) {
-	text, ok := d.known(e, Field{Name: "rate"}, "string").(string)
+	n := d.compileKnown(e, Field{Name: "rate"})
+	if !n.known {
+		return
+	}
+	text, ok := n.value.(string)
 	if !ok {
+		d.errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time in quotes, as in "5/s", "10/m", "100/h" or "1000/d", and this is %s.`, describe(typeOf(n.value)))
 		return
 	}
 	count, unit, _ := strings.Cut(text, "/")

@@ -115,5 +115,28 @@ func elsewhere(block string, among []string, otherwise string) string {
 	case block == "argument" && slices.Contains(among, "input"):
 		return " Arguments are of prompts, and here are inputs: input \"name\" { … }."
 	}
+	return home(block, otherwise)
+}
+
+// home says in which block one stands that is about trust, or otherwise.
+func home(block, otherwise string) string {
+	switch block {
+	case "api_key", "jwt":
+		return " Whom the server knows stands in auth: auth { " + block + " … }."
+	case "oauth2":
+		return " How requests sign in stands in auth of a connection: auth { oauth2 { … } }."
+	case "approval":
+		return " Calls of tools are approved: an approval stands in a tool, or in a policy with approve."
+	case "idempotency", "task":
+		return " It stands in a tool: tool \"name\" { " + block + " { … } }."
+	case "cache":
+		return " Answers are kept of tools that only read, and of resources: a cache stands in those."
+	case "limit":
+		return " Calls are limited: a limit stands in a tool, or in server for all together. How many use a connection at once is its concurrency."
+	case "breaker":
+		return " What fails is a connection, for all that use it: connection \"http\" \"name\" { breaker { … } }."
+	case "sandbox":
+		return " Programs are confined: a sandbox stands in a shell block, or in a connection \"shell\"."
+	}
 	return otherwise
 }

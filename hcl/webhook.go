@@ -31,7 +31,7 @@ const (
 func (w *Webhook) spec() Spec {
 	w.Timeout, w.Keep = defaultWebhookTimeout, defaultWebhookKeep
 	return Spec{
-		Attr(&w.URL, "url", "Where events are sent, by POST. It has https, or http within this machine; redirects are not followed.").Require(),
+		Attr(&w.URL, "url", "Where events are sent, by POST. With http, elsewhere than on this machine, others can read them, and a warning says so. Redirects are not followed.").Require(),
 		Attr(&w.Secret, "secret", "By which requests are signed, as in secret.hook: at least 24 characters as they are, or whsec_ and base64.").Require(),
 		lasting(&w.Timeout, "timeout", "How long the receiver may take to answer.", "Nobody answers in no time. Write how long, as in \"10s\".").Or("10s"),
 		lasting(&w.Keep, "keep", "How long it is tried to deliver what the receiver has not taken, ever more rarely.", "What is kept for no time is never delivered. Write how long, as in \"24h\".").Or("24h"),
@@ -109,6 +109,9 @@ func webhooksField(dst *[]string, name, doc string) Field {
 		for _, w := range d.shared.config.Webhooks {
 			known = append(known, w.Name)
 		}
+		if named(d, e) {
+			return
+		}
 		for i, hook := range items[string](d, e, Field{Name: name}, "strings") {
 			switch {
 			case !slices.Contains(known, hook):
@@ -121,6 +124,22 @@ func webhooksField(dst *[]string, name, doc string) Field {
 			}
 		}
 	})
+}
+
+// named reports references such as webhook.ops: webhooks are no values, and are named in quotes.
+func named(d *decoder, e hclsyntax.Expression) (reported bool) {
+	for _, t := range e.Variables() {
+		if t.RootName() != "webhook" {
+			continue
+		}
+		name := "name"
+		if len(t) > 1 {
+			name, _ = stepName(t[1])
+		}
+		d.errorf(t.SourceRange(), "Name in quotes needed", "A webhook is named by a text: write [%q].", name)
+		reported = true
+	}
+	return reported
 }
 
 func declaredWebhooks(known []string) string {

@@ -40,7 +40,7 @@ func serveCommand() *cobra.Command {
 A file that changes is loaded at once, without dropping a call. An edit that does not load changes nothing: it is printed, and
 /readyz shows it. SIGHUP and POST /admin/reload load the folder, too. SIGINT and SIGTERM let calls end, a second one does not.
 
-Endpoints: /mcp, /mcp/NAME for each toolset, /approvals, /healthz, /readyz, and /admin/reload. With an auth block every request proves who makes it, but for
+Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz, and /admin/reload. With an auth block every request proves who makes it, but for
 /healthz and the status of /readyz, and /admin/reload is for the group admin; without one only this machine is served.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			log, err := s.logger(cmd.ErrOrStderr())
