@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -155,71 +154,6 @@ func (p *Program) begun(c *call, a *approval.Approval, isNew bool) (bool, error)
 		err = nil
 	}
 	return true, err
-}
-
-// notify tells the webhooks of the rules that somebody must decide, and has them told what becomes of that: once, however many calls wait for it. The approval stands whether they can be told or not.
-func (p *Program) notify(c *call, a *approval.Approval) {
-	told := map[string]bool{}
-	var names []string
-	for _, r := range c.consent.operator {
-		for _, name := range r.decl.Notify {
-			if !told[name] {
-				told[name] = true
-				names = append(names, name)
-			}
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	body, err := a.AppendJSON(nil)
-	if err == nil {
-		err = p.generation.tell(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", rawJSON(body))
-	}
-	if err == nil {
-		err = p.generation.tellDecision(context.WithoutCancel(c.frame.Context), names, a)
-	}
-	if err != nil {
-		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
-	}
-}
-
-// approvalPurpose is what a call is approved for: this tool as it is configured, these arguments, this caller with all that the call can read of them. A key names one piece of work, and
-// is no part of what it is.
-func (p *Program) approvalPurpose(c *call) (string, error) {
-	frozen, err := c.keyless()
-	if err != nil {
-		return "", err
-	}
-	toolset, nested := "", "called"
-	if c.caller != nil {
-		toolset = c.caller.Toolset
-	}
-	if c.nested {
-		nested = "step"
-	}
-	caller, err := appendFrozen(nil, lasts(c.frame.Caller))
-	return purposeOf("approval", p.decl.Name, p.sealed, string(frozen), c.action.Owner, string(caller), toolset, nested).String(), err
-}
-
-// passing are the claims that differ from one token to the next of the same person (RFC 7519, section 4.1).
-var passing = []string{"exp", "iat", "nbf", "jti"}
-
-// lasts is what is known of a caller but for what a new token changes.
-func lasts(caller map[string]any) map[string]any {
-	known, ok := caller["claims"].(claims)
-	if !ok {
-		return caller
-	}
-	out := maps.Clone(caller)
-	if v, err := known.Value(); err == nil {
-		of, _ := v.(map[string]any) // its own, for it was decoded now
-		for _, name := range passing {
-			delete(of, name)
-		}
-		out["claims"] = of
-	}
-	return out
 }
 
 // become lets those with the same key find the task that does the work, once nothing stands in its way.

@@ -14,9 +14,6 @@ import (
 	"hatchel/runtime/state"
 )
 
-// String is the purpose as a name.
-func (p purpose) String() string { return hex.EncodeToString(p[:]) }
-
 // How often a call asks what has become of another with the same key.
 const (
 	firstLook = 10 * time.Millisecond

@@ -1,14 +1,10 @@
 package runtime
 
 import (
-	"context"
 	"slices"
 	"sync/atomic"
-	"time"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/mcp"
 )
 
 // routine is one compiled Work, with all that the calls of tools, prompts, resources and completions have in common. It is immutable but for what
@@ -105,53 +101,4 @@ func (r *routine) work(c *call) error {
 			return c.why(err)
 		}
 	}
-}
-
-// call is one call of a routine under way. It belongs to one goroutine.
-type call struct {
-	routine   *routine
-	began     time.Time
-	frame     *hcl.Frame
-	computing computing // the context of frame, when nothing but computing is done
-	action    adapters.Call
-	remote    string   // the address of who made it, for the log; empty when that is not known
-	step      string   // that failed
-	decision  decision // of the rules, once they were asked
-	entry     *entry   // of the audit log; nil when the call is not written down
-	replayed  string   // from what it was answered instead of being carried out, as audit.Record says; empty when it was
-	answer    answer
-	reply     *reply
-	caller    *mcp.Caller // nil in a step of another call
-	nested    bool        // it is a step of another call
-	resumed   bool        // it has been under way before, and its limits have let it
-	counted   []metered   // what counts it, until it is over
-	claim     *claim      // when it has a key
-	files     *fileSet    // that were uploaded for it; nil when there are none
-	ownFiles  bool        // files are its own, and not those of the call that it is a step of
-	shown     bool        // nothing is sent: it is only said what would be
-	deed      string      // that it goes on with, when it has paused in the midst of one
-	consent   *consent    // when somebody must agree to it
-
-	ends    context.Context // when it does, the call must: of the generation, or of the task
-	holds   bool            // its generation, until it is over
-	unlimit func()          // undoes limit
-	ahead   time.Duration   // how much more its clock shows than has passed since it began
-
-	at      int               // the stage that comes next
-	becomes int               // one more than the stage before which the call becomes a task; 0 for none
-	floats  bool              // it becomes a task when it must wait for an operator
-	talk    *conversation     // when the client can be asked
-	note    func(step string) // is told of every step before it runs; nil when nobody is
-}
-
-func (r *routine) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {
-	b := r.generation.build
-	c := &call{routine: r, began: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), reply: borrowReply(), ends: r.generation.ctx}
-	if len(r.stages) == 0 {
-		c.computing = computing{ctx, c.began.Add(r.decl.Timeout), c}
-		c.frame.Context = &c.computing
-	}
-	c.frame.Caller = caller
-	c.action = adapters.Call{Frame: c.frame, Client: client}
-	return c
 }

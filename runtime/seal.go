@@ -60,6 +60,9 @@ func purposeOf(parts ...string) purpose {
 	return purpose(sum.Sum(nil))
 }
 
+// String is the purpose as a name.
+func (p purpose) String() string { return hex.EncodeToString(p[:]) }
+
 // seal makes the state that open opens until then.
 func (s *sealer) seal(ctx context.Context, frozen []byte, of purpose, until time.Time) (string, error) {
 	plain := binary.BigEndian.AppendUint64(make([]byte, 0, sealedHeader+len(frozen)), uint64(until.UnixMilli()))

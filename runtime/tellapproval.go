@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/outbox"
@@ -13,6 +14,33 @@ const ofApproval = "approval:"
 
 // decidedEvent is the id of the event that an approval was decided.
 func decidedEvent(id string) string { return id + "-decided" }
+
+// notify tells the webhooks of the rules that somebody must decide, and has them told what becomes of that: once, however many calls wait for it. The approval stands whether they can be told or not.
+func (p *Program) notify(c *call, a *approval.Approval) {
+	told := map[string]bool{}
+	var names []string
+	for _, r := range c.consent.operator {
+		for _, name := range r.decl.Notify {
+			if !told[name] {
+				told[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	body, err := a.AppendJSON(nil)
+	if err == nil {
+		err = p.generation.tell(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", rawJSON(body))
+	}
+	if err == nil {
+		err = p.generation.tellDecision(context.WithoutCancel(c.frame.Context), names, a)
+	}
+	if err != nil {
+		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
+	}
+}
 
 // tellDecision remembers that webhooks are to be told what becomes of an approval, whoever decides, in whatever process, and whether or not anybody waits for it then.
 func (g *Generation) tellDecision(ctx context.Context, names []string, a *approval.Approval) error {

@@ -1,0 +1,63 @@
+package runtime
+
+import (
+	"strconv"
+
+	"hatchel/hcl"
+)
+
+// approvalRule is one approval block of a tool, or the rule approve of a policy.
+type approvalRule struct {
+	name string         // by which decisions are told: tool.refund.approval, policy.large.approve
+	when *hcl.Condition // nil for every call
+	decl *hcl.Approval
+}
+
+// program is the rule as it is written.
+func (r *approvalRule) program() string {
+	if r.when == nil {
+		return "true"
+	}
+	return r.when.Source()
+}
+
+// approvals gathers what calls of a tool may need: its own first.
+func (c *compiler) approvals(p *Program) {
+	for i, decl := range p.tool.Approvals {
+		name := "tool." + p.decl.Name + ".approval"
+		if i > 0 {
+			name += "." + strconv.Itoa(i+1)
+		}
+		p.approvals = append(p.approvals, &approvalRule{name, decl.When, decl})
+	}
+	for _, policy := range c.policies {
+		if policy.approve != nil && policy.policy.AboutTool(p.decl.Name) {
+			p.approvals = append(p.approvals, policy.approve)
+		}
+	}
+	if len(p.approvals) == 0 {
+		return
+	}
+	p.called = calledTool(p.tool)
+	parts := []string{p.decl.Digest, p.rules.identity()}
+	for _, r := range p.approvals {
+		p.asks = p.asks || r.decl.Caller
+		if r.when != nil {
+			parts = append(parts, r.name, r.when.Digest())
+		}
+	}
+	for _, policy := range c.policies {
+		if policy.approve != nil {
+			parts = append(parts, policy.policy.Digest)
+		}
+	}
+	p.sealed = purposeOf(parts...).String()
+}
+
+func namesOf(rules []*approvalRule) []string {
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		names[i] = r.name
+	}
+	return names
+}
