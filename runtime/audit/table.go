@@ -25,9 +25,10 @@ type Table struct {
 	life context.Context
 	end  context.CancelFunc
 
-	ready  bool  // the table was found to be as it must; guarded by writing, as are those below
-	opened bool  // it is written down that this process writes
-	last   place // that this process has written
+	ready  bool   // the table was found to be as it must; guarded by writing, as are those below
+	opened bool   // it is written down that this process writes
+	last   place  // that this process has written
+	oid    uint32 // of the table that it was written to
 }
 
 const (
@@ -43,7 +44,7 @@ func OpenTable(ctx context.Context, address string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{}
+	t := &Table{last: place{hash: genesis}}
 	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	if t.pool, err = pgxpool.NewWithConfig(t.life, config); err != nil {
 		return nil, postgres.Unreadable
@@ -69,15 +70,16 @@ func (t *Table) Append(r *Record, _ bool) error {
 
 // Check is why records cannot be written; after one that could not be it tries another, if the database answers before ctx ends.
 func (t *Table) Check(ctx context.Context) error {
-	query, before := "SELECT FROM hatchel_audit LIMIT 1", t.Failing()
-	if before != nil {
-		query = "SELECT" // the table may be what is missing
-	}
-	if _, err := t.pool.Exec(ctx, query); err != nil {
+	before := t.Failing()
+	if before == nil {
+		there, err := checkTable(ctx, t.pool)
+		if err == nil && !there {
+			err = errGone
+		}
 		return postgres.Fault(t.life, err)
 	}
-	if before == nil {
-		return nil
+	if _, err := t.pool.Exec(ctx, "SELECT"); err != nil { // the table may be what is missing
+		return postgres.Fault(t.life, err)
 	}
 	return t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: before.Error()}, true)
 }
@@ -156,55 +158,91 @@ func (t *Table) attempt(ctx context.Context, b *batch, sent *notes) (*notes, err
 		return sent, err
 	}
 	defer conn.Release() // which ends a transaction that was not committed
-	at, there, err := t.turn(ctx, conn, sent)
+	found, err := t.turn(ctx, conn, sent)
 	switch {
-	case err != nil, there:
+	case err != nil, found.sent:
 		return sent, err
-	case at.sequence < t.last.sequence:
-		return nil, postgres.Refused(fmt.Sprintf("records that were written to its table hatchel_audit are gone: the last there is %d, and %d was written. Restart the server to go on from the one that is there", at.sequence, t.last.sequence))
+	case found.at.sequence < t.last.sequence:
+		return nil, postgres.Refused(fmt.Sprintf("records that were written to its table hatchel_audit are gone: the last there is %d, and %d was written. Restart the server to go on from the one that is there", found.at.sequence, t.last.sequence))
+	case t.last.sequence > 0 && !found.known:
+		return nil, errOther
 	}
-	n := t.note(at, b)
+	t.oid = found.oid
+	n := t.note(found.at, b)
 	var last pgx.Batch
-	last.Queue("INSERT INTO hatchel_audit (seq, time, hash, line) SELECT seq, at::timestamptz, hash, line FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (seq, at, hash, line)", n.sequences, n.times, n.hashes, n.lines)
+	last.Queue(insertRows, n.sequences, n.times, n.hashes, n.lines)
 	last.Queue("COMMIT")
 	if err := conn.SendBatch(ctx, &last).Close(); err != nil {
-		if told := new(pgconn.PgError); errors.As(err, &told) && told.Code[:2] != "08" && told.Code[:2] != "57" {
-			n = nil // it was refused
+		told := new(pgconn.PgError)
+		switch {
+		case !errors.As(err, &told), told.Code[:2] == "08", told.Code[:2] == "57":
+			return n, err
+		case told.Code == divisionByZero, told.Code == notSupported:
+			err = errUntaken
 		}
-		return n, err
+		return nil, err // it was refused
 	}
 	return n, nil
 }
 
-// turn begins a transaction when those of others are over, and finds where the chain is, and whether what was sent before is there.
-func (t *Table) turn(ctx context.Context, conn *pgxpool.Conn, sent *notes) (at place, there bool, err error) {
+// insertRows fails when something keeps a row out: a division by zero where a trigger does, and by a rule nothing can be returned.
+const insertRows = `WITH added AS (
+		INSERT INTO hatchel_audit (seq, time, hash, line)
+		SELECT seq, at::timestamptz, hash, line FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (seq, at, hash, line) RETURNING 1)
+	SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer FROM added`
+
+const (
+	divisionByZero = "22012"
+	notSupported   = "0A000"
+)
+
+// found is what a transaction finds in the table.
+type found struct {
+	at    place  // where the chain is
+	oid   uint32 // of the table
+	sent  bool   // what was sent before is there
+	known bool   // the last record of this process is there; or it is the same table, and has only later ones
+}
+
+// turn begins a transaction when those of others are over. A table in which records can be changed, or whose last record was, is refused.
+func (t *Table) turn(ctx context.Context, conn *pgxpool.Conn, sent *notes) (in found, err error) {
 	var first pgx.Batch
 	first.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")      // so that each statement sees what was committed before it began
 	first.Queue("SET LOCAL idle_in_transaction_session_timeout = '5s'") // for so long a process that is cut off holds up the others
 	first.Queue("SELECT pg_advisory_xact_lock($1, 'hatchel_audit'::regclass::oid::integer)", tableLock)
-	first.Queue("SELECT seq, hash FROM hatchel_audit ORDER BY seq DESC LIMIT 1").QueryRow(func(row pgx.Row) (err error) {
-		at, err = scanPlace(row)
+	first.Queue("SELECT seq, time, hash, line FROM hatchel_audit ORDER BY seq DESC LIMIT 1").QueryRow(func(row pgx.Row) (err error) {
+		in.at, err = t.place(row)
 		return err
 	})
+	first.Queue(stillGuarded, t.last.sequence, string(t.last.hash[:]), t.oid).QueryRow(func(row pgx.Row) error {
+		var guarded bool
+		if err := row.Scan(&guarded, &in.oid, &in.known); err != nil || guarded {
+			return err
+		}
+		return errUnguarded
+	})
 	if sent != nil {
-		first.Queue("SELECT EXISTS (SELECT FROM hatchel_audit WHERE seq = $1 AND hash = $2)", sent.at.sequence, string(sent.at.hash[:])).QueryRow(func(row pgx.Row) error { return row.Scan(&there) })
+		first.Queue("SELECT EXISTS (SELECT FROM hatchel_audit WHERE seq = $1 AND hash = $2)", sent.at.sequence, string(sent.at.hash[:])).QueryRow(func(row pgx.Row) error { return row.Scan(&in.sent) })
 	}
 	err = conn.SendBatch(ctx, &first).Close()
-	return at, there, err
+	return in, err
 }
 
-// scanPlace reads where a chain is; at its beginning there is no row.
-func scanPlace(row pgx.Row) (at place, err error) {
-	var hash string
-	switch err := row.Scan(&at.sequence, &hash); {
+// place is where the chain is by the last row; at its beginning there is none. A row that another has written is believed only when its hash is right.
+func (t *Table) place(from pgx.Row) (at place, err error) {
+	r, err := scanRow(from)
+	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return place{hash: genesis}, nil
 	case err != nil:
 		return at, err
-	case len(hash) != len(at.hash):
+	case len(r.hash) != len(at.hash), r.sequence > lastSequence:
 		return at, errEnd
 	}
-	copy(at.hash[:], hash)
+	at.sequence = r.sequence
+	if copy(at.hash[:], r.hash); at != t.last && !r.agrees() {
+		return at, errEnd
+	}
 	return at, nil
 }
 

@@ -21,6 +21,9 @@ CREATE OR REPLACE FUNCTION hatchel_audit_refuse() RETURNS trigger LANGUAGE plpgs
 BEGIN
 	RAISE EXCEPTION 'hatchel_audit is only added to' USING ERRCODE = 'insufficient_privilege';
 END $$;
+` + triggerMade
+
+const triggerMade = `
 CREATE TRIGGER hatchel_audit_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON hatchel_audit FOR EACH STATEMENT EXECUTE FUNCTION hatchel_audit_refuse();
 ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added;
 `
@@ -30,7 +33,20 @@ const (
 	errUnguarded = postgres.Refused("what is in its table hatchel_audit could be changed: the trigger hatchel_audit_only_added is missing or disabled")
 	errForeign   = postgres.Refused("its table hatchel_audit is not this program's")
 	errEnd       = postgres.Refused("the last record of its table hatchel_audit was changed: `hatchel audit --verify` says more")
+	errOther     = postgres.Refused("its table hatchel_audit is not the one that was written to, or a record in it was changed: `hatchel audit --verify` says more. Restart the server to go on from what is there")
+	errGone      = postgres.Refused("its table hatchel_audit is gone")
+	errUntaken   = postgres.Refused("its table hatchel_audit does not take records: something in the database keeps them out, a rule or a trigger")
 )
+
+// guarded reports whether nothing that is in the table t can be changed: its trigger is there, is not disabled, and is about every change (BEFORE, of DELETE, UPDATE and TRUNCATE, once a statement).
+const guarded = "EXISTS (SELECT FROM pg_trigger WHERE tgrelid = t.oid AND tgname = 'hatchel_audit_only_added' AND tgtype = 58 AND tgenabled IN ('O', 'A'))"
+
+// stillGuarded is asked before every transaction: the trigger may have been removed, and the table be another one of the search_path.
+const stillGuarded = "SELECT " + guarded + `, t.oid, EXISTS (SELECT FROM hatchel_audit WHERE seq = $1 AND hash = $2) OR t.oid = $3 AND NOT EXISTS (SELECT FROM hatchel_audit WHERE seq BETWEEN 1 AND $1)
+	FROM pg_class t WHERE t.oid = 'hatchel_audit'::regclass`
+
+// lastSequence is beyond what any log comes to: who writes a larger one wants the numbers to run out.
+const lastSequence = 1 << 62
 
 // asked is what answers a query: a connection, a pool or a transaction.
 type asked interface {
@@ -58,9 +74,9 @@ func prepareTable(ctx context.Context, pool *pgxpool.Pool) error {
 // checkTable reports whether the table is there. One that cannot be gone on with is refused.
 func checkTable(ctx context.Context, in asked) (there bool, err error) {
 	const query = `SELECT t.columns IS NOT NULL, coalesce(t.columns, 0), coalesce(t.guarded, false), current_setting('server_encoding') FROM (SELECT) AS one LEFT JOIN (
-		SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = c.oid AND NOT attisdropped AND attname IN ('seq', 'time', 'hash', 'line')) AS columns,
-			EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND tgname = 'hatchel_audit_only_added' AND tgenabled IN ('O', 'A')) AS guarded
-		FROM pg_class c WHERE c.relname = 'hatchel_audit' AND pg_table_is_visible(c.oid)) AS t ON true` // which no cache of a connection answers
+		SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = t.oid AND NOT attisdropped AND attname IN ('seq', 'time', 'hash', 'line')) AS columns,
+			` + guarded + ` AS guarded
+		FROM pg_class t WHERE t.relname = 'hatchel_audit' AND pg_table_is_visible(t.oid)) AS t ON true` // which no cache of a connection answers
 	var columns int
 	var guarded bool
 	var encoding string

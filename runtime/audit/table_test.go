@@ -459,3 +459,62 @@ func TestWhoWaitsForItsTurnTooLongWritesNothing(t *testing.T) {
 		t.Error(v)
 	}
 }
+
+// What is done to the table while a process writes is noticed before the next record: nothing is written where it could be changed, or behind what is no record.
+func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
+	valid := func(sequence int64) string { // a record whose hash is right, and that nobody has written
+		n := &notes{at: place{sequence: sequence - 1, hash: genesis}}
+		n.add(call("forged").append(nil))
+		return fmt.Sprintf("INSERT INTO hatchel_audit VALUES (%d, '%s', '%s', '%s')", n.sequences[0], n.times[0], n.hashes[0], n.lines[0])
+	}
+	const owned = "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added; %s; ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"
+	for claim, c := range map[string]struct{ statement, want, back string }{
+		"its trigger is removed":  {"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit", errUnguarded.Error(), triggerMade},
+		"its trigger is disabled": {"ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added", errUnguarded.Error(), "ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"},
+		"its trigger is another": {
+			"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit; CREATE TRIGGER hatchel_audit_only_added BEFORE TRUNCATE ON hatchel_audit FOR EACH STATEMENT EXECUTE FUNCTION hatchel_audit_refuse()",
+			errUnguarded.Error(), "DROP TRIGGER hatchel_audit_only_added ON hatchel_audit; " + triggerMade,
+		},
+		"a rule keeps records out": {"CREATE RULE nothing AS ON INSERT TO hatchel_audit DO INSTEAD NOTHING", errUntaken.Error(), "DROP RULE nothing ON hatchel_audit"},
+		"a trigger keeps records out": {
+			"CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$; CREATE TRIGGER nothing BEFORE INSERT ON hatchel_audit FOR EACH ROW EXECUTE FUNCTION nothing()",
+			errUntaken.Error(), "DROP TRIGGER nothing ON hatchel_audit",
+		},
+		"a row that is no record":       {"INSERT INTO hatchel_audit VALUES (1000, now(), repeat('0', 64), '{}')", errEnd.Error(), ""},
+		"the numbers run out":           {valid(1<<63 - 1), errEnd.Error(), ""},
+		"its own last record is forged": {fmt.Sprintf(owned, "DELETE FROM hatchel_audit WHERE seq = 4; "+valid(4)), errOther.Error(), ""},
+		"another stands before it":      {"CREATE SCHEMA %[1]s; CREATE TABLE %[1]s.hatchel_audit (LIKE hatchel_audit); " + strings.ReplaceAll(triggerMade, " ON ", " ON %[1]s.") + strings.ReplaceAll(valid(1000), "INTO ", "INTO %[1]s."), errOther.Error(), "DROP SCHEMA %[1]s CASCADE"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			address, db := database(t)
+			var schema string
+			check(t, db.QueryRow(t.Context(), "SELECT current_schema()").Scan(&schema))
+			before := "before_" + schema
+			address = changed(t, address, func(_ *url.URL, q url.Values) { q.Set("search_path", before+","+schema) })
+			l := openTable(t, address)
+			for range 3 {
+				check(t, l.Append(call("x"), true))
+			}
+			execute(t, db, strings.ReplaceAll(c.statement, "%[1]s", before))
+			if c.want != errUntaken.Error() {
+				l.pool.Reset()
+			}
+			for range 2 {
+				if err := l.Append(call("y"), true); err == nil || err.Error() != c.want {
+					t.Errorf("got %v", err)
+				}
+				if err := l.Check(t.Context()); err == nil {
+					t.Error("all is well")
+				}
+			}
+			if c.back == "" {
+				return
+			}
+			execute(t, db, strings.ReplaceAll(c.back, "%[1]s", before))
+			check(t, l.Append(call("z"), true))
+			if v := verified(t, address); v.Broken != nil || v.Records != 5 {
+				t.Error(v)
+			}
+		})
+	}
+}
