@@ -14,6 +14,7 @@ type confinement struct {
 	granted       []string // those of reads that a sandbox block names
 	path          string   // the PATH whose folders are among reads
 	network       bool
+	modes         bool
 	memory        int64         // bytes; 0: no limit
 	cpu           time.Duration // 0: no limit
 	files         int
@@ -38,7 +39,7 @@ func newConfinement(b *block, conn *connection, folder, path string) (*confineme
 	if s.Mode == unconfined {
 		return nil, nil
 	}
-	c := &confinement{network: s.Network, memory: int64(s.Memory), cpu: s.CPU, files: s.Files, processes: s.Processes, path: path}
+	c := &confinement{network: s.Network, modes: s.Modes, memory: int64(s.Memory), cpu: s.CPU, files: s.Files, processes: s.Processes, path: path}
 	c.reads = append(c.reads, folder)
 	if conn.Dir != "" {
 		c.reads = append(c.reads, below(folder, conn.Dir))
@@ -77,12 +78,15 @@ func foldersOf(path string) (folders []string) {
 
 // describe says what programs may do beside what all may.
 func (c *confinement) describe(out *strings.Builder) {
-	switch {
-	case c == nil:
+	if c == nil {
 		out.WriteString("not confined\n")
 		return
-	case c.network:
+	}
+	if c.network {
 		out.WriteString("with network\n")
+	}
+	if c.modes {
+		out.WriteString("may change modes, groups and times of all files of the server's user\n")
 	}
 	for _, path := range c.granted {
 		fmt.Fprintf(out, "may read %s\n", quoted(path))

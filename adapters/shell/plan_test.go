@@ -13,16 +13,18 @@ func TestPlanShowsWhatWouldRun(t *testing.T) {
 		"command": {"command = [\"grep\", \"-e\", input.s, \"--\", input.list]\nstdin = \"abc\"\ninherit_env = [\"KUBECONFIG\"]", `grep -e 'it'\''s $HOME' -- a 'b c'
 in DIR
 env passed on: KUBECONFIG
-stdin 3 bytes
+stdin 3 bytes:
+abc
 `},
 		"pipe": {"pipe = [[\"echo\", \"\"], [\"tr\", \"a\", \"b\"]]\ndir = \"/usr\"\nenv = { A = input.s, B = secret.k }", `echo '' | tr a b
 in /usr
 env A='it'\''s $HOME'
 env B=(secret)
 `},
-		"confined": {"command = [\"ls\"]\ndir = \"/usr\"\nsandbox {\nnetwork = true\nread = [\"/etc\"]\nwrite = [\"/var/tmp\"]\n}", `ls
+		"confined": {"command = [\"ls\"]\ndir = \"/usr\"\nsandbox {\nnetwork = true\nmodes = true\nread = [\"/etc\"]\nwrite = [\"/var/tmp\"]\n}", `ls
 in /usr
 with network
+may change modes, groups and times of all files of the server's user
 may read /etc
 may write /var/tmp
 `},

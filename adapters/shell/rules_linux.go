@@ -72,7 +72,7 @@ func (c *confinement) prepare() (err error) {
 	if v := landlock(); v < fewestABI {
 		return hcl.Blame(c, "Programs are confined by Landlock, of which version %d is needed (Linux 6.2), and the kernel of this machine has %s. Run the server on a newer kernel, or write sandbox { mode = %q } to let the programs do all that the server may.", fewestABI, landlockText(v), unconfined)
 	}
-	if c.filter, err = newFilter(c.network); err != nil {
+	if c.filter, err = newFilter(c); err != nil {
 		return err
 	}
 	kept := c.reads[:0]

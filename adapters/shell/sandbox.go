@@ -16,6 +16,7 @@ type sandbox struct {
 	Read      []string
 	Write     []string
 	Network   bool
+	Modes     bool
 	Memory    hcl.Size
 	CPU       time.Duration
 	Files     int
@@ -40,6 +41,7 @@ func (s *sandbox) spec() hcl.Spec {
 		hcl.Attr(&s.Read, "read", "Files and folders that may be read, and programs in them run, beside the folder of the configuration, a constant dir, the folders of PATH and the system's programs, libraries, locales, time zones and certificates."),
 		hcl.Attr(&s.Write, "write", "Files and folders that may be read and written. Without it only TMPDIR can be, a folder of the call's own that is removed with it."),
 		hcl.Attr(&s.Network, "network", "Lets programs open sockets of every kind, also to services of this machine.").Or("false: none at all"),
+		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of files, as chmod, cp -p, tar, gzip, git clone and compilers do: of all that the server's user owns, wherever they are.").Or("false: of none"),
 		hcl.Attr(&s.Memory, "memory", "How much memory the programs of a call may use, each and together.").Or("what the machine has"),
 		hcl.Attr(&s.CPU, "cpu", "How much processor time the programs of a call may use, each and together.").Or("no limit but timeout"),
 		hcl.Attr(&s.Files, "files", "How many files one program may have open.").Or(fmt.Sprint(defaultFiles)),
@@ -78,7 +80,7 @@ func (s *sandbox) check() (errs []error) {
 func (s *sandbox) confines() bool {
 	rest := *s
 	rest.Mode = ""
-	return rest.Read != nil || rest.Write != nil || rest.Network || rest.Memory != 0 || rest.CPU != 0 || rest.Files != defaultFiles || rest.Processes != defaultProcesses
+	return rest.Read != nil || rest.Write != nil || rest.Network || rest.Modes || rest.Memory != 0 || rest.CPU != 0 || rest.Files != defaultFiles || rest.Processes != defaultProcesses
 }
 
 // missing blames paths that are not there: what is put there later nobody has looked at.

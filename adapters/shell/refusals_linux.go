@@ -1,0 +1,119 @@
+//go:build linux && cgo
+
+package shell
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// refusals are what no confined program may do, by the error that it gets: one that programs take for a system that has nothing of the kind, where there is such.
+var refusals = []struct {
+	with  unix.Errno
+	calls []uint32
+}{
+	// What outlives the call and belongs to other programs of the same user, too: memory, queues, semaphores, keys.
+	{unix.ENOSYS, []uint32{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
+		unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL}},
+	// Attributes of files that may only be read.
+	{unix.EOPNOTSUPP, []uint32{unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+		unix.SYS_FILE_SETATTR}},
+	// A user namespace would give back the capabilities, within it, and with them most of the kernel. The flags of clone3 cannot be read here; libraries go on with clone.
+	// What is asked for in the memory of io_uring nobody asks a filter about.
+	{unix.ENOSYS, []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP}},
+	{unix.EPERM, []uint32{unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_PIVOT_ROOT, unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_OPEN_BY_HANDLE_AT}},
+	// The session, by which a call's processes are found, is not left.
+	{unix.EPERM, []uint32{unix.SYS_SETSID}},
+}
+
+// A mask is what an argument of a system call must not have.
+type mask struct{ call, argument, bits uint32 }
+
+const (
+	another = ^uint32(0) // a process that is not the caller itself: the server is one of the same user
+	ofMany  = 2          // of a group of processes, or of all of a user
+)
+
+var masks = []mask{
+	{unix.SYS_CLONE, 0, unix.CLONE_NEWUSER}, {unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER}, {unix.SYS_PRLIMIT64, 0, another},
+	{unix.SYS_SCHED_SETAFFINITY, 0, another}, {unix.SYS_SCHED_SETSCHEDULER, 0, another}, {unix.SYS_SCHED_SETPARAM, 0, another}, {unix.SYS_SCHED_SETATTR, 0, another},
+	{unix.SYS_SETPRIORITY, 0, unix.PRIO_USER}, {unix.SYS_SETPRIORITY, 1, another}, {unix.SYS_IOPRIO_SET, 0, ofMany}, {unix.SYS_IOPRIO_SET, 1, another},
+}
+
+// commands to files that are open for reading only and change them all the same: their flags, their generation, that they can never be written again, their encryption.
+var commands = []uint32{unix.FS_IOC_SETFLAGS, 0x401c5820, 0x40087602, 0x40086604, unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY} // FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, and that of ext4
+
+// A change is a call by which the owner of a file changes its mode, its group or its times, wherever it is: none of them is a right of Landlock.
+type change struct {
+	call uint32
+	mode uint32 // which argument is a mode; 0: none
+}
+
+// changes are those calls by architecture, because old ones exist on the oldest alone.
+var changes = map[string][]change{
+	"amd64":   append([]change{{90, 1}, {92, 0}, {94, 0}, {132, 0}, {235, 0}, {261, 0}}, newChanges...), // chmod, chown, lchown, utime, utimes, futimesat
+	"arm64":   newChanges,
+	"riscv64": newChanges,
+}
+
+var newChanges = []change{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_FCHOWN, 0}, {unix.SYS_FCHOWNAT, 0}, {unix.SYS_UTIMENSAT, 0}}
+
+// grantsRights to who runs the file, or makes files in the folder.
+const grantsRights = unix.S_ISUID | unix.S_ISGID
+
+// newVerdicts are about all that a confinement refuses beside what Landlock does.
+func newVerdicts(c *confinement, arch string) verdicts {
+	v := verdicts{}
+	for _, r := range refusals {
+		for _, number := range r.calls {
+			v[number] = verdict{refuse(r.with)}
+		}
+	}
+	for _, m := range masks {
+		v.mask(m)
+	}
+	v[unix.SYS_IOCTL] = verdict{load(atArguments + 8)}
+	for _, command := range commands {
+		v[unix.SYS_IOCTL] = append(v[unix.SYS_IOCTL], jump(unix.BPF_JEQ, command, 0, 1), refuse(unix.EOPNOTSUPP))
+	}
+	v[unix.SYS_IOCTL] = append(v[unix.SYS_IOCTL], allow)
+	for _, change := range changes[arch] {
+		switch {
+		case !c.modes:
+			v[change.call] = verdict{refuse(unix.EPERM)}
+		case change.mode > 0:
+			v.mask(mask{change.call, change.mode, grantsRights})
+		}
+	}
+	if !c.modes {
+		v[unix.SYS_UTIMENSAT] = touches
+	}
+	if !c.network {
+		v[unix.SYS_SOCKET] = verdict{refuse(unix.EACCES)}
+		v[unix.SYS_SOCKETPAIR] = connectedPairs
+	}
+	return v
+}
+
+// mask adds to a verdict that a call with such an argument is refused.
+func (v verdicts) mask(m mask) {
+	rest := v[m.call]
+	if rest == nil {
+		rest = verdict{allow}
+	}
+	v[m.call] = append(verdict{load(atArguments + 8*m.argument), jump(unix.BPF_JSET, m.bits, 0, 1), refuse(unix.EPERM)}, rest...)
+}
+
+// touches lets utimensat say "now" about a file that is open, which is what touch does: Landlock has let the program open it, to read it or to write to it. Both the path
+// and the times are addresses, and null.
+var touches = verdict{
+	load(atArguments + 8), jump(unix.BPF_JEQ, 0, 0, 7), load(atArguments + 12), jump(unix.BPF_JEQ, 0, 0, 5),
+	load(atArguments + 16), jump(unix.BPF_JEQ, 0, 0, 3), load(atArguments + 20), jump(unix.BPF_JEQ, 0, 0, 1),
+	allow, refuse(unix.EPERM),
+}
+
+// connectedPairs are pairs of sockets that cannot be addressed to anybody else, which pairs of datagram sockets can.
+var connectedPairs = verdict{
+	load(atArguments), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 5),
+	load(atArguments + 8), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf},
+	jump(unix.BPF_JEQ, unix.SOCK_STREAM, 1, 0), jump(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 0, 1), allow, refuse(unix.EACCES),
+}
