@@ -143,6 +143,9 @@ type Fault struct {
 func (f *Fault) Error() string { return f.Message }
 func (f *Fault) Unwrap() error { return f.Cause }
 
+// NotShown begins what stands in a plan where something of it is left out: who decides by a plan must know that it is not all.
+const NotShown = "[not shown: "
+
 // A Planner can say what Do would send without sending it. Secrets in it read "(secret)".
 type Planner interface {
 	Plan(call *Call) (string, error)

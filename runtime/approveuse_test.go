@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/runtime/approval"
 	"hatchel/runtime/mcp"
 )
 
@@ -166,5 +167,35 @@ func TestWhoHasBecomeAnotherSinceTheQuestionIsAskedAgain(t *testing.T) {
 	}
 	if r = as("two", r.RequestState, agreed("accept", true)); r.IsError || count() != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatIsNotShownToItsEndSaysSoAtItsBeginning(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	h := w.host(t, tool("t", `input "a" { type = string }
+		input "z" { type = string }
+		approval {}
+		fake {
+			do    = "count"
+			value = "${input.a} ${input.z}"
+		}`))
+	defer h.Close()
+	desk := deskOf(t, h)
+	call := func(n int) *approval.Approval {
+		said := later(t, h, "ann", "t", fmt.Sprintf(`{"a":%q,"z":"and all of it"}`, strings.Repeat("a ", n)))
+		a := desk.pending(1)[0]
+		desk.decide(a, false, "")
+		<-said
+		return a
+	}
+	if a := call(10); a.Partial || strings.Contains(a.Effect, "NOT ALL") || !strings.Contains(a.Effect, "and all of it") {
+		t.Errorf("a short one: %v %s", a.Partial, a.Effect)
+	}
+	if a := call(6000); !a.Partial || !strings.Contains(a.Effect, "and all of it") {
+		t.Errorf("long arguments: %v, %d bytes", a.Partial, len(a.Effect))
+	}
+	if a := call(60000); !a.Partial || !strings.HasPrefix(a.Effect, "NOT ALL OF WHAT WOULD BE DONE IS SHOWN") || strings.Contains(a.Effect, "and all of it") {
+		t.Errorf("a long one: %v, %d bytes", a.Partial, len(a.Effect))
 	}
 }

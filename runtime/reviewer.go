@@ -2,10 +2,12 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/attachment"
@@ -33,6 +35,7 @@ func (p *Program) request(c *call, rules []*approvalRule) (*approval.Request, er
 	var written audit.Record
 	c.arguments(&written)
 	r.Arguments = written.Arguments
+	r.Partial = written.Size > 0 || partly(effect)
 	return r, nil
 }
 
@@ -63,8 +66,21 @@ func (p *Program) effect(c *call) (text string, err error) {
 		text = newScrubber(hiddenTexts(nil, c.frame.Input, p.decl.Input, false)).sentence(text)
 	}
 	text = strings.TrimRight(c.withoutInputs(attachment.Unsigned(text)), "\n")
-	return string(cut([]byte(text), largestEffect, "")), nil
+	if len(text) > largestEffect {
+		head := text[:boundary([]byte(text), largestEffect)]
+		text = fmt.Sprintf("%s\n%s%d bytes more of what would be done]", head, adapters.NotShown, len(text)-len(head))
+	}
+	if partly(text) {
+		text = notAll + "\n\n" + text
+	}
+	return text, nil
 }
+
+// notAll stands above what is not shown to its end: what is left out may be what matters.
+const notAll = "NOT ALL OF WHAT WOULD BE DONE IS SHOWN HERE. Who agrees, agrees to what is left out, too."
+
+// partly reports whether something is left out of what would be done.
+func partly(effect string) bool { return strings.Contains(effect, adapters.NotShown) }
 
 // keyless are the inputs of the call without its key, encoded so that equal ones read alike.
 func (c *call) keyless() ([]byte, error) {

@@ -102,7 +102,7 @@ func (w *writer) Plan(call *adapters.Call) (string, error) {
 		return fmt.Sprintf("%s %s %s\n", what, file.Path, facts.Summary()), nil
 	}
 	if !utf8.Valid(data) {
-		return fmt.Sprintf("%s %s (%d bytes)\n", what, file.Path, len(data)), nil
+		return fmt.Sprintf("%s %s: %s%d bytes]\n", what, file.Path, adapters.NotShown, len(data)), nil
 	}
 	return fmt.Sprintf("%s %s:\n\n%s\n", what, file.Path, data), nil
 }

@@ -32,7 +32,7 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	case utf8.Valid(d.body):
 		fmt.Fprintf(&out, "\n%s\n", d.body)
 	default:
-		fmt.Fprintf(&out, "\n(%d bytes)\n", len(d.body))
+		fmt.Fprintf(&out, "\n%s%d bytes]\n", adapters.NotShown, len(d.body))
 	}
 	return adapters.Scrub(out.String(), d.secrets), nil
 }

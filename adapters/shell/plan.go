@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -41,9 +42,25 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	if d.given != "" {
 		fmt.Fprintf(&out, "stdin %s\n", d.given)
 	} else if d.stdin != nil {
-		fmt.Fprintf(&out, "stdin %d bytes\n", len(d.stdin))
+		fmt.Fprintf(&out, "stdin %s\n", given(d.stdin))
 	}
 	return adapters.Scrub(out.String(), d.secrets), nil
+}
+
+// plannedInput is how many bytes of what a command reads are shown.
+const plannedInput = 4 << 10
+
+// given is what a command reads.
+func given(stdin []byte) string {
+	n := len(stdin)
+	if !utf8.Valid(stdin) {
+		return fmt.Sprintf("%s%d bytes]", adapters.NotShown, n)
+	}
+	if n <= plannedInput {
+		return fmt.Sprintf("%d bytes:\n%s", n, stdin)
+	}
+	head := strings.ToValidUTF8(string(stdin[:plannedInput]), "")
+	return fmt.Sprintf("%d bytes:\n%s… %s%d bytes more]", n, head, adapters.NotShown, n-len(head))
 }
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"

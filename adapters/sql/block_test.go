@@ -106,11 +106,14 @@ func TestPlanShowsTheTextAndItsValues(t *testing.T) {
 	}
 	wants(t, plan, "a read-only query on shop\nSELECT name FROM items WHERE id = ? AND name <> ?\n  1: 1\n  2: \"a'b\"\n")
 	b = adaptertest.Bind(t, lite(t, `input "l" { type = list(string) }`, "each = input.l\n exec = \"INSERT INTO items (name) VALUES (${each.value})\""))
-	if plan, err = b.Plan(t.Context(), `{"l":["a","b","c","d"]}`); err != nil {
+	if plan, err = b.Plan(t.Context(), `{"l":["`+strings.Repeat(`a","`, 24)+`z"]}`); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(plan, "one transaction on shop\nfor 0:\n") || !strings.HasSuffix(plan, "and so on for the other elements\n") {
+	if !strings.HasPrefix(plan, "one transaction on shop\nfor 0:\n") || !strings.HasSuffix(plan, adapters.NotShown+"the same for 5 elements more]\n") {
 		t.Error(plan)
+	}
+	if plan, err = b.Plan(t.Context(), `{"l":["`+strings.Repeat("a", 1998)+`bcd"]}`); err != nil || !strings.HasSuffix(plan, "ab… "+adapters.NotShown+"3 bytes more]\n") {
+		t.Error(plan, err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,11 +10,9 @@ import (
 )
 
 const (
-	plannedElements = 3
-	plannedText     = 400 // characters of a value
+	plannedElements = 20
+	plannedText     = 2000 // bytes of a value
 )
-
-var errPlanned = errors.New("enough elements")
 
 // Plan is the text of the statements with the values that are bound to them.
 func (a *action) Plan(call *adapters.Call) (string, error) {
@@ -52,14 +49,13 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	n := 0
 	err := a.elements(call.Frame.Context, call.Frame, func(f *hcl.Frame) error {
 		if n++; n > plannedElements {
-			return errPlanned
+			return nil
 		}
 		fmt.Fprintf(&out, "for %v:\n", f.Each.Key)
 		return write(f)
 	})
-	if errors.Is(err, errPlanned) {
-		out.WriteString("and so on for the other elements\n")
-		err = nil
+	if n > plannedElements {
+		fmt.Fprintf(&out, "%sthe same for %d elements more]\n", adapters.NotShown, n-plannedElements)
 	}
 	return out.String(), a.planFailure(call, err)
 }
@@ -74,7 +70,7 @@ func (a *action) planFailure(call *adapters.Call, err error) error {
 // planned shows a bound value.
 func planned(v any) string {
 	if b, ok := v.([]byte); ok {
-		return fmt.Sprintf("%d bytes", len(b))
+		return fmt.Sprintf("%s%d bytes]", adapters.NotShown, len(b))
 	}
 	switch list := v.(type) {
 	case []string:
@@ -91,7 +87,8 @@ func planned(v any) string {
 		return fmt.Sprintf("a value that cannot be shown (%s)", err)
 	}
 	if len(b) > plannedText {
-		b = append([]byte(strings.ToValidUTF8(string(b[:plannedText]), "")), " …"...)
+		head := strings.ToValidUTF8(string(b[:plannedText]), "")
+		return fmt.Sprintf("%s… %s%d bytes more]", head, adapters.NotShown, len(b)-len(head))
 	}
 	return string(b)
 }

@@ -79,6 +79,9 @@ func printTable(w io.Writer, found []*listed, all bool, now time.Time) error {
 	fmt.Fprintln(out, strings.Join(heads, "\t"))
 	for _, a := range found {
 		cells := []string{a.ID, a.Tool, asker(&a.Caller), away(a.Until, now), a.Message}
+		if a.Partial {
+			cells[4] = "(not all is shown) " + a.Message
+		}
 		if all {
 			cells[status] = standing(a, now)
 		}
@@ -164,6 +167,9 @@ func (r *reviewing) print(cmd *cobra.Command, a *listed) error {
 	}
 	if d := a.Decision; d != nil {
 		rows = append(rows, [2]string{"decided by", d.By}, [2]string{"decided at", moment(d.At, now)}, [2]string{"reason", d.Reason})
+	}
+	if a.Partial {
+		fmt.Fprintln(out, "WARNING     not all of what would be done, or of the arguments, is shown here: who approves it, approves what is left out, too")
 	}
 	for _, row := range rows {
 		if row[1] != "" {

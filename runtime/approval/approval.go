@@ -53,6 +53,7 @@ type Request struct {
 	Message   string          `json:"message"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // redacted; of large ones the beginning, as a string
 	Effect    string          `json:"effect,omitempty"`    // what it would do, redacted; of a long one the beginning
+	Partial   bool            `json:"partial,omitempty"`   // the arguments, or the effect, are not shown to their end
 	Caller    Who             `json:"caller"`
 	Rules     []string        `json:"rules,omitempty"`    // that want it
 	Revision  string          `json:"revision,omitempty"` // of the configuration

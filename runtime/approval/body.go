@@ -47,9 +47,10 @@ func cut(body []byte) (s string, rest []byte, err error) {
 // clip leaves out what is too long for a reviewer.
 func (r *Request) clip() {
 	if cut, more := beginning(r.Effect); more > 0 {
-		r.Effect = fmt.Sprintf("%s… and %d bytes more, which are not shown", cut, more)
+		r.Effect, r.Partial = fmt.Sprintf("%s… and %d bytes more, which are not shown", cut, more), true
 	}
 	if cut, more := beginning(string(r.Arguments)); more > 0 {
+		r.Partial = true
 		r.Arguments, _ = json.Marshal(fmt.Sprintf("%s… and %d bytes more, which are not shown", cut, more)) // a text always can
 	}
 }

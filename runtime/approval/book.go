@@ -134,7 +134,7 @@ func (b *Book) Use(ctx context.Context, a *Approval) (bool, error) {
 	}
 	used, err := b.change(ctx, now, Used)
 	if used {
-		*a = *now
+		a.record, a.Status = now.record, now.Status
 	}
 	return used, err
 }

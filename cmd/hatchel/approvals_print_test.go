@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hatchel/runtime/approval"
+)
+
+func TestWhatIsNotShownToItsEndIsSaidFirst(t *testing.T) {
+	whole := &listed{ID: "06GZWYPB0HJEAJNZ", Status: approval.Pending, Request: approval.Request{Tool: "t", Message: "Do it.", Until: time.Now().Add(time.Hour)}}
+	part := *whole
+	part.Partial = true
+	for a, want := range map[*listed]bool{whole: false, &part: true} {
+		var shown, list bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetOut(&shown)
+		if err := new(reviewing).print(cmd, a); err != nil {
+			t.Fatal(err)
+		}
+		if err := printTable(&list, []*listed{a}, false, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.HasPrefix(shown.String(), "WARNING "); got != want {
+			t.Errorf("show:\n%s", &shown)
+		}
+		if got := strings.Contains(list.String(), "(not all is shown) Do it."); got != want {
+			t.Errorf("list:\n%s", &list)
+		}
+	}
+}
