@@ -39,20 +39,8 @@ func (p *Program) once(c *call, key string) error {
 	var orphan time.Time // since when its process has not been there
 	var before *state.Deed
 	for look := firstLook; ; look = min(2*look, lastLook) {
-		if before == nil && !c.consent.agreed() {
-			// Nothing is done while people are asked, so the key is free until they have agreed.
-			c.consent.begun = func() (_ bool, err error) {
-				before, err = k.look(c.frame.Context)
-				return before != nil, err
-			}
-			begun, err := c.consent.begun()
-			if err == nil && !begun {
-				err = p.agree(c)
-			}
-			switch {
-			case err == errBegun && before == nil:
-				continue
-			case err != nil && err != errBegun:
+		if before == nil {
+			if before, err = p.agreeUnlessBegun(c, k); err != nil {
 				return c.why(err)
 			}
 		}
@@ -92,6 +80,28 @@ func (p *Program) once(c *call, key string) error {
 			return c.why(err)
 		}
 	}
+}
+
+// agreeUnlessBegun has all agree to a call with a key, or returns what another with the same one has begun. Nothing is done while people are asked, so the key is free until they
+// have agreed.
+func (p *Program) agreeUnlessBegun(c *call, k *claim) (before *state.Deed, err error) {
+	for !c.consent.agreed() {
+		c.consent.begun = func() (_ bool, err error) {
+			before, err = k.look(c.frame.Context)
+			return before != nil, err
+		}
+		begun, err := c.consent.begun()
+		if err == nil && !begun {
+			err = p.agree(c)
+		}
+		switch {
+		case err != errBegun:
+			return before, err
+		case before != nil:
+			return before, nil
+		}
+	}
+	return nil, nil
 }
 
 // hold performs a call that has its key for itself.
