@@ -13,8 +13,8 @@ import (
 // A server can lose a KILL that comes between what it was sent and its beginning. So each statement has an end of its own, a little after that of its call, and a
 // connection is killed until the server does not know it any more.
 const (
-	killTime = 10 * time.Second // for the first KILL
-	hunt     = 5 * time.Second  // for those after it
+	killTime = 10 * time.Second // that a call waits for the first KILL
+	hunt     = 30 * time.Second // for which it is tried, and told again
 	grace    = time.Second      // the call ends first, and says so itself
 )
 
@@ -41,28 +41,46 @@ func (c *myConn) bound(ctx context.Context) error {
 	return err
 }
 
-// kill ends a connection at the server with what it runs. It returns when the server has been told once; should the server go on, it is told again meanwhile.
+// kill ends a connection at the server with what it runs. It returns when the server has been told once, or cannot be told for a while; should the server go on, it is told again meanwhile.
 func (m *mariaDB) kill(ctx context.Context, thread int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
 	defer cancel()
-	raw, err := m.connector.Connect(ctx)
-	if err != nil {
-		return
-	}
-	c := &myConn{raw: raw.(mySession)}
-	if gone(c.command(ctx, killing(thread))) {
-		_ = c.close()
-		return
-	}
-	m.hunts.Go(func() { m.hunt(c, thread) })
+	told, tell := context.WithCancel(ctx)
+	m.hunts.Go(func() {
+		defer tell()
+		m.hunt(thread, tell)
+	})
+	<-told.Done()
 }
 
-// hunt kills the connection until it is gone, and closes c. What is long in undoing its work is left to it.
-func (m *mariaDB) hunt(c *myConn, thread int64) {
+// hunt kills the connection until it is gone, and calls told when the server has heard of it. What is long in undoing its work is left to it.
+func (m *mariaDB) hunt(thread int64, told func()) {
 	ctx, cancel := context.WithTimeout(m.gate.ctx, hunt)
 	defer cancel()
-	defer func() { _ = c.close() }()
-	for pause := 5 * time.Millisecond; ; pause *= 2 {
+	var c *myConn // nil while the server cannot be reached
+	defer func() {
+		if c != nil {
+			_ = c.close()
+		}
+	}()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		if c == nil {
+			if raw, err := m.connector.Connect(ctx); err == nil {
+				c = &myConn{raw: raw.(mySession)}
+			}
+		}
+		if c != nil {
+			err := c.command(ctx, killing(thread))
+			switch e := new(mysql.MySQLError); {
+			case errors.As(err, &e):
+				return // the server does not know it, or does not let it be killed
+			case err != nil:
+				_ = c.close()
+				c = nil
+			default:
+				told()
+			}
+		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -70,13 +88,7 @@ func (m *mariaDB) hunt(c *myConn, thread int64) {
 			timer.Stop()
 			return
 		}
-		if gone(c.command(ctx, killing(thread))) {
-			return
-		}
 	}
 }
 
 func killing(thread int64) string { return "KILL " + strconv.FormatInt(thread, 10) }
-
-// gone reports that a connection needs no further KILL: the server does not know it, or cannot be told.
-func gone(err error) bool { return err != nil }
