@@ -11,6 +11,9 @@ import (
 // A confinement is what the programs of one block may do. It is safe for concurrent use.
 type confinement struct {
 	reads, writes []string // absolute
+	toRead        []place  // reads but those of the system
+	toWrite       []place  // writes
+	writable      []string // writes, without links
 	granted       []string // those of reads that a sandbox block names
 	path          string   // the PATH whose folders are among reads
 	network       bool

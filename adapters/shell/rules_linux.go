@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -82,6 +83,23 @@ func (c *confinement) prepare() (err error) {
 		}
 	}
 	c.reads = kept
+	for _, path := range c.writes {
+		c.writable = append(c.writable, resolved(path))
+	}
+	c.toRead, c.toWrite = places(c.reads, c.writable), places(c.writes, c.writable)
+	return c.unlinked()
+}
+
+// unlinked blames a link where programs could have put it.
+func (c *confinement) unlinked() error {
+	for _, p := range slices.Concat(c.toRead, c.toWrite) {
+		fd, err := p.open()
+		if err == nil {
+			unix.Close(fd)
+		} else if errors.Is(err, unix.ELOOP) {
+			return hcl.Blame(c, "The path %q is below %q, which programs may write to, and there is a link on the way. A program may have put it there, so it is not followed: name the place that it leads to.", p.path, p.base)
+		}
+	}
 	return nil
 }
 
@@ -114,15 +132,15 @@ func (c *confinement) rules(path, room string) (*os.File, error) {
 		return nil, os.NewSyscallError("landlock_create_ruleset", errno)
 	}
 	r := ruleset{fd: int(fd), handled: handled}
-	r.allow(mayRead, systems()...)
-	r.allow(mayRead&ofFiles, systemFiles...)
-	r.allow(mayUse, devices...)
-	r.allow(mayRead, c.reads...)
+	r.allow(mayRead, places(systems(), nil)...)
+	r.allow(mayRead&ofFiles, places(systemFiles, nil)...)
+	r.allow(mayUse, places(devices, nil)...)
+	r.allow(mayRead, c.toRead...)
 	if path != c.path {
-		r.allow(mayRead, foldersOf(path)...)
+		r.allow(mayRead, places(foldersOf(path), c.writable)...)
 	}
-	r.allow(mayWrite, c.writes...)
-	r.allow(mayWrite, room)
+	r.allow(mayWrite, c.toWrite...)
+	r.allow(mayWrite, place{room, filepath.Dir(room)})
 	return os.NewFile(fd, "landlock ruleset"), r.err
 }
 
@@ -134,7 +152,7 @@ func (k *cell) admit(c *confinement, file string) error {
 	}
 	k.admitted[clean] = true
 	r := ruleset{fd: int(k.rules.Fd()), handled: allOfABI3}
-	r.allow(mayRead, clean)
+	r.allow(mayRead, places([]string{clean}, c.writable)...)
 	return r.err
 }
 
@@ -142,7 +160,7 @@ func (k *cell) admit(c *confinement, file string) error {
 func (k *cell) lend(folder string) error {
 	k.lent = true
 	r := ruleset{fd: int(k.rules.Fd()), handled: allOfABI3}
-	r.allow(mayRead&^unix.LANDLOCK_ACCESS_FS_EXECUTE, folder)
+	r.allow(mayRead&^unix.LANDLOCK_ACCESS_FS_EXECUTE, place{path: folder})
 	return r.err
 }
 
@@ -153,17 +171,17 @@ type ruleset struct {
 	err     error
 }
 
-// allow gives rights to what is at some paths. Where nothing is, nothing can be allowed.
-func (r *ruleset) allow(rights uint64, paths ...string) {
-	for _, path := range paths {
-		if err := r.add(rights&r.handled, path); err != nil && r.err == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.ENOTDIR) {
+// allow gives rights to what is at some places. Where nothing is, nothing can be allowed.
+func (r *ruleset) allow(rights uint64, at ...place) {
+	for _, p := range at {
+		if err := r.add(rights&r.handled, p); err != nil && r.err == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.ENOTDIR) {
 			r.err = err
 		}
 	}
 }
 
-func (r *ruleset) add(rights uint64, path string) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+func (r *ruleset) add(rights uint64, p place) error {
+	fd, err := p.open()
 	if err != nil {
 		return err
 	}
@@ -183,4 +201,22 @@ func (r *ruleset) add(rights uint64, path string) error {
 func (r *ruleset) rule(attr *unix.LandlockPathBeneathAttr) unix.Errno {
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(attr)), 0, 0, 0)
 	return errno
+}
+
+// open opens a place for a rule. No link is followed below its base, where a program that may write could have put one that leads to anywhere: the error is ELOOP.
+func (p place) open() (int, error) {
+	const flags = unix.O_PATH | unix.O_CLOEXEC
+	if p.base == "" {
+		return unix.Open(p.path, flags, 0)
+	}
+	base, err := unix.Open(p.base, flags|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(base)
+	rest, err := filepath.Rel(p.base, p.path)
+	if err != nil {
+		return -1, err
+	}
+	return unix.Openat2(base, rest, &unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 }
