@@ -28,7 +28,8 @@ type compiler struct {
 	name  string // of the argument or member whose value is compiled
 	diags Diagnostics
 
-	fileURLs bool // files have addresses
+	fileURLs bool  // files have addresses
+	auth     *Auth // whom the server knows; nil for nobody
 }
 
 // nullRule says what a null inside a text does.

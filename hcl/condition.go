@@ -217,6 +217,9 @@ func (c *compiler) noteReads(p *Program) {
 		if name == "caller" && c.uses != nil {
 			c.uses.caller = true
 		}
+		if len(path) > 2 && name == "caller" && path[1] == "headers" {
+			c.header(path[2], p.Range)
+		}
 		if !seen[name] {
 			seen[name] = true
 			p.reads = append(p.reads, name)

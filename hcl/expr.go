@@ -126,7 +126,7 @@ func (d *decoder) compiler(f Field) *compiler {
 	if f.Secret {
 		s = s.allowing(secretsAllowed)
 	}
-	return &compiler{scope: s, src: d.file.src, load: d.context(), now: d.shared.opts.Now, uses: d.uses, fileURLs: d.shared.config.Files.BaseURL != ""}
+	return &compiler{scope: s, src: d.file.src, load: d.context(), now: d.shared.opts.Now, uses: d.uses, fileURLs: d.shared.config.Files.BaseURL != "", auth: d.shared.config.Auth}
 }
 
 func (c *compiler) textValue(e hclsyntax.Expression, in env, f Field) *Text {

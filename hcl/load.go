@@ -39,8 +39,8 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	}
 	l.values()
 	l.digests()
-	l.connections()
 	l.callers()
+	l.connections()
 	l.signedIn()
 	l.audit()
 	l.state()

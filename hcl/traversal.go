@@ -186,6 +186,9 @@ func (c *compiler) attribute(n node, name string, r hclv2.Range, in env) node {
 			c.errorf(r, "Address not known", "%s is an address of this server, and nobody says how others reach it. Write files { base_url = \"https://…\" } at the top of a file.", subject(out))
 		}
 	case schema.Map:
+		if n.path == "caller.headers" {
+			c.header(name, at(r))
+		}
 		out.typ = n.typ.Elem
 		out.null = nullableReason(subject(out), n.typ.Elem)
 	case schema.Any:
