@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/state"
 )
 
 // paced reports whether calls of the tool are held to a rate.
@@ -45,7 +46,7 @@ func (ms *meters) turn(ctx context.Context, s *State, of metered, b bound, patie
 	if err != nil {
 		return 0, uncounted(err)
 	}
-	early, ok, err := store.Pace(ctx, of.String(), b.rule.Rate.Every(), b.rule.Burst, wait)
+	early, ok, err := store.Pace(ctx, of.String(), b.rhythm(), wait)
 	switch {
 	case err != nil:
 		return 0, uncounted(err)
@@ -56,6 +57,15 @@ func (ms *meters) turn(ctx context.Context, s *State, of metered, b bound, patie
 		ms.late(of, 1)
 	}
 	return early, nil
+}
+
+// rhythm is how often calls may begin.
+func (b bound) rhythm() state.Rhythm {
+	r := state.Rhythm{Every: b.rule.Rate.Every(), Burst: b.rule.Burst}
+	if b.rule.Queue > 0 {
+		r.Patience = b.rule.Wait
+	}
+	return r
 }
 
 func uncounted(err error) error {

@@ -144,3 +144,18 @@ func BenchmarkRate(b *testing.B) {
 		})
 	}
 }
+
+func TestALooserRateHoldsFromTheNextTurnOn(t *testing.T) {
+	rate := func(r string) string { return tool("x", "limit { rate = \""+r+"\" }\ntext = \"done\"") }
+	new(world).within(t, rate("1/d"), func(t *testing.T, h *Host) {
+		if limited(outcomeFor(t, h, "ann", "x", `{}`)) || !limited(outcomeFor(t, h, "ann", "x", `{}`)) {
+			t.Fatal("one a day is not one")
+		}
+		load(t, h, rate("1/s"))
+		outcomeFor(t, h, "ann", "x", `{}`) // is counted by the new rate
+		time.Sleep(2 * time.Second)
+		if got := outcomeFor(t, h, "ann", "x", `{}`); limited(got) {
+			t.Error(got)
+		}
+	})
+}

@@ -30,11 +30,11 @@ func (a *absent) Settle(ctx context.Context, owner string, d *state.Deed) (bool,
 	return false, state.ErrAway
 }
 
-func (a *absent) Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (time.Duration, bool, error) {
+func (a *absent) Pace(ctx context.Context, name string, of state.Rhythm, patience time.Duration) (time.Duration, bool, error) {
 	if a.away.Load() {
 		return 0, false, state.ErrAway
 	}
-	return a.Store.Pace(ctx, name, every, burst, patience)
+	return a.Store.Pace(ctx, name, of, patience)
 }
 
 // sometimes is a Host that remembers in a store that may be away.

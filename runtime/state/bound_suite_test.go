@@ -44,7 +44,7 @@ func staysBounded(t *testing.T, s bounded) {
 	if before := must[*state.Record](t)(s.Add(ctx, recordOf("first", later))); before == nil || !must[bool](t)(s.Replace(ctx, record)) {
 		t.Error("a record that is there is not found, or cannot be changed")
 	}
-	if _, ok, err := s.Pace(ctx, "first", time.Hour, 9, 0); err != nil || !ok {
+	if _, ok, err := s.Pace(ctx, "first", state.Rhythm{Every: time.Hour, Burst: 9}, 0); err != nil || !ok {
 		t.Errorf("nothing can be paced: %v", err)
 	}
 	if won := must[bool](t)(s.Update(ctx, task)); !won {
@@ -70,10 +70,10 @@ func staysBounded(t *testing.T, s bounded) {
 	if won := must[bool](t)(s.Replace(ctx, record)); !won {
 		t.Error("a small record cannot be changed where there is no room at all")
 	}
-	if _, ok, err := s.Pace(ctx, "first", time.Hour, 9, 0); err != nil || !ok {
+	if _, ok, err := s.Pace(ctx, "first", state.Rhythm{Every: time.Hour, Burst: 9}, 0); err != nil || !ok {
 		t.Errorf("a name that is paced is not any more where there is no room at all: %v", err)
 	}
-	if _, _, err := s.Pace(ctx, "last", time.Hour, 9, 0); !errors.Is(err, state.ErrFull) {
+	if _, _, err := s.Pace(ctx, "last", state.Rhythm{Every: time.Hour, Burst: 9}, 0); !errors.Is(err, state.ErrFull) {
 		t.Errorf("another name is paced where there is no room at all: %v", err)
 	}
 	task.Body = []byte("small")

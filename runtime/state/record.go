@@ -53,8 +53,21 @@ type Records interface {
 	// Count is how many records of a kind are in a group; in all of them when that is empty.
 	Count(ctx context.Context, kind, group string) (int, error)
 
-	// Pace counts one more event of a name, of which one may happen in every period and burst at once, and returns how long it has to wait for its turn; or, when that is longer
-	// than patience, it counts nothing and reports false, with the same wait. The clock is that of the store, in microseconds. What is counted outlives the process, but the last
-	// events need not outlive the machine.
-	Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (wait time.Duration, ok bool, err error)
+	// Pace counts one more event of a name, and returns how long it has to wait for its turn; or, when that is longer than patience, it counts nothing and reports false, with the
+	// same wait. The clock is that of the store, in microseconds. What is counted outlives the process, but the last events need not outlive the machine.
+	Pace(ctx context.Context, name string, of Rhythm, patience time.Duration) (wait time.Duration, ok bool, err error)
+}
+
+// Rhythm is how often events may happen.
+type Rhythm struct {
+	Every    time.Duration // one may in each
+	Burst    int           // that many may at once
+	Patience time.Duration // the most that anybody has: a turn that is further off was counted by another rhythm, or by a clock that was set back since, and comes earlier
+}
+
+// times are the period, how far ahead of it events may be, and how far off the next turn can be, in microseconds.
+func (r Rhythm) times() (period, ahead, furthest int64) {
+	period = max(r.Every.Microseconds(), 1)
+	ahead = int64(r.Burst-1) * period
+	return period, ahead, ahead + max(r.Patience.Microseconds(), 0) + period
 }

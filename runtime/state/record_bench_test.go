@@ -96,7 +96,7 @@ func BenchmarkPace(b *testing.B) {
 			s := open(b)
 			defer s.Close()
 			for b.Loop() {
-				if _, _, err := s.Pace(b.Context(), "x", time.Microsecond, 1, time.Hour); err != nil {
+				if _, _, err := s.Pace(b.Context(), "x", state.Rhythm{Every: time.Microsecond, Burst: 1, Patience: time.Hour}, time.Hour); err != nil {
 					b.Fatal(err)
 				}
 			}

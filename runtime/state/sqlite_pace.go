@@ -8,14 +8,14 @@ import (
 )
 
 // beat counts one more event, if it may happen within its patience, and gives how long it has to wait. Times are microseconds.
-const beat = `UPDATE paces SET early = max(next - ?1 - ?3, 0), next = max(next, ?1) + CASE WHEN next - ?1 - ?3 <= ?4 THEN ?2 ELSE 0 END
+const beat = `UPDATE paces SET early = max(min(next, ?1 + ?6) - ?1 - ?3, 0),
+		next = max(min(next, ?1 + ?6), ?1) + CASE WHEN min(next, ?1 + ?6) - ?1 - ?3 <= ?4 THEN ?2 ELSE 0 END
 	WHERE name = ?5 RETURNING early`
 
 // Pace implements Records.
-func (s *SQLite) Pace(ctx context.Context, name string, every time.Duration, burst int, patience time.Duration) (wait time.Duration, ok bool, err error) {
-	period := max(every.Microseconds(), 1)
+func (s *SQLite) Pace(ctx context.Context, name string, of Rhythm, patience time.Duration) (wait time.Duration, ok bool, err error) {
 	for { // again, when another one has begun it, or it was over and swept, meanwhile
-		early, err := s.beat(ctx, name, period, int64(burst-1)*period, patience.Microseconds())
+		early, err := s.beat(ctx, name, of, patience.Microseconds())
 		if err == nil {
 			wait = time.Duration(early) * time.Microsecond
 			return wait, wait <= patience, nil
@@ -23,19 +23,20 @@ func (s *SQLite) Pace(ctx context.Context, name string, every time.Duration, bur
 		if !errors.Is(err, sql.ErrNoRows) {
 			return 0, false, err
 		}
-		if begun, err := s.beginPace(ctx, name, period); begun || err != nil {
+		if begun, err := s.beginPace(ctx, name, of); begun || err != nil {
 			return 0, begun && err == nil, err
 		}
 	}
 }
 
 // beat carries beat out. The clock is read when the file is this one's: of two events the later one has the later time.
-func (s *SQLite) beat(ctx context.Context, name string, period, ahead, patience int64) (early int64, err error) {
+func (s *SQLite) beat(ctx context.Context, name string, of Rhythm, patience int64) (early int64, err error) {
+	period, ahead, furthest := of.times()
 	tx, err := s.hasty.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.QueryRowContext(ctx, beat, time.Now().UnixMicro(), period, ahead, patience, name).Scan(&early); err != nil {
+	if err := tx.QueryRowContext(ctx, beat, time.Now().UnixMicro(), period, ahead, patience, name, furthest).Scan(&early); err != nil {
 		return 0, errors.Join(err, ignoreDone(tx.Rollback()))
 	}
 	if err = tx.Commit(); errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
@@ -45,7 +46,8 @@ func (s *SQLite) beat(ctx context.Context, name string, period, ahead, patience 
 }
 
 // beginPace counts the first event of a name, and reports whether it is.
-func (s *SQLite) beginPace(ctx context.Context, name string, period int64) (begun bool, err error) {
+func (s *SQLite) beginPace(ctx context.Context, name string, of Rhythm) (begun bool, err error) {
+	period, _, _ := of.times()
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.room(ctx, tx, 2*s.bound.Load()); err != nil {
 			return err

@@ -164,7 +164,7 @@ func TestWhatHasExpiredIsSwept(t *testing.T) {
 // pace counts an event that nobody waits for.
 func pace(t *testing.T, s state.Store, name string) {
 	t.Helper()
-	if _, ok, err := s.Pace(context.WithoutCancel(t.Context()), name, time.Millisecond, 1, 0); err != nil || !ok {
+	if _, ok, err := s.Pace(context.WithoutCancel(t.Context()), name, state.Rhythm{Every: time.Millisecond, Burst: 1}, 0); err != nil || !ok {
 		t.Errorf("got %v %v", ok, err)
 	}
 }

@@ -35,6 +35,7 @@ func behaves(t *testing.T, open func(t *testing.T) func() state.Store) {
 		{"records that have expired are not there", recordsExpire},
 		{"what others change is heard", changesAreHeard},
 		{"events are paced", eventsArePaced},
+		{"turns that are too far off come earlier", turnsThatAreTooFarOffComeEarlier},
 		{"a pace is shared", paceIsShared},
 		{"what has expired was never there", expires},
 		{"what is cancelled changes nothing", cancelled},
