@@ -25,16 +25,16 @@ const (
 func newApproval(r Range) *Approval { return &Approval{Timeout: defaultApproval, Range: r} }
 
 func (a *Approval) whenSpec() Spec {
-	return Spec{Attr(&a.When, "when", "Which calls need it: a program over caller, input and tool. Without it every call does.")}
+	return Spec{Attr(&a.When, "when", "Which calls need approval: a program over caller, input and tool. Without it every call does.")}
 }
 
 func (a *Approval) askSpec() Spec {
 	a.Timeout = defaultApproval
 	return Spec{
-		either(&a.Caller, "by", `"operator": somebody who may, out of band, with hatchel approvals or over HTTP; this proves that somebody with the credential of an approver agreed to what was shown, and not that it was a person. "caller": the user of the client, which the client asks; this proves only what the client says.`, "operator", "caller").Or("operator"),
-		lasting(&a.Timeout, "timeout", "How long there is to decide; then the call is rejected. At most 168h. The time does not count for the timeout of the tool.", "Nobody decides in no time. Write how long there is, as in \"5m\".").Or("5m"),
-		said(&a.Message, "message", "What is to be agreed to, above what the call would do. Without it a sentence with the name of the tool."),
-		webhooksField(&a.Notify, "notify", "The webhooks that are told that an operator is asked, as approval.requested."),
+		either(&a.Caller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").Or(`"operator"`),
+		lasting(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.", "Nobody decides in no time. Write how long there is, as in \"5m\".").Or("5m"),
+		said(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
+		webhooksField(&a.Notify, "notify", "The webhooks that are told that an operator is asked, and later what was decided. Only with by = \"operator\"."),
 	}
 }
 

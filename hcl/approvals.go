@@ -7,7 +7,7 @@ type Approvals struct {
 }
 
 func (a *Approvals) spec() Spec {
-	return Spec{Attr(&a.Allow, "allow", "Who may decide over HTTP: a program over caller, who decides, and tool, what was called. Nobody decides about a call of their own.").Require()}
+	return Spec{Attr(&a.Allow, "allow", "Who may decide: a program over caller (who decides) and tool (which was called). Nobody decides about a call of their own.").Require()}
 }
 
 // approvers decodes the approvals block.

@@ -34,10 +34,10 @@ const (
 func (f *Files) spec() Spec {
 	f.MaxSize, f.TTL = defaultFileSize, defaultFileTTL
 	return Spec{
-		special("max_size", "size", "How large a file may be. An input may take less.", f.maxSize).Or("32MiB"),
-		special("types", "list of strings", "The media types that are taken, by what a client says and by what the bytes look like: \"application/pdf\", \"image/*\". Without it all are.", f.types),
-		special("ttl", "duration", "How long a file is kept after it was uploaded.", f.ttl).Or(`"24h"`),
-		special("base_url", "string", "The address of this server as others reach it, as in \"https://tools.example.com\". It is needed for input.<name>.url, and callers are told where to upload. Without it the addresses that are answered begin with /files.", f.baseURL),
+		special("max_size", "size", "How large a file may be. An input may set a lower max_size.", f.maxSize).Or("32MiB"),
+		special("types", "list of strings", "The media types that are taken, as in [\"application/pdf\", \"image/*\"]. Both what the client says and what the bytes look like must be among them. Without it all types are taken.", f.types),
+		special("ttl", "duration", "How long a file is kept after it was uploaded.", f.ttl).Or("24h"),
+		special("base_url", "string", "The address of this server as others reach it, as in \"https://tools.example.com\". It is needed for input.<name>.url, and to tell callers where to upload. Without it, addresses in answers begin with /files.", f.baseURL),
 	}
 }
 

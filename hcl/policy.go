@@ -57,8 +57,8 @@ func (p *policyDecl) ruleSpec() Spec {
 	return Spec{
 		Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
 		Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
-		Attr(&p.policy.Approve, "approve", "What somebody must agree to before it is done: a program over caller, input and tool. It allows nothing."),
-		Attr(&p.policy.Message, "message", "What who is denied by this policy is told."),
+		Attr(&p.policy.Approve, "approve", "Which calls somebody must approve before they are made: a program over caller, input and tool. It allows nothing by itself."),
+		Attr(&p.policy.Message, "message", "What a caller is told whom this policy denies."),
 	}
 }
 

@@ -31,10 +31,10 @@ const (
 func (w *Webhook) spec() Spec {
 	w.Timeout, w.Keep = defaultWebhookTimeout, defaultWebhookKeep
 	return Spec{
-		Attr(&w.URL, "url", "Where events are sent, by POST. With http, elsewhere than on this machine, others can read them, and a warning says so. Redirects are not followed.").Require(),
-		Attr(&w.Secret, "secret", "By which requests are signed, as in secret.hook: at least 24 characters as they are, or whsec_ and base64.").Require(),
+		Attr(&w.URL, "url", "The address that events are posted to. With http to another machine others can read them, and a warning says so. Redirects are not followed.").Require(),
+		Attr(&w.Secret, "secret", "The secret that requests are signed with, as in secret.hook: at least 24 characters, or whsec_ and the key in base64.").Require(),
 		lasting(&w.Timeout, "timeout", "How long the receiver may take to answer.", "Nobody answers in no time. Write how long, as in \"10s\".").Or("10s"),
-		lasting(&w.Keep, "keep", "How long it is tried to deliver what the receiver has not taken, ever more rarely.", "What is kept for no time is never delivered. Write how long, as in \"24h\".").Or("24h"),
+		lasting(&w.Keep, "keep", "How long an event is sent again, at growing intervals, while the receiver does not take it. Then it is given up.", "What is kept for no time is never delivered. Write how long, as in \"24h\".").Or("24h"),
 	}
 }
 

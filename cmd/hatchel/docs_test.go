@@ -38,7 +38,7 @@ func TestEveryExampleOfTheReferenceLoadsAsItIsShown(t *testing.T) {
 			"example.hcl": {Data: src},
 			"logo.png":    {Data: []byte("a picture")},
 			"shop.hcl":    {Data: []byte("connection \"sqlite\" \"shop\" { file = \"shop.db\" }\n")},
-		}, all.Set().Kinds(), hcl.Options{})
+		}, all.Set().Kinds(), hcl.Options{Getenv: func(string) (string, bool) { return "a secret of more than 24 characters", true }})
 		for _, d := range diags {
 			if d.Summary != "Unused connection" {
 				t.Errorf("%s:%d: %s: %s", e.Name(), d.Subject.Start.Line, d.Summary, d.Detail)
@@ -50,7 +50,7 @@ func TestEveryExampleOfTheReferenceLoadsAsItIsShown(t *testing.T) {
 // What the language can do is shown; what an adapter does is told by its arguments.
 func TestEveryBlockOfTheProtocolHasAnExample(t *testing.T) {
 	for _, key := range []string{"tool", "prompt", "resource", "toolset", "auth", "tls", "policy", "input", "argument", "message", "complete", "cache", "check", "step", "ask", "elicit", "sample", "roots",
-		"task", "content", "annotations", "progress", "log", "wait", "fail", "fault"} {
+		"approval", "approvals", "webhook", "files", "state", "audit", "limit", "breaker", "idempotency", "task", "content", "annotations", "progress", "log", "wait", "fail", "fault"} {
 		if _, err := examples.ReadFile("examples/" + key + ".hcl"); err != nil {
 			t.Errorf("hatchel docs %s shows no example", key)
 		}
