@@ -106,13 +106,9 @@ type operations struct {
 	ids    []string
 }
 
-// receiving is a receiver at an address, "" for a new one.
-func receiving(t *testing.T, addr string, answer int) *operations {
+func receiving(t *testing.T, answer int) *operations {
 	t.Helper()
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	listener, err := net.Listen("tcp", addr)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +145,14 @@ func (o *operations) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(answer)
 }
 
+// answers says what is answered from now on, and returns how many events have come.
+func (o *operations) answers(status int) (come int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answer = status
+	return len(o.got)
+}
+
 func (o *operations) all() ([]finished, []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -175,7 +179,7 @@ func (f finished) is(id, tool, status string) bool {
 
 func TestAWebhookIsToldOnceOfEveryTask(t *testing.T) {
 	bank, address := startBank(t)
-	ops := receiving(t, "", 200)
+	ops := receiving(t, 200)
 	r := startReplica(t, tellingFolder(t, ""), "", "--var", "bank="+address, "--var", "ops="+ops.url(), "--state", filepath.Join(t.TempDir(), "state.db"))
 	done := callTool(t, r.url, "quick").Result.TaskID
 	if f, _ := ops.comes(t, 1); !f.is(done, "quick", "completed") || len(f.Data.Result.Content) != 1 || f.Data.Result.Content[0].Text != "done" {
@@ -231,7 +235,7 @@ func TestADeliverySurvivesAKill(t *testing.T) {
 	for name, before := range map[string]string{"of the folder": "state { sqlite = \"state.db\" }\n", "named": ""} {
 		t.Run(name, func(t *testing.T) {
 			_, address := startBank(t)
-			ops := receiving(t, "", 0)
+			ops := receiving(t, 0)
 			flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
 			dir := tellingFolder(t, before)
 			if before == "" {
@@ -241,18 +245,16 @@ func TestADeliverySurvivesAKill(t *testing.T) {
 			id := callTool(t, r.url, "quick").Result.TaskID
 			_, first := ops.comes(t, 1) // it is being sent
 			r.kill()
-			ops.server.Close()
-			ops = receiving(t, ops.addr, 503)
+			sent := ops.answers(503)
 			r = startReplica(t, dir, "", flags...)
-			if f, again := ops.comes(t, 1); !f.is(id, "quick", "completed") || again != first {
+			if f, again := ops.comes(t, sent+1); !f.is(id, "quick", "completed") || again != first {
 				t.Errorf("%s and %s: %+v", first, again, f)
 			}
 			soon(t, func() bool { return waiting(t, r.url) == 1 })
 			r.kill() // it waits to be sent again
-			ops.server.Close()
-			ops = receiving(t, ops.addr, 200)
+			sent = ops.answers(200)
 			r = startReplica(t, dir, "", flags...)
-			if f, again := ops.comes(t, 1); !f.is(id, "quick", "completed") || again != first {
+			if f, again := ops.comes(t, sent+1); !f.is(id, "quick", "completed") || again != first {
 				t.Errorf("%s and %s: %+v", first, again, f)
 			}
 			soon(t, func() bool { return waiting(t, r.url) == 0 })
@@ -262,7 +264,7 @@ func TestADeliverySurvivesAKill(t *testing.T) {
 
 func TestAWebhookIsToldOfWhatWasInterrupted(t *testing.T) {
 	bank, address := startBank(t)
-	ops := receiving(t, "", 204)
+	ops := receiving(t, 204)
 	dir, flags := tellingFolder(t, "state { sqlite = \"state.db\" }\n"), []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
 	r := startReplica(t, dir, "", flags...)
 	id := callTool(t, r.url, "hold").Result.TaskID
@@ -297,7 +299,7 @@ func TestAServerThatHasNothingToDeliverMakesNoState(t *testing.T) {
 func TestOneOfSeveralProcessesDelivers(t *testing.T) {
 	database := emptySchema(t)
 	_, address := startBank(t)
-	ops := receiving(t, "", 200)
+	ops := receiving(t, 200)
 	dir := tellingFolder(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
 	var all []*replica
 	for range 3 {
@@ -330,7 +332,7 @@ func TestOneOfSeveralProcessesDelivers(t *testing.T) {
 func TestTheOthersDeliverWhatAKilledProcessHasLeft(t *testing.T) {
 	database := emptySchema(t)
 	_, address := startBank(t)
-	ops := receiving(t, "", 0)
+	ops := receiving(t, 0)
 	dir := tellingFolder(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
 	flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
 	first := startReplica(t, dir, database, flags...)
@@ -340,9 +342,7 @@ func TestTheOthersDeliverWhatAKilledProcessHasLeft(t *testing.T) {
 		startReplica(t, dir, database, flags...)
 	}
 	first.kill()
-	ops.mu.Lock()
-	ops.answer = 200
-	ops.mu.Unlock()
+	ops.answers(200)
 	began := time.Now()
 	if f, again := ops.comes(t, 2); !f.is(id, "quick", "completed") || again != sent {
 		t.Errorf("%s and %s: %+v", sent, again, f)
@@ -352,7 +352,7 @@ func TestTheOthersDeliverWhatAKilledProcessHasLeft(t *testing.T) {
 
 func TestAReloadMovesAWebhook(t *testing.T) {
 	_, address := startBank(t)
-	old, moved := receiving(t, "", 500), receiving(t, "", 200)
+	old, moved := receiving(t, 500), receiving(t, 200)
 	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
 	r := startReplica(t, dir, "", "--var", "bank="+address, "--var", "ops="+old.url())
 	id := callTool(t, r.url, "quick").Result.TaskID
@@ -373,7 +373,7 @@ func TestAReloadMovesAWebhook(t *testing.T) {
 // Another process decides, and the server tells what.
 func TestAWebhookIsToldOfAnApproval(t *testing.T) {
 	_, address := startBank(t)
-	ops := receiving(t, "", 200)
+	ops := receiving(t, 200)
 	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
 	flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
 	r := startReplica(t, dir, "", flags...)
