@@ -21,6 +21,7 @@ type confinement struct {
 	memory        int64         // bytes; 0: no limit
 	cpu           time.Duration // 0: no limit
 	files         int
+	fileSize      int64 // bytes
 	processes     int
 	filter        filter
 
@@ -42,7 +43,7 @@ func newConfinement(b *block, conn *connection, folder, path string) (*confineme
 	if s.Mode == unconfined {
 		return nil, nil
 	}
-	c := &confinement{network: s.Network, modes: s.Modes, memory: int64(s.Memory), cpu: s.CPU, files: s.Files, processes: s.Processes, path: path}
+	c := &confinement{network: s.Network, modes: s.Modes, memory: int64(s.Memory), cpu: s.CPU, files: s.Files, fileSize: int64(s.FileSize), processes: s.Processes, path: path}
 	c.reads = append(c.reads, folder)
 	if conn.Dir != "" {
 		c.reads = append(c.reads, below(folder, conn.Dir))

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 )
 
 // saidRunes is how much of what a failed program wrote the model is shown.
@@ -37,6 +38,8 @@ func (d *draft) failed(stage int, e exit, j *job) error {
 		f.Message, f.Cause, f.Code = d.name(stage)+" ended, and the system cannot say how", e.err, 0
 	case e.signal == syscall.SIGKILL:
 		f.Message = d.name(stage) + " was killed by the system or an operator (SIGKILL); it may have needed too much memory"
+	case e.code == 128+int(syscall.SIGXFSZ) && d.confined != nil:
+		f.Message = fmt.Sprintf("%s was stopped: a file would have become larger than the %v that one may be", d.name(stage), hcl.Size(d.confined.fileSize))
 	case e.signal != 0:
 		f.Message = fmt.Sprintf("%s was ended by the signal %s (%v)", d.name(stage), unix.SignalName(e.signal), e.signal)
 	default:

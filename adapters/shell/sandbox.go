@@ -20,6 +20,7 @@ type sandbox struct {
 	Memory    hcl.Size
 	CPU       time.Duration
 	Files     int
+	FileSize  hcl.Size
 	Processes int
 }
 
@@ -28,11 +29,14 @@ const unconfined = "none"
 
 const (
 	defaultFiles     = 1024
+	defaultFileSize  = 1 << 30
 	defaultProcesses = 64
 )
 
 // newSandbox is what holds where no sandbox block is written.
-func newSandbox() *sandbox { return &sandbox{Files: defaultFiles, Processes: defaultProcesses} }
+func newSandbox() *sandbox {
+	return &sandbox{Files: defaultFiles, FileSize: defaultFileSize, Processes: defaultProcesses}
+}
 
 func (s *sandbox) spec() hcl.Spec {
 	*s = *newSandbox()
@@ -45,6 +49,7 @@ func (s *sandbox) spec() hcl.Spec {
 		hcl.Attr(&s.Memory, "memory", "How much memory the programs of a call may use, each and together.").Or("what the machine has"),
 		hcl.Attr(&s.CPU, "cpu", "How much processor time the programs of a call may use, each and together.").Or("no limit but timeout"),
 		hcl.Attr(&s.Files, "files", "How many files one program may have open.").Or(fmt.Sprint(defaultFiles)),
+		hcl.Attr(&s.FileSize, "file_size", "How large a file may become that a program writes. How many it writes is not limited.").Or(`"1GiB"`),
 		hcl.Attr(&s.Processes, "processes", "How many processes a call may have at once, with sixteen threads for each.").Or(fmt.Sprint(defaultProcesses)),
 	}
 }
@@ -80,7 +85,7 @@ func (s *sandbox) check() (errs []error) {
 func (s *sandbox) confines() bool {
 	rest := *s
 	rest.Mode = ""
-	return rest.Read != nil || rest.Write != nil || rest.Network || rest.Modes || rest.Memory != 0 || rest.CPU != 0 || rest.Files != defaultFiles || rest.Processes != defaultProcesses
+	return rest.Read != nil || rest.Write != nil || rest.Network || rest.Modes || rest.Memory != 0 || rest.CPU != 0 || rest.Files != defaultFiles || rest.FileSize != defaultFileSize || rest.Processes != defaultProcesses
 }
 
 // missing blames paths that are not there: what is put there later nobody has looked at.

@@ -162,6 +162,8 @@ func TestWhatUsesTooMuchIsStopped(t *testing.T) {
 		"two processors": {"pipe = [[\"sh\", \"-c\", \"while :; do :; done\"], [\"sh\", \"-c\", \"while :; do :; done\"]]\nsandbox { cpu = \"1s\" }", "the commands were stopped: more than the 1s of processor time"},
 		"memory":         {"command = [\"perl\", \"-e\", \"$x = 'x' x (300 << 20)\"]\nsandbox { memory = \"64MiB\" }", "Out of memory"},
 		"memory of many": {"command = [\"perl\", \"-e\", \"for (1..8) { if (!fork) { $x = 'x' x (40 << 20); last } } sleep 1000\"]\nsandbox { memory = \"128MiB\" }", "more than the 128 MiB of memory that it may use"},
+		"a file":         {"command = [\"dd\", \"if=/dev/zero\", \"of=x\", \"bs=1M\", \"count=3\"]\nsandbox {\nwrite = [\".\"]\nfile_size = \"2MiB\"\n}", "dd was stopped: a file would have become larger than the 2 MiB that one may be"},
+		"a script's":     {"script = \"head -c 3M /dev/zero > $TMPDIR/x\"\nsandbox { file_size = \"2MiB\" }", "the script was stopped: a file would have become larger than the 2 MiB that one may be"},
 		"files":          {"command = [\"perl\", \"-e\", \"for (1..100) { open($f[$_], '<', '/dev/null') or die qq($!\\n) }\"]\nsandbox { files = 64 }", "Too many open files"},
 	} {
 		t.Run(name, func(t *testing.T) {

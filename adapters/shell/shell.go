@@ -8,7 +8,7 @@
 // A program sees only the environment that it is given: PATH and HOME of the server, LANG=C.UTF-8, what inherit_env names, and env; and TMPDIR, which is the call's
 // own or, when the call is not confined, the server's.
 //
-// Unless its block says otherwise a program is confined: cell.go says what it can write to, rules_linux.go what it can read, filter_linux.go which system calls it is
+// Unless its block says otherwise a program is confined: cell.go says what it can write to, rules_linux.go what it can read, refusals_linux.go which system calls it is
 // refused, spawn_linux.c how that begins to hold before the program does, and meter_linux.go what the programs of a call may use together.
 package shell
 

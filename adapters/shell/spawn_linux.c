@@ -37,9 +37,9 @@ struct child {
 	volatile int step, failure;
 };
 
-// The capabilities that a program of root keeps: what it takes to read and write files and to become another user. The others would open ways around the confinement,
-// those over the owner and the mode of any file too: these are no rights of Landlock. Under
-// no_new_privs a program cannot get back at its start what was given up here.
+// The capabilities that a program of root keeps: what it takes to read and write files, to become another user and to use low ports. The others would open ways around
+// the confinement, those over the owner and the mode of any file too: these are no rights of Landlock. Under no_new_privs a program cannot get back at its start what was
+// given up here.
 #define KEPT (1U << CAP_DAC_OVERRIDE | 1U << CAP_SETGID | 1U << CAP_SETUID | 1U << CAP_NET_BIND_SERVICE)
 
 static int drop_capabilities(void) {

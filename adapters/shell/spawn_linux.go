@@ -70,7 +70,7 @@ func (c *confinement) limits() []C.struct_shell_limit {
 	limit := func(resource int, value uint64) C.struct_shell_limit {
 		return C.struct_shell_limit{resource: C.int32_t(resource), value: C.uint64_t(value)}
 	}
-	l := []C.struct_shell_limit{limit(unix.RLIMIT_CORE, 0), limit(unix.RLIMIT_NOFILE, uint64(c.files))}
+	l := []C.struct_shell_limit{limit(unix.RLIMIT_CORE, 0), limit(unix.RLIMIT_NOFILE, uint64(c.files)), limit(unix.RLIMIT_FSIZE, uint64(c.fileSize))}
 	if c.memory > 0 {
 		l = append(l, limit(unix.RLIMIT_DATA, uint64(c.memory)))
 	}
