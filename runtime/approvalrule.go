@@ -21,6 +21,14 @@ func (r *approvalRule) program() string {
 	return r.when.Source()
 }
 
+// place is where the rule is written.
+func (r *approvalRule) place() hcl.Range {
+	if r.when == nil {
+		return r.decl.Range
+	}
+	return r.when.Range
+}
+
 // approvals gathers what calls of a tool may need: its own first.
 func (c *compiler) approvals(p *Program) {
 	for i, decl := range p.tool.Approvals {

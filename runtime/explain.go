@@ -98,7 +98,7 @@ func (p *Program) explainApprovals(c *call, e *Explanation, early bool) {
 	c.frame.Tool = p.called
 	wanted, open, broken := []string(nil), false, ""
 	for _, r := range p.approvals {
-		s := RuleState{Rule: r.name, Program: r.program(), Says: "true", Range: r.decl.Range}
+		s := RuleState{Rule: r.name, Program: r.program(), Says: "true", Range: r.place()}
 		if r.when != nil {
 			s = newRule(r.name, r.when, nil).state(&asker{frame: c.frame, early: early})
 		}
@@ -167,7 +167,7 @@ func (g *Generation) Ruled() []Ruled {
 	for _, p := range g.order {
 		ruled := p.ruled(g.Config.Server.Closed)
 		for _, r := range p.approvals {
-			ruled.Rules = append(ruled.Rules, RuleText{r.name, r.program(), r.decl.Range})
+			ruled.Rules = append(ruled.Rules, RuleText{r.name, r.program(), r.place()})
 		}
 		all = append(all, ruled)
 	}
