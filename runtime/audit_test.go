@@ -155,7 +155,7 @@ resource "doc" {
 	for _, arguments := range []string{
 		`{"card":"4111-1111","to":{"name":"Ada"}}`,
 		`{"card":"4111-1111","to":{"name":"s3cr3t/\"tok\"en"}}`,
-		`{"crad":"4111-1111","to":{"name":"Ada","nip":"4111"}}`,
+		`{"crad":"4111-1111","to":{"name":"Ada","nip":"4111-3"}}`,
 		`{"card":["4111-1111"],"to":"8642"}`,
 	} {
 		ask(t, h, "pay", arguments)
@@ -167,7 +167,7 @@ resource "doc" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, never := range []string{"4111", "s3cr3t"} {
+	for _, never := range []string{"4111-", "s3cr3t"} { // which no hash holds, and no time
 		if strings.Contains(string(src), never) {
 			t.Errorf("%q is in\n%s", never, src)
 		}
