@@ -195,7 +195,12 @@ func (a *attaching) file(v any, t *schema.Type, path string) (any, error) {
 			return nil, err
 		}
 	}
-	if why := t.Refuses(f.facts); why != "" {
+	why := t.Refuses(f.facts)
+	if why == "" { // what is called another thing now is held against what may be uploaded, too
+		of := schema.Type{MediaTypes: f.of.rules.Types}
+		why = of.Refuses(f.facts)
+	}
+	if why != "" {
 		a.refuse(path, why)
 	}
 	return f, nil

@@ -181,3 +181,21 @@ func TestWhereNoToolTakesFilesThereAreNone(t *testing.T) {
 	}
 	files.Close()
 }
+
+// What may not be uploaded as a type may not be called that afterwards.
+func TestAFileIsCalledNoTypeThatIsNotTaken(t *testing.T) {
+	w := newWorld()
+	h := w.host(t, strings.Replace(takesFiles, `{ base_url = "https://tools.example.com" }`, `{ types = ["text/plain", "text/csv"] }`, 1))
+	defer h.Close()
+	p, _ := h.Current().Program("t")
+	f, _ := given(t, h.Current(), "anna", "content <b>and so on</b>")
+	for kind, taken := range map[string]bool{"text/plain": true, "text/csv": true, "text/html": false, "application/json": false, "nothing": false} {
+		c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
+		c.action.Owner = "anna"
+		err := p.admit(c, inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q,"content_type":%q}}`, f.ID, kind)})
+		if taken != (err == nil) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		c.leave()
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -21,7 +22,7 @@ import (
 
 const (
 	uploadPatience  = 15 * time.Minute // for all of an upload
-	largestPreamble = 4 << 10          // of what is said of a file that is to be uploaded
+	largestPreamble = 16 << 10         // of what is said of a file that is to be uploaded
 )
 
 // uploaded is what is answered about a file.
@@ -107,6 +108,8 @@ func rawUpload(r *http.Request) attachment.Upload {
 }
 
 func (e *endpoints) uploadForm(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+	body := &formBody{r.Body, largestPreamble}
+	r.Body = body
 	form, err := r.MultipartReader()
 	if err != nil {
 		return complain(http.StatusBadRequest, "The form cannot be read")
@@ -116,15 +119,35 @@ func (e *endpoints) uploadForm(w http.ResponseWriter, r *http.Request, files *ru
 		return complain(http.StatusBadRequest, "The form has one part, the file, and nothing before it")
 	}
 	upload := attachment.Upload{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Length: -1}
+	body.left = math.MaxInt64
 	file, err := files.Upload(r.Context(), upload, part)
 	if err != nil {
 		return err
 	}
+	body.left = largestPreamble
 	if _, err := form.NextPart(); err != io.EOF {
 		files.Remove(r.Context(), file)
 		return complain(http.StatusBadRequest, "The form has one part, the file, and nothing after it. Nothing was kept")
 	}
 	return e.took(w, r, files, file, nil)
+}
+
+// formBody is the body of a form, of which so many bytes more are read: as many as a form has that holds one file, before that and behind it.
+type formBody struct {
+	io.ReadCloser
+	left int64
+}
+
+var errLongForm = errors.New("there is too much in the form beside the file")
+
+// Read implements io.Reader.
+func (b *formBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLongForm
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // redeemFile takes a file at a signed address.
@@ -250,7 +273,10 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 		said = &complaint{status: http.StatusInsufficientStorage, Text: "You have too many files, or too large ones. Remove some, or wait until they expire"}
 	case errors.Is(err, state.ErrFull):
 		said = &complaint{status: http.StatusInsufficientStorage, Text: "The server has no room for it. Try again later"}
-	case errors.Is(err, attachment.ErrCut):
+	case errors.Is(err, attachment.ErrAtOnce):
+		w.Header().Set("Retry-After", "1")
+		said = &complaint{status: http.StatusTooManyRequests, Text: "You have too many uploads under way at once. Wait until some have ended"}
+	case errors.Is(err, attachment.ErrCut), r.Context().Err() != nil:
 		said = &complaint{status: http.StatusBadRequest, Text: "The upload has ended before all of it had come. Nothing was kept"}
 	case errors.As(err, new(*runtime.UnwrittenFile)):
 		said = &complaint{status: http.StatusServiceUnavailable, Text: err.Error()}

@@ -508,6 +508,20 @@ func TestAFormHasOneFile(t *testing.T) {
 	if res, said := form(); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("no file: %d %s", res.StatusCode, said)
 	}
+	const head, end = "--b\r\nContent-Disposition: form-data; name=file; filename=a.csv\r\n", "\r\na,b\r\n--b--\r\n"
+	for what, body := range map[string]string{
+		"much before it":      strings.Repeat("a line\r\n", 8<<10) + head + end,
+		"a huge header":       head + "X: " + strings.Repeat("x", 64<<10) + "\r\n" + end,
+		"much behind it":      head + strings.Replace(end, "--b--", "--b\r\nX: "+strings.Repeat("x", 64<<10)+"\r\n\r\n--b--", 1),
+		"a part with no file": "--b\r\nContent-Disposition: form-data; name=other\r\n" + end,
+	} {
+		if res, said := f.send("POST", "/files", strings.NewReader(body), "X-Api-Key", annasKey, "Content-Type", "multipart/form-data; boundary=b"); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", what, res.StatusCode, said)
+		}
+	}
+	if res, said := f.send("POST", "/files", strings.NewReader(head+end), "X-Api-Key", annasKey, "Content-Type", "multipart/form-data; boundary=b"); res.StatusCode != http.StatusCreated {
+		t.Errorf("the same without it: %d %s", res.StatusCode, said)
+	}
 }
 
 func TestATicketTakesOneUploadFromWhoHasNoCredential(t *testing.T) {

@@ -150,7 +150,7 @@ func crowded(err error) error {
 	return err
 }
 
-// Redeem is the upload that a signed address is for, which it is once: ErrSignature when it is not good, and ErrUnknown when it was used.
+// Redeem is the upload that a signed address is for, which it is once: ErrSignature when it is not good, ErrUnknown when it was used, and ErrAtOnce when it can be used later.
 func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload, error) {
 	if ok, err := s.signed(ctx, mayUpload, id, query); err != nil || !ok {
 		return Upload{}, unsigned(err)
@@ -167,6 +167,10 @@ func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload
 	if r == nil || json.Unmarshal(r.Body, &t) != nil {
 		return Upload{}, ErrUnknown
 	}
+	if !s.enter(r.Group) { // the address stays good
+		return Upload{}, ErrAtOnce
+	}
+	s.leave(r.Group)
 	if first, err := store.Remove(ctx, r); err != nil {
 		return Upload{}, err
 	} else if !first {

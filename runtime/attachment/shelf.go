@@ -26,12 +26,18 @@ const (
 	mostBytes = 256 << 20
 )
 
+// mostAtOnce is how many uploads of one owner this process takes at once: each holds a chunk in memory, and has the store written to when it begins and when it ends.
+const mostAtOnce = 16
+
 var (
 	// ErrUnknown is why a file cannot be read: there is none with this id, or it has expired, or is somebody else's, which nobody is told apart.
 	ErrUnknown = errors.New("there is no such file")
 
 	// ErrCrowded is why nothing more is taken of an owner.
 	ErrCrowded = errors.New("there are too many files, or too large ones, of this caller")
+
+	// ErrAtOnce is why nothing is taken of an owner at the moment.
+	ErrAtOnce = errors.New("there are too many uploads of this caller at once")
 
 	// ErrCut is why an upload failed: it ended before all of it had come.
 	ErrCut = errors.New("the upload has ended before all of it had come")
@@ -62,12 +68,15 @@ func (e *TypeError) Error() string {
 type Shelf struct {
 	open func(context.Context) (state.Store, error)
 
-	mu   sync.Mutex
-	home *home // nil before the first copy; guarded by mu
+	mu    sync.Mutex
+	home  *home          // nil before the first copy; guarded by mu
+	under map[string]int // uploads under way, by the group of their owner; guarded by mu
 }
 
 // NewShelf returns the files in a store, which open gives and which stays its owner's.
-func NewShelf(open func(context.Context) (state.Store, error)) *Shelf { return &Shelf{open: open} }
+func NewShelf(open func(context.Context) (state.Store, error)) *Shelf {
+	return &Shelf{open: open, under: map[string]int{}}
+}
 
 // Find returns the file of an id, whoever's it is, or ErrUnknown.
 func (s *Shelf) Find(ctx context.Context, id string) (*File, error) {

@@ -474,3 +474,50 @@ func TestOneOfManyUploadsAtOnceHasTheTicket(t *testing.T) {
 		t.Errorf("%d uploads had it", taken.Load())
 	}
 }
+
+// Who begins many uploads, and ends none, or breaks them off, holds up nobody else.
+func TestUploadsAtOnceAreBounded(t *testing.T) {
+	s, store := shelfIn(t, "")
+	id, address, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, end := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	for range mostAtOnce {
+		first := sync.OnceFunc(func() { begun <- struct{}{} })
+		all.Go(func() {
+			_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 10, Rules: loose}, readerFunc(func([]byte) (int, error) {
+				first()
+				<-end
+				return 0, io.ErrUnexpectedEOF
+			}))
+			if !errors.Is(err, ErrCut) {
+				t.Errorf("one that was broken off: %v", err)
+			}
+		})
+	}
+	for range mostAtOnce {
+		<-begun
+	}
+	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 1, Rules: loose}, strings.NewReader("x")); err != ErrAtOnce {
+		t.Errorf("one more than %d: %v", mostAtOnce, err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Redeem(t.Context(), id, u.Query()); err != ErrAtOnce {
+		t.Errorf("one that was asked for before: %v", err)
+	}
+	upload(t, s, Upload{Owner: "bert"}, "others are not held up")
+	close(end)
+	all.Wait()
+	upload(t, s, Upload{Owner: "anna"}, "when they have ended")
+	if _, err := s.Redeem(t.Context(), id, u.Query()); err != nil {
+		t.Errorf("the address is good no more: %v", err)
+	}
+	if n, err := store.Count(t.Context(), kindFile, groupOf("anna")); n != 1 || err != nil {
+		t.Errorf("%d files are left, %v", n, err)
+	}
+}

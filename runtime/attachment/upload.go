@@ -30,14 +30,21 @@ type Upload struct {
 	By     string // who uploads, in words for the audit log; the owner may be less to the point
 
 	id    string // of a ticket; empty for a new one
-	group string // of a ticket, in the place of Owner
+	group string // of Owner, or of a ticket
 }
 
-// Upload takes a file. When it fails nothing of it can be read; the error is *TooLargeError, *TypeError, ErrCrowded, ErrCut, state.ErrFull, or what the store says.
+// Upload takes a file. When it fails nothing of it can be read; the error is *TooLargeError, *TypeError, ErrCrowded, ErrAtOnce, ErrCut, state.ErrFull, or what the store says.
 func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, error) {
 	if u.Length > u.Rules.MaxSize {
 		return nil, &TooLargeError{u.Rules.MaxSize}
 	}
+	if u.group == "" {
+		u.group = groupOf(u.Owner)
+	}
+	if !s.enter(u.group) {
+		return nil, ErrAtOnce
+	}
+	defer s.leave(u.group)
 	ctx, cancel := context.WithTimeout(ctx, uploadTime)
 	defer cancel()
 	store, err := s.open(ctx)
@@ -61,6 +68,26 @@ func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, erro
 	return f, nil
 }
 
+// enter counts an upload that begins, unless there are too many of its group.
+func (s *Shelf) enter(group string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.under[group] == mostAtOnce {
+		return false
+	}
+	s.under[group]++
+	return true
+}
+
+// leave counts one that has ended, with all that it has left behind.
+func (s *Shelf) leave(group string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.under[group]--; s.under[group] == 0 {
+		delete(s.under, group)
+	}
+}
+
 // taking is an upload under way. It belongs to one goroutine.
 type taking struct {
 	Upload
@@ -73,9 +100,6 @@ type taking struct {
 func (t *taking) begin(ctx context.Context) error {
 	if t.id == "" {
 		t.id = newID()
-	}
-	if t.group == "" {
-		t.group = groupOf(t.Owner)
 	}
 	most := t.Rules.MaxSize
 	if t.Length >= 0 {
