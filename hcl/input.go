@@ -74,6 +74,7 @@ func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
 		return
 	}
 	if !d.diags[before:].HasErrors() {
+		d.uploadable(m)
 		in.travels(d, m, block)
 		in.complete(d, m, block)
 	}

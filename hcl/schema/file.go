@@ -44,6 +44,20 @@ var (
 // FileMembers is the object that an author reads of a file. Programs read all of it but path and url, which are made for one call.
 func FileMembers() *Type { return fileMembers }
 
+// EachFile calls do for the types of all files that a value of the type can be or hold.
+func (t *Type) EachFile(do func(*Type)) {
+	if t == nil {
+		return
+	}
+	if t.Kind == File {
+		do(t)
+	}
+	t.Elem.EachFile(do)
+	for _, m := range t.Members {
+		m.Type.EachFile(do)
+	}
+}
+
 // HoldsFile reports whether a value of the type can be a file or hold one.
 func (t *Type) HoldsFile() bool {
 	return t != nil && (t.Kind == File || t.Elem.HoldsFile() || slices.ContainsFunc(t.Members, func(m *Member) bool { return m.Type.HoldsFile() }))

@@ -18,6 +18,13 @@ func MediaAllowed(allowed []string, declared, sniffed string) bool {
 	return mediaMatches(allowed, declared) && (mediaMatches(allowed, sniffed) || looksAlike(declared, sniffed))
 }
 
+// MediaOverlap reports whether a file may be of two lists of types, of which an empty one means all.
+func MediaOverlap(some, others []string) bool {
+	return len(some) == 0 || len(others) == 0 || slices.ContainsFunc(some, func(kind string) bool {
+		return mediaMatches(others, kind) || slices.ContainsFunc(others, func(other string) bool { return mediaMatches([]string{kind}, other) })
+	})
+}
+
 func mediaMatches(patterns []string, kind string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		of, all := strings.CutSuffix(p, "*")

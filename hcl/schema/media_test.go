@@ -45,3 +45,22 @@ func TestAMediaPatternIsATypeOrAllOfOne(t *testing.T) {
 		}
 	}
 }
+
+func TestTypesOverlapWhereAFileMayBeOfBoth(t *testing.T) {
+	for _, c := range []struct {
+		some, others []string
+		overlap      bool
+	}{
+		{nil, nil, true},
+		{nil, []string{"image/png"}, true},
+		{[]string{"image/*"}, []string{"image/png"}, true},
+		{[]string{"image/*"}, []string{"text/csv", "image/*"}, true},
+		{[]string{"image/png"}, []string{"image/png"}, true},
+		{[]string{"image/png"}, []string{"image/pngx"}, false},
+		{[]string{"image/*", "video/mp4"}, []string{"text/*", "application/pdf"}, false},
+	} {
+		if MediaOverlap(c.some, c.others) != c.overlap || MediaOverlap(c.others, c.some) != c.overlap {
+			t.Errorf("%v and %v: want %t", c.some, c.others, c.overlap)
+		}
+	}
+}
