@@ -20,7 +20,8 @@ import (
 // one that nothing confined can leave, and none of the leaders is reaped before the end.
 
 const (
-	measured = 50 * time.Millisecond // between two measurements; a call that is shorter is never measured
+	glimpse  = 10 * time.Millisecond // between two looks at how many processes began anywhere: those that double must be stopped before they leave no processor for it
+	measured = 5                     // glimpses between two measurements, unless more processes began than the call may have
 	threads  = 16                    // for each process that a call may have
 	quiet    = 8                     // passes without a new process after which there are none
 	tick     = 10 * time.Millisecond // in which the kernel counts processor time for programs, on all architectures of Linux
@@ -33,15 +34,21 @@ func (e *excess) Error() string { return "limit exceeded: " + e.text }
 
 // meter ends the job when its programs use more than they may. It returns when the job is done.
 func (j *job) meter() {
-	ticker := time.NewTicker(measured)
+	ticker := time.NewTicker(glimpse)
 	defer ticker.Stop()
-	for {
+	seen := j.programs[0].Pid
+	for n := 1; ; n++ {
 		select {
 		case <-j.done:
 			return
 		case <-ticker.C:
 		}
-		if err := j.confined.judge(j.members(latest())); err != nil {
+		last := latest()
+		if began := last - seen; n%measured != 0 && began >= 0 && began < j.confined.processes {
+			continue
+		}
+		seen = last
+		if err := j.confined.judge(j.members(last)); err != nil {
 			j.exceeded.Store(true)
 			j.stop(err)
 			return

@@ -203,7 +203,7 @@ func TestThereIsNoOtherWayToAskTheKernel(t *testing.T) {
 	}
 }
 
-// TestAnUnprivilegedServerConfinesAsMuch runs the tests of this file as nobody, when it is root that runs them.
+// TestAnUnprivilegedServerConfinesAsMuch runs as nobody the tests of what a server without rights of its own confines, when it is root that runs them.
 func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // they run so already
@@ -217,7 +217,7 @@ func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
 	if err := os.Chown(home, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test(AConfinedProgram|NoProgramGives|WhatNeedsModes|WhatIsOrdinary|FlagsOfFiles|ThereIsNoOther)")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test(AConfinedProgram|APathThat|ALinkWhere|NoProgramGives|WhatNeedsModes|WhatIsOrdinary|FlagsOfFiles|ThereIsNoOther)")
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {
