@@ -48,13 +48,13 @@ func (c *call) log(ctx context.Context, level slog.Level, what string, failed *f
 }
 
 func (c *call) facts(failed *failure) (attrs []slog.Attr) {
-	scrubber := c.routine.generation.scrubber
-	attrs = append(attrs, slog.String("message", scrubber.sentence(failed.message)))
+	g := c.routine.generation
+	attrs = append(attrs, slog.String("message", g.scrubbed(failed.message)))
 	if c.step != "" {
 		attrs = append(attrs, slog.String("step", c.step))
 	}
 	if failed.cause != nil {
-		attrs = append(attrs, slog.String("cause", scrubber.sentence(failed.cause.Error())))
+		attrs = append(attrs, slog.String("cause", g.scrubbed(failed.cause.Error())))
 	}
 	if failed.id != "" {
 		attrs = append(attrs, slog.String("correlation_id", failed.id))

@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/runtime/attachment"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 )
@@ -56,7 +57,15 @@ func (c *call) redacted() []byte {
 	if err != nil {
 		return []byte(withheldArguments)
 	}
-	return c.routine.generation.scrubber.json(b)
+	return c.routine.generation.unsigned(c.routine.generation.scrubber.json(b))
+}
+
+// unsigned is a text in which no signed address of a file is good: who reads a log, or is asked to agree, is not given the file.
+func (g *Generation) unsigned(text []byte) []byte {
+	if !g.uploads || !bytes.Contains(text, []byte("signature=")) {
+		return text
+	}
+	return []byte(attachment.Unsigned(string(text)))
 }
 
 // redact returns a value without what its type says is sensitive. What an object does not declare may be a sensitive member under a wrong name, so it is left out, too.
@@ -108,7 +117,12 @@ func (c *call) withoutInputs(text string) string {
 			text = strings.ReplaceAll(text, s, hcl.Hidden)
 		}
 	}
-	return c.routine.generation.scrubber.sentence(text)
+	return c.routine.generation.scrubbed(text)
+}
+
+// scrubbed is a text for who reads a log, or is asked to agree: without secrets and signed addresses.
+func (g *Generation) scrubbed(text string) string {
+	return string(g.unsigned([]byte(g.scrubber.sentence(text))))
 }
 
 // hiddenTexts are the sensitive texts and numbers of a value; within says that all of it is sensitive.

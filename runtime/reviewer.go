@@ -10,7 +10,6 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
-	"hatchel/runtime/attachment"
 	"hatchel/runtime/audit"
 )
 
@@ -65,7 +64,7 @@ func (p *Program) effect(c *call) (text string, err error) {
 	if c.routine.hides {
 		text = newScrubber(hiddenTexts(nil, c.frame.Input, p.decl.Input, false)).sentence(text)
 	}
-	text = strings.TrimRight(c.withoutInputs(attachment.Unsigned(text)), "\n")
+	text = approval.Legible(strings.TrimRight(c.withoutInputs(text), "\n"))
 	if len(text) > largestEffect {
 		head := text[:boundary([]byte(text), largestEffect)]
 		text = fmt.Sprintf("%s\n%s%d bytes more of what would be done]", head, adapters.NotShown, len(text)-len(head))

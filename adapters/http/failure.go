@@ -56,7 +56,10 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		step = op.Op
 	}
 	f.unsent = step == "dial" || step == "proxyconnect"
+	var unread *adapters.Fault
 	switch {
+	case errors.As(err, &unread): // a file that was being sent: what the service has is not the whole request
+		f.message, f.final = unread.Message, true
 	case errors.As(err, &tooLarge):
 		f.message, f.final = fmt.Sprintf("the service's answer is larger than %s; ask for less of it", hcl.Size(tooLarge.limit)), true
 	case errors.Is(err, errOtherHost):

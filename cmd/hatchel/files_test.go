@@ -87,6 +87,16 @@ tool "fetch" {
   }
 }
 
+tool "told" {
+  description = "Tells a service, which complains and repeats what it was told."
+  input "scan" { type = optional(file) }
+  input "what" { type = optional(string, "") }
+  http "dms" {
+    post = "/complain"
+    json = { url = try(input.scan.url, input.what) }
+  }
+}
+
 tool "blob" {
   description = "Keeps a file in the database."
   input "scan" { type = file }
@@ -143,6 +153,7 @@ type archive struct {
 	parts  map[string][]part
 	asked  map[string]any
 	busy   bool
+	gone   func() // called while it is busy, unless it is nil
 }
 
 type part struct {
@@ -157,11 +168,17 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/busy":
 		if io.Copy(io.Discard, r.Body); a.busy {
-			a.busy = false
+			if a.busy = false; a.gone != nil {
+				a.gone()
+			}
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		http.Redirect(w, r, "/raw", http.StatusTemporaryRedirect)
+		return
+	case "/complain":
+		w.WriteHeader(http.StatusInternalServerError)
+		io.Copy(w, r.Body)
 		return
 	case "/raw":
 		a.raw, _ = io.ReadAll(r.Body)
@@ -471,6 +488,48 @@ func TestUploadsAreHeldAgainstTheRules(t *testing.T) {
 	}
 	if bytes.Contains(records, []byte("signature=")) {
 		t.Error("a signed address is in the audit log")
+	}
+}
+
+// An address that is signed is as good as the file: who reads the log is not given it, whoever has said it.
+func TestNoSignedAddressIsWrittenDown(t *testing.T) {
+	f := startFiling(t)
+	up := f.upload("a.txt", "text/plain", []byte("hers"))
+	if text, failed := f.call(annasKey, "told", fmt.Sprintf(`{"scan":{"file_id":%q}}`, up.ID)); !failed || !strings.Contains(text, "500") {
+		t.Error(text)
+	}
+	if text, failed := f.call(annasKey, "told", fmt.Sprintf(`{"what":%q}`, up.URL)); !failed || !strings.Contains(text, "500") {
+		t.Error(text)
+	}
+	records, err := os.ReadFile(filepath.Join(f.dir, "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(records, []byte("signature=(hidden)")); n < 3 || regexp.MustCompile(`signature=[A-Za-z0-9_-]`).Match(records) {
+		t.Errorf("%d addresses are hidden in %s", n, records)
+	}
+}
+
+func TestAFileThatIsRemovedWhileItIsSentIsSaidToBe(t *testing.T) {
+	f := startFiling(t)
+	up := f.upload("a.txt", "text/plain", []byte("hers"))
+	f.archive.busy, f.archive.gone = true, func() {
+		req, err := http.NewRequest("DELETE", f.url+"/files/"+up.ID, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Header.Set("X-Api-Key", annasKey)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil || res.StatusCode != http.StatusNoContent {
+			t.Error(res, err)
+			return
+		}
+		res.Body.Close()
+	}
+	text, failed := f.call(annasKey, "again", fmt.Sprintf(`{"scan":{"file_id":%q}}`, up.ID))
+	if !failed || !strings.Contains(text, `the file "a.txt" is not there any more`) {
+		t.Error(text)
 	}
 }
 
