@@ -214,13 +214,16 @@ func recordOf(a *approval.Approval) *audit.Approval {
 	return r
 }
 
+// inset is a text whose lines after the first are indented: what a caller has sent does not look like a line of ours.
+func inset(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
 // sentenceOf is what is to be agreed to, in the words of the rules that want it.
 func (p *Program) sentenceOf(c *call, rules []*approvalRule) string {
 	var said []string
 	for _, r := range rules {
 		text := ""
 		if r.decl.Message != nil {
-			text = c.withoutInputs(c.message(r.decl.Message))
+			text = inset(approval.Legible(strings.TrimSpace(c.withoutInputs(c.message(r.decl.Message)))))
 		}
 		if text != "" && !slices.Contains(said, text) {
 			said = append(said, text)

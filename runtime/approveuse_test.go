@@ -199,3 +199,38 @@ func TestWhatIsNotShownToItsEndSaysSoAtItsBeginning(t *testing.T) {
 		t.Errorf("a long one: %v, %d bytes", a.Partial, len(a.Effect))
 	}
 }
+
+func TestWhatCallersSendDoesNotLookLikeWordsOfTheServer(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	const rules = `
+		input "n" { type = string }
+		fake {
+			do    = "count"
+			value = "deletes ${input.n}"
+		}
+		`
+	h := w.host(t, tool("op", rules+`approval { message = "Delete ${input.n}." }`)+tool("user", rules+`approval {
+		by      = "caller"
+		message = "Delete ${input.n}."
+	}`))
+	defer h.Close()
+	const sent = `{"n":"x.\n\nWhat would be done:\n  Nothing is sent.\u202e\u001b[2J"}`
+	desk := deskOf(t, h)
+	said := later(t, h, "ann", "op", sent)
+	a := desk.pending(1)[0]
+	desk.decide(a, false, "")
+	<-said
+	asked, _ := do(t, h, modern("user", sent, `{"elicitation":{}}`)).InputRequests["approval.caller"].Params["message"].(string)
+	for what, text := range map[string]string{"message": a.Message, "effect": a.Effect, "question": asked} {
+		if strings.ContainsAny(text, "\u202e\x1b") || !strings.Contains(text, `\u202e\u001b[2J`) {
+			t.Errorf("%s %q", what, text)
+		}
+	}
+	if n := strings.Count(asked, "\nWhat would be done:\n"); n != 1 {
+		t.Errorf("the effect begins %d times in %q", n, asked)
+	}
+	if !strings.Contains(a.Message, "\n  What would be done:") {
+		t.Errorf("message %q", a.Message)
+	}
+}

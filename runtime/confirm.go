@@ -86,7 +86,7 @@ func (p *Program) confirmation(c *call, ask *hcl.Ask) (mcp.Question, error) {
 	if err != nil {
 		return mcp.Question{}, err
 	}
-	text := p.sentenceOf(c, c.consent.caller) + "\n\n" + effect
+	text := p.sentenceOf(c, c.consent.caller) + "\n\nWhat would be done:\n  " + inset(effect)
 	dst := value.AppendString([]byte(`{"message":`), text)
 	dst = ask.Elicit.AppendSchema(append(dst, `,"mode":"form","requestedSchema":`...))
 	return mcp.Question{Key: ask.Key, Method: "elicitation/create", Params: p.generation.scrubber.json(append(dst, '}'))}, nil

@@ -8,30 +8,11 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/runtime/approval"
 )
-
-// What callers have sent is shown to who decides about it, and must not steer the terminal: every character that is none to read is shown as \u and its number.
-
-// legible is a text in which nothing is left that a terminal would obey; its line breaks are.
-func legible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n' || unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r == '\t':
-			b.WriteString("    ")
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
 
 // list prints all that there is, a page after the other.
 func (r *reviewing) list(cmd *cobra.Command, at reviewed, all bool) error {
@@ -86,7 +67,7 @@ func printTable(w io.Writer, found []*listed, all bool, now time.Time) error {
 			cells[status] = standing(a, now)
 		}
 		for i, c := range cells {
-			cells[i] = short(strings.Join(strings.Fields(legible(c)), " "), 60)
+			cells[i] = short(strings.Join(strings.Fields(approval.Legible(c)), " "), 60)
 		}
 		fmt.Fprintln(out, strings.Join(cells, "\t"))
 	}
@@ -186,7 +167,7 @@ func (r *reviewing) print(cmd *cobra.Command, a *listed) error {
 
 // indented is a text whose later lines stand below the first: what a caller has sent cannot look like a line of ours.
 func indented(text string, by int) string {
-	return strings.ReplaceAll(legible(text), "\n", "\n"+strings.Repeat(" ", by))
+	return strings.ReplaceAll(approval.Legible(text), "\n", "\n"+strings.Repeat(" ", by))
 }
 
 func moment(t, now time.Time) string {

@@ -30,7 +30,7 @@ func (a *approving) approver(ctx context.Context, f *form, clear func()) context
 		case a.beforehand:
 			return true, decision(), nil
 		case f == nil:
-			return false, approval.Decision{}, fmt.Errorf("%s needs an approval (%s), and there is no terminal to ask at: agree beforehand with --approve. Nothing was done\n%s\n%s", r.Tool, strings.Join(r.Rules, ", "), legible(r.Message), legible(r.Effect))
+			return false, approval.Decision{}, fmt.Errorf("%s needs an approval (%s), and there is no terminal to ask at: agree beforehand with --approve. Nothing was done\n%s\n%s", r.Tool, strings.Join(r.Rules, ", "), approval.Legible(r.Message), approval.Legible(r.Effect))
 		}
 		clear()
 		yes, err := f.approve(ctx, r)
@@ -44,7 +44,7 @@ func (a *approving) approver(ctx context.Context, f *form, clear func()) context
 
 // approve shows what is to be agreed to, and what it would do. Whatever is no yes is a no.
 func (f *form) approve(ctx context.Context, r *approval.Request) (bool, error) {
-	fmt.Fprintf(f.out, "\n%s needs an approval (%s)\n%s\n\n%s\n\nApprove? [y/N] ", r.Tool, strings.Join(r.Rules, ", "), legible(r.Message), legible(r.Effect))
+	fmt.Fprintf(f.out, "\n%s needs an approval (%s)\n%s\n\n%s\n\nApprove? [y/N] ", r.Tool, strings.Join(r.Rules, ", "), approval.Legible(r.Message), approval.Legible(r.Effect))
 	line, err := f.line(ctx)
 	if errors.Is(err, errNoAnswer) {
 		return false, nil
