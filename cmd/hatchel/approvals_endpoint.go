@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/auth"
-	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
 
@@ -26,18 +24,6 @@ const (
 	largestBody  = 8 << 10
 	longestWords = 1000 // characters of a reason
 )
-
-// complaint is a request about approvals that is not done, and why.
-type complaint struct {
-	status   int
-	Text     string             `json:"error"`
-	Status   approval.Status    `json:"status,omitempty"` // what has become of it already
-	Decision *approval.Decision `json:"decision,omitempty"`
-}
-
-func (c *complaint) Error() string { return c.Text }
-
-func complain(status int, text string) error { return &complaint{status: status, Text: text} }
 
 // approvals answers who decides about calls of others: GET /approvals, GET /approvals/ID, POST /approvals/ID/approve, POST /approvals/ID/reject.
 func (e *endpoints) approvals(w http.ResponseWriter, r *http.Request) {
@@ -212,16 +198,11 @@ func (e *endpoints) complained(w http.ResponseWriter, r *http.Request, err error
 	var refused *runtime.Forbidden
 	var said *complaint
 	var decided *approval.AlreadyError
-	var protocol *mcp.Error
 	switch {
 	case errors.As(err, &refused):
 		e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: refused.Why})
 		return
 	case errors.As(err, &said):
-	case errors.As(err, &protocol) && protocol.Code == mcp.CodeUnauthorized:
-		said = &complaint{status: http.StatusUnauthorized, Text: protocol.Message}
-	case errors.As(err, &protocol):
-		said = &complaint{status: http.StatusServiceUnavailable, Text: protocol.Message}
 	case errors.As(err, &decided):
 		said = &complaint{http.StatusConflict, sentenceOf(decided.Error()), decided.Status, decided.Decision}
 	case errors.Is(err, approval.ErrUnknown):
@@ -234,8 +215,7 @@ func (e *endpoints) complained(w http.ResponseWriter, r *http.Request, err error
 		w.Header().Set("Retry-After", "1")
 		said = &complaint{status: http.StatusServiceUnavailable, Text: "The server does not get at what it remembers, and whether anything was decided is not known. Look again in a moment"}
 	default:
-		e.reloader.log.LogAttrs(r.Context(), slog.LevelError, "approvals are not answered", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
-		said = &complaint{status: http.StatusInternalServerError, Text: "This is a problem on the server. Its log has the reason"}
+		said = e.failed(r, err)
 	}
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")

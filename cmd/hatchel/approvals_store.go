@@ -107,14 +107,19 @@ func readListed(text []byte) (*listed, error) {
 }
 
 func (d *storeDesk) find(ctx context.Context, id string) (*listed, error) {
-	a, err := d.book.Find(ctx, id)
-	switch {
-	case err != nil:
+	a, err := d.known(ctx, id)
+	if err != nil {
 		return nil, err
-	case a == nil:
-		return nil, approval.ErrUnknown
 	}
 	return listedOf(a)
+}
+
+func (d *storeDesk) known(ctx context.Context, id string) (*approval.Approval, error) {
+	a, err := d.book.Find(ctx, id)
+	if err == nil && a == nil {
+		err = approval.ErrUnknown
+	}
+	return a, err
 }
 
 func listedOf(a *approval.Approval) (*listed, error) {
@@ -126,12 +131,9 @@ func listedOf(a *approval.Approval) (*listed, error) {
 }
 
 func (d *storeDesk) decide(ctx context.Context, id string, approved bool, why string) (*listed, error) {
-	a, err := d.book.Find(ctx, id)
-	switch {
-	case err != nil:
+	a, err := d.known(ctx, id)
+	if err != nil {
 		return nil, err
-	case a == nil:
-		return nil, approval.ErrUnknown
 	}
 	decision := approval.Decision{By: "os:" + userName(), At: time.Now().UTC().Truncate(time.Microsecond), Reason: why}
 	if d.audit == nil && !a.Audited {

@@ -252,7 +252,6 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 	var said *complaint
 	var large *attachment.TooLargeError
 	var kind *attachment.TypeError
-	var protocol *mcp.Error
 	switch {
 	case errors.As(err, &refused):
 		e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: refused.Why})
@@ -283,13 +282,8 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, state.ErrAway):
 		w.Header().Set("Retry-After", "1")
 		said = &complaint{status: http.StatusServiceUnavailable, Text: "The server does not get at what it remembers. Try again in a moment"}
-	case errors.As(err, &protocol) && protocol.Code == mcp.CodeUnauthorized:
-		said = &complaint{status: http.StatusUnauthorized, Text: protocol.Message}
-	case errors.As(err, &protocol):
-		said = &complaint{status: http.StatusServiceUnavailable, Text: protocol.Message}
 	default:
-		e.reloader.log.LogAttrs(r.Context(), slog.LevelError, "a request about files is not answered", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
-		said = &complaint{status: http.StatusInternalServerError, Text: "This is a problem on the server. Its log has the reason"}
+		said = e.failed(r, err)
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(unread))
 	if r.ContentLength != 0 {
