@@ -3,9 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +37,7 @@ func (p *Program) agree(c *call) error {
 		return nil
 	}
 	if decide := approverOf(c.frame.Context); decide != nil {
-		return p.decided(c, decide)
+		return p.decideByHand(c, decide)
 	}
 	if len(n.caller) > 0 && (n.stage == consentOpen || n.stage == consentAsked) {
 		if err := p.confirm(c); err != nil {
@@ -212,28 +210,4 @@ func recordOf(a *approval.Approval) *audit.Approval {
 		r.By, r.At, r.Reason = d.By, d.At, d.Reason
 	}
 	return r
-}
-
-// inset is a text whose lines after the first are indented: what a caller has sent does not look like a line of ours.
-func inset(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
-
-// sentenceOf is what is to be agreed to, in the words of the rules that want it.
-func (p *Program) sentenceOf(c *call, rules []*approvalRule) string {
-	var said []string
-	for _, r := range rules {
-		text := ""
-		if r.decl.Message != nil {
-			text = inset(approval.Legible(strings.TrimSpace(c.withoutInputs(c.message(r.decl.Message)))))
-		}
-		if text != "" && !slices.Contains(said, text) {
-			said = append(said, text)
-		}
-	}
-	if len(said) > 0 {
-		return string(cut([]byte(strings.Join(said, "\n")), largestMessage, ""))
-	}
-	if p.tool.Title != "" {
-		return fmt.Sprintf("The tool %q (%s) is to be called.", p.tool.Title, p.decl.Name)
-	}
-	return fmt.Sprintf("The tool %q is to be called.", p.decl.Name)
 }

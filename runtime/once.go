@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -126,6 +127,17 @@ func (p *Program) claim(c *call, key string) (*claim, error) {
 		deed:  deed{Of: purposeOf("arguments", string(frozen)).String()},
 		ttl:   p.tool.Idempotency.TTL,
 	}, err
+}
+
+// keyless are the inputs of the call without its key, encoded so that equal ones read alike.
+func (c *call) keyless() ([]byte, error) {
+	input := make(map[string]any, len(c.frame.Input))
+	for name, v := range c.frame.Input {
+		if name != hcl.KeyInput {
+			input[name] = v
+		}
+	}
+	return appendFrozen(nil, input)
 }
 
 var errUnderWay = errors.New("another call with the same key is under way")

@@ -1,14 +1,12 @@
 package runtime
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 )
@@ -36,6 +34,30 @@ func (p *Program) request(c *call, rules []*approvalRule) (*approval.Request, er
 	r.Arguments = written.Arguments
 	r.Partial = written.Size > 0 || partly(effect)
 	return r, nil
+}
+
+// inset is a text whose lines after the first are indented: what a caller has sent does not look like a line of ours.
+func inset(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+// sentenceOf is what is to be agreed to, in the words of the rules that want it.
+func (p *Program) sentenceOf(c *call, rules []*approvalRule) string {
+	var said []string
+	for _, r := range rules {
+		text := ""
+		if r.decl.Message != nil {
+			text = inset(approval.Legible(strings.TrimSpace(c.withoutInputs(c.message(r.decl.Message)))))
+		}
+		if text != "" && !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	if len(said) > 0 {
+		return string(cut([]byte(strings.Join(said, "\n")), largestMessage, ""))
+	}
+	if p.tool.Title != "" {
+		return fmt.Sprintf("The tool %q (%s) is to be called.", p.tool.Title, p.decl.Name)
+	}
+	return fmt.Sprintf("The tool %q is to be called.", p.decl.Name)
 }
 
 // whoAsks is who makes the call, also when it is a step of another.
@@ -80,59 +102,3 @@ const notAll = "NOT ALL OF WHAT WOULD BE DONE IS SHOWN HERE. Who agrees, agrees 
 
 // partly reports whether something is left out of what would be done.
 func partly(effect string) bool { return strings.Contains(effect, adapters.NotShown) }
-
-// keyless are the inputs of the call without its key, encoded so that equal ones read alike.
-func (c *call) keyless() ([]byte, error) {
-	input := make(map[string]any, len(c.frame.Input))
-	for name, v := range c.frame.Input {
-		if name != hcl.KeyInput {
-			input[name] = v
-		}
-	}
-	return appendFrozen(nil, input)
-}
-
-// Approver decides about a call in the place of those who would be asked.
-type Approver func(ctx context.Context, r *approval.Request) (approved bool, by approval.Decision, err error)
-
-type approverKey struct{}
-
-// WithApprover has the calls that are made with the context ask somebody who is there: who operates the server, and calls a tool of it by hand.
-func WithApprover(ctx context.Context, decide Approver) context.Context {
-	return context.WithValue(ctx, approverKey{}, decide)
-}
-
-func approverOf(ctx context.Context) Approver {
-	decide, _ := ctx.Value(approverKey{}).(Approver)
-	return decide
-}
-
-// decided has who is there decide for everybody who would be asked.
-func (p *Program) decided(c *call, decide Approver) error {
-	n := c.consent
-	r, err := p.request(c, n.rules())
-	if err != nil {
-		return err
-	}
-	approved := false
-	var by approval.Decision
-	err = c.idle(nil, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
-		approved, by, err = decide(ctx, r)
-		return err
-	})
-	if err != nil {
-		return refusal(err.Error())
-	}
-	n.record = &audit.Approval{By: by.By, At: by.At, Reason: by.Reason, Rules: r.Rules}
-	if !approved {
-		return rejected(by.Reason)
-	}
-	n.stage = consentGiven
-	return nil
-}
-
-// rawJSON is JSON that is there already.
-type rawJSON []byte
-
-// MarshalJSON implements json.Marshaler.
-func (b rawJSON) MarshalJSON() ([]byte, error) { return b, nil }

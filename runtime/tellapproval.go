@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/outbox"
@@ -17,12 +18,10 @@ func decidedEvent(id string) string { return id + "-decided" }
 
 // notify tells the webhooks of the rules that somebody must decide, and has them told what becomes of that: once, however many calls wait for it. The approval stands whether they can be told or not.
 func (p *Program) notify(c *call, a *approval.Approval) {
-	told := map[string]bool{}
 	var names []string
 	for _, r := range c.consent.operator {
 		for _, name := range r.decl.Notify {
-			if !told[name] {
-				told[name] = true
+			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -32,7 +31,7 @@ func (p *Program) notify(c *call, a *approval.Approval) {
 	}
 	body, err := a.AppendJSON(nil)
 	if err == nil {
-		err = p.generation.tell(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", rawJSON(body))
+		err = p.generation.tell(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", json.RawMessage(body))
 	}
 	if err == nil {
 		err = p.generation.tellDecision(context.WithoutCancel(c.frame.Context), names, a)
