@@ -89,8 +89,8 @@ func (d *decoder) approval(a *Approval, b *hclsyntax.Block, when, ask Spec) {
 	}
 }
 
-// AsksCaller reports whether the user of the client may have to agree to a call of the tool, as the tool itself says.
-func (t *Tool) AsksCaller() bool {
+// asksCaller reports whether the user of the client may have to agree to a call of the tool, as the tool itself says.
+func (t *Tool) asksCaller() bool {
 	for _, a := range t.Approvals {
 		if a.Caller {
 			return true

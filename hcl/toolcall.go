@@ -132,7 +132,7 @@ func (w *workDecl) askers() (diags Diagnostics) {
 		switch {
 		case c.call.Tool.Asks():
 			diags.errorf(at(c.at), "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
-		case c.call.Tool.AsksCaller():
+		case c.call.Tool.asksCaller():
 			diags.errorf(at(c.at), "Called tool asks", "Calls of the tool %q may need the approval of the client's user, which a tool can have for itself only. Write by = \"operator\" there, or move the approval into what clients call.", c.call.Name)
 		}
 	}

@@ -13,15 +13,15 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// ApprovalKey is the key of the question whether the user of the client agrees to a call. No question of a tool has it: those are called as values are.
-const ApprovalKey = "approval.caller"
+// approvalKey is the key of the question whether the user of the client agrees to a call. No question of a tool has it: those are called as values are.
+const approvalKey = "approval.caller"
 
-// Agreement is that question but for its words: a form with one box, which is not ticked.
-func Agreement(timeout time.Duration) *hcl.Ask {
+// agreement is that question but for its words: a form with one box, which is not ticked.
+func agreement(timeout time.Duration) *hcl.Ask {
 	form := schema.ObjectOf(&schema.Member{Name: "approve", Optional: true, HasDefault: true, Default: false, Type: &schema.Type{
 		Kind: schema.Bool, Title: "Approve", Description: "Whether this call may be made.",
 	}})
-	return &hcl.Ask{Key: ApprovalKey, Timeout: timeout, Elicit: &hcl.Elicit{Fields: form, Answer: form.Compile(), Declined: true}}
+	return &hcl.Ask{Key: approvalKey, Timeout: timeout, Elicit: &hcl.Elicit{Fields: form, Answer: form.Compile(), Declined: true}}
 }
 
 const unconfirmed = refusal("The user has not approved this call. Nothing was done.")
@@ -33,9 +33,9 @@ func (p *Program) confirm(c *call) error {
 		return refusal("This call needs the approval of the client's user, who cannot be asked here. Nothing was done.")
 	}
 	timeout := slices.MinFunc(n.caller, func(a, b *approvalRule) int { return int(a.decl.Timeout - b.decl.Timeout) }).decl.Timeout
-	ask := Agreement(timeout)
-	sent, answered := t.sent[ApprovalKey]
-	delete(t.sent, ApprovalKey)
+	ask := agreement(timeout)
+	sent, answered := t.sent[approvalKey]
+	delete(t.sent, approvalKey)
 	before := n.of
 	var err error
 	if n.of, err = p.approvalPurpose(c); err != nil {

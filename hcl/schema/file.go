@@ -11,15 +11,15 @@ import (
 	"hatchel/hcl/value"
 )
 
-// FileID is what the id of an uploaded file looks like.
-const FileID = "^file_[a-z2-7]{26}$"
+// fileID is what the id of an uploaded file looks like.
+const fileID = "^file_[a-z2-7]{26}$"
 
 const maxNameLength = 255
 
 // fileForm is what a caller sends for a file, and FileMembers what an author reads of it.
 var (
 	fileForm = func() *Type {
-		id, err := NewPattern(FileID)
+		id, err := NewPattern(fileID)
 		if err != nil {
 			panic(err)
 		}

@@ -16,8 +16,8 @@ import (
 	"hatchel/runtime/state"
 )
 
-// LinkTime is how long the signed address of a file is good, unless the file expires before.
-const LinkTime = time.Hour
+// linkTime is how long the signed address of a file is good, unless the file expires before.
+const linkTime = time.Hour
 
 // What a signature lets its holder do.
 const (
@@ -54,9 +54,9 @@ func (s *Shelf) sign(ctx context.Context, may, path, id string, until time.Time)
 	return path + id + "?" + url.Values{"expires": {expires}, "signature": {text}}.Encode(), nil
 }
 
-// Link is a signed address of a file: who has it reads the file, for LinkTime at most.
+// Link is a signed address of a file: who has it reads the file, for linkTime at most.
 func (s *Shelf) Link(ctx context.Context, base string, f *File) (string, error) {
-	until := time.Now().Add(LinkTime)
+	until := time.Now().Add(linkTime)
 	if f.Expires.Before(until) {
 		until = f.Expires
 	}
