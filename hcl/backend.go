@@ -32,6 +32,8 @@ type Facts struct {
 	OpenWorld   bool // it reaches systems beyond the ones declared: a shell, a foreign host
 
 	MimeType string // of Default.Document, where it is known at load
+
+	unknown bool // the block has mistakes, which were reported: what it does is not known
 }
 
 // Default is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.
@@ -120,7 +122,7 @@ func (w *workDecl) backend(b *hclsyntax.Block) *Backend {
 	config, spec := kind.New()
 	inner.body(b.Body, spec, b.DefRange())
 	out.Config, out.places = config, inner.places
-	out.Facts.Output = anyType
+	out.Facts = Facts{Output: anyType, unknown: true}
 	lost := inner.diags.HasErrors() || inner.blind || out.Connection == nil && inner.linked // what is missing was reported
 	if !lost {
 		facts, err := config.Describe(out.Connection)

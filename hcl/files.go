@@ -26,6 +26,7 @@ type Files struct {
 const (
 	defaultFileSize = 32 << 20
 	largestFile     = 256 << 20
+	smallestFile    = 1 << 10
 	defaultFileTTL  = 24 * time.Hour
 	shortestFileTTL = time.Minute
 	longestFileTTL  = 30 * 24 * time.Hour
@@ -43,9 +44,15 @@ func (f *Files) spec() Spec {
 
 func (f *Files) maxSize(d *decoder, e hclsyntax.Expression) {
 	before := len(d.diags)
-	f.MaxSize = d.size(e, Field{Name: "max_size"})
-	if len(d.diags) == before && f.MaxSize > largestFile {
+	size := d.size(e, Field{Name: "max_size"})
+	switch {
+	case len(d.diags) > before || size == 0: // what it is made of is not known
+	case size > largestFile:
 		d.errorf(e.Range(), "Invalid size", "An uploaded file may have %s at most.", Size(largestFile))
+	case size < smallestFile:
+		d.errorf(e.Range(), "Invalid size", "This is %s, and files are larger. Write the unit, too, as in \"4MiB\".", size)
+	default:
+		f.MaxSize = size
 	}
 }
 

@@ -53,6 +53,7 @@ func (t *toolDecl) memorable() {
 	}
 	d, at := t.dec, t.blockRange("cache")
 	switch {
+	case !t.tool.ReadOnly && t.readOnly == nil && slices.ContainsFunc(t.tool.Steps, func(s *Step) bool { return s.Backend.Facts.unknown }):
 	case !t.tool.ReadOnly:
 		d.errorf(at, "Answers cannot be kept", "A call that is answered from the cache does nothing, and this tool may change something. Write read_only = true if it does not.")
 	case t.tool.Task != nil:

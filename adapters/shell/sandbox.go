@@ -31,6 +31,7 @@ const (
 	defaultFiles     = 1024
 	defaultFileSize  = 1 << 30
 	defaultProcesses = 64
+	leastMemory      = 1 << 20
 )
 
 // newSandbox is what holds where no sandbox block is written.
@@ -70,6 +71,9 @@ func (s *sandbox) check() (errs []error) {
 	}
 	if s.Processes < 1 || s.Processes > 1<<20 {
 		errs = append(errs, hcl.Blame(&s.Processes, "processes is a number from 1 to %d, and this is %d.", 1<<20, s.Processes))
+	}
+	if s.Memory != 0 && s.Memory < leastMemory {
+		errs = append(errs, hcl.Blame(&s.Memory, "memory is a size such as \"256MiB\", and this is %s, with which no program begins.", s.Memory))
 	}
 	for _, field := range []*[]string{&s.Read, &s.Write} {
 		for _, path := range *field {

@@ -269,6 +269,7 @@ func TestMistakesInASandboxAreFoundAtLoad(t *testing.T) {
 	for sandbox, want := range map[string]string{
 		`sandbox { mode = "off" }`:                      `mode is "none" or not written, and this is "off". Without it programs are confined.`,
 		"sandbox {\nmode = \"none\"\nnetwork = true\n}": `mode = "none" confines nothing`,
+		`sandbox { memory = 256 }`:                      `memory is a size such as "256MiB", and this is 256 bytes`,
 		`sandbox { files = 2 }`:                         `files is a number from 3 to 1048576, and this is 2`,
 		`sandbox { processes = 0 }`:                     `processes is a number from 1 to 1048576, and this is 0.`,
 		`sandbox { read = ["~/.kube"] }`:                `"~/.kube" is not a path that can be opened`,
