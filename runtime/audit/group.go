@@ -1,13 +1,17 @@
 package audit
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // group is those who add records at the same time: who comes first writes those of everybody who comes while the ones before are written.
 type group struct {
 	mu       sync.Mutex
-	next     *batch // that takes records; nil when there is none; guarded by mu
-	failing  error  // why the last record could not be written; guarded by mu
-	isClosed bool   // guarded by mu
+	next     *batch    // that takes records; nil when there is none; guarded by mu
+	failing  error     // why the last record could not be written; guarded by mu
+	putting  time.Time // since when a batch is being written; zero when none is; guarded by mu
+	isClosed bool      // guarded by mu
 
 	writing sync.Mutex // held while a batch is written
 }
@@ -16,6 +20,7 @@ type group struct {
 type batch struct {
 	members []byte
 	ends    []int
+	since   time.Time     // when the first was added
 	done    chan struct{} // closed when they are written
 	first   int64         // the sequence of the first, when done
 	whole   int           // how many of them are in the log, when done
@@ -36,7 +41,7 @@ func (g *group) add(r *Record, put func(*batch)) (sequence int64, err error) {
 	}
 	b, leads := g.next, false
 	if b == nil {
-		b, leads = &batch{done: make(chan struct{})}, true
+		b, leads = &batch{since: time.Now(), done: make(chan struct{})}, true
 		g.next = b
 	}
 	i := len(b.ends)
@@ -60,9 +65,19 @@ func (g *group) lead(b *batch, put func(*batch)) {
 	defer g.writing.Unlock()
 	defer close(b.done)
 	g.mu.Lock()
-	g.next = nil
+	g.next, g.putting = nil, time.Now()
 	g.mu.Unlock()
 	put(b)
+	g.mu.Lock()
+	g.putting = time.Time{}
+	g.mu.Unlock()
+}
+
+// stuck reports whether a batch is being written for longer than it should take.
+func (g *group) stuck(longest time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.putting.IsZero() && time.Since(g.putting) > longest
 }
 
 // noted remembers what became of a record.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -25,16 +26,21 @@ type Table struct {
 	life context.Context
 	end  context.CancelFunc
 
-	ready  bool   // the table was found to be as it must; guarded by writing, as are those below
-	opened bool   // it is written down that this process writes
-	last   place  // that this process has written
-	oid    uint32 // of the table that it was written to
+	ready  bool      // the table was found to be as it must; guarded by writing, as are those below
+	opened bool      // it is written down that this process writes
+	last   place     // that this process has written
+	oid    uint32    // of the table that it was written to
+	slow   error     // why the last records could not be written, when it took long to find out; nil otherwise
+	until  time.Time // for so long slow is the answer to whoever asks
+
+	trying atomic.Bool // Check tries whether records can be written again
 }
 
 const (
 	table     = "hatchel_audit"
 	writeTime = 10 * time.Second       // that the records of one transaction may take
 	lookAgain = 100 * time.Millisecond // after the connection was lost
+	longWrite = time.Second            // is longer than a transaction takes where all is well
 )
 
 // OpenTable opens the log in a database, and goes on where it ends. A table that is missing is made, in the first schema of the search_path. A database that is away comes back by itself, and no
@@ -71,6 +77,9 @@ func (t *Table) Append(r *Record, _ bool) error {
 // Check is why records cannot be written; after one that could not be it tries another, if the database answers before ctx ends.
 func (t *Table) Check(ctx context.Context) error {
 	before := t.Failing()
+	if before == nil && t.stuck(longWrite) {
+		return errSlow
+	}
 	if before == nil {
 		there, err := checkTable(ctx, t.pool)
 		if err == nil && !there {
@@ -81,7 +90,20 @@ func (t *Table) Check(ctx context.Context) error {
 	if _, err := t.pool.Exec(ctx, "SELECT"); err != nil { // the table may be what is missing
 		return postgres.Fault(t.life, err)
 	}
-	return t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: before.Error()}, true)
+	if !t.trying.CompareAndSwap(false, true) {
+		return before
+	}
+	tried := make(chan error, 1)
+	go func() { // which ends with the time that a transaction may take
+		defer t.trying.Store(false)
+		tried <- t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: before.Error()}, true)
+	}()
+	select {
+	case err := <-tried:
+		return err
+	case <-ctx.Done():
+		return before
+	}
 }
 
 // Close writes down that nothing more comes from this process. An error is of what could not be written.
@@ -105,11 +127,20 @@ func hostName() string {
 
 // put writes a batch. The caller holds writing.
 func (t *Table) put(b *batch) {
+	began := time.Now()
+	if t.slow != nil && b.since.Before(t.until) {
+		b.err = t.slow // who has waited for that need not wait for the same again
+		return
+	}
+	t.slow = nil
 	ctx, cancel := context.WithTimeout(t.life, writeTime)
 	defer cancel()
 	n, err := t.write(ctx, b)
 	if err != nil {
 		b.err = postgres.Fault(t.life, err)
+		if now := time.Now(); now.Sub(began) > longWrite {
+			t.slow, t.until = b.err, now.Add(longWrite)
+		}
 		return
 	}
 	own := n.count() - len(b.ends)

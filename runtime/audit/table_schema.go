@@ -34,6 +34,7 @@ const (
 	errForeign   = postgres.Refused("its table hatchel_audit is not this program's")
 	errEnd       = postgres.Refused("the last record of its table hatchel_audit was changed: `hatchel audit --verify` says more")
 	errOther     = postgres.Refused("its table hatchel_audit is not the one that was written to, or a record in it was changed: `hatchel audit --verify` says more. Restart the server to go on from what is there")
+	errSlow      = postgres.Refused("it does not answer in time")
 	errGone      = postgres.Refused("its table hatchel_audit is gone")
 	errUntaken   = postgres.Refused("its table hatchel_audit does not take records: something in the database keeps them out, a rule or a trigger")
 )

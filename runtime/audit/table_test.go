@@ -518,3 +518,47 @@ func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 		})
 	}
 }
+
+// Somebody holds what who writes must hold, and does not let go: nobody waits for longer than one transaction may take, and who asks is told soon.
+func TestATableThatIsHeldUpHoldsNobodyUpForLong(t *testing.T) {
+	address, db := database(t)
+	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "3s") }))
+	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", tableLock))
+	began := time.Now()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			for range 2 { // as a call does, before it and after it
+				if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrAway) {
+					t.Errorf("got %v", err)
+				}
+			}
+		})
+	}
+	for l.Failing() == nil && !l.stuck(longWrite) {
+		check(t, again(t.Context(), lookAgain))
+	}
+	if err := l.Check(t.Context()); err == nil {
+		t.Error("while they wait all is well")
+	}
+	all.Wait()
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("they have waited for %v", took)
+	}
+	bounded, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := l.Check(bounded); err == nil {
+		t.Error("afterwards all is well")
+	}
+	execute(t, db, "ROLLBACK")
+	for deadline := time.Now().Add(time.Minute); l.Check(t.Context()) != nil; {
+		check(t, again(t.Context(), lookAgain))
+		if time.Now().After(deadline) {
+			t.Fatal("it is not written to again")
+		}
+	}
+	check(t, l.Append(call("y"), true))
+	if v := verified(t, address); v.Broken != nil {
+		t.Error(v)
+	}
+}
