@@ -8,7 +8,7 @@
 // A call goes from [Host.CallTool] (handler.go), which pins the generation, to [Program.Run] (program.go), which accounts for it, and in a straight line through
 // Program.run, in which every stage is a line. There are no others:
 //
-//	admit       routine.go    validate.go: are these its inputs, and do its checks hold; attach.go: its files are there; authorize.go: it is allowed
+//	admit       routine.go    validate.go: are these its inputs, and do its checks hold; attach.go: its files are there, as fileset.go gives them; authorize.go: it is allowed
 //	resume      pause.go      it goes on where it paused to ask its client
 //	demand      consent.go    must somebody agree to it; approvalrule.go: what says so
 //	remembered  answers.go    the answer is kept, or another call is about to have it
