@@ -216,10 +216,12 @@ type line struct {
 
 func (l *line) mend() {
 	l.t.Helper()
-	listener, err := net.Listen("tcp", l.at)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	var listener net.Listener
+	soon(l.t, func() bool { // a connection of somebody else may have the port for a while
+		var err error
+		listener, err = net.Listen("tcp", l.at)
+		return err == nil
+	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open, l.at = listener, listener.Addr().String()
