@@ -44,7 +44,8 @@ type delivery struct {
 
 	ID     string          `json:"id"`
 	Of     string          `json:"of,omitempty"` // what must be settled before
-	Put    int64           `json:"put"`          // in milliseconds since 1970, as Until
+	By     int64           `json:"by,omitempty"` // when that is settled at the latest; 0 for soon
+	Put    int64           `json:"put"`          // in milliseconds since 1970, as By and Until
 	Until  int64           `json:"until"`        // when it is given up
 	Tries  int             `json:"tries,omitempty"`
 	Failed string          `json:"failed,omitempty"` // of what the last try failed
@@ -76,7 +77,7 @@ func newRecord(h Hook, e *Event, now time.Time) (*state.Record, error) {
 			d.Body = json.RawMessage(nothing)
 		}
 		if e.By.After(now) {
-			from = e.By
+			from, d.By = e.By, e.By.UnixMilli()
 		}
 	}
 	d.keep(h, from)
@@ -94,7 +95,7 @@ func (d *delivery) keep(h Hook, from time.Time) {
 
 // settle makes the delivery one that is due.
 func (d *delivery) settle(h Hook, now time.Time) {
-	d.Of, d.record.Group, d.record.Due = "", h.Name, now
+	d.Of, d.By, d.record.Group, d.record.Due = "", 0, h.Name, now
 	d.keep(h, now)
 }
 
@@ -130,7 +131,15 @@ func (d *delivery) again(now time.Time, after time.Duration) (time.Time, bool) {
 	return until, true // the last try
 }
 
-// later is when it is looked again whether what the delivery is about is settled: ever more rarely.
+// later is when it is looked again whether what the delivery is about is settled: ever more rarely, because who settles it says so; and when it is settled at the latest.
 func (d *delivery) later(now time.Time) time.Time {
-	return now.Add(min(max(now.Sub(time.UnixMilli(d.Put)), grace), time.Minute))
+	most, by := time.Minute, time.UnixMilli(d.By)
+	if by.After(now) {
+		most = 15 * time.Minute
+	}
+	due := now.Add(min(max(now.Sub(time.UnixMilli(d.Put)), grace), most))
+	if by.After(now) && due.After(by) {
+		return by.Add(grace)
+	}
+	return due
 }

@@ -77,3 +77,29 @@ func TestAnEventAboutWhatIsSettledLateIsKept(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsSettledLateIsLookedAtRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
+		o := connected(t, store, map[string]*receiver{"ops": r}, h)
+		var looks atomic.Int64
+		var settled atomic.Bool
+		o.settled = func(context.Context, string) (*Event, bool, error) {
+			looks.Add(1)
+			return &Event{ID: "a-decided", Type: "approval.decided", Data: "expired"}, settled.Load(), nil
+		}
+		if err := o.Put(t.Context(), store, h, &Event{ID: "a-decided", Of: "a", By: time.Now().Add(24 * time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		pass(23 * time.Hour)
+		if n := looks.Load(); n > 23*4+20 {
+			t.Errorf("it was looked %d times in 23 hours", n)
+		}
+		pass(time.Hour)
+		settled.Store(true)
+		pass(2 * time.Minute)
+		if got := r.all(); len(got) != 1 {
+			t.Errorf("received: %+v", got)
+		}
+	})
+}
