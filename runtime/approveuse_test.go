@@ -234,3 +234,22 @@ func TestWhatCallersSendDoesNotLookLikeWordsOfTheServer(t *testing.T) {
 		t.Errorf("message %q", a.Message)
 	}
 }
+
+func TestWhatAClientCallsItselfIsBounded(t *testing.T) {
+	h := newWorld().host(t, tool("t", "approval {}\ntext = \"done\""))
+	defer h.Close()
+	req := modern("t", `{}`, `{}`)
+	req.Caller.ClientInfo = []byte(`{"name":"a\u001b[2J\nb` + strings.Repeat("x", 60000) + `","version":"1"}`)
+	said := make(chan error, 1)
+	go func() {
+		_, err := h.CallTool(t.Context(), req)
+		said <- err
+	}()
+	desk := deskOf(t, h)
+	a := desk.pending(1)[0]
+	if c := a.Caller.Client; len(c) > 300 || !strings.HasPrefix(c, `a\u001b[2J bx`) {
+		t.Errorf("%d bytes: %.100q", len(c), c)
+	}
+	desk.decide(a, false, "")
+	<-said
+}

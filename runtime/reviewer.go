@@ -15,6 +15,7 @@ import (
 const (
 	largestEffect  = 16 << 10
 	largestMessage = 4 << 10
+	largestClient  = 256
 )
 
 // request is what an operator is shown of a call: what it would do, without what is sensitive and without secrets.
@@ -64,7 +65,7 @@ func (p *Program) sentenceOf(c *call, rules []*approvalRule) string {
 func (p *Program) whoAsks(c *call) approval.Who {
 	if c.caller != nil {
 		who := p.generation.auditedCaller(c.caller)
-		return approval.Who{Subject: who.Subject, Key: who.Key, Groups: who.Groups, Client: who.Client, Remote: who.Remote}
+		return approval.Who{Subject: who.Subject, Key: who.Key, Groups: who.Groups, Client: clientOf(who), Remote: who.Remote}
 	}
 	var who approval.Who
 	who.Subject, _ = c.frame.Caller["subject"].(string)
@@ -75,6 +76,15 @@ func (p *Program) whoAsks(c *call) approval.Who {
 		}
 	}
 	return who
+}
+
+// clientOf is what the client of a caller says it is, as far as that is worth reading.
+func clientOf(who audit.Caller) string {
+	name := approval.Legible(strings.ReplaceAll(who.Client, "\n", " "))
+	if len(name) > largestClient {
+		name = name[:boundary([]byte(name), largestClient)] + "…"
+	}
+	return name
 }
 
 // effect is what the call would send, as a plan says it. What cannot be shown is not done.
