@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -120,16 +121,33 @@ func (e *endpoints) uploadForm(w http.ResponseWriter, r *http.Request, files *ru
 	}
 	upload := attachment.Upload{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Length: -1}
 	body.left = math.MaxInt64
-	file, err := files.Upload(r.Context(), upload, part)
-	if err != nil {
-		return err
-	}
-	body.left = largestPreamble
-	if _, err := form.NextPart(); err != io.EOF {
-		files.Remove(r.Context(), file)
+	file, err := files.Upload(r.Context(), upload, &onlyPart{part, form, body})
+	if errors.Is(err, errMoreParts) {
 		return complain(http.StatusBadRequest, "The form has one part, the file, and nothing after it. Nothing was kept")
 	}
-	return e.took(w, r, files, file, nil)
+	return e.took(w, r, files, file, err)
+}
+
+// onlyPart reads the part of a form that is its only one: to its end it comes only where the form does.
+type onlyPart struct {
+	*multipart.Part
+	form *multipart.Reader
+	body *formBody
+}
+
+var errMoreParts = errors.New("there is something behind the file")
+
+// Read implements io.Reader.
+func (o *onlyPart) Read(p []byte) (int, error) {
+	n, err := o.Part.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	o.body.left = largestPreamble
+	if _, err := o.form.NextPart(); err != io.EOF {
+		return n, errMoreParts
+	}
+	return n, io.EOF
 }
 
 // formBody is the body of a form, of which so many bytes more are read: as many as a form has that holds one file, before that and behind it.

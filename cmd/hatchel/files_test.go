@@ -564,6 +564,10 @@ func TestAFormHasOneFile(t *testing.T) {
 	if res, said := form("a.csv", "b.csv"); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("two files: %d %s", res.StatusCode, said)
 	}
+	records, err := os.ReadFile(filepath.Join(f.dir, "audit.jsonl"))
+	if n := bytes.Count(records, []byte(`"kind":"upload"`)); n != 1 || err != nil {
+		t.Errorf("%d uploads are written down, %v", n, err)
+	}
 	if res, said := form(); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("no file: %d %s", res.StatusCode, said)
 	}
