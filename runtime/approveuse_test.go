@@ -2,10 +2,13 @@ package runtime
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/mcp"
@@ -252,4 +255,54 @@ func TestWhatAClientCallsItselfIsBounded(t *testing.T) {
 	}
 	desk.decide(a, false, "")
 	<-said
+}
+
+func TestATaskThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	key := func(name string) string {
+		return fmt.Sprintf("  api_key %q { sha256 = \"%x\" }\n", name, sha256.Sum256([]byte("key-of-"+name)))
+	}
+	const waits = "approval { timeout = \"1h\" }\nfake { do = \"count\" }\ntext = \"done\""
+	h := w.host(t, "auth {\n"+key("ann")+key("ben")+"}\n"+tool("t", waits))
+	defer h.Close()
+	begin := func(name string) (string, func(*mcp.Caller)) {
+		r := httptest.NewRequest("POST", "/mcp", nil)
+		r.Header.Set("X-Api-Key", "key-of-"+name)
+		identity, refused := h.Callers().Identify(r)
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		as := func(c *mcp.Caller) { c.Identity, c.Subject = identity, identity.Subject }
+		req := modern("t", `{}`, following)
+		as(req.Caller)
+		return do(t, h, req).TaskID, as
+	}
+	ends := func(id string, as func(*mcp.Caller)) string {
+		var text string
+		eventually(t, func() bool {
+			r, err := taskly(t, h, "tasks/get", id, "", as)
+			if err != nil || r.Status != "completed" {
+				return false
+			}
+			text = r.Result.text()
+			return true
+		})
+		return text
+	}
+	anns, ann := begin("ann")
+	bens, ben := begin("ben")
+	load(t, h, "auth {\n"+key("ben")+"}\n"+tool("t", waits))
+	desk := deskOf(t, h)
+	for _, a := range desk.pending(1) {
+		if _, err := desk.book.Decide(t.Context(), a.ID, true, approval.Decision{By: "os:op", At: time.Now()}); err != nil {
+			t.Log(err) // it has ended already
+		}
+	}
+	if said := ends(anns, ann); !strings.Contains(said, "configuration was changed") {
+		t.Errorf("without a key: %s", said)
+	}
+	if said := ends(bens, ben); said != "done" || count() != 1 {
+		t.Errorf("with one: %s, %d done", said, count())
+	}
 }

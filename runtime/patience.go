@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/runtime/approval"
+	"hatchel/runtime/mcp"
 )
 
 // errOvertaken ends a call that waits for an approval while its configuration changes.
@@ -149,5 +150,13 @@ func (p *Program) stands(c *call) bool {
 	}
 	g := current()
 	now := g.programs[p.decl.Name]
-	return now != nil && now.sealed == p.sealed && (c.caller == nil || g.knows(c.caller))
+	return now != nil && now.sealed == p.sealed && (c.caller == nil || g.vouches(c.caller))
+}
+
+// vouches is knows, also of who has made a call that has become a task in the meantime.
+func (g *Generation) vouches(c *mcp.Caller) bool {
+	if i := c.Identity; c.Header == nil && i != nil && i.Grant != "" {
+		return g.callers.Stands(i)
+	}
+	return g.knows(c)
 }
