@@ -15,7 +15,7 @@ import (
 
 // attach puts the files that a call names in the place of their names, and holds them against what its inputs take. What another tool has handed on is a file already.
 func (r *routine) attach(c *call) error {
-	at := attaching{call: c}
+	at := attaching{call: c, known: map[string]*attachment.File{}}
 	out, err := at.value(c.frame.Input, r.decl.Input, "")
 	switch {
 	case err != nil:
@@ -30,12 +30,16 @@ func (r *routine) attach(c *call) error {
 // attaching is one pass over the arguments of a call.
 type attaching struct {
 	call       *call
+	known      map[string]*attachment.File // by id, so that the store is asked once about each
 	violations []schema.Violation
 }
 
+// mostViolations are told of at once. The others are not looked for: a list may name any number of files.
+const mostViolations = 16
+
 // value returns v with its files. What holds none is returned as it is, and what does is copied: it may be shared.
 func (a *attaching) value(v any, t *schema.Type, path string) (any, error) {
-	if v == nil || !t.HoldsFile() {
+	if v == nil || !t.HoldsFile() || len(a.violations) == mostViolations {
 		return v, nil
 	}
 	if t.Kind == schema.File {
@@ -87,7 +91,7 @@ func (a *attaching) file(v any, t *schema.Type, path string) (any, error) {
 			return v, nil
 		}
 		var err error
-		if f, err = a.call.attachments().find(m); errors.Is(err, attachment.ErrUnknown) {
+		if f, err = a.call.attachments().find(m, a.known); errors.Is(err, attachment.ErrUnknown) {
 			a.refuse(path, "is not known: there is no such file of yours, or it has expired. Upload it, and give the file_id of the answer")
 			return nil, nil
 		} else if err != nil {
@@ -109,12 +113,16 @@ func (a *attaching) refuse(path, why string) {
 	a.violations = append(a.violations, schema.Violation{Path: path, Message: why})
 }
 
-// find is the file that a caller names, called as the caller calls it.
-func (fs *fileSet) find(named map[string]any) (*attached, error) {
+// find is the file that a caller names, called as the caller calls it. Those that were found are known the next time.
+func (fs *fileSet) find(named map[string]any, known map[string]*attachment.File) (*attached, error) {
 	id, _ := named["file_id"].(string)
-	f, err := fs.shelf.FindOf(fs.ctx, fs.owner, id)
-	if err != nil {
-		return nil, err
+	f := known[id]
+	if f == nil {
+		var err error
+		if f, err = fs.shelf.FindOf(fs.ctx, fs.owner, id); err != nil {
+			return nil, err
+		}
+		known[id] = f
 	}
 	facts := f.FileFacts
 	if name, ok := named["filename"].(string); ok {
@@ -131,7 +139,7 @@ func (c *call) reattach(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case frozenFileName:
-		f, err := c.attachments().find(v)
+		f, err := c.attachments().find(v, map[string]*attachment.File{})
 		if errors.Is(err, attachment.ErrUnknown) {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("the file %q is not there any more: it has expired, or was removed. Upload it again, and make the call again", v["filename"]), Cause: err}
 		}

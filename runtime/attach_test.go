@@ -199,3 +199,28 @@ func TestAFileIsCalledNoTypeThatIsNotTaken(t *testing.T) {
 		c.leave()
 	}
 }
+
+// A list may name any number of files: the store is asked once about each, and not for ever about those that are not there.
+func TestALongListOfFilesIsSoonLookedThrough(t *testing.T) {
+	w := newWorld()
+	h := w.host(t, strings.Replace(takesFiles, `optional(map(list(object({ page = file }))), {})`, `optional(list(file), [])`, 1))
+	defer h.Close()
+	p, _ := h.Current().Program("t")
+	f, _ := given(t, h.Current(), "anna", "content")
+	for claim, c := range map[string]struct {
+		id   string
+		want int
+	}{"one that is there": {f.ID, 0}, "one that is not": {"file_" + strings.Repeat("a", 26), mostViolations}} {
+		list := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"file_id":%q},`, c.id), 5000), ",")
+		call := p.newCall(t.Context(), anonymous, adapters.Nobody{})
+		call.action.Owner = "anna"
+		err := p.admit(call, inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q},"more":[%s]}`, f.ID, list)})
+		if n := strings.Count(fmt.Sprint(err), "is not known"); n != c.want || (err != nil) != (c.want > 0) {
+			t.Errorf("%s: %d violations, %v", claim, n, err)
+		}
+		if more, _ := call.frame.Input["more"].([]any); err == nil && more[0].(*attached).file != more[len(more)-1].(*attached).file {
+			t.Errorf("%s: the store was asked again", claim)
+		}
+		call.leave()
+	}
+}
