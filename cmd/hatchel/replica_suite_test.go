@@ -2,15 +2,12 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"hatchel/runtime/postgres/postgrestest"
 )
 
 // The configuration of three processes that keep what they remember in one database.
@@ -372,29 +369,6 @@ func comes(t *testing.T, event <-chan struct{}) {
 // emptySchema is the address of the test database in which a new schema is the place of all tables.
 func emptySchema(t testing.TB) (address string) {
 	t.Helper()
-	server := os.Getenv("HATCHEL_TEST_POSTGRES")
-	if server == "" {
-		t.Skip("HATCHEL_TEST_POSTGRES is not set")
-	}
-	ctx := context.WithoutCancel(t.Context())
-	db, err := pgx.Connect(ctx, server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema := "replica_" + strings.ToLower(rand.Text())
-	if _, err := db.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		db.Exec(ctx, "DROP SCHEMA "+schema+" CASCADE")
-		db.Close(ctx)
-	})
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return u.String()
+	address, _ = postgrestest.Schema(t)
+	return address
 }

@@ -2,21 +2,16 @@ package approval_test
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"hatchel/runtime/approval"
+	"hatchel/runtime/postgres/postgrestest"
 	"hatchel/runtime/state"
 )
 
@@ -51,32 +46,9 @@ func closing(t testing.TB, s state.Store, err error) state.Store {
 
 // database is the address of a schema of the test's own.
 func database(t testing.TB) string {
-	server := os.Getenv("HATCHEL_TEST_POSTGRES")
-	if server == "" {
-		t.Skip("HATCHEL_TEST_POSTGRES is not set")
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := pgx.Connect(t.Context(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema := "approval_" + strings.ToLower(rand.Text())
-	if _, err := db.Exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := db.Exec(context.Background(), "DROP SCHEMA "+schema+" CASCADE"); err != nil {
-			t.Error(err)
-		}
-		db.Close(context.Background())
-	})
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return u.String()
+	t.Helper()
+	address, _ := postgrestest.Schema(t)
+	return address
 }
 
 // remembered is a book that ends with the test.

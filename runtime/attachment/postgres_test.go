@@ -5,44 +5,19 @@ import (
 	"context"
 	"crypto/rand"
 	"net/url"
-	"os"
-	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
+	"hatchel/runtime/postgres/postgrestest"
 	"hatchel/runtime/state"
 )
 
 // replicas are two shelves of processes that share a database.
 func replicas(t *testing.T) (a, b *Shelf) {
 	t.Helper()
-	server := os.Getenv("HATCHEL_TEST_POSTGRES")
-	if server == "" {
-		t.Skip("HATCHEL_TEST_POSTGRES is not set")
-	}
+	address, _ := postgrestest.Schema(t)
 	ctx := context.WithoutCancel(t.Context())
-	db, err := pgx.Connect(ctx, server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema := "files_" + strings.ToLower(rand.Text())
-	if _, err := db.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		db.Exec(ctx, "DROP SCHEMA "+schema+" CASCADE")
-		db.Close(ctx)
-	})
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
 	open := func() *Shelf {
-		store, err := state.OpenPostgres(ctx, u.String())
+		store, err := state.OpenPostgres(ctx, address)
 		if err != nil {
 			t.Fatal(err)
 		}

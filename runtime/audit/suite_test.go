@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hatchel/runtime/postgres/postgrestest"
 )
 
 // sink is where records are written, as far as it does not matter what it is.
@@ -39,7 +41,7 @@ func filed(t testing.TB) *logged {
 }
 
 func tabled(t testing.TB) *logged {
-	address, _ := database(t)
+	address, _ := postgrestest.Schema(t)
 	return &logged{
 		open:   func(t testing.TB) sink { return openTable(t, address) },
 		read:   func(ctx context.Context, each func(*Line) bool) error { return ReadTable(ctx, address, each) },

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -17,27 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hatchel/runtime/postgres"
+	"hatchel/runtime/postgres/postgrestest"
 )
-
-// database is an empty schema of the test database, and the address of a log in it.
-func database(t testing.TB) (address string, db *pgx.Conn) {
-	t.Helper()
-	server := os.Getenv("HATCHEL_TEST_POSTGRES")
-	if server == "" {
-		t.Skip("HATCHEL_TEST_POSTGRES is not set")
-	}
-	schema := "audit_" + strings.ToLower(rand.Text())
-	address = changed(t, server, func(u *url.URL, q url.Values) { q.Set("search_path", schema); q.Set("application_name", schema) })
-	ctx := context.WithoutCancel(t.Context())
-	db, err := pgx.Connect(ctx, address)
-	check(t, err)
-	execute(t, db, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() {
-		execute(t, db, "SET client_min_messages = warning; DROP SCHEMA "+schema+" CASCADE")
-		db.Close(ctx)
-	})
-	return address, db
-}
 
 func changed(t testing.TB, address string, change func(*url.URL, url.Values)) string {
 	t.Helper()
@@ -71,7 +51,7 @@ func verified(t testing.TB, address string) *Verdict {
 }
 
 func TestAllProcessesWriteOneChain(t *testing.T) {
-	address, db := database(t)
+	address, db := postgrestest.Schema(t)
 	const processes, callers, each = 3, 8, 20
 	tables := make([]*Table, processes)
 	var opening, writing sync.WaitGroup
@@ -106,7 +86,7 @@ func TestAllProcessesWriteOneChain(t *testing.T) {
 }
 
 func TestNobodyChangesARecord(t *testing.T) {
-	address, db := database(t)
+	address, db := postgrestest.Schema(t)
 	l := openTable(t, address)
 	for range 5 {
 		check(t, l.Append(call("x"), true))
@@ -138,7 +118,7 @@ func TestWhatIsChangedAllTheSameIsFound(t *testing.T) {
 		"two in other places":  {"UPDATE hatchel_audit SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END WHERE seq IN (3, 4); UPDATE hatchel_audit SET seq = -seq WHERE seq < 0", 3},
 		"one that was made up": {"INSERT INTO hatchel_audit SELECT 100, time, hash, line FROM hatchel_audit WHERE seq = 3", 100},
 	} {
-		address, db := database(t)
+		address, db := postgrestest.Schema(t)
 		l := openTable(t, address)
 		for range 5 {
 			check(t, l.Append(call("x"), true))
@@ -167,13 +147,13 @@ func TestATableThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 		"another program's": {"CREATE TABLE hatchel_audit (id text)", "not this program's"},
 		"a changed end":     {tableMade + "INSERT INTO hatchel_audit VALUES (1, now(), '', '{}')", "the last record of its table hatchel_audit was changed"},
 	} {
-		address, db := database(t)
+		address, db := postgrestest.Schema(t)
 		execute(t, db, c.statement)
 		if _, err := OpenTable(t.Context(), address); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	address, _ := database(t)
+	address, _ := postgrestest.Schema(t)
 	secret := changed(t, address, func(u *url.URL, _ url.Values) { u.User, u.Path = url.UserPassword("ada", "hunter2"), "/hunter2" })
 	for _, a := range []string{secret, "postgres://ada:hunter2@:::/x"} {
 		if _, err := OpenTable(t.Context(), a); err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -190,7 +170,7 @@ func TestWhoMayOnlyAddNeedsNothingElse(t *testing.T) {
 	if super == "" {
 		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
 	}
-	address, db := database(t)
+	address, db := postgrestest.Schema(t)
 	check(t, openTable(t, address).Close())
 	root, err := pgx.Connect(t.Context(), super)
 	check(t, err)
@@ -211,7 +191,7 @@ func TestWhoMayOnlyAddNeedsNothingElse(t *testing.T) {
 
 // A database that was put back to an earlier time has lost records: nobody goes on as if it had not.
 func TestRecordsThatAreGoneAreNoticed(t *testing.T) {
-	address, db := database(t)
+	address, db := postgrestest.Schema(t)
 	l := openTable(t, address)
 	for range 3 {
 		check(t, l.Append(call("x"), true))
@@ -314,7 +294,7 @@ func (r *relay) cut(gone bool) {
 }
 
 func TestADatabaseThatIsAwayComesBack(t *testing.T) {
-	direct, _ := database(t)
+	direct, _ := postgrestest.Schema(t)
 	r, address := relayed(t, direct)
 	r.cut(true)
 	l := openTable(t, address) // a server starts without it, and does nothing
@@ -348,7 +328,7 @@ func TestADatabaseThatIsAwayComesBack(t *testing.T) {
 
 // The connection is lost when the records were sent, and nobody knows what became of them.
 func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
-	direct, _ := database(t)
+	direct, _ := postgrestest.Schema(t)
 	r, address := relayed(t, direct)
 	l, other := openTable(t, address), openTable(t, direct)
 	const rounds, callers = 40, 4
@@ -405,7 +385,7 @@ func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
 }
 
 func BenchmarkAppendToATable(b *testing.B) {
-	address, _ := database(b)
+	address, _ := postgrestest.Schema(b)
 	l := openTable(b, address)
 	r := call("echo")
 	r.Arguments = []byte(`{"name":"Ada","number":7}`)
@@ -427,7 +407,7 @@ func BenchmarkAppendToATable(b *testing.B) {
 
 // Who runs the database may have parted the table, and may take old parts away.
 func TestATableInPartsIsOneLog(t *testing.T) {
-	address, db := database(t)
+	address, db := postgrestest.Schema(t)
 	execute(t, db, strings.Replace(tableMade, "line text NOT NULL);", "line text NOT NULL) PARTITION BY RANGE (seq); CREATE TABLE old PARTITION OF hatchel_audit FOR VALUES FROM (1) TO (5); CREATE TABLE new PARTITION OF hatchel_audit FOR VALUES FROM (5) TO (MAXVALUE);", 1))
 	l := openTable(t, address)
 	for range 9 {
@@ -447,7 +427,7 @@ func TestATableInPartsIsOneLog(t *testing.T) {
 }
 
 func TestWhoWaitsForItsTurnTooLongWritesNothing(t *testing.T) {
-	address, db := database(t)
+	address, db := postgrestest.Schema(t)
 	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "100ms") }))
 	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", tableLock))
 	if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrAway) || !strings.Contains(err.Error(), "in time") {
@@ -486,7 +466,7 @@ func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 		"another stands before it":      {"CREATE SCHEMA %[1]s; CREATE TABLE %[1]s.hatchel_audit (LIKE hatchel_audit); " + strings.ReplaceAll(triggerMade, " ON ", " ON %[1]s.") + strings.ReplaceAll(valid(1000), "INTO ", "INTO %[1]s."), errOther.Error(), "DROP SCHEMA %[1]s CASCADE"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			address, db := database(t)
+			address, db := postgrestest.Schema(t)
 			var schema string
 			check(t, db.QueryRow(t.Context(), "SELECT current_schema()").Scan(&schema))
 			before := "before_" + schema
@@ -521,7 +501,7 @@ func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 
 // Somebody holds what who writes must hold, and does not let go: nobody waits for longer than one transaction may take, and who asks is told soon.
 func TestATableThatIsHeldUpHoldsNobodyUpForLong(t *testing.T) {
-	address, db := database(t)
+	address, db := postgrestest.Schema(t)
 	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "3s") }))
 	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", tableLock))
 	began := time.Now()

@@ -2,11 +2,9 @@ package state_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,33 +14,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hatchel/runtime/postgres/postgrestest"
 	"hatchel/runtime/state"
 )
-
-// place is an empty schema of the test database, and the address of a store in it.
-func place(t testing.TB) (address string, db *pgx.Conn) {
-	t.Helper()
-	server := os.Getenv("HATCHEL_TEST_POSTGRES")
-	if server == "" {
-		t.Skip("HATCHEL_TEST_POSTGRES is not set")
-	}
-	schema := "state_" + strings.ToLower(rand.Text())
-	u, err := url.Parse(server)
-	check(t, err)
-	q := u.Query()
-	q.Set("search_path", schema)
-	q.Set("application_name", schema) // so that its connections can be told from those of others
-	u.RawQuery = q.Encode()
-	ctx := context.WithoutCancel(t.Context())
-	db, err = pgx.Connect(ctx, u.String())
-	check(t, err)
-	execute(t, db, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() {
-		execute(t, db, "SET client_min_messages = warning; DROP SCHEMA "+schema+" CASCADE")
-		db.Close(ctx)
-	})
-	return u.String(), db
-}
 
 func execute(t testing.TB, db *pgx.Conn, statement string) {
 	t.Helper()
@@ -61,18 +35,18 @@ func openDatabase(t testing.TB, address string) *state.Postgres {
 
 func TestPostgresIsAStore(t *testing.T) {
 	behaves(t, func(t *testing.T) func() state.Store {
-		address, _ := place(t)
+		address, _ := postgrestest.Schema(t)
 		return func() state.Store { return openDatabase(t, address) }
 	})
 }
 
 func TestManyMayOpenANewDatabaseAtOnce(t *testing.T) {
-	address, _ := place(t)
+	address, _ := postgrestest.Schema(t)
 	openedAtOnce(t, func() (state.Store, error) { return state.OpenPostgres(t.Context(), address) })
 }
 
 func TestADatabaseThatIsNotOursIsRefused(t *testing.T) {
-	address, db := place(t)
+	address, db := postgrestest.Schema(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	check(t, closed.Close())
@@ -112,7 +86,7 @@ func TestADatabaseThatIsNotOursIsRefused(t *testing.T) {
 }
 
 func TestAFullDatabaseTakesNothingNew(t *testing.T) {
-	address, _ := place(t)
+	address, _ := postgrestest.Schema(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := openDatabase(t, address)
 		defer s.Close()
@@ -121,7 +95,7 @@ func TestAFullDatabaseTakesNothingNew(t *testing.T) {
 }
 
 func TestWhatYieldsLeavesHalfOfADatabase(t *testing.T) {
-	address, _ := place(t)
+	address, _ := postgrestest.Schema(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := openDatabase(t, address)
 		defer s.Close()
@@ -130,7 +104,7 @@ func TestWhatYieldsLeavesHalfOfADatabase(t *testing.T) {
 }
 
 func TestWhatHasExpiredIsRemovedFromTheDatabase(t *testing.T) {
-	address, db := place(t)
+	address, db := postgrestest.Schema(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, ctx := openDatabase(t, address), context.WithoutCancel(t.Context())
 		defer s.Close()
@@ -168,7 +142,7 @@ func left(t *testing.T, db *pgx.Conn, tables map[string]int) {
 }
 
 func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
-	address, db := place(t)
+	address, db := postgrestest.Schema(t)
 	a, b := openDatabase(t, address), openDatabase(t, address)
 	defer a.Close()
 	defer b.Close()
@@ -209,7 +183,7 @@ func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
 }
 
 func TestTablesOfTheFirstVersionAreGoneOnWith(t *testing.T) {
-	address, db := place(t)
+	address, db := postgrestest.Schema(t)
 	s := openDatabase(t, address)
 	check(t, s.Keep(t.Context(), "a", []byte("x"), time.Now().Add(time.Hour)))
 	check(t, s.Close())
@@ -227,7 +201,7 @@ func TestTablesOfTheFirstVersionAreGoneOnWith(t *testing.T) {
 }
 
 func TestALostConnectionComesBack(t *testing.T) {
-	address, db := place(t)
+	address, db := postgrestest.Schema(t)
 	s := openDatabase(t, address)
 	defer s.Close()
 	later := time.Now().Add(time.Hour)
@@ -249,7 +223,7 @@ func TestALostConnectionComesBack(t *testing.T) {
 }
 
 func TestADatabaseThatDoesNotAnswerIsAway(t *testing.T) {
-	address, db := place(t)
+	address, db := postgrestest.Schema(t)
 	check(t, openDatabase(t, address).Close())
 	s := openDatabase(t, address+"&lock_timeout=100ms")
 	defer s.Close()

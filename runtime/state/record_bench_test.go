@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hatchel/runtime/postgres/postgrestest"
 	"hatchel/runtime/state"
 )
 
@@ -107,6 +108,6 @@ func BenchmarkPace(b *testing.B) {
 func benchFile(b *testing.B) state.Store { return openFile(b, filepath.Join(b.TempDir(), "state.db")) }
 
 func benchDatabase(b *testing.B) state.Store {
-	address, _ := place(b)
+	address, _ := postgrestest.Schema(b)
 	return openDatabase(b, address)
 }
