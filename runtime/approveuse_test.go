@@ -306,3 +306,41 @@ func TestATaskThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 		t.Errorf("with one: %s, %d done", said, count())
 	}
 }
+
+func TestAStepThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	inner := tool("inner", "approval { timeout = \"1h\" }\nfake { do = \"count\" }\ntext = \"done\"")
+	outer := tool("outer", "step \"a\" {\n  tool \"inner\" {}\n}\ntext = step.a.text")
+	key := func(name string) string {
+		return fmt.Sprintf("auth {\n  api_key %q { sha256 = \"%x\" }\n}\n", name, sha256.Sum256([]byte("key-of-"+name)))
+	}
+	h := w.host(t, key("ann")+inner+outer)
+	defer h.Close()
+	r := httptest.NewRequest("POST", "/mcp", nil)
+	r.Header.Set("X-Api-Key", "key-of-ann")
+	identity, refused := h.Callers().Identify(r)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	said := make(chan string, 1)
+	go func() {
+		req := modern("outer", `{}`, `{}`)
+		req.Caller.Identity, req.Caller.Subject = identity, identity.Subject
+		out, err := h.CallTool(t.Context(), req)
+		if err != nil {
+			said <- err.Error()
+			return
+		}
+		said <- string(out.AppendResult(nil, mcp.Revision20260728))
+	}()
+	desk := deskOf(t, h)
+	a := desk.pending(1)[0]
+	load(t, h, key("ben")+inner+outer)
+	if _, err := desk.book.Decide(t.Context(), a.ID, true, approval.Decision{By: "os:op", At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-said; !strings.Contains(got, "configuration was changed") || count() != 0 {
+		t.Errorf("%s, %d done", got, count())
+	}
+}

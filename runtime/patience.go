@@ -150,7 +150,18 @@ func (p *Program) stands(c *call) bool {
 	}
 	g := current()
 	now := g.programs[p.decl.Name]
-	return now != nil && now.sealed == p.sealed && (c.caller == nil || g.vouches(c.caller))
+	caller := c.asker()
+	return now != nil && now.sealed == p.sealed && (caller == nil || g.vouches(caller))
+}
+
+// asker is who makes the call, or the one that it is a step of; nil where nobody knows.
+func (c *call) asker() *mcp.Caller {
+	for w := clockOf(c.frame.Context); c.caller == nil && w != nil; w = w.outer {
+		if w.call.caller != nil {
+			return w.call.caller
+		}
+	}
+	return c.caller
 }
 
 // vouches is knows, also of who has made a call that has become a task in the meantime.

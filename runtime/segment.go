@@ -99,7 +99,7 @@ func (s *segment) run() {
 	caller := s.task.caller()
 	c := s.program.newCall(s.ctx, callerOf(caller), s)
 	defer c.leave()
-	c.ends, c.note, c.counted = s.ctx, s.at, s.counted
+	c.caller, c.ends, c.note, c.counted = caller, s.ctx, s.at, s.counted
 	c.of(caller)
 	if c.entry = s.program.audited(caller, nil, nil); c.entry != nil {
 		c.entry.common.Task = s.task.row.ID
@@ -173,7 +173,7 @@ func (s *segment) goOn(c *call) (err error) {
 
 // begin does all of a call that became a task because it waits for an operator.
 func (s *segment) begin(c *call) error {
-	c.caller, c.consent.task = s.task.caller(), s.task.row.ID
+	c.consent.task = s.task.row.ID
 	if err := s.program.demand(c); err != nil {
 		return err
 	}
