@@ -128,22 +128,21 @@ func (s *Shelf) Remove(ctx context.Context, f *File) (bool, error) {
 	return forget(ctx, store, r)
 }
 
-// forget removes a record, and then the chunks that nobody can find any more.
+// forget removes a record, and then the chunks that nobody can find any more: also when who has asked for it is gone, because they count for nobody and take room.
 func forget(ctx context.Context, store state.Store, r *state.Record) (bool, error) {
 	removed, err := store.Remove(ctx, r)
 	if err != nil || !removed {
 		return false, err
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
 	return true, forgetChunks(ctx, store, r.Name)
 }
 
 func forgetChunks(ctx context.Context, store state.Store, id string) error {
 	for n := 0; ; n++ {
-		c, err := store.Record(ctx, kindChunk, chunkName(id, n))
-		if err != nil || c == nil {
-			return err
-		}
-		if _, err := store.Remove(ctx, c); err != nil {
+		// Chunks are never replaced.
+		if there, err := store.Remove(ctx, &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1}); err != nil || !there {
 			return err
 		}
 	}

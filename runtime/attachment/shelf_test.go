@@ -521,3 +521,23 @@ func TestUploadsAtOnceAreBounded(t *testing.T) {
 		t.Errorf("%d files are left, %v", n, err)
 	}
 }
+
+// Who removes a file and hangs up leaves no bytes behind, which would count for nobody.
+func TestARemovalThatIsBrokenOffLeavesNothing(t *testing.T) {
+	s, store := shelfIn(t, filepath.Join(t.TempDir(), "state.db"))
+	f := upload(t, s, Upload{Owner: "anna"}, strings.Repeat("x", 16<<20))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Remove(ctx, f)
+		done <- err
+	}()
+	for _, err := s.Find(t.Context(), f.ID); err == nil; {
+		_, err = s.Find(t.Context(), f.ID)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, store)
+}
