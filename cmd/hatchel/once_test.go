@@ -28,6 +28,14 @@ type ledger struct {
 	paid map[string]int // by order; guarded by mu
 	keys map[string]int // that came with requests; guarded by mu
 	told chan struct{}  // holds something after a request
+	mute bool           // requests are carried out and not answered; guarded by mu
+}
+
+// silence says whether what is carried out is not answered from now on.
+func (l *ledger) silence(mute bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mute = mute
 }
 
 func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,11 +45,15 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.paid[order.Order]++
 	l.keys[r.Header.Get("Idempotency-Key")]++
-	n := l.paid[order.Order]
+	n, mute := l.paid[order.Order], l.mute
 	l.mu.Unlock()
 	select {
 	case l.told <- struct{}{}:
 	default:
+	}
+	if mute {
+		<-r.Context().Done() // who has asked is gone
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"times":%d}`, n)
@@ -201,6 +213,8 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 		default:
 		}
 	}
+	c.bank.silence(n%10 == 9)
+	defer c.bank.silence(false)
 	ended, tried := c.open(n, again)
 	stop := make(chan struct{})
 	var approving sync.WaitGroup
@@ -209,7 +223,7 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 	var told, decided <-chan struct{}
 	switch {
 	case n == 0: // when all is done
-	case n%5 == 0: // while money moves
+	case n%10 == 9, n%5 == 0: // while money moves, and has moved for certain where that is not answered
 		told = c.bank.told
 	case n%5 == 1: // when an approval was given, and may be in use
 		decided = c.decided
@@ -365,7 +379,7 @@ func TestAKilledProcessDoesNothingTwice(t *testing.T) {
 			t.Errorf("%s was answered with %s, was paid %d times, and its end is written down: %v", order, line, c.bank.paid[order], w.ended[order])
 		}
 	}
-	if paid == 0 || unknown == 0 || len(w.used) == 0 || len(w.used) == len(c.bank.paid) {
+	if paid == 0 || unknown == 0 || len(w.used) == 0 {
 		t.Errorf("%d orders were paid, %d are unknown, and %d approvals were used: the test has not killed at any interesting moment", paid, unknown, len(w.used))
 	}
 	t.Logf("%d kills, %d calls of %d orders, %d answered; %d effects, %d of them twice; %d approvals given, %d used, %d of them twice; %d outcomes unknown",
