@@ -77,6 +77,16 @@ func (d *Desk) decides(tool string) bool {
 	return ok
 }
 
+// decidesAny reports whether there is a tool about whose calls the caller may decide.
+func (d *Desk) decidesAny() bool {
+	for name := range d.g.programs {
+		if d.decides(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // How many approvals are read from the store at once: the store has other things to do, too.
 const (
 	smallRead = 128
@@ -84,8 +94,11 @@ const (
 )
 
 // List gives those approvals about which the caller may decide to each, a part after the other, and returns where the next list goes on, as approval.Book.List does. Calls of the
-// caller's own are left out. An error of each ends it.
+// caller's own are left out. An error of each ends it. For who decides about nothing, nothing is read.
 func (d *Desk) List(ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error) (next string, err error) {
+	if !d.decidesAny() {
+		return "", nil
+	}
 	for left := q.Limit; ; {
 		q.Limit = min(max(left, smallRead), largeRead)
 		page, more, err := d.book.List(ctx, q)

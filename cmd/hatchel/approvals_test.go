@@ -217,3 +217,26 @@ func TestWithoutTheBlockNobodyDecidesOverHTTP(t *testing.T) {
 	}
 	says(t, body, "approvals { allow = ", "auth", "hatchel approvals")
 }
+
+func TestAListWithNothingInItIsJSON(t *testing.T) {
+	o := openOffice(t)
+	id, answered := o.asked("ann", "refund", `{"amount":500}`)
+	for who, why := range map[string]string{"ann": "it is a call of her own", "eve": "she decides about nothing"} {
+		resp, err := http.DefaultClient.Do(o.request(who, http.MethodGet, "/approvals", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page struct {
+			Approvals []json.RawMessage `json:"approvals"`
+		}
+		err = json.NewDecoder(resp.Body).Decode(&page)
+		resp.Body.Close()
+		if kind := resp.Header.Get("Content-Type"); err != nil || page.Approvals == nil || len(page.Approvals) > 0 || kind != "application/json" || resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s %v %v", why, resp.StatusCode, kind, page.Approvals, err)
+		}
+	}
+	if status, body := o.ask("bob", http.MethodPost, "/approvals/"+id+"/reject", `{}`); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	<-answered
+}
