@@ -124,6 +124,9 @@ func (p *Program) interim(ctx context.Context, c *call, caller *mcp.Caller, why 
 		c.log(ctx, slog.LevelDebug, "call becomes a task", nil)
 		out.Task, err = p.beginTask(ctx, c, caller)
 	}
+	if err != nil && !c.acted(nil) {
+		p.giveBack(c)
+	}
 	return out, err
 }
 
