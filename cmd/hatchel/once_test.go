@@ -20,7 +20,7 @@ import (
 )
 
 // kills is how often the process is killed: make kill KILLS=1000.
-var kills = flag.Int("kills", 50, "how often a process that pays is killed")
+var kills = flag.Int("kills", 30, "how often a process that pays is killed")
 
 // ledger is a service that carries out whatever it is told, as often as it is told.
 type ledger struct {
