@@ -25,7 +25,7 @@ func validateCommand() *cobra.Command {
 		Long: `Check a folder exactly the way serve loads it, and print every mistake with its place and what to write instead.
 
 With --connect every connection is opened, and every SQL statement is prepared by its database, which also finds tables and columns
-that do not exist. Nothing is executed.`,
+that do not exist. Nothing is executed, but that MySQL and MariaDB may compute a query that reads no table.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, folderOf(args)) },
 	})
 	v.flags(cmd)
