@@ -1,10 +1,6 @@
 package hcl
 
-import (
-	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-)
+import "github.com/hashicorp/hcl/v2/hclsyntax"
 
 // Audit says where every call is written down.
 type Audit struct {
@@ -36,16 +32,7 @@ func (a *Audit) spec() Spec {
 }
 
 func (a *Audit) file(d *decoder, e hclsyntax.Expression) {
-	name, ok := d.known(e, Field{Name: "file"}, "string").(string)
-	switch {
-	case !ok:
-	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):
-		d.errorf(e.Range(), "Invalid audit file", "file names a file, as in \"audit.jsonl\", and this is %q.", name)
-	case strings.HasSuffix(name, ".hcl"):
-		d.errorf(e.Range(), "Invalid audit file", "%q would be read as a part of the configuration. Call it \"audit.jsonl\".", name)
-	default:
-		a.File = name
-	}
+	a.File = d.fileName(e, ownFile{"audit", "file", "audit.jsonl"})
 }
 
 func (a *Audit) postgres(d *decoder, e hclsyntax.Expression) { a.Postgres = d.database(e) }

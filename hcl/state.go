@@ -1,10 +1,6 @@
 package hcl
 
-import (
-	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-)
+import "github.com/hashicorp/hcl/v2/hclsyntax"
 
 // State says where is kept what outlives the process.
 type State struct {
@@ -29,34 +25,21 @@ func (s *State) spec() Spec {
 }
 
 func (s *State) sqlite(d *decoder, e hclsyntax.Expression) {
-	name, ok := d.known(e, Field{Name: "sqlite"}, "string").(string)
-	switch {
-	case !ok:
-	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):
-		d.errorf(e.Range(), "Invalid state file", "sqlite names a file, as in \"state.db\", and this is %q.", name)
-	case strings.HasSuffix(name, ".hcl"):
-		d.errorf(e.Range(), "Invalid state file", "%q would be read as a part of the configuration. Call it \"state.db\".", name)
-	default:
-		s.SQLite = name
-	}
+	s.SQLite = d.fileName(e, ownFile{"state", "sqlite", "state.db"})
 }
 
 func (s *State) postgres(d *decoder, e hclsyntax.Expression) {
 	s.Postgres = d.database(e)
 }
 
-// state reads the one block that says where the state is kept.
+// state decodes the state block.
 func (l *loader) state() {
-	for i, b := range l.blocks["state"] {
-		if i > 0 {
-			first := l.blocks["state"][0]
-			l.errorf(b.DefRange(), "Duplicate state", "There is one state block, and it is at %s:%d.", first.file.name, first.DefRange().Start.Line)
-			continue
-		}
-		s := &State{Range: at(b.DefRange())}
-		d := l.decoder(b.file)
-		d.body(b.Body, s.spec(), b.DefRange())
-		l.diags = append(l.diags, d.diags...)
-		l.config.State = s
+	s := &State{}
+	d, b, ok := l.single("state", s.spec())
+	if !ok {
+		return
 	}
+	s.Range = at(b.DefRange())
+	l.diags = append(l.diags, d.diags...)
+	l.config.State = s
 }

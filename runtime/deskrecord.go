@@ -53,19 +53,13 @@ func (g *Generation) decided(ctx context.Context, book *approval.Book, p *approv
 
 // writeDown writes down what somebody decides who cannot write it down, unless another process does.
 func (h *Host) writeDown(ctx context.Context, book *approval.Book, id string) {
-	g := h.pin()
-	if g == nil {
-		return
-	}
-	defer g.leave()
-	if g.audit == nil {
-		return
-	}
-	p, err := book.Claim(ctx, id, h.build.State.tasks.owner)
-	if err == nil && p != nil {
-		_, err = g.decided(ctx, book, p, audit.Caller{Subject: p.Decision.By})
-	}
-	if err != nil {
-		g.log().LogAttrs(ctx, slog.LevelError, "a decision is not made", slog.String("approval", id), slog.String("error", g.scrubber.sentence(err.Error())))
-	}
+	h.recording(func(g *Generation) {
+		p, err := book.Claim(ctx, id, h.build.State.tasks.owner)
+		if err == nil && p != nil {
+			_, err = g.decided(ctx, book, p, audit.Caller{Subject: p.Decision.By})
+		}
+		if err != nil {
+			g.log().LogAttrs(ctx, slog.LevelError, "a decision is not made", slog.String("approval", id), slog.String("error", g.scrubber.sentence(err.Error())))
+		}
+	})
 }

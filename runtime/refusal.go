@@ -41,45 +41,45 @@ type Refusal struct {
 	Key    string      // the name of the key or issuer that was tried, where one was recognized
 }
 
-// Refused writes down that a request was refused. It does nothing where nothing is written down.
-func (h *Host) Refused(ctx context.Context, refusal Refusal) {
+// recording lets do write to the audit log of the configuration that is served; where nothing is written down, or the server has stopped, it does nothing.
+func (h *Host) recording(do func(*Generation)) {
 	g := h.pin()
 	if g == nil {
 		return
 	}
 	defer g.leave()
-	if g.audit == nil {
-		return
+	if g.audit != nil {
+		do(g)
 	}
-	caller := refusal.Caller
-	if caller == nil {
-		caller = &mcp.Caller{}
-	}
-	r := g.common(caller, nil)
-	r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Refused
-	r.Status, r.URI, r.Message = refusal.Status, g.scrubber.sentence(refusal.Path), g.scrubber.sentence(refusal.Reason)
-	if r.Caller.Key == "" {
-		r.Caller.Key = refusal.Key
-	}
-	if err := g.audit.Append(&r, false); err != nil {
-		g.unwritten(ctx, err)
-	}
+}
+
+// Refused writes down that a request was refused. It does nothing where nothing is written down.
+func (h *Host) Refused(ctx context.Context, refusal Refusal) {
+	h.recording(func(g *Generation) {
+		caller := refusal.Caller
+		if caller == nil {
+			caller = &mcp.Caller{}
+		}
+		r := g.common(caller, nil)
+		r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Refused
+		r.Status, r.URI, r.Message = refusal.Status, g.scrubber.sentence(refusal.Path), g.scrubber.sentence(refusal.Reason)
+		if r.Caller.Key == "" {
+			r.Caller.Key = refusal.Key
+		}
+		if err := g.audit.Append(&r, false); err != nil {
+			g.unwritten(ctx, err)
+		}
+	})
 }
 
 // cancelled writes down that a client has cancelled a task.
 func (h *Host) cancelled(ctx context.Context, t *task, caller *mcp.Caller) {
-	g := h.pin()
-	if g == nil {
-		return
-	}
-	defer g.leave()
-	if g.audit == nil {
-		return
-	}
-	r := g.common(caller, nil)
-	r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Cancelled
-	r.Kind, r.Name, r.Task, r.Message = "tool", t.Tool, t.row.ID, "The client has cancelled the task."
-	if err := g.audit.Append(&r, false); err != nil {
-		g.unwritten(ctx, err)
-	}
+	h.recording(func(g *Generation) {
+		r := g.common(caller, nil)
+		r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Cancelled
+		r.Kind, r.Name, r.Task, r.Message = "tool", t.Tool, t.row.ID, "The client has cancelled the task."
+		if err := g.audit.Append(&r, false); err != nil {
+			g.unwritten(ctx, err)
+		}
+	})
 }

@@ -18,8 +18,8 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// approvalTools is a server whose calls wait for approvers. $STATE and what follows are replaced.
-const approvalTools = `
+// officeKeys are two approvers and one who is none. $ANN and what follows are replaced.
+const officeKeys = `
 auth {
   api_key "ann" {
     sha256 = "$ANN"
@@ -31,6 +31,10 @@ auth {
   }
   api_key "eve" { sha256 = "$EVE" }
 }
+`
+
+// approvalTools is a server whose calls wait for approvers. $STATE and what follows are replaced.
+const approvalTools = officeKeys + `
 approvals { allow = "'approvers' in caller.groups && (tool.name != 'guarded' || caller.subject == 'bob')" }
 audit { file = "audit.jsonl" }
 $STATE

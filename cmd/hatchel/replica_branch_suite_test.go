@@ -14,22 +14,11 @@ import (
 )
 
 // branchTools is what three processes with callers, approvals, files and one audit log serve. $ANN and what follows are replaced.
-const branchTools = `
+const branchTools = officeKeys + `
 secret "state" { env = "STATE" }
 variable "bank" { type = string }
 state { postgres = secret.state }
 audit { postgres = secret.state }
-auth {
-  api_key "ann" {
-    sha256 = "$ANN"
-    groups = ["approvers"]
-  }
-  api_key "bob" {
-    sha256 = "$BOB"
-    groups = ["approvers"]
-  }
-  api_key "eve" { sha256 = "$EVE" }
-}
 approvals { allow = "'approvers' in caller.groups" }
 connection "http" "bank" { base_url = var.bank }
 tool "refund" {
