@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -154,19 +153,13 @@ func (m *mariaDB) with(ctx context.Context, use func(*myConn) error) error {
 
 func (m *mariaDB) lent(ctx context.Context, c *myConn, use func(*myConn) error) error {
 	c.uses++
-	var stopping sync.WaitGroup
-	stopping.Add(1)
-	var done atomic.Bool
-	stop := context.AfterFunc(ctx, func() {
-		defer stopping.Done()
-		if !done.Load() {
-			m.kill(ctx, c.thread)
-		}
-	})
+	kill := sync.OnceFunc(func() { m.kill(ctx, c.thread) })
+	stop := context.AfterFunc(ctx, kill)
 	err := use(c)
-	done.Store(ctx.Err() == nil) // the driver returns before the server has stopped
-	if !stop() {
-		stopping.Wait() // so that it hits nothing that comes later
+	// The driver returns before the server has stopped, and perhaps before the kill has begun: stop may still prevent one that is due. It is waited for,
+	// so that it hits nothing that comes later.
+	if !stop() || ctx.Err() != nil {
+		kill()
 		c.broken = true
 	}
 	return err
