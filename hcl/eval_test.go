@@ -127,13 +127,21 @@ func TestExpressionsComputeNativeValues(t *testing.T) {
 		`input.ok ? { n = 5, s = "a" } : {}`: map[string]any{"n": 5, "s": "a"},
 		`input.ok ? [1, "a", true] : []`:     []any{1, "a", true},
 		`!input.ok ? 1 : "one"`:              "one",
-		`local.known`:                        []any{6, 4},
-		`local.text`:                         "0a 1b yes",
-		`var.v["b c"][2].d`:                  nil,
-		`var.v.a`:                            1,
-		`[for r in input.rows : r.id]`:       []any{1, 2},
-		`[for i, r in input.rows : i * 10]`:  []any{0, 10},
-		`[for k, v in input.map : k]`:        []any{"a", "b", "e\u0301"},
+		`merge(input.ok ? { n = 5, s = "a" } : {}, { z = 1 })`:         map[string]any{"n": 5, "s": "a", "z": 1},
+		`concat(input.ok ? [1] : ["a"], [true])`:                       []any{1, true},
+		`jsonencode(input.ok ? { n = 5, s = "a" } : {})`:               `{"n":5,"s":"a"}`,
+		`coalesce(input.none, input.ok ? 5 : "a")`:                     5,
+		`try(input.ok ? { n = 5, s = "a" } : {}, null)`:                map[string]any{"n": 5, "s": "a"},
+		`pick(input.ok ? { n = 5, s = "a" } : {}, "n")`:                map[string]any{"n": 5},
+		`[for x in [1, 2] : x == 1 ? { n = 5, s = "a" } : {}]`:         []any{map[string]any{"n": 5, "s": "a"}, map[string]any{}},
+		`(input.ok ? { n = 5, s = "a" } : {}).n`:                       5,
+		`local.known`:                                                  []any{6, 4},
+		`local.text`:                                                   "0a 1b yes",
+		`var.v["b c"][2].d`:                                            nil,
+		`var.v.a`:                                                      1,
+		`[for r in input.rows : r.id]`:                                 []any{1, 2},
+		`[for i, r in input.rows : i * 10]`:                            []any{0, 10},
+		`[for k, v in input.map : k]`:                                  []any{"a", "b", "e\u0301"},
 		`{ for r in input.rows : "k${r.id}" => r.id }`:                 map[string]any{"k1": 1, "k2": 2},
 		`{ for x in [1, 2, 3] : "${x % 2}" => x... }`:                  map[string]any{"1": []any{1, 3}, "0": []any{2}},
 		`[for r in input.rows : r.name if r.name != null]`:             []any{"a"},
@@ -184,12 +192,15 @@ func TestExpressionsComputeNativeValues(t *testing.T) {
 	}
 }
 
-// The types of branches and elements are a union of what they may be. They never change a value into another, so nothing has to be refused.
+// The types of branches and elements are a union of what they may be. They never change a value into another, wherever the conditional stands and whether its condition is known
+// when the file is loaded, so nothing has to be refused.
 func TestNoConditionalConvertsAValue(t *testing.T) {
 	for _, values := range [][2]string{
 		{`5`, `"a"`}, {`{ n = 5 }`, `{ n = "5" }`}, {`[1]`, `["1", true]`}, {`true`, `"true"`}, {`{}`, `{ n = 5, s = "a" }`}, {`[{ a = 1 }]`, `[{ a = "1", b = 2 }]`},
+		{`{ deep = { n = 5, ok = true, list = [1] } }`, `{ deep = { n = "a" } }`}, {`12345678901234567890`, `"a"`}, {`1.50`, `[1.5]`}, {`null`, `{ n = 5, s = "a" }`},
 	} {
-		for i, condition := range []string{"input.ok", "!input.ok"} {
+		for i, condition := range []string{"input.ok", "!input.ok", "1 == 1", "1 == 2"} {
+			i %= 2
 			want, _ := compileValue(t, values[i])
 			got, diags := compileValue(t, condition+" ? "+values[0]+" : "+values[1])
 			if len(diags) > 0 {
