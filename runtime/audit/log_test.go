@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -93,78 +90,6 @@ func TestWhatOthersSayIsBounded(t *testing.T) {
 	holds(t, path)
 }
 
-func TestEveryChangeIsFound(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, path, Limits{Rotate: 2000})
-	for i := range 20 {
-		check(t, l.Append(call(fmt.Sprint("call ", i)), false))
-	}
-	check(t, l.Close())
-	files, err := Files(path)
-	check(t, err)
-	if len(files) < 3 {
-		t.Fatalf("only %d files", len(files))
-	}
-	if v := holds(t, path); v.Records != int64(22+len(files)-1) || v.Files != len(files) || v.First != 1 {
-		t.Fatal(v)
-	}
-	src, err := os.ReadFile(files[1])
-	check(t, err)
-	lines := bytes.SplitAfter(src, []byte("\n"))
-	lines = lines[:len(lines)-1]
-	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
-	put := func(name string, b []byte) { check(t, os.WriteFile(name, b, 0o600)) }
-	changed := map[string][]byte{
-		"a record was changed":    join(lines[0], bytes.Replace(lines[1], []byte(`"ok"`), []byte(`"no"`), 1), join(lines[2:]...)),
-		"a record was left out":   join(lines[0], join(lines[2:]...)),
-		"two change places":       join(lines[0], lines[2], lines[1], join(lines[3:]...)),
-		"one comes twice":         join(lines[0], lines[0], join(lines[1:]...)),
-		"something is in between": join(lines[0], []byte("{}\n"), join(lines[1:]...)),
-		"an empty line is":        join(lines[0], []byte("\n"), join(lines[1:]...)),
-	}
-	for what, b := range changed {
-		put(files[1], b)
-		if v := verify(t, path); v.Broken == nil || v.Broken.File != files[1] || v.Broken.Line != 2 {
-			t.Errorf("%s: %v", what, v)
-		}
-	}
-	for i := range src {
-		if i%7 != 0 {
-			continue
-		}
-		b := bytes.Clone(src)
-		b[i] ^= 1
-		put(files[1], b)
-		if v := verify(t, path); v.Broken == nil {
-			t.Errorf("byte %d: %v", i, v)
-		}
-	}
-	put(files[1], src)
-	holds(t, path)
-	check(t, os.Rename(files[1], path+".away"))
-	if v := verify(t, path); v.Broken == nil || v.Broken.File != files[2] || v.Broken.Line != 1 || !strings.Contains(v.Broken.Why, "missing") {
-		t.Error(v)
-	}
-}
-
-func TestAChangedRecordWithAHashOfItsOwnIsFound(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, path, Limits{})
-	for range 3 {
-		check(t, l.Append(call("x"), true))
-	}
-	check(t, l.Close())
-	src, err := os.ReadFile(path)
-	check(t, err)
-	lines := bytes.SplitAfter(src, []byte("\n"))
-	before, _, _ := read(bytes.TrimSpace(lines[1]))
-	lines[1], _ = before.link(nil, call("y").append(nil))
-	check(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
-	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 3 || !strings.Contains(v.Broken.Why, "the record before this one was changed") {
-		t.Error(v)
-	}
-}
-
 // A process can die at any byte of what it writes.
 func TestWhatWasCutIsRepairedByARecordThatSaysSo(t *testing.T) {
 	folder := t.TempDir()
@@ -239,167 +164,6 @@ func TestOneProcessWrites(t *testing.T) {
 	}
 }
 
-func TestTheChainGoesOnThroughFilesAndProcesses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	for range 5 {
-		l := open(t, path, Limits{Rotate: 1500})
-		for range 10 {
-			check(t, l.Append(call("x"), false))
-		}
-		check(t, l.Close())
-	}
-	v := holds(t, path)
-	if v.Files < 5 {
-		t.Fatal(v)
-	}
-	// A process can die between the two names that a rotation gives.
-	check(t, os.Rename(path, fullName(path, v.Files)))
-	check(t, os.WriteFile(path+".next", nil, 0o600))
-	l := open(t, path, Limits{Rotate: 1500, Keep: 2})
-	for range 30 {
-		check(t, l.Append(call("x"), false))
-	}
-	check(t, l.Close())
-	kept := holds(t, path)
-	if kept.Files != 3 || kept.First <= 1 || kept.Last < v.Last+30 {
-		t.Error(kept)
-	}
-	removed := 0
-	for _, r := range events(t, path) {
-		removed += len(r.Removed)
-	}
-	if removed == 0 {
-		t.Error("no record says what was removed")
-	}
-	if _, err := os.Stat(path + ".next"); err == nil {
-		t.Error("what a rotation has left is still there")
-	}
-}
-
-// faulty is a file whose writes and syncs fail as a test says.
-type faulty struct {
-	*os.File
-	room  atomic.Int64 // bytes that are left on its disk; negative for any number
-	syncs atomic.Int64
-	bad   atomic.Bool // syncs fail
-}
-
-func (f *faulty) Write(p []byte) (int, error) {
-	room := f.room.Load()
-	if room < 0 || int64(len(p)) <= room {
-		f.room.Store(max(room-int64(len(p)), min(room, 0)))
-		return f.File.Write(p)
-	}
-	n, err := f.File.Write(p[:room])
-	f.room.Add(-int64(n))
-	return n, errors.Join(err, syscall.ENOSPC)
-}
-
-func (f *faulty) Sync() error {
-	f.syncs.Add(1)
-	if f.bad.Load() {
-		return syscall.EIO
-	}
-	return f.File.Sync()
-}
-
-func faultyLog(t testing.TB, path string) (*Log, *faulty) {
-	l := open(t, path, Limits{})
-	f := &faulty{File: l.file.(*os.File)}
-	f.room.Store(-1)
-	l.file = f
-	return l, f
-}
-
-// What was said to be written is there, once; what was said not to be is not.
-func TestAFullDiskLosesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, f := faultyLog(t, path)
-	var mu sync.Mutex
-	written, refused := map[string]bool{}, map[string]bool{}
-	random := rand.New(rand.NewPCG(1, 2))
-	for round := range 200 {
-		f.room.Store(random.Int64N(3000))
-		var all sync.WaitGroup
-		for i := range 8 {
-			all.Go(func() {
-				name := fmt.Sprintf("%d.%d", round, i)
-				err := l.Append(call(name), false)
-				mu.Lock()
-				defer mu.Unlock()
-				if err == nil {
-					written[name] = true
-				} else {
-					refused[name] = true
-				}
-			})
-		}
-		all.Wait()
-	}
-	if l.Failing() == nil && len(refused) == 0 {
-		t.Fatal("nothing has failed")
-	}
-	f.room.Store(-1)
-	check(t, l.Check(t.Context()))
-	check(t, l.Append(call("end"), true))
-	if v := holds(t, path); v.Repairs == 0 {
-		t.Error(v)
-	}
-	seen := map[string]bool{}
-	for _, r := range events(t, path) {
-		if r.Event != EventCall || r.Name == "end" {
-			continue
-		}
-		if !written[r.Name] || seen[r.Name] {
-			t.Errorf("%s was not written, or is there twice", r.Name)
-		}
-		seen[r.Name] = true
-	}
-	if len(seen) != len(written) {
-		t.Errorf("%d of %d records are there", len(seen), len(written))
-	}
-}
-
-func TestRecordsAtTheSameTimeShareTheWaitForTheDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, f := faultyLog(t, path)
-	const callers, each = 32, 20
-	var all sync.WaitGroup
-	for i := range callers {
-		all.Go(func() {
-			for range each {
-				if err := l.Append(call(fmt.Sprint(i)), true); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if n := f.syncs.Load(); n > callers*each/2 {
-		t.Errorf("%d records took %d syncs", callers*each, n)
-	}
-	holds(t, path)
-}
-
-func TestAFailedSyncIsNotForgotten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, f := faultyLog(t, path)
-	f.bad.Store(true)
-	if err := l.Append(call("x"), true); !errors.Is(err, syscall.EIO) {
-		t.Errorf("got %v", err)
-	}
-	f.bad.Store(false)
-	// The system may say of the next one that all is well, although what was to be written is lost.
-	for _, durable := range []bool{true, false} {
-		if err := l.Append(call("x"), durable); !errors.Is(err, syscall.EIO) {
-			t.Errorf("got %v", err)
-		}
-	}
-	if err := l.Check(t.Context()); err == nil {
-		t.Error("all is well again")
-	}
-}
-
 func TestAFileThatWasMovedIsNoticed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
@@ -462,26 +226,6 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-func TestAStreamHoldsAChainForEachProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "collected.jsonl")
-	var out bytes.Buffer
-	for range 3 {
-		l, err := Stream(&out)
-		check(t, err)
-		check(t, l.Append(call("x"), true))
-		check(t, l.Close())
-	}
-	check(t, os.WriteFile(path, out.Bytes(), 0o600))
-	if v := holds(t, path); v.Records != 9 {
-		t.Error(v)
-	}
-	lines := strings.SplitAfter(out.String(), "\n")
-	check(t, os.WriteFile(path, []byte(lines[0]+strings.Join(lines[2:], "")), 0o600))
-	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 2 {
-		t.Error(v)
-	}
-}
-
 func TestWhoFollowsMissesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{Rotate: 4000})
@@ -540,30 +284,6 @@ func TestWhatIsReadIsWholeWhileItIsWritten(t *testing.T) {
 	}
 	close(stop)
 	writes.Wait()
-}
-
-func FuzzVerifyOfAnythingEnds(f *testing.F) {
-	path := filepath.Join(f.TempDir(), "audit.jsonl")
-	l := open(f, path, Limits{})
-	check(f, l.Append(call("x"), true))
-	src, err := os.ReadFile(path)
-	check(f, err)
-	f.Add(src)
-	f.Add(src[:len(src)-10])
-	f.Add([]byte("{\"seq\":1,\n\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		check(t, os.WriteFile(path, b, 0o600))
-		before := verify(t, path)
-		l, err := Open(path, Limits{})
-		if err != nil {
-			return
-		}
-		check(t, l.Close())
-		if after := verify(t, path); before.Broken == nil && after.Broken != nil {
-			t.Errorf("%v, and then %v", before, after)
-		}
-	})
 }
 
 func BenchmarkAppend(b *testing.B) {

@@ -1,0 +1,163 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestEveryChangeIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, path, Limits{Rotate: 2000})
+	for i := range 20 {
+		check(t, l.Append(call(fmt.Sprint("call ", i)), false))
+	}
+	check(t, l.Close())
+	files, err := Files(path)
+	check(t, err)
+	if len(files) < 3 {
+		t.Fatalf("only %d files", len(files))
+	}
+	if v := holds(t, path); v.Records != int64(22+len(files)-1) || v.Files != len(files) || v.First != 1 {
+		t.Fatal(v)
+	}
+	src, err := os.ReadFile(files[1])
+	check(t, err)
+	lines := bytes.SplitAfter(src, []byte("\n"))
+	lines = lines[:len(lines)-1]
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	put := func(name string, b []byte) { check(t, os.WriteFile(name, b, 0o600)) }
+	changed := map[string][]byte{
+		"a record was changed":    join(lines[0], bytes.Replace(lines[1], []byte(`"ok"`), []byte(`"no"`), 1), join(lines[2:]...)),
+		"a record was left out":   join(lines[0], join(lines[2:]...)),
+		"two change places":       join(lines[0], lines[2], lines[1], join(lines[3:]...)),
+		"one comes twice":         join(lines[0], lines[0], join(lines[1:]...)),
+		"something is in between": join(lines[0], []byte("{}\n"), join(lines[1:]...)),
+		"an empty line is":        join(lines[0], []byte("\n"), join(lines[1:]...)),
+	}
+	for what, b := range changed {
+		put(files[1], b)
+		if v := verify(t, path); v.Broken == nil || v.Broken.File != files[1] || v.Broken.Line != 2 {
+			t.Errorf("%s: %v", what, v)
+		}
+	}
+	for i := range src {
+		if i%7 != 0 {
+			continue
+		}
+		b := bytes.Clone(src)
+		b[i] ^= 1
+		put(files[1], b)
+		if v := verify(t, path); v.Broken == nil {
+			t.Errorf("byte %d: %v", i, v)
+		}
+	}
+	put(files[1], src)
+	holds(t, path)
+	check(t, os.Rename(files[1], path+".away"))
+	if v := verify(t, path); v.Broken == nil || v.Broken.File != files[2] || v.Broken.Line != 1 || !strings.Contains(v.Broken.Why, "missing") {
+		t.Error(v)
+	}
+}
+
+func TestAChangedRecordWithAHashOfItsOwnIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, path, Limits{})
+	for range 3 {
+		check(t, l.Append(call("x"), true))
+	}
+	check(t, l.Close())
+	src, err := os.ReadFile(path)
+	check(t, err)
+	lines := bytes.SplitAfter(src, []byte("\n"))
+	before, _, _ := read(bytes.TrimSpace(lines[1]))
+	lines[1], _ = before.link(nil, call("y").append(nil))
+	check(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
+	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 3 || !strings.Contains(v.Broken.Why, "the record before this one was changed") {
+		t.Error(v)
+	}
+}
+
+func TestTheChainGoesOnThroughFilesAndProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	for range 5 {
+		l := open(t, path, Limits{Rotate: 1500})
+		for range 10 {
+			check(t, l.Append(call("x"), false))
+		}
+		check(t, l.Close())
+	}
+	v := holds(t, path)
+	if v.Files < 5 {
+		t.Fatal(v)
+	}
+	// A process can die between the two names that a rotation gives.
+	check(t, os.Rename(path, fullName(path, v.Files)))
+	check(t, os.WriteFile(path+".next", nil, 0o600))
+	l := open(t, path, Limits{Rotate: 1500, Keep: 2})
+	for range 30 {
+		check(t, l.Append(call("x"), false))
+	}
+	check(t, l.Close())
+	kept := holds(t, path)
+	if kept.Files != 3 || kept.First <= 1 || kept.Last < v.Last+30 {
+		t.Error(kept)
+	}
+	removed := 0
+	for _, r := range events(t, path) {
+		removed += len(r.Removed)
+	}
+	if removed == 0 {
+		t.Error("no record says what was removed")
+	}
+	if _, err := os.Stat(path + ".next"); err == nil {
+		t.Error("what a rotation has left is still there")
+	}
+}
+
+func TestAStreamHoldsAChainForEachProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "collected.jsonl")
+	var out bytes.Buffer
+	for range 3 {
+		l, err := Stream(&out)
+		check(t, err)
+		check(t, l.Append(call("x"), true))
+		check(t, l.Close())
+	}
+	check(t, os.WriteFile(path, out.Bytes(), 0o600))
+	if v := holds(t, path); v.Records != 9 {
+		t.Error(v)
+	}
+	lines := strings.SplitAfter(out.String(), "\n")
+	check(t, os.WriteFile(path, []byte(lines[0]+strings.Join(lines[2:], "")), 0o600))
+	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 2 {
+		t.Error(v)
+	}
+}
+
+func FuzzVerifyOfAnythingEnds(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "audit.jsonl")
+	l := open(f, path, Limits{})
+	check(f, l.Append(call("x"), true))
+	src, err := os.ReadFile(path)
+	check(f, err)
+	f.Add(src)
+	f.Add(src[:len(src)-10])
+	f.Add([]byte("{\"seq\":1,\n\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		check(t, os.WriteFile(path, b, 0o600))
+		before := verify(t, path)
+		l, err := Open(path, Limits{})
+		if err != nil {
+			return
+		}
+		check(t, l.Close())
+		if after := verify(t, path); before.Broken == nil && after.Broken != nil {
+			t.Errorf("%v, and then %v", before, after)
+		}
+	})
+}

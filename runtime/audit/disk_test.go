@@ -1,0 +1,137 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// faulty is a file whose writes and syncs fail as a test says.
+type faulty struct {
+	*os.File
+	room  atomic.Int64 // bytes that are left on its disk; negative for any number
+	syncs atomic.Int64
+	bad   atomic.Bool // syncs fail
+}
+
+func (f *faulty) Write(p []byte) (int, error) {
+	room := f.room.Load()
+	if room < 0 || int64(len(p)) <= room {
+		f.room.Store(max(room-int64(len(p)), min(room, 0)))
+		return f.File.Write(p)
+	}
+	n, err := f.File.Write(p[:room])
+	f.room.Add(-int64(n))
+	return n, errors.Join(err, syscall.ENOSPC)
+}
+
+func (f *faulty) Sync() error {
+	f.syncs.Add(1)
+	if f.bad.Load() {
+		return syscall.EIO
+	}
+	return f.File.Sync()
+}
+
+func faultyLog(t testing.TB, path string) (*Log, *faulty) {
+	l := open(t, path, Limits{})
+	f := &faulty{File: l.file.(*os.File)}
+	f.room.Store(-1)
+	l.file = f
+	return l, f
+}
+
+// What was said to be written is there, once; what was said not to be is not.
+func TestAFullDiskLosesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, f := faultyLog(t, path)
+	var mu sync.Mutex
+	written, refused := map[string]bool{}, map[string]bool{}
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 200 {
+		f.room.Store(random.Int64N(3000))
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				name := fmt.Sprintf("%d.%d", round, i)
+				err := l.Append(call(name), false)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					written[name] = true
+				} else {
+					refused[name] = true
+				}
+			})
+		}
+		all.Wait()
+	}
+	if l.Failing() == nil && len(refused) == 0 {
+		t.Fatal("nothing has failed")
+	}
+	f.room.Store(-1)
+	check(t, l.Check(t.Context()))
+	check(t, l.Append(call("end"), true))
+	if v := holds(t, path); v.Repairs == 0 {
+		t.Error(v)
+	}
+	seen := map[string]bool{}
+	for _, r := range events(t, path) {
+		if r.Event != EventCall || r.Name == "end" {
+			continue
+		}
+		if !written[r.Name] || seen[r.Name] {
+			t.Errorf("%s was not written, or is there twice", r.Name)
+		}
+		seen[r.Name] = true
+	}
+	if len(seen) != len(written) {
+		t.Errorf("%d of %d records are there", len(seen), len(written))
+	}
+}
+
+func TestRecordsAtTheSameTimeShareTheWaitForTheDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, f := faultyLog(t, path)
+	const callers, each = 32, 20
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			for range each {
+				if err := l.Append(call(fmt.Sprint(i)), true); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := f.syncs.Load(); n > callers*each/2 {
+		t.Errorf("%d records took %d syncs", callers*each, n)
+	}
+	holds(t, path)
+}
+
+func TestAFailedSyncIsNotForgotten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, f := faultyLog(t, path)
+	f.bad.Store(true)
+	if err := l.Append(call("x"), true); !errors.Is(err, syscall.EIO) {
+		t.Errorf("got %v", err)
+	}
+	f.bad.Store(false)
+	// The system may say of the next one that all is well, although what was to be written is lost.
+	for _, durable := range []bool{true, false} {
+		if err := l.Append(call("x"), durable); !errors.Is(err, syscall.EIO) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := l.Check(t.Context()); err == nil {
+		t.Error("all is well again")
+	}
+}
