@@ -53,6 +53,14 @@ func (g *Generation) Tools() int { return g.List(mcp.Tools).Len() }
 // List is one of the lists of all that is offered.
 func (g *Generation) List(of mcp.Listing) *mcp.List { return g.whole.lists[of].Load() }
 
+// Shown is what a caller sees of the list.
+func (g *Generation) Shown(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
+	return g.whole.shown(ctx, caller, of)
+}
+
+// Info is how the server introduces itself.
+func (g *Generation) Info() *mcp.Info { return g.whole.info }
+
 // Count is how many entries one of the lists of a toolset has, of which a caller may see fewer. Of a toolset that does not exist it is none.
 func (g *Generation) Count(toolset string, of mcp.Listing) int {
 	if v := g.view(toolset); v != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
@@ -18,13 +17,11 @@ import (
 // explaining are the flags of policy explain.
 type explaining struct {
 	loading
-	of              map[string]*string // what is called: tool, prompt or resource
-	subject         string
-	groups, scopes  []string
-	claims, headers []string
-	args            []string
-	object          string
-	asJSON          bool
+	posing
+	of     map[string]*string // what is called: tool, prompt or resource
+	args   []string
+	object string
+	asJSON bool
 }
 
 // kinds are what policies are about.
@@ -47,11 +44,7 @@ denied, and 2 when a rule reads inputs and those that were given are not valid.`
 	for kind, doc := range map[string]string{"tool": "`name` of the tool that is called", "prompt": "`name` of the prompt that is chosen", "resource": "`URI` of the resource that is read"} {
 		x.of[kind] = f.String(kind, "", doc)
 	}
-	f.StringVar(&x.subject, "subject", "", "who calls, as in caller.subject")
-	f.StringArrayVar(&x.groups, "group", nil, "a `group` that the caller is in; may be repeated")
-	f.StringArrayVar(&x.scopes, "scope", nil, "a `scope` that the caller was granted; may be repeated")
-	f.StringArrayVar(&x.claims, "claim", nil, "a claim of the caller's token, `name=value`, where a value that is JSON is read as JSON; may be repeated")
-	f.StringArrayVar(&x.headers, "header", nil, "a header of the request, `name=value`; may be repeated")
+	x.posingFlags(cmd)
 	f.StringArrayVar(&x.args, "arg", nil, "one argument, `name=value`; may be repeated, also with one name for a list")
 	f.StringVar(&x.object, "args", "", "all arguments, as one JSON `object`")
 	f.BoolVar(&x.asJSON, "json", false, "print the result as JSON")
@@ -172,43 +165,6 @@ func pairs(flag string, written []string) (map[string]string, error) {
 		m[name] = text
 	}
 	return m, nil
-}
-
-// caller is who is asked about.
-func (x *explaining) caller() (*mcp.Caller, error) {
-	written, err := pairs("claim", x.claims)
-	if err != nil {
-		return nil, err
-	}
-	headers, err := pairs("header", x.headers)
-	if err != nil {
-		return nil, err
-	}
-	claims := map[string]any{}
-	for name, text := range written {
-		claims[name] = text
-		if v, err := value.Decode([]byte(text)); err == nil {
-			claims[name] = v
-		}
-	}
-	encoded, err := value.AppendJSON(nil, claims)
-	if err != nil {
-		return nil, misusef("the claims cannot be written as JSON: %s", err)
-	}
-	lower := make(map[string]string, len(headers))
-	for name, text := range headers {
-		lower[strings.ToLower(name)] = text
-	}
-	if !x.known() {
-		return &mcp.Caller{Revision: mcp.Revision20260728}, nil
-	}
-	who := &mcp.Identity{Subject: x.subject, Groups: x.groups, Scopes: x.scopes, Claims: encoded, Headers: lower}
-	return &mcp.Caller{Revision: mcp.Revision20260728, Subject: x.subject, Identity: who}, nil
-}
-
-// known reports whether anything is said of the caller. Who is not known is not asked for scopes.
-func (x *explaining) known() bool {
-	return x.subject != "" || len(x.groups)+len(x.scopes)+len(x.claims)+len(x.headers) > 0
 }
 
 // printExplanation says what decides, and then what every rule says.

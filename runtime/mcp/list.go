@@ -127,13 +127,23 @@ func (l *List) Revision() string { return l.revision }
 // Len returns the number of entries.
 func (l *List) Len() int { return len(l.names) }
 
-// AppendResult appends the result in revision r that has every entry.
+// AppendResult appends the result in revision r that has every entry, and no metadata.
 func (l *List) AppendResult(dst []byte, r Revision) []byte {
+	return append(l.appendWhole(dst, r), '}')
+}
+
+// AppendList appends the result that a server which introduces itself so answers in revision r when a page has room for every entry of l.
+func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
+	q := query{caller: &Caller{Revision: r}, info: i}
+	return q.end(l.appendWhole(dst, r))
+}
+
+func (l *List) appendWhole(dst []byte, r Revision) []byte {
 	dst = l.appendEntries(begin(dst, r), 0, len(l.names), r)
 	if r.Modern() {
 		dst = append(dst, l.caching...)
 	}
-	return append(dst, '}')
+	return dst
 }
 
 // list appends a page of one of the lists.
