@@ -29,7 +29,8 @@ type action struct {
 // errTimeout is why a call ends that took longer than its block allows.
 var errTimeout = errors.New("the block's timeout has passed")
 
-func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
+// bind makes the action of a block, on a kernel with a version of Landlock.
+func bind(b *block, env adapters.Env, v version) (adapters.Action, error) {
 	conn, ok := env.Connection.(*connection)
 	if !ok {
 		conn = &connection{}
@@ -49,12 +50,15 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 	a.inherited = slices.Concat(conn.InheritEnv, b.InheritEnv)
 	a.base = newEnviron(a.inherited...)
 	a.programs = &finder{path: a.base.get("PATH")}
-	confined, err := newConfinement(b, conn, env.Dir, a.base.get("PATH"))
-	if err = errors.Join(err, b.Sandbox.missing(env.Dir)); err != nil {
+	err := b.Sandbox.missing(env.Dir)
+	if a.confined = newConfinement(b, conn, env.Dir, a.base.get("PATH")); a.confined != nil {
+		err = errors.Join(a.confined.prepare(v), err)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if a.confined = confined; confined != nil {
-		env.Defer(confined.close)
+	if a.confined != nil {
+		env.Defer(a.confined.close)
 	}
 	if b.ScriptFile != "" {
 		file, err := scriptFile(env.Dir, &b.ScriptFile)

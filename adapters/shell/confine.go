@@ -23,6 +23,7 @@ type confinement struct {
 	files         int
 	fileSize      int64 // bytes
 	processes     int
+	landlock      version
 	filter        filter
 
 	mu     sync.Mutex
@@ -30,9 +31,11 @@ type confinement struct {
 	closed bool    // guarded by mu
 }
 
-// newConfinement is the confinement of a block, or nil when nothing confines it. Its error says what this system lacks. The block's own sandbox stands for
-// all of the connection's.
-func newConfinement(b *block, conn *connection, folder, path string) (*confinement, error) {
+// A version is one of Landlock, by the number that the kernel gives it; 0 is none.
+type version int
+
+// newConfinement is the confinement of a block, which is to be prepared, or nil when nothing confines it. The block's own sandbox stands for all of the connection's.
+func newConfinement(b *block, conn *connection, folder, path string) *confinement {
 	s := b.Sandbox
 	if s == nil {
 		s = conn.Sandbox
@@ -41,7 +44,7 @@ func newConfinement(b *block, conn *connection, folder, path string) (*confineme
 		s = newSandbox()
 	}
 	if s.Mode == unconfined {
-		return nil, nil
+		return nil
 	}
 	c := &confinement{network: s.Network, modes: s.Modes, memory: int64(s.Memory), cpu: s.CPU, files: s.Files, fileSize: int64(s.FileSize), processes: s.Processes, path: path}
 	c.reads = append(c.reads, folder)
@@ -61,7 +64,7 @@ func newConfinement(b *block, conn *connection, folder, path string) (*confineme
 		c.writes = append(c.writes, below(folder, written))
 	}
 	c.reads = append(c.reads, foldersOf(path)...)
-	return c, c.prepare()
+	return c
 }
 
 // A confineError is why a program could not be confined, and therefore does not run.

@@ -218,7 +218,7 @@ func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test(AConfinedProgram|APathThat|ALinkWhere|NoProgramGives|WhatNeedsModes|WhatIsOrdinary|FlagsOfFiles|ThereIsNoOther)")
-	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin"}
+	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", confinedByVariable + "=" + os.Getenv(confinedByVariable)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {
 		t.Errorf("%v\n%s", err, out)

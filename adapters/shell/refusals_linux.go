@@ -87,6 +87,9 @@ func newVerdicts(c *confinement, arch string) verdicts {
 	if !c.modes {
 		v[unix.SYS_UTIMENSAT] = touches
 	}
+	if !c.landlock.keepsFiles() {
+		v.keepFiles(arch)
+	}
 	if !c.network {
 		v[unix.SYS_SOCKET] = verdict{refuse(unix.EACCES)}
 		v[unix.SYS_SOCKETPAIR] = connectedPairs

@@ -4,7 +4,6 @@ package shell
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,27 +34,14 @@ var systemFiles = []string{
 // devices may be read and written.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// Rights of Landlock.
+// Rights of Landlock. Every version knows mayRead.
 const (
-	mayRead    = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	mayUse     = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	mayMake    = unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
-	mayWrite   = mayRead | mayMake | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
-	ofFiles    = unix.LANDLOCK_ACCESS_FS_EXECUTE | mayUse // the rights that a rule for a file can give
-	allOfABI3  = mayWrite | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
-	fewestABI  = 3 // Linux 6.2: before, a file that may not be written could be emptied
-	devicesABI = 5 // Linux 6.10: commands to devices are rights
-	scopesABI  = 6 // Linux 6.12: signals and abstract sockets end at the confinement
+	mayRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	mayUse   = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	mayMake  = unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	mayWrite = mayRead | mayMake | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
+	ofFiles  = unix.LANDLOCK_ACCESS_FS_EXECUTE | mayUse // the rights that a rule for a file can give
 )
-
-// landlock is the version of Landlock that the kernel has; 0: none.
-var landlock = sync.OnceValue(func() int {
-	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0
-	}
-	return int(version)
-})
 
 // systems are the folders of the system that are there. Links into each other, as of /bin to /usr/bin, are left out.
 var systems = sync.OnceValue(func() (folders []string) {
@@ -68,11 +54,12 @@ var systems = sync.OnceValue(func() (folders []string) {
 	return folders
 })
 
-// prepare readies a confinement, or says what this system lacks for it.
-func (c *confinement) prepare() (err error) {
-	if v := landlock(); v < fewestABI {
-		return hcl.Blame(c, "Programs are confined by Landlock, of which version %d is needed (Linux 6.2), and the kernel of this machine has %s. Run the server on a newer kernel, or write sandbox { mode = %q } to let the programs do all that the server may.", fewestABI, landlockText(v), unconfined)
+// prepare readies a confinement by a version of Landlock, or says what this system lacks for it.
+func (c *confinement) prepare(v version) (err error) {
+	if v == 0 {
+		return hcl.Blame(c, "Programs are confined by Landlock, which Linux has from 5.13 on, and the kernel of this machine has none, or has it turned off (lsm= on its command line). Turn it on or run the server on a newer kernel, or write sandbox { mode = %q } to let the programs do all that the server may.", unconfined)
 	}
+	c.landlock = v
 	if c.filter, err = newFilter(c); err != nil {
 		return err
 	}
@@ -103,35 +90,21 @@ func (c *confinement) unlinked() error {
 	return nil
 }
 
-func landlockText(version int) string {
-	if version == 0 {
-		return "none, or has it turned off"
-	}
-	return fmt.Sprintf("version %d", version)
-}
-
 // rules makes the ruleset of a cell, which the caller closes also after an error.
 func (c *confinement) rules(path, room string) (*os.File, error) {
-	handled, scopes := uint64(allOfABI3), uint64(0)
-	if landlock() >= devicesABI {
-		handled |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: c.landlock.rights(), Scoped: c.landlock.scopes()}
+	if c.network {
+		attr.Scoped &^= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 	}
-	if landlock() >= scopesABI {
-		scopes = unix.LANDLOCK_SCOPE_SIGNAL
-		if !c.network {
-			scopes |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
-		}
-	}
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled, Scoped: scopes}
 	size := unsafe.Sizeof(attr)
-	if scopes == 0 {
+	if attr.Scoped == 0 {
 		size = unsafe.Offsetof(attr.Scoped)
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return nil, os.NewSyscallError("landlock_create_ruleset", errno)
 	}
-	r := ruleset{fd: int(fd), handled: handled}
+	r := ruleset{fd: int(fd), handled: attr.Handled_access_fs}
 	r.allow(mayRead, places(systems(), nil)...)
 	r.allow(mayRead&ofFiles, places(systemFiles, nil)...)
 	r.allow(mayUse, places(devices, nil)...)
@@ -151,7 +124,7 @@ func (k *cell) admit(c *confinement, file string) error {
 		return nil
 	}
 	k.admitted[clean] = true
-	r := ruleset{fd: int(k.rules.Fd()), handled: allOfABI3}
+	r := ruleset{fd: int(k.rules.Fd()), handled: mayRead}
 	r.allow(mayRead, places([]string{clean}, c.writable)...)
 	return r.err
 }
@@ -159,7 +132,7 @@ func (k *cell) admit(c *confinement, file string) error {
 // lend lets the programs read a folder that is for this call alone.
 func (k *cell) lend(folder string) error {
 	k.lent = true
-	r := ruleset{fd: int(k.rules.Fd()), handled: allOfABI3}
+	r := ruleset{fd: int(k.rules.Fd()), handled: mayRead}
 	r.allow(mayRead&^unix.LANDLOCK_ACCESS_FS_EXECUTE, place{path: folder})
 	return r.err
 }

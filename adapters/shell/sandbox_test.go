@@ -68,7 +68,7 @@ func TestAConfinedProgramWritesToItsOwnFolderAndWhatItsBlockNames(t *testing.T) 
 	if text, err := os.ReadFile(filepath.Join(outside, "file")); err != nil || string(text) != "kept" {
 		t.Errorf("%q, %v", text, err)
 	}
-	write := fmt.Sprintf("sandbox { write = [%q] }", outside)
+	write := fmt.Sprintf("sandbox {\nwrite = [%q]\nmodes = %v\n}", outside, confinedBy() < 2) // where mv has to copy it wants the times to stay
 	if got := attempt(t, strings.ReplaceAll("echo x > OUT/new; mkdir OUT/a; mv OUT/new OUT/a/; echo y > $TMPDIR/t; mv $TMPDIR/t OUT/a/t; cat OUT/a/*; rm -r OUT/a", "OUT", outside), write); got != "x\ny\n" {
 		t.Errorf("%q", got)
 	}
@@ -175,10 +175,14 @@ func TestWhatUsesTooMuchIsStopped(t *testing.T) {
 }
 
 func TestNothingIsGainedAndNothingOutsideIsReached(t *testing.T) {
+	signalled := "not permitted\n"
+	if confinedBy() < 6 {
+		signalled = "" // by the kernel's own rule, which lets root reach all and everybody else what is his
+	}
 	for name, c := range map[string]struct{ script, want string }{
 		"setuid programs gain nothing":                 {"grep NoNewPrivs /proc/self/status | tr -d '\\t'", "NoNewPrivs:1\n"},
 		"few capabilities":                             {"perl -e 'open(F, \"/proc/self/status\"); for (<F>) { print hex($1) & ~0x4c2 if /^CapEff:\\s+(\\w+)/ }'", "0"},
-		"the server is not signalled":                  {fmt.Sprintf("kill -0 %d 2>&1 | grep -o 'not permitted'", os.Getpid()), "not permitted\n"},
+		"the server is not signalled":                  {fmt.Sprintf("kill -0 %d 2>&1 | grep -o 'not permitted' || true", os.Getpid()), signalled},
 		"nor its limits changed":                       {fmt.Sprintf("prlimit --pid %d --nofile=10 2>&1 | grep -o 'not permitted'", os.Getpid()), "not permitted\n"},
 		"its own children are":                         {"sleep 1000 & kill $! && echo killed", "killed\n"},
 		"only three files are open":                    {"ls /proc/self/fd | wc -l", "4\n"}, // and the folder that ls reads

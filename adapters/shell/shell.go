@@ -9,15 +9,23 @@
 // own or, when the call is not confined, the server's.
 //
 // Unless its block says otherwise a program is confined: cell.go says what it can write to, rules_linux.go what it can read, refusals_linux.go which system calls it is
-// refused, spawn_linux.c how that begins to hold before the program does, and meter_linux.go what the programs of a call may use together.
+// refused, emptying_linux.go which others on kernels that have an old version of Landlock, spawn_linux.c how that begins to hold before the program does, and meter_linux.go what the programs of a call may use together.
 package shell
 
 import (
+	"context"
+
 	"hatchel/adapters"
 )
 
 // Adapter declares the shell block of tools and steps.
-func Adapter() adapters.Adapter {
+func Adapter() adapters.Adapter { return adapter(landlock) }
+
+// adapter is Adapter where programs are confined by a version of Landlock, which the kernel has.
+func adapter(confinedBy func() version) adapters.Adapter {
+	bind := func(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
+		return bind(b, env, confinedBy())
+	}
 	return adapters.New("shell", "Runs a program, a pipe of programs or a script. Its label names a connection, whose command the words follow. Gives output.stdout, output.stderr and output.code; with parse output.json or output.lines.", (*block).spec, bind).
 		Over(false, "shell")
 }

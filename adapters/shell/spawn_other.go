@@ -12,8 +12,10 @@ import (
 
 type filter struct{}
 
+func landlock() version { return 0 }
+
 // prepare says that this system has nothing to confine programs with.
-func (c *confinement) prepare() error {
+func (c *confinement) prepare(version) error {
 	return hcl.Blame(c, "Programs are confined by Landlock, which this build for %s does not have. Run the server on Linux, built with cgo, or write sandbox { mode = %q } to let the programs do all that the server may.", runtime.GOOS, unconfined)
 }
 

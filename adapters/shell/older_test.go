@@ -1,0 +1,55 @@
+package shell
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hatchel/adapters"
+	"hatchel/adapters/adaptertest"
+)
+
+// confinedByVariable asks the tests to confine by a version of Landlock that is older than the kernel's.
+const confinedByVariable = "HATCHEL_TEST_LANDLOCK"
+
+// confinedBy is the version of Landlock that the tests confine by.
+func confinedBy() version {
+	if asked, err := strconv.Atoi(os.Getenv(confinedByVariable)); err == nil {
+		return min(version(asked), landlock())
+	}
+	return landlock()
+}
+
+// TestAnOlderKernelConfinesAsMuch runs the tests of what is confined with no more of Landlock than older kernels have.
+func TestAnOlderKernelConfinesAsMuch(t *testing.T) {
+	if os.Getenv(confinedByVariable) != "" {
+		return // they run so already
+	}
+	for older := version(1); older <= 2 && older < landlock(); older++ {
+		t.Run(fmt.Sprint(older), func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test(AConfined|APathThat|ALinkWhere|NoProgram|NoProcess|Nothing|WhatNeeds|WhatIsOrdinary|FlagsOf|ThereIsNoOther|TheSandbox|EveryCall|Without|AnUnprivileged|AFile|Between)")
+			cmd.Env = append(os.Environ(), fmt.Sprint(confinedByVariable, "=", older))
+			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestWithoutLandlockNothingIsConfinedAndNothingRuns(t *testing.T) {
+	none := adapters.Set{Adapters: []adapters.Adapter{adapter(func() version { return 0 })}, Connectors: Connectors()}
+	s := tool(`command = ["ls"]`)
+	s.Set = none
+	if got := adaptertest.Refusal(t, s); !strings.Contains(got, "which Linux has from 5.13 on, and the kernel of this machine has none") {
+		t.Error(got)
+	}
+	s = tool("command = [\"echo\", \"runs\"]\n" + free)
+	s.Set = none
+	if out, err := adaptertest.Bind(t, s).Do(t.Context(), `{}`); err != nil || out["stdout"] != "runs\n" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
