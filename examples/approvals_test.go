@@ -55,8 +55,7 @@ func refundShop(t *testing.T) (*folder, *operators) {
 	receiver := httptest.NewServer(told)
 	t.Cleanup(receiver.Close)
 	f := example(t, "approvals")
-	f.write("approvals.hcl", strings.Replace(f.read("approvals.hcl"), "https://ops.example/hooks", receiver.URL, 1))
-	f.args, f.env = []string{"--state", f.file("state.db")}, []string{"REFUNDS_HOOK=" + hookSecret}
+	f.args, f.env = []string{"--state", f.file("state.db")}, []string{"REFUNDS_HOOK_URL=" + receiver.URL, "REFUNDS_HOOK=" + hookSecret}
 	return f, told
 }
 
@@ -181,6 +180,41 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 	f.decides("reject", again, "he was paid already")
 	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "he was paid already") || f.paid() != "20.0 500.0" {
 		t.Errorf("%s, paid %s", r.text(), f.paid())
+	}
+}
+
+func TestRefundsAreServedAtOnceAndTellNobody(t *testing.T) {
+	t.Parallel()
+	f, told := refundShop(t)
+	url, secret := f.env[0], f.env[1]
+	for _, c := range []struct {
+		name string
+		env  []string
+		code int
+		says string
+	}{
+		{"nothing is said of a webhook", nil, 0, "webhook \"ops\" is off"},
+		{"nothing is said of where it is", []string{secret}, 0, "webhook \"ops\" is off"},
+		{"nothing is said of its secret", []string{url}, 1, "Missing webhook secret"},
+		{"all is said", []string{url, secret}, 0, "3 tools"},
+	} {
+		checked := (&folder{t: t, path: f.path, env: c.env}).run("validate")
+		if checked.code != c.code || !strings.Contains(checked.stdout, c.says) || c.name == "all is said" && strings.Contains(checked.stdout, "is off") {
+			t.Errorf("%s: %d %s%s", c.name, checked.code, checked.stdout, checked.stderr)
+		}
+	}
+	f.env = nil
+	s := f.serve()
+	said := s.asks("refund", refundOf(500))
+	id, _ := f.waiting()
+	f.decides("approve", id, "")
+	if r := answered(t, said); r.Failed || f.paid() != "500.0" {
+		t.Errorf("%s, paid %s", r.text(), f.paid())
+	}
+	told.mu.Lock()
+	defer told.mu.Unlock()
+	if len(told.got) > 0 {
+		t.Errorf("told %v", told.got)
 	}
 }
 

@@ -24,7 +24,7 @@ var tools = map[string][]string{
 }
 
 // environment is what examples need to load.
-var environment = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere", "REFUNDS_HOOK=" + hookSecret}
+var environment = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere"}
 
 func TestEveryFolderHereIsKnownToTheTests(t *testing.T) {
 	entries, err := os.ReadDir(".")
@@ -44,7 +44,7 @@ func TestEveryExampleLoadsWithoutADiagnostic(t *testing.T) {
 			t.Parallel()
 			f := example(t, name)
 			f.env = environment
-			said := regexp.MustCompile(`^this folder: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?, no mistakes\n$`)
+			said := regexp.MustCompile(`^this folder: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?, no mistakes\n(webhook "ops" is off, because its url is null: it is told nothing\n)?$`)
 			if o := f.run("validate", "."); !said.MatchString(o.stdout) || o.stderr != "" || o.code != 0 {
 				t.Errorf("validate: %+v, want %s", o, said)
 			}

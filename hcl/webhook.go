@@ -8,14 +8,16 @@ import (
 	"strings"
 	"time"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // Webhook is one webhook block: whom the server tells what happens, by requests that are signed as Standard Webhooks says.
 type Webhook struct {
 	Name    string
-	URL     SecretText // where to
-	Secret  SecretText // by which they are signed, as it was written
+	Off     bool         // there is no URL: nothing is told
+	URL     SecretText   // where to
+	Secrets []SecretText // by each of which they are signed, as it was written; none only where the webhook is off
 	Timeout time.Duration
 	Keep    time.Duration // for which a delivery is tried again
 	Range   Range
@@ -31,11 +33,21 @@ const (
 func (w *Webhook) spec() Spec {
 	w.Timeout, w.Keep = defaultWebhookTimeout, defaultWebhookKeep
 	return Spec{
-		Attr(&w.URL, "url", "The address that events are posted to. With http to another machine others can read them, and a warning says so. Redirects are not followed.").Require(),
-		Attr(&w.Secret, "secret", "The secret that requests are signed with, as in secret.hook: at least 24 characters, or whsec_ and the key in base64.").Require(),
+		w.urlField().Require(),
+		w.secretField().Require(),
 		lasting(&w.Timeout, "timeout", "How long the receiver may take to answer.", "Nobody answers in no time. Write how long, as in \"10s\".").Or("10s"),
 		lasting(&w.Keep, "keep", "How long an event is sent again, at growing intervals, while the receiver does not take it. Then it is given up.", "What is kept for no time is never delivered. Write how long, as in \"24h\".").Or("24h"),
 	}
+}
+
+// WebhooksOff are the names of the webhooks that are told nothing.
+func (c *Config) WebhooksOff() (names []string) {
+	for _, w := range c.Webhooks {
+		if w.Off {
+			names = append(names, w.Name)
+		}
+	}
+	return names
 }
 
 // Place is where the webhook leads, as far as it may be shown: the rest of the URL may be a secret.
@@ -47,10 +59,13 @@ func (w *Webhook) Place() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Key is what requests are signed with.
-func (w *Webhook) Key() []byte {
-	key, _ := webhookKey(w.Secret.Reveal())
-	return key
+// Keys are what requests are signed with.
+func (w *Webhook) Keys() [][]byte {
+	keys := make([][]byte, len(w.Secrets))
+	for i, secret := range w.Secrets {
+		keys[i], _ = webhookKey(secret.Reveal())
+	}
+	return keys
 }
 
 // webhookKey is the key that a secret stands for, and whether it could be read.
@@ -73,7 +88,7 @@ func (l *loader) webhooks() {
 		}
 		d.body(b.Body, w.spec(), b.DefRange())
 		if !d.diags.HasErrors() && !d.blind {
-			w.check(d, b.Block)
+			w.whole(d, b.Block)
 		}
 		l.diags = append(l.diags, d.diags...)
 		if l.claim("webhook", w.Name, b) {
@@ -83,22 +98,69 @@ func (l *loader) webhooks() {
 	sort.Slice(l.config.Webhooks, func(i, j int) bool { return l.config.Webhooks[i].Name < l.config.Webhooks[j].Name })
 }
 
-// check says what is wrong with where a webhook leads, and with its key. What it says does not show them: they may be secrets.
-func (w *Webhook) check(d *decoder, b *hclsyntax.Block) {
+// urlField declares where a webhook leads: null is nowhere.
+func (w *Webhook) urlField() Field {
+	return special("url", "string, secret allowed", "The address that events are posted to. With null the webhook is off, and is told nothing. With http to another machine others can read events, and a warning says so. Redirects are not followed.", func(d *decoder, e hclsyntax.Expression) {
+		d.places[&w.URL] = at(e.Range())
+		switch n := d.compileKnown(e, Field{Name: "url", Secret: true}); text := n.value.(type) {
+		case string:
+			w.URL = SecretText(text)
+		case nil:
+			w.Off = n.known
+		default:
+			d.errorf(e.Range(), "Wrong type", "url takes a string, and this is %s.", describe(typeOf(text)))
+		}
+	})
+}
+
+// secretField declares the secrets of a webhook: one, or several while one takes the place of another.
+func (w *Webhook) secretField() Field {
+	return special("secret", "string or list of strings, secret allowed", "The secret that requests are signed with, as in secret.hook: at least 24 characters, or whsec_ and the key in base64. A list while one takes the place of another: requests are signed with each, and a null in it is left out.", func(d *decoder, e hclsyntax.Expression) {
+		d.places[&w.Secrets] = at(e.Range())
+		n := d.compileKnown(e, Field{Name: "secret", Secret: true})
+		all, ok := n.value.([]any)
+		if !ok {
+			all = []any{n.value}
+		}
+		for i, v := range all {
+			switch text := v.(type) {
+			case string:
+				d.checkSecret(elementRange(e, i), text)
+				w.Secrets = append(w.Secrets, SecretText(text))
+			case nil:
+			default:
+				d.errorf(elementRange(e, i), "Wrong type", "secret takes a string or a list of strings, and this is %s.", describe(typeOf(text)))
+			}
+		}
+	})
+}
+
+// checkSecret says what is wrong with one secret, and does not show it.
+func (d *decoder) checkSecret(where hclv2.Range, secret string) {
+	switch key, ok := webhookKey(secret); {
+	case !ok:
+		d.errorf(where, "Invalid webhook secret", "What follows whsec_ is base64, with its padding, and this is not.")
+	case len(key) < leastWebhookSecret:
+		d.errorf(where, "Weak webhook secret", "A secret of fewer than %d bytes could be guessed, and who knows it can send events in your name. This makes one: openssl rand -base64 32.", leastWebhookSecret)
+	}
+}
+
+// whole says what is wrong with where a webhook leads, and that nothing signs what it is told. What it says does not show where that is: it may be a secret.
+func (w *Webhook) whole(d *decoder, b *hclsyntax.Block) {
+	if w.Off {
+		return
+	}
 	u, err := url.Parse(w.URL.Reveal())
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		d.errorf(d.placeOf(&w.URL, b), "Invalid webhook address", "url is a whole URL such as \"https://ops.example/hooks\", with https and a host.")
+		d.errorf(d.placeOf(&w.URL, b), "Invalid webhook address", "url is a whole URL such as \"https://ops.example/hooks\", with https and a host, or null for a webhook that is off.")
 	case u.User != nil || u.Fragment != "":
 		d.errorf(d.placeOf(&w.URL, b), "Invalid webhook address", "The URL of a webhook has no user name, password or fragment: who receives an event knows its sender by the signature.")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		d.diags.warnf(at(d.placeOf(&w.URL, b)), "Webhook without TLS", "With http anybody on the way can read what is sent, such as the arguments of a call that needs approval. Write https.")
 	}
-	switch key, ok := webhookKey(w.Secret.Reveal()); {
-	case !ok:
-		d.errorf(d.placeOf(&w.Secret, b), "Invalid webhook secret", "What follows whsec_ is base64, with its padding, and this is not.")
-	case len(key) < leastWebhookSecret:
-		d.errorf(d.placeOf(&w.Secret, b), "Weak webhook secret", "A secret of fewer than %d bytes could be guessed, and who knows it can send events in your name. This makes one: openssl rand -base64 32.", leastWebhookSecret)
+	if len(w.Secrets) == 0 {
+		d.errorf(d.placeOf(&w.Secrets, b), "Missing webhook secret", "The webhook has an address, and no secret that events are signed with: there is nothing here, as where a secret is optional and not set. Set it, or have url be null, too.")
 	}
 }
 

@@ -26,10 +26,12 @@ func (c *compiler) needs() {
 			return // it would be said of every other one, too
 		}
 	}
-	if hooks := c.g.Config.Webhooks; len(hooks) > 0 {
-		if err := c.build.State.left(c.ctx); err != nil {
-			c.diags = append(c.diags, unkept(hooks[0].Range, "What a webhook does not take is sent again", err))
-		}
+	on := slices.IndexFunc(c.g.Config.Webhooks, func(w *hcl.Webhook) bool { return !w.Off })
+	if on < 0 {
+		return
+	}
+	if err := c.build.State.left(c.ctx); err != nil {
+		c.diags = append(c.diags, unkept(c.g.Config.Webhooks[on].Range, "What a webhook does not take is sent again", err))
 	}
 }
 

@@ -70,7 +70,9 @@ func (g *Generation) reach(ctx context.Context) (diags hcl.Diagnostics) {
 	hooks, why := hooksOf(g.Config), make([]string, len(g.Config.Webhooks))
 	var running sync.WaitGroup
 	for i, w := range g.Config.Webhooks {
-		running.Go(func() { why[i] = outbox.Reach(ctx, hooks[w.Name]) })
+		if !w.Off {
+			running.Go(func() { why[i] = outbox.Reach(ctx, hooks[w.Name]) })
+		}
 	}
 	running.Wait()
 	for i, w := range g.Config.Webhooks {

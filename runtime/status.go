@@ -72,7 +72,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		State:       h.build.State.health(ctx),
 		Audit:       g.auditHealth(ctx),
 	}
-	r.Webhooks = h.build.State.waiting(ctx)
+	r.Webhooks = h.build.State.waiting(ctx, g.Config)
 	if r.Ready {
 		r.Loaded = &s.Loaded
 	}

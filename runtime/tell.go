@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,33 +23,43 @@ func (g *Generation) tell(ctx context.Context, names []string, id, event string,
 }
 
 func (g *Generation) put(ctx context.Context, names []string, e *outbox.Event) error {
-	if len(names) == 0 {
+	hooks := hooksOf(g.Config)
+	if !slices.ContainsFunc(names, func(name string) bool { return hooks[name].Name != "" }) {
 		return nil
 	}
 	store, err := g.build.State.delivers(ctx)
 	if err != nil {
 		return err
 	}
-	hooks := hooksOf(g.Config)
 	for _, name := range names {
-		if err := g.build.State.outbox.Put(ctx, store, hooks[name], e); err != nil {
+		h, on := hooks[name]
+		if !on {
+			continue
+		}
+		if err := g.build.State.outbox.Put(ctx, store, h, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hooksOf are the webhooks of a configuration, by name.
+// hooksOf are the webhooks of a configuration that are not off, by name.
 func hooksOf(c *hcl.Config) map[string]outbox.Hook {
 	hooks := make(map[string]outbox.Hook, len(c.Webhooks))
 	for _, w := range c.Webhooks {
-		hooks[w.Name] = outbox.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.Place(), Key: w.Key(), Timeout: w.Timeout, Keep: w.Keep}
+		if w.Off {
+			continue
+		}
+		hooks[w.Name] = outbox.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.Place(), Keys: w.Keys(), Timeout: w.Timeout, Keep: w.Keep}
 	}
 	return hooks
 }
 
 // deliver says what webhooks there are from now on, and with what they are told.
 func (s *State) deliver(g *Generation) {
+	for _, name := range g.Config.WebhooksOff() {
+		g.log().Info("a webhook is off, because its url is null: it is told nothing", "webhook", name)
+	}
 	s.outbox.Serve(outbox.Service{Hooks: hooksOf(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
 }
 
@@ -62,11 +73,15 @@ func (s *State) delivers(ctx context.Context) (state.Store, error) {
 	return store, s.tasks.begin(ctx)
 }
 
-// waiting says what waits for webhooks.
-func (s *State) waiting(ctx context.Context) []outbox.Health {
+// waiting says what waits for webhooks, and which of those of a configuration are off.
+func (s *State) waiting(ctx context.Context, c *hcl.Config) []outbox.Health {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
-	return s.outbox.Health(ctx)
+	all := s.outbox.Health(ctx)
+	for _, name := range c.WebhooksOff() {
+		all = append(all, outbox.Health{Name: name, Off: true})
+	}
+	return all
 }
 
 // left has what is left of deliveries delivered, if there can be any: it opens the store only if that is there already, or was asked for.

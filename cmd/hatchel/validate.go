@@ -40,9 +40,11 @@ func (v *validation) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	var declared offer
+	var off []string
 	if g := o.generation; g != nil {
 		defer g.Close()
 		declared = offer{len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)}
+		off = g.Config.WebhooksOff()
 		if v.connect {
 			done := spin(cmd.ErrOrStderr(), "asking the connections")
 			o.found(slices.Concat(g.Probe(cmd.Context()), probeState(cmd.Context(), g.Config.State), probeAudit(cmd.Context(), g.Config.Audit)))
@@ -50,7 +52,7 @@ func (v *validation) run(cmd *cobra.Command, path string) error {
 		}
 	}
 	if v.asJSON {
-		err = o.printJSON(cmd, declared)
+		err = o.printJSON(cmd, declared, off)
 	} else {
 		err = o.print(cmd.OutOrStdout())
 	}
@@ -71,10 +73,13 @@ func (v *validation) run(cmd *cobra.Command, path string) error {
 		return nil
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", inWords(path), declared, counted(o.diags))
+	for _, name := range off {
+		fmt.Fprintf(cmd.OutOrStdout(), "webhook %q is off, because its url is null: it is told nothing\n", name)
+	}
 	return nil
 }
 
-func (o *opened) printJSON(cmd *cobra.Command, declared offer) error {
+func (o *opened) printJSON(cmd *cobra.Command, declared offer, off []string) error {
 	diags := o.diags
 	if diags == nil {
 		diags = hcl.Diagnostics{}
@@ -88,8 +93,9 @@ func (o *opened) printJSON(cmd *cobra.Command, declared offer) error {
 		Tools       int             `json:"tools"`
 		Prompts     int             `json:"prompts"`
 		Resources   int             `json:"resources"`
+		Off         []string        `json:"webhooks_off,omitempty"`
 		Errors      int             `json:"errors"`
 		Warnings    int             `json:"warnings"`
 		Diagnostics hcl.Diagnostics `json:"diagnostics"`
-	}{!diags.HasErrors(), declared.tools, declared.prompts, declared.resources, errors, warnings, diags})
+	}{!diags.HasErrors(), declared.tools, declared.prompts, declared.resources, off, errors, warnings, diags})
 }

@@ -370,6 +370,53 @@ func TestAReloadMovesAWebhook(t *testing.T) {
 	}
 }
 
+// What happens while a webhook is off it is never told; what waited for it is sent when it is on again.
+func TestAWebhookIsSwitchedOffAndOn(t *testing.T) {
+	_, address := startBank(t)
+	old, moved := receiving(t, 500), receiving(t, 200)
+	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	r := startReplica(t, dir, "", "--var", "bank="+address, "--var", "ops="+old.url())
+	text, err := os.ReadFile(filepath.Join(dir, "tools.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leads := func(url, ready string) {
+		t.Helper()
+		changed := strings.Replace(string(text), "= var.ops", fmt.Sprintf("= var.ops == \"\" ? \"\" : %s", url), 1)
+		if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		soon(t, func() bool {
+			res, err := http.Get(r.url + "/readyz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			return err == nil && strings.Contains(strings.Join(strings.Fields(string(body)), ""), ready)
+		})
+	}
+	waited := callTool(t, r.url, "quick").Result.TaskID
+	old.comes(t, 1)
+	leads("null", `"name":"ops","off":true`)
+	untold := callTool(t, r.url, "quick").Result.TaskID
+	soon(t, func() bool {
+		return request2026(t, r.url, "tasks/get", map[string]any{"taskId": untold}).Result.Status == "completed"
+	})
+	leads(fmt.Sprintf("%q", moved.url()), `"to":"http://`+moved.addr)
+	last := callTool(t, r.url, "quick").Result.TaskID
+	moved.comes(t, 2)
+	got, _ := moved.all()
+	for _, id := range []string{waited, last} {
+		if !slices.ContainsFunc(got, func(f finished) bool { return f.is(id, "quick", "completed") }) {
+			t.Errorf("%s is not among %+v", id, got)
+		}
+	}
+	if slices.ContainsFunc(got, func(f finished) bool { return f.Data.ID == untold }) {
+		t.Errorf("what happened while it was off is told: %+v", got)
+	}
+}
+
 // Another process decides, and the server tells what.
 func TestAWebhookIsToldOfAnApproval(t *testing.T) {
 	_, address := startBank(t)

@@ -6,12 +6,21 @@ server {
   instructions = "Refunds of the shop. A refund above 100 waits until an operator has decided: tell the user so, and do not try again."
 }
 
-# Operators are told what waits for them: REFUNDS_HOOK=$(openssl rand -hex 24) hatchel serve examples/approvals
-secret "hook" { env = "REFUNDS_HOOK" }
+# Operators are told what waits for them where it is said how. Without the first of these there is no webhook; with it, the second must be there.
+#   REFUNDS_HOOK_URL=https://ops.example/hooks REFUNDS_HOOK=$(openssl rand -base64 32) hatchel serve examples/approvals
+secret "hook_url" {
+  env      = "REFUNDS_HOOK_URL"
+  optional = true
+}
+
+secret "hook" {
+  env      = "REFUNDS_HOOK"
+  optional = true
+}
 
 webhook "ops" {
-  url    = "https://ops.example/hooks" # a secret may stand here, too; only scheme and host are ever shown
-  secret = secret.hook                 # at least 24 characters as they are, or whsec_ and base64
+  url    = secret.hook_url # only scheme and host are ever shown; null where it is not set: the webhook is off
+  secret = secret.hook     # at least 24 characters as they are, or whsec_ and base64
 }
 
 connection "sqlite" "shop" {

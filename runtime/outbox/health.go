@@ -12,7 +12,8 @@ import (
 // Health is what waits for a webhook.
 type Health struct {
 	Name    string     `json:"name"`
-	To      string     `json:"to"`      // its scheme and host
+	Off     bool       `json:"off,omitempty"` // nothing is delivered to it
+	To      string     `json:"to,omitempty"`  // its scheme and host
 	Waiting int        `json:"waiting"` // deliveries, those being sent among them
 	Oldest  *time.Time `json:"oldest,omitempty"`
 	Error   string     `json:"error,omitempty"` // of what the oldest has failed last

@@ -22,7 +22,7 @@ type Hook struct {
 	Name    string
 	URL     string
 	Place   string // where that leads, as far as it may be shown
-	Key     []byte
+	Keys    [][]byte      // each signs what is sent
 	Timeout time.Duration // of one attempt
 	Keep    time.Duration // for which an event is tried
 }

@@ -38,6 +38,31 @@ func TestADeliveryIsSignedAndSentOnce(t *testing.T) {
 	})
 }
 
+// While one secret takes the place of another, who knows only one of them takes what is sent.
+func TestADeliveryIsSignedWithEverySecret(t *testing.T) {
+	const other = "a secret that takes the place of the first one"
+	for name, keys := range map[string][]string{"the new one first": {other, secret}, "the old one first": {secret, other}, "only another": {other}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, store, h := newReceiver(t, always(204)), inMemory(t), hook("ops")
+				h.Keys = nil
+				for _, key := range keys {
+					h.Keys = append(h.Keys, []byte(key))
+				}
+				put(t, connected(t, store, map[string]*receiver{"ops": r}, h), store, h, "task-1")
+				pass(time.Minute)
+				got := r.all()
+				if len(got) != 1 {
+					t.Fatalf("received: %+v", got)
+				}
+				if known := len(keys) > 1; known != (got[0].refused == nil) {
+					t.Errorf("who knows %t one of its secrets says %v", known, got[0].refused)
+				}
+			})
+		})
+	}
+}
+
 func TestASignatureIsGoodForItsBodyAndItsTime(t *testing.T) {
 	oracle, err := webhooks.NewWebhookRaw([]byte(secret))
 	if err != nil {

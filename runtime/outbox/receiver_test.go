@@ -110,7 +110,7 @@ func always(status int) func(int, http.ResponseWriter, *http.Request) {
 func hang(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 func hook(name string) Hook {
-	return Hook{Name: name, URL: "http://" + name + ".example/hooks?token=hunter22", Place: "http://" + name + ".example", Key: []byte(secret), Timeout: 10 * time.Second, Keep: 24 * time.Hour}
+	return Hook{Name: name, URL: "http://" + name + ".example/hooks?token=hunter22", Place: "http://" + name + ".example", Keys: [][]byte{[]byte(secret)}, Timeout: 10 * time.Second, Keep: 24 * time.Hour}
 }
 
 func serviceOf(log *slog.Logger, hooks ...Hook) Service {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-resty/resty/v2"
@@ -46,7 +47,7 @@ func (o *Outbox) send(hurry context.Context, d *delivery, h Hook, agent string) 
 		"User-Agent":        agent,
 		"webhook-id":        d.ID,
 		"webhook-timestamp": now,
-		"webhook-signature": signature(h.Key, d.ID, now, d.Body),
+		"webhook-signature": signatures(h.Keys, d.ID, now, d.Body),
 	}).SetBody(bytes.NewReader(d.Body)).Post(h.URL)
 	if err != nil {
 		return unsent(err, hurry.Err() != nil)
@@ -54,6 +55,15 @@ func (o *Outbox) send(hurry context.Context, d *delivery, h Hook, agent string) 
 	defer resp.RawResponse.Body.Close()
 	io.CopyN(io.Discard, resp.RawResponse.Body, largestReply)
 	return refused(resp.RawResponse)
+}
+
+// signatures are those of all keys, of which who receives them needs to know one.
+func signatures(keys [][]byte, id, timestamp string, body []byte) string {
+	all := make([]string, len(keys))
+	for i, key := range keys {
+		all[i] = signature(key, id, timestamp, body)
+	}
+	return strings.Join(all, " ")
 }
 
 // signature is that of Standard Webhooks, version 1.
