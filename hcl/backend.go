@@ -31,6 +31,8 @@ type Facts struct {
 	Idempotent  bool // doing it twice is doing it once
 	OpenWorld   bool // it reaches systems beyond the ones declared: a shell, a foreign host
 
+	Log bool // its texts are written as things happen, so that what matters comes last: of one that is too long the end is kept, too
+
 	MimeType string // of Default.Document, where it is known at load
 
 	unknown bool // the block has mistakes, which were reported: what it does is not known

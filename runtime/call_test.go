@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -368,6 +369,68 @@ func TestCancelledCallEnds(t *testing.T) {
 	out, err := h.CallTool(ctx, &mcp.CallRequest{Name: "t", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
 	if err != nil || !out.IsError {
 		t.Errorf("got %v, %v", out, err)
+	}
+}
+
+// What went wrong stands at the end of a log. Values, and what is no log, read from their beginning.
+func TestOfALogTheEndIsKeptToo(t *testing.T) {
+	h := newWorld().host(t, `tool "log" {
+		description = "A tool."
+		max_text    = 400
+		input "lines" { type = integer }
+		fake {
+			log   = true
+			value = join("\n", [for i in range(input.lines) : "this is line ${i}"])
+		}
+		text = "${output.value}"
+	}
+	tool "block" {
+		description = "A tool."
+		max_text    = 400
+		input "lines" { type = integer }
+		step "s" {
+			tool "log" {
+				lines = input.lines
+			}
+		}
+		content "text" { text = "${step.s.text}" }
+	}
+	tool "fails" {
+		description = "A tool."
+		max_text    = 400
+		input "lines" { type = integer }
+		fake {
+			log   = true
+			value = join("\n", [for i in range(input.lines) : "this is line ${i}"])
+		}
+		expect {
+			that    = "false"
+			message = "it failed: ${output.value}"
+		}
+	}
+	tool "values" {
+		description = "A tool."
+		max_text    = 400
+		input "lines" { type = integer }
+		fake {
+			log   = true
+			value = range(input.lines)
+		}
+	}`)
+	defer h.Close()
+	for tool, want := range map[string]string{
+		"log":    `"this is line 0\\n.* line [0-9]+\\n\[Cut here: 400 bytes of 1589 bytes are shown, the beginning and the end\. Ask for less with other values of .lines.\.\]\\nthis is line [0-9]+\\n.*line 99"`,
+		"block":  `"this is line 0\\n.*are shown, the beginning and the end.*this is line 99"`,
+		"fails":  `"it failed: this is line 0.*\[Cut here: 400 bytes of [0-9.]+.* are shown, the beginning and the end\.\]\\nthis is line [0-9]+\\n.*line 99"`,
+		"values": `"\[0,1,.*\[Cut here: 400 bytes of [0-9]+ bytes are shown\. Ask for less with other values of .lines.\.\]"`,
+	} {
+		got := ask(t, h, tool, `{"lines": 100}`)
+		if tool == "values" {
+			got = ask(t, h, tool, `{"lines": 200}`)
+		}
+		if ok, err := regexp.MatchString(want, got); !ok || err != nil || len(got) > 2000 {
+			t.Errorf("%s: %s, %v", tool, got, err)
+		}
 	}
 }
 

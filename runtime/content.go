@@ -44,7 +44,7 @@ func (r *routine) appendTextBlock(dst, text []byte) []byte {
 
 // shown is a text as a model receives it: without secrets, and not too much of it.
 func (r *routine) shown(text []byte) string {
-	return string(cut(r.generation.scrubber.text(text), r.maxText(), r.narrow))
+	return string(r.shortened(r.generation.scrubber.text(text), r.narrow))
 }
 
 // appendBlock appends one block. Its kinds are those of the block content of the language.

@@ -182,7 +182,7 @@ func (c *call) failureText(f *failure) string {
 // told is what leaves the process about a failed call.
 func (c *call) told(f *failure) string {
 	text := c.routine.generation.scrubber.text([]byte(c.failureText(f)))
-	return string(cut(text, c.routine.maxText(), ""))
+	return string(c.routine.shortened(text, ""))
 }
 
 // within writes the paths of a text as they are in the folder of the configuration: who reads a document need not know where on the server that is.

@@ -45,6 +45,7 @@ type fakeBlock struct {
 	Value  *hcl.Expr
 	Refuse bool
 	Rows   bool // the value is rows
+	Log    bool // its texts are written as things happen
 }
 
 func (b *fakeBlock) spec() hcl.Spec {
@@ -53,6 +54,7 @@ func (b *fakeBlock) spec() hcl.Spec {
 		hcl.Attr(&b.Value, "value", "What is answered."),
 		hcl.Attr(&b.Refuse, "refuse", "Whether it is refused when it is bound."),
 		hcl.Attr(&b.Rows, "rows", "Whether it answers rows."),
+		hcl.Attr(&b.Log, "log", "Whether its texts are written as things happen."),
 	}
 }
 
@@ -64,6 +66,7 @@ func (b *fakeBlock) Describe(*hcl.Connection) (hcl.Facts, error) {
 	return hcl.Facts{
 		Output:  schema.ObjectOf(&schema.Member{Name: "value", Type: t}),
 		Default: hcl.Default{Member: "value"},
+		Log:     b.Log,
 	}, nil
 }
 

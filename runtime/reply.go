@@ -98,12 +98,12 @@ func (p *Program) encode(c *call) (err error) {
 	case len(r.result) <= limit:
 		r.shared = true
 	default:
-		r.text = append(r.text, r.result...)
+		r.text = cut(append(r.text, r.result...), limit, p.narrow) // JSON, which reads from its beginning
 	}
 	if c.answer.part {
 		r.note = append(append(r.note, "[There is more: as many rows or pages were read as are read at most. "...), p.narrow+"]"...)
 	}
-	r.text = cut(p.generation.scrubber.text(r.text), limit, p.narrow)
+	r.text = p.shortened(p.generation.scrubber.text(r.text), p.narrow)
 	return nil
 }
 

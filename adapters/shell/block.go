@@ -67,7 +67,7 @@ func (b *block) spec() hcl.Spec {
 
 // Describe implements hcl.Described.
 func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
-	facts := hcl.Facts{Output: b.output(), Default: hcl.Default{Text: "stdout"}, Destructive: true, OpenWorld: true}
+	facts := hcl.Facts{Output: b.output(), Default: hcl.Default{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true}
 	switch b.Parse {
 	case asJSON, asJSONLines:
 		facts.Default = hcl.Default{Member: "json"}
