@@ -26,7 +26,7 @@ func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	said := laterIn(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
 	a := desk.pending(1)[0]
-	k := &claim{tasks: h.build.State.tasks, name: purposeOf("deed", "t", "ann", "k").String()}
+	k := &claim{tasks: h.build.State.tasks, key: purposeOf("deed", "t", "ann", "k").String()}
 	if d, err := k.look(t.Context()); d != nil || err != nil {
 		t.Errorf("something was begun: %v %v", d, err)
 	}
@@ -77,7 +77,7 @@ type forgetting struct {
 }
 
 func (f *forgetting) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
-	if f.adds != nil {
+	if f.adds != nil && r.Kind == approval.Kind {
 		return nil, f.adds
 	}
 	return f.Store.Add(ctx, r)

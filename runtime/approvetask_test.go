@@ -18,11 +18,11 @@ type crammed struct {
 	full atomic.Bool
 }
 
-func (c *crammed) Create(ctx context.Context, t *state.Task) error {
-	if c.full.Load() {
-		return state.ErrFull
+func (c *crammed) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
+	if r.Kind == kindTask && c.full.Load() {
+		return nil, state.ErrFull
 	}
-	return c.Store.Create(ctx, t)
+	return c.Store.Add(ctx, r)
 }
 
 func TestACallThatCannotBecomeATaskUsesNoApproval(t *testing.T) {

@@ -16,23 +16,23 @@ import (
 	"hatchel/runtime/state"
 )
 
-// shaky is a store whose updates can go wrong: before they are made, or before it is told that they were.
+// shaky is a store in which the replacement of a record can go wrong: before it is made, or before anybody is told that it was.
 type shaky struct {
 	state.Store
-	refuses atomic.Int64 // so many updates are not made
+	refuses atomic.Int64 // so many are not made
 	mute    atomic.Bool  // the next one is made, and its maker is not told
 }
 
-func (s *shaky) Update(ctx context.Context, t *state.Task) (bool, error) {
+func (s *shaky) Replace(ctx context.Context, r *state.Record) (bool, error) {
 	if s.refuses.Add(-1) >= 0 {
 		return false, state.ErrAway
 	}
 	if s.mute.CompareAndSwap(true, false) {
-		made := *t
-		s.Store.Update(ctx, &made)
+		made := *r
+		s.Store.Replace(ctx, &made)
 		return false, state.ErrAway
 	}
-	return s.Store.Update(ctx, t)
+	return s.Store.Replace(ctx, r)
 }
 
 // shaken is a Host that remembers in a shaky store.

@@ -22,7 +22,6 @@ const (
 
 // deed is a call with a key, as it is remembered.
 type deed struct {
-	ID     string     `json:"id"` // of this one: the state of a paused call goes on with it, and with no later one of the same key
 	Of     string     `json:"of"` // digest of the arguments
 	State  string     `json:"state"`
 	Task   string     `json:"task,omitempty"`
@@ -36,52 +35,52 @@ type deedError struct {
 	ID      string `json:"id,omitempty"` // under which the cause is in the log
 }
 
+// kindDeed is that of the records of deeds. The slot of one is its key, so that there is one at a time; its name is its own: the state of a paused call goes on with it, and nobody who
+// comes late changes a later one of the same key. Nobody watches them.
+const kindDeed = "deed"
+
 // claim is what a call holds that carries out a deed. It belongs to the goroutine of the call.
 type claim struct {
 	tasks *tasks
-	name  string // of the deed in the store
+	key   string       // the slot of the deed
+	row   state.Record // as the call has remembered it last
 	deed  deed
 	ttl   time.Duration
 	held  bool  // the call is the one that carries it out, and has not said yet what it came to
 	made  *memo // the answer, when there is one
 }
 
-// row is the deed for the store.
-func (k *claim) row(owner string, life time.Duration) (*state.Deed, error) {
-	body, err := json.Marshal(&k.deed)
-	return &state.Deed{Name: k.name, Owner: owner, Expires: time.Now().Add(life), Body: body}, err
-}
-
-// enter begins the deed, or goes on with the one that was paused under this id, and returns nil; or the one that is in its way.
-func (k *claim) enter(ctx context.Context, paused string, longest time.Duration) (*state.Deed, error) {
-	before, err := k.begin(ctx, longest)
-	if before == nil || paused == "" {
+// enter begins the deed, or goes on with the one that was paused under this name, and returns nil; or the one that is in its way.
+func (k *claim) enter(ctx context.Context, paused string, longest time.Duration) (*state.Record, error) {
+	before, err := k.begin(ctx, nil, longest)
+	if err != nil || before == nil || before.Name != paused {
 		return before, err
 	}
-	taken, err := k.again(ctx, before, paused, longest)
-	if taken {
-		before = nil
+	var d deed
+	if err := json.Unmarshal(before.Body, &d); err != nil || d.State != deedPaused {
+		return before, err
 	}
-	return before, err
+	return k.begin(ctx, before, longest)
 }
 
-// begin remembers that the deed begins, and returns nil; or the one that was begun before. Until it is settled, it is remembered for longer than the call can take.
-func (k *claim) begin(ctx context.Context, longest time.Duration) (*state.Deed, error) {
+// begin remembers that the deed begins, or that a paused one goes on, and returns nil; or the one that is in its way. Until it is settled, it is remembered for longer than the call
+// can take.
+func (k *claim) begin(ctx context.Context, paused *state.Record, longest time.Duration) (before *state.Record, err error) {
 	store, _, err := k.tasks.state.opened(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var id [16]byte
-	rand.Read(id[:])
-	k.deed.ID, k.deed.State = purposeOf(string(id[:])).String(), deedBegun
-	row, err := k.row(k.tasks.owner, max(k.ttl, longest+time.Hour))
-	if err != nil {
+	k.row = state.Record{Kind: kindDeed, Name: rand.Text(), Slot: k.key, Quiet: true}
+	if paused != nil {
+		k.row.Name, k.row.Version = paused.Name, paused.Version
+	}
+	k.deed.State = deedBegun
+	if err := k.encode(k.tasks.owner, max(k.ttl, longest+time.Hour)); err != nil {
 		return nil, err
 	}
 	k.tasks.deeds.Add(1)
-	before, err := (*state.Deed)(nil), k.tasks.present(ctx, store)
-	if err == nil {
-		before, err = store.Begin(ctx, row)
+	if err = k.tasks.present(ctx, store); err == nil {
+		before, err = k.remember(ctx, store, paused)
 	}
 	k.held = before == nil && err == nil
 	if !k.held {
@@ -90,38 +89,30 @@ func (k *claim) begin(ctx context.Context, longest time.Duration) (*state.Deed, 
 	return before, err
 }
 
+func (k *claim) remember(ctx context.Context, store state.Store, paused *state.Record) (*state.Record, error) {
+	if paused == nil {
+		return store.Add(ctx, &k.row)
+	}
+	if taken, err := store.Replace(ctx, &k.row); err != nil || taken {
+		return nil, err
+	}
+	return paused, nil
+}
+
+// encode puts what is known of the deed into its row.
+func (k *claim) encode(owner string, life time.Duration) (err error) {
+	k.row.Owner, k.row.Expires = owner, time.Now().Add(life)
+	k.row.Body, err = json.Marshal(&k.deed)
+	return err
+}
+
 // look returns what is remembered of the deed, nil when that is nothing.
-func (k *claim) look(ctx context.Context) (*state.Deed, error) {
+func (k *claim) look(ctx context.Context) (*state.Record, error) {
 	store, _, err := k.tasks.state.opened(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return store.Deed(ctx, k.name)
-}
-
-// again goes on with a deed that was paused, and reports whether it is still the same that waits.
-func (k *claim) again(ctx context.Context, row *state.Deed, id string, longest time.Duration) (bool, error) {
-	store, _, err := k.tasks.state.opened(ctx)
-	if err != nil {
-		return false, err
-	}
-	var before deed
-	if err := json.Unmarshal(row.Body, &before); err != nil || before.State != deedPaused || before.ID != id {
-		return false, err
-	}
-	k.deed.ID, k.deed.State = id, deedBegun
-	taken, err := k.row(k.tasks.owner, max(k.ttl, longest+time.Hour))
-	if err != nil {
-		return false, err
-	}
-	k.tasks.deeds.Add(1)
-	if err = k.tasks.present(ctx, store); err == nil {
-		k.held, err = store.Settle(ctx, "", taken)
-	}
-	if !k.held {
-		k.tasks.deeds.Add(-1)
-	}
-	return k.held, err
+	return store.Holder(ctx, kindDeed, k.key)
 }
 
 // settle remembers what has become of the deed. It is remembered although the client may have gone.
@@ -132,26 +123,27 @@ func (k *claim) settle(ctx context.Context, become string) error {
 	k.held = false
 	defer k.tasks.deeds.Add(-1)
 	ctx = context.WithoutCancel(ctx)
-	store, _, err := k.tasks.state.opened(ctx)
-	if err != nil {
-		return err
-	}
 	k.deed.State = become
-	row, err := k.row("", k.ttl)
-	if err != nil {
-		return err
-	}
-	settled, err := store.Settle(ctx, k.tasks.owner, row)
+	settled, err := k.replace(ctx)
 	if errors.Is(err, state.ErrFull) {
-		k.deed = deed{ID: k.deed.ID, Of: k.deed.Of, State: deedLost}
-		if row, err = k.row("", k.ttl); err == nil {
-			settled, err = store.Settle(ctx, k.tasks.owner, row)
-		}
+		k.deed = deed{Of: k.deed.Of, State: deedLost}
+		settled, err = k.replace(ctx)
 	}
 	if err == nil && !settled {
 		err = errDeedGone
 	}
 	return err
+}
+
+func (k *claim) replace(ctx context.Context) (bool, error) {
+	store, _, err := k.tasks.state.opened(ctx)
+	if err == nil {
+		err = k.encode("", k.ttl)
+	}
+	if err != nil {
+		return false, err
+	}
+	return store.Replace(ctx, &k.row)
 }
 
 var errDeedGone = errors.New("it is not remembered any more")
@@ -166,7 +158,7 @@ func (k *claim) forget(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	store, _, err := k.tasks.state.opened(ctx)
 	if err == nil {
-		_, err = store.Forget(ctx, k.name, k.tasks.owner)
+		_, err = store.Remove(ctx, &k.row)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 		m["consent"] = c.consent.frozen()
 	}
 	if c.claim != nil && c.acted(nil) {
-		m["deed"] = c.claim.deed.ID
+		m["deed"] = c.claim.row.Name
 	}
 	frozen, err := appendFrozen(nil, m)
 	if err != nil {

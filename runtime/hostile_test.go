@@ -1,9 +1,11 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -142,7 +144,11 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 	w.do["read"] = func(context.Context, *adapters.Call) (any, error) {
 		return nil, adapters.FileFault(fs.ErrNotExist, filepath.Join(dir, "docs", "a.txt"))
 	}
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: dir}, Load: hcl.Options{Getenv: secrets}})
+	w.do["refuse"] = func(context.Context, *adapters.Call) (any, error) {
+		return nil, adapters.FileFault(fs.ErrPermission, filepath.Join(dir, "docs", "b.txt"))
+	}
+	log := new(bytes.Buffer)
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: dir, Log: slog.New(slog.NewTextHandler(log, nil))}, Load: hcl.Options{Getenv: secrets}})
 	defer h.Close()
 	load(t, h, `resource "r" {
 		uri = "doc://a"
@@ -152,14 +158,30 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 		description = "Reads a file."
 		fake { do = "read" }
 		message "user" { text = "x" }
+	}
+	prompt "own" {
+		description = "Reads a file."
+		fake { do = "read" }
+		message "user" { text = "x" }
+		error = "Failed: ${error.message}"
+	}
+	prompt "refused" {
+		description = "Reads a file."
+		fake { do = "refuse" }
+		message "user" { text = "x" }
 	}`)
-	for want, got := range map[string]string{ // a resource whose file is not there is not there itself
-		"no such file: docs/a.txt (-32602) {\"uri\":\"doc://a\"}": readResource(t, h, "", "doc://a"),
-		"no such file: docs/a.txt (-32603)":                       getPrompt(t, h, "", "p", "{}"),
+	for want, got := range map[string]string{ // what is made of a file that is not there is not there itself
+		"a file that the resource is made of is not there (-32602) {\"uri\":\"doc://a\"}": readResource(t, h, "", "doc://a"),
+		"a file that the prompt is made of is not there (-32602) {\"correlationId\":":     getPrompt(t, h, "", "p", "{}"),
+		"Failed: a file that the prompt is made of is not there (-32602)":                 getPrompt(t, h, "", "own", "{}"),
+		"permission denied on docs/b.txt (-32603)":                                        getPrompt(t, h, "", "refused", "{}"),
 	} {
-		if !strings.Contains(got, want) || strings.Contains(got, dir) {
-			t.Errorf("got %s", got)
+		if !strings.Contains(got, want) || strings.Contains(got, dir) || strings.Contains(got, "a.txt") {
+			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+	if !strings.Contains(log.String(), filepath.Join(dir, "docs", "a.txt")) {
+		t.Errorf("the log does not say which file that is: %s", log)
 	}
 }
 
@@ -226,6 +248,7 @@ func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
 	s := NewState(func(ctx context.Context) (state.Store, error) {
 		store, err := state.Open(ctx, "")
 		if err == nil {
+			_, err = state.Secret(ctx, store)
 			store.Bound(1)
 		}
 		return store, err

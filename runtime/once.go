@@ -38,7 +38,7 @@ func (p *Program) once(c *call, key string) error {
 		return c.broken(err)
 	}
 	var orphan time.Time // since when its process has not been there
-	var before *state.Deed
+	var before *state.Record
 	for look := firstLook; ; look = min(2*look, lastLook) {
 		if before == nil {
 			if before, err = p.agreeUnlessBegun(c, k); err != nil {
@@ -85,7 +85,7 @@ func (p *Program) once(c *call, key string) error {
 
 // agreeUnlessBegun has all agree to a call with a key, or returns what another with the same one has begun. Nothing is done while people are asked, so the key is free until they
 // have agreed.
-func (p *Program) agreeUnlessBegun(c *call, k *claim) (before *state.Deed, err error) {
+func (p *Program) agreeUnlessBegun(c *call, k *claim) (before *state.Record, err error) {
 	for !c.consent.agreed() {
 		c.consent.begun = func() (_ bool, err error) {
 			before, err = k.look(c.frame.Context)
@@ -123,7 +123,7 @@ func (p *Program) claim(c *call, key string) (*claim, error) {
 	frozen, err := c.keyless()
 	return &claim{
 		tasks: p.generation.build.State.tasks,
-		name:  purposeOf("deed", p.decl.Name, c.action.Owner, key).String(),
+		key:   purposeOf("deed", p.decl.Name, c.action.Owner, key).String(),
 		deed:  deed{Of: purposeOf("arguments", string(frozen)).String()},
 		ttl:   p.tool.Idempotency.TTL,
 	}, err
@@ -145,7 +145,7 @@ var errUnderWay = errors.New("another call with the same key is under way")
 const outcomeUnknown = refusal("A call with this idempotency_key was interrupted, and its outcome is unknown: it may have taken effect. It is not carried out again. Find out whether it did; to do it once more, use a new key.")
 
 // found makes the call what the one before came to. While that is under way the error is errUnderWay, and gone says that its process is not there.
-func (p *Program) found(c *call, k *claim, before *state.Deed) (gone bool, err error) {
+func (p *Program) found(c *call, k *claim, before *state.Record) (gone bool, err error) {
 	var d deed
 	if err := json.Unmarshal(before.Body, &d); err != nil {
 		return false, err

@@ -152,7 +152,7 @@ func TestWhatADeadProcessHasBegunIsNotDoneAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.tasks = dead
-		if before, err := k.begin(t.Context(), time.Minute); before != nil || err != nil {
+		if before, err := k.enter(t.Context(), "", time.Minute); before != nil || err != nil {
 			t.Fatal(before, err)
 		}
 		for range 2 {

@@ -77,7 +77,7 @@ func (h *Host) cancelled(ctx context.Context, t *task, caller *mcp.Caller) {
 	h.recording(func(g *Generation) {
 		r := g.common(caller, nil)
 		r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Cancelled
-		r.Kind, r.Name, r.Task, r.Message = "tool", t.Tool, t.row.ID, "The client has cancelled the task."
+		r.Kind, r.Name, r.Task, r.Message = "tool", t.Tool, t.row.Name, "The client has cancelled the task."
 		if err := g.audit.Append(&r, false); err != nil {
 			g.unwritten(ctx, err)
 		}

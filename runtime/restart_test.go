@@ -71,11 +71,11 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 		count := w.counting()
 		h := w.remembering(t, path, tool("t", task1h+"step \"pay\" {\n  fake { do = \"count\" }\n}\ntext = \"done\""))
 		defer h.Close()
-		if r := getTask(t, h, left.row.ID); r.Status != "working" {
+		if r := getTask(t, h, left.row.Name); r.Status != "working" {
 			t.Errorf("at once: %+v", r)
 		}
 		time.Sleep(lease + 2*heartbeat)
-		r := getTask(t, h, left.row.ID)
+		r := getTask(t, h, left.row.Name)
 		if r.Status != "failed" || !strings.Contains(r.Message, `interrupted by a restart of the server; whether the step "pay" took effect is unknown`) {
 			t.Errorf("%+v", r)
 		}

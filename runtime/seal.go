@@ -16,13 +16,19 @@ import (
 	"hatchel/runtime/state"
 )
 
-// A sealed state is what a client carries for the server between the rounds of a call: one byte for its form, the nonce, and what is sealed: when it expires, a name
-// that is claimed when it is used, whether the rest is kept in the store under that name, and the rest. It opens for the request that it was made for.
+// A sealed state is what a client carries for the server between the rounds of a call: one byte for its form, the nonce, and what is sealed: when it expires, its name,
+// whether the rest is kept in the store under that name, and the rest. It opens once, for the request that it was made for.
 const (
 	sealForm     = 1
-	claimSize    = 16
-	sealedHeader = 8 + claimSize + 1
+	nameSize     = 16
+	sealedHeader = 8 + nameSize + 1
 	sealedInline = 8 << 10 // what is larger is kept in the store
+)
+
+// Kinds of records: of states that were opened, and of what is kept of others until they are.
+const (
+	kindUsed   = "used"
+	kindFrozen = "frozen"
 )
 
 // sealer seals and opens states.
@@ -32,7 +38,7 @@ type sealer struct {
 }
 
 func newSealer(ctx context.Context, store state.Store) (*sealer, error) {
-	secret, err := store.Secret(ctx)
+	secret, err := state.Secret(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +71,14 @@ func (p purpose) String() string { return hex.EncodeToString(p[:]) }
 
 // seal makes the state that open opens until then.
 func (s *sealer) seal(ctx context.Context, frozen []byte, of purpose, until time.Time) (string, error) {
-	plain := binary.BigEndian.AppendUint64(make([]byte, 0, sealedHeader+len(frozen)), uint64(until.UnixMilli()))
-	plain = plain[:8+claimSize]
+	plain := binary.BigEndian.AppendUint64(make([]byte, 0, sealedHeader+min(len(frozen), sealedInline)), uint64(until.UnixMilli()))
+	plain = plain[:8+nameSize]
 	rand.Read(plain[8:])
 	if len(frozen) <= sealedInline {
 		plain = append(append(plain, 0), frozen...)
 	} else {
-		if err := s.store.Keep(ctx, claimName(plain), frozen, until); err != nil {
+		kept := &state.Record{Kind: kindFrozen, Name: sealedName(plain), Expires: until, Body: frozen, Quiet: true}
+		if _, err := s.store.Add(ctx, kept); err != nil {
 			return "", err
 		}
 		plain = append(plain, 1)
@@ -83,7 +90,7 @@ func (s *sealer) seal(ctx context.Context, frozen []byte, of purpose, until time
 	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
-func claimName(plain []byte) string { return hex.EncodeToString(plain[8 : 8+claimSize]) }
+func sealedName(plain []byte) string { return hex.EncodeToString(plain[8 : 8+nameSize]) }
 
 var sealEncoding = base64.RawURLEncoding.Strict()
 
@@ -102,19 +109,35 @@ func (s *sealer) open(ctx context.Context, sealed string, of purpose) ([]byte, e
 	if !time.Now().Before(until) {
 		return nil, mcp.InvalidState()
 	}
-	first, err := s.store.Claim(ctx, claimName(plain), until)
+	if plain[sealedHeader-1] != 0 {
+		return s.take(ctx, sealedName(plain))
+	}
+	used, err := s.store.Add(ctx, &state.Record{Kind: kindUsed, Name: sealedName(plain), Expires: until.Add(state.Skew), Follows: true, Quiet: true})
+	if err == nil && used != nil {
+		err = mcp.InvalidState()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !first {
+	return plain[sealedHeader:], nil
+}
+
+// take returns what is kept of a state, and forgets it: of any number of callers one is given it.
+func (s *sealer) take(ctx context.Context, name string) ([]byte, error) {
+	kept, err := s.store.Record(ctx, kindFrozen, name)
+	if err != nil {
+		return nil, err
+	}
+	first := false
+	if kept != nil {
+		kept.Quiet = true
+		first, err = s.store.Remove(ctx, kept)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !first:
 		return nil, mcp.InvalidState()
 	}
-	if plain[sealedHeader-1] == 0 {
-		return plain[sealedHeader:], nil
-	}
-	frozen, err := s.store.Take(ctx, claimName(plain))
-	if err == nil && frozen == nil {
-		err = mcp.InvalidState()
-	}
-	return frozen, err
+	return kept.Body, nil
 }

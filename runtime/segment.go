@@ -34,7 +34,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 		return nil, c.why(err)
 	}
 	if k := c.claim; k != nil && k.held {
-		k.deed.Task = t.row.ID
+		k.deed.Task = t.row.Name
 		if err := k.settle(ctx, deedTask); err != nil {
 			t.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: "The task could not be begun, and nothing of it was done."})
 			_, lost := ts.save(context.WithoutCancel(ctx), t)
@@ -42,7 +42,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 		}
 	}
 	if c.entry != nil {
-		c.entry.common.Task = t.row.ID
+		c.entry.common.Task = t.row.Name
 	}
 	begun := mcp.Raw(t.appendMembers(nil, false))
 	var sent map[string]any
@@ -102,7 +102,7 @@ func (s *segment) run() {
 	c.caller, c.ends, c.note, c.counted = caller, s.ctx, s.at, s.counted
 	c.of(caller)
 	if c.entry = s.program.audited(caller, nil, nil); c.entry != nil {
-		c.entry.common.Task = s.task.row.ID
+		c.entry.common.Task = s.task.row.Name
 	}
 	err := s.goOn(c)
 	s.settle()
@@ -173,7 +173,7 @@ func (s *segment) goOn(c *call) (err error) {
 
 // begin does all of a call that became a task because it waits for an operator.
 func (s *segment) begin(c *call) error {
-	c.consent.task = s.task.row.ID
+	c.consent.task = s.task.row.Name
 	if err := s.program.demand(c); err != nil {
 		return err
 	}

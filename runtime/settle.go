@@ -43,18 +43,12 @@ func (k *claim) settleAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if row == nil {
+	if row == nil || row.Name != k.row.Name {
 		return errDeedGone
 	}
 	var found deed
-	if err := json.Unmarshal(row.Body, &found); err != nil {
+	if err := json.Unmarshal(row.Body, &found); err != nil || found.State != deedBegun {
 		return err
-	}
-	switch {
-	case found.ID != k.deed.ID:
-		return errDeedGone
-	case found.State != deedBegun:
-		return nil
 	}
 	k.held = true
 	k.tasks.deeds.Add(1)

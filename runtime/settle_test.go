@@ -20,12 +20,12 @@ type absent struct {
 	late atomic.Bool // what is settled while it is away is settled, and nobody told
 }
 
-func (a *absent) Settle(ctx context.Context, owner string, d *state.Deed) (bool, error) {
+func (a *absent) Replace(ctx context.Context, r *state.Record) (bool, error) {
 	if !a.away.Load() {
-		return a.Store.Settle(ctx, owner, d)
+		return a.Store.Replace(ctx, r)
 	}
-	if a.late.Load() {
-		a.Store.Settle(ctx, owner, d)
+	if settled := *r; a.late.Load() {
+		a.Store.Replace(ctx, &settled)
 	}
 	return false, state.ErrAway
 }

@@ -22,9 +22,12 @@ const (
 // pollInterval is how long clients are asked to wait between two questions about a task, in milliseconds.
 const pollInterval = 500
 
+// kindTask is that of the records of tasks.
+const kindTask = "task"
+
 // task is a call that goes on after its first answer, as it is remembered.
 type task struct {
-	row state.Task
+	row state.Record
 
 	Tool    string `json:"tool"`
 	Digest  string `json:"digest"`            // of the tool, when the task began
@@ -60,7 +63,7 @@ type taskQuestion struct {
 }
 
 // readTask is the task of a row.
-func readTask(row *state.Task) (*task, error) {
+func readTask(row *state.Record) (*task, error) {
 	t := &task{row: *row}
 	return t, json.Unmarshal(row.Body, t)
 }
@@ -114,7 +117,7 @@ func (t *task) wait(left []taskQuestion, asked []mcp.Question) {
 
 // appendMembers appends what tasks/get answers, or what tools/call answers when the task begins.
 func (t *task) appendMembers(dst []byte, detailed bool) []byte {
-	dst = value.AppendString(append(dst, `"taskId":`...), t.row.ID)
+	dst = value.AppendString(append(dst, `"taskId":`...), t.row.Name)
 	dst = value.AppendString(append(dst, `,"status":`...), t.Status)
 	dst = appendMember(dst, "statusMessage", t.Message)
 	dst = value.AppendString(append(dst, `,"createdAt":`...), moment(t.Created))

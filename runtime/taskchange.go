@@ -22,7 +22,7 @@ func (ts *tasks) worked() (ids []string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for s := range ts.running {
-		ids = append(ids, s.task.row.ID)
+		ids = append(ids, s.task.row.Name)
 	}
 	return ids
 }
@@ -32,7 +32,7 @@ func (ts *tasks) worked() (ids []string) {
 func (ts *tasks) look(ctx context.Context, store state.Store, id string) {
 	ts.saving.Lock()
 	defer ts.saving.Unlock()
-	row, err := store.Task(ctx, id)
+	row, err := store.Record(ctx, kindTask, id)
 	if err != nil || row == nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (ts *tasks) look(ctx context.Context, store state.Store, id string) {
 }
 
 // handBack lets a task wait again, as it did before, that this process may have taken without knowing it: the store went away in that moment. It returns at once.
-func (ts *tasks) handBack(store state.Store, waiting state.Task) {
+func (ts *tasks) handBack(store state.Store, waiting state.Record) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.beat == nil {
@@ -70,8 +70,8 @@ func (ts *tasks) handBack(store state.Store, waiting state.Task) {
 }
 
 // handedBack reports whether the task is not this process's, for all that the store knows.
-func (ts *tasks) handedBack(ctx context.Context, store state.Store, waiting state.Task) bool {
-	now, err := store.Task(ctx, waiting.ID)
+func (ts *tasks) handedBack(ctx context.Context, store state.Store, waiting state.Record) bool {
+	now, err := store.Record(ctx, kindTask, waiting.Name)
 	if err != nil {
 		return false
 	}
@@ -79,6 +79,6 @@ func (ts *tasks) handedBack(ctx context.Context, store state.Store, waiting stat
 		return true
 	}
 	now.Owner, now.Body = "", waiting.Body
-	_, err = store.Update(ctx, now)
+	_, err = store.Replace(ctx, now)
 	return err == nil
 }

@@ -99,8 +99,8 @@ func (s *segment) keep(keep func(context.Context, *task) (bool, error)) {
 	}
 	switch {
 	case err != nil:
-		p.generation.log().LogAttrs(ctx, slog.LevelError, "what became of a task cannot be remembered", slog.String("tool", p.decl.Name), slog.String("task", t.row.ID), slog.String("error", err.Error()))
+		p.generation.log().LogAttrs(ctx, slog.LevelError, "what became of a task cannot be remembered", slog.String("tool", p.decl.Name), slog.String("task", t.row.Name), slog.String("error", err.Error()))
 	case !won:
-		ts.end(t.row.ID, errTaskLost)
+		ts.end(t.row.Name, errTaskLost)
 	}
 }

@@ -62,7 +62,7 @@ func (ts *tasks) cancel(ctx context.Context, t *task) (bool, error) {
 	t.end(taskCancelled, "The client has cancelled the task.")
 	won, err := ts.save(ctx, t)
 	if won {
-		ts.end(t.row.ID, errTaskCancelled)
+		ts.end(t.row.Name, errTaskCancelled)
 	}
 	return won, err
 }

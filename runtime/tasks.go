@@ -77,10 +77,10 @@ func (ts *tasks) begin(ctx context.Context) error {
 	ts.beating.Go(func() { ts.live(ctx, store) })
 	ts.beating.Go(func() {
 		store.Watch(ctx, func(kind, name string) {
-			if kind == "" || kind == state.KindTask {
+			if kind == "" || kind == kindTask {
 				ts.changed(ctx, store, name)
 			}
-			if kind != state.KindTask {
+			if kind != kindTask {
 				ts.state.heard(ctx, kind, name)
 			}
 		})
@@ -94,14 +94,14 @@ func (ts *tasks) live(ctx context.Context, store state.Store) {
 	defer tick.Stop()
 	missed := map[string]int{} // orphans at the last beat, and their versions
 	for {
-		orphans, _ := store.Orphans(ctx)
+		orphans, _ := store.List(ctx, state.Query{Kind: kindTask, Orphaned: true, Limit: mostTasks})
 		before := missed
 		missed = map[string]int{}
 		for _, row := range orphans {
-			if before[row.ID] == row.Version {
+			if before[row.Name] == row.Version {
 				ts.interrupted(ctx, row)
 			} else {
-				missed[row.ID] = row.Version
+				missed[row.Name] = row.Version
 			}
 		}
 		select {
@@ -144,7 +144,7 @@ func (ts *tasks) present(ctx context.Context, store state.Store) error {
 }
 
 // interrupted ends a task whose process has died.
-func (ts *tasks) interrupted(ctx context.Context, row *state.Task) error {
+func (ts *tasks) interrupted(ctx context.Context, row *state.Record) error {
 	t, err := readTask(row)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 		return errTasksFull
 	}
 	now := time.Now()
-	t.row = state.Task{ID: hex.EncodeToString(id[:]), Owner: ts.owner, Expires: now.Add(time.Duration(t.TTL) * time.Millisecond)}
+	t.row = state.Record{Kind: kindTask, Name: hex.EncodeToString(id[:]), Due: now, Owner: ts.owner, Expires: now.Add(time.Duration(t.TTL) * time.Millisecond), Quiet: true}
 	t.Status, t.Created, t.Updated = taskWorking, now.UnixMilli(), now.UnixMilli()
 	if err := t.encode(); err != nil {
 		return err
@@ -178,10 +178,12 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 	if err := ts.present(ctx, store); err != nil {
 		return patiently(err)
 	}
-	if err := store.Create(ctx, &t.row); !errors.Is(err, state.ErrFull) {
-		return patiently(err)
+	_, err = store.Add(ctx, &t.row)
+	t.row.Quiet = false // nobody follows it yet
+	if errors.Is(err, state.ErrFull) {
+		return errTasksFull
 	}
-	return errTasksFull
+	return patiently(err)
 }
 
 // errTasksFull is why a call cannot become a task: too many are worked on, or too much of them is remembered.
@@ -221,7 +223,7 @@ func (ts *tasks) save(ctx context.Context, t *task) (bool, error) {
 	told := ts.told
 	ts.mu.Unlock()
 	if told != nil {
-		told(t.row.ID, t.appendMembers(nil, true))
+		told(t.row.Name, t.appendMembers(nil, true))
 	}
 	return true, nil
 }
@@ -236,7 +238,7 @@ func (ts *tasks) write(ctx context.Context, t *task) (bool, error) {
 	if err := t.encode(); err != nil {
 		return false, err
 	}
-	return store.Update(ctx, &t.row)
+	return store.Replace(ctx, &t.row)
 }
 
 // find returns a task of a caller.
@@ -245,7 +247,7 @@ func (ts *tasks) find(ctx context.Context, id string, c *mcp.Caller) (*task, err
 	if store == nil {
 		return nil, mcp.UnknownTask(id)
 	}
-	row, err := store.Task(ctx, id)
+	row, err := store.Record(ctx, kindTask, id)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +301,7 @@ func (ts *tasks) end(id string, cause error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for s := range ts.running {
-		if s.task.row.ID == id {
+		if s.task.row.Name == id {
 			s.cancel(cause)
 		}
 	}

@@ -45,7 +45,7 @@ func (ts *tasks) announced(t *task) {
 }
 
 // event is the id of the event that the task has ended.
-func (t *task) event() string { return "task-finished-" + t.row.ID }
+func (t *task) event() string { return "task-finished-" + t.row.Name }
 
 // largestTold is how many bytes of the result of a task webhooks are told.
 const largestTold = 64 << 10
@@ -62,11 +62,11 @@ func (t *task) finished() *outbox.Event {
 		Result  json.RawMessage `json:"result,omitempty"`
 		Size    int             `json:"result_size,omitempty"` // of one that is too large to be told
 		Error   json.RawMessage `json:"error,omitempty"`
-	}{ID: t.row.ID, Tool: t.Tool, Status: t.Status, Message: t.Message, Subject: t.subject(), Created: moment(t.Created), Result: t.Result, Error: t.Error}
+	}{ID: t.row.Name, Tool: t.Tool, Status: t.Status, Message: t.Message, Subject: t.subject(), Created: moment(t.Created), Result: t.Result, Error: t.Error}
 	if len(t.Result) > largestTold {
 		data.Result, data.Size = nil, len(t.Result)
 	}
-	return &outbox.Event{ID: t.event(), Type: "task.finished", At: time.UnixMilli(t.Updated), Data: data, Of: ofTask + t.row.ID}
+	return &outbox.Event{ID: t.event(), Type: "task.finished", At: time.UnixMilli(t.Updated), Data: data, Of: ofTask + t.row.Name}
 }
 
 // taskOutcome is the event that a task has ended, if it has.
@@ -75,7 +75,7 @@ func (s *State) taskOutcome(ctx context.Context, id string) (*outbox.Event, bool
 	if err != nil {
 		return nil, false, err
 	}
-	row, err := store.Task(ctx, id)
+	row, err := store.Record(ctx, kindTask, id)
 	if err != nil || row == nil {
 		return nil, err == nil, err
 	}

@@ -26,7 +26,7 @@ const (
 
 // signature is that of what may be done until then, as it stands in an address.
 func signature(ctx context.Context, store state.Store, may, id, expires string) (string, error) {
-	secret, err := store.Secret(ctx)
+	secret, err := state.Secret(ctx, store)
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"strconv"
 	"testing"
@@ -19,76 +18,72 @@ type bounded interface {
 
 // staysBounded fills an empty store, in a bubble of time.
 func staysBounded(t *testing.T, s bounded) {
-	var err error
 	s.Bound(1 << 20)
 	ctx, soon, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Second), time.Now().Add(time.Hour)
-	task := &state.Task{ID: "first", Expires: later, Body: []byte{}}
-	check(t, s.Create(ctx, task))
-	record := recordOf("first", later)
-	must[*state.Record](t)(s.Add(ctx, record))
-	value, kept := make([]byte, 100<<10), 0
-	for ; kept < 100; kept++ {
-		if err = s.Keep(ctx, strconv.Itoa(kept), value, soon); err != nil {
-			break
+	first := recordOf("first", later)
+	add(t, s, first)
+	large := make([]byte, 100<<10)
+	fill := func(kind string) (n int, err error) {
+		for ; n < 100 && err == nil; n++ {
+			_, err = s.Add(ctx, &state.Record{Kind: kind, Name: strconv.Itoa(n), Expires: soon, Body: large})
+		}
+		return n, err
+	}
+	full := func(what string, err error, want bool) {
+		t.Helper()
+		if want != errors.Is(err, state.ErrFull) || !want && err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if !errors.Is(err, state.ErrFull) || kept < 5 || kept > 15 {
-		t.Fatalf("%d values of 100 KiB are kept, and then: %v", kept, err)
+	addition := func(what string, r *state.Record, want bool) {
+		t.Helper()
+		_, err := s.Add(ctx, r)
+		full(what, err, want)
 	}
-	if err := s.Create(ctx, &state.Task{ID: "last", Expires: later, Body: []byte{}}); !errors.Is(err, state.ErrFull) {
-		t.Errorf("a task is created in a full store: %v", err)
+	change := func(what string, body []byte, want bool) {
+		t.Helper()
+		first.Body = body
+		won, err := s.Replace(ctx, first)
+		if full(what, err, want); won == want {
+			t.Errorf("%s: it is done: %v", what, won)
+		}
 	}
-	if _, err := s.Add(ctx, recordOf("last", later)); !errors.Is(err, state.ErrFull) {
-		t.Errorf("a record is added to a full store: %v", err)
+	paced := func(name string, want bool) {
+		t.Helper()
+		_, _, err := s.Pace(ctx, name, state.Rhythm{Every: time.Hour, Burst: 9}, 0)
+		full("to pace "+name, err, want)
 	}
-	if before := must[*state.Record](t)(s.Add(ctx, recordOf("first", later))); before == nil || !must[bool](t)(s.Replace(ctx, record)) {
-		t.Error("a record that is there is not found, or cannot be changed")
+	follows := func(name string) *state.Record {
+		return &state.Record{Kind: "f", Name: name, Expires: later, Follows: true}
 	}
-	if _, ok, err := s.Pace(ctx, "first", state.Rhythm{Every: time.Hour, Burst: 9}, 0); err != nil || !ok {
-		t.Errorf("nothing can be paced: %v", err)
+	if n, err := fill("k"); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
+		t.Fatalf("%d records of 100 KiB are taken, and then: %v", n, err)
 	}
-	if won := must[bool](t)(s.Update(ctx, task)); !won {
-		t.Error("a task that is there cannot be changed")
+	addition("one that is new", recordOf("last", later), true)
+	if add(t, s, recordOf("first", later)) {
+		t.Error("one that is there is not found")
 	}
-	if first := must[bool](t)(s.Claim(ctx, "0", later)); !first {
-		t.Error("nothing can be claimed")
+	change("one that is there, as it was", []byte("small"), false)
+	addition("what comes of what was taken", follows("1"), false)
+	paced("first", false)
+	for _, name := range []string{"0", "1"} {
+		if !remove(t, s, known(t, s, name)) {
+			t.Error("what was taken cannot be removed")
+		}
 	}
-	if must[[]byte](t)(s.Take(ctx, "0")) == nil || must[[]byte](t)(s.Take(ctx, "1")) == nil {
-		t.Error("what is kept cannot be taken")
-	}
-	check(t, s.Keep(ctx, "again", value, soon))
+	addition("what finds room again", &state.Record{Kind: "k", Name: "0", Expires: soon, Body: large}, false)
 	s.Bound(1)
-	task.Body = value
-	if _, err := s.Update(ctx, task); !errors.Is(err, state.ErrFull) {
-		t.Errorf("a task grows where there is no room at all: %v", err)
-	}
-	record.Body = value
-	if _, err := s.Replace(ctx, record); !errors.Is(err, state.ErrFull) {
-		t.Errorf("a record grows where there is no room at all: %v", err)
-	}
-	record.Body = []byte("small")
-	if won := must[bool](t)(s.Replace(ctx, record)); !won {
-		t.Error("a small record cannot be changed where there is no room at all")
-	}
-	if _, ok, err := s.Pace(ctx, "first", state.Rhythm{Every: time.Hour, Burst: 9}, 0); err != nil || !ok {
-		t.Errorf("a name that is paced is not any more where there is no room at all: %v", err)
-	}
-	if _, _, err := s.Pace(ctx, "last", state.Rhythm{Every: time.Hour, Burst: 9}, 0); !errors.Is(err, state.ErrFull) {
-		t.Errorf("another name is paced where there is no room at all: %v", err)
-	}
-	task.Body = []byte("small")
-	if won := must[bool](t)(s.Update(ctx, task)); !won {
-		t.Error("a small task cannot be changed where there is no room at all")
-	}
-	if _, err := s.Claim(ctx, "2", later); !errors.Is(err, state.ErrFull) {
-		t.Errorf("a name is claimed where there is no room at all: %v", err)
-	}
+	change("one that grows where there is no room at all", large, true)
+	change("a small one where there is no room at all", []byte("still small"), false)
+	addition("what comes of what was taken where there is no room at all", follows("2"), true)
+	paced("first", false)
+	paced("last", true)
 	s.Bound(1 << 20)
-	for err = nil; err == nil; {
-		err = s.Keep(ctx, rand.Text(), value, soon)
+	if _, err := fill("l"); !errors.Is(err, state.ErrFull) {
+		t.Errorf("it is filled again: %v", err)
 	}
 	time.Sleep(2 * time.Second)
-	check(t, s.Keep(ctx, "when the others have expired", value, later))
+	addition("one that is new when others have expired", &state.Record{Kind: "k", Name: "last", Expires: later, Body: large}, false)
 }
 
 // leavesRoom fills an empty store with what yields: others find as much room as that has taken.
@@ -106,11 +101,6 @@ func leavesRoom(t *testing.T, s bounded) {
 	if n, err := fill("yields", true); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
 		t.Fatalf("%d records of 100 KiB that yield are taken, and then: %v", n, err)
 	}
-	check(t, s.Create(ctx, &state.Task{ID: "task", Expires: later, Body: []byte{}}))
-	check(t, s.Keep(ctx, "kept", []byte("x"), later))
-	if before, err := s.Begin(ctx, &state.Deed{Name: "deed", Expires: later, Body: []byte{}}); before != nil || err != nil {
-		t.Errorf("a deed is not begun: %v, %v", before, err)
-	}
 	if n, err := fill("k", false); !errors.Is(err, state.ErrFull) || n < 5 {
 		t.Errorf("beside them %d records of 100 KiB are taken, and then: %v", n, err)
 	}
@@ -118,7 +108,7 @@ func leavesRoom(t *testing.T, s bounded) {
 		t.Errorf("of a full store one that yields is taken: %v", err)
 	}
 	first := must[*state.Record](t)(s.Record(ctx, "yields", "0"))
-	if !must[bool](t)(s.Remove(ctx, first)) {
+	if !remove(t, s, first) {
 		t.Error("one that yields cannot be removed")
 	}
 }

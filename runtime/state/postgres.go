@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,7 @@ import (
 )
 
 // Postgres is a Store in the tables of a PostgreSQL database, whose names begin with hatchel_. Any number of processes, on any number of machines, may have it open: what one
-// of them has been told the others know. That an owner is present is judged by the clock of the database; the clocks of the processes may differ by less than an hour.
+// of them has been told the others know. That an owner is present is judged by the clock of the database; the clocks of the processes may differ by less than Skew.
 type Postgres struct {
 	pool    *pgxpool.Pool
 	channel string       // on which is told of what was changed
@@ -91,51 +90,13 @@ func (p *Postgres) Ping(ctx context.Context) error {
 	})
 }
 
-// Secret implements Store.
-func (p *Postgres) Secret(ctx context.Context) (secret []byte, err error) {
-	made := make([]byte, SecretSize)
-	rand.Read(made)
-	err = p.run(ctx, func(ctx context.Context) error {
-		if _, err := p.pool.Exec(ctx, "INSERT INTO hatchel_secrets (name, value) VALUES ('seal', $1) ON CONFLICT DO NOTHING", made); err != nil {
-			return err
-		}
-		return p.pool.QueryRow(ctx, "SELECT value FROM hatchel_secrets WHERE name = 'seal'").Scan(&secret)
-	})
-	return secret, err
-}
-
-// Claim implements Store.
-func (p *Postgres) Claim(ctx context.Context, name string, until time.Time) (first bool, err error) {
-	err = p.run(ctx, func(ctx context.Context) error {
-		if err := p.room(ctx, 2*p.bound.Load(), rowSize); err != nil {
-			return err
-		}
-		first, err = p.changes(ctx, `INSERT INTO hatchel_claims (name, expires) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET expires = excluded.expires WHERE hatchel_claims.expires <= $3`, name, until.UnixMilli(), now())
-		return err
-	})
-	return first && err == nil, err
-}
-
-// Keep implements Store.
-func (p *Postgres) Keep(ctx context.Context, name string, value []byte, until time.Time) error {
+// Present implements Store.
+func (p *Postgres) Present(ctx context.Context, owner string, until time.Time) error {
 	return p.run(ctx, func(ctx context.Context) error {
-		if err := p.room(ctx, p.bound.Load(), len(value)+rowSize); err != nil {
-			return err
-		}
-		_, err := p.pool.Exec(ctx, `INSERT INTO hatchel_kept (name, value, expires) VALUES ($1, $2, $3)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`, name, value, until.UnixMilli())
+		_, err := p.pool.Exec(ctx, "INSERT INTO hatchel_owners (name, expires) VALUES ($1, "+databaseNow+" + $2) ON CONFLICT (name) DO UPDATE SET expires = excluded.expires",
+			owner, time.Until(until).Milliseconds())
 		return err
 	})
-}
-
-// Take implements Store.
-func (p *Postgres) Take(ctx context.Context, name string) (value []byte, err error) {
-	err = p.run(ctx, func(ctx context.Context) error {
-		err := p.pool.QueryRow(ctx, "DELETE FROM hatchel_kept WHERE name = $1 AND expires > $2 RETURNING value", name, now()).Scan(&value)
-		return ignoreNone(err)
-	})
-	return value, err
 }
 
 // run does one call of a method. What has certainly not reached the database, because the connection was lost, is tried again on another one.
@@ -162,11 +123,4 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 func (p *Postgres) changes(ctx context.Context, statement string, arguments ...any) (bool, error) {
 	tag, err := p.pool.Exec(ctx, statement, arguments...)
 	return err == nil && tag.RowsAffected() > 0, err
-}
-
-func ignoreNone(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
-	return err
 }

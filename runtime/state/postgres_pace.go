@@ -28,7 +28,7 @@ func (p *Postgres) Pace(ctx context.Context, name string, of Rhythm, patience ti
 				wait = time.Duration(early) * time.Microsecond
 				return err
 			}
-			if err := p.room(ctx, 2*p.bound.Load(), rowSize); err != nil {
+			if err := p.room(ctx, 2*p.bound.Load(), paceSize); err != nil {
 				return err
 			}
 			if begun, err := p.changes(ctx, firstBeat, name, period); begun || err != nil {

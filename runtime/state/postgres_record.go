@@ -5,12 +5,11 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
-	postgresRecord = "SELECT kind, name, slot, grp, version, due, expires, body FROM hatchel_records"
-	recordSize     = 2 * rowSize // bytes that a record takes beside its body, about
+	postgresPresent = "EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > " + databaseNow + ")"
+	postgresRecord  = columns + postgresPresent + " FROM hatchel_records"
 )
 
 // Add implements Records.
@@ -19,10 +18,9 @@ func (p *Postgres) Add(ctx context.Context, r *Record) (before *Record, err erro
 		for { // again, when the one that was there has expired or was removed meanwhile
 			full := p.room(ctx, r.share(p.bound.Load()), len(r.Body)+recordSize)
 			if full == nil {
-				added, err := p.changes(ctx, `WITH added AS (
-						INSERT INTO hatchel_records (kind, name, slot, grp, version, due, expires, body) VALUES ($1, $2, $3, $4, 1, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING name)
-					SELECT pg_notify($8, $9) FROM added`,
-					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), bodyOf(r.Body), p.channel, p.news(r.Kind, r.Name))
+				added, err := p.tell(ctx, r, `INSERT INTO hatchel_records (kind, name, slot, grp, version, due, expires, owner, body)
+					VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.bodyOf())
 				if err != nil || added {
 					return err
 				}
@@ -74,7 +72,7 @@ func (p *Postgres) findRecord(ctx context.Context, where, kind, key string) (r *
 // Replace implements Records.
 func (p *Postgres) Replace(ctx context.Context, r *Record) (won bool, err error) {
 	err = p.run(ctx, func(ctx context.Context) error {
-		if err := p.grows(ctx, r.Body, "SELECT octet_length(body) FROM hatchel_records WHERE kind = $1 AND name = $2", r.Kind, r.Name); err != nil {
+		if err := p.grows(ctx, r); err != nil {
 			return err
 		}
 		for {
@@ -99,26 +97,15 @@ func (p *Postgres) Replace(ctx context.Context, r *Record) (won bool, err error)
 }
 
 func (p *Postgres) replace(ctx context.Context, r *Record) (won bool, err error) {
-	return p.changes(ctx, `WITH replaced AS (
-			UPDATE hatchel_records SET slot = $1, grp = $2, version = version + 1, due = $3, expires = $4, body = $5
-			WHERE kind = $6 AND name = $7 AND version = $8 AND expires > $9 RETURNING name)
-		SELECT pg_notify($10, $11) FROM replaced`,
-		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), bodyOf(r.Body), r.Kind, r.Name, r.Version, now(), p.channel, p.news(r.Kind, r.Name))
-}
-
-// twice reports whether a statement would have given to two what one may have.
-func twice(err error) bool {
-	const uniqueViolation = "23505"
-	var told *pgconn.PgError
-	return errors.As(err, &told) && told.Code == uniqueViolation
+	return p.tell(ctx, r, `UPDATE hatchel_records SET slot = $1, grp = $2, version = version + 1, due = $3, expires = $4, owner = $5, body = $6
+		WHERE kind = $7 AND name = $8 AND version = $9 AND expires > $10`,
+		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.bodyOf(), r.Kind, r.Name, r.Version, now())
 }
 
 // Remove implements Records.
 func (p *Postgres) Remove(ctx context.Context, r *Record) (removed bool, err error) {
 	err = p.run(ctx, func(ctx context.Context) error {
-		removed, err = p.changes(ctx, `WITH removed AS (
-				DELETE FROM hatchel_records WHERE kind = $1 AND name = $2 AND version = $3 AND expires > $4 RETURNING name)
-			SELECT pg_notify($5, $6) FROM removed`, r.Kind, r.Name, r.Version, now(), p.channel, p.news(r.Kind, r.Name))
+		removed, err = p.tell(ctx, r, "DELETE FROM hatchel_records WHERE kind = $1 AND name = $2 AND version = $3 AND expires > $4", r.Kind, r.Name, r.Version, now())
 		return err
 	})
 	return removed && err == nil, err
@@ -126,7 +113,7 @@ func (p *Postgres) Remove(ctx context.Context, r *Record) (removed bool, err err
 
 // List implements Records.
 func (p *Postgres) List(ctx context.Context, q Query) (found []*Record, err error) {
-	clauses, arguments := q.clauses()
+	clauses, arguments := q.clauses(postgresPresent)
 	err = p.run(ctx, func(ctx context.Context) error {
 		rows, err := p.pool.Query(ctx, postgresRecord+clauses, arguments...)
 		if err != nil {
@@ -141,7 +128,7 @@ func (p *Postgres) List(ctx context.Context, q Query) (found []*Record, err erro
 // Count implements Records.
 func (p *Postgres) Count(ctx context.Context, kind, group string) (n int, err error) {
 	err = p.run(ctx, func(ctx context.Context) error {
-		return p.pool.QueryRow(ctx, "SELECT count(*) FROM hatchel_records WHERE kind = $1 AND ($2 = '' OR grp = $2) AND expires > $3", kind, group, now()).Scan(&n)
+		return p.pool.QueryRow(ctx, "SELECT count(*) FROM hatchel_records WHERE kind = $1 AND ($2 = '' OR grp = $2) AND due > 0 AND expires > $3", kind, group, now()).Scan(&n)
 	})
 	return n, err
 }

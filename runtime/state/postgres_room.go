@@ -2,21 +2,18 @@ package state
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 const (
-	rowSize   = 128 // bytes that a row takes beside its body, about
-	remeasure = 5 * time.Second
-	skew      = time.Hour // by which the clocks of processes may differ
+	recordSize = 256 // bytes that a record takes beside its body, about
+	paceSize   = 128 // that a pace takes
+	remeasure  = 5 * time.Second
+	measure    = "SELECT (SELECT coalesce(sum(octet_length(body) + $1), 0) FROM hatchel_records) + (SELECT count(*) * $2 FROM hatchel_paces)"
 )
-
-const measure = `SELECT pg_relation_size('hatchel_claims')
-	+ (SELECT coalesce(sum(octet_length(value) + 128), 0) FROM hatchel_kept)
-	+ (SELECT coalesce(sum(octet_length(body) + 128), 0) FROM hatchel_tasks)
-	+ (SELECT coalesce(sum(octet_length(body) + 128), 0) FROM hatchel_deeds)
-	+ (SELECT coalesce(sum(octet_length(body) + 256), 0) FROM hatchel_records)
-	+ (SELECT count(*) * 128 FROM hatchel_paces)`
 
 // room is ErrFull when so many bytes are held, even when what has expired is gone; otherwise more are held from now on. What other processes add is seen a little later.
 func (p *Postgres) room(ctx context.Context, most int64, more int) (err error) {
@@ -49,7 +46,7 @@ func (p *Postgres) count(more int) (held int64, recent bool) {
 
 // weigh measures how much is held.
 func (p *Postgres) weigh(ctx context.Context) (held int64, err error) {
-	if err := p.pool.QueryRow(ctx, measure).Scan(&held); err != nil {
+	if err := p.pool.QueryRow(ctx, measure, recordSize, paceSize).Scan(&held); err != nil {
 		return 0, err
 	}
 	p.mu.Lock()
@@ -58,9 +55,9 @@ func (p *Postgres) weigh(ctx context.Context) (held int64, err error) {
 	return held, nil
 }
 
-// grows is ErrFull when a body takes more room than the one before, whose length the query gives, and there is none.
-func (p *Postgres) grows(ctx context.Context, body []byte, query string, key ...any) error {
-	if len(body) <= small {
+// grows is ErrFull when a record takes more room than it did before, and there is none.
+func (p *Postgres) grows(ctx context.Context, r *Record) error {
+	if len(r.Body) <= small {
 		return nil
 	}
 	full := p.room(ctx, 2*p.bound.Load(), 0)
@@ -68,13 +65,11 @@ func (p *Postgres) grows(ctx context.Context, body []byte, query string, key ...
 		return full
 	}
 	var before int
-	if err := p.pool.QueryRow(ctx, query, key...).Scan(&before); err != nil {
-		return ignoreNone(err)
-	}
-	if len(body) <= before {
+	err := p.pool.QueryRow(ctx, "SELECT octet_length(body) FROM hatchel_records WHERE kind = $1 AND name = $2", r.Kind, r.Name).Scan(&before)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && len(r.Body) <= before {
 		return nil
 	}
-	return full
+	return errors.Join(err, full)
 }
 
 // due reports whether it is time to sweep, once in a while.
@@ -88,14 +83,9 @@ func (p *Postgres) due() bool {
 	return true
 }
 
-// sweep removes what has expired: claims only when that is so for every process, whatever its clock, because what they are about could be claimed again otherwise.
+// sweep removes what has expired.
 func (p *Postgres) sweep(ctx context.Context) error {
-	for _, table := range []string{"kept", "tasks", "deeds", "records"} {
-		if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_"+table+" WHERE expires <= $1", now()); err != nil {
-			return err
-		}
-	}
-	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_claims WHERE expires <= $1", time.Now().Add(-skew).UnixMilli()); err != nil {
+	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_records WHERE expires <= $1", now()); err != nil {
 		return err
 	}
 	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_owners WHERE expires <= "+databaseNow); err != nil {

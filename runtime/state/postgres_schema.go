@@ -3,43 +3,46 @@ package state
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
-	tablesVersion = 2          // of the tables below, in hatchel_state
+	tablesVersion = 3          // of the tables below, in hatchel_state
 	tablesLock    = 0x48544C53 // that who makes them holds
 )
 
-// postgresTables are those of version 1. Times are milliseconds since 1970. Those of owners are of the database's clock, all others of a process's.
+// postgresTables are all that there is. Times are milliseconds since 1970. Those of owners are of the database's clock, as those of paces, which are microseconds; all others are of a
+// process's.
 const postgresTables = `
 CREATE TABLE hatchel_state (version integer NOT NULL);
-CREATE TABLE hatchel_secrets (name text PRIMARY KEY, value bytea NOT NULL);
-CREATE TABLE hatchel_claims (name text PRIMARY KEY, expires bigint NOT NULL);
-CREATE TABLE hatchel_kept (name text PRIMARY KEY, value bytea NOT NULL, expires bigint NOT NULL);
-CREATE TABLE hatchel_tasks (id text PRIMARY KEY, version integer NOT NULL, owner text NOT NULL, expires bigint NOT NULL, body bytea NOT NULL);
+CREATE TABLE hatchel_records (kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, slot text COLLATE "C" NOT NULL, grp text COLLATE "C" NOT NULL,
+	version integer NOT NULL, due bigint NOT NULL, expires bigint NOT NULL, body bytea NOT NULL, owner text NOT NULL, PRIMARY KEY (kind, name));
+CREATE UNIQUE INDEX hatchel_records_held ON hatchel_records (kind, slot) WHERE slot <> '';
+CREATE INDEX hatchel_records_expire ON hatchel_records (expires);
 CREATE TABLE hatchel_owners (name text PRIMARY KEY, expires bigint NOT NULL);
-CREATE TABLE hatchel_deeds (name text PRIMARY KEY, owner text NOT NULL, expires bigint NOT NULL, body bytea NOT NULL);
-CREATE INDEX hatchel_claims_expire ON hatchel_claims (expires);
-CREATE INDEX hatchel_kept_expire ON hatchel_kept (expires);
-CREATE INDEX hatchel_tasks_expire ON hatchel_tasks (expires);
-CREATE INDEX hatchel_tasks_owned ON hatchel_tasks (owner) WHERE owner <> '';
-CREATE INDEX hatchel_deeds_expire ON hatchel_deeds (expires);
+CREATE TABLE hatchel_paces (name text PRIMARY KEY, next bigint NOT NULL, early bigint NOT NULL);
 `
 
-// postgresRecords are the tables that version 2 has brought. Times of paces are microseconds of the database's clock.
-const postgresRecords = `
-CREATE TABLE hatchel_records (kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, slot text COLLATE "C" NOT NULL, grp text COLLATE "C" NOT NULL,
-	version integer NOT NULL, due bigint NOT NULL, expires bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (kind, name));
-CREATE UNIQUE INDEX hatchel_records_held ON hatchel_records (kind, slot) WHERE slot <> '';
-CREATE INDEX hatchel_records_due ON hatchel_records (kind, due, name);
-CREATE INDEX hatchel_records_grouped ON hatchel_records (kind, grp, due, name);
-CREATE INDEX hatchel_records_expire ON hatchel_records (expires);
-CREATE TABLE hatchel_paces (name text PRIMARY KEY, next bigint NOT NULL, early bigint NOT NULL);
+// postgresLists are the indexes by which records are listed.
+const postgresLists = `
+CREATE INDEX hatchel_records_due ON hatchel_records (kind, due, name) WHERE due > 0;
+CREATE INDEX hatchel_records_grouped ON hatchel_records (kind, grp, due, name) WHERE due > 0;
+CREATE INDEX hatchel_records_owned ON hatchel_records (kind, due, name) WHERE due > 0 AND owner <> '';
+`
+
+// postgresUnite makes records of what tables of version 2 hold beside them.
+const postgresUnite = `
+ALTER TABLE hatchel_records ADD COLUMN owner text NOT NULL DEFAULT '';
+INSERT INTO hatchel_records (kind, name, slot, grp, version, due, expires, body, owner)
+	SELECT 'secret', name, '', '', 1, 0, 9223372036854775807, value, '' FROM hatchel_secrets
+	UNION ALL SELECT 'used', name, '', '', 1, 0, expires + 3600000, '', '' FROM hatchel_claims
+	UNION ALL SELECT 'frozen', name, '', '', 1, 0, expires, value, '' FROM hatchel_kept
+	UNION ALL SELECT 'task', id, '', '', version, expires, expires, body, owner FROM hatchel_tasks
+	UNION ALL SELECT 'deed', convert_from(body, 'UTF8')::json ->> 'id', name, '', 1, 0, expires, body, owner FROM hatchel_deeds;
+DROP TABLE hatchel_secrets, hatchel_claims, hatchel_kept, hatchel_tasks, hatchel_deeds;
+DROP INDEX hatchel_records_due, hatchel_records_grouped;
 `
 
 // asked is what answers a query: a connection, a pool or a transaction.
@@ -47,7 +50,7 @@ type asked interface {
 	QueryRow(ctx context.Context, query string, arguments ...any) pgx.Row
 }
 
-// tablesFound is the version of the tables that are there, 0 without any. Those that a later program has made are refused.
+// tablesFound is the version of the tables that are there, 0 without any. Those of a version that this program does not know are refused.
 func tablesFound(ctx context.Context, in asked) (found int, err error) {
 	var there bool
 	const query = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'hatchel_state' AND pg_table_is_visible(oid))" // which no cache of a connection answers
@@ -60,8 +63,8 @@ func tablesFound(ctx context.Context, in asked) (found int, err error) {
 		return 0, refused("its table hatchel_state is not this program's")
 	case err != nil:
 		return 0, err
-	case found > tablesVersion:
-		return 0, refused(fmt.Sprintf("a later version of this program has written it, in version %d of its form, and this one knows version %d", found, tablesVersion))
+	case found != tablesVersion && found != tablesVersion-1:
+		return 0, otherVersion(found, tablesVersion)
 	}
 	return found, nil
 }
@@ -88,8 +91,11 @@ func makeTables(ctx context.Context, tx pgx.Tx) error {
 	if err != nil || found == tablesVersion {
 		return err
 	}
-	brought := [tablesVersion]string{postgresTables, postgresRecords}
-	if _, err := tx.Exec(ctx, strings.Join(brought[found:], "")); err != nil {
+	missing := postgresTables
+	if found > 0 {
+		missing = postgresUnite
+	}
+	if _, err := tx.Exec(ctx, missing+postgresLists); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "DELETE FROM hatchel_state"); err != nil {

@@ -83,6 +83,10 @@ func TestADatabaseThatIsNotOursIsRefused(t *testing.T) {
 	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a later version of this program has written it, in version 99") {
 		t.Errorf("got %v", err)
 	}
+	execute(t, db, "UPDATE hatchel_state SET version = 1")
+	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an early version of this program has written it, in version 1") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestAFullDatabaseTakesNothingNew(t *testing.T) {
@@ -110,24 +114,13 @@ func TestWhatHasExpiredIsRemovedFromTheDatabase(t *testing.T) {
 		defer s.Close()
 		soon := time.Now().Add(time.Second)
 		for _, name := range []string{"a", "b", "c"} {
-			check(t, s.Keep(ctx, name, []byte("x"), soon))
-			check(t, s.Create(ctx, &state.Task{ID: name, Expires: soon}))
 			check(t, s.Present(ctx, name, time.Now().Add(-time.Second)))
-			must[*state.Deed](t)(s.Begin(ctx, &state.Deed{Name: name, Expires: soon}))
-			must[*state.Record](t)(s.Add(ctx, &state.Record{Kind: "k", Name: name, Expires: soon}))
-			must[bool](t)(s.Claim(ctx, name, soon))
+			add(t, s, &state.Record{Kind: "k", Name: name, Expires: soon})
 		}
 		time.Sleep(2 * time.Minute)
-		must[bool](t)(s.Claim(ctx, "next", time.Now().Add(3*time.Hour)))
+		add(t, s, recordOf("next", time.Now()))
 	})
-	left(t, db, map[string]int{"kept": 0, "tasks": 0, "owners": 0, "deeds": 0, "records": 0, "claims": 4})
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(2 * time.Hour)
-		s, ctx := openDatabase(t, address), context.WithoutCancel(t.Context())
-		defer s.Close()
-		must[bool](t)(s.Claim(ctx, "last", time.Now().Add(time.Hour)))
-	})
-	left(t, db, map[string]int{"claims": 2})
+	left(t, db, map[string]int{"owners": 0, "records": 1})
 }
 
 func left(t *testing.T, db *pgx.Conn, tables map[string]int) {
@@ -164,16 +157,11 @@ func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
 		}
 	}
 	hears("")
-	later := time.Now().Add(time.Hour)
 	for round, s := range []*state.Postgres{a, b, b} {
-		id := strconv.Itoa(round)
-		check(t, s.Create(ctx, &state.Task{ID: id, Expires: later}))
-		task := must[*state.Task](t)(s.Task(ctx, id))
-		if !must[bool](t)(s.Update(ctx, task)) {
-			t.Fatal("the task is not updated")
-		}
+		name := strconv.Itoa(round)
+		add(t, s, recordOf(name, time.Now()))
 		if s == b {
-			hears("task " + id)
+			hears("k " + name)
 		}
 		if round == 1 {
 			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = current_schema()")
@@ -182,42 +170,49 @@ func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
 	}
 }
 
-func TestTablesOfTheFirstVersionAreGoneOnWith(t *testing.T) {
+func TestTablesOfTheVersionBeforeAreGoneOnWith(t *testing.T) {
 	address, db := postgrestest.Schema(t)
-	s := openDatabase(t, address)
-	check(t, s.Keep(t.Context(), "a", []byte("x"), time.Now().Add(time.Hour)))
-	check(t, s.Close())
-	execute(t, db, "DROP TABLE hatchel_records, hatchel_paces; UPDATE hatchel_state SET version = 1")
+	execute(t, db, `CREATE TABLE hatchel_state (version integer NOT NULL);
+		CREATE TABLE hatchel_secrets (name text PRIMARY KEY, value bytea NOT NULL);
+		CREATE TABLE hatchel_claims (name text PRIMARY KEY, expires bigint NOT NULL);
+		CREATE TABLE hatchel_kept (name text PRIMARY KEY, value bytea NOT NULL, expires bigint NOT NULL);
+		CREATE TABLE hatchel_tasks (id text PRIMARY KEY, version integer NOT NULL, owner text NOT NULL, expires bigint NOT NULL, body bytea NOT NULL);
+		CREATE TABLE hatchel_owners (name text PRIMARY KEY, expires bigint NOT NULL);
+		CREATE TABLE hatchel_deeds (name text PRIMARY KEY, owner text NOT NULL, expires bigint NOT NULL, body bytea NOT NULL);
+		CREATE TABLE hatchel_records (kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, slot text COLLATE "C" NOT NULL, grp text COLLATE "C" NOT NULL,
+			version integer NOT NULL, due bigint NOT NULL, expires bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (kind, name));
+		CREATE UNIQUE INDEX hatchel_records_held ON hatchel_records (kind, slot) WHERE slot <> '';
+		CREATE INDEX hatchel_records_due ON hatchel_records (kind, due, name);
+		CREATE INDEX hatchel_records_grouped ON hatchel_records (kind, grp, due, name);
+		CREATE INDEX hatchel_records_expire ON hatchel_records (expires);
+		CREATE TABLE hatchel_paces (name text PRIMARY KEY, next bigint NOT NULL, early bigint NOT NULL);
+		INSERT INTO hatchel_state VALUES (2);
+		INSERT INTO hatchel_records VALUES ('k', 'one', 'slot', '', 7, 5, 9999999999999, 'body');`+former("hatchel_", "decode('", "', 'hex')"))
 	check(t, state.CheckPostgres(t.Context(), address))
 	openedAtOnce(t, func() (state.Store, error) { return state.OpenPostgres(t.Context(), address) })
-	s = openDatabase(t, address)
+	s := openDatabase(t, address)
 	defer s.Close()
-	must[*state.Record](t)(s.Add(t.Context(), recordOf("r", time.Now())))
-	pace(t, s, "p")
-	if got := must[[]byte](t)(s.Take(t.Context(), "a")); string(got) != "x" {
-		t.Errorf("it is left %q", got)
-	}
-	left(t, db, map[string]int{"state": 1})
+	goneOnWith(t, s)
+	left(t, db, map[string]int{"state": 1, "records": 6})
 }
 
 func TestALostConnectionComesBack(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	s := openDatabase(t, address)
 	defer s.Close()
-	later := time.Now().Add(time.Hour)
-	check(t, s.Keep(t.Context(), "a", []byte("x"), later))
+	add(t, s, recordOf("a", time.Now()))
 	execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = current_schema() AND pid <> pg_backend_pid()")
-	var value []byte
+	var there *state.Record
 	eventually(t, func() bool {
 		var err error
-		value, err = s.Take(t.Context(), "a")
+		there, err = s.Record(t.Context(), "k", "a")
 		if err != nil && !errors.Is(err, state.ErrAway) {
 			t.Fatal(err)
 		}
 		return err == nil
 	})
-	if string(value) != "x" {
-		t.Errorf("got %q", value)
+	if there == nil {
+		t.Error("it is not there")
 	}
 	check(t, s.Ping(t.Context()))
 }
@@ -227,13 +222,13 @@ func TestADatabaseThatDoesNotAnswerIsAway(t *testing.T) {
 	check(t, openDatabase(t, address).Close())
 	s := openDatabase(t, address+"&lock_timeout=100ms")
 	defer s.Close()
-	execute(t, db, "BEGIN; LOCK TABLE hatchel_claims")
-	if _, err := s.Claim(t.Context(), "x", time.Now().Add(time.Hour)); !errors.Is(err, state.ErrAway) || !strings.Contains(err.Error(), "in time") {
+	execute(t, db, "BEGIN; LOCK TABLE hatchel_records")
+	if _, err := s.Add(t.Context(), recordOf("x", time.Now())); !errors.Is(err, state.ErrAway) || !strings.Contains(err.Error(), "in time") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "ROLLBACK")
-	if !must[bool](t)(s.Claim(t.Context(), "x", time.Now().Add(time.Hour))) {
-		t.Error("the name was claimed")
+	if !add(t, s, recordOf("x", time.Now())) {
+		t.Error("it was added")
 	}
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,6 +23,16 @@ func (p *Postgres) news(kind, name string) string {
 		return told
 	}
 	return p.origin // it may have been anything
+}
+
+// tell carries out the statement of a change, has those who watch told of it, unless it is quiet, and reports whether it was made.
+func (p *Postgres) tell(ctx context.Context, r *Record, statement string, arguments ...any) (bool, error) {
+	if !r.Quiet {
+		n := len(arguments)
+		statement = fmt.Sprintf("WITH made AS (%s RETURNING name) SELECT pg_notify($%d, $%d) FROM made", statement, n+1, n+2)
+		arguments = append(arguments, p.channel, p.news(r.Kind, r.Name))
+	}
+	return p.changes(ctx, statement, arguments...)
 }
 
 // Watch implements Store.

@@ -7,22 +7,30 @@ import (
 
 // Record is something that is remembered under a kind and a name, and changes.
 type Record struct {
-	Kind    string // what it is: "approval", "delivery", "file", …
-	Name    string // among those of its kind
-	Slot    string // of the records of a kind that share one, only one is there; empty for none
-	Group   string // in which it is listed, such as what has become of it; may be empty
-	Version int    // 1 when it was added
-	Due     time.Time
+	Kind    string    // what it is: "approval", "task", "file", …
+	Name    string    // among those of its kind
+	Slot    string    // of the records of a kind that share one, only one is there; empty for none
+	Group   string    // in which it is listed, such as what has become of it; may be empty
+	Version int       // 1 when it was added, of a name that was there before too
+	Due     time.Time // by which it is listed and counted; zero for one that is not
 	Expires time.Time // when it is forgotten
+	Owner   string    // the process that works on it; empty when nobody does
+	Alive   bool      // its owner is present, by the clock of the store; of records that a Store returns
 	Body    []byte
 
-	Yields bool // it is added only while half of the room for what is new is free, which is left to others; not remembered
+	// What is said to a Store of one change, and not remembered.
+	Yields  bool // it is added only while half of the room for what is new is free, which is left to others
+	Follows bool // it comes of what was taken before: it is added while there is room for that
+	Quiet   bool // those who watch are not told
 }
 
-// share is the part of a bound up to which a record is added.
+// share is up to how much that is held a record is added.
 func (r *Record) share(bound int64) int64 {
-	if r.Yields {
+	switch {
+	case r.Yields:
 		return bound / 2
+	case r.Follows:
+		return 2 * bound
 	}
 	return bound
 }
@@ -50,7 +58,7 @@ type Records interface {
 	// List returns the records of a query.
 	List(ctx context.Context, q Query) ([]*Record, error)
 
-	// Count is how many records of a kind are in a group; in all of them when that is empty.
+	// Count is how many records of a kind are listed in a group; in all of them when that is empty.
 	Count(ctx context.Context, kind, group string) (int, error)
 
 	// Pace counts one more event of a name, and returns how long it has to wait for its turn; or, when that is longer than patience, it counts nothing and reports false, with the

@@ -39,31 +39,31 @@ func atOnce(a, b state.Store, do func(i int, s state.Store) bool) int {
 func recordsAreFound(t *testing.T, open func() state.Store) {
 	s := open()
 	r := recordOf("one", time.Now().Truncate(time.Millisecond))
-	r.Slot, r.Group, r.Body = "slot", "group", []byte{0, 'a', 0xff}
-	if before := must[*state.Record](t)(s.Add(t.Context(), r)); before != nil || r.Version != 1 {
-		t.Fatalf("there was %+v, and its version is %d", before, r.Version)
+	r.Slot, r.Group, r.Owner, r.Body = "slot", "group", "me", []byte{0, 'a', 0xff}
+	if !add(t, s, r) || r.Version != 1 {
+		t.Fatalf("it is not added, or its version is %d", r.Version)
 	}
 	check(t, s.Close())
 	s = open()
 	defer s.Close()
 	for way, found := range map[string]*state.Record{
-		"name": must[*state.Record](t)(s.Record(t.Context(), "k", "one")),
+		"name": known(t, s, "one"),
 		"slot": must[*state.Record](t)(s.Holder(t.Context(), "k", "slot")),
 		"list": must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "k", Limit: 1}))[0],
 		"add":  must[*state.Record](t)(s.Add(t.Context(), recordOf("one", time.Now()))),
 	} {
 		if found == nil || !found.Due.Equal(r.Due) || !found.Expires.Equal(r.Expires) || !bytes.Equal(found.Body, r.Body) ||
-			found.Kind+found.Name+found.Slot+found.Group != "koneslotgroup" || found.Version != 1 {
+			found.Kind+found.Name+found.Slot+found.Group+found.Owner != "koneslotgroupme" || found.Alive || found.Version != 1 {
 			t.Errorf("by %s: %+v", way, found)
 		}
 	}
 	empty := &state.Record{Kind: "k", Name: "empty", Expires: r.Expires}
-	must[*state.Record](t)(s.Add(t.Context(), empty))
-	if found := must[*state.Record](t)(s.Record(t.Context(), "k", "empty")); found == nil || !found.Due.IsZero() || len(found.Body) != 0 {
+	add(t, s, empty)
+	if found := known(t, s, "empty"); found == nil || !found.Due.IsZero() || len(found.Body) != 0 {
 		t.Errorf("one that holds nothing is %+v", found)
 	}
 	for what, found := range map[string]*state.Record{
-		"another name":   must[*state.Record](t)(s.Record(t.Context(), "k", "two")),
+		"another name":   known(t, s, "two"),
 		"another kind":   must[*state.Record](t)(s.Record(t.Context(), "l", "one")),
 		"another slot":   must[*state.Record](t)(s.Holder(t.Context(), "k", "one")),
 		"no slot":        must[*state.Record](t)(s.Holder(t.Context(), "k", "")),
@@ -92,7 +92,7 @@ func oneAdds(t *testing.T, open func() state.Store) {
 			before, err := s.Add(t.Context(), r)
 			if err != nil {
 				t.Error(err)
-			} else if before != nil && (before.Version != 1 || r.Name == "same" && before.Name != "same" || r.Slot != before.Slot || r.Version != 0) {
+			} else if before != nil && (before.Version != 1 || string(before.Body) != "body of "+before.Name || r.Name == "same" && before.Name != "same" || r.Slot != before.Slot || r.Version != 0) {
 				t.Errorf("%s: %+v is told of %+v", claim, r, before)
 			}
 			return err == nil && before == nil
@@ -118,7 +118,7 @@ func oneReplaces(t *testing.T, open func() state.Store) {
 	defer b.Close()
 	r := recordOf("one", time.Now())
 	r.Slot, r.Group = "slot", "open"
-	must[*state.Record](t)(a.Add(t.Context(), r))
+	add(t, a, r)
 	if won := atOnce(a, b, func(i int, s state.Store) bool {
 		mine := *r
 		mine.Slot, mine.Group, mine.Body = "", "done", fmt.Append(nil, i)
@@ -130,23 +130,23 @@ func oneReplaces(t *testing.T, open func() state.Store) {
 	}); won != 1 {
 		t.Errorf("%d have replaced it", won)
 	}
-	found := must[*state.Record](t)(a.Record(t.Context(), "k", "one"))
+	found := known(t, a, "one")
 	if found.Version != 2 || found.Slot != "" || found.Group != "done" || must[*state.Record](t)(b.Holder(t.Context(), "k", "slot")) != nil {
 		t.Errorf("it is %+v", found)
 	}
 	next := recordOf("two", time.Now())
 	next.Slot = "slot"
-	if before := must[*state.Record](t)(b.Add(t.Context(), next)); before != nil {
-		t.Errorf("the slot is not free: %+v", before)
+	if !add(t, b, next) {
+		t.Error("the slot is not free")
 	}
-	if must[bool](t)(b.Replace(t.Context(), r)) {
+	if replace(t, b, r) {
 		t.Error("who has read an older version replaces it")
 	}
 	found.Slot = "slot"
 	if _, err := a.Replace(t.Context(), found); !errors.Is(err, state.ErrTaken) || found.Version != 2 {
 		t.Errorf("the slot of another one is taken: %v", err)
 	}
-	if must[bool](t)(b.Remove(t.Context(), r)) {
+	if remove(t, b, r) {
 		t.Error("who has read an older version removes it")
 	}
 	if removed := atOnce(a, b, func(_ int, s state.Store) bool {
@@ -155,11 +155,94 @@ func oneReplaces(t *testing.T, open func() state.Store) {
 	}); removed != 1 {
 		t.Errorf("%d have removed one", removed)
 	}
-	if !must[bool](t)(a.Replace(t.Context(), found)) || must[*state.Record](t)(b.Holder(t.Context(), "k", "slot")).Name != "one" {
+	if !replace(t, a, found) || must[*state.Record](t)(b.Holder(t.Context(), "k", "slot")).Name != "one" {
 		t.Error("a slot that is free is not taken")
 	}
-	if must[bool](t)(a.Replace(t.Context(), next)) || must[*state.Record](t)(a.Record(t.Context(), "k", "two")) != nil {
+	if replace(t, a, next) || known(t, a, "two") != nil {
 		t.Error("one that was removed is replaced")
+	}
+}
+
+func lateChangesNothing(t *testing.T, open func() state.Store) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := open(), open()
+		defer a.Close()
+		defer b.Close()
+		begin := func(s state.Store, name string) *state.Record {
+			t.Helper()
+			r := &state.Record{Kind: "k", Name: name, Slot: "key", Owner: name, Expires: time.Now().Add(time.Minute), Body: []byte("of " + name)}
+			if !add(t, s, r) {
+				t.Fatalf("%s does not begin", name)
+			}
+			return r
+		}
+		stays := func(want string, late ...*state.Record) {
+			t.Helper()
+			for _, r := range late {
+				if r.Owner = "late"; replace(t, a, r) || remove(t, b, r) {
+					t.Errorf("%s, of version %d, changes something", r.Name, r.Version)
+				}
+			}
+			if r := must[*state.Record](t)(b.Holder(context.WithoutCancel(t.Context()), "k", "key")); r == nil || r.Owner+string(r.Body) != want {
+				t.Errorf("it is %+v, not %s", r, want)
+			}
+		}
+		first := begin(a, "first")
+		forgotten := *first
+		remove(t, a, first)
+		second := begin(b, "second")
+		stays("secondof second", &forgotten)
+		time.Sleep(time.Minute)
+		third := begin(a, "third")
+		stays("thirdof third", &forgotten, second)
+		third.Owner = ""
+		replace(t, a, third)
+		begun, paused, again := *third, *third, *third
+		begun.Version--
+		again.Owner = "again"
+		replace(t, b, &again)
+		stays("againof third", &begun, &paused)
+		again.Owner = ""
+		replace(t, b, &again)
+		stays("of third", &begun, &paused)
+	})
+}
+
+func orphans(t *testing.T, open func() state.Store) {
+	s := open()
+	defer s.Close()
+	later := time.Now().Add(time.Hour)
+	for name, owner := range map[string]string{"a": "dead", "b": "alive", "c": "", "d": "dead"} {
+		r := recordOf(name, later)
+		r.Owner, r.Group = owner, name
+		add(t, s, r)
+	}
+	left := func(q state.Query) (names string) {
+		t.Helper()
+		q.Kind, q.Orphaned = "k", true
+		for _, r := range must[[]*state.Record](t)(s.List(t.Context(), q)) {
+			if names += r.Name; r.Owner != "dead" || r.Alive {
+				t.Errorf("%+v is left", r)
+			}
+		}
+		return names
+	}
+	check(t, s.Present(t.Context(), "alive", later))
+	check(t, s.Present(t.Context(), "dead", later))
+	if got := left(state.Query{Limit: 9}); got != "" || !known(t, s, "a").Alive || known(t, s, "c").Alive {
+		t.Errorf("of all who are present %q is left", got)
+	}
+	check(t, s.Present(t.Context(), "dead", time.Now()))
+	if got := left(state.Query{Limit: 9}) + left(state.Query{Limit: 1}) + left(state.Query{Limit: 9, Group: "d"}); got != "adad" {
+		t.Errorf("%q are left", got)
+	}
+	if known(t, s, "a").Alive || !known(t, s, "b").Alive {
+		t.Error("the owner who is present is another")
+	}
+	taken := known(t, s, "a")
+	taken.Owner = "alive"
+	if !replace(t, s, taken) || left(state.Query{Limit: 9}) != "d" || !known(t, s, "a").Alive {
+		t.Error("what was taken is left")
 	}
 }
 
@@ -170,11 +253,12 @@ func recordsAreListed(t *testing.T, open func() state.Store) {
 	for i := range 20 {
 		r := recordOf(string(rune('t'-i)), began.Add(time.Duration(i/4)*time.Second))
 		r.Group = []string{"even", "odd"}[i%2]
-		must[*state.Record](t)(s.Add(t.Context(), r))
+		add(t, s, r)
 	}
+	add(t, s, recordOf("unlisted", time.Time{}))
 	other := recordOf("A", began)
 	other.Kind = "other"
-	must[*state.Record](t)(s.Add(t.Context(), other))
+	add(t, s, other)
 	names := func(q state.Query) string {
 		var all strings.Builder
 		for _, r := range must[[]*state.Record](t)(s.List(t.Context(), q)) {
@@ -228,29 +312,29 @@ func recordsExpire(t *testing.T, open func() state.Store) {
 		s := open()
 		defer s.Close()
 		ctx, soon := context.WithoutCancel(t.Context()), time.Now().Add(30*time.Second)
-		old := &state.Record{Kind: "k", Name: "old", Slot: "s", Group: "g", Expires: soon}
-		must[*state.Record](t)(s.Add(ctx, old))
-		held := &state.Record{Kind: "k", Name: "held", Slot: "h", Expires: soon}
-		must[*state.Record](t)(s.Add(ctx, held))
+		old := &state.Record{Kind: "k", Name: "old", Slot: "s", Group: "g", Due: soon, Expires: soon}
+		add(t, s, old)
+		held := &state.Record{Kind: "k", Name: "held", Slot: "h", Due: soon, Expires: soon}
+		add(t, s, held)
 		stays := recordOf("stays", time.Now())
-		must[*state.Record](t)(s.Add(ctx, stays))
+		add(t, s, stays)
 		time.Sleep(time.Until(soon) - time.Millisecond)
-		if must[*state.Record](t)(s.Record(ctx, "k", "old")) == nil || must[*state.Record](t)(s.Holder(ctx, "k", "s")) == nil || must[int](t)(s.Count(ctx, "k", "")) != 3 {
+		if known(t, s, "old") == nil || must[*state.Record](t)(s.Holder(ctx, "k", "s")) == nil || must[int](t)(s.Count(ctx, "k", "")) != 3 {
 			t.Error("it expired too early")
 		}
 		time.Sleep(time.Millisecond)
-		if must[*state.Record](t)(s.Record(ctx, "k", "old")) != nil || must[*state.Record](t)(s.Holder(ctx, "k", "s")) != nil ||
+		if known(t, s, "old") != nil || must[*state.Record](t)(s.Holder(ctx, "k", "s")) != nil ||
 			must[int](t)(s.Count(ctx, "k", "g")) != 0 || len(must[[]*state.Record](t)(s.List(ctx, state.Query{Kind: "k", Limit: 9}))) != 1 ||
-			must[bool](t)(s.Remove(ctx, old)) || must[bool](t)(s.Replace(ctx, old)) {
+			remove(t, s, old) || replace(t, s, old) {
 			t.Error("it did not expire")
 		}
-		if stays.Slot = "h"; !must[bool](t)(s.Replace(ctx, stays)) {
+		if stays.Slot = "h"; !replace(t, s, stays) {
 			t.Error("what has expired keeps its slot from one that is replaced")
 		}
 		next := recordOf("old", time.Now())
 		next.Slot = "s"
-		if before := must[*state.Record](t)(s.Add(ctx, next)); before != nil || next.Version != 1 {
-			t.Errorf("what has expired keeps its name and its slot: %+v", before)
+		if !add(t, s, next) || next.Version != 1 || add(t, s, next) {
+			t.Error("the name and the slot of what has expired are not free, once")
 		}
 	})
 }
@@ -282,24 +366,25 @@ func changesAreHeard(t *testing.T, open func() state.Store) {
 	later := time.Now().Add(time.Hour)
 	for round, s := range []state.Store{a, b, a, b} {
 		name := "with spaces " + strconv.Itoa(round)
-		must[*state.Record](t)(s.Add(ctx, recordOf(name, later)))
-		must[*state.Record](t)(s.Add(ctx, recordOf(name, later)))
-		r := must[*state.Record](t)(s.Record(ctx, "k", name))
+		add(t, s, recordOf(name, later))
+		add(t, s, recordOf(name, later))
+		r := known(t, s, name)
 		stale := *r
-		must[bool](t)(s.Replace(ctx, r))
-		must[bool](t)(s.Replace(ctx, &stale))
-		must[bool](t)(s.Remove(ctx, &stale))
-		must[bool](t)(s.Remove(ctx, r))
-		task := &state.Task{ID: strconv.Itoa(round), Expires: later, Body: []byte{}}
-		check(t, s.Create(ctx, task))
-		must[bool](t)(s.Update(ctx, task))
-		check(t, s.Keep(ctx, "kept", []byte{}, later))
+		replace(t, s, r)
+		replace(t, s, &stale)
+		remove(t, s, &stale)
+		remove(t, s, r)
+		quiet := recordOf("quiet", later)
+		quiet.Quiet = true
+		if !add(t, s, quiet) || !replace(t, s, quiet) || !remove(t, s, quiet) {
+			t.Error("what is quiet is not done")
+		}
 		if s == b {
-			hears("k "+name, "k "+name, "k "+name, "task "+task.ID)
+			hears("k "+name, "k "+name, "k "+name)
 		}
 	}
 	long := strings.Repeat("long", 3000)
-	must[*state.Record](t)(b.Add(ctx, recordOf(long, later)))
+	add(t, b, recordOf(long, later))
 	select {
 	case got := <-heard:
 		if got != "" && got != "k "+long {

@@ -100,56 +100,6 @@ func (s *SQLite) Bound(bytes int64) { s.bound.Store(bytes) }
 // Close implements Store.
 func (s *SQLite) Close() error { return errors.Join(s.hasty.Close(), s.db.Close()) }
 
-// Secret implements Store.
-func (s *SQLite) Secret(ctx context.Context) (secret []byte, err error) {
-	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		made := make([]byte, SecretSize)
-		rand.Read(made)
-		if _, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO secrets (name, value) VALUES ('seal', ?)", made); err != nil {
-			return err
-		}
-		return tx.QueryRowContext(ctx, "SELECT value FROM secrets WHERE name = 'seal'").Scan(&secret)
-	})
-	return secret, err
-}
-
-// Claim implements Store.
-func (s *SQLite) Claim(ctx context.Context, name string, until time.Time) (first bool, err error) {
-	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.room(ctx, tx, 2*s.bound.Load()); err != nil {
-			return err
-		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO claims (name, expires) VALUES (?, ?)
-			ON CONFLICT (name) DO UPDATE SET expires = excluded.expires WHERE claims.expires <= ?`, name, until.UnixMilli(), now())
-		first = changed(res, err)
-		return err
-	})
-	return first, err
-}
-
-// Keep implements Store.
-func (s *SQLite) Keep(ctx context.Context, name string, value []byte, until time.Time) error {
-	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.room(ctx, tx, s.bound.Load()); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO kept (name, value, expires) VALUES (?, ?, ?)", name, value, until.UnixMilli())
-		return err
-	})
-}
-
-// Take implements Store.
-func (s *SQLite) Take(ctx context.Context, name string) (value []byte, err error) {
-	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, "DELETE FROM kept WHERE name = ? AND expires > ? RETURNING value", name, now()).Scan(&value)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
-	return value, err
-}
-
 // transact runs one transaction that may write. It has the file to itself.
 func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
@@ -183,7 +133,7 @@ func (s *SQLite) due() bool {
 }
 
 func sweep(ctx context.Context, tx *sql.Tx) error {
-	for _, table := range []string{"claims", "kept", "tasks", "owners", "deeds", "records"} {
+	for _, table := range []string{"records", "owners"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", now()); err != nil {
 			return err
 		}
@@ -215,15 +165,33 @@ func (s *SQLite) room(ctx context.Context, tx *sql.Tx, most int64) error {
 
 func nothing(context.Context, *sql.Tx) error { return nil }
 
+// grows is ErrFull when a record takes more room than it did before, and there is none.
+func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, r *Record) error {
+	if len(r.Body) <= small {
+		return nil
+	}
+	full := s.room(ctx, tx, 2*s.bound.Load())
+	if !errors.Is(full, ErrFull) {
+		return full
+	}
+	var before int
+	err := tx.QueryRowContext(ctx, "SELECT length(body) FROM records WHERE kind = ? AND name = ?", r.Kind, r.Name).Scan(&before)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && len(r.Body) <= before {
+		return nil
+	}
+	return errors.Join(err, full)
+}
+
 func now() int64 { return time.Now().UnixMilli() }
 
-// changed reports whether a statement has changed a row.
-func changed(res sql.Result, err error) bool {
+// changes reports whether a statement has changed a row.
+func changes(ctx context.Context, tx *sql.Tx, statement string, arguments ...any) (bool, error) {
+	res, err := tx.ExecContext(ctx, statement, arguments...)
 	if err != nil {
-		return false
+		return false, err
 	}
 	n, err := res.RowsAffected()
-	return err == nil && n > 0
+	return err == nil && n > 0, err
 }
 
 // ignoreDone leaves out that a transaction has ended already, as it does with its context.

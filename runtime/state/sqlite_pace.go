@@ -52,8 +52,7 @@ func (s *SQLite) beginPace(ctx context.Context, name string, of Rhythm) (begun b
 		if err := s.room(ctx, tx, 2*s.bound.Load()); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO paces (name, next, early) VALUES (?, ?, 0)", name, time.Now().UnixMicro()+period)
-		begun = changed(res, err)
+		begun, err = changes(ctx, tx, "INSERT OR IGNORE INTO paces (name, next, early) VALUES (?, ?, 0)", name, time.Now().UnixMicro()+period)
 		return err
 	})
 	return begun, err

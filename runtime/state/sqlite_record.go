@@ -3,31 +3,27 @@ package state
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"strconv"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
 )
 
 // Add implements Records.
 func (s *SQLite) Add(ctx context.Context, r *Record) (before *Record, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		const gone = "DELETE FROM records WHERE kind = ?1 AND (name = ?2 OR slot = ?3 AND slot <> '') AND expires <= ?4"
-		if _, err := tx.ExecContext(ctx, gone, r.Kind, r.Name, r.Slot, now()); err != nil {
-			return err
-		}
-		before, err = scanRecord(tx.QueryRowContext(ctx, selectRecord+" WHERE kind = ?1 AND (name = ?2 OR slot = ?3 AND slot <> '') ORDER BY name <> ?2", r.Kind, r.Name, r.Slot))
+		const theirs = " WHERE kind = ?1 AND (name = ?2 OR slot = ?3 AND slot <> '') AND expires > ?4 ORDER BY name <> ?2"
+		before, err = scanRecord(tx.QueryRowContext(ctx, selectRecord()+theirs, r.Kind, r.Name, r.Slot, now()))
 		if err != nil || before != nil {
 			return err
 		}
 		if err := s.room(ctx, tx, r.share(s.bound.Load())); err != nil {
 			return err
 		}
-		const add = "INSERT INTO records (kind, name, slot, grp, version, due, expires, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?)"
-		if _, err := tx.ExecContext(ctx, add, r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), bodyOf(r.Body)); err != nil {
+		// What is replaced has expired.
+		const add = "INSERT OR REPLACE INTO records (kind, name, slot, grp, version, due, expires, owner, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)"
+		if _, err := tx.ExecContext(ctx, add, r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.bodyOf()); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, r.Kind, r.Name)
+		return s.note(ctx, tx, r)
 	})
 	if before == nil && err == nil {
 		r.Version = 1
@@ -35,35 +31,43 @@ func (s *SQLite) Add(ctx context.Context, r *Record) (before *Record, err error)
 	return before, err
 }
 
-const selectRecord = "SELECT kind, name, slot, grp, version, due, expires, body FROM records"
+// ownerPresent says whether the owner of a record is present now.
+func ownerPresent() string {
+	return "EXISTS (SELECT 1 FROM owners WHERE owners.name = owner AND owners.expires > " + strconv.FormatInt(now(), 10) + ")"
+}
+
+func selectRecord() string { return columns + ownerPresent() + " FROM records" }
 
 // Record implements Records.
 func (s *SQLite) Record(ctx context.Context, kind, name string) (*Record, error) {
-	return scanRecord(s.db.QueryRowContext(ctx, selectRecord+" WHERE kind = ? AND name = ? AND expires > ?", kind, name, now()))
+	return scanRecord(s.db.QueryRowContext(ctx, selectRecord()+" WHERE kind = ? AND name = ? AND expires > ?", kind, name, now()))
 }
 
 // Holder implements Records.
 func (s *SQLite) Holder(ctx context.Context, kind, slot string) (*Record, error) {
-	return scanRecord(s.db.QueryRowContext(ctx, selectRecord+" WHERE kind = ? AND slot = ? AND slot <> '' AND expires > ?", kind, slot, now()))
+	return scanRecord(s.db.QueryRowContext(ctx, selectRecord()+" WHERE kind = ? AND slot = ? AND slot <> '' AND expires > ?", kind, slot, now()))
 }
 
 // Replace implements Records.
 func (s *SQLite) Replace(ctx context.Context, r *Record) (won bool, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.grows(ctx, tx, r.Body, "SELECT length(body) FROM records WHERE kind = ? AND name = ?", r.Kind, r.Name); err != nil {
+		if err := s.grows(ctx, tx, r); err != nil {
 			return err
 		}
-		const gone = "DELETE FROM records WHERE kind = ? AND slot = ? AND slot <> '' AND name <> ? AND expires <= ?"
-		if _, err := tx.ExecContext(ctx, gone, r.Kind, r.Slot, r.Name, now()); err != nil {
+		won, err = replace(ctx, tx, r)
+		if twice(err) {
+			const gone = "DELETE FROM records WHERE kind = ? AND slot = ? AND name <> ? AND expires <= ?"
+			if vacated, err := changes(ctx, tx, gone, r.Kind, r.Slot, r.Name, now()); err != nil {
+				return err
+			} else if !vacated {
+				return ErrTaken
+			}
+			won, err = replace(ctx, tx, r)
+		}
+		if err != nil || !won {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `UPDATE records SET slot = ?, grp = ?, version = version + 1, due = ?, expires = ?, body = ?
-			WHERE kind = ? AND name = ? AND version = ? AND expires > ?`,
-			r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), bodyOf(r.Body), r.Kind, r.Name, r.Version, now())
-		if won = changed(res, err); !won {
-			return taken(err)
-		}
-		return s.note(ctx, tx, r.Kind, r.Name)
+		return s.note(ctx, tx, r)
 	})
 	if err != nil || !won {
 		return false, err
@@ -72,31 +76,28 @@ func (s *SQLite) Replace(ctx context.Context, r *Record) (won bool, err error) {
 	return true, nil
 }
 
-// taken is ErrTaken for what would give a slot to two.
-func taken(err error) error {
-	var e sqlite3.Error
-	if errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintUnique {
-		return ErrTaken
-	}
-	return err
+func replace(ctx context.Context, tx *sql.Tx, r *Record) (won bool, err error) {
+	return changes(ctx, tx, `UPDATE records SET slot = ?, grp = ?, version = version + 1, due = ?, expires = ?, owner = ?, body = ?
+		WHERE kind = ? AND name = ? AND version = ? AND expires > ?`,
+		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.bodyOf(), r.Kind, r.Name, r.Version, now())
 }
 
 // Remove implements Records.
 func (s *SQLite) Remove(ctx context.Context, r *Record) (removed bool, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND name = ? AND version = ? AND expires > ?", r.Kind, r.Name, r.Version, now())
-		if removed = changed(res, err); !removed {
+		removed, err = changes(ctx, tx, "DELETE FROM records WHERE kind = ? AND name = ? AND version = ? AND expires > ?", r.Kind, r.Name, r.Version, now())
+		if err != nil || !removed {
 			return err
 		}
-		return s.note(ctx, tx, r.Kind, r.Name)
+		return s.note(ctx, tx, r)
 	})
 	return removed && err == nil, err
 }
 
 // List implements Records.
 func (s *SQLite) List(ctx context.Context, q Query) (found []*Record, err error) {
-	where, arguments := q.clauses()
-	rows, err := s.db.QueryContext(ctx, selectRecord+where, arguments...)
+	where, arguments := q.clauses(ownerPresent())
+	rows, err := s.db.QueryContext(ctx, selectRecord()+where, arguments...)
 	if err != nil {
 		return nil, err
 	}
@@ -113,21 +114,14 @@ func (s *SQLite) List(ctx context.Context, q Query) (found []*Record, err error)
 
 // Count implements Records.
 func (s *SQLite) Count(ctx context.Context, kind, group string) (n int, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE kind = ?1 AND (?2 = '' OR grp = ?2) AND expires > ?3", kind, group, now()).Scan(&n)
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE kind = ?1 AND (?2 = '' OR grp = ?2) AND due > 0 AND expires > ?3", kind, group, now()).Scan(&n)
 	return n, err
 }
 
-// scanRecord reads a record from a row, of either database; without a row it is nil.
-func scanRecord(row interface{ Scan(...any) error }) (*Record, error) {
-	var r Record
-	var due, expires int64
-	err := row.Scan(&r.Kind, &r.Name, &r.Slot, &r.Group, &r.Version, &due, &expires, &r.Body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.Due, r.Expires = time.UnixMilli(due), time.UnixMilli(expires)
-	return &r, nil
+// Present implements Store.
+func (s *SQLite) Present(ctx context.Context, owner string, until time.Time) error {
+	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO owners (name, expires) VALUES (?, ?)", owner, until.UnixMilli())
+		return err
+	})
 }

@@ -1,13 +1,13 @@
 package state_test
 
 import (
+	"bytes"
 	"context"
-	"crypto/rand"
 	"database/sql"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,15 +37,10 @@ func TestAStoreInMemoryEndsWithIt(t *testing.T) {
 	a, b := openFile(t, ""), openFile(t, "")
 	defer a.Close()
 	defer b.Close()
-	later := time.Now().Add(time.Hour)
 	for _, name := range []string{"a", "b", "c"} {
-		if first, err := a.Claim(t.Context(), name, later); err != nil || !first {
-			t.Errorf("got %v %v", first, err)
+		if !add(t, a, recordOf(name, time.Now())) || known(t, a, name) == nil || known(t, b, name) != nil {
+			t.Errorf("%s is not in the one, or is in the other", name)
 		}
-	}
-	check(t, a.Keep(t.Context(), "x", []byte("x"), later))
-	if got := must[[]byte](t)(b.Take(t.Context(), "x")); got != nil {
-		t.Error("two stores in memory are one")
 	}
 }
 
@@ -58,7 +53,7 @@ func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new")
 	path := filepath.Join(folder, "state.db")
 	s := openFile(t, path)
-	check(t, s.Keep(t.Context(), "x", []byte("x"), time.Now().Add(time.Hour)))
+	add(t, s, recordOf("x", time.Now()))
 	for name, want := range map[string]os.FileMode{folder: 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600} {
 		info, err := os.Stat(name)
 		if err != nil || info.Mode().Perm() != want {
@@ -81,11 +76,14 @@ func TestWhatCannotBeTheStoreIsRefused(t *testing.T) {
 	write(t, at("other"), "CREATE TABLE t (x)")
 	openFile(t, at("later")).Close()
 	write(t, at("later"), "PRAGMA user_version = 99")
+	openFile(t, at("early")).Close()
+	write(t, at("early"), "PRAGMA user_version = 2")
 	for name, want := range map[string]string{
 		"text":      "no database",
 		"folder":    "folder, not a file",
 		"other":     "another program",
 		"later":     "a later version",
+		"early":     "an early version of this program has written it, in version 2 of its form, with which this one cannot go on: remove it",
 		"text/file": "not a folder",
 	} {
 		s, err := state.Open(t.Context(), at(name))
@@ -139,20 +137,17 @@ func TestWhatHasExpiredIsSwept(t *testing.T) {
 		s, ctx := openFile(t, path), context.WithoutCancel(t.Context())
 		defer s.Close()
 		for _, name := range []string{"a", "b", "c"} {
-			check(t, s.Keep(ctx, name, []byte("x"), time.Now().Add(time.Second)))
-			check(t, s.Create(ctx, &state.Task{ID: name, Expires: time.Now().Add(time.Second), Body: []byte{}}))
 			check(t, s.Present(ctx, name, time.Now().Add(time.Second)))
-			must[*state.Record](t)(s.Add(ctx, &state.Record{Kind: "k", Name: name, Expires: time.Now().Add(time.Second)}))
+			add(t, s, &state.Record{Kind: "k", Name: name, Expires: time.Now().Add(time.Second)})
 			pace(t, s, name)
-			must[bool](t)(s.Claim(ctx, name, time.Now().Add(time.Second)))
 		}
 		time.Sleep(10 * time.Minute)
-		must[bool](t)(s.Claim(ctx, "last", time.Now().Add(time.Hour)))
+		add(t, s, &state.Record{Kind: "k", Name: "last", Expires: time.Now().Add(time.Hour), Quiet: true})
 	})
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)
 	defer db.Close()
-	for table, want := range map[string]int{"kept": 0, "tasks": 0, "owners": 0, "records": 0, "paces": 0, "changes": 0, "claims": 1} {
+	for table, want := range map[string]int{"owners": 0, "records": 1, "paces": 0, "changes": 0} {
 		var n int
 		check(t, db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
 		if n != want {
@@ -169,30 +164,63 @@ func pace(t *testing.T, s state.Store, name string) {
 	}
 }
 
-func TestAFileOfAnEarlierVersionIsGoneOnWith(t *testing.T) {
-	const first = `CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+func TestAFileOfTheVersionBeforeIsGoneOnWith(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	write(t, path, `CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 		CREATE TABLE claims (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
 		CREATE TABLE kept (name TEXT PRIMARY KEY, value BLOB NOT NULL, expires INTEGER NOT NULL);
 		CREATE TABLE tasks (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL);
 		CREATE TABLE owners (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
-		INSERT INTO kept VALUES ('a', x'78', 9999999999999);
-		PRAGMA application_id = 1213484115;`
-	const second = `CREATE TABLE deeds (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;`
-	for version, made := range []string{first, first + second} {
-		path := filepath.Join(t.TempDir(), "state.db")
-		write(t, path, made+"PRAGMA user_version = "+strconv.Itoa(version+1))
-		for range 2 {
-			s := openFile(t, path)
-			must[*state.Deed](t)(s.Begin(t.Context(), &state.Deed{Name: "d", Expires: time.Now().Add(time.Hour), Body: []byte{}}))
-			must[*state.Record](t)(s.Add(t.Context(), recordOf("r", time.Now())))
-			pace(t, s, "p"+rand.Text())
-			check(t, s.Close())
-		}
+		CREATE TABLE deeds (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;
+		CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, slot TEXT NOT NULL, grp TEXT NOT NULL, version INTEGER NOT NULL,
+			due INTEGER NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL);
+		CREATE UNIQUE INDEX records_named ON records (kind, name);
+		CREATE UNIQUE INDEX records_held ON records (kind, slot) WHERE slot <> '';
+		CREATE INDEX records_due ON records (kind, due, name);
+		CREATE INDEX records_grouped ON records (kind, grp, due, name, expires);
+		CREATE INDEX records_expire ON records (expires);
+		CREATE TABLE paces (name TEXT PRIMARY KEY, next INTEGER NOT NULL, early INTEGER NOT NULL) WITHOUT ROWID;
+		CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, made INTEGER NOT NULL);
+		INSERT INTO records VALUES (1, 'k', 'one', 'slot', '', 7, 5, 9999999999999, 'body');
+		PRAGMA application_id = 1213484115; PRAGMA user_version = 3;`+former("", "x'", "'"))
+	for range 2 {
 		s := openFile(t, path)
-		defer s.Close()
-		if got := must[[]byte](t)(s.Take(t.Context(), "a")); string(got) != "x" {
-			t.Errorf("of version %d it is left %q", version+1, got)
+		goneOnWith(t, s)
+		check(t, s.Close())
+	}
+}
+
+// former fills the tables that there were beside records, whose names begin with a prefix; bytes are written in hexadecimal between two marks.
+func former(prefix, before, after string) string {
+	deed := before + hex.EncodeToString([]byte(`{"id":"its own","state":"done"}`)) + after
+	return strings.NewReplacer("#", prefix, "!", before+"78"+after, "?", deed).Replace(`
+		INSERT INTO #secrets VALUES ('seal', !);
+		INSERT INTO #claims VALUES ('claimed', 9999999999999);
+		INSERT INTO #kept VALUES ('kept', !, 9999999999999);
+		INSERT INTO #tasks VALUES ('t', 5, 'me', 9999999999999, !);
+		INSERT INTO #deeds VALUES ('key', 'me', 9999999999999, ?);`)
+}
+
+// goneOnWith looks for what former has written.
+func goneOnWith(t *testing.T, s state.Store) {
+	t.Helper()
+	if secret := must[[]byte](t)(state.Secret(t.Context(), s)); string(secret) != "x" {
+		t.Errorf("the secret is %q", secret)
+	}
+	for kind, want := range map[string]state.Record{
+		"used":   {Name: "claimed", Version: 1},
+		"frozen": {Name: "kept", Version: 1, Body: []byte("x")},
+		"task":   {Name: "t", Version: 5, Owner: "me", Body: []byte("x")},
+		"deed":   {Name: "its own", Version: 1, Slot: "key", Owner: "me", Body: []byte(`{"id":"its own","state":"done"}`)},
+		"k":      {Name: "one", Version: 7, Slot: "slot", Body: []byte("body")},
+	} {
+		got := must[*state.Record](t)(s.Record(t.Context(), kind, want.Name))
+		if got == nil || got.Version != want.Version || got.Slot != want.Slot || got.Owner != want.Owner || !bytes.Equal(got.Body, want.Body) || got.Expires.Year() < 2286 {
+			t.Errorf("of %s there is %+v", kind, got)
 		}
+	}
+	if left := must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "task", Orphaned: true, Limit: 9})); len(left) != 1 {
+		t.Errorf("%d tasks have no living owner", len(left))
 	}
 }
 
@@ -212,9 +240,9 @@ func TestWhoWatchesAFileIsToldWhenItWasDeaf(t *testing.T) {
 			})
 		})
 		synctest.Wait()
-		must[*state.Record](t)(b.Add(ctx, recordOf("a", time.Now())))
+		add(t, b, recordOf("a", time.Now()))
 		time.Sleep(time.Hour) // while the one who is told at first does not listen
-		must[*state.Record](t)(b.Add(ctx, recordOf("b", time.Now())))
+		add(t, b, recordOf("b", time.Now()))
 		check(t, b.Close())
 		close(hold)
 		time.Sleep(time.Second)
@@ -234,7 +262,7 @@ func TestAStoreInMemoryHearsOfNobody(t *testing.T) {
 		var heard []string
 		var watching sync.WaitGroup
 		watching.Go(func() { s.Watch(ctx, func(kind, name string) { heard = append(heard, kind+name) }) })
-		must[*state.Record](t)(s.Add(ctx, recordOf("a", time.Now())))
+		add(t, s, recordOf("a", time.Now()))
 		time.Sleep(time.Hour)
 		cancel()
 		watching.Wait()

@@ -11,12 +11,12 @@ const (
 	noted     = 5 * time.Minute // for which a change is there to be seen
 )
 
-// note has those who watch see a change.
-func (s *SQLite) note(ctx context.Context, tx *sql.Tx, kind, name string) error {
-	if !s.shared {
+// note has those who watch see a change, unless it is quiet.
+func (s *SQLite) note(ctx context.Context, tx *sql.Tx, r *Record) error {
+	if !s.shared || r.Quiet {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO changes (origin, kind, name, made) VALUES (?, ?, ?, ?)", s.origin, kind, name, now())
+	_, err := tx.ExecContext(ctx, "INSERT INTO changes (origin, kind, name, made) VALUES (?, ?, ?, ?)", s.origin, r.Kind, r.Name, now())
 	return err
 }
 
