@@ -17,6 +17,9 @@ type cell struct {
 	admitted map[string]bool
 	made     time.Time
 	lent     bool // it may read what is one call's alone, and serves no other
+
+	grounds     grounds       // that the rules let programs write to
+	supervisors []*supervisor // of the programs of the call that has it
 }
 
 const (
@@ -52,7 +55,10 @@ func (c *confinement) newCell(path string) (*cell, error) {
 	}
 	k := &cell{room: room, path: path, admitted: map[string]bool{}, made: time.Now()}
 	if k.room, err = filepath.Abs(room); err == nil {
-		k.rules, err = c.rules(path, k.room)
+		k.grounds, err = c.grounds(k.room)
+	}
+	if err == nil {
+		k.rules, err = c.rules(path, k.grounds)
 	}
 	if err != nil {
 		k.destroy()
@@ -64,6 +70,13 @@ func (c *confinement) newCell(path string) (*cell, error) {
 // give takes a cell back whose programs have ended. A nil cell is none.
 func (c *confinement) give(k *cell) {
 	if k == nil {
+		return
+	}
+	if !k.unsupervise() {
+		go func() {
+			k.supervised()
+			k.destroy()
+		}()
 		return
 	}
 	keep := k.path == c.path && !k.lent && k.empty()
@@ -111,6 +124,7 @@ func (k *cell) destroy() {
 	if k.rules != nil {
 		k.rules.Close()
 	}
+	k.grounds.close()
 	if os.RemoveAll(k.room) != nil {
 		k.unlock()
 		_ = os.RemoveAll(k.room)

@@ -100,22 +100,40 @@ func TestNoProgramGivesRightsToWhoRunsAFile(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsModesSaysSo(t *testing.T) {
-	for program, script := range map[string]string{
-		"cp -p":   "cp -p x y",
-		"chmod":   "chmod 755 x && ./x",
-		"gzip":    "gzip x && gunzip x.gz",
-		"install": "install x y",
-		"tar":     "mkdir d && tar cf x.tar x && tar xf x.tar -C d",
-		"touch":   "touch -d 2001-01-01 x",
-	} {
+// changingPrograms are what people run that changes modes, groups and times, by the file that has to be there for it. Each runs where there is a file x.
+var changingPrograms = map[string]struct{ needs, script string }{
+	"cp -p":         {"/bin/cp", "cp -p x y && cp -a . ../copy$$ && rm -r ../copy$$"},
+	"chmod":         {"/bin/chmod", "chmod 755 x && ./x && chmod -R u+rwX,go-w . && test $(stat -c %a x) = 755"},
+	"chgrp":         {"/bin/chgrp", "ln -s x l && chgrp $(id -g) x && chgrp -h $(id -g) l && chown $(id -u):$(id -g) x"},
+	"gzip":          {"/bin/gzip", "gzip x && gunzip x.gz"},
+	"bzip2":         {"/bin/bzip2", "bzip2 x && bunzip2 x.bz2"},
+	"xz":            {"/usr/bin/xz", "xz x && unxz x.xz"},
+	"zstd":          {"/usr/bin/zstd", "zstd -q --rm x && unzstd -q x.zst"},
+	"install":       {"/usr/bin/install", "install -D -m 640 x d/y && test $(stat -c %a d/y) = 640"},
+	"tar":           {"/bin/tar", "mkdir d && chmod 751 x && touch -d 2001-01-01 x && ln -s x l && tar cf t.tar x l && tar xpf t.tar -C d && test $(stat -c %a-%Y d/x) = 751-$(stat -c %Y x)"},
+	"touch":         {"/usr/bin/touch", "touch -d 2001-01-01 x && test $(stat -c %Y x) = $(date -d 2001-01-01 +%s) && ln -s x l && touch -h -d 2002-02-02 l"},
+	"sed -i":        {"/bin/sed", "sed -i s/true/false/ x && grep -q false x"},
+	"patch":         {"/usr/bin/patch", "printf -- '--- x\n+++ x\n@@ -1 +1 @@\n-true\n+false\n' | patch -s && grep -q false x"},
+	"git":           {"/usr/bin/git", "export HOME=/ && git init -q r && cd r && cp ../x . && git add x && git -c user.name=n -c user.email=e@x commit -q -m m && git clone -q . ../c && cmp x ../c/x"},
+	"a compiler":    {"/usr/bin/gcc", "echo 'int main(void) { return 0; }' > m.c && gcc m.c -o m && ./m"},
+	"python":        {"/usr/bin/python3", "/usr/bin/python3 -c 'import shutil, os; shutil.copy(\"x\", \"y\"); shutil.copy2(\"x\", \"z\"); shutil.copytree(\".\", \"../t\" + str(os.getpid())); os.utime(\"x\", ns=(5, 7)); assert os.stat(\"x\").st_mtime_ns == 7; shutil.rmtree(\"../t\" + str(os.getpid()))'"},
+	"perl":          {"/usr/bin/perl", "perl -e 'utime(1, 2, \"x\") == 1 && (stat \"x\")[9] == 2 && chmod(0700, \"x\") == 1 or die'"},
+	"node":          {"/usr/bin/node", "node -e 'require(\"fs\").copyFileSync(\"x\", \"y\"); require(\"fs\").utimesSync(\"y\", 1, 2)'"},
+	"umask is kept": {"/bin/sh", "umask 027 && echo > n && test $(stat -c %a n) = 640"},
+}
+
+func TestProgramsChangeWhatTheyMayWrite(t *testing.T) {
+	for program, c := range changingPrograms {
+		if _, err := os.Stat(c.needs); err != nil {
+			continue
+		}
 		t.Run(program, func(t *testing.T) {
-			script := "cd \"$TMPDIR\" && echo true > x && if (" + script + ") 2>&1; then echo DONE; fi"
-			if got := attempt(t, script, ""); strings.Contains(got, "DONE") {
-				t.Errorf("without: %q", got)
-			}
-			if got := attempt(t, script, modes); got != "DONE\n" {
-				t.Errorf("with: %q", got)
+			run := "echo true > x && if (" + c.script + ") 2>&1; then echo DONE; fi"
+			folder := t.TempDir()
+			for place, box := range map[string]string{"$TMPDIR": "", folder + "/in": fmt.Sprintf("sandbox { write = [%q] }", folder)} {
+				if got := attempt(t, "mkdir -p \""+place+"/w\" && cd \""+place+"/w\" && "+run, box); got != "DONE\n" {
+					t.Errorf("%s: %q", place, got)
+				}
 			}
 		})
 	}
@@ -217,7 +235,7 @@ func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
 	if err := os.Chown(home, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test(AConfinedProgram|APathThat|ALinkWhere|NoProgramGives|WhatNeedsModes|WhatIsOrdinary|FlagsOfFiles|ThereIsNoOther)")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test(AConfinedProgram|APathThat|ALinkWhere|NoProgramGives|ProgramsChange|AProgram|WhatIsOrdinary|FlagsOfFiles|ThereIsNoOther)")
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", confinedByVariable + "=" + os.Getenv(confinedByVariable)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {

@@ -42,24 +42,6 @@ var masks = []mask{
 // commands to files that are open for reading only and change them all the same: their flags, their generation, that they can never be written again, their encryption.
 var commands = []uint32{unix.FS_IOC_SETFLAGS, 0x401c5820, 0x40087602, 0x40086604, unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY} // FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, and that of ext4
 
-// A change is a call by which the owner of a file changes its mode, its group or its times, wherever it is: none of them is a right of Landlock.
-type change struct {
-	call uint32
-	mode uint32 // which argument is a mode; 0: none
-}
-
-// changes are those calls by architecture, because old ones exist on the oldest alone.
-var changes = map[string][]change{
-	"amd64":   append([]change{{90, 1}, {92, 0}, {94, 0}, {132, 0}, {235, 0}, {261, 0}}, newChanges...), // chmod, chown, lchown, utime, utimes, futimesat
-	"arm64":   newChanges,
-	"riscv64": newChanges,
-}
-
-var newChanges = []change{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_FCHOWN, 0}, {unix.SYS_FCHOWNAT, 0}, {unix.SYS_UTIMENSAT, 0}}
-
-// grantsRights to who runs the file, or makes files in the folder.
-const grantsRights = unix.S_ISUID | unix.S_ISGID
-
 // newVerdicts are about all that a confinement refuses beside what Landlock does.
 func newVerdicts(c *confinement, arch string) verdicts {
 	v := verdicts{}
@@ -77,15 +59,15 @@ func newVerdicts(c *confinement, arch string) verdicts {
 	}
 	v[unix.SYS_IOCTL] = append(v[unix.SYS_IOCTL], allow)
 	for _, change := range changes[arch] {
-		switch {
-		case !c.modes:
-			v[change.call] = verdict{refuse(unix.EPERM)}
-		case change.mode > 0:
-			v.mask(mask{change.call, change.mode, grantsRights})
+		if !c.modes {
+			v[change.call] = verdict{tell}
 		}
-	}
-	if !c.modes {
-		v[unix.SYS_UTIMENSAT] = touches
+		if change.call == unix.SYS_UTIMENSAT && !c.modes {
+			v[change.call] = touches
+		}
+		if change.of == ofMode {
+			v.mask(mask{change.call, uint32(change.what), rightsToRunners})
+		}
 	}
 	if !c.landlock.keepsFiles() {
 		v.keepFiles(arch)
@@ -106,12 +88,15 @@ func (v verdicts) mask(m mask) {
 	v[m.call] = append(verdict{load(atArguments + 8*m.argument), jump(unix.BPF_JSET, m.bits, 0, 1), refuse(unix.EPERM)}, rest...)
 }
 
+// tell leaves a call to who listens, see supervisor_linux.go.
+var tell = unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF}
+
 // touches lets utimensat say "now" about a file that is open, which is what touch does: Landlock has let the program open it, to read it or to write to it. Both the path
-// and the times are addresses, and null.
+// and the times are addresses, and null. The rest is told.
 var touches = verdict{
 	load(atArguments + 8), jump(unix.BPF_JEQ, 0, 0, 7), load(atArguments + 12), jump(unix.BPF_JEQ, 0, 0, 5),
 	load(atArguments + 16), jump(unix.BPF_JEQ, 0, 0, 3), load(atArguments + 20), jump(unix.BPF_JEQ, 0, 0, 1),
-	allow, refuse(unix.EPERM),
+	allow, tell,
 }
 
 // connectedPairs are pairs of sockets that cannot be addressed to anybody else, which pairs of datagram sockets can.

@@ -4,7 +4,6 @@ package shell
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +62,9 @@ func (c *confinement) prepare(v version) (err error) {
 	if c.filter, err = newFilter(c); err != nil {
 		return err
 	}
+	if err = c.supervisable(); err != nil {
+		return err
+	}
 	kept := c.reads[:0]
 	for _, path := range c.reads {
 		if !covered(filepath.Clean(path), systems()) && !covered(filepath.Clean(path), kept) {
@@ -90,8 +92,8 @@ func (c *confinement) unlinked() error {
 	return nil
 }
 
-// rules makes the ruleset of a cell, which the caller closes also after an error.
-func (c *confinement) rules(path, room string) (*os.File, error) {
+// rules makes the ruleset of a cell whose programs may write to some grounds. The caller closes it, also after an error.
+func (c *confinement) rules(path string, writable grounds) (*os.File, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: c.landlock.rights(), Scoped: c.landlock.scopes()}
 	if c.network {
 		attr.Scoped &^= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
@@ -112,8 +114,9 @@ func (c *confinement) rules(path, room string) (*os.File, error) {
 	if path != c.path {
 		r.allow(mayRead, places(foldersOf(path), c.writable)...)
 	}
-	r.allow(mayWrite, c.toWrite...)
-	r.allow(mayWrite, place{room, filepath.Dir(room)})
+	for _, ground := range writable {
+		r.keep(r.beneath(mayWrite&r.handled, ground))
+	}
 	return os.NewFile(fd, "landlock ruleset"), r.err
 }
 
@@ -147,18 +150,23 @@ type ruleset struct {
 // allow gives rights to what is at some places. Where nothing is, nothing can be allowed.
 func (r *ruleset) allow(rights uint64, at ...place) {
 	for _, p := range at {
-		if err := r.add(rights&r.handled, p); err != nil && r.err == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.ENOTDIR) {
-			r.err = err
+		fd, err := p.open()
+		if err == nil {
+			err = r.beneath(rights&r.handled, fd)
+			unix.Close(fd)
 		}
+		r.keep(err)
 	}
 }
 
-func (r *ruleset) add(rights uint64, p place) error {
-	fd, err := p.open()
-	if err != nil {
-		return err
+func (r *ruleset) keep(err error) {
+	if r.err == nil && !absent(err) {
+		r.err = err
 	}
-	defer unix.Close(fd)
+}
+
+// beneath gives rights to an open file, or to what is below an open folder.
+func (r *ruleset) beneath(rights uint64, fd int) error {
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	errno := r.rule(&attr)
 	if errno == unix.EINVAL && rights&^ofFiles != 0 { // it is a file

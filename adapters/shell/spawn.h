@@ -19,6 +19,7 @@ struct shell_spawn {
 	int rules;                   // a Landlock ruleset
 	const void *filter;          // of seccomp
 	size_t filter_length;        // in instructions
+	unsigned listen;             // flags of seccomp that ask for a listener; 0: none
 	const struct shell_limit *limits;
 	size_t limits_count;
 };
@@ -26,5 +27,16 @@ struct shell_spawn {
 // The step at which a start has failed.
 enum { SHELL_SPAWN_CLONE = 1, SHELL_SPAWN_DIR, SHELL_SPAWN_CONFINE, SHELL_SPAWN_EXEC };
 
-// Starts a program and returns its process id, or -1 with the step that failed and its errno.
-int shell_spawn(const struct shell_spawn *s, int *step, int *failure);
+// How a start has ended.
+struct shell_spawned {
+	int pid;       // of the program, or -1
+	int step;      // that failed
+	int failure;   // its errno
+	int listener;  // a descriptor that hears of what the filter tells, or -1
+};
+
+// Starts a program.
+struct shell_spawned shell_spawn(const struct shell_spawn *s);
+
+// Has a child that ends at once ask for a listener, and returns 0 or the errno that it got.
+int shell_listen(unsigned flags);

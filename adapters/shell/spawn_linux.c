@@ -28,13 +28,14 @@
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
+#define CLOSE_RANGE_OWN (1U << 1)
 #define CLOSE_RANGE_ON_EXEC (1U << 2)
 #define STACK_SIZE (64 << 10)
 
 struct child {
 	const struct shell_spawn *s;
 	char **words, **env;
-	volatile int step, failure;
+	volatile int step, failure, listener;
 };
 
 // The capabilities that a program of root keeps: what it takes to read and write files, to become another user and to use low ports. The others would open ways around
@@ -64,8 +65,24 @@ static void default_signals(void) {
 			sigaction(n, &before, NULL);
 }
 
+// The filter is set while the descriptors are still those of the parent, which so has the listener, and the program never does.
+static int set_filter(struct child *c) {
+	struct sock_fprog program = {.len = c->s->filter_length, .filter = (struct sock_filter *)c->s->filter};
+	int got;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -1;
+	if ((got = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, c->s->listen, &program)) < 0)
+		return -1;
+	if (c->s->listen != 0)
+		c->listener = got;
+	return 0;
+}
+
+// From here on the descriptors are the child's own.
 static int set_files(const int files[3]) {
 	int from[3];
+	if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_OWN | CLOSE_RANGE_ON_EXEC) != 0)
+		return -1;
 	for (int i = 0; i < 3; i++) {
 		from[i] = files[i];
 		if (from[i] < 3 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 3)) < 0)
@@ -74,7 +91,7 @@ static int set_files(const int files[3]) {
 	for (int i = 0; i < 3; i++)
 		if (dup2(from[i], i) < 0)
 			return -1;
-	return syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_ON_EXEC);
+	return 0;
 }
 
 static int confine(const struct shell_spawn *s) {
@@ -87,12 +104,9 @@ static int confine(const struct shell_spawn *s) {
 		if (setrlimit(s->limits[i].resource, &want) != 0)
 			return -1;
 	}
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || drop_capabilities() != 0)
+	if (drop_capabilities() != 0)
 		return -1;
-	if (syscall(SYS_landlock_restrict_self, s->rules, 0) != 0)
-		return -1;
-	struct sock_fprog program = {.len = s->filter_length, .filter = (struct sock_filter *)s->filter};
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return syscall(SYS_landlock_restrict_self, s->rules, 0);
 }
 
 static int born(void *arg) {
@@ -101,7 +115,7 @@ static int born(void *arg) {
 	default_signals();
 	sigemptyset(&none);
 	c->step = SHELL_SPAWN_CONFINE;
-	if (setsid() < 0 || set_files(c->s->files) != 0)
+	if (setsid() < 0 || set_filter(c) != 0 || set_files(c->s->files) != 0)
 		goto failed;
 	c->step = SHELL_SPAWN_DIR;
 	if (chdir(c->s->dir) != 0)
@@ -129,29 +143,62 @@ static char **list(const char *texts, size_t count) {
 	return l;
 }
 
-int shell_spawn(const struct shell_spawn *s, int *step, int *failure) {
-	struct child c = {.s = s, .words = list(s->words, s->words_count), .env = list(s->env, s->env_count)};
+struct shell_spawned shell_spawn(const struct shell_spawn *s) {
+	struct child c = {.s = s, .words = list(s->words, s->words_count), .env = list(s->env, s->env_count), .step = SHELL_SPAWN_CLONE, .listener = -1};
+	struct shell_spawned done = {.pid = -1, .failure = ENOMEM};
 	char *stack = malloc(STACK_SIZE);
-	int pid = -1;
-	*step = SHELL_SPAWN_CLONE;
-	*failure = ENOMEM;
 	if (c.words != NULL && c.env != NULL && stack != NULL) {
 		sigset_t all, before;
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
-		pid = clone(born, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
-		*failure = errno;
+		done.pid = clone(born, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &c);
+		done.failure = errno;
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
-	if (pid > 0 && c.failure != 0) {
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	if (done.pid > 0 && c.failure != 0) {
+		while (waitpid(done.pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		*step = c.step;
-		*failure = c.failure;
-		pid = -1;
+		if (c.listener >= 0)
+			close(c.listener);
+		done.failure = c.failure;
+		c.listener = done.pid = -1;
 	}
+	done.step = c.step;
+	done.listener = c.listener;
 	free(stack);
 	free(c.words);
 	free(c.env);
-	return pid;
+	return done;
+}
+
+struct question {
+	unsigned flags;
+	volatile int failure;
+};
+
+static int asks(void *arg) {
+	struct question *q = arg;
+	struct sock_filter all = {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
+	struct sock_fprog program = {.len = 1, .filter = &all};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, q->flags, &program) < 0)
+		q->failure = errno;
+	_exit(0);
+}
+
+int shell_listen(unsigned flags) {
+	struct question q = {.flags = flags};
+	sigset_t all, before;
+	char *stack = malloc(STACK_SIZE);
+	if (stack == NULL)
+		return ENOMEM;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int pid = clone(asks, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, &q);
+	if (pid < 0)
+		q.failure = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(stack);
+	return q.failure;
 }

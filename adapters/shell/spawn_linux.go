@@ -27,7 +27,7 @@ func (c *confinement) spawn(file string, words []string, attr *os.ProcAttr, k *c
 	if err != nil {
 		return nil, &confineError{err}
 	}
-	s := C.struct_shell_spawn{rules: C.int(k.rules.Fd()), words_count: C.size_t(len(words)), env_count: C.size_t(len(attr.Env))}
+	s := C.struct_shell_spawn{rules: C.int(k.rules.Fd()), words_count: C.size_t(len(words)), env_count: C.size_t(len(attr.Env)), listen: C.uint(c.listens())}
 	for i, f := range attr.Files {
 		s.files[i] = C.int(f.Fd())
 	}
@@ -45,15 +45,17 @@ func (c *confinement) spawn(file string, words []string, attr *os.ProcAttr, k *c
 	s.limits, s.limits_count = (*C.struct_shell_limit)(memory.copy(unsafe.Pointer(&limits[0]), uintptr(len(limits))*unsafe.Sizeof(limits[0]))), C.size_t(len(limits))
 	s.filter, s.filter_length = memory.copy(unsafe.Pointer(&c.filter[0]), uintptr(len(c.filter))*unsafe.Sizeof(c.filter[0])), C.size_t(len(c.filter))
 
-	var step, failure C.int
 	syscall.ForkLock.Lock()
-	pid := C.shell_spawn(&s, &step, &failure)
+	done := C.shell_spawn(&s)
 	syscall.ForkLock.Unlock()
-	if pid > 0 {
-		return os.FindProcess(int(pid))
+	if done.listener >= 0 {
+		k.supervise(int(done.listener))
 	}
-	errno := syscall.Errno(failure)
-	switch step {
+	if done.pid > 0 {
+		return os.FindProcess(int(done.pid))
+	}
+	errno := syscall.Errno(done.failure)
+	switch done.step {
 	case C.SHELL_SPAWN_CONFINE:
 		return nil, &confineError{errno}
 	case C.SHELL_SPAWN_DIR:

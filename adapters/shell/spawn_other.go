@@ -24,6 +24,18 @@ func (c *confinement) spawn(string, []string, *os.ProcAttr, *cell) (*os.Process,
 	return nil, errors.ErrUnsupported
 }
 
-func (c *confinement) rules(path, room string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (c *confinement) rules(string, grounds) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+type grounds struct{}
+
+func (c *confinement) grounds(string) (grounds, error) { return grounds{}, errors.ErrUnsupported }
+
+func (grounds) close() {}
+
+type supervisor struct{}
+
+func (k *cell) unsupervise() bool { return true }
+
+func (k *cell) supervised() {}
 
 func (k *cell) lend(string) error { return errors.ErrUnsupported }
