@@ -41,7 +41,7 @@ func (d Folder) Open(name string) (*Entry, error) {
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return nil, &Fault{Message: "no such directory: " + d.path, Cause: err}
+			return nil, &Fault{Message: "no such directory: " + d.path, Cause: err, Missing: true}
 		}
 		return nil, FileFault(err, d.Path(name))
 	}
@@ -51,7 +51,7 @@ func (d Folder) Open(name string) (*Entry, error) {
 		info, missing := root.Stat(name[:i])
 		root.Close()
 		if errors.Is(err, fs.ErrNotExist) || missing == nil && !info.IsDir() {
-			return nil, &Fault{Message: "no such directory: " + d.Path(name[:i]), Cause: err}
+			return nil, &Fault{Message: "no such directory: " + d.Path(name[:i]), Cause: err, Missing: true}
 		}
 		if err != nil {
 			return nil, FileFault(err, e.Path)
@@ -158,7 +158,7 @@ func FileFault(err error, path string) error {
 	case errors.Is(err, syscall.EISDIR):
 		f.Message = "this is a directory, not a file: " + path
 	case errors.Is(err, syscall.ENOTDIR):
-		f.Message = "no such directory: " + filepath.Dir(path)
+		f.Message, f.Missing = "no such directory: "+filepath.Dir(path), true
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		f.Message = "the name is too long: " + path
 	case errors.Is(err, syscall.ELOOP):

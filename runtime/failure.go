@@ -201,12 +201,14 @@ func (c *call) protocolError(failed *failure) error {
 	if failed.internal {
 		failed.message = internalMessage(c.routine.noun)
 	}
-	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.routine.generation.build.within(c.told(failed))}
-	if failed.refused && !failed.unrecorded {
-		out.Code = mcp.CodeInvalidParams
+	if failed.missing { // which file that is stands in the log
+		failed.message = "a file that the " + c.routine.noun + " is made of is not there"
 	}
-	if failed.missing && c.routine.noun == "resource" { // as for an address that leads to nothing: it is told with the error
-		out.Code = mcp.CodeInvalidParams
+	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.routine.generation.build.within(c.told(failed))}
+	if failed.refused && !failed.unrecorded || failed.missing && c.routine.noun != "completion" {
+		out.Code = mcp.CodeInvalidParams // also of what is not there, as of a name or an address that leads to nothing
+	}
+	if failed.missing && c.routine.noun == "resource" { // the address is told with the error
 		return out
 	}
 	if failed.id != "" {

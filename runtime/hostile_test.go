@@ -172,7 +172,7 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 	}`)
 	for want, got := range map[string]string{ // what is made of a file that is not there is not there itself
 		"a file that the resource is made of is not there (-32602) {\"uri\":\"doc://a\"}": readResource(t, h, "", "doc://a"),
-		"a file that the prompt is made of is not there (-32602) {\"correlationId\":":     getPrompt(t, h, "", "p", "{}"),
+		"a file that the prompt is made of is not there (-32602)":                         getPrompt(t, h, "", "p", "{}"),
 		"Failed: a file that the prompt is made of is not there (-32602)":                 getPrompt(t, h, "", "own", "{}"),
 		"permission denied on docs/b.txt (-32603)":                                        getPrompt(t, h, "", "refused", "{}"),
 	} {
