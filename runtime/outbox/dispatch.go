@@ -59,6 +59,9 @@ func earlier(a, b time.Time) time.Time {
 // look begins what is due for one webhook, and returns when it has to be looked again.
 func (o *Outbox) look(ctx context.Context, h Hook, s Service) (next time.Time) {
 	next = o.lookForSettled(ctx, h, s) // which makes more of them due
+	if rest := o.rest(h.Name); rest.After(time.Now()) {
+		return earlier(next, rest)
+	}
 	rows, err := o.store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: most + 1})
 	if err != nil {
 		return time.Now().Add(restAfter)
@@ -67,7 +70,7 @@ func (o *Outbox) look(ctx context.Context, h Hook, s Service) (next time.Time) {
 		switch {
 		case row.Due.After(time.Now()):
 			return earlier(next, row.Due)
-		case o.free(h.Name) == 0:
+		case o.free(h.Name) <= 0:
 			return next // until one has ended
 		}
 		next = earlier(next, o.begins(ctx, row, h, s))
@@ -82,6 +85,9 @@ func (o *Outbox) look(ctx context.Context, h Hook, s Service) (next time.Time) {
 func (o *Outbox) free(hook string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.streaks[hook].away() {
+		return 1 - len(o.sending[hook])
+	}
 	return most - len(o.sending[hook])
 }
 
@@ -91,7 +97,12 @@ func (o *Outbox) begins(ctx context.Context, row *state.Record, h Hook, s Servic
 	if !ok {
 		return time.Time{}
 	}
-	due := time.Now().Add(h.Timeout + margin)
+	now := time.Now()
+	if why := o.absence(h.Name); why != "" && now.After(time.UnixMilli(d.Until)) {
+		o.conclude(d, h, s, &failure{said: why})
+		return now
+	}
+	due := now.Add(h.Timeout + margin)
 	row.Due = due
 	d.Tries++
 	won, err := o.replace(ctx, d)
@@ -134,6 +145,7 @@ func (o *Outbox) deliver(d *delivery, h Hook, s Service) {
 	o.mu.Unlock()
 	o.delivering.Go(func() {
 		why := o.send(o.hurry, d, h, s.Agent)
+		o.saw(h.Name, why, time.Now())
 		o.conclude(d, h, s, why)
 		o.mu.Lock()
 		delete(o.sending[h.Name], d.record.Name)

@@ -18,6 +18,7 @@ type failure struct {
 	said    string        // for the operator, without anything that could be a secret
 	after   time.Duration // that the receiver asks to wait
 	gone    bool          // it will never take it
+	away    bool          // so is it with all others, for now
 	stopped bool          // it was not the receiver, but this process
 }
 
@@ -38,7 +39,7 @@ func unsent(err error, stopped bool) *failure {
 		record tls.RecordHeaderError
 		slow   interface{ Timeout() bool }
 	)
-	f := &failure{stopped: stopped, said: "no connection could be made to the receiver, or it broke"}
+	f := &failure{stopped: stopped, away: !stopped, said: "no connection could be made to the receiver, or it broke"}
 	switch {
 	case errors.As(err, &host):
 		f.said = "the certificate of the receiver is for another name"
@@ -65,7 +66,12 @@ func refused(resp *http.Response) *failure {
 	if resp.StatusCode/100 == 3 {
 		said += ", and redirects are not followed"
 	}
-	return &failure{said: "the receiver answered " + said, after: retryAfter(resp.Header.Get("Retry-After")), gone: resp.StatusCode == http.StatusGone}
+	f := &failure{said: "the receiver answered " + said, after: retryAfter(resp.Header.Get("Retry-After")), gone: resp.StatusCode == http.StatusGone}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		f.away = true
+	}
+	return f
 }
 
 const longestWait = 365 * 24 * time.Hour

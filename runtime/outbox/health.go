@@ -14,9 +14,9 @@ type Health struct {
 	Name    string     `json:"name"`
 	Off     bool       `json:"off,omitempty"` // nothing is delivered to it
 	To      string     `json:"to,omitempty"`  // its scheme and host
-	Waiting int        `json:"waiting"` // deliveries, those being sent among them
+	Waiting int        `json:"waiting"`       // deliveries, those being sent among them
 	Oldest  *time.Time `json:"oldest,omitempty"`
-	Error   string     `json:"error,omitempty"` // of what the oldest has failed last
+	Error   string     `json:"error,omitempty"` // of what the oldest has failed last, or else the last of all
 }
 
 // oldestAmong is how many deliveries are looked at for the oldest.
@@ -32,6 +32,9 @@ func (o *Outbox) Health(ctx context.Context) []Health {
 		h := Health{Name: hook.Name, To: hook.Place}
 		if store != nil {
 			h.look(ctx, store)
+		}
+		if h.Error == "" && h.Waiting > 0 {
+			h.Error = o.absence(h.Name)
 		}
 		all = append(all, h)
 	}

@@ -21,7 +21,7 @@ const Kind = "delivery"
 type Hook struct {
 	Name    string
 	URL     string
-	Place   string // where that leads, as far as it may be shown
+	Place   string        // where that leads, as far as it may be shown
 	Keys    [][]byte      // each signs what is sent
 	Timeout time.Duration // of one attempt
 	Keep    time.Duration // for which an event is tried
@@ -51,6 +51,7 @@ type Outbox struct {
 	closed  bool               // guarded by mu
 	sending map[string]names   // that are being sent by this process, by webhook; guarded by mu
 	ready   map[string]names   // that somebody says are settled, by webhook; guarded by mu
+	streaks map[string]*streak // of failed tries, by webhook; guarded by mu
 
 	dispatching sync.WaitGroup
 	delivering  sync.WaitGroup
@@ -71,7 +72,7 @@ func add(to map[string]names, hook, name string) {
 
 // New returns an Outbox that delivers nothing yet.
 func New(settled Settled) *Outbox {
-	return &Outbox{settled: settled, client: newClient(), wake: make(chan struct{}, 1), sending: map[string]names{}, ready: map[string]names{}}
+	return &Outbox{settled: settled, client: newClient(), wake: make(chan struct{}, 1), sending: map[string]names{}, ready: map[string]names{}, streaks: map[string]*streak{}}
 }
 
 // Serve says from now on what webhooks there are.
@@ -79,6 +80,7 @@ func (o *Outbox) Serve(s Service) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.service = s
+	clear(o.streaks) // a webhook may lead elsewhere now
 	o.begin()
 	o.Wake()
 }
