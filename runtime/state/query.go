@@ -21,9 +21,11 @@ type Query struct {
 	Limit    int       // how many at most; at least 1
 }
 
-// clauses are the query in SQL, with its arguments. Every one of them is used once, in their order, so that all databases read it in the same way. Present says whether an owner is.
+// clauses are the query in SQL, with its arguments, of which the first is the time. All of them are used for the first time in their order, so that all databases read it in the same
+// way. Present says whether an owner is.
 func (q *Query) clauses(present string) (clauses string, arguments []any) {
 	var b strings.Builder
+	arguments = []any{now()}
 	add := func(text string, values ...any) {
 		for _, value := range values {
 			arguments = append(arguments, value)
@@ -31,7 +33,7 @@ func (q *Query) clauses(present string) (clauses string, arguments []any) {
 		}
 		b.WriteString(text)
 	}
-	add(" WHERE kind = ? AND due > 0 AND expires > ?", q.Kind, now())
+	add(" WHERE expires > $1 AND kind = ? AND due > 0", q.Kind)
 	if q.Group != "" {
 		add(" AND grp = ?", q.Group)
 	}

@@ -111,3 +111,44 @@ func benchDatabase(b *testing.B) state.Store {
 	address, _ := postgrestest.Schema(b)
 	return openDatabase(b, address)
 }
+
+// BenchmarkKept is what it takes to remember that a call with a key begins and what it came to, a task and one change of it, that a state was used, and a state that is opened once.
+func BenchmarkKept(b *testing.B) {
+	for name, open := range map[string]func(*testing.B) state.Store{"sqlite": benchFile, "postgres": benchDatabase} {
+		b.Run(name, func(b *testing.B) {
+			s := open(b)
+			defer s.Close()
+			check(b, s.Present(b.Context(), "me", time.Now().Add(time.Hour)))
+			body := make([]byte, 300)
+			for work, do := range map[string]func(r *state.Record){
+				"deed": func(r *state.Record) {
+					r.Slot, r.Owner, r.Quiet = rand.Text(), "me", true
+					add(b, s, r)
+					r.Owner, r.Expires = "", r.Expires.Add(time.Minute)
+					replace(b, s, r)
+				},
+				"task": func(r *state.Record) {
+					r.Due, r.Owner, r.Quiet = time.Now(), "me", true
+					add(b, s, r)
+					r.Quiet = false
+					replace(b, s, r)
+				},
+				"used": func(r *state.Record) {
+					r.Body, r.Quiet, r.Follows = nil, true, true
+					add(b, s, r)
+				},
+				"frozen": func(r *state.Record) {
+					r.Quiet = true
+					add(b, s, r)
+					remove(b, s, must[*state.Record](b)(s.Record(b.Context(), r.Kind, r.Name)))
+				},
+			} {
+				b.Run(work, func(b *testing.B) {
+					for b.Loop() {
+						do(&state.Record{Kind: work, Name: rand.Text(), Expires: time.Now().Add(time.Hour), Body: body})
+					}
+				})
+			}
+		})
+	}
+}

@@ -30,6 +30,7 @@ type SQLite struct {
 const (
 	busyTimeout = 10 * time.Second // for another process to let go of the file
 	busyPause   = 20 * time.Millisecond
+	statements  = 32 // that a connection keeps prepared
 	sweepEvery  = time.Minute
 	mostHeld    = 1 << 30 // bytes, unless Bound says otherwise
 )
@@ -48,7 +49,7 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 		}
 		name = "file:" + (&url.URL{Path: filepath.ToSlash(absolute)}).EscapedPath() + "?_journal_mode=WAL&"
 	}
-	name += "mode=rwc&_txlock=immediate&_busy_timeout=" + strconv.FormatInt(busyTimeout.Milliseconds(), 10)
+	name += "mode=rwc&_txlock=immediate&_stmt_cache_size=" + strconv.Itoa(statements) + "&_busy_timeout=" + strconv.FormatInt(busyTimeout.Milliseconds(), 10)
 	db, err := single(name + "&_synchronous=FULL")
 	if err != nil {
 		return nil, err

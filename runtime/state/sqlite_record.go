@@ -3,24 +3,41 @@ package state
 import (
 	"context"
 	"database/sql"
-	"strconv"
+	"errors"
 	"time"
+)
+
+// What is read of a record: $1 is the time.
+const (
+	ownerPresent = "EXISTS (SELECT 1 FROM owners WHERE owners.name = owner AND owners.expires > $1)"
+	selectRecord = columns + ownerPresent + " FROM records"
 )
 
 // Add implements Records.
 func (s *SQLite) Add(ctx context.Context, r *Record) (before *Record, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		const theirs = " WHERE kind = ?1 AND (name = ?2 OR slot = ?3 AND slot <> '') AND expires > ?4 ORDER BY name <> ?2"
-		before, err = scanRecord(tx.QueryRowContext(ctx, selectRecord()+theirs, r.Kind, r.Name, r.Slot, now()))
+		full := s.room(ctx, tx, r.share(s.bound.Load()))
+		if full != nil && !errors.Is(full, ErrFull) {
+			return full
+		}
+		added := false
+		if full == nil {
+			if added, err = insert(ctx, tx, "IGNORE", r); err != nil {
+				return err
+			}
+		}
+		if added {
+			return s.note(ctx, tx, r)
+		}
+		const theirs = " WHERE kind = $2 AND (name = $3 OR slot = $4 AND slot <> '') AND expires > $1 ORDER BY name <> $3"
+		before, err = scanRecord(tx.QueryRowContext(ctx, selectRecord+theirs, now(), r.Kind, r.Name, r.Slot))
 		if err != nil || before != nil {
 			return err
 		}
-		if err := s.room(ctx, tx, r.share(s.bound.Load())); err != nil {
-			return err
+		if full != nil {
+			return full
 		}
-		// What is replaced has expired.
-		const add = "INSERT OR REPLACE INTO records (kind, name, slot, grp, version, due, expires, owner, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)"
-		if _, err := tx.ExecContext(ctx, add, r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.bodyOf()); err != nil {
+		if _, err := insert(ctx, tx, "REPLACE", r); err != nil { // what is in its way has expired
 			return err
 		}
 		return s.note(ctx, tx, r)
@@ -31,21 +48,20 @@ func (s *SQLite) Add(ctx context.Context, r *Record) (before *Record, err error)
 	return before, err
 }
 
-// ownerPresent says whether the owner of a record is present now.
-func ownerPresent() string {
-	return "EXISTS (SELECT 1 FROM owners WHERE owners.name = owner AND owners.expires > " + strconv.FormatInt(now(), 10) + ")"
+// insert adds a record, unless it is in the way of another and the word for that is IGNORE, and reports whether it has.
+func insert(ctx context.Context, tx *sql.Tx, otherwise string, r *Record) (bool, error) {
+	return changes(ctx, tx, "INSERT OR "+otherwise+" INTO records (kind, name, slot, grp, version, due, expires, owner, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)",
+		r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.bodyOf())
 }
-
-func selectRecord() string { return columns + ownerPresent() + " FROM records" }
 
 // Record implements Records.
 func (s *SQLite) Record(ctx context.Context, kind, name string) (*Record, error) {
-	return scanRecord(s.db.QueryRowContext(ctx, selectRecord()+" WHERE kind = ? AND name = ? AND expires > ?", kind, name, now()))
+	return scanRecord(s.db.QueryRowContext(ctx, selectRecord+" WHERE kind = $2 AND name = $3 AND expires > $1", now(), kind, name))
 }
 
 // Holder implements Records.
 func (s *SQLite) Holder(ctx context.Context, kind, slot string) (*Record, error) {
-	return scanRecord(s.db.QueryRowContext(ctx, selectRecord()+" WHERE kind = ? AND slot = ? AND slot <> '' AND expires > ?", kind, slot, now()))
+	return scanRecord(s.db.QueryRowContext(ctx, selectRecord+" WHERE kind = $2 AND slot = $3 AND slot <> '' AND expires > $1", now(), kind, slot))
 }
 
 // Replace implements Records.
@@ -96,8 +112,8 @@ func (s *SQLite) Remove(ctx context.Context, r *Record) (removed bool, err error
 
 // List implements Records.
 func (s *SQLite) List(ctx context.Context, q Query) (found []*Record, err error) {
-	where, arguments := q.clauses(ownerPresent())
-	rows, err := s.db.QueryContext(ctx, selectRecord()+where, arguments...)
+	where, arguments := q.clauses(ownerPresent)
+	rows, err := s.db.QueryContext(ctx, selectRecord+where, arguments...)
 	if err != nil {
 		return nil, err
 	}
