@@ -95,6 +95,11 @@ func (p *Program) operated(c *call) error {
 			return errBegun
 		}
 		return nil // by another call, so it is asked again
+	case approval.Void:
+		if p.stands(c) {
+			return nil // for another process, so it is asked again
+		}
+		return p.overtaken()
 	case approval.Rejected:
 		return rejected(p.generation.scrubber.sentence(a.Decision.Reason))
 	}
@@ -172,7 +177,7 @@ func (p *Program) use(c *call) (bool, error) {
 	a := n.given
 	n.given = nil
 	if !p.stands(c) {
-		return false, errOvertaken
+		return false, p.overtaken()
 	}
 	book, err := p.generation.build.State.approvals(c.frame.Context)
 	if err != nil {

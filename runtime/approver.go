@@ -31,7 +31,7 @@ func (p *Program) decideByHand(c *call, decide Approver) error {
 	}
 	approved := false
 	var by approval.Decision
-	err = c.idle(nil, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
+	err = p.idle(c, nil, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
 		approved, by, err = decide(ctx, r)
 		return err
 	})

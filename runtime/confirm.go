@@ -54,10 +54,13 @@ func (p *Program) confirm(c *call) error {
 			return &paused{[]mcp.Question{q}, timeout}
 		}
 		c.entry.asks([]mcp.Question{q})
-		err = c.idle(p.generation.build.memory.waits.over, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
+		err = p.idle(c, p.generation.build.memory.waits, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
 			sent, err = t.askOne(ctx, ask, q)
 			return err
 		})
+		if errors.Is(err, errOvertaken) {
+			return p.overtaken()
+		}
 		if errors.Is(err, errLeaving) {
 			return refusal("The server is being stopped, and this call waits for the approval of its user. Nothing was done. Call again when the server is back.")
 		}
@@ -75,7 +78,7 @@ func (p *Program) confirm(c *call) error {
 		return unconfirmed
 	}
 	if !p.stands(c) {
-		return errOvertaken
+		return p.overtaken()
 	}
 	return nil
 }

@@ -130,6 +130,8 @@ func (d *Desk) Find(ctx context.Context, id string) (*approval.Approval, error) 
 		return nil, err
 	case a == nil:
 		return nil, approval.ErrUnknown
+	case d.g.programs[a.Tool] == nil:
+		return nil, forbidden("The tool of this call is not served any more, so nobody decides about it")
 	case !d.decides(a.Tool):
 		return nil, forbidden("You may not decide about calls of this tool")
 	}

@@ -13,7 +13,7 @@
 //	demand      consent.go    must somebody agree to it; approvalrule.go: what says so
 //	remembered  answers.go    the answer is kept, or another call is about to have it
 //	once        once.go       it has a key, and is carried out once; deed.go: what is remembered of that
-//	agree       approve.go    somebody does: confirm.go asks the user of the client, patience.go waits for an operator, reviewer.go is what they are shown
+//	agree       approve.go    somebody does: confirm.go asks the user of the client, patience.go waits for an operator, reviewer.go is what they are shown; overtake.go ends what a reload leaves behind
 //	enter       limit.go      it has its place, and pace.go its turn
 //	approved    approve.go    the approval is used up
 //	intend      audit.go      that it begins is written down

@@ -99,11 +99,13 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	next.limitAudit()
 	h.build.State.deliver(next)
 	h.current.Store(next)
+	h.build.memory.waits.swap()
 	h.loaded(last, next, diags, began)
 	h.tell(func(a Audience) { a.Retain(next.callers.Stands) })
 	h.listsChanged(last, next)
 	h.follows.replaced(last, next)
 	close(committed)
+	h.retired.Go(func() { next.overtake(last) })
 	h.retired.Go(func() { last.retire(h.options.Grace, h.closing) })
 }
 

@@ -26,12 +26,30 @@ const reassure = 3 * time.Second
 type waits struct {
 	over chan struct{} // closed when none may wait any more
 
-	mu   sync.Mutex
-	of   map[string]int // by caller; guarded by mu
-	left bool           // over is closed; guarded by mu
+	mu      sync.Mutex
+	of      map[string]int // by caller; guarded by mu
+	left    bool           // over is closed; guarded by mu
+	swapped chan struct{}  // closed when another generation is served, which has a new one; guarded by mu
 }
 
-func newWaits() *waits { return &waits{over: make(chan struct{}), of: map[string]int{}} }
+func newWaits() *waits {
+	return &waits{over: make(chan struct{}), of: map[string]int{}, swapped: make(chan struct{})}
+}
+
+// swap has everybody who waits look whether what they wait for still counts.
+func (w *waits) swap() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.swapped)
+	w.swapped = make(chan struct{})
+}
+
+// next is closed when another generation is served.
+func (w *waits) next() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.swapped
+}
 
 // dismiss ends all, now and from now on.
 func (w *waits) dismiss() {
@@ -77,13 +95,13 @@ func (p *Program) wait(c *call, a *approval.Approval) (*approval.Approval, error
 	if err != nil {
 		return nil, err
 	}
-	told := 0
+	asked, told := a, 0
 	tell := func() {
 		told++
-		c.action.Client.Progress(float64(told)*1e-6, 0, "waits for approval "+a.ID) // a step may report its own progress later, from 1
+		c.action.Client.Progress(float64(told)*1e-6, 0, "waits for approval "+asked.ID) // a step may report its own progress later, from 1
 	}
 	tell()
-	err = c.idle(w.over, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
+	err = p.idle(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
 		a, err = book.Await(ctx, a, reassure, func() {
 			tell()
 			if !p.stands(c) {
@@ -93,6 +111,9 @@ func (p *Program) wait(c *call, a *approval.Approval) (*approval.Approval, error
 		return err
 	})
 	switch {
+	case errors.Is(err, errOvertaken):
+		p.void(c, book, asked)
+		return nil, p.overtaken()
 	case errors.Is(err, errLeaving):
 		return nil, refusal("The server is being stopped, and this call waits for an approval. Nothing was done. Call again when the server is back: the approval counts for the same call then.")
 	case err != nil:
@@ -102,22 +123,18 @@ func (p *Program) wait(c *call, a *approval.Approval) (*approval.Approval, error
 }
 
 // idle does something that takes as long as people do. The clock of the call stands still meanwhile, and so do those of the calls that it is a step of; its generation stays. It ends
-// with the call, or when over is closed.
-func (c *call) idle(over <-chan struct{}, do func(context.Context, context.CancelCauseFunc) error) error {
-	if !c.nested && c.ends == c.routine.generation.ctx {
+// with the call, when the configuration of the tool changes, or when none may wait any more; with nil for w only with the call.
+func (p *Program) idle(c *call, w *waits, do func(context.Context, context.CancelCauseFunc) error) error {
+	if !c.nested && c.ends == p.generation.ctx {
 		c.hold()
 	}
 	base := c.frame.Context
 	ctx, end := context.WithCancelCause(base)
 	unhook := context.AfterFunc(c.ends, func() { end(context.Cause(c.ends)) })
 	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-over:
-			end(errLeaving)
-		case <-ctx.Done():
-		}
-	})
+	if w != nil {
+		watching.Go(func() { end(p.disturbed(ctx, c, w)) })
+	}
 	clock := clockOf(base)
 	clock.stop()
 	began := time.Now()
@@ -140,6 +157,23 @@ func (c *call) idle(over <-chan struct{}, do func(context.Context, context.Cance
 		return errOvertaken
 	}
 	return c.why(err)
+}
+
+// disturbed waits for what ends the waiting of a call, or for the end of ctx, and returns which it was.
+func (p *Program) disturbed(ctx context.Context, c *call, w *waits) error {
+	for {
+		swapped := w.next()
+		if !p.stands(c) {
+			return errOvertaken
+		}
+		select {
+		case <-swapped:
+		case <-w.over:
+			return errLeaving
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // stands reports whether a call would be answered today as it is answered here: its tool, the rules about it, and what is known of its caller are what they were.

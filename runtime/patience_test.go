@@ -74,11 +74,11 @@ func TestWhatIsConfiguredAnewIsApprovedAnew(t *testing.T) {
 			desk := deskOf(t, h)
 			waits := later(t, h, "ann", "refund", `{"amount":500}`)
 			a := desk.pending(1)[0]
-			load(t, h, next)
-			desk.decide(a, true, "")
-			if got := <-waits; !refused(got) || !strings.Contains(got, "configuration was changed") || count() != before {
+			load(t, h, next) // and nobody decides
+			if got := <-waits; !refused(got) || !strings.Contains(got, "configuration of this tool was changed") || count() != before {
 				t.Errorf("who waited: %s", got)
 			}
+			desk.isVoid(a, "configuration of the tool was changed")
 			again := later(t, h, "ann", "refund", `{"amount":500}`)
 			b := desk.pending(1)[0]
 			if b.ID == a.ID {

@@ -28,7 +28,7 @@ func (p *Program) request(c *call, rules []*approvalRule) (*approval.Request, er
 	now := time.Now()
 	r := &approval.Request{
 		Tool: p.decl.Name, Title: p.tool.Title, Message: p.sentenceOf(c, rules), Effect: effect, Rules: namesOf(rules), Caller: p.whoAsks(c),
-		Revision: p.generation.Config.ID, Asked: now, Until: now.Add(patience), Audited: p.generation.audit != nil,
+		Revision: p.generation.Config.ID, Seal: p.seal(), Asked: now, Until: now.Add(patience), Audited: p.generation.audit != nil,
 	}
 	var written audit.Record
 	c.arguments(&written)

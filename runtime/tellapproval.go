@@ -62,7 +62,7 @@ func (s *State) approvalOutcome(ctx context.Context, id string) (*outbox.Event, 
 		return nil, false, nil
 	case a.Decision == nil:
 		told.Status = approval.Expired
-	case a.Status != approval.Rejected:
+	case a.Status != approval.Rejected && a.Status != approval.Void:
 		told.Status = approval.Approved // whether or not it was used
 	}
 	if a.Decision != nil {

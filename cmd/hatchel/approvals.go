@@ -80,7 +80,7 @@ func (r *reviewing) listCommand() *cobra.Command {
 			return r.with(cmd, func(at reviewed) error { return r.list(cmd, at, all) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also what was decided within 7 days, or has expired within an hour")
+	cmd.Flags().BoolVar(&all, "all", false, "also what was decided within 7 days, or has expired or become void within an hour")
 	return cmd
 }
 

@@ -87,6 +87,8 @@ func standing(a *listed, now time.Time) string {
 		return "pending, ends " + away(a.Until, now)
 	case d == nil:
 		return string(a.Status)
+	case a.Status == approval.Void:
+		return "void"
 	case a.Status == approval.Used:
 		return "approved by " + d.By + ", used"
 	case a.Status == approval.Expired:
@@ -146,7 +148,10 @@ func (r *reviewing) print(cmd *cobra.Command, a *listed) error {
 		{"id", a.ID}, {"status", standing(a, now)}, {"tool", a.Tool}, {"title", a.Title}, {"asked by", fullAsker(&a.Caller)},
 		{"asked at", moment(a.Asked, now)}, {"until", moment(a.Until, now)}, {"rules", strings.Join(a.Rules, ", ")}, {"revision", short(a.Revision, 13)},
 	}
-	if d := a.Decision; d != nil {
+	switch d := a.Decision; {
+	case d != nil && a.Status == approval.Void:
+		rows = append(rows, [2]string{"void since", moment(d.At, now)}, [2]string{"reason", d.Reason})
+	case d != nil:
 		rows = append(rows, [2]string{"decided by", d.By}, [2]string{"decided at", moment(d.At, now)}, [2]string{"reason", d.Reason})
 	}
 	if a.Partial {

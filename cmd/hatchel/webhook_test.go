@@ -441,3 +441,24 @@ func TestAWebhookIsToldOfAnApproval(t *testing.T) {
 		t.Errorf("%s: %+v", id, decided)
 	}
 }
+
+func TestAWebhookIsToldThatAnApprovalIsVoid(t *testing.T) {
+	_, address := startBank(t)
+	ops := receiving(t, 200)
+	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	r := startReplica(t, dir, "", "--var", "bank="+address, "--var", "ops="+ops.url())
+	callTool(t, r.url, "refund")
+	asked, _ := ops.comes(t, 1)
+	file := filepath.Join(dir, "tools.hcl")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(strings.Replace(string(text), `"refunded"`, `"paid back"`, 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	void, _ := ops.comes(t, 2)
+	if void.Type != "approval.decided" || void.Data.ID != asked.Data.ID || void.Data.Status != "void" || !strings.Contains(void.Data.Decision.Reason, "was changed") {
+		t.Errorf("%+v", void)
+	}
+}

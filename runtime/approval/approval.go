@@ -25,15 +25,16 @@ const (
 	Rejected Status = "rejected"
 	Expired  Status = "expired" // nobody decided, or it was not used, in time
 	Used     Status = "used"
+	Void     Status = "void" // it could not count any more before anybody had decided
 )
 
 // Statuses are all that there are.
-var Statuses = []Status{Pending, Approved, Rejected, Expired, Used}
+var Statuses = []Status{Pending, Approved, Rejected, Expired, Used, Void}
 
 const (
 	usable = 5 * time.Minute    // that what was approved may be used for, at least
 	kept   = 7 * 24 * time.Hour // that what somebody has decided is kept after its time
-	unmet  = time.Hour          // that what nobody has decided is: callers ask for as much as they like
+	unmet  = time.Hour          // that what nobody has decided, or what is void, is: callers ask for as much as they like
 	hold   = 30 * time.Second   // that a proposal keeps others from deciding
 )
 
@@ -59,6 +60,7 @@ type Request struct {
 	Revision  string          `json:"revision,omitempty"` // of the configuration
 	Asked     time.Time       `json:"asked"`
 	Until     time.Time       `json:"until"`             // when it is too late to decide
+	Seal      string          `json:"seal,omitempty"`    // of who asks and of the configuration for which it counts, where Void has to know them
 	Audited   bool            `json:"audited,omitempty"` // a decision must be written down by who decides before it holds: with Propose and Confirm
 }
 
@@ -102,6 +104,8 @@ type AlreadyError struct {
 func (e *AlreadyError) Error() string {
 	d := e.Decision
 	switch {
+	case d != nil && e.Status == Void:
+		return fmt.Sprintf("it is void since %s: %s", d.At.UTC().Format(time.RFC3339), d.Reason)
 	case d == nil && e.Status == Expired:
 		return "nobody has decided in time"
 	case d == nil:

@@ -166,7 +166,7 @@ func (b *Book) change(ctx context.Context, a *Approval, s Status) (bool, error) 
 			r.Due = later
 		}
 	}
-	if a.Decision != nil {
+	if a.Decision != nil && s != Void {
 		r.Expires = latest(r.Due, time.Now()).Add(kept)
 	}
 	var err error

@@ -1,0 +1,170 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hatchel/runtime/approval"
+)
+
+// isVoid waits until an approval is, and checks that who decides about it is told so.
+func (d *testDesk) isVoid(a *approval.Approval, why string) {
+	d.t.Helper()
+	var now *approval.Approval
+	eventually(d.t, func() (is bool) {
+		var err error
+		if now, err = d.book.Find(d.t.Context(), a.ID); err != nil || now == nil {
+			d.t.Fatal(now, err)
+		}
+		return now.Status == approval.Void
+	})
+	if now.Decision == nil || now.Decision.By != approval.Server || !strings.Contains(now.Decision.Reason, why) {
+		d.t.Errorf("void is %+v", now.Decision)
+	}
+	for _, approved := range []bool{true, false} {
+		_, err := d.book.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now()})
+		var already *approval.AlreadyError
+		if !errors.As(err, &already) || already.Status != approval.Void || !strings.Contains(err.Error(), "it is void since ") || !strings.Contains(err.Error(), why) {
+			d.t.Errorf("who decides is told %v", err)
+		}
+	}
+	list, _, err := d.book.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 1000})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.ID == a.ID {
+			d.t.Error("it is listed as pending")
+		}
+	}
+}
+
+func TestWhatWaitsForARemovedToolEnds(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("refund", refunding))
+	defer h.Close()
+	desk := deskOf(t, h)
+	waits := later(t, h, "ann", "refund", `{"amount":500}`)
+	a := desk.pending(1)[0]
+	load(t, h, tool("other", `text = "x"`))
+	if got := <-waits; !refused(got) || !strings.Contains(got, "This tool was removed") || count() != 0 {
+		t.Error(got)
+	}
+	desk.isVoid(a, "the tool was removed")
+}
+
+func TestWhatNobodyWaitsForAnyMoreIsVoidToo(t *testing.T) {
+	w := newWorld()
+	w.counting()
+	src := tool("refund", refunding) + tool("same", "approval {}\ntext = \"same\"")
+	h := w.host(t, src)
+	defer h.Close()
+	desk := deskOf(t, h)
+	ctx, hangUp := context.WithCancel(t.Context())
+	left := laterIn(ctx, t, h, "ann", "refund", `{"amount":500}`)
+	a := desk.pending(1)[0]
+	hangUp()
+	<-left
+	stays := later(t, h, "ann", "same", `{}`)
+	var other *approval.Approval
+	for _, x := range desk.pending(2) {
+		if x.ID != a.ID {
+			other = x
+		}
+	}
+	load(t, h, strings.Replace(src, "pays", "gives", 1))
+	desk.isVoid(a, "configuration of the tool was changed")
+	desk.decide(other, true, "")
+	if got := <-stays; refused(got) {
+		t.Errorf("a tool that has not changed: %s", got)
+	}
+}
+
+func TestATaskThatWaitsEndsWhenItsToolChanges(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	src := tool("t", "task {}\napproval { timeout = \"1h\" }\nfake { do = \"count\" }\ntext = \"done\"")
+	h := w.host(t, src)
+	defer h.Close()
+	desk := deskOf(t, h)
+	id := do(t, h, modern("t", `{}`, following)).TaskID
+	a := desk.pending(1)[0]
+	load(t, h, strings.Replace(src, "done", "did", 1))
+	eventually(t, func() bool {
+		r, err := taskly(t, h, "tasks/get", id, "")
+		return err == nil && r.Status == "completed" && r.Result.IsError && strings.Contains(r.Result.text(), "configuration of this tool was changed")
+	})
+	desk.isVoid(a, "configuration of the tool was changed")
+	if count() != 0 {
+		t.Errorf("%d done", count())
+	}
+}
+
+// Two processes share what they remember, and one of them serves another configuration for a while.
+func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	src := tool("refund", refunding)
+	next, path := strings.Replace(src, "pays", "gives", 1), filepath.Join(t.TempDir(), "state.db")
+	old, early := w.remembering(t, path, src), w.remembering(t, path, src)
+	desk := deskOf(t, old)
+
+	waits := later(t, old, "ann", "refund", `{"amount":500}`)
+	a := desk.pending(1)[0]
+	load(t, early, next)
+	early.Settle()
+	if now, err := desk.book.Find(t.Context(), a.ID); err != nil || now.Status != approval.Pending {
+		t.Fatalf("%+v %v", now, err)
+	}
+	desk.decide(a, true, "")
+	if got := <-waits; refused(got) || count() != 1 {
+		t.Errorf("%d done: %s", count(), got)
+	}
+
+	// The same call waits in both. Where it counts no more it ends, and takes with it what was asked for there; where it does, it asks afresh.
+	load(t, early, src)
+	ends := later(t, early, "ann", "refund", `{"amount":600}`)
+	a = desk.pending(1)[0]
+	goesOn := later(t, old, "ann", "refund", `{"amount":600}`)
+	eventually(t, func() bool { return old.build.memory.waits.waiting() == 1 })
+	load(t, early, next)
+	if got := <-ends; !refused(got) || !strings.Contains(got, "configuration of this tool was changed") {
+		t.Error(got)
+	}
+	desk.isVoid(a, "configuration of the tool was changed")
+	desk.decide(desk.pending(1)[0], true, "")
+	if got := <-goesOn; refused(got) || count() != 2 {
+		t.Errorf("%d done: %s", count(), got)
+	}
+
+	// And one that joins what another has asked for leaves that as it is.
+	load(t, early, src)
+	goesOn = later(t, old, "ann", "refund", `{"amount":700}`)
+	a = desk.pending(1)[0]
+	ends = later(t, early, "ann", "refund", `{"amount":700}`)
+	eventually(t, func() bool { return early.build.memory.waits.waiting() == 1 })
+	load(t, early, next)
+	if got := <-ends; !refused(got) {
+		t.Error(got)
+	}
+	early.Settle()
+	desk.decide(a, true, "")
+	if got := <-goesOn; refused(got) || count() != 3 {
+		t.Errorf("%d done: %s", count(), got)
+	}
+}
+
+// waiting is how many calls wait.
+func (w *waits) waiting() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, of := range w.of {
+		n += of
+	}
+	return n
+}
