@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -130,8 +131,10 @@ func (p *Program) open(c *call) (a *approval.Approval, isNew bool, err error) {
 	c.consent.of = of
 	a, isNew, err = book.Open(c.frame.Context, of, *r)
 	switch {
+	case errors.Is(err, approval.ErrShare):
+		return nil, false, &tooMany{fmt.Sprintf("This call needs an approval, and %d calls of the same caller wait for theirs already, which is as many as may. Nothing was done. Try again when some of them are decided, and ask for nothing else until then.", approval.MostOfCaller), time.Minute}
 	case errors.Is(err, approval.ErrCrowded):
-		return nil, false, &tooMany{"This call needs an approval, and too many wait for theirs already. Nothing was done. Try again later.", time.Minute}
+		return nil, false, &tooMany{"This call needs an approval, and on this server too many calls of other callers wait for theirs already. Nothing was done. Try again later.", time.Minute}
 	case errors.Is(err, state.ErrFull):
 		return nil, false, &adapters.Fault{Message: "the call needs an approval, and the server remembers too much to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 	case err != nil:

@@ -51,7 +51,7 @@ func (d *testDesk) pending(n int) []*approval.Approval {
 	d.t.Helper()
 	var all []*approval.Approval
 	eventually(d.t, func() bool {
-		list, _, err := d.book.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 1000})
+		list, _, err := d.book.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 2000})
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -262,5 +262,36 @@ func TestPromptsAndResourcesNeedNoApprovalOfTheirOwn(t *testing.T) {
 	deskOf(t, h).decide(deskOf(t, h).pending(1)[0], false, "no")
 	if got := <-said; !refused(got) || count() != 0 {
 		t.Error(got)
+	}
+}
+
+func TestWhoHasAskedForTooMuchKeepsNobodyElseFromAsking(t *testing.T) {
+	w := newWorld()
+	count := w.counting()
+	h := w.host(t, tool("refund", refunding))
+	defer h.Close()
+	desk, now := deskOf(t, h), time.Now()
+	var first *approval.Approval
+	for i := range approval.MostOfCaller {
+		a, _, err := desk.book.Open(t.Context(), fmt.Sprint(i), approval.Request{Tool: "refund", Caller: approval.Who{Subject: "ann"}, Asked: now, Until: now.Add(time.Hour + time.Duration(i)*time.Millisecond)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = a
+		}
+	}
+	if got := outcomeFor(t, h, "ann", "refund", `{"amount":500}`); !refused(got) || !strings.Contains(got, "1024 calls of the same caller wait") || !strings.Contains(got, "Nothing was done") || !strings.Contains(got, `"retryAfter":`) {
+		t.Errorf("one more: %s", got)
+	}
+	for n, who := range []string{"bob", "ann"} {
+		if who == "ann" {
+			desk.decide(first, false, "")
+		}
+		said := later(t, h, who, "refund", `{"amount":500}`)
+		desk.decide(desk.pending(approval.MostOfCaller + 1 - n)[0], true, "") // its time ends first
+		if got := <-said; refused(got) || count() != n+1 {
+			t.Errorf("%s: %s", who, got)
+		}
 	}
 }

@@ -63,8 +63,8 @@ func (p *Program) sentenceOf(c *call, rules []*approvalRule) string {
 
 // whoAsks is who makes the call, also when it is a step of another.
 func (p *Program) whoAsks(c *call) approval.Who {
-	if c.caller != nil {
-		who := p.generation.auditedCaller(c.caller)
+	if caller := c.asker(); caller != nil {
+		who := p.generation.auditedCaller(caller)
 		return approval.Who{Subject: who.Subject, Key: who.Key, Groups: who.Groups, Client: clientOf(who), Remote: who.Remote}
 	}
 	var who approval.Who

@@ -85,15 +85,18 @@ var (
 	// ErrUnknown is why nothing can be decided: there is no such approval, or it is forgotten.
 	ErrUnknown = errors.New("there is no such approval")
 
-	// ErrCrowded is why nothing can be asked for: too much is pending, of all or of one caller.
+	// ErrCrowded is why nothing can be asked for: too much is pending, of all callers together.
 	ErrCrowded = errors.New("too many approvals are pending")
+
+	// ErrShare is why a caller can ask for nothing more: MostOfCaller of theirs are pending.
+	ErrShare = errors.New("too many approvals of one caller are pending")
 )
 
+// MostOfCaller is how many approvals of one caller may be pending, about, so that nobody uses up what all share. Who is not known is not counted: where nobody is asked who they are, all share alike.
+const MostOfCaller = 1024
+
 // How many may be pending, about: others may add some at the same moment.
-const (
-	mostPending  = 16384
-	mostOfCaller = 1024 // of one subject; who has none is not counted
-)
+const mostPending = 16384
 
 // AlreadyError is why somebody cannot decide: what has become of it already. While somebody else is deciding, Status is Pending and Decision is theirs.
 type AlreadyError struct {

@@ -29,7 +29,7 @@ func NewBook(store state.Store) *Book {
 // Tell has somebody told the ID of every approval that may have changed, whoever has changed it. It is called before anything else; told must not block.
 func (b *Book) Tell(told func(id string)) { b.told = told }
 
-// Open returns the one approval for a purpose that is pending, or was given and not used; or it asks for a new one and reports that it is new. It fails with ErrCrowded, and then
+// Open returns the one approval for a purpose that is pending, or was given and not used; or it asks for a new one and reports that it is new. It fails with ErrCrowded or ErrShare, and then
 // nothing was asked for.
 func (b *Book) Open(ctx context.Context, purpose string, r Request) (a *Approval, isNew bool, err error) {
 	r.clip()
@@ -71,26 +71,29 @@ func (b *Book) add(ctx context.Context, purpose string, r Request) (*Approval, e
 	if there, err := b.store.Add(ctx, rec); err != nil || there != nil {
 		return nil, err
 	}
-	if r.Caller.Subject != "" {
+	if r.Caller.known() {
 		// Without it the caller is only counted too low.
 		b.store.Add(ctx, &state.Record{Kind: askedKind, Name: rec.Name, Group: groupOf(r.Caller), Due: rec.Due, Expires: rec.Due})
 	}
 	return &Approval{ID: rec.Name, Status: Pending, Request: r, record: rec}, nil
 }
 
-// groupOf is the group of what a caller asks for.
+// known reports whether it is known who asks.
+func (w *Who) known() bool { return w.Subject != "" || w.Key != "" }
+
+// groupOf is the group of what a caller asks for: two are not the same because their issuers call them so.
 func groupOf(w Who) string {
-	sum := sha256.Sum256([]byte(w.Subject))
+	sum := sha256.Sum256([]byte(w.Key + "\n" + w.Subject))
 	return hex.EncodeToString(sum[:16])
 }
 
-// room is ErrCrowded when nothing more may be pending.
+// room is ErrCrowded when nothing more may be pending, and ErrShare when nothing more of this caller may.
 func (b *Book) room(ctx context.Context, w Who) error {
-	if w.Subject != "" {
+	if w.known() {
 		if n, err := b.store.Count(ctx, askedKind, groupOf(w)); err != nil {
 			return err
-		} else if n >= mostOfCaller {
-			return ErrCrowded
+		} else if n >= MostOfCaller {
+			return ErrShare
 		}
 	}
 	for swept := false; ; swept = true {
@@ -178,7 +181,7 @@ func (b *Book) change(ctx context.Context, a *Approval, s Status) (bool, error) 
 		return false, err
 	}
 	a.record, a.Status = &r, s
-	if s != Used && a.Caller.Subject != "" {
+	if s != Used && a.Caller.known() {
 		b.store.Remove(ctx, &state.Record{Kind: askedKind, Name: a.ID, Version: 1}) // otherwise it goes by itself
 	}
 	b.wake(a.ID)

@@ -189,7 +189,7 @@ func TestOnlySoManyOfOneCallerArePending(t *testing.T) {
 	for i := 1; i < 1024; i++ {
 		asked(t, b, fmt.Sprint(i))
 	}
-	if _, _, err := b.Open(t.Context(), "more", request("ann")); !errors.Is(err, approval.ErrCrowded) {
+	if _, _, err := b.Open(t.Context(), "more", request("ann")); !errors.Is(err, approval.ErrShare) {
 		t.Errorf("one more: %v", err)
 	}
 	if _, isNew, err := b.Open(t.Context(), "7", request("ann")); isNew || err != nil {
@@ -197,6 +197,16 @@ func TestOnlySoManyOfOneCallerArePending(t *testing.T) {
 	}
 	if _, isNew, err := b.Open(t.Context(), "more", request("bob")); !isNew || err != nil {
 		t.Errorf("another caller: %v", err)
+	}
+	namesake := request("ann")
+	namesake.Caller.Key = "another issuer"
+	if _, isNew, err := b.Open(t.Context(), "more of a namesake", namesake); !isNew || err != nil {
+		t.Errorf("one of the same name: %v", err)
+	}
+	for i := range 1100 {
+		if _, _, err := b.Open(t.Context(), fmt.Sprint("of nobody ", i), request("")); err != nil {
+			t.Fatalf("where nobody is asked who they are: %v", err)
+		}
 	}
 	if _, err := b.Decide(t.Context(), first.ID, false, by("bob")); err != nil {
 		t.Fatal(err)
