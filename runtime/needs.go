@@ -20,6 +20,9 @@ func (c *compiler) needs() {
 		c.diags = append(c.diags, moved(c.g.Config.State))
 		return
 	}
+	if c.g.uploads {
+		c.build.State.tend(c.ctx)
+	}
 	for _, r := range c.g.routines {
 		if err := c.remembered(r); err != nil {
 			c.diags = append(c.diags, err)

@@ -133,6 +133,20 @@ func (s *State) write(writes func(ctx context.Context, book *approval.Book, id s
 	s.writes = writes
 }
 
+// tend has uploads forgotten that were cut off, if there can be any: it opens the store only if that is there already, or was asked for. Where it cannot be opened, that is tried again
+// by the next upload.
+func (s *State) tend(ctx context.Context) {
+	s.mu.Lock()
+	there := s.store != nil || s.kept != nil || s.exists != nil && s.exists(s.kept)
+	s.mu.Unlock()
+	if !there {
+		return
+	}
+	if store, _, err := s.opened(ctx); err == nil {
+		s.files.Tend(ctx, store)
+	}
+}
+
 // inUse is the store, if something had to be remembered already; otherwise it is nil.
 func (s *State) inUse() state.Store {
 	s.mu.Lock()

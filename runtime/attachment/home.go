@@ -101,8 +101,15 @@ func Sweep() error {
 	return errors.Join(errs...)
 }
 
-// Close removes what is left of copies. The calls that have some are over.
+// Close removes what is left of copies, and ends the looking for what others have left. The calls that have copies are over.
 func (s *Shelf) Close() error {
+	s.mu.Lock()
+	stop := s.stop
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+		s.tending.Wait()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.home == nil {

@@ -22,7 +22,9 @@ func replicas(t *testing.T) (a, b *Shelf) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { store.Close() })
-		return NewShelf(func(context.Context) (state.Store, error) { return store, nil })
+		s := NewShelf(func(context.Context) (state.Store, error) { return store, nil })
+		t.Cleanup(func() { s.Close() })
+		return s
 	}
 	return open(), open()
 }
@@ -68,4 +70,13 @@ func TestEveryReplicaServesEveryFile(t *testing.T) {
 	if _, err := a.FindOf(t.Context(), "anna", f.ID); err != ErrUnknown {
 		t.Errorf("after the other has removed it: %v", err)
 	}
+}
+
+func TestWhatAKilledReplicaWasTakingIsForgotten(t *testing.T) {
+	a, b := replicas(t)
+	store, err := a.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tendedSuite(t, a, b, store)
 }

@@ -2,6 +2,7 @@ package attachment
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -66,16 +67,21 @@ func (e *TypeError) Error() string {
 
 // Shelf holds files. It is safe for many goroutines.
 type Shelf struct {
-	open func(context.Context) (state.Store, error)
+	open  func(context.Context) (state.Store, error)
+	owner string // this process, in the store
 
-	mu    sync.Mutex
-	home  *home          // nil before the first copy; guarded by mu
-	under map[string]int // uploads under way, by the group of their owner; guarded by mu
+	mu     sync.Mutex
+	home   *home          // nil before the first copy; guarded by mu
+	under  map[string]int // uploads under way, by the group of their owner; guarded by mu
+	beaten time.Time      // when this process last said that it is there; guarded by mu
+
+	tending sync.WaitGroup
+	stop    context.CancelFunc // ends the looking for what others have left; nil before it began; guarded by mu
 }
 
 // NewShelf returns the files in a store, which open gives and which stays its owner's.
 func NewShelf(open func(context.Context) (state.Store, error)) *Shelf {
-	return &Shelf{open: open, under: map[string]int{}}
+	return &Shelf{open: open, owner: rand.Text(), under: map[string]int{}}
 }
 
 // Find returns the file of an id, whoever's it is, or ErrUnknown.
@@ -136,13 +142,14 @@ func forget(ctx context.Context, store state.Store, r *state.Record) (bool, erro
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	return true, forgetChunks(ctx, store, r.Name)
+	return true, forgetChunks(ctx, store, r.Name, 0)
 }
 
-func forgetChunks(ctx context.Context, store state.Store, id string) error {
+// forgetChunks removes the chunks of a file up to the first that is not there, of which there are at least so many, or were.
+func forgetChunks(ctx context.Context, store state.Store, id string, least int) error {
 	for n := 0; ; n++ {
 		// Chunks are never replaced.
-		if there, err := store.Remove(ctx, &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1}); err != nil || !there {
+		if there, err := store.Remove(ctx, &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1}); err != nil || !there && n >= least {
 			return err
 		}
 	}

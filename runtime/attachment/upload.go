@@ -15,7 +15,7 @@ import (
 
 const (
 	chunkSize  = 512 << 10
-	uploadTime = time.Hour // that one may take; what is not complete by then is forgotten
+	uploadTime = time.Hour // that one may take
 	grace      = time.Minute
 	sniffed    = 512 // bytes that tell a type
 )
@@ -51,21 +51,35 @@ func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, erro
 	if err != nil {
 		return nil, err
 	}
-	t := &taking{Upload: u, store: store, now: time.Now()}
+	s.Tend(ctx, store)
+	leave, err := s.attend(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	t := &taking{Upload: u, store: store, process: s.owner, now: time.Now()}
 	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
 	f, err := t.take(ctx, in)
 	if err != nil {
-		// What cannot be removed now expires.
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer cancel()
-		if _, undone := forget(after, store, t.record); undone != nil && !errors.Is(undone, state.ErrAway) {
-			err = errors.Join(err, undone)
-		}
-		return nil, err
+		return nil, errors.Join(err, t.undo(ctx))
 	}
 	return f, nil
+}
+
+// undo forgets what has come of a file, also where the record of it is gone because this process was taken for dead. What cannot be removed now is removed by who tends the files.
+func (t *taking) undo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	removed, err := forget(ctx, t.store, t.record)
+	if err == nil && !removed {
+		err = forgetChunks(ctx, t.store, t.id, t.chunks)
+	}
+	if errors.Is(err, state.ErrAway) {
+		return nil
+	}
+	return err
 }
 
 // enter counts an upload that begins, unless there are too many of its group.
@@ -91,9 +105,11 @@ func (s *Shelf) leave(group string) {
 // taking is an upload under way. It belongs to one goroutine.
 type taking struct {
 	Upload
-	store  state.Store
-	now    time.Time
-	record *state.Record
+	store   state.Store
+	process string // that takes it, in the store
+	now     time.Time
+	record  *state.Record
+	chunks  int // that are in the store, or may be
 }
 
 // begin makes sure of the room that the file may take: the record that says so counts for whoever asks next.
@@ -105,8 +121,9 @@ func (t *taking) begin(ctx context.Context) error {
 	if t.Length >= 0 {
 		most = t.Length
 	}
-	lease := t.now.Add(uploadTime + grace)
-	t.record = &state.Record{Kind: kindFile, Name: t.id, Group: t.group, Due: lease, Expires: lease, Body: (&content{Size: most}).encode(), Yields: true}
+	// It is there as long as its chunks may be, so that who tends the files finds them.
+	lease := t.now.Add(max(uploadTime, t.Rules.TTL) + grace)
+	t.record = &state.Record{Kind: kindFile, Name: t.id, Group: t.group, Due: lease, Expires: lease, Owner: t.process, Body: (&content{Size: most}).encode(), Yields: true}
 	there, err := t.store.Add(ctx, t.record)
 	if err == nil && there != nil {
 		err = ErrUnknown // the ticket was used
@@ -162,6 +179,7 @@ func (t *taking) take(ctx context.Context, in io.Reader) (*File, error) {
 		if n > 0 {
 			sum.Write(chunk)
 			r := &state.Record{Kind: kindChunk, Name: chunkName(t.id, c.Chunks), Group: t.id, Due: expires, Expires: expires.Add(grace), Body: chunk, Yields: true}
+			t.chunks = c.Chunks + 1
 			if there, err := t.store.Add(ctx, r); err != nil || there != nil {
 				return nil, errors.Join(err, taken(there))
 			}
@@ -220,10 +238,10 @@ func (t *taking) look(c *content, chunk []byte) error {
 // complete is the moment from which on the file can be read.
 func (t *taking) complete(ctx context.Context, c *content, expires time.Time) (*File, error) {
 	r := *t.record
-	r.Due, r.Expires, r.Body = t.now, expires, c.encode()
+	r.Due, r.Expires, r.Owner, r.Body = t.now, expires, "", c.encode()
 	won, err := t.store.Replace(ctx, &r)
 	if err == nil && !won {
-		err = ErrCut // it has taken longer than it may
+		err = ErrCut // it has taken longer than it may, or this process was taken for dead
 	}
 	if err != nil {
 		return nil, err
