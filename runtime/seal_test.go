@@ -1,11 +1,14 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +62,61 @@ func TestWhatIsFrozenThawsUnchanged(t *testing.T) {
 		if v, err := thaw([]byte(bad)); err == nil {
 			t.Errorf("%s became %v", bad, v)
 		}
+	}
+}
+
+// noting notes what is added.
+type noting struct {
+	state.Store
+	added []*state.Record
+}
+
+func (n *noting) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
+	n.added = append(n.added, r)
+	return n.Store.Add(ctx, r)
+}
+
+func TestASealedStateOpensOnce(t *testing.T) {
+	for claim, size := range map[string]int{"one that the client carries": sealedInline, "one that is kept": sealedInline + 1} {
+		t.Run(claim, func(t *testing.T) {
+			s, of, frozen := testSealer(t), purposeOf("t"), bytes.Repeat([]byte("x"), size)
+			sealed, err := s.seal(t.Context(), frozen, of, time.Now().Add(time.Hour))
+			if err != nil || len(sealed) > 2*sealedInline {
+				t.Fatalf("it takes %d bytes, and %v", len(sealed), err)
+			}
+			if _, err := s.open(t.Context(), sealed, purposeOf("u")); !refusedState(err) {
+				t.Errorf("for another request: %v", err)
+			}
+			var opened atomic.Int64
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					switch got, err := s.open(t.Context(), sealed, of); {
+					case err == nil && bytes.Equal(got, frozen):
+						opened.Add(1)
+					case !refusedState(err):
+						t.Errorf("%d bytes, %v", len(got), err)
+					}
+				})
+			}
+			all.Wait()
+			if opened.Load() != 1 {
+				t.Errorf("it is opened %d times", opened.Load())
+			}
+		})
+	}
+}
+
+func TestThatAStateWasUsedIsKnownUntilItHasExpiredByAnyClock(t *testing.T) {
+	s, of := testSealer(t), purposeOf("t")
+	store, until := &noting{Store: s.store}, time.Now().Add(time.Hour)
+	s.store = store
+	sealed, err := s.seal(t.Context(), nil, of, until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.open(t.Context(), sealed, of); err != nil || len(store.added) != 1 || store.added[0].Expires.Before(until.Add(state.Skew).Truncate(time.Millisecond)) {
+		t.Errorf("%v, and %+v", err, store.added)
 	}
 }
 

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -86,6 +87,59 @@ func TestWhatACallWithAKeyCameToWaitsForAStoreThatIsAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestOfAllWhoCarryOutADeedTheOneThatHoldsItSettlesIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.WithoutCancel(t.Context())
+		claimed := func() *claim {
+			s := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+			t.Cleanup(func() { s.Close() })
+			return &claim{tasks: s.tasks, key: "key", deed: deed{Of: "these"}, ttl: time.Minute}
+		}
+		enters := func(k *claim, paused string) bool {
+			t.Helper()
+			before, err := k.enter(ctx, paused, time.Minute)
+			if err != nil || k.held != (before == nil) {
+				t.Errorf("%+v is in the way, %v", before, err)
+			}
+			return k.held
+		}
+		first, second, third := claimed(), claimed(), claimed()
+		if !enters(first, "") || enters(second, "") || enters(second, first.row.Name) {
+			t.Error("not the first one holds it")
+		}
+		if err := first.settle(ctx, deedPaused); err != nil {
+			t.Error(err)
+		}
+		paused := first.row
+		if enters(third, "another") || !enters(second, paused.Name) || enters(third, paused.Name) {
+			t.Error("not one of those who go on holds it")
+		}
+		late := func(err error, want error) {
+			t.Helper()
+			if row, gone := third.look(ctx); gone != nil || row == nil || row.Name != paused.Name || !errors.Is(err, want) {
+				t.Errorf("%v, and there is %+v", err, row)
+			}
+		}
+		first.row, first.held = paused, true // as one that is told late that it does not hold it
+		late(first.settle(ctx, deedDone), errDeedGone)
+		late(second.settle(ctx, deedDone), nil)
+		first.held = true
+		late(first.forget(ctx), nil)
+		time.Sleep(time.Hour) // for longer than it is remembered
+		if !enters(third, "") {
+			t.Error("the key is not free")
+		}
+		paused.Name = third.row.Name
+		second.held = true
+		late(second.settle(ctx, deedDone), errDeedGone)
+		second.held = true
+		late(second.forget(ctx), nil)
+		late(second.settleAgain(ctx), errDeedGone)
+		late(third.settle(ctx, deedDone), nil)
+	})
 }
 
 func TestAServerThatStopsDoesNotWaitForAStoreThatIsAway(t *testing.T) {

@@ -128,7 +128,7 @@ func (p *Postgres) List(ctx context.Context, q Query) (found []*Record, err erro
 // Count implements Records.
 func (p *Postgres) Count(ctx context.Context, kind, group string) (n int, err error) {
 	err = p.run(ctx, func(ctx context.Context) error {
-		return p.pool.QueryRow(ctx, "SELECT count(*) FROM hatchel_records WHERE kind = $1 AND ($2 = '' OR grp = $2) AND due > 0 AND expires > $3", kind, group, now()).Scan(&n)
+		return p.pool.QueryRow(ctx, "SELECT count(*) FROM hatchel_records WHERE kind = $1 AND grp = $2 AND due > 0 AND expires > $3", kind, group, now()).Scan(&n)
 	})
 	return n, err
 }

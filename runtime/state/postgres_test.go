@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,33 +138,17 @@ func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
 	a, b := openDatabase(t, address), openDatabase(t, address)
 	defer a.Close()
 	defer b.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	heard := make(chan string, 100)
-	var watching sync.WaitGroup
-	watching.Go(func() { a.Watch(ctx, func(kind, name string) { heard <- strings.TrimSpace(kind + " " + name) }) })
-	defer watching.Wait()
-	defer cancel()
-	hears := func(want string) {
-		t.Helper()
-		select {
-		case got := <-heard:
-			if got != want {
-				t.Fatalf("heard %q, not %q", got, want)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("%q is not heard", want)
-		}
-	}
-	hears("")
+	heard, stop := listens(t, a)
+	defer stop()
 	for round, s := range []*state.Postgres{a, b, b} {
 		name := strconv.Itoa(round)
 		add(t, s, recordOf(name, time.Now()))
 		if s == b {
-			hears("k " + name)
+			hears(t, heard, "k "+name)
 		}
 		if round == 1 {
 			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = current_schema()")
-			hears("")
+			hears(t, heard, "")
 		}
 	}
 }

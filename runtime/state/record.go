@@ -58,7 +58,7 @@ type Records interface {
 	// List returns the records of a query.
 	List(ctx context.Context, q Query) ([]*Record, error)
 
-	// Count is how many records of a kind are listed in a group; in all of them when that is empty.
+	// Count is how many records of a kind are listed in a group.
 	Count(ctx context.Context, kind, group string) (int, error)
 
 	// Pace counts one more event of a name, and returns how long it has to wait for its turn; or, when that is longer than patience, it counts nothing and reports false, with the

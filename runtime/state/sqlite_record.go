@@ -130,7 +130,7 @@ func (s *SQLite) List(ctx context.Context, q Query) (found []*Record, err error)
 
 // Count implements Records.
 func (s *SQLite) Count(ctx context.Context, kind, group string) (n int, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE kind = ?1 AND (?2 = '' OR grp = ?2) AND due > 0 AND expires > ?3", kind, group, now()).Scan(&n)
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE kind = ? AND grp = ? AND due > 0 AND expires > ?", kind, group, now()).Scan(&n)
 	return n, err
 }
 
