@@ -60,8 +60,9 @@ type Request struct {
 	Revision  string          `json:"revision,omitempty"` // of the configuration
 	Asked     time.Time       `json:"asked"`
 	Until     time.Time       `json:"until"`             // when it is too late to decide
-	Seal      string          `json:"seal,omitempty"`    // of who asks and of the configuration for which it counts, where Void has to know them
 	Audited   bool            `json:"audited,omitempty"` // a decision must be written down by who decides before it holds: with Propose and Confirm
+
+	Seal string `json:"-"` // of who asks, and of the configuration for which it counts: what VoidAll knows it by. It is shown to nobody
 }
 
 // Decision is who has decided, when, and why.

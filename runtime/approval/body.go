@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// The body of a record begins with the tool and the subject of who asks, each behind its length, so that a list can be made for a reviewer without reading the JSON that
-// follows: the members of the request and of the decision.
+// The body of a record begins with the tool, the subject of who asks and, if there is one, the seal, each behind its length, so that a list can be made without reading the JSON that
+// follows: the members of the request and of the decision. A seal is never as long as the character is high with which JSON begins.
 
 // content is the JSON of a body.
 type content struct {
@@ -26,14 +26,23 @@ func encode(c *content) ([]byte, error) {
 		return nil, fmt.Errorf("an approval cannot be written as JSON: %w", err)
 	}
 	text = Harmless(text)
-	body := make([]byte, 0, len(text)+len(c.Tool)+len(c.Caller.Subject)+2*binary.MaxVarintLen16)
+	body := make([]byte, 0, len(text)+len(c.Tool)+len(c.Caller.Subject)+len(c.Seal)+3*binary.MaxVarintLen16)
 	for _, s := range []string{c.Tool, c.Caller.Subject} {
 		body = append(binary.AppendUvarint(body, uint64(len(s))), s...)
+	}
+	switch {
+	case len(c.Seal) >= '{':
+		return nil, errSeal
+	case c.Seal != "":
+		body = append(append(body, byte(len(c.Seal))), c.Seal...)
 	}
 	return append(body, text...), nil
 }
 
-var errBody = errors.New("the record of an approval cannot be read")
+var (
+	errBody = errors.New("the record of an approval cannot be read")
+	errSeal = errors.New("the seal of an approval is too long")
+)
 
 // cut takes one text off the beginning of a body.
 func cut(body []byte) (s string, rest []byte, err error) {

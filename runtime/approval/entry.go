@@ -14,6 +14,7 @@ type Entry struct {
 	Tool    string
 	Subject string // of who asks
 
+	seal   string
 	text   []byte // the JSON
 	record *state.Record
 }
@@ -27,6 +28,11 @@ func entryOf(r *state.Record, now time.Time) (*Entry, error) {
 	}
 	if e.Subject, e.text, err = cut(e.text); err != nil {
 		return nil, err
+	}
+	if len(e.text) > 0 && e.text[0] != '{' {
+		if e.seal, e.text, err = cut(e.text); err != nil {
+			return nil, err
+		}
 	}
 	if len(e.text) == 0 || e.text[0] != '{' {
 		return nil, errBody
@@ -56,6 +62,7 @@ func (e *Entry) Approval() (*Approval, error) {
 	if err := json.Unmarshal(e.text, &c); err != nil {
 		return nil, errBody
 	}
+	c.Seal = e.seal
 	return &Approval{ID: e.ID, Status: e.Status, Request: c.Request, Decision: c.Decision, record: e.record}, nil
 }
 

@@ -60,11 +60,11 @@ func (b *Book) VoidAll(ctx context.Context, tools map[string]Ending) (ended int,
 
 func (b *Book) voidIf(ctx context.Context, e *Entry, tools map[string]Ending) (bool, error) {
 	ending, about := tools[e.Tool]
-	if !about {
+	if !about || e.seal != ending.Seal {
 		return false, nil
 	}
 	a, err := e.Approval()
-	if err != nil || a.Seal != ending.Seal {
+	if err != nil {
 		return false, err
 	}
 	return b.Void(ctx, a, ending.Why)
