@@ -18,6 +18,13 @@ func TestMain(m *testing.M) {
 		_ = out.Flush()
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && os.Args[1] == underListener {
+		runUnderListener()
+	}
+	if len(os.Args) > 2 && os.Args[1] == asIntruder {
+		intrude(os.Args[2], os.Args[3:])
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
