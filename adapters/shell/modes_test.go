@@ -74,7 +74,7 @@ func TestAConfinedProgramChangesNoModeNoGroupAndNoTime(t *testing.T) {
 		if now, err := os.Stat(name); err != nil || now.Mode() != before.Mode() || !now.ModTime().Equal(before.ModTime()) {
 			t.Fatalf("%s has changed %v, %v", call, now, err)
 		}
-		if got := attempt(t, script, read+"modes = true\n}"); got != "done" {
+		if got := attempt(t, script, read+"modes = true\n}"); got != "done" && (call != "fchmodat2" || got != "Function not implemented") { // which Linux has from 6.6 on
 			t.Errorf("%s, with modes: %q", call, got)
 		}
 		if err := os.Chmod(name, before.Mode()); err != nil {
