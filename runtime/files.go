@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"hatchel/hcl/value"
 	"hatchel/runtime/attachment"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
@@ -44,11 +45,11 @@ func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, e
 // Close lets the configuration go.
 func (f *Files) Close() { f.g.leave() }
 
-// UnwrittenFile is why a file was not taken, or not removed: it cannot be written down.
+// UnwrittenFile is why a file was not taken, sent or removed, or an address not given: it cannot be written down.
 type UnwrittenFile struct{ Cause error }
 
 func (u *UnwrittenFile) Error() string {
-	return "Nothing was done. The server writes down what is uploaded, and cannot do that at the moment. The server's log has the reason"
+	return "Nothing was done. The server writes down what becomes of files, and cannot do that at the moment. The server's log has the reason"
 }
 
 func (u *UnwrittenFile) Unwrap() error { return u.Cause }
@@ -91,7 +92,17 @@ func (f *Files) Redeem(ctx context.Context, id string, query url.Values, u attac
 // Ticket is a signed address for one upload of the caller.
 func (f *Files) Ticket(ctx context.Context, u attachment.Upload) (id, address string, until time.Time, err error) {
 	u.Owner, u.Rules, u.By = f.caller.Owner(), f.rules, f.caller.Subject
-	return f.shelf.Ticket(ctx, u)
+	if id, address, until, err = f.shelf.Ticket(ctx, u); err != nil {
+		return "", "", time.Time{}, err
+	}
+	of := &attachment.File{FileFacts: value.FileFacts{ID: id}}
+	if u.Name != "" {
+		of.Name = attachment.CleanName(u.Name)
+	}
+	if err := f.record(ctx, "ticket", of, ""); err != nil { // an address that nobody is given is good for nothing
+		return "", "", time.Time{}, err
+	}
+	return id, address, until, nil
 }
 
 // Find is a file of the caller, or that of a signed address.
@@ -102,9 +113,41 @@ func (f *Files) Find(ctx context.Context, id string, query url.Values) (*attachm
 	return f.shelf.FindOf(ctx, f.caller.Owner(), id)
 }
 
-// Open reads a file.
-func (f *Files) Open(ctx context.Context, file *attachment.File) io.ReadCloser {
-	return f.shelf.Open(ctx, file)
+// Send writes the bytes of a file to what begin returns, which is called when that is written down. What was not sent to its end is written down once more.
+func (f *Files) Send(ctx context.Context, file *attachment.File, begin func() io.Writer) error {
+	r := f.recordOf("download", file, "")
+	if err := f.append(ctx, r, false); err != nil {
+		return err
+	}
+	stored := f.shelf.Open(ctx, file)
+	defer stored.Close()
+	in := &readFailure{Reader: stored}
+	sent, err := io.Copy(begin(), in)
+	if err == nil {
+		return nil
+	}
+	if r == nil {
+		return err
+	}
+	r.Bytes, r.Outcome, r.Message = int(sent), audit.Cancelled, "The caller has not taken all of it."
+	if in.err != nil && ctx.Err() == nil {
+		r.Outcome, r.Message = audit.Failed, "It could not be read to its end."
+	}
+	return errors.Join(err, f.append(ctx, r, false))
+}
+
+// readFailure remembers why a reader failed.
+type readFailure struct {
+	io.Reader
+	err error
+}
+
+func (r *readFailure) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != io.EOF {
+		r.err = err
+	}
+	return n, err
 }
 
 // Link is a signed address of a file.
@@ -120,18 +163,34 @@ func (f *Files) Remove(ctx context.Context, file *attachment.File) (bool, error)
 	return f.shelf.Remove(ctx, file)
 }
 
-// record writes down what happens to a file.
+// record writes down what happens to a file, on the disk.
 func (f *Files) record(ctx context.Context, what string, file *attachment.File, by string) error {
+	return f.append(ctx, f.recordOf(what, file, by), true)
+}
+
+// bySignature is what vouches for who is not known otherwise.
+const bySignature = "signed address"
+
+// recordOf is what is written down of a file; nil where nothing is. By names who has asked for a signed address.
+func (f *Files) recordOf(what string, file *attachment.File, by string) *audit.Record {
 	if f.g.audit == nil {
 		return nil
 	}
 	r := f.g.common(f.caller, nil)
-	if r.Caller.Subject == "" {
-		r.Caller.Subject = by
+	if f.signed {
+		r.Caller.Subject, r.Caller.Key = by, bySignature
 	}
-	r.Time, r.ID, r.Event, r.Kind, r.Outcome = time.Now(), rand.Text(), audit.EventFile, what, audit.OK
+	r.ID, r.Event, r.Kind, r.Outcome = rand.Text(), audit.EventFile, what, audit.OK
 	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.scrubber.sentence(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
-	if err := f.g.audit.Append(&r, true); err != nil {
+	return &r
+}
+
+func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error {
+	if r == nil {
+		return nil
+	}
+	r.Time = time.Now()
+	if err := f.g.audit.Append(r, durable); err != nil {
 		f.g.unwritten(ctx, err)
 		return &UnwrittenFile{err}
 	}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -205,12 +206,21 @@ func escaped(pattern string) string {
 func printRecord(w io.Writer, r *audit.Record) {
 	parts := []string{r.Time.Format("2006-01-02T15:04:05.000Z"), fmt.Sprintf("%-9s", happened(r))}
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
+	if r.Event == audit.EventFile {
+		what = r.Name
+	}
 	if r.URI != "" {
 		what = strings.TrimSpace(what + " " + r.URI)
 	}
 	parts = append(parts, what, who(&r.Caller), string(r.Arguments))
 	if r.Duration > 0 {
 		parts = append(parts, fmt.Sprintf("%.1fms", r.Duration))
+	}
+	if r.Event == audit.EventFile && r.Kind != "ticket" {
+		parts = append(parts, strconv.Itoa(r.Bytes)+" bytes")
+	}
+	if r.Event == audit.EventFile && r.Outcome != audit.OK {
+		parts = append(parts, r.Outcome)
 	}
 	switch a := r.Approval; {
 	case r.Event == audit.EventApproval && a != nil:
@@ -244,6 +254,8 @@ func happened(r *audit.Record) string {
 		return "begins"
 	case audit.EventApproval:
 		return r.Decision
+	case audit.EventFile:
+		return r.Kind
 	}
 	return r.Event
 }

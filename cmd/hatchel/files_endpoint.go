@@ -246,22 +246,33 @@ func (e *endpoints) file(w http.ResponseWriter, r *http.Request, files *runtime.
 		}
 		return err
 	}
+	if r.Method == http.MethodHead {
+		described(w, file)
+		return nil
+	}
+	begun := false
+	err = files.Send(r.Context(), file, func() io.Writer {
+		begun = true
+		described(w, file)
+		return w
+	})
+	if err == nil || !begun {
+		return err
+	}
+	if r.Context().Err() == nil {
+		e.reloader.log.LogAttrs(r.Context(), slog.LevelWarn, "a file was not sent to its end", slog.String("file", file.ID), slog.String("error", err.Error()))
+	}
+	panic(http.ErrAbortHandler) // what was promised has not come
+}
+
+// described says of a file what there is to know before its bytes.
+func described(w http.ResponseWriter, file *attachment.File) {
 	h := w.Header()
 	h.Set("Content-Type", file.Type)
 	h.Set("Content-Length", strconv.FormatInt(file.Size, 10))
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": file.Name}))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
-	if r.Method == http.MethodHead {
-		return nil
-	}
-	in := files.Open(r.Context(), file)
-	defer in.Close()
-	if _, err := io.Copy(w, in); err != nil && r.Context().Err() == nil {
-		e.reloader.log.LogAttrs(r.Context(), slog.LevelWarn, "a file was not read to its end", slog.String("file", file.ID), slog.String("error", err.Error()))
-		panic(http.ErrAbortHandler) // what was promised has not come
-	}
-	return nil
 }
 
 // unfiled answers a request that is not done.

@@ -510,6 +510,115 @@ func TestNoSignedAddressIsWrittenDown(t *testing.T) {
 	}
 }
 
+// Who has read, uploaded or removed which file, and how much of it, is in the log before they have it, and the log names no address that is good.
+func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
+	f := startFiling(t)
+	log := filepath.Join(f.dir, "audit.jsonl")
+	written := func(want string) bool {
+		records, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(records, []byte("signature=")) {
+			t.Error("a signed address is in the audit log")
+		}
+		return regexp.MustCompile(want).Match(records)
+	}
+	up := f.upload("a.txt", "text/plain", []byte("hers"))
+	uri := `"name":"a.txt","uri":"/files/` + up.ID + `",`
+	f.send("HEAD", "/files/"+up.ID, nil, "X-Api-Key", annasKey)
+	if written(`"kind":"download"`) {
+		t.Error("what is not sent is written down as if it was")
+	}
+	if res, got := f.send("GET", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusOK || string(got) != "hers" {
+		t.Fatalf("%d %s", res.StatusCode, got)
+	}
+	if !written(`"event":"file"[^\n]*"kind":"download",` + uri + `"caller":{"subject":"anna","key":"anna"[^\n]*"outcome":"ok","bytes":4,"sha256":"` + up.SHA256 + `"`) {
+		t.Error("her own reading is not written down")
+	}
+	if res, got := f.send("GET", strings.TrimPrefix(up.URL, "https://tools.example.com"), nil); res.StatusCode != http.StatusOK || string(got) != "hers" {
+		t.Fatalf("by the signed address: %d %s", res.StatusCode, got)
+	}
+	if !written(`"kind":"download",` + uri + `"caller":{"key":"signed address","remote":"[^"]+"}`) {
+		t.Error("reading by the signed address is not written down")
+	}
+	res, said := f.send("POST", "/files/uploads", strings.NewReader(`{"filename":"scan.txt"}`), "X-Api-Key", annasKey)
+	var ticket struct {
+		ID  string `json:"file_id"`
+		URL string `json:"upload_url"`
+	}
+	if json.Unmarshal(said, &ticket); res.StatusCode != http.StatusCreated || !written(`"kind":"ticket","name":"scan.txt","uri":"/files/`+ticket.ID+`","caller":{"subject":"anna"`) {
+		t.Errorf("the ticket is not written down: %d", res.StatusCode)
+	}
+	f.send("PUT", strings.TrimPrefix(ticket.URL, "https://tools.example.com"), strings.NewReader("scanned"))
+	if !written(`"kind":"upload","name":"scan.txt","uri":"/files/` + ticket.ID + `","caller":{"subject":"anna","key":"signed address"`) {
+		t.Error("the upload by the ticket is not written down")
+	}
+
+	large := f.upload("large.bin", "", make([]byte, 18<<20))
+	req, err := http.NewRequestWithContext(t.Context(), "GET", f.url+"/files/"+large.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Api-Key", annasKey)
+	part, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.ReadFull(part.Body, make([]byte, 1))
+	part.Body.Close()
+	limit, tick := time.After(patience), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for !written(`"kind":"download","name":"large.bin"[^\n]*"outcome":"cancelled","message":"The caller has not taken all of it."`) {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatal("that it was not taken to its end is not written down")
+		}
+	}
+
+	if err := os.Rename(log, log+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for what, request := range map[string][2]string{"read": {"GET", "/files/" + up.ID}, "removed": {"DELETE", "/files/" + up.ID}, "uploaded": {"POST", "/files"}, "an address": {"POST", "/files/uploads"}} {
+		var body io.Reader
+		if what == "uploaded" {
+			body = strings.NewReader("unseen")
+		}
+		res, said := f.send(request[0], request[1], body, "X-Api-Key", annasKey)
+		if res.StatusCode != http.StatusServiceUnavailable || !bytes.Contains(said, []byte("Nothing was done")) || bytes.Contains(said, []byte("hers")) || bytes.Contains(said, []byte("signature")) {
+			t.Errorf("%s, while nothing can be written down: %d %s", what, res.StatusCode, said)
+		}
+	}
+	if err := os.Rename(log+".away", log); err != nil {
+		t.Fatal(err)
+	}
+	f.send("GET", "/readyz", nil) // it looks whether records can be written again
+	if res, got := f.send("GET", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusOK || string(got) != "hers" {
+		t.Errorf("afterwards: %d %s", res.StatusCode, got)
+	}
+	if res, _ := f.send("DELETE", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusNoContent || !written(`"kind":"removal",`+uri) {
+		t.Errorf("removed: %d", res.StatusCode)
+	}
+	var printed strings.Builder
+	cmd := auditCommand()
+	cmd.SetArgs([]string{log})
+	cmd.SetOut(&printed)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`Z  upload     a\.txt /files/` + up.ID + `  anna from 127\.0\.0\.1:\d+  4 bytes\n`,
+		`Z  download   a\.txt /files/` + up.ID + `  \(signed address\) from 127\.0\.0\.1:\d+  4 bytes\n`,
+		`Z  ticket     scan\.txt /files/` + ticket.ID + `  anna from [0-9.:]+\n`,
+		`Z  download   large\.bin /files/` + large.ID + `  anna from [0-9.:]+  \d+ bytes  cancelled  The caller has not taken all of it\.\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(printed.String()) {
+			t.Errorf("no line is %s in:\n%s", want, printed.String())
+		}
+	}
+}
+
 func TestAFileThatIsRemovedWhileItIsSentIsSaidToBe(t *testing.T) {
 	f := startFiling(t)
 	up := f.upload("a.txt", "text/plain", []byte("hers"))

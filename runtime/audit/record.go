@@ -14,7 +14,7 @@ const (
 	EventCall    = "call"    // a call is over
 	EventRequest = "request" // a request was refused before it came to a call, or has ended a task
 
-	EventFile = "file" // a caller has uploaded a file, or removed one
+	EventFile = "file" // what has become of a file of a caller: Kind is "upload", "download", "removal", or "ticket", an address to upload one to
 
 	EventOpened    = "opened"    // a process begins to write
 	EventClosed    = "closed"    // it has ended as it should
