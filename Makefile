@@ -8,6 +8,7 @@
 #   make load     two thousand listeners, 500 calls a second and steady changes for a minute; LOAD="-for 10s" to change that
 #   make soak     everything that clients and authors do at once, under the race detector, for SOAK (default 5m), and without it for a minute
 #   make kill     a process that pays is killed KILLS times (default 1000), and must have paid nothing twice and lost nothing
+#   make kernel   the tests of what confines programs, on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND="lsm=capability" for its command line
 #   make clean    removes what these targets made
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -21,8 +22,10 @@ BENCH       ?=
 LOAD        ?=
 SOAK        ?= 5m
 KILLS       ?= 1000
+KERNEL      ?= /boot/vmlinuz
+APPEND      ?=
 
-.PHONY: build test check format vet lint unit fuzz-short fuzz bench load soak kill clean
+.PHONY: build test check format vet lint unit fuzz-short fuzz bench load soak kill kernel clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -69,6 +72,9 @@ soak:
 
 kill:
 	go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel -kills $(KILLS)
+
+kernel:
+	.ci/kernel $(KERNEL) $(APPEND)
 
 clean:
 	rm -rf hatchel dist .cache
