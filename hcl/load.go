@@ -56,7 +56,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.approvers()
 	l.unused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
-	l.config.ID = l.identity(files)
+	l.config.ID, l.config.Partial = l.identity(files), l.partial
 	opts.Cache.keep(files, l.globals)
 	return l.config, shown(files, l.diags)
 }

@@ -88,7 +88,7 @@ func (r *reviewing) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show ID",
 		Short:             "Show who asks for what, and what would be done",
-		Args:              cobra.ExactArgs(1),
+		Args:              one("show takes the ID of an approval, which hatchel approvals list prints"),
 		ValidArgsFunction: r.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(at reviewed) error {
@@ -111,7 +111,7 @@ func (r *reviewing) decideCommand(verb string) *cobra.Command {
 Look at it before, with hatchel approvals show ID.
 
 The exit code is 1 when it was decided already, when its time has passed, or when there is no such approval.`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one(verb + " takes the ID of one approval, which hatchel approvals list prints"),
 		ValidArgsFunction: r.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !utf8.ValidString(reason) {
@@ -163,6 +163,8 @@ func (r *reviewing) undecided(id string, err error) error {
 	switch {
 	case errors.As(err, &failed):
 		return err
+	case errors.Is(err, approval.ErrUnknown) && !approval.IsID(id):
+		return failf("%q is no ID of an approval: hatchel approvals list prints those, of 16 digits and letters", printable(id))
 	case errors.Is(err, approval.ErrUnknown):
 		return failf("there is no approval %s, or it is forgotten: decisions are kept for 7 days, and what nobody has decided for an hour", printable(id))
 	case errors.As(err, &decided):

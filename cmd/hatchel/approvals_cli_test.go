@@ -271,6 +271,60 @@ func TestAFolderWithoutApprovalsSaysSo(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoIDIsSaidToBeNone(t *testing.T) {
+	o := openOffice(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"show", "0123456789ABCDEF"}, 1, "there is no approval 0123456789ABCDEF"},
+		{[]string{"show", "0123-4567-89ab-cdef"}, 1, "there is no approval"},
+		{[]string{"show", ""}, 1, `"" is no ID of an approval`},
+		{[]string{"approve", "0123"}, 1, `"0123" is no ID of an approval`},
+		{[]string{"reject", "../../etc"}, 1, `"../../etc" is no ID of an approval`},
+		{[]string{"show"}, 2, "show takes the ID of an approval"},
+		{[]string{"approve"}, 2, "approve takes the ID of one approval"},
+		{[]string{"reject", "a", "b"}, 2, "reject takes the ID of one approval"},
+	} {
+		code, out, errs := o.run(nil, append([]string{"approvals"}, c.args...)...)
+		if says(t, errs, c.says); code != c.code || out != "" {
+			t.Errorf("%q: %d %q", c.args, code, out)
+		}
+	}
+}
+
+// What is wrong with the folder, or missing on the machine of who decides, matters only where it leaves open where approvals are kept.
+func TestMistakesOfAFolderKeepNobodyFromDeciding(t *testing.T) {
+	for name, state := range map[string]string{"a state block": `state { sqlite = "state.db" }`, "none": ""} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, state)
+			text, err := os.ReadFile(filepath.Join(o.dir, "tools.hcl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.write(string(text) + "secret \"shop\" { env = \"STATE\" }\n") // which who decides does not have
+			o.replica = startReplica(t, o.dir, "of the server only")
+			id, answered := o.asked("eve", "refund", `{"amount":500}`)
+			var home []string
+			for _, pair := range o.cmd.Env {
+				if strings.HasPrefix(pair, "HOME=") {
+					home = append(home, pair)
+				}
+			}
+			if code, out, errs := o.run(home, "approvals", "approve", id); code != 0 {
+				t.Fatalf("%d %q %q", code, out, errs)
+			}
+			says(t, <-answered, "refunded 500")
+			o.written(id, "approved", "os:"+userName())
+		})
+	}
+	o := newOffice(t, "state { sqlite = var.nowhere }")
+	if code, _, errs := o.run(nil, "approvals", "list"); code != 1 || !strings.Contains(errs, "does not say where approvals are kept") {
+		t.Errorf("%d %q", code, errs)
+	}
+}
+
 func TestAFileIsNamedWhereTheServerHasOne(t *testing.T) {
 	o := newOffice(t, "")
 	o.replica = startReplica(t, o.dir, "", "--state", filepath.Join(o.dir, "own.db"))

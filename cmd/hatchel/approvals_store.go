@@ -31,7 +31,8 @@ type storeDesk struct {
 	hearing sync.WaitGroup
 }
 
-// openStore opens what a server of the folder remembers. A folder with mistakes says nothing of where that is, but a file that is named does.
+// openStore opens what a server of the folder remembers. The mistakes of a folder matter only where they leave open where that is, and then a file that is named says it: who decides has to do
+// with the state, and not with what the tools need, such as the secrets of the server.
 func (r *reviewing) openStore(ctx context.Context, stderr io.Writer) (reviewed, error) {
 	folder, err := runtime.NewFolder(r.dir)
 	if err != nil {
@@ -47,7 +48,7 @@ func (r *reviewing) openStore(ctx context.Context, stderr io.Writer) (reviewed, 
 	}
 	set := all.Set()
 	cfg, diags := hcl.Load(files, set.Kinds(), options)
-	if diags.HasErrors() && r.state == "" {
+	if diags.HasErrors() && r.state == "" && !saysWhere(cfg) {
 		return nil, failf("%s has %s, so it does not say where approvals are kept: hatchel validate %s says which. Name the file with --state", r.dir, counted(diags), r.dir)
 	}
 	if err := begunBefore(r.state, folder.Dir(), cfg.State); err != nil {
@@ -57,10 +58,21 @@ func (r *reviewing) openStore(ctx context.Context, stderr io.Writer) (reviewed, 
 	if err != nil {
 		return nil, failf("%s", err)
 	}
-	d := &storeDesk{store: store, book: approval.NewBook(store), audit: cfg.Audit, dir: folder.Dir()}
+	d := &storeDesk{store: store, book: approval.NewBook(store), dir: folder.Dir()}
+	if a := cfg.Audit; a != nil && (a.Stdout || a.File != "" || a.Postgres != "") {
+		d.audit = a
+	}
 	ctx, d.end = context.WithCancel(ctx)
 	d.hearing.Go(func() { store.Watch(ctx, d.book.Changed) })
 	return d, nil
+}
+
+// saysWhere reports whether a configuration with mistakes says where a server keeps what it remembers.
+func saysWhere(cfg *hcl.Config) bool {
+	if cfg.State == nil {
+		return !cfg.Partial
+	}
+	return cfg.State.SQLite != "" || cfg.State.Postgres != ""
 }
 
 // begunBefore is why a file is not opened that no server has made: it would only be made here.
@@ -181,7 +193,7 @@ func (d *storeDesk) written(ctx context.Context, id string, p approval.Proposal)
 // clerk opens the audit log of the folder. The error is a sentence that says why a server has to write.
 func (d *storeDesk) clerk(ctx context.Context) (*runtime.Clerk, error) {
 	if d.audit == nil {
-		return nil, fmt.Errorf("the server that was asked has one, and the folder %s declares none", d.dir)
+		return nil, fmt.Errorf("the server that was asked has one, and the folder %s declares none, or has mistakes there", d.dir)
 	}
 	return new(runtime.Audits).Clerk(ctx, d.audit, d.dir)
 }

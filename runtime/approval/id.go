@@ -21,6 +21,9 @@ func newID(at time.Time) string {
 	return base32.NewEncoding(digits).EncodeToString(b[:])
 }
 
+// IsID reports whether a text can be the ID of an approval, as somebody has typed it.
+func IsID(text string) bool { return canonical(text) != "" }
+
 // canonical is an ID as it was made, of one as somebody has typed it; empty for what is none.
 func canonical(id string) string {
 	id = strings.NewReplacer("O", "0", "I", "1", "L", "1", "-", "").Replace(strings.ToUpper(id))
