@@ -119,6 +119,9 @@ func TestAChangeFailsAsItDoesWithoutAConfinement(t *testing.T) {
 		script := "cd \"$TMPDIR\" && mkdir w && cd w && echo > x && perl -e '" + `$e = ""; $g = $) + 0; $t = pack("q4", 1, 0, 1, 0); open(F, "<", "x") or die; $r = ` + call + `; print $r == -1 ? "$!" : "done"` + "'; echo; stat -c '%a %F' x l 2>/dev/null; stat -c %X-%Y x | sed 's/[0-9]\\{6,\\}/now/g'; cd ..; rm -r w"
 		t.Setenv("TMPDIR", t.TempDir())
 		free, got := attempt(t, script, "sandbox { mode = \"none\" }"), attempt(t, script, "")
+		if strings.HasPrefix(free, "Function not implemented") {
+			continue // by this kernel; the server does it
+		}
 		if got != free || strings.Contains(free, " at -e line") {
 			t.Errorf("%s: %q, and without %q", call, got, free)
 		}

@@ -9,7 +9,8 @@
 // own or, when the call is not confined, the server's.
 //
 // Unless its block says otherwise a program is confined: cell.go says what it can write to, rules_linux.go what it can read, refusals_linux.go which system calls it is
-// refused, emptying_linux.go which others on kernels that have an old version of Landlock, supervisor_linux.go what the server does for it instead, spawn_linux.c how that begins to hold before the program does, and meter_linux.go what the programs of a call may use together.
+// refused, emptying_linux.go which others on kernels that have an old version of Landlock, supervisor_linux.go which the server makes for it, spawn_linux.c how that begins to hold before the program does, and meter_linux.go what the
+// programs of a call may use together.
 package shell
 
 import (
