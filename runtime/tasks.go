@@ -170,7 +170,7 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 		return errTasksFull
 	}
 	now := time.Now()
-	t.row = state.Record{Kind: kindTask, Name: hex.EncodeToString(id[:]), Due: now, Owner: ts.owner, Expires: now.Add(time.Duration(t.TTL) * time.Millisecond), Quiet: true}
+	t.row = state.Record{Kind: kindTask, Name: hex.EncodeToString(id[:]), Owner: ts.owner, Expires: now.Add(time.Duration(t.TTL) * time.Millisecond), Quiet: true}
 	t.Status, t.Created, t.Updated = taskWorking, now.UnixMilli(), now.UnixMilli()
 	if err := t.encode(); err != nil {
 		return err

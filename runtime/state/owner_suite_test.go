@@ -59,7 +59,7 @@ func orphans(t *testing.T, open func() state.Store) {
 	defer s.Close()
 	later := time.Now().Add(time.Hour)
 	for name, owner := range map[string]string{"a": "dead", "b": "alive", "c": "", "d": "dead"} {
-		r := recordOf(name, later)
+		r := recordOf(name, time.Time{})
 		r.Owner, r.Group = owner, name
 		add(t, s, r)
 	}

@@ -29,7 +29,7 @@ CREATE TABLE hatchel_paces (name text PRIMARY KEY, next bigint NOT NULL, early b
 const postgresLists = `
 CREATE INDEX hatchel_records_due ON hatchel_records (kind, due, name) WHERE due > 0;
 CREATE INDEX hatchel_records_grouped ON hatchel_records (kind, grp, due, name) WHERE due > 0;
-CREATE INDEX hatchel_records_owned ON hatchel_records (kind, due, name) WHERE due > 0 AND owner <> '';
+CREATE INDEX hatchel_records_owned ON hatchel_records (kind, due, name) WHERE owner <> '';
 `
 
 // postgresUnite makes records of what tables of version 2 hold beside them.
@@ -39,7 +39,7 @@ INSERT INTO hatchel_records (kind, name, slot, grp, version, due, expires, body,
 	SELECT 'secret', name, '', '', 1, 0, 9223372036854775807, value, '' FROM hatchel_secrets
 	UNION ALL SELECT 'used', name, '', '', 1, 0, expires + 3600000, '', '' FROM hatchel_claims
 	UNION ALL SELECT 'frozen', name, '', '', 1, 0, expires, value, '' FROM hatchel_kept
-	UNION ALL SELECT 'task', id, '', '', version, expires, expires, body, owner FROM hatchel_tasks
+	UNION ALL SELECT 'task', id, '', '', version, 0, expires, body, owner FROM hatchel_tasks
 	UNION ALL SELECT 'deed', convert_from(body, 'UTF8')::json ->> 'id', name, '', 1, 0, expires, body, owner FROM hatchel_deeds;
 DROP TABLE hatchel_secrets, hatchel_claims, hatchel_kept, hatchel_tasks, hatchel_deeds;
 DROP INDEX hatchel_records_due, hatchel_records_grouped;

@@ -28,9 +28,8 @@ func (p *Postgres) news(kind, name string) string {
 // tell carries out the statement of a change, has those who watch told of it, unless it is quiet, and reports whether it was made.
 func (p *Postgres) tell(ctx context.Context, r *Record, statement string, arguments ...any) (bool, error) {
 	if !r.Quiet {
-		n := len(arguments)
-		statement = fmt.Sprintf("WITH made AS (%s RETURNING name) SELECT pg_notify($%d, $%d) FROM made", statement, n+1, n+2)
 		arguments = append(arguments, p.channel, p.news(r.Kind, r.Name))
+		statement += fmt.Sprintf(" RETURNING pg_notify($%d, $%d)", len(arguments)-1, len(arguments))
 	}
 	return p.changes(ctx, statement, arguments...)
 }

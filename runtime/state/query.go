@@ -17,7 +17,7 @@ type Query struct {
 	Group    string    // only those; empty for all
 	Until    time.Time // only those that are due until then; zero for all
 	After    *Record   // only those that come after this one; nil for all
-	Orphaned bool      // only those that have an owner who is not present any more
+	Orphaned bool      // only those that have an owner who is not present any more, and those of them without a Due, too
 	Limit    int       // how many at most; at least 1
 }
 
@@ -33,7 +33,12 @@ func (q *Query) clauses(present string) (clauses string, arguments []any) {
 		}
 		b.WriteString(text)
 	}
-	add(" WHERE expires > $1 AND kind = ? AND due > 0", q.Kind)
+	add(" WHERE expires > $1 AND kind = ?", q.Kind)
+	if q.Orphaned {
+		add(" AND owner <> '' AND NOT " + present)
+	} else {
+		add(" AND due > 0")
+	}
 	if q.Group != "" {
 		add(" AND grp = ?", q.Group)
 	}
@@ -42,9 +47,6 @@ func (q *Query) clauses(present string) (clauses string, arguments []any) {
 	}
 	if q.After != nil {
 		add(" AND (due, name) > (?, ?)", q.After.Due.UnixMilli(), q.After.Name)
-	}
-	if q.Orphaned {
-		add(" AND owner <> '' AND NOT " + present)
 	}
 	add(" ORDER BY due, name LIMIT ?", max(q.Limit, 1))
 	return b.String(), arguments

@@ -31,7 +31,7 @@ CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL
 const lists = `
 CREATE INDEX records_due ON records (kind, due, name) WHERE due > 0;
 CREATE INDEX records_grouped ON records (kind, grp, due, name, expires) WHERE due > 0;
-CREATE INDEX records_owned ON records (kind, due, name) WHERE due > 0 AND owner <> '';
+CREATE INDEX records_owned ON records (kind, due, name) WHERE owner <> '';
 `
 
 // unite makes records of what tables of version 3 hold beside them.
@@ -41,7 +41,7 @@ INSERT INTO records (kind, name, slot, grp, version, due, expires, body, owner)
 	SELECT 'secret', name, '', '', 1, 0, 9223372036854775807, value, '' FROM secrets
 	UNION ALL SELECT 'used', name, '', '', 1, 0, expires + 3600000, x'', '' FROM claims
 	UNION ALL SELECT 'frozen', name, '', '', 1, 0, expires, value, '' FROM kept
-	UNION ALL SELECT 'task', id, '', '', version, expires, expires, body, owner FROM tasks
+	UNION ALL SELECT 'task', id, '', '', version, 0, expires, body, owner FROM tasks
 	UNION ALL SELECT 'deed', json_extract(CAST(body AS TEXT), '$.id'), name, '', 1, 0, expires, body, owner FROM deeds;
 DROP TABLE secrets; DROP TABLE claims; DROP TABLE kept; DROP TABLE tasks; DROP TABLE deeds; DROP INDEX records_due; DROP INDEX records_grouped;
 `
