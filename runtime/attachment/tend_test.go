@@ -49,11 +49,11 @@ func tendedSuite(t *testing.T, here, there *Shelf, store state.Store) {
 	content := bytes.Repeat([]byte("under way "), chunkSize/4)
 	var taken *File
 	go func() {
-		in := bytes.NewReader(content)
+		in, begun := bytes.NewReader(content), false
 		f, err := there.Upload(t.Context(), Upload{Owner: "anna", Length: -1, Rules: loose}, readerFunc(func(p []byte) (int, error) {
-			if in.Len() < len(content)/4 && started != nil {
+			if in.Len() < len(content)/4 && !begun {
+				begun = true
 				close(started)
-				started = nil
 				<-end
 			}
 			return in.Read(p)
