@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -162,12 +163,7 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 	if shown == nil {
 		t.Fatal("the README shows no configuration of nginx")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
+	address := reserved(t)
 	http := strings.Replace(string(shown[1]), "listen 8080;", "listen "+address+"; add_header X-Served-By $upstream_addr always;", 1)
 	for i, r := range replicas {
 		http = strings.ReplaceAll(http, "127.0.0.1:808"+strconv.Itoa(i+1), r.address())
@@ -197,6 +193,33 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 		return true
 	})
 	return "http://" + address
+}
+
+// reserved is an address at which nobody listens, and whose port the system gives to nobody until the test ends. Who asks for it as servers do, to be reused, may listen there.
+func reserved(t *testing.T) (address string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(socket)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(socket) })
+	err = syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if err == nil {
+		err = syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := syscall.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 }
 
 // soon asks until something is so.

@@ -210,21 +210,27 @@ type line struct {
 	at string
 
 	mu    sync.Mutex
-	open  net.Listener // guarded by mu
+	open  net.Listener // nil when it is cut; guarded by mu
 	conns []net.Conn   // guarded by mu
+}
+
+func newLine(t *testing.T, to string) *line {
+	t.Helper()
+	l := &line{t: t, to: to, at: reserved(t)}
+	l.mend()
+	t.Cleanup(l.cut)
+	return l
 }
 
 func (l *line) mend() {
 	l.t.Helper()
-	var listener net.Listener
-	soon(l.t, func() bool { // a connection of somebody else may have the port for a while
-		var err error
-		listener, err = net.Listen("tcp", l.at)
-		return err == nil
-	})
+	listener, err := net.Listen("tcp", l.at)
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open, l.at = listener, listener.Addr().String()
+	l.open = listener
 	go func() {
 		for {
 			near, err := listener.Accept()
@@ -237,6 +243,12 @@ func (l *line) mend() {
 				return
 			}
 			l.mu.Lock()
+			if l.open != listener { // it was cut in the meantime
+				l.mu.Unlock()
+				near.Close()
+				far.Close()
+				return
+			}
 			l.conns = append(l.conns, near, far)
 			l.mu.Unlock()
 			go io.Copy(near, far)
@@ -248,11 +260,14 @@ func (l *line) mend() {
 func (l *line) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.open == nil {
+		return
+	}
 	l.open.Close()
 	for _, c := range l.conns {
 		c.Close()
 	}
-	l.conns = nil
+	l.open, l.conns = nil, nil
 }
 
 func TestAStateThatIsAwayIsSaidAndComesBack(t *testing.T) {
@@ -260,9 +275,7 @@ func TestAStateThatIsAwayIsSaidAndComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	way := &line{t: t, to: database.Host, at: "127.0.0.1:0"}
-	way.mend()
-	t.Cleanup(way.cut)
+	way := newLine(t, database.Host)
 	database.Host = way.at
 	_, address := startBank(t)
 	r := startReplica(t, replicatedFolder(t), database.String(), "--var", "bank="+address)
