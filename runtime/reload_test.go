@@ -358,7 +358,7 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 		}
 	}
 	write("stays.hcl", tool("stays", `text = "here"`))
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: newWorld().set(), Dir: dir}, Grace: time.Second, Load: hcl.Options{}})
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: newWorld().set(), Dir: dir}, Load: hcl.Options{}})
 	defer h.Close()
 	loads := make(chan struct{}, 1000)
 	reload := func() {

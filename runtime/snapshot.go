@@ -78,16 +78,23 @@ const unwritten = 250 * time.Millisecond
 // readSource reads one *.hcl file, and waits a moment for what is about to be written into it.
 func readSource(name string) ([]byte, error) {
 	for {
+		began := time.Now()
 		content, err := ReadPlain(name, maxSource)
 		if err != nil || len(content) > 0 {
 			return content, err
 		}
 		info, err := os.Stat(name)
-		if err != nil || time.Since(info.ModTime()).Abs() >= unwritten {
+		if err != nil || staysEmpty(info, began) {
 			return content, nil
 		}
 		time.Sleep(unwritten / 25)
 	}
+}
+
+// staysEmpty reports whether nobody is about to write a file that was read empty by who began to read it at a time. Much may have happened since, on a busy machine: a file
+// that is not empty any more, or was written since, does not stay so. A time that is still to come says nothing.
+func staysEmpty(now fs.FileInfo, began time.Time) bool {
+	return now.Size() == 0 && (began.Sub(now.ModTime()) >= unwritten || time.Until(now.ModTime()) >= unwritten)
 }
 
 func isLink(name string) bool {

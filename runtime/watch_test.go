@@ -233,3 +233,30 @@ func TestAFileThatWasEmptiedToBeWrittenIsNotReadEmpty(t *testing.T) {
 		t.Errorf("a file that stays empty reads %q, %v", b, err)
 	}
 }
+
+// Who has read an empty file may be held up before looking at when it was written.
+func TestAFileThatIsWrittenWhileItIsReadDoesNotStayEmpty(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.hcl")
+	now := time.Now()
+	for _, c := range []struct {
+		claim, text    string
+		written, began time.Time
+		stays          bool
+	}{
+		{"nobody has written it for long", "", now.Add(-time.Hour), now, true},
+		{"its time is to come", "", now.Add(time.Hour), now, true},
+		{"it was emptied just before it was read", "", now.Add(-unwritten / 2), now, false},
+		{"that was long ago", "", now.Add(-time.Hour - unwritten/2), now.Add(-time.Hour), false},
+		{"it was emptied while it was read, which took long", "", now.Add(-time.Second), now.Add(-time.Hour), false},
+		{"it was written while it was read, which took long", "1", now.Add(-time.Second), now.Add(-time.Hour), false},
+		{"it was written while it was read, as of long ago", "1", now.Add(-time.Hour), now, false},
+	} {
+		must(t, os.WriteFile(name, []byte(c.text), 0o644))
+		must(t, os.Chtimes(name, c.written, c.written))
+		info, err := os.Stat(name)
+		must(t, err)
+		if got := staysEmpty(info, c.began); got != c.stays {
+			t.Errorf("%s: it stays empty: %v", c.claim, got)
+		}
+	}
+}
