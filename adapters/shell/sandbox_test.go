@@ -221,7 +221,7 @@ func TestNothingIsLeftBehindAndNothingIsGivenAway(t *testing.T) {
 			}
 		})
 	}
-	if got := attempt(t, `nice -n 3 nice`, ""); got != "3\n" {
+	if got := attempt(t, `echo $(($(nice -n 3 nice) - $(nice)))`, ""); got != "3\n" { // whoever runs the tests may have asked for less already
 		t.Errorf("what is ordinary: %q", got)
 	}
 }
