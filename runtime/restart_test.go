@@ -32,12 +32,19 @@ func TestTasksOutliveTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	w := newWorld()
 	count := w.counting()
-	src := tool("t", task1h+`text = "done"`) + tool("asks", deleting) + tool("holds", task1h+"step \"hold\" {\n  fake { do = \"waits\" }\n}\ntext = \"done\"")
+	held := make(chan struct{}, 1)
+	w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+		held <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	src := tool("t", task1h+`text = "done"`) + tool("asks", deleting) + tool("holds", task1h+"step \"hold\" {\n  fake { do = \"held\" }\n}\ntext = \"done\"")
 	h := w.remembering(t, path, src)
 	over, waits, works := start(t, h, "t").TaskID, start(t, h, "asks").TaskID, start(t, h, "holds").TaskID
 	eventually(t, func() bool {
 		return getTask(t, h, over).Status == "completed" && getTask(t, h, waits).Status == "input_required"
 	})
+	<-held
 	h.Close()
 	h = w.remembering(t, path, src)
 	if r := getTask(t, h, over); r.Status != "completed" || r.Result.text() != "done" {
