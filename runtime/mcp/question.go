@@ -101,7 +101,7 @@ func clientError(failure []byte) *ClientError {
 
 // Ask puts a question to a client of the legacy era, on the stream of the call, and waits for the answer: the result as encoded JSON, of
 // whatever shape, which is the caller's to keep. Several questions of one call may be asked at once. The context is the one that CallTool was given, or
-// comes from it: when it ends first, the client is told that no answer is wanted any more, and the error is the cause. An error that the client
+// comes from it: when it ends first, the client is told that no answer is wanted any more, unless its session has ended, and the error is the cause. An error that the client
 // answers with is a [*ClientError]; [ErrUnreachable] is what there is to say of a client that cannot be asked, or that has gone
 // and does not come back.
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
@@ -130,12 +130,15 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 		case said := <-i.answered:
 			return said.result, said.err
 		case <-ctx.Done():
-			if asked.forget(i) {
-				r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
-				return nil, context.Cause(ctx)
+			if !asked.forget(i) {
+				said := <-i.answered
+				return said.result, said.err
 			}
-			said := <-i.answered
-			return said.result, said.err
+			cause := context.Cause(ctx)
+			if !errors.Is(cause, errEnded) { // with its session a client is rid of all questions
+				r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
+			}
+			return nil, cause
 		case <-look.C:
 			if r.wire.away() && asked.forget(i) {
 				return nil, ErrUnreachable
