@@ -68,7 +68,6 @@ var detours = []string{
 	`do { $p = syscall(257, -100, $f, 0x200000, 0); syscall(452, $p, $e, 0666, 0x1000) }`,
 	`do { $p = syscall(257, -100, $f, 0x200000, 0); syscall(260, $p, $e, -1, $g, 0x1000) }`,
 	`do { $p = syscall(257, -100, $f, 0x200000, 0); chmod(0666, "/proc/self/fd/$p") || -1 }`,
-	`open(STDIN, "<", $f) && chmod(0666, "/dev/stdin") || -1`,
 	`open(STDIN, "<", $f) && chmod(0666, "/dev/fd/0") || -1`,
 	`syscall(91, fileno(D), 0777)`,
 	`chmod(0777, $d) || -1`,
@@ -78,6 +77,7 @@ var detours = []string{
 	`chmod(0755, "/proc/self/fd") || -1`,
 	`chmod(0755, "/usr/bin/true") || -1`,
 	`open(N, ">", "gone") && unlink("gone") && syscall(91, fileno(N), 0666)`,
+	`open(N, ">", "gone") && open(M, ">", "gone (deleted)") && unlink("gone") && syscall(91, fileno(N), 0666)`,
 }
 
 func TestNoDetourLeadsToAFileThatMayOnlyBeRead(t *testing.T) {
