@@ -179,7 +179,7 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 		return patiently(err)
 	}
 	_, err = store.Add(ctx, &t.row)
-	t.row.Quiet = false // nobody follows it yet
+	t.row.Quiet = false // who follows it is told of what becomes of it
 	if errors.Is(err, state.ErrFull) {
 		return errTasksFull
 	}
