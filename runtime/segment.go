@@ -108,7 +108,7 @@ func (s *segment) run() {
 	s.settle()
 	cause := context.Cause(s.ctx)
 	if cause == errTaskExpired && len(s.task.Callback) > 0 {
-		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: "The time for which the task is kept has passed before it was done."})
+		s.task.fail(errLapsed)
 		s.save() // nobody finds the task any more, and webhooks are told
 	}
 	if cause != nil && cause != errStopped {

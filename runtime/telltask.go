@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"hatchel/runtime/mcp"
 	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
 )
@@ -13,10 +14,10 @@ import (
 // ofTask is what an event about a task is about.
 const ofTask = "task:"
 
-// announce remembers that webhooks are told that a task has ended, before that is remembered itself: what is told is what became of it in the end. What there is no room
-// for is lost, and the log says so.
+// announce remembers that webhooks are told that a task has ended, before that is remembered itself: what is told is what became of it in the end. Of one that begins to wait for its client
+// it remembers that, too: when nobody answers, nobody works on it when its time has passed. What there is no room for is lost, and the log says so.
 func (ts *tasks) announce(ctx context.Context, t *task) error {
-	if len(t.Callback) == 0 || !t.over() {
+	if len(t.Callback) == 0 || !t.over() && t.Status != taskWaiting {
 		return nil
 	}
 	store, err := ts.state.delivers(ctx)
@@ -24,6 +25,9 @@ func (ts *tasks) announce(ctx context.Context, t *task) error {
 		return err
 	}
 	e := t.finished()
+	if !t.over() {
+		e = t.lapsed()
+	}
 	for _, name := range t.Callback {
 		h, ok := ts.state.outbox.Hook(name)
 		if !ok {
@@ -68,6 +72,19 @@ func (t *task) finished() *outbox.Event {
 	}
 	return &outbox.Event{ID: t.event(), Type: "task.finished", At: time.UnixMilli(t.Updated), Data: data, Of: ofTask + t.row.Name}
 }
+
+// lapsed is the event that the time has passed for which the task is kept, if it has by then, and nothing else has become of it.
+func (t *task) lapsed() *outbox.Event {
+	ended := *t
+	ended.fail(errLapsed)
+	ended.Updated = t.row.Expires.UnixMilli()
+	e := ended.finished()
+	e.By = t.row.Expires
+	return e
+}
+
+// errLapsed is what a task comes to that is forgotten before it is done.
+var errLapsed = &mcp.Error{Code: mcp.CodeInternalError, Message: "The time for which the task is kept has passed before it was done."}
 
 // taskOutcome is the event that a task has ended, if it has.
 func (s *State) taskOutcome(ctx context.Context, id string) (*outbox.Event, bool, error) {

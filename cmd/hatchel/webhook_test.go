@@ -59,6 +59,33 @@ tool "brief" {
   }
   text = "done"
 }
+tool "ask" {
+  description = "Ask, and remember for long."
+  task {
+    mode     = "required"
+    callback = ["ops"]
+  }
+  step "sure" {
+    ask "sure" {
+      elicit { message = "Sure?" }
+    }
+  }
+  text = "done"
+}
+tool "unanswered" {
+  description = "Ask, and forget soon."
+  task {
+    mode     = "required"
+    ttl      = "1s"
+    callback = ["ops"]
+  }
+  step "sure" {
+    ask "sure" {
+      elicit { message = "Sure?" }
+    }
+  }
+  text = "done"
+}
 tool "hold" {
   description = "Take long."
   task {
@@ -480,5 +507,30 @@ func TestAWebhookIsToldThatAnApprovalIsVoid(t *testing.T) {
 	void, _ := ops.comes(t, 2)
 	if void.Type != "approval.decided" || void.Data.ID != asked.Data.ID || void.Data.Status != "void" || !strings.Contains(void.Data.Decision.Reason, "was changed") {
 		t.Errorf("%+v", void)
+	}
+}
+
+func TestAWebhookIsToldOfATaskThatNobodyAnswers(t *testing.T) {
+	_, address := startBank(t)
+	ops := receiving(t, 200)
+	r := startReplica(t, tellingFolder(t, "state { sqlite = \"state.db\" }\n"), "", "--var", "bank="+address, "--var", "ops="+ops.url())
+	lapses := callTool(t, r.url, "unanswered").Result.TaskID
+	if f, _ := ops.comes(t, 1); !f.is(lapses, "unanswered", "failed") || !strings.Contains(f.Data.Error.Message, "The time for which the task is kept has passed") {
+		t.Errorf("%+v", f)
+	}
+	// One that is answered is told of once, and of what became of it.
+	id := callTool(t, r.url, "ask").Result.TaskID
+	soon(t, func() bool { return aboutTask(t, r.url, "tasks/get", id, nil).Result.Status == "input_required" })
+	aboutTask(t, r.url, "tasks/update", id, map[string]any{"sure": map[string]any{"action": "accept"}})
+	if f, _ := ops.comes(t, 2); !f.is(id, "ask", "completed") {
+		t.Errorf("%+v", f)
+	}
+	cancelled := callTool(t, r.url, "ask").Result.TaskID
+	soon(t, func() bool {
+		return aboutTask(t, r.url, "tasks/get", cancelled, nil).Result.Status == "input_required"
+	})
+	aboutTask(t, r.url, "tasks/cancel", cancelled, nil)
+	if f, _ := ops.comes(t, 3); !f.is(cancelled, "ask", "cancelled") {
+		t.Errorf("%+v", f)
 	}
 }
