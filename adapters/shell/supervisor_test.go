@@ -176,7 +176,7 @@ func TestAProgramChangesNothingOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	box := fmt.Sprintf("sandbox { write = [%q] }", folder)
-	got := attempt(t, fmt.Sprintf("cd %s; for c in 'chown 0 theirs' 'chgrp 0 theirs' 'chmod 600 theirs' 'touch -d 2001-01-01 theirs' 'chown %d ours'; do $c 2>/dev/null && echo \"$c\"; done; chgrp 0 ours && chmod 600 ours && echo over", folder, nobody), box)
+	got := attempt(t, fmt.Sprintf("cd %s; for c in 'chown 0 theirs' 'chown :0 theirs' 'chmod 600 theirs' 'touch -d 2001-01-01 theirs' 'chown %d ours'; do $c 2>/dev/null && echo \"$c\"; done; chown :0 ours && chmod 600 ours && echo over", folder, nobody), box)
 	if got != "over\n" {
 		t.Errorf("%q", got)
 	}
