@@ -87,12 +87,12 @@ func TestATeamSeesAndDoesWhatItsPoliciesSay(t *testing.T) {
 		method, params string
 		want           string
 	}{
-		{eva, "tools/call", pay(1, 640), "Invoices are in the hands of finance"},
+		{eva, "tools/call", pay(1, 640), `"code":-32602,"message":"Unknown tool: invoice_pay"`},
 		{bob, "tools/call", pay(2, 25000), "paid by the board. Ask ada."},
 		{bob, "tools/call", pay(1, 640), "Invoice 1 is paid."},
 		{ada, "tools/call", pay(2, 25000), "Invoice 2 is paid."},
-		{bob, "tools/call", `"name":"invoice_delete","arguments":{"id":3},`, "only the board deletes one"},
-		{eva, "tools/call", `"name":"invoice_delete","arguments":{"number":3},`, "only the board deletes one"},
+		{bob, "tools/call", `"name":"invoice_delete","arguments":{"id":3},`, `"code":-32602,"message":"Unknown tool: invoice_delete"`},
+		{eva, "tools/call", `"name":"invoice_delete","arguments":{"number":3},`, `"code":-32602,"message":"Unknown tool: invoice_delete"`},
 		{ada, "tools/call", `"name":"invoice_delete","arguments":{"number":3},`, "unknown argument"},
 		{eva, "resources/read", `"uri":"team://payments",`, `{\"person\":\"ada\",\"invoices\":1,\"amount\":25000},{\"person\":\"bob\",\"invoices\":1,\"amount\":640}`},
 	} {

@@ -200,7 +200,7 @@ func TestAPolicyAsksForApprovalAndAllowsNothing(t *testing.T) {
 			approve = "input.n / (input.n - 13) > 100000"
 		}
 		policy "who" {
-			allow   = "caller.subject == 'ann'"
+			allow   = "caller.subject == 'ann' || input.n < 0"
 			message = "Only Ann."
 		}
 	`)

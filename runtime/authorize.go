@@ -1,10 +1,13 @@
 package runtime
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/mcp"
 )
 
 // verdict is what rules come to.
@@ -33,6 +36,7 @@ type asker struct {
 	early   bool           // there is no call yet, so nothing is asked that reads one
 	partial bool           // not all inputs are there yet: a deny that cannot be computed without them denies nothing
 	known   map[*rule]bool // what the rules have answered that answer alike for everything; may be nil
+	before  *answered      // what those have answered about this very thing that read no inputs; may be nil
 }
 
 // ask asks one rule. It is open when it cannot be asked yet.
@@ -44,7 +48,17 @@ func (a *asker) ask(r *rule) (holds, open bool, err error) {
 	if holds, ok := a.known[r]; ok && common {
 		return holds, false, nil
 	}
+	kept := a.before != nil && !r.late
+	if kept && a.before.known&r.bit != 0 {
+		return a.before.hold&r.bit != 0, false, nil
+	}
 	holds, err = a.reading.Ask(r.condition, a.frame)
+	if kept && err == nil {
+		a.before.known |= r.bit
+		if holds {
+			a.before.hold |= r.bit
+		}
+	}
 	if common && err == nil {
 		a.known[r] = holds
 	}
@@ -90,6 +104,8 @@ func (rs *rules) oneAllows(a *asker, open bool) decision {
 	for _, r := range rs.allows {
 		holds, later, err := a.ask(r)
 		switch {
+		case err != nil && late: // one before it may allow
+			return decision{}
 		case err != nil:
 			return decision{verdict: denied, rule: r.name, by: []*rule{r}, cause: err}
 		case holds && open:
@@ -105,12 +121,71 @@ func (rs *rules) oneAllows(a *asker, open bool) decision {
 	return decision{verdict: denied, rule: rs.unmet, by: rs.allows}
 }
 
-// authorize asks whether this caller may do it.
-func (r *routine) authorize(c *call) error {
-	if r.rules == nil {
+// concealed is a request of a caller for what they may not have whatever the inputs are: it is not in their lists, so they are answered as if there was nothing of this name. Only the log and
+// the audit log say that there is, and which rule has decided.
+type concealed struct {
+	as    *mcp.Error
+	cause error // why the rule could not be computed
+}
+
+func (c *concealed) Error() string { return c.as.Message }
+
+// conceals refuses a caller who may not have it whatever the inputs are. It is asked before anything else that tells of it: before scopes, headers, capabilities and arguments.
+func (r *routine) conceals(c *call, name string) error {
+	if !r.rules.hides() {
 		return nil
 	}
-	c.decision = r.rules.decide(&asker{frame: c.frame})
+	d := r.rules.decide(&asker{frame: c.frame, early: true, before: &c.answered})
+	switch {
+	case d.verdict == denied:
+		d.early = true
+		c.decision = d
+		return &concealed{r.unknown(name), d.cause}
+	case !r.rules.late:
+		c.decision, c.cleared = d, true
+	}
+	return nil
+}
+
+// concealed is conceals for a request that is no call, accounted for. Its error is one of the protocol.
+func (r *routine) concealed(ctx context.Context, caller *mcp.Caller, name string) error {
+	if !r.rules.hides() {
+		return nil
+	}
+	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
+	defer c.reply.release()
+	c.remote = caller.Remote
+	failed := failureOf(c.opens(name))
+	if failed == nil {
+		return nil
+	}
+	c.account(ctx, failed)
+	return c.protocolError(failed)
+}
+
+// opens is conceals, whose panics are errors.
+func (c *call) opens(name string) (err error) {
+	defer recovered(&err)
+	return c.routine.conceals(c, name)
+}
+
+// unknown is what a request is answered with for a name, or an address, that leads to nothing.
+func (r *routine) unknown(name string) *mcp.Error {
+	switch r.noun {
+	case "tool":
+		return mcp.UnknownTool(name)
+	case "prompt":
+		return mcp.UnknownPrompt(name)
+	}
+	return mcp.UnknownResource(name)
+}
+
+// authorize asks whether this caller may do it, unless that was decided before there were inputs.
+func (r *routine) authorize(c *call) error {
+	if r.rules == nil || c.cleared {
+		return nil
+	}
+	c.decision = r.rules.decide(&asker{frame: c.frame, before: &c.answered})
 	return c.denied()
 }
 

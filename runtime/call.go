@@ -44,6 +44,8 @@ type call struct {
 	files    *fileSet  // that were uploaded for it; nil when there are none
 	ownFiles bool      // files are its own, and not those of the call that it is a step of
 	decision decision  // of the rules, once they were asked
+	cleared  bool      // they have allowed it already, and read no inputs
+	answered answered  // by those that read no inputs
 	claim    *claim    // when it has a key
 	deed     string    // that it goes on with, when it has paused in the midst of one
 	consent  *consent  // when somebody must agree to it

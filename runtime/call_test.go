@@ -39,8 +39,9 @@ var calls = []struct {
 		 fake { do = "panic" }`, `{"a": 3}`,
 		`{"content":[{"type":"text","text":"a is too small\na is odd"}],"isError":true}`},
 	{"who is not allowed is refused",
-		`allow = "caller.subject == 'ada'"
-		 fake { do = "panic" }`, `{}`,
+		`allow = "caller.subject == 'ada' || input.a > 5"
+		 input "a" { type = integer }
+		 fake { do = "panic" }`, `{"a": 3}`,
 		`{"content":[{"type":"text","text":"This call is not allowed for you."}],"isError":true}`},
 	{"a result is structured and the same as text",
 		`fake { value = { b = 1, a = [true, null] } }

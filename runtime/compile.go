@@ -99,6 +99,7 @@ type compiler struct {
 	diags   hcl.Diagnostics
 
 	policies []policyRules
+	bits     int // of rules that were given away
 }
 
 func (c *compiler) connections() {

@@ -38,9 +38,13 @@ func (v *view) completed(req *mcp.CompleteRequest) (*routine, error) {
 	return nil, mcp.UnknownResource(req.Name)
 }
 
-// complete serves one completion/complete of an input of of. An input of which nothing is said has no values, and neither has any for who may not call.
+// complete serves one completion/complete of an input of of. An input of which nothing is said has no values, and neither has any for who may not call with these inputs;
+// for who may never call it is not there.
 func (g *Generation) complete(ctx context.Context, of *routine, req *mcp.CompleteRequest) (mcp.Completion, error) {
 	w := of.decl
+	if err := of.concealed(ctx, req.Caller, req.Name); err != nil {
+		return mcp.Completion{}, err
+	}
 	if !of.open(ctx, req) {
 		return mcp.Completion{}, nil
 	}

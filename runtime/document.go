@@ -27,7 +27,10 @@ func (r *routine) serve(ctx context.Context, req *mcp.CallRequest, in inputs, wr
 	if c.entry = r.audited(req.Caller, req.Meta, req.Arguments); c.entry != nil && r.noun == "resource" && !r.hides {
 		c.entry.common.URI = r.generation.scrubber.sentence(req.Name)
 	}
-	err := c.converse(req)
+	err := c.opens(req.Name)
+	if err == nil {
+		err = c.converse(req)
+	}
 	if err == nil {
 		err = c.write(in, write)
 	}

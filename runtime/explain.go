@@ -17,6 +17,8 @@ type Explanation struct {
 	Invalid string      `json:"invalid,omitempty"` // what is wrong with the inputs
 	Listed  bool        `json:"listed"`            // for this caller
 	Rules   []RuleState `json:"rules"`             // all that are about it, in the order in which they are asked
+
+	hidden bool // from this caller, whatever the inputs are
 }
 
 // RuleState is what one rule says.
@@ -33,7 +35,7 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 	switch kind {
 	case "tool":
 		if p, ok := g.programs[req.Name]; ok {
-			return p.explain(ctx, req.Caller, inputs{raw: req.Arguments}, p.tool.Listed, p), nil
+			return p.explain(ctx, req, inputs{raw: req.Arguments}, p.tool.Listed, p), nil
 		}
 		return Explanation{}, mcp.UnknownTool(req.Name)
 	case "prompt":
@@ -45,18 +47,23 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 		if err != nil {
 			return Explanation{}, err
 		}
-		return p.explain(ctx, req.Caller, inputs{texts: given}, true, nil), nil
+		return p.explain(ctx, req, inputs{texts: given}, true, nil), nil
 	}
 	r, variables := g.whole.resource(req.Name)
 	if r == nil {
 		return Explanation{}, mcp.UnknownResource(req.Name)
 	}
-	return r.explain(ctx, req.Caller, inputs{texts: variables}, r.resource.Listed, nil), nil
+	return r.explain(ctx, req, inputs{texts: variables}, r.resource.Listed, nil), nil
 }
 
 // explain is what the rules decide, unless the caller was not granted what has to be granted before they are asked.
-func (r *routine) explain(ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program) Explanation {
+func (r *routine) explain(ctx context.Context, req *mcp.CallRequest, in inputs, listed bool, p *Program) Explanation {
+	caller, name := req.Caller, req.Name
 	e := r.explainRules(ctx, caller, in, listed, p)
+	if e.hidden {
+		e.Told = r.unknown(name).Message
+		return e
+	}
 	if failed := failureOf(r.entitled(caller)); failed != nil {
 		e.Verdict, e.Rule, e.Told = string(denied), r.noun+"."+r.decl.Name+".scopes", failed.message
 	}
@@ -74,7 +81,8 @@ func (r *routine) explainRules(ctx context.Context, caller *mcp.Caller, in input
 		return e
 	}
 	before := r.rules.decide(&asker{frame: c.frame, early: true})
-	e := Explanation{Listed: listed && before.verdict != denied, Rules: []RuleState{}}
+	hidden := before.verdict == denied
+	e := Explanation{Listed: listed && !hidden, Rules: []RuleState{}, hidden: hidden}
 	d, early := c.decision, c.decision.verdict == undecided || c.decision.early
 	switch {
 	case d.verdict == undecided:

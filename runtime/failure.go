@@ -99,6 +99,14 @@ func failureOf(err error) *failure {
 	if err == nil {
 		return nil
 	}
+	var hidden *concealed
+	if errors.As(err, &hidden) {
+		failed := &failure{message: hidden.as.Message, code: hidden.as.Code, refused: true, protocol: hidden.as, cause: hidden.cause}
+		if hidden.cause != nil {
+			failed.id = rand.Text()[:12]
+		}
+		return failed
+	}
 	var e *mcp.Error
 	if errors.As(err, &e) {
 		return &failure{message: e.Message, code: e.Code, refused: true, protocol: e}

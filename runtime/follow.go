@@ -47,6 +47,9 @@ func (g *Generation) followable(ctx context.Context, caller *mcp.Caller, uri str
 	if r == nil {
 		return mcp.UnknownResource(uri)
 	}
+	if err := r.concealed(ctx, caller, uri); err != nil {
+		return err
+	}
 	if err := r.entitled(caller); err != nil {
 		return err
 	}

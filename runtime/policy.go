@@ -17,6 +17,7 @@ type rule struct {
 	message    *hcl.Message // of its policy, for who is denied; nil when there is none
 	late       bool         // it reads what only a call has, so that no list can be made by it
 	particular bool         // it may hold for one thing and not for another, whoever asks
+	bit        uint64       // of an answered; 0 for those that came after all bits were given away
 	reported   atomic.Bool  // that it cannot be computed, while a list was made
 }
 
@@ -27,6 +28,19 @@ func newRule(name string, c *hcl.Condition, message *hcl.Message) *rule {
 	return &rule{name: name, condition: c, message: message, late: c.OfCall(), particular: c.Reads("tool")}
 }
 
+// rule is newRule for a rule whose answer can be remembered by its bit.
+func (c *compiler) rule(name string, condition *hcl.Condition, message *hcl.Message) *rule {
+	r := newRule(name, condition, message)
+	if r != nil {
+		r.bit = 1 << c.bits
+		c.bits++
+	}
+	return r
+}
+
+// answered is what rules have answered a call that read nothing of it, by their bits.
+type answered struct{ known, hold uint64 }
+
 // rules are all that decides who may call one thing. Nil are those of what everybody may call.
 type rules struct {
 	tool   map[string]any // what the root `tool` reads
@@ -35,12 +49,14 @@ type rules struct {
 	allows []*rule        // one of which must hold, if there are any
 	unmet  string         // the names of allows, for when none does
 	closed bool           // what neither own nor allows decide is denied
+	early  bool           // who may not call may be told before there is a call
+	late   bool           // a rule reads what only a call has
 	digest string
 }
 
 // rulesOf gathers the rules about a routine.
 func (c *compiler) rulesOf(r *routine, tool map[string]any, about func(*hcl.Policy) bool) *rules {
-	rs := &rules{tool: tool, own: newRule(r.noun+"."+r.decl.Name+".allow", r.decl.Allow, nil), closed: c.g.Config.Server.Closed}
+	rs := &rules{tool: tool, own: c.rule(r.noun+"."+r.decl.Name+".allow", r.decl.Allow, nil), closed: c.g.Config.Server.Closed}
 	for _, p := range c.policies {
 		if !about(p.policy) {
 			continue
@@ -60,6 +76,8 @@ func (c *compiler) rulesOf(r *routine, tool map[string]any, about func(*hcl.Poli
 		names = append(names, allow.name)
 	}
 	rs.unmet = strings.Join(names, ", ")
+	rs.late = slices.ContainsFunc(rs.all(), func(r *rule) bool { return r.late })
+	rs.early = rs.closed || slices.ContainsFunc(rs.all(), func(r *rule) bool { return !r.late })
 	rs.digest = rs.sum()
 	return rs
 }
@@ -94,9 +112,7 @@ func (rs *rules) identity() string {
 }
 
 // hides reports whether who may not call can be told before there is a call.
-func (rs *rules) hides() bool {
-	return rs != nil && (rs.closed || slices.ContainsFunc(rs.all(), func(r *rule) bool { return !r.late }))
-}
+func (rs *rules) hides() bool { return rs != nil && rs.early }
 
 // policyRules are the rules of one policy.
 type policyRules struct {
@@ -109,7 +125,7 @@ type policyRules struct {
 func (c *compiler) authorize() {
 	for _, p := range c.g.Config.Policies {
 		name := "policy." + p.Name
-		rules := policyRules{policy: p, deny: newRule(name+".deny", p.Deny, p.Message), allow: newRule(name+".allow", p.Allow, p.Message)}
+		rules := policyRules{policy: p, deny: c.rule(name+".deny", p.Deny, p.Message), allow: c.rule(name+".allow", p.Allow, p.Message)}
 		if p.Approve != nil {
 			rules.approve = &approvalRule{name + ".approve", p.Approve, p.Approval}
 		}

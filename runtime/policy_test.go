@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -43,10 +44,10 @@ var decisions = []struct {
 }{
 	{"without a rule everybody may call", ``, who("ada"), 1, "allowed", "default", "paid 1"},
 	{"a policy allows those whom it names", `policy "finance" { allow = "'finance' in caller.groups" }`, who("ada", "finance"), 1, "allowed", "policy.finance.allow", "paid 1"},
-	{"a policy that allows some denies others", `policy "finance" { allow = "'finance' in caller.groups" }`, who("ada", "sales"), 1, "denied", "policy.finance.allow", "This call is not allowed for you."},
-	{"nobody is in no group", `policy "finance" { allow = "'finance' in caller.groups" }`, &mcp.Caller{}, 1, "denied", "policy.finance.allow", "This call is not allowed for you."},
+	{"a policy that allows some denies others", `policy "finance" { allow = "'finance' in caller.groups" }`, who("ada", "sales"), 1, "denied", "policy.finance.allow", "Unknown tool: pay"},
+	{"nobody is in no group", `policy "finance" { allow = "'finance' in caller.groups" }`, &mcp.Caller{}, 1, "denied", "policy.finance.allow", "Unknown tool: pay"},
 	{"the message is the policy's", `policy "finance" {
-		allow   = "'finance' in caller.groups"
+		allow   = "'finance' in caller.groups || (input.amount ?? 0) < 5"
 		message = "Ask finance about ${input.amount}, ${caller.subject}: ${tool.name}."
 	}`, who("ada"), 7, "denied", "policy.finance.allow", "Ask finance about 7, ada: pay."},
 	{"a deny goes before an allow", `policy "a" { allow = "true" }
@@ -56,15 +57,15 @@ var decisions = []struct {
 	{"one of the policies that allow is enough", `policy "a" { allow = "'a' in caller.groups" }
 	policy "b" { allow = "'b' in caller.groups" }`, who("ada", "b"), 1, "allowed", "policy.b.allow", "paid 1"},
 	{"when no policy allows all are named and heard", `policy "a" {
-		allow   = "'a' in caller.groups"
+		allow   = "'a' in caller.groups && (input.amount ?? 0) > 0"
 		message = "Ask a."
 	}
 	policy "b" {
-		allow   = "'b' in caller.groups"
+		allow   = "'b' in caller.groups && (input.amount ?? 0) > 0"
 		message = "Ask b."
 	}
 	policy "c" {
-		allow   = "'c' in caller.groups"
+		allow   = "'c' in caller.groups && (input.amount ?? 0) > 0"
 		message = "Ask a."
 	}`, who("ada"), 1, "denied", "policy.a.allow, policy.b.allow, policy.c.allow", "Ask a.\nAsk b."},
 	{"a policy that only denies allows everybody else", `policy "a" { deny = "caller.subject == 'eve'" }`, who("ada"), 1, "allowed", "default", "paid 1"},
@@ -75,26 +76,36 @@ var decisions = []struct {
 	{"patterns name tools", `policy "a" {
 		tools = ["p*"]
 		deny  = "true"
-	}`, who("ada"), 1, "denied", "policy.a.deny", "This call is not allowed for you."},
+	}`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
 	{"rules read what is said of the tool", `policy "a" { deny = "tool.kind == 'tool' && tool.name == 'pay' && tool.read_only && !tool.destructive && tool.idempotent && !tool.open_world && tool.title == ''" }`,
-		who("ada"), 1, "denied", "policy.a.deny", "This call is not allowed for you."},
-	{"by default nobody may call", `server { default = "deny" }`, who("ada"), 1, "denied", "default", "This call is not allowed for you."},
+		who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	{"by default nobody may call", `server { default = "deny" }`, who("ada"), 1, "denied", "default", "Unknown tool: pay"},
 	{"what is denied by default is allowed by a policy", `server { default = "deny" }
 	policy "a" { allow = "caller.subject == 'ada'" }`, who("ada"), 1, "allowed", "policy.a.allow", "paid 1"},
 	{"a policy that only denies allows nothing that is denied by default", `server { default = "deny" }
-	policy "a" { deny = "caller.subject == 'eve'" }`, who("ada"), 1, "denied", "default", "This call is not allowed for you."},
+	policy "a" { deny = "caller.subject == 'eve'" }`, who("ada"), 1, "denied", "default", "Unknown tool: pay"},
 	{"an input that was left out is null", `policy "a" {
 		tools = ["pay"]
 		deny  = "input.note == null"
 	}`, who("ada"), 1, "denied", "policy.a.deny", "This call is not allowed for you."},
-	{"a deny that cannot be computed denies", `policy "a" { deny = "caller.claims.level > 3" }`, who("ada"), 1, "denied", "policy.a.deny",
+	{"a deny that cannot be computed denies", `policy "a" { deny = "caller.claims.level > (input.amount ?? 0)" }`, who("ada"), 1, "denied", "policy.a.deny",
 		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
-	{"an allow that cannot be computed denies", `policy "a" { allow = "caller.claims.level > 3" }
+	{"an allow that cannot be computed denies", `policy "a" { allow = "caller.claims.level > (input.amount ?? 0)" }
 	policy "b" { allow = "true" }`, who("ada"), 1, "denied", "policy.a.allow",
 		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
-	{"a rule that spends what it may denies", `policy "a" { deny = "len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, who("ada"), 1, "denied", "policy.a.deny",
+	{"a rule that spends what it may denies", `policy "a" { deny = "(input.amount ?? 0) > 0 && len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, who("ada"), 1, "denied", "policy.a.deny",
 		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
-	{"who may not call is told that, and not what is wrong with the arguments", `policy "a" { allow = "'finance' in caller.groups" }`, who("ada"), "much", "denied", "policy.a.allow", "This call is not allowed for you."},
+	{"a deny that can never be computed conceals", `policy "a" { deny = "caller.claims.level > 3" }`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	{"an allow that can never be computed conceals", `policy "a" { allow = "caller.claims.level > 3" }
+	policy "b" { allow = "true" }`, who("ada"), 1, "denied", "policy.a.allow", "Unknown tool: pay"},
+	{"a rule that spends what it may conceals", `policy "a" { deny = "len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	{"an allow that can never be computed does not conceal what one before it may allow", `policy "a" { allow = "(input.amount ?? 0) > 0" }
+	policy "b" { allow = "caller.claims.level > 3" }`, who("ada"), 1, "allowed", "policy.a.allow", "paid 1"},
+	{"who may never call is told of nothing, whatever the message", `policy "a" {
+		deny    = "caller.subject == 'ada'"
+		message = "Not you."
+	}`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	{"who may never call is not told what is wrong with the arguments", `policy "a" { allow = "'finance' in caller.groups" }`, who("ada"), "much", "denied", "policy.a.allow", "Unknown tool: pay"},
 	{"who may call is told what is wrong with the arguments", `policy "a" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), "much", "", "",
 		"The arguments are not valid, and nothing was done:\n- amount: must be a number, got the string \"much\""},
 }
@@ -113,11 +124,8 @@ func TestPoliciesDecide(t *testing.T) {
 			if err != nil || e.Verdict != c.verdict || e.Rule != c.rule {
 				t.Errorf("explained as %q by %q, want %q by %q (%v)", e.Verdict, e.Rule, c.verdict, c.rule, err)
 			}
-			out, err := h.CallTool(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := texted(out); got != c.told || out.IsError != (c.verdict != "allowed") {
+			got, well := told(t, h, req)
+			if got != c.told || well != (c.verdict == "allowed") {
 				t.Errorf("told %q, want %q", got, c.told)
 			}
 			if want := e.Told + e.Invalid; c.verdict != "allowed" && want != c.told {
@@ -125,6 +133,20 @@ func TestPoliciesDecide(t *testing.T) {
 			}
 		})
 	}
+}
+
+// told is what a call is answered with, and whether all went well.
+func told(t testing.TB, h *Host, req *mcp.CallRequest) (text string, well bool) {
+	t.Helper()
+	out, err := h.CallTool(t.Context(), req)
+	var e *mcp.Error
+	switch {
+	case errors.As(err, &e):
+		return e.Message, false
+	case err != nil:
+		t.Fatal(err)
+	}
+	return texted(out), !out.IsError
 }
 
 // texted is the text of an outcome.
@@ -154,9 +176,8 @@ func TestARuleThatCannotBeComputedHidesAndIsLoggedOnce(t *testing.T) {
 		t.Errorf("logged %q", got)
 	}
 	log.Reset()
-	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "pay", Arguments: []byte(`{"amount":1}`), Caller: who("ada")})
-	if err != nil || !out.IsError {
-		t.Errorf("%v, %v", out, err)
+	if got, _ := told(t, h, &mcp.CallRequest{Name: "pay", Arguments: []byte(`{"amount":1}`), Caller: who("ada")}); got != "Unknown tool: pay" {
+		t.Error(got)
 	}
 	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "decision=denied") || !strings.Contains(got, "rule=policy.broken.deny") || !strings.Contains(got, "correlation_id=") {
 		t.Errorf("logged %q", got)
@@ -174,9 +195,7 @@ func TestEveryDecisionIsLoggedWithItsRule(t *testing.T) {
 		want   string
 	}{{who("ada", "b"), "decision=allowed rule=tool.b.allow"}, {who("eve"), "decision=denied rule=tool.b.allow"}} {
 		log.Reset()
-		if _, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "b", Caller: c.caller}); err != nil {
-			t.Fatal(err)
-		}
+		told(t, h, &mcp.CallRequest{Name: "b", Caller: c.caller})
 		if !strings.Contains(log.String(), c.want) {
 			t.Errorf("want %s, logged %q", c.want, log.String())
 		}
@@ -197,16 +216,13 @@ policy "completed" {
   deny    = "input.amount > 10"
 }`)
 	defer h.Close()
-	refused := func(err error) bool {
-		e, ok := err.(*mcp.Error)
-		return ok && e.Message == "This call is not allowed for you."
-	}
 	for _, c := range []struct {
 		caller *mcp.Caller
 		may    bool
 	}{{who("ada", "b"), true}, {who("eve"), false}} {
 		check := func(what string, err error) {
-			if c.may != (err == nil) || !c.may && !refused(err) {
+			var e *mcp.Error
+			if c.may != (err == nil) || !c.may && (!errors.As(err, &e) || !slices.Contains([]string{"Unknown prompt: q", "Resource not found: f://x", "Resource not found: doc://s"}, e.Message)) {
 				t.Errorf("%s: %s is told %v", what, c.caller.Subject, err)
 			}
 		}
@@ -219,7 +235,7 @@ policy "completed" {
 		check("following", h.Follow(t.Context(), c.caller, "doc://s"))
 		for filled, want := range map[string]string{"": "small large", `{"amount":"3"}`: "small large", `{"amount":"30"}`: ""} {
 			if !c.may {
-				want = ""
+				want = "error: Unknown prompt: c (-32602)"
 			}
 			req := &mcp.CompleteRequest{Kind: "prompt", Name: "c", Argument: "size", Context: []byte(filled), Caller: c.caller}
 			if got := completed(t, h, req); got != want {
@@ -286,7 +302,7 @@ tool "x" {
 }
 policy "p" {
   tools   = ["x"]
-  deny    = "true"
+  deny    = "input.a != ''"
   message = "not ${input.a}"
 }`)
 	defer h.Close()

@@ -38,9 +38,6 @@ func (p *Program) Tool() *hcl.Tool { return p.tool }
 
 // Run serves one call and accounts for it. What a model should read about a failure is in the Outcome; an error is one of the protocol.
 func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
-	if err := req.CheckHeaders(p.headers); err != nil {
-		return mcp.Outcome{}, p.generation.refused(ctx, p.noun, req, err)
-	}
 	return p.serveCall(ctx, req, true)
 }
 
@@ -82,6 +79,12 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 // answer runs the call and encodes what it came to. A panic in it is its error.
 func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) {
 	defer recovered(&err)
+	if err := p.conceals(c, req.Name); err != nil {
+		return err
+	}
+	if err := req.CheckHeaders(p.headers); err != nil {
+		return err
+	}
 	if err := c.converse(req); err != nil {
 		return err
 	}

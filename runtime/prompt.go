@@ -25,10 +25,7 @@ func newPrompt(g *Generation, decl *hcl.Prompt) *prompt {
 // get serves one prompts/get.
 func (p *prompt) get(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	given, err := texts(req.Arguments)
-	if err != nil {
-		return mcp.Document{}, p.generation.refused(ctx, p.noun, req, err)
-	}
-	return p.serve(ctx, req, inputs{texts: given}, p.messages)
+	return p.serve(ctx, req, inputs{texts: given, wrong: err}, p.messages)
 }
 
 // messages writes what is said.

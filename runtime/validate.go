@@ -12,10 +12,14 @@ type inputs struct {
 	raw    []byte
 	values map[string]any
 	texts  map[string]string
+	wrong  error // why they could not be read; nil when they could
 }
 
 // validate reads the arguments. Everything that is wrong with them is reported at once.
 func (r *routine) validate(c *call, in inputs) error {
+	if in.wrong != nil {
+		return in.wrong
+	}
 	var violations []schema.Violation
 	switch {
 	case in.texts != nil:

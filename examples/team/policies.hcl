@@ -5,10 +5,9 @@ policy "reading" {
 }
 
 policy "finance" {
-  tools   = ["invoice_*"]
-  allow   = "'finance' in caller.groups"
-  deny    = "tool.destructive && 'board' not in caller.groups"
-  message = "Invoices are in the hands of finance, and only the board deletes one."
+  tools = ["invoice_*"]
+  allow = "'finance' in caller.groups"
+  deny  = "tool.destructive && 'board' not in caller.groups"
 }
 
 policy "large" {
