@@ -480,12 +480,12 @@ func TestPlanSaysWhatWouldBeSent(t *testing.T) {
 	}`)
 	defer h.Close()
 	p, _ := h.Current().Program("t")
-	plan, err := p.Plan(t.Context(), []byte(`{"n": 4}`))
+	plan, err := p.Plan(t.Context(), nil, []byte(`{"n": 4}`))
 	want := "step \"one\":\nwould answer 4\nstep \"two\":\n(only when step.one.value > 1)\nnot known before the steps above have answered\n"
 	if err != nil || plan != want {
 		t.Errorf("got %q, %v", plan, err)
 	}
-	if _, err := p.Plan(t.Context(), []byte(`{}`)); err == nil || !strings.Contains(err.Error(), "n: is required") {
+	if _, err := p.Plan(t.Context(), nil, []byte(`{}`)); err == nil || !strings.Contains(err.Error(), "n: is required") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"hatchel/adapters"
+	"hatchel/runtime/mcp"
 )
 
 // Plan says what a call with these arguments would send, without sending it: validation and checks are as in a call. What depends on an answer
-// that only a call would bring is said to. An error is a sentence for the caller.
-func (p *Program) Plan(ctx context.Context, arguments []byte) (plan string, err error) {
-	c := p.newCall(ctx, anonymous, adapters.Nobody{})
+// that only a call would bring is said to. Where it is said whose call it is, it is decided about as that one is; with a nil caller nobody is asked whether it may be made. An error is a
+// sentence for the caller.
+func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte) (plan string, err error) {
+	c := p.newCall(ctx, callerOf(caller), adapters.Nobody{})
 	defer c.reply.release()
 	defer func() {
 		if err != nil {
@@ -20,15 +22,7 @@ func (p *Program) Plan(ctx context.Context, arguments []byte) (plan string, err 
 	}()
 	defer recovered(&err)
 	c.shown = true
-	if err := p.validate(c, inputs{raw: arguments}); err != nil {
-		return "", err
-	}
-	if p.attaches {
-		if err := p.attach(c); err != nil {
-			return "", err
-		}
-	}
-	if err := p.check(c); err != nil {
+	if err := p.planAdmitted(c, caller, inputs{raw: arguments}); err != nil {
 		return "", err
 	}
 	if plan, err = p.planned(c); err != nil || len(p.approvals) == 0 {
@@ -38,6 +32,29 @@ func (p *Program) Plan(ctx context.Context, arguments []byte) (plan string, err 
 		return "", err
 	}
 	return p.needed(c) + plan, nil
+}
+
+// planAdmitted is admit for a call that is not made: of nobody it is only asked whether its arguments are as they must be.
+func (p *Program) planAdmitted(c *call, caller *mcp.Caller, in inputs) error {
+	if caller != nil {
+		c.of(caller)
+		if err := p.conceals(c, p.decl.Name); err != nil {
+			return err
+		}
+		if err := p.entitled(caller); err != nil {
+			return err
+		}
+		return p.admit(c, in)
+	}
+	if err := p.validate(c, in); err != nil {
+		return err
+	}
+	if p.attaches {
+		if err := p.attach(c); err != nil {
+			return err
+		}
+	}
+	return p.check(c)
 }
 
 // needed says which approvals the call would need.

@@ -26,6 +26,7 @@ type calling struct {
 	loading
 	asking
 	approving
+	posing
 	dir    string
 	args   []string
 	dryRun bool
@@ -35,13 +36,17 @@ type calling struct {
 func callCommand() *cobra.Command {
 	c := new(calling)
 	cmd := &cobra.Command{
-		Use:   "call [-C DIR] TOOL ['{json}' | --arg k=v ... | -] [--answer key=JSON ...]",
+		Use:   "call [-C DIR] TOOL ['{json}' | --arg k=v ... | -] [--subject S] [--group G ...] [--claim k=v ...] [--answer key=JSON ...]",
 		Short: "Call one tool of a folder",
 		Long: `Call one tool of a folder and print its answer. Arguments are one JSON object, or --arg name=value for each, or - for a JSON object on
 standard input.
 
 With --dry-run nothing is sent: it shows exactly what would be, the SQL text with its bound values, the request line, headers (secrets
 hidden) and body, or the words of a command. It says which approvals a call would need.
+
+With --subject, --group, --scope, --claim and --header the call is made as a server makes it for such a caller: scopes and policies decide
+about it, and tools read who calls. The audit log says that the user of this machine has made it. What a server keeps for a caller of this
+name, as uploaded files and the answers of calls with a key, is not theirs here.
 
 What needs an approval is shown on a terminal, and asked about there. Elsewhere it takes --approve.
 
@@ -64,6 +69,7 @@ What needs an approval is shown on a terminal, and asked about there. Elsewhere 
 	f := cmd.Flags()
 	f.StringVarP(&c.dir, "dir", "C", ".", "`folder` of the tool")
 	f.StringArrayVar(&c.args, "arg", nil, "one argument, `name=value`, or name=@path for an input that takes a file; may be repeated, also with one name for a list")
+	c.posingFlags(cmd)
 	c.answerFlag(cmd)
 	c.approveFlag(cmd)
 	f.BoolVar(&c.dryRun, "dry-run", false, "show what would be sent, and send nothing")
@@ -122,33 +128,59 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	if !ok {
 		return absent("tool", args[0], c.dir, g.Names())
 	}
-	arguments, err := c.arguments(cmd, p, args[1:], func(name string) (any, error) { return giveFile(ctx, g, name) })
+	caller, err := c.caller()
+	if err != nil {
+		return err
+	}
+	if c.posed() {
+		caller.ClientInfo = mcp.AppendString([]byte(`{"name":"hatchel call","version":`), release())
+		caller.ClientInfo = append(caller.ClientInfo, '}')
+	}
+	arguments, err := c.arguments(cmd, p, args[1:], func(name string) (any, error) { return giveFile(ctx, g, caller.Owner(), name) })
 	if err != nil {
 		return err
 	}
 	if c.dryRun {
-		plan, err := p.Plan(ctx, arguments)
-		if err != nil {
-			return failf("%s", err)
-		}
-		fmt.Fprint(cmd.OutOrStdout(), plan)
-		return nil
+		return c.plan(cmd, p, caller, arguments)
 	}
 	talk, err := c.interview(cmd, &p.Tool().Work)
 	if err != nil {
 		return err
 	}
+	talk.caller = caller
 	var out mcp.Outcome
 	err = talk.conduct(ctx, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
 		clear := sync.OnceFunc(spin(cmd.ErrOrStderr(), "calling "+req.Name))
 		defer clear()
 		out, err = p.RunToEnd(c.approver(ctx, talk.form, clear), req)
-		return out.Questions, err
+		return out.Questions, c.concealed(p, err)
 	})
 	if err != nil {
 		return err
 	}
 	return c.print(cmd, out, talk)
+}
+
+// plan shows what would be sent.
+func (c *calling) plan(cmd *cobra.Command, p *runtime.Program, caller *mcp.Caller, arguments []byte) error {
+	if !c.posed() {
+		caller = nil
+	}
+	plan, err := p.Plan(cmd.Context(), caller, arguments)
+	if err != nil {
+		return c.concealed(p, failf("%s", err))
+	}
+	fmt.Fprint(cmd.OutOrStdout(), plan)
+	return nil
+}
+
+// concealed says to who operates the server what the answer does not say: that the tool is there, and not for this caller.
+func (c *calling) concealed(p *runtime.Program, err error) error {
+	name := p.Tool().Name
+	if unknown := mcp.UnknownTool(name); err == nil || err.Error() != unknown.Error() && err.Error() != unknown.Message {
+		return err
+	}
+	return failf("Unknown tool: %s. That is what this caller is answered: the tool is there, and not for them. hatchel policy explain %s --tool %s, with the same --subject and --group, says which rule decides", name, c.dir, name)
 }
 
 // arguments are the object that a client would send.
@@ -180,14 +212,14 @@ func object(src []byte) ([]byte, error) {
 // giving makes a file of this machine one that a call can name, and returns what names it.
 type giving func(name string) (any, error)
 
-// giveFile uploads a file for the calls of a generation.
-func giveFile(ctx context.Context, g *runtime.Generation, name string) (any, error) {
+// giveFile uploads a file of an owner for the calls of a generation.
+func giveFile(ctx context.Context, g *runtime.Generation, owner, name string) (any, error) {
 	in, err := os.Open(name)
 	if err != nil {
 		return nil, misusef("%s cannot be read: %s", name, reason(err))
 	}
 	defer in.Close()
-	f, err := g.Give(ctx, attachment.Upload{Name: filepath.Base(name), Type: mime.TypeByExtension(filepath.Ext(name)), Length: -1}, in)
+	f, err := g.Give(ctx, attachment.Upload{Owner: owner, Name: filepath.Base(name), Type: mime.TypeByExtension(filepath.Ext(name)), Length: -1}, in)
 	if err != nil {
 		return nil, failf("%s cannot be given to the tool: %s", name, err)
 	}

@@ -37,6 +37,8 @@ type interview struct {
 	asks  map[string]*hcl.Ask // all that it may ask, by key
 	said  map[string]any      // what the flags answer, by key
 	form  *form               // nil when nobody is at a terminal
+
+	caller *mcp.Caller // for whom it is done; nil for nobody
 }
 
 // interview is that of a call of the work, before anything is done.
@@ -129,7 +131,11 @@ func needOf(a *hcl.Ask) string {
 
 // conduct does a request, and does it again with the answers as long as it asks.
 func (i *interview) conduct(ctx context.Context, arguments []byte, once func(*mcp.CallRequest) (*mcp.Questions, error)) error {
-	caller := &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: i.capabilities()}
+	caller := &mcp.Caller{Revision: mcp.Revision20260728}
+	if i.caller != nil {
+		*caller = *i.caller
+	}
+	caller.Capabilities = i.capabilities()
 	req := &mcp.CallRequest{Name: i.about, Arguments: arguments, Caller: caller}
 	for {
 		asked, err := once(req)
