@@ -32,15 +32,17 @@ CREATE INDEX hatchel_records_grouped ON hatchel_records (kind, grp, due, name) W
 CREATE INDEX hatchel_records_owned ON hatchel_records (kind, due, name) WHERE owner <> '';
 `
 
-// postgresUnite makes records of what tables of version 2 hold beside them.
+// postgresUnite makes records of what tables of version 2 hold beside them. Processes that know no other version may still write: what they have written when the tables are locked is gone on
+// with, and nothing of what they would write later. The own name of a deed was what its body began with, whatever follows.
 const postgresUnite = `
+LOCK TABLE hatchel_claims, hatchel_kept, hatchel_tasks, hatchel_deeds, hatchel_records, hatchel_secrets;
 ALTER TABLE hatchel_records ADD COLUMN owner text NOT NULL DEFAULT '';
 INSERT INTO hatchel_records (kind, name, slot, grp, version, due, expires, body, owner)
 	SELECT 'secret', name, '', '', 1, 0, 9223372036854775807, value, '' FROM hatchel_secrets
 	UNION ALL SELECT 'used', name, '', '', 1, 0, expires + 3600000, '', '' FROM hatchel_claims
 	UNION ALL SELECT 'frozen', name, '', '', 1, 0, expires, value, '' FROM hatchel_kept
 	UNION ALL SELECT 'task', id, '', '', version, 0, expires, body, owner FROM hatchel_tasks
-	UNION ALL SELECT 'deed', convert_from(body, 'UTF8')::json ->> 'id', name, '', 1, 0, expires, body, owner FROM hatchel_deeds;
+	UNION ALL SELECT 'deed', CASE WHEN substring(body for 7) = '{"id":"' THEN encode(substring(body FROM 8 FOR 64), 'escape') ELSE name END, name, '', 1, 0, expires, body, owner FROM hatchel_deeds;
 DROP TABLE hatchel_secrets, hatchel_claims, hatchel_kept, hatchel_tasks, hatchel_deeds;
 DROP INDEX hatchel_records_due, hatchel_records_grouped;
 `

@@ -149,32 +149,6 @@ func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
 	}
 }
 
-func TestTablesOfTheVersionBeforeAreGoneOnWith(t *testing.T) {
-	address, db := postgrestest.Schema(t)
-	execute(t, db, `CREATE TABLE hatchel_state (version integer NOT NULL);
-		CREATE TABLE hatchel_secrets (name text PRIMARY KEY, value bytea NOT NULL);
-		CREATE TABLE hatchel_claims (name text PRIMARY KEY, expires bigint NOT NULL);
-		CREATE TABLE hatchel_kept (name text PRIMARY KEY, value bytea NOT NULL, expires bigint NOT NULL);
-		CREATE TABLE hatchel_tasks (id text PRIMARY KEY, version integer NOT NULL, owner text NOT NULL, expires bigint NOT NULL, body bytea NOT NULL);
-		CREATE TABLE hatchel_owners (name text PRIMARY KEY, expires bigint NOT NULL);
-		CREATE TABLE hatchel_deeds (name text PRIMARY KEY, owner text NOT NULL, expires bigint NOT NULL, body bytea NOT NULL);
-		CREATE TABLE hatchel_records (kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, slot text COLLATE "C" NOT NULL, grp text COLLATE "C" NOT NULL,
-			version integer NOT NULL, due bigint NOT NULL, expires bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (kind, name));
-		CREATE UNIQUE INDEX hatchel_records_held ON hatchel_records (kind, slot) WHERE slot <> '';
-		CREATE INDEX hatchel_records_due ON hatchel_records (kind, due, name);
-		CREATE INDEX hatchel_records_grouped ON hatchel_records (kind, grp, due, name);
-		CREATE INDEX hatchel_records_expire ON hatchel_records (expires);
-		CREATE TABLE hatchel_paces (name text PRIMARY KEY, next bigint NOT NULL, early bigint NOT NULL);
-		INSERT INTO hatchel_state VALUES (2);
-		INSERT INTO hatchel_records VALUES ('k', 'one', 'slot', '', 7, 5, 9999999999999, 'body');`+former("hatchel_", "decode('", "', 'hex')"))
-	check(t, state.CheckPostgres(t.Context(), address))
-	openedAtOnce(t, func() (state.Store, error) { return state.OpenPostgres(t.Context(), address) })
-	s := openDatabase(t, address)
-	defer s.Close()
-	goneOnWith(t, s)
-	left(t, db, map[string]int{"state": 1, "records": 6})
-}
-
 func TestALostConnectionComesBack(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	s := openDatabase(t, address)

@@ -34,7 +34,7 @@ CREATE INDEX records_grouped ON records (kind, grp, due, name, expires) WHERE du
 CREATE INDEX records_owned ON records (kind, due, name) WHERE owner <> '';
 `
 
-// unite makes records of what tables of version 3 hold beside them.
+// unite makes records of what tables of version 3 hold beside them. The own name of a deed was what its body began with, whatever follows.
 const unite = `
 ALTER TABLE records ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 INSERT INTO records (kind, name, slot, grp, version, due, expires, body, owner)
@@ -42,7 +42,7 @@ INSERT INTO records (kind, name, slot, grp, version, due, expires, body, owner)
 	UNION ALL SELECT 'used', name, '', '', 1, 0, expires + 3600000, x'', '' FROM claims
 	UNION ALL SELECT 'frozen', name, '', '', 1, 0, expires, value, '' FROM kept
 	UNION ALL SELECT 'task', id, '', '', version, 0, expires, body, owner FROM tasks
-	UNION ALL SELECT 'deed', json_extract(CAST(body AS TEXT), '$.id'), name, '', 1, 0, expires, body, owner FROM deeds;
+	UNION ALL SELECT 'deed', CASE WHEN substr(body, 1, 7) = CAST('{"id":"' AS BLOB) THEN CAST(substr(body, 8, 64) AS TEXT) ELSE name END, name, '', 1, 0, expires, body, owner FROM deeds;
 DROP TABLE secrets; DROP TABLE claims; DROP TABLE kept; DROP TABLE tasks; DROP TABLE deeds; DROP INDEX records_due; DROP INDEX records_grouped;
 `
 

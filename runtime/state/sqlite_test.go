@@ -190,15 +190,25 @@ func TestAFileOfTheVersionBeforeIsGoneOnWith(t *testing.T) {
 	}
 }
 
+// Deeds of the version before had a name of their own in their bodies. What the second one came to is a text which no text of PostgreSQL can be, nor any of its JSON.
+var (
+	ownName    = strings.Repeat("1f", 32)
+	formerDeed = `{"id":"` + ownName + `","of":"` + ownName + `","state":"done"}`
+	zeroName   = strings.Repeat("0e", 32)
+	zeroDeed   = `{"id":"` + zeroName + `","of":"` + ownName + `","state":"done","answer":{"value":"a\u0000\ud800` + "\xff" + `"}}`
+)
+
 // former fills the tables that there were beside records, whose names begin with a prefix; bytes are written in hexadecimal between two marks.
 func former(prefix, before, after string) string {
-	deed := before + hex.EncodeToString([]byte(`{"id":"its own","state":"done"}`)) + after
-	return strings.NewReplacer("#", prefix, "!", before+"78"+after, "?", deed).Replace(`
+	bytes := func(of string) string { return before + hex.EncodeToString([]byte(of)) + after }
+	return strings.NewReplacer("#", prefix, "!", bytes("x"), "?", bytes(formerDeed), "&", bytes(zeroDeed)).Replace(`
 		INSERT INTO #secrets VALUES ('seal', !);
 		INSERT INTO #claims VALUES ('claimed', 9999999999999);
 		INSERT INTO #kept VALUES ('kept', !, 9999999999999);
 		INSERT INTO #tasks VALUES ('t', 5, 'me', 9999999999999, !);
-		INSERT INTO #deeds VALUES ('key', 'me', 9999999999999, ?);`)
+		INSERT INTO #deeds VALUES ('key', 'me', 9999999999999, ?);
+		INSERT INTO #deeds VALUES ('zero', '', 9999999999999, &);
+		INSERT INTO #deeds VALUES ('odd', '', 9999999999999, !);`)
 }
 
 // goneOnWith looks for what former has written.
@@ -207,16 +217,18 @@ func goneOnWith(t *testing.T, s state.Store) {
 	if secret := must[[]byte](t)(state.Secret(t.Context(), s)); string(secret) != "x" {
 		t.Errorf("the secret is %q", secret)
 	}
-	for kind, want := range map[string]state.Record{
-		"used":   {Name: "claimed", Version: 1},
-		"frozen": {Name: "kept", Version: 1, Body: []byte("x")},
-		"task":   {Name: "t", Version: 5, Owner: "me", Body: []byte("x")},
-		"deed":   {Name: "its own", Version: 1, Slot: "key", Owner: "me", Body: []byte(`{"id":"its own","state":"done"}`)},
-		"k":      {Name: "one", Version: 7, Slot: "slot", Body: []byte("body")},
+	for _, want := range []state.Record{
+		{Kind: "used", Name: "claimed", Version: 1},
+		{Kind: "frozen", Name: "kept", Version: 1, Body: []byte("x")},
+		{Kind: "task", Name: "t", Version: 5, Owner: "me", Body: []byte("x")},
+		{Kind: "deed", Name: ownName, Version: 1, Slot: "key", Owner: "me", Body: []byte(formerDeed)},
+		{Kind: "deed", Name: zeroName, Version: 1, Slot: "zero", Body: []byte(zeroDeed)},
+		{Kind: "deed", Name: "odd", Version: 1, Slot: "odd", Body: []byte("x")},
+		{Kind: "k", Name: "one", Version: 7, Slot: "slot", Body: []byte("body")},
 	} {
-		got := must[*state.Record](t)(s.Record(t.Context(), kind, want.Name))
+		got := must[*state.Record](t)(s.Record(t.Context(), want.Kind, want.Name))
 		if got == nil || got.Version != want.Version || got.Slot != want.Slot || got.Owner != want.Owner || !bytes.Equal(got.Body, want.Body) || got.Expires.Year() < 2286 {
-			t.Errorf("of %s there is %+v", kind, got)
+			t.Errorf("of the %s %s there is %+v", want.Kind, want.Name, got)
 		}
 	}
 	if left := must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "task", Orphaned: true, Limit: 9})); len(left) != 1 {
