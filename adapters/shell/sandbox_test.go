@@ -154,9 +154,10 @@ func TestWithoutNetworkThereIsNoSocket(t *testing.T) {
 	}
 }
 
+// The fork bomb takes a moment for each doubling: one that takes none has thousands of processes before a busy machine lets anybody stop it, and other tests run beside it.
 func TestWhatUsesTooMuchIsStopped(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
-		"fork bomb":      {"script = \"f() { f | f & }; f; sleep 1000\"\nsandbox { processes = 20 }", "the script was stopped: more than the 20 processes at once that it may have"},
+		"fork bomb":      {"script = \"f() { sleep 0.02; f | f & }; f; sleep 1000\"\nsandbox { processes = 20 }", "the script was stopped: more than the 20 processes at once that it may have"},
 		"sleepers":       {"script = \"for i in $(seq 100); do sleep 1000 & done; wait\"\nsandbox { processes = 20 }", "more than the 20 processes"},
 		"one processor":  {"script = \"while :; do :; done\"\nsandbox { cpu = \"300ms\" }", "the script was stopped: more than the 300ms of processor time that it may use"},
 		"two processors": {"pipe = [[\"sh\", \"-c\", \"while :; do :; done\"], [\"sh\", \"-c\", \"while :; do :; done\"]]\nsandbox { cpu = \"1s\" }", "the commands were stopped: more than the 1s of processor time"},
