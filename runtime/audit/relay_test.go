@@ -119,6 +119,7 @@ func TestADatabaseThatIsAwayComesBack(t *testing.T) {
 	}
 	away()
 	r.cut(false)
+	afresh(l)
 	check(t, l.Check(t.Context()))
 	check(t, l.Append(call("a"), true))
 	r.cut(false) // a connection that was lost in between is replaced
@@ -129,6 +130,7 @@ func TestADatabaseThatIsAwayComesBack(t *testing.T) {
 	}
 	away()
 	r.cut(false)
+	afresh(l)
 	check(t, l.Append(call("c"), true))
 	check(t, l.Check(t.Context()))
 	if v := verified(t, direct); v.Broken != nil || v.Records != 5 {
@@ -146,6 +148,7 @@ func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
 	written := map[string]bool{}
 	for round := range rounds {
 		r.mute.Store(int64(round%5 + 1))
+		afresh(l)
 		var all sync.WaitGroup
 		for i := range callers {
 			all.Go(func() {
@@ -169,6 +172,7 @@ func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
 		all.Wait()
 	}
 	r.mute.Store(0)
+	afresh(l)
 	check(t, l.Append(call("end"), true))
 	if v := verified(t, direct); v.Broken != nil {
 		t.Fatal(v)
