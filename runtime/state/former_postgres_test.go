@@ -42,7 +42,7 @@ func TestTablesOfTheVersionBeforeAreGoneOnWith(t *testing.T) {
 	left(t, db, map[string]int{"state": 1, "records": 8})
 }
 
-// A process of the version before may remember something in the moment in which another one makes the tables anew, and that one may be killed while it does.
+// A process of the version before may remember something in the moment in which another one makes the tables anew, and that one may be killed while it does. It takes as long as it takes.
 func TestWhatIsRememberedWhileTablesAreMadeAnewIsThere(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	execute(t, db, formerTables+former("hatchel_", "decode('", "', 'hex')"))
@@ -54,7 +54,7 @@ func TestWhatIsRememberedWhileTablesAreMadeAnewIsThere(t *testing.T) {
 	execute(t, before, "BEGIN; INSERT INTO hatchel_deeds VALUES ('late', 'me', 9999999999999, decode('"+hex.EncodeToString([]byte(lateDeed))+"', 'hex'))")
 	opened := make(chan error, 1)
 	open := func() {
-		s, err := state.OpenPostgres(t.Context(), address)
+		s, err := state.OpenPostgres(t.Context(), address+"&statement_timeout=3s")
 		if err == nil {
 			s.Close()
 		}
@@ -62,18 +62,19 @@ func TestWhatIsRememberedWhileTablesAreMadeAnewIsThere(t *testing.T) {
 	}
 	go open()
 	const stuck = " FROM pg_stat_activity WHERE application_name = current_schema() AND wait_event_type = 'Lock'"
-	waits := func() (n int) {
-		check(t, db.QueryRow(t.Context(), "SELECT count(*)"+stuck).Scan(&n))
-		return n
+	waits := func(interval string) bool {
+		var n int
+		check(t, db.QueryRow(t.Context(), "SELECT count(*)"+stuck+" AND query_start < clock_timestamp() - interval '"+interval+"'").Scan(&n))
+		return n == 1
 	}
-	eventually(t, func() bool { return waits() == 1 })
+	eventually(t, func() bool { return waits("0s") })
 	execute(t, db, "SELECT pg_terminate_backend(pid)"+stuck)
 	if err := <-opened; err == nil {
 		t.Fatal("it was opened")
 	}
 	left(t, db, map[string]int{"deeds": 3, "records": 1})
 	go open()
-	eventually(t, func() bool { return waits() == 1 })
+	eventually(t, func() bool { return waits("4s") })
 	execute(t, before, "COMMIT")
 	check(t, <-opened)
 	s := openDatabase(t, address)

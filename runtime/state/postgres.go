@@ -46,9 +46,7 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	}
 	p := &Postgres{pool: pool, origin: rand.Text()}
 	p.Bound(mostHeld)
-	bounded, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	if p.channel, err = prepareTables(bounded, pool); err != nil {
+	if p.channel, err = prepareTables(ctx, pool); err != nil {
 		pool.Close()
 		return nil, postgresFault(ctx, err)
 	}

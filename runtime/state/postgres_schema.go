@@ -3,14 +3,17 @@ package state
 import (
 	"context"
 	"errors"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
-	tablesVersion = 3          // of the tables below, in hatchel_state
-	tablesLock    = 0x48544C53 // that who makes them holds
+	tablesVersion = 3                // of the tables below, in hatchel_state
+	tablesLock    = 0x48544C53       // that who makes them holds
+	makeTime      = 10 * time.Minute // that it may take to make them of what was there before, and to wait for who does
 )
 
 // postgresTables are all that there is. Times are milliseconds since 1970. Those of owners are of the database's clock, as those of paces, which are microseconds; all others are of a
@@ -74,19 +77,28 @@ func tablesFound(ctx context.Context, in asked) (found int, err error) {
 // prepareTables makes the tables that are missing, one process after the other, and returns the name of the channel that belongs to them. A role that may not make any
 // can use those that are there.
 func prepareTables(ctx context.Context, pool *pgxpool.Pool) (channel string, err error) {
-	found, err := tablesFound(ctx, pool)
-	if err == nil && found < tablesVersion {
-		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return makeTables(ctx, tx) })
-	}
+	bounded, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	found, err := tablesFound(bounded, pool)
 	if err != nil {
 		return "", err
 	}
-	err = pool.QueryRow(ctx, "SELECT 'hatchel_' || 'hatchel_records'::regclass::oid").Scan(&channel)
+	if found < tablesVersion {
+		making, cancel := context.WithTimeout(ctx, makeTime)
+		defer cancel()
+		if err := pgx.BeginFunc(making, pool, func(tx pgx.Tx) error { return makeTables(making, tx) }); err != nil {
+			return "", err
+		}
+	}
+	bounded, cancel = context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err = pool.QueryRow(bounded, "SELECT 'hatchel_' || 'hatchel_records'::regclass::oid").Scan(&channel)
 	return channel, err
 }
 
+// makeTables takes as long as it takes, for all that the address says of statements. For a table that somebody uses it waits no longer than those may: whoever comes next waits behind it.
 func makeTables(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", tablesLock); err != nil {
+	if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock("+strconv.Itoa(tablesLock)+"); SET LOCAL lock_timeout TO DEFAULT"); err != nil {
 		return err
 	}
 	found, err := tablesFound(ctx, tx)
