@@ -194,7 +194,7 @@ func TestAServerIsAskedOverHTTP(t *testing.T) {
 		{as("mallory"), []string{"approve", id}, 1, "does not know the key in HATCHEL_KEY"},
 		{as("eve"), []string{"approve", id}, 1, "does not let you do this: You may not decide"},
 		{as("bob"), []string{"approve", "0123456789ABCDEF"}, 1, "there is no approval"},
-		{as("bob"), []string{"show", "../../healthz"}, 1, "there is no"},
+		{as("bob"), []string{"show", "../../healthz"}, 1, "is no ID of an approval"},
 		{as("bob"), []string{"approve", id, "--state", "x.db"}, 2, "leave --state out"},
 		{as("bob"), []string{"approve", id, "--reason", strings.Repeat("x", 1001)}, 2, "1000 characters"},
 	} {
