@@ -116,7 +116,7 @@ func (s *State) heard(ctx context.Context, kind, name string) {
 		return
 	}
 	s.tasks.beating.Go(func() {
-		ids := []string{name}
+		ids := []string{approval.Proposed(name)}
 		if kind == "" {
 			ids, _ = book.Proposals(ctx) // those that cannot be read now are forgotten soon
 		}

@@ -12,7 +12,7 @@ import (
 // Kinds of the records in the store.
 const (
 	Kind         = "approval"
-	ProposalKind = "approval.proposal" // a decision that is being written down; its name is the ID of the approval
+	ProposalKind = "approval.proposal" // a decision that is being written down; Proposed is of which approval
 	askedKind    = "approval.asked"    // one for each that is pending, in the group of who asks
 )
 

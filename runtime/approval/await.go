@@ -72,7 +72,7 @@ func (b *Book) expire(ctx context.Context, a *Approval) (*Approval, error) {
 		return a, nil
 	}
 	if a.record.Group == string(Pending) {
-		p, err := b.store.Record(ctx, ProposalKind, a.ID)
+		p, err := b.store.Holder(ctx, ProposalKind, a.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +98,10 @@ func (b *Book) Changed(kind, name string) {
 		for _, told := range b.waiting {
 			ring(told)
 		}
-	case kind == Kind || kind == ProposalKind:
+	case kind == Kind:
 		b.wake(name)
+	case kind == ProposalKind:
+		b.wake(Proposed(name))
 	}
 }
 

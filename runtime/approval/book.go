@@ -73,7 +73,7 @@ func (b *Book) add(ctx context.Context, purpose string, r Request) (*Approval, e
 	}
 	if r.Caller.known() {
 		// Without it the caller is only counted too low.
-		b.store.Add(ctx, &state.Record{Kind: askedKind, Name: rec.Name, Group: groupOf(r.Caller), Due: rec.Due, Expires: rec.Due})
+		b.store.Add(ctx, &state.Record{Kind: askedKind, Name: rec.Name, Group: groupOf(r.Caller), Due: rec.Due, Expires: rec.Due, Quiet: true})
 	}
 	return &Approval{ID: rec.Name, Status: Pending, Request: r, record: rec}, nil
 }
@@ -182,7 +182,7 @@ func (b *Book) change(ctx context.Context, a *Approval, s Status) (bool, error) 
 	}
 	a.record, a.Status = &r, s
 	if s != Used && a.Caller.known() {
-		b.store.Remove(ctx, &state.Record{Kind: askedKind, Name: a.ID, Version: 1}) // otherwise it goes by itself
+		b.store.Remove(ctx, &state.Record{Kind: askedKind, Name: a.ID, Version: 1, Quiet: true}) // otherwise it goes by itself
 	}
 	b.wake(a.ID)
 	return true, nil

@@ -2,8 +2,10 @@ package approval
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"hatchel/runtime/state"
@@ -25,6 +27,13 @@ type proposal struct {
 	Writer   string   `json:"writer,omitempty"` // who writes it down; empty while nobody does
 }
 
+// Proposed is the ID of the approval that a proposal is about, whose record is called so. The name is its own: who gives one up late gives up no later one. The slot of the record is the
+// ID, so that there is one at a time.
+func Proposed(name string) (id string) {
+	id, _, _ = strings.Cut(name, ".")
+	return id
+}
+
 // Propose begins to decide. Writer is who will write the decision down and Confirm it; empty when whoever hears of it may, by Claim. It fails as Decide does.
 func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string) (*Proposal, error) {
 	a, err := b.pending(ctx, id)
@@ -36,7 +45,7 @@ func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string
 		return nil, err
 	}
 	until := time.Now().Add(hold)
-	r := &state.Record{Kind: ProposalKind, Name: a.ID, Version: 1, Due: until, Expires: until, Body: body}
+	r := &state.Record{Kind: ProposalKind, Name: a.ID + "." + rand.Text(), Slot: a.ID, Version: 1, Due: until, Expires: until, Body: body}
 	there, err := b.store.Add(ctx, r)
 	if err != nil {
 		return nil, err
@@ -65,7 +74,7 @@ func (p *Proposal) holds(a *Approval) bool {
 
 // proposed is who is deciding an approval at this moment; nil when nobody is.
 func (b *Book) proposed(ctx context.Context, id string) (*AlreadyError, error) {
-	r, err := b.store.Record(ctx, ProposalKind, id)
+	r, err := b.store.Holder(ctx, ProposalKind, id)
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -82,7 +91,7 @@ func inProgress(r *state.Record) *AlreadyError {
 
 // Claim makes a writer the one who writes a proposal down that nobody does yet: exactly one of any number is given it, the others nil. Id is that of the approval.
 func (b *Book) Claim(ctx context.Context, id, writer string) (*Proposal, error) {
-	r, err := b.store.Record(ctx, ProposalKind, id)
+	r, err := b.store.Holder(ctx, ProposalKind, id)
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -110,7 +119,7 @@ func (b *Book) Proposals(ctx context.Context) ([]string, error) {
 	list, err := b.store.List(ctx, state.Query{Kind: ProposalKind, Limit: sweepAtOnce})
 	ids := make([]string, len(list))
 	for i, r := range list {
-		ids[i] = r.Name
+		ids[i] = r.Slot
 	}
 	return ids, err
 }
@@ -132,8 +141,8 @@ func (b *Book) Withdraw(ctx context.Context, p *Proposal) (bool, error) {
 		b.wake(p.Approval.ID)
 		return gone, err
 	}
-	there, err := b.store.Record(ctx, ProposalKind, p.Approval.ID)
-	if err != nil || there != nil {
+	there, err := b.store.Holder(ctx, ProposalKind, p.Approval.ID)
+	if err != nil || there != nil && there.Name == p.record.Name {
 		return false, err
 	}
 	a, err := b.Find(ctx, p.Approval.ID)

@@ -93,6 +93,33 @@ func TestAProposalThatIsWithdrawnOrForgottenLeavesEverythingAsItWas(t *testing.T
 	})
 }
 
+// Who was held up while another one has begun to decide, and now gives up, gives up nothing of theirs.
+func TestWhoGivesUpLateLeavesTheProposalOfAnotherAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := remembered(t)
+		a := asked(t, b, "x")
+		late, err := b.Propose(t.Context(), a.ID, proposal("bob"), "writer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		p, err := b.Propose(t.Context(), a.ID, proposal("eve"), "writer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gone, err := b.Withdraw(t.Context(), late); !gone || err != nil {
+			t.Errorf("%v (%v)", gone, err)
+		}
+		var already *approval.AlreadyError
+		if _, err := b.Decide(t.Context(), a.ID, false, by("ann")); !errors.As(err, &already) || already.Decision == nil || already.Decision.By != "eve" {
+			t.Errorf("another decides in between: %v", err)
+		}
+		if got, err := b.Confirm(t.Context(), p); err != nil || got.Decision.By != "eve" {
+			t.Errorf("%+v (%v)", got, err)
+		}
+	})
+}
+
 func TestWhatWasProposedInTimeHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := remembered(t)
@@ -129,7 +156,7 @@ type eager struct {
 func (e *eager) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
 	before, err := e.Store.Add(ctx, r)
 	if r.Kind == approval.ProposalKind && err == nil && before == nil {
-		e.confirm(r.Name)
+		e.confirm(approval.Proposed(r.Name))
 	}
 	return before, err
 }

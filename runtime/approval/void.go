@@ -16,7 +16,7 @@ func (b *Book) Void(ctx context.Context, a *Approval, why string) (bool, error) 
 	if a.Status != Pending {
 		return false, nil
 	}
-	if there, err := b.store.Record(ctx, ProposalKind, a.ID); err != nil || there != nil {
+	if there, err := b.store.Holder(ctx, ProposalKind, a.ID); err != nil || there != nil {
 		return false, err
 	}
 	void := *a

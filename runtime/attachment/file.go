@@ -15,7 +15,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Kinds of records.
+// Kinds of records. Nobody watches them.
 const (
 	kindFile  = "file"
 	kindChunk = "chunk"

@@ -136,6 +136,7 @@ func (s *Shelf) Remove(ctx context.Context, f *File) (bool, error) {
 
 // forget removes a record, and then the chunks that nobody can find any more: also when who has asked for it is gone, because they count for nobody and take room.
 func forget(ctx context.Context, store state.Store, r *state.Record) (bool, error) {
+	r.Quiet = true
 	removed, err := store.Remove(ctx, r)
 	if err != nil || !removed {
 		return false, err
@@ -149,7 +150,7 @@ func forget(ctx context.Context, store state.Store, r *state.Record) (bool, erro
 func forgetChunks(ctx context.Context, store state.Store, id string, least int) error {
 	for n := 0; ; n++ {
 		// Chunks are never replaced.
-		if there, err := store.Remove(ctx, &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1}); err != nil || !there && n >= least {
+		if there, err := store.Remove(ctx, &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1, Quiet: true}); err != nil || !there && n >= least {
 			return err
 		}
 	}

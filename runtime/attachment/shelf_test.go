@@ -422,6 +422,42 @@ func TestATicketIsGoodOnce(t *testing.T) {
 	}
 }
 
+func TestNoOtherProcessIsToldOfFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s, store := shelfIn(t, path)
+	_, other := shelfIn(t, path)
+	ctx, cancel := context.WithCancel(t.Context())
+	heard := make(chan string, 64)
+	var watching sync.WaitGroup
+	watching.Go(func() { other.Watch(ctx, func(kind, name string) { heard <- kind }) })
+	defer watching.Wait()
+	defer cancel()
+	if kind := <-heard; kind != "" {
+		t.Fatalf("heard %q", kind)
+	}
+	f := upload(t, s, Upload{Owner: "ada"}, strings.Repeat("x", 2*chunkSize))
+	if there, err := s.Remove(t.Context(), f); !there || err != nil {
+		t.Error(there, err)
+	}
+	id, address, _, err := s.Ticket(t.Context(), Upload{Owner: "ada", Rules: loose})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Redeem(t.Context(), id, u.Query()); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Add(t.Context(), &state.Record{Kind: "last", Name: "x", Expires: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if kind := <-heard; kind != "last" {
+		t.Errorf("heard of %q first", kind)
+	}
+}
+
 func TestTicketsAreBounded(t *testing.T) {
 	s, store := shelfIn(t, "")
 	long := strings.Repeat("long ", 1000)

@@ -41,7 +41,7 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 		return "", "", time.Time{}, crowded(err)
 	}
 	id, until = newID(), time.Now().Add(ticketTime).Truncate(time.Second)
-	if _, err := store.Add(ctx, &state.Record{Kind: kindTicket, Name: id, Group: group, Due: until, Expires: until, Body: body, Yields: true}); err != nil {
+	if _, err := store.Add(ctx, &state.Record{Kind: kindTicket, Name: id, Group: group, Due: until, Expires: until, Body: body, Yields: true, Quiet: true}); err != nil {
 		return "", "", time.Time{}, err
 	}
 	address, err = s.sign(ctx, mayUpload, u.Rules.BaseURL+"/files/uploads/", id, until)
@@ -76,6 +76,7 @@ func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload
 		return Upload{}, ErrAtOnce
 	}
 	s.leave(r.Group)
+	r.Quiet = true
 	if first, err := store.Remove(ctx, r); err != nil {
 		return Upload{}, err
 	} else if !first {

@@ -123,7 +123,7 @@ func (t *taking) begin(ctx context.Context) error {
 	}
 	// It is there as long as its chunks may be, so that who tends the files finds them.
 	lease := t.now.Add(max(uploadTime, t.Rules.TTL) + grace)
-	t.record = &state.Record{Kind: kindFile, Name: t.id, Group: t.group, Due: lease, Expires: lease, Owner: t.process, Body: (&content{Size: most}).encode(), Yields: true}
+	t.record = &state.Record{Kind: kindFile, Name: t.id, Group: t.group, Due: lease, Expires: lease, Owner: t.process, Body: (&content{Size: most}).encode(), Yields: true, Quiet: true}
 	there, err := t.store.Add(ctx, t.record)
 	if err == nil && there != nil {
 		err = ErrUnknown // the ticket was used
@@ -178,7 +178,7 @@ func (t *taking) take(ctx context.Context, in io.Reader) (*File, error) {
 		}
 		if n > 0 {
 			sum.Write(chunk)
-			r := &state.Record{Kind: kindChunk, Name: chunkName(t.id, c.Chunks), Group: t.id, Due: expires, Expires: expires.Add(grace), Body: chunk, Yields: true}
+			r := &state.Record{Kind: kindChunk, Name: chunkName(t.id, c.Chunks), Group: t.id, Due: expires, Expires: expires.Add(grace), Body: chunk, Yields: true, Quiet: true}
 			t.chunks = c.Chunks + 1
 			if there, err := t.store.Add(ctx, r); err != nil || there != nil {
 				return nil, errors.Join(err, taken(there))
