@@ -19,5 +19,5 @@ type Config struct {
 	Approvals   *Approvals        // nil when nobody may decide over HTTP
 	Sources     map[string][]byte // by path, as they were read
 	Secrets     []string          // every known secret text, for scrubbing what leaves the process
-	Partial     bool              // a file could not be read, and what it may declare is not here
+	Partial     bool              // a file, or something at the top of one, could not be read, and what it may declare is not here
 }

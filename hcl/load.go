@@ -56,7 +56,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.approvers()
 	l.unused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
-	l.config.ID, l.config.Partial = l.identity(files), l.partial
+	l.config.ID, l.config.Partial = l.identity(files), l.config.Partial || l.partial
 	opts.Cache.keep(files, l.globals)
 	return l.config, shown(files, l.diags)
 }
@@ -138,6 +138,7 @@ var topLevel = map[string]struct {
 func (l *loader) sort(f *source) {
 	for _, a := range f.body.Attributes {
 		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", allOf(sortedNames(topLevel)))
+		l.config.Partial = true
 	}
 	f.offers = 0
 	for _, b := range f.body.Blocks {
@@ -145,6 +146,7 @@ func (l *loader) sort(f *source) {
 		switch {
 		case !ok:
 			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, home(b.Type, suggestOr(b.Type, sortedNames(topLevel), " At the top of a file there are "+allOf(sortedNames(topLevel))+".")))
+			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
 			r := b.TypeRange
@@ -152,6 +154,7 @@ func (l *loader) sort(f *source) {
 				r = b.LabelRanges[want.labels]
 			}
 			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", sentence(article(b.Type)), want.form)
+			l.config.Partial = true
 			continue
 		}
 		l.blocks[b.Type] = append(l.blocks[b.Type], block{b, f, f.offers})

@@ -41,5 +41,8 @@ func (l *loader) state() {
 	}
 	s.Range = at(b.DefRange())
 	l.diags = append(l.diags, d.diags...)
+	if len(l.blocks["state"]) > 1 || s.SQLite != "" && s.Postgres != "" {
+		s.SQLite, s.Postgres = "", "" // what names two places says of neither that it is there
+	}
 	l.config.State = s
 }

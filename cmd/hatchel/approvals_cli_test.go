@@ -319,9 +319,18 @@ func TestMistakesOfAFolderKeepNobodyFromDeciding(t *testing.T) {
 			o.written(id, "approved", "os:"+userName())
 		})
 	}
-	o := newOffice(t, "state { sqlite = var.nowhere }")
-	if code, _, errs := o.run(nil, "approvals", "list"); code != 1 || !strings.Contains(errs, "does not say where approvals are kept") {
-		t.Errorf("%d %q", code, errs)
+}
+
+// A folder that says where approvals are kept in a way that cannot be read is not taken for one that says nothing: what an earlier server has left in the other place is not what this one asks.
+func TestAMistakeInWhereApprovalsAreKeptLeavesItOpen(t *testing.T) {
+	for _, state := range []string{
+		`state { sqlite = var.nowhere }`, `state "x" { sqlite = "state.db" }`, `state = { sqlite = "state.db" }`, `stat { sqlite = "state.db" }`, `state { sqlit = "state.db" }`,
+		"state { sqlite = \"state.db\" }\nstate { sqlite = \"other.db\" }", "state {\nsqlite = \"state.db\"\npostgres = \"postgres://u@127.0.0.1:1/x\"\n}",
+	} {
+		o := newOffice(t, state)
+		if code, _, errs := o.run(nil, "approvals", "list"); code != 1 || !strings.Contains(errs, "does not say where approvals are kept") {
+			t.Errorf("%s: %d %q", state, code, errs)
+		}
 	}
 }
 
