@@ -7,7 +7,7 @@
 #   make bench    the table of ratios against bare programs; BENCH="-quick -rows text" to narrow it
 #   make load     two thousand listeners, 500 calls a second and steady changes for a minute; LOAD="-for 10s" to change that
 #   make soak     everything that clients and authors do at once, under the race detector, for SOAK (default 5m), and without it for a minute
-#   make kill     a process that pays is killed KILLS times (default 1000), and must have paid nothing twice and lost nothing
+#   make kill     processes that pay are killed, KILLS (default 1000) over SQLite and as many, by twos, over PostgreSQL, and must have paid nothing twice and lost nothing
 #   make kernel   the tests of what confines programs, on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND="lsm=capability" for its command line
 #   make clean    removes what these targets made
 
@@ -71,7 +71,7 @@ soak:
 	go run ./cmd/hatchel-bench soak -for 1m -race=false
 
 kill:
-	go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel -kills $(KILLS)
+	.ci/services go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel -kills $(KILLS)
 
 kernel:
 	.ci/kernel $(KERNEL) $(APPEND)

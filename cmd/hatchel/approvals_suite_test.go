@@ -65,8 +65,9 @@ tool "guarded" {
 
 // office is a server where calls are decided about.
 type office struct {
-	t   testing.TB
-	dir string
+	t    testing.TB
+	dir  string
+	text string // of the configuration
 	*replica
 }
 
@@ -80,7 +81,7 @@ func newOffice(t testing.TB, state string) *office {
 		sum := sha256.Sum256([]byte(keyOf(name)))
 		text = strings.ReplaceAll(text, "$"+strings.ToUpper(name), hex.EncodeToString(sum[:]))
 	}
-	o := &office{t: t, dir: t.TempDir()}
+	o := &office{t: t, dir: t.TempDir(), text: text}
 	o.write(text)
 	return o
 }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 )
 
 // kills is how often the process is killed: make kill KILLS=1000.
-var kills = flag.Int("kills", 30, "how often a process that pays is killed")
+var kills = flag.Int("kills", 20, "how many processes that pay are killed, of those that keep what they remember in SQLite and of those that do in PostgreSQL")
 
 // ledger is a service that carries out whatever it is told, as often as it is told.
 type ledger struct {
@@ -105,11 +106,14 @@ func (e errand) arguments() string {
 	return fmt.Sprintf(`{"order":%q,"idempotency_key":"key-%s"}`, e.order, e.order)
 }
 
-// counter is where errands are run while the process behind it is killed and started again.
+// counter is where errands are run while the processes behind it are killed and started again.
 type counter struct {
 	*office
-	bank    *ledger
-	decided chan struct{} // holds something after a decision
+	database string     // where they keep what they remember and write down; empty for files of the folder
+	open     []*replica // one, or two with a database; replaced while nothing is run
+	turn     atomic.Int64
+	bank     *ledger
+	decided  chan struct{} // holds something after a decision
 
 	mu       sync.Mutex
 	all      []errand
@@ -118,15 +122,33 @@ type counter struct {
 	calls    int               // guarded by mu
 }
 
-func openCounter(t *testing.T) *counter {
-	c := &counter{bank: &ledger{paid: map[string]int{}, keys: map[string]int{}, told: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, approved: map[string]bool{}}
+func openCounter(t *testing.T, database string) *counter {
+	c := &counter{database: database, bank: &ledger{paid: map[string]int{}, keys: map[string]int{}, told: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, approved: map[string]bool{}}
 	web := httptest.NewServer(c.bank)
 	t.Cleanup(web.Close)
-	c.office = newOffice(t, `state { sqlite = "state.db" }`)
+	if database == "" {
+		c.office = newOffice(t, `state { sqlite = "state.db" }`)
+	} else {
+		c.office = newOffice(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }")
+		c.write(strings.ReplaceAll(c.text, `file = "audit.jsonl"`, "postgres = secret.state"))
+	}
 	if err := os.WriteFile(filepath.Join(c.dir, "pay.hcl"), []byte(strings.ReplaceAll(payingTools, "$BANK", web.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// serve starts the processes.
+func (c *counter) serve() {
+	c.open = []*replica{startReplica(c.t, c.dir, c.database)}
+	if c.database != "" {
+		c.open = append(c.open, startReplica(c.t, c.dir, c.database))
+	}
+}
+
+// somewhere is the same server, asked through one of its processes after the other.
+func (c *counter) somewhere() *office {
+	return &office{t: c.t, dir: c.dir, replica: c.open[int(c.turn.Add(1))%len(c.open)]}
 }
 
 var paidLine = regexp.MustCompile(`paid [a-z0-9-]+ [0-9]+ times`)
@@ -136,7 +158,7 @@ func (c *counter) run(e errand) string {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
-	said := <-c.call("eve", e.tool, e.arguments())
+	said := <-c.somewhere().call("eve", e.tool, e.arguments())
 	if line := paidLine.FindString(said); line != "" {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -159,12 +181,12 @@ func (c *counter) approve(stop <-chan struct{}) {
 		case <-every.C:
 		}
 		var page struct{ Approvals []struct{ ID string } }
-		got := send(c.request("bob", http.MethodGet, "/approvals?status=pending", ""))
+		got := send(c.somewhere().request("bob", http.MethodGet, "/approvals?status=pending", ""))
 		if got.err != nil || json.Unmarshal([]byte(got.body), &page) != nil {
 			continue
 		}
 		for _, a := range page.Approvals {
-			got := send(c.request("bob", http.MethodPost, "/approvals/"+a.ID+"/approve", `{}`))
+			got := send(c.somewhere().request("bob", http.MethodPost, "/approvals/"+a.ID+"/approve", `{}`))
 			if got.err != nil || got.status != http.StatusOK {
 				continue
 			}
@@ -179,8 +201,8 @@ func (c *counter) approve(stop <-chan struct{}) {
 	}
 }
 
-// open is that errands of a round, and some that were not answered before, are run by so many at once. It is closed when all were.
-func (c *counter) open(round int, again []errand) (ended chan struct{}, tried []errand) {
+// begin is that errands of a round, and some that were not answered before, are run by so many at once. It is closed when all were.
+func (c *counter) begin(round int, again []errand) (ended chan struct{}, tried []errand) {
 	queue := make(chan errand, 32)
 	for _, e := range again {
 		queue <- e
@@ -204,9 +226,9 @@ func (c *counter) open(round int, again []errand) (ended chan struct{}, tried []
 	return ended, tried
 }
 
-// round starts the process, has it pay, and kills it.
+// round starts the processes, has them pay, and kills them: of two the first while the other one goes on, and that one soon after.
 func (c *counter) round(n int, again []errand) (unanswered []errand) {
-	c.replica = startReplica(c.t, c.dir, "")
+	c.serve()
 	for _, happened := range []chan struct{}{c.bank.told, c.decided} {
 		select {
 		case <-happened:
@@ -215,7 +237,7 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 	}
 	c.bank.silence(n%10 == 9)
 	defer c.bank.silence(false)
-	ended, tried := c.open(n, again)
+	ended, tried := c.begin(n, again)
 	stop := make(chan struct{})
 	var approving sync.WaitGroup
 	approving.Go(func() { c.approve(stop) })
@@ -236,11 +258,21 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 	case <-moment:
 	case <-ended:
 	}
-	c.cmd.Process.Kill()
+	for i, r := range c.open {
+		if i > 0 {
+			select {
+			case <-time.After(time.Duration(rand.IntN(200)) * time.Millisecond):
+			case <-ended:
+			}
+		}
+		r.cmd.Process.Kill()
+	}
 	close(stop)
 	<-ended
 	approving.Wait()
-	c.kill()
+	for _, r := range c.open {
+		r.kill()
+	}
 	http.DefaultClient.CloseIdleConnections()
 	for _, e := range tried {
 		if c.answered[e.order] == "" && len(unanswered) < 6 {
@@ -252,7 +284,7 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 
 // settle asks for every errand again, and counts those of which nobody knows.
 func (c *counter) settle() (unknown int) {
-	c.replica = startReplica(c.t, c.dir, "")
+	c.serve()
 	stop := make(chan struct{})
 	var approving, asking sync.WaitGroup
 	approving.Go(func() { c.approve(stop) })
@@ -300,13 +332,8 @@ type written struct {
 func (c *counter) written() *written {
 	c.t.Helper()
 	w := &written{map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	file := filepath.Join(c.dir, "audit.jsonl")
-	if v, err := audit.Verify(file); err != nil || v.Broken != nil {
-		c.t.Fatal(v, err)
-	}
 	orders := map[string]string{} // by call
-	err := audit.Read(file, func(l *audit.Line) bool {
-		r, _ := l.Record()
+	c.each(func(r audit.Record) {
 		var arguments struct{ Order string }
 		json.Unmarshal(r.Arguments, &arguments)
 		switch {
@@ -321,24 +348,48 @@ func (c *counter) written() *written {
 		case r.Event == audit.EventApproval && r.Decision == "approved":
 			w.decided[r.Approval.ID] = true
 		}
-		return true
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	return w
 }
 
-// However often the process is killed while it pays, no order is paid twice and no approval is used twice: what was paid is answered again, what may have been is not tried again, and the audit log
+// each gives what is in the audit log, whose chain holds.
+func (c *counter) each(give func(audit.Record)) {
+	c.t.Helper()
+	read := func(l *audit.Line) bool {
+		r, _ := l.Record()
+		give(r)
+		return true
+	}
+	file := filepath.Join(c.dir, "audit.jsonl")
+	verify, pass := func() (*audit.Verdict, error) { return audit.Verify(file) }, func() error { return audit.Read(file, read) }
+	if c.database != "" {
+		verify, pass = func() (*audit.Verdict, error) { return audit.VerifyTable(c.t.Context(), c.database) }, func() error { return audit.ReadTable(c.t.Context(), c.database, read) }
+	}
+	if v, err := verify(); err != nil || v.Broken != nil {
+		c.t.Fatal(v, err)
+	}
+	if err := pass(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// However often processes are killed while they pay, no order is paid twice and no approval is used twice: what was paid is answered again, what may have been is not tried again, and the audit log
 // holds all that was done, decided and answered.
 func TestAKilledProcessDoesNothingTwice(t *testing.T) {
-	c := openCounter(t)
+	t.Run("SQLite", func(t *testing.T) { paysOnce(t, "") })
+	t.Run("PostgreSQL", func(t *testing.T) { paysOnce(t, emptySchema(t)) })
+}
+
+func paysOnce(t *testing.T, database string) {
+	c := openCounter(t, database)
 	var again []errand
-	for n := range *kills {
+	killed := 0
+	for n := 0; killed < *kills; n++ {
 		again = c.round(n, again)
+		killed += len(c.open)
 		if n%100 == 99 {
 			c.written()
-			t.Logf("%d kills, %d calls", n+1, c.calls)
+			t.Logf("%d kills, %d calls", killed, c.calls)
 		}
 	}
 	calls, paid := c.calls, len(c.answered)
@@ -383,5 +434,5 @@ func TestAKilledProcessDoesNothingTwice(t *testing.T) {
 		t.Errorf("%d orders were paid, %d are unknown, and %d approvals were used: the test has not killed at any interesting moment", paid, unknown, len(w.used))
 	}
 	t.Logf("%d kills, %d calls of %d orders, %d answered; %d effects, %d of them twice; %d approvals given, %d used, %d of them twice; %d outcomes unknown",
-		*kills, calls, len(c.all), paid, len(c.bank.paid), twice, len(w.decided), len(w.used), reused, unknown)
+		killed, calls, len(c.all), paid, len(c.bank.paid), twice, len(w.decided), len(w.used), reused, unknown)
 }
