@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -50,6 +51,9 @@ func (c *compiler) call(e *hclsyntax.FunctionCallExpr, in env) node {
 	}
 	n.typ, n.null = resultType(fn, args)
 	n.eval = applied(fn, args, e.ExpandFinal)
+	if n.sensitive {
+		n.eval = applied(hushed(fn), args, e.ExpandFinal)
+	}
 	if e.Name == "coalesce" {
 		n.null = c.coalesced(args)
 	}
@@ -121,6 +125,19 @@ func applied(fn *functions.Function, args []node, spread bool) func(*Frame) (any
 		}
 		return fn.Call(&f.functions, values)
 	}
+}
+
+// hushed is a function of what holds a secret: its errors quote nothing, not even the beginning of what they would quote, by which no secret could be found again.
+func hushed(fn *functions.Function) *functions.Function {
+	quiet := *fn
+	quiet.Call = func(c *functions.Context, args []any) (any, error) {
+		v, err := fn.Call(c, args)
+		if err != nil && strings.Contains(err.Error(), `"`) {
+			err = fmt.Errorf("%s: this cannot be computed, and why is not said, because it would show a part of a secret", fn.Name)
+		}
+		return v, err
+	}
+	return &quiet
 }
 
 // accepts reports whether a value of a type can be an argument, as far as that is known at load.

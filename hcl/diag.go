@@ -3,7 +3,10 @@ package hcl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
+	"strconv"
+	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 )
@@ -109,6 +112,33 @@ func (ds Diagnostics) reword(details map[string]string) {
 			d.Detail = detail
 		}
 	}
+}
+
+// shortestSecret is how long a secret must be to be looked for in what is said: a shorter one stands in many places by chance.
+const shortestSecret = 4
+
+// scrub takes secrets out of what is said, as they are and as they are quoted. A diagnostic that holds none stays the same one: what is kept of a file may hold it, too.
+func (ds Diagnostics) scrub(secrets []string) Diagnostics {
+	var pairs []string
+	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
+		if len(secret) < shortestSecret {
+			continue
+		}
+		quoted := strconv.Quote(secret)
+		pairs = append(pairs, secret, Hidden, quoted[1:len(quoted)-1], Hidden)
+	}
+	if pairs == nil {
+		return ds
+	}
+	replace := strings.NewReplacer(pairs...)
+	for i, d := range ds {
+		if detail := replace.Replace(d.Detail); detail != d.Detail {
+			clean := *d
+			clean.Detail = detail
+			ds[i] = &clean
+		}
+	}
+	return ds
 }
 
 // Blamed is an error about one attribute of a configuration. Blame makes it.

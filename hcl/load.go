@@ -58,7 +58,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
 	l.config.ID, l.config.Partial = l.identity(files), l.config.Partial || l.partial
 	opts.Cache.keep(files, l.globals)
-	return l.config, shown(files, l.diags)
+	return l.config, shown(files, l.diags).scrub(l.globals.revealed)
 }
 
 // A block is one top-level block and the file it stands in.

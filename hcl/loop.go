@@ -18,6 +18,8 @@ type loopVar struct {
 	typ  *schema.Type
 	null string
 	next *loopVar
+
+	sensitive bool // what is looped over holds a secret
 }
 
 func (v *loopVar) find(name string) *loopVar {
@@ -34,15 +36,16 @@ func (c *compiler) variable(v *loopVar, in env) node {
 	slot := v.slot
 	c.reads.loop = max(c.reads.loop, loopVars-slot)
 	if in.facts.notNull(v.name) {
-		v = &loopVar{name: v.name, said: v.said, typ: v.typ}
+		v = &loopVar{name: v.name, said: v.said, typ: v.typ, sensitive: v.sensitive}
 	}
-	return node{typ: v.typ, null: v.null, path: v.name, called: v.said, eval: func(f *Frame) (any, error) { return f.vars[slot], nil }}
+	return node{typ: v.typ, null: v.null, path: v.name, called: v.said, sensitive: v.sensitive, eval: func(f *Frame) (any, error) { return f.vars[slot], nil }}
 }
 
-func (c *compiler) declare(name string, t *schema.Type, in env) (env, int) {
+// declare makes a variable of a loop over something, whose values are of type t.
+func (c *compiler) declare(name string, t *schema.Type, over node, in env) (env, int) {
 	slot := c.slots
 	c.slots++
-	v := &loopVar{name: name, slot: slot, typ: t, next: in.vars}
+	v := &loopVar{name: name, slot: slot, typ: t, next: in.vars, sensitive: over.sensitive}
 	if t.Nullable {
 		v.null = name + " may be null"
 	}
@@ -103,9 +106,9 @@ func (c *compiler) forParts(e *hclsyntax.ForExpr, in env) node {
 	keyType, elemType := c.elements(coll, e.CollExpr.Range())
 	body, keySlot := in, -1
 	if e.KeyVar != "" {
-		body, keySlot = c.declare(e.KeyVar, keyType, body)
+		body, keySlot = c.declare(e.KeyVar, keyType, coll, body)
 	}
-	body, valSlot := c.declare(e.ValVar, elemType, body)
+	body, valSlot := c.declare(e.ValVar, elemType, coll, body)
 	var n, cond, key node
 	if e.CondExpr != nil {
 		cond = c.boolean(e.CondExpr, body)
@@ -222,7 +225,7 @@ func (c *compiler) splatParts(e *hclsyntax.SplatExpr, in env) node {
 	if src.null != "" {
 		elem = elem.NotNull()
 	}
-	body, slot := c.declare("", elem, in)
+	body, slot := c.declare("", elem, src, in)
 	body.vars.said = subject(src) + "[*]"
 	val := c.expr(e.Each, body)
 	n := node{typ: schema.ListOf(val.held())}

@@ -78,9 +78,9 @@ func (c *compiler) structuralForParts(e *hclsyntax.ForExpr, in env) *template.Fo
 	keyType, elemType := c.elements(coll, e.CollExpr.Range())
 	body, keySlot := in, -1
 	if e.KeyVar != "" {
-		body, keySlot = c.declare(e.KeyVar, keyType, body)
+		body, keySlot = c.declare(e.KeyVar, keyType, coll, body)
 	}
-	body, valSlot := c.declare(e.ValVar, elemType, body)
+	body, valSlot := c.declare(e.ValVar, elemType, coll, body)
 	loop := &forLoop{coll: coll, keySlot: keySlot, valSlot: valSlot, what: subject(coll)}
 	nodes := c.nodes(e.ValExpr, body)
 	written := writtenText(nodes)
