@@ -58,6 +58,13 @@ tool "buy" {
   http "bank" { post = "/pay" }
   text = "bought"
 }
+tool "order" {
+  description = "Order once for each key, and wait until it has come."
+  timeout     = "10m"
+  idempotency { ttl = "1h" }
+  http "bank" { post = "/order" }
+  text = "it has come"
+}
 tool "quiz" {
   description = "Ask in a task."
   task { mode = "required" }
@@ -305,7 +312,12 @@ func callTool(t *testing.T, url, tool string) told {
 
 func buy(t *testing.T, url, key string) told {
 	t.Helper()
-	return request2026(t, url, "tools/call", map[string]any{"name": "buy", "arguments": map[string]any{"idempotency_key": key}})
+	return callWithKey(t, url, "buy", key)
+}
+
+func callWithKey(t *testing.T, url, tool, key string) told {
+	t.Helper()
+	return request2026(t, url, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{"idempotency_key": key}})
 }
 
 func answerCall(t *testing.T, url, tool, state string) told {
@@ -359,12 +371,18 @@ type bank struct {
 	paid atomic.Int64
 	held chan struct{} // is sent to when a request of the tool hold has come
 	left chan struct{} // and when who has sent it is gone
+	come chan struct{} // is closed when what was ordered comes
 }
 
 func startBank(t *testing.T) (b *bank, url string) {
-	b = &bank{held: make(chan struct{}, 10), left: make(chan struct{}, 10)}
+	b = &bank{held: make(chan struct{}, 10), left: make(chan struct{}, 10), come: make(chan struct{})}
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /pay", func(http.ResponseWriter, *http.Request) { b.paid.Add(1) })
+	routes.HandleFunc("POST /order", func(http.ResponseWriter, *http.Request) {
+		b.paid.Add(1)
+		b.held <- struct{}{}
+		<-b.come
+	})
 	routes.HandleFunc("GET /much", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "{\"much\":%q}", strings.Repeat("much ", 10000))
