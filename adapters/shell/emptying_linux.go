@@ -12,14 +12,14 @@ import (
 //   - truncate names a path. It is refused altogether.
 //   - open with O_TRUNC empties the file also when it opens it to read only, or, by the access mode that is none of the three, for neither: then not even reading is asked
 //     for. With the two modes that write, Landlock is asked before the file is emptied; with O_PATH, it is not emptied.
-//   - openat2 is told the same in memory, where nobody can look who answers for the kernel. Programs go on with openat.
+//   - openat2 is told the same in memory. It is refused everywhere, see keepBits.
 
 // opening is the call that opens a file by its path alone, by architecture, because it exists on the oldest alone.
 var opening = map[string]uint32{"amd64": 2}
 
 // keepFiles refuses what empties files.
 func (v verdicts) keepFiles(arch string) {
-	v[unix.SYS_TRUNCATE], v[unix.SYS_OPENAT2] = verdict{refuse(unix.ENOSYS)}, verdict{refuse(unix.ENOSYS)}
+	v[unix.SYS_TRUNCATE] = verdict{refuse(unix.ENOSYS)}
 	v[unix.SYS_OPENAT] = emptying(2)
 	if call, has := opening[arch]; has {
 		v[call] = emptying(1)

@@ -39,9 +39,6 @@ var masks = []mask{
 	{unix.SYS_SETPRIORITY, 0, unix.PRIO_USER}, {unix.SYS_SETPRIORITY, 1, another}, {unix.SYS_IOPRIO_SET, 0, ofMany}, {unix.SYS_IOPRIO_SET, 1, another},
 }
 
-// commands to files that are open for reading only and change them all the same: their flags, their generation, that they can never be written again, their encryption.
-var commands = []uint32{unix.FS_IOC_SETFLAGS, 0x401c5820, 0x40087602, 0x40086604, unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY} // FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, and that of ext4
-
 // newVerdicts are about all that a confinement refuses beside what Landlock does.
 func newVerdicts(c *confinement, arch string) verdicts {
 	v := verdicts{}
@@ -53,11 +50,7 @@ func newVerdicts(c *confinement, arch string) verdicts {
 	for _, m := range masks {
 		v.mask(m)
 	}
-	v[unix.SYS_IOCTL] = verdict{load(atArguments + 8)}
-	for _, command := range commands {
-		v[unix.SYS_IOCTL] = append(v[unix.SYS_IOCTL], jump(unix.BPF_JEQ, command, 0, 1), refuse(unix.EOPNOTSUPP))
-	}
-	v[unix.SYS_IOCTL] = append(v[unix.SYS_IOCTL], allow)
+	v[unix.SYS_IOCTL] = obey()
 	for _, change := range changes[arch] {
 		if !c.modes {
 			v[change.call] = verdict{tell}
@@ -72,6 +65,7 @@ func newVerdicts(c *confinement, arch string) verdicts {
 	if !c.landlock.keepsFiles() {
 		v.keepFiles(arch)
 	}
+	v.keepBits(arch)
 	if !c.network {
 		v[unix.SYS_SOCKET] = verdict{refuse(unix.EACCES)}
 		v[unix.SYS_SOCKETPAIR] = connectedPairs
@@ -81,11 +75,16 @@ func newVerdicts(c *confinement, arch string) verdicts {
 
 // mask adds to a verdict that a call with such an argument is refused.
 func (v verdicts) mask(m mask) {
-	rest := v[m.call]
+	v.before(m.call, verdict{load(atArguments + 8*m.argument), jump(unix.BPF_JSET, m.bits, 0, 1), refuse(unix.EPERM)})
+}
+
+// before adds to a verdict what comes first. Where it does not end, the rest follows.
+func (v verdicts) before(call uint32, first verdict) {
+	rest := v[call]
 	if rest == nil {
 		rest = verdict{allow}
 	}
-	v[m.call] = append(verdict{load(atArguments + 8*m.argument), jump(unix.BPF_JSET, m.bits, 0, 1), refuse(unix.EPERM)}, rest...)
+	v[call] = append(first, rest...)
 }
 
 // tell leaves a call to who listens, see supervisor_linux.go.
