@@ -28,6 +28,41 @@ func Scrub(text string, secrets []string) string {
 	return text
 }
 
+// Begun is a text that was cut at its end, without what may be a part of a secret there: cut in two, a secret is not found by who looks for the whole. A part in the midst of a secret
+// counts from ShortestSecret bytes on.
+func Begun(text []byte, secrets []string) []byte {
+	most := 0
+	for _, s := range secrets {
+		for end := range len(s) {
+			n := 0
+			for n <= end && n < len(text) && text[len(text)-1-n] == s[end-n] {
+				n++
+			}
+			if n > end || n >= ShortestSecret {
+				most = max(most, n)
+			}
+		}
+	}
+	return text[:len(text)-most]
+}
+
+// Ended is Begun for a text that was cut at its beginning.
+func Ended(text []byte, secrets []string) []byte {
+	most := 0
+	for _, s := range secrets {
+		for from := 1; from < len(s); from++ {
+			n := 0
+			for from+n < len(s) && n < len(text) && text[n] == s[from+n] {
+				n++
+			}
+			if from+n == len(s) || n >= ShortestSecret {
+				most = max(most, n)
+			}
+		}
+	}
+	return text[most:]
+}
+
 // terminal matches what programs write for terminals: colours, titles, movements.
 var terminal = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_])")
 

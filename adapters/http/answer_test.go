@@ -94,6 +94,7 @@ func TestRefusedStatusIsAFaultWithAShortExcerpt(t *testing.T) {
 		{404, "application/json", `{"error":"no order 42"}`, `the service answered 404 Not Found: {"error":"no order 42"}`},
 		{500, "text/plain", "boom\x1b[31m\r\n\u202eat s3cret-k3y line", "the service answered 500 Internal Server Error: boom at (secret) line"},
 		{403, "image/png", "\x89PNG", "the service answered 403 Forbidden"},
+		{400, "text/html", strings.Repeat("<br>", 2046) + "at s3cret-k3y line", "the service answered 400 Bad Request: at"}, // cut in the midst of the secret
 		{599, "", "", "the service answered 599"},
 		{301, "", "", "the service answered 301 Moved Permanently"},
 	} {

@@ -25,6 +25,9 @@ func excerpt(body []byte, contentType string, secrets []string) string {
 	case strings.HasPrefix(kind, "image/"), strings.HasPrefix(kind, "audio/"), strings.HasPrefix(kind, "video/"), kind == "application/octet-stream", kind == "application/pdf":
 		return ""
 	}
+	if len(body) == excerptRead {
+		body = adapters.Begun(body, secrets)
+	}
 	text := adapters.Scrub(string(body), secrets) // before a tag in one can fall out of it
 	if kind == "text/html" {
 		text = tags.ReplaceAllString(unseen.ReplaceAllString(text, " "), " ")

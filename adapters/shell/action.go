@@ -136,9 +136,9 @@ func (a *action) conclude(d *draft, j *job, exits []exit) (adapters.Result, erro
 			code = e.code
 		}
 	}
-	out := map[string]any{"stdout": j.out.kept.text(), "stderr": "", "code": code}
+	out := map[string]any{"stdout": j.out.kept.text(d.secrets), "stderr": "", "code": code}
 	if j.err != nil {
-		out["stderr"] = j.err.kept.text()
+		out["stderr"] = j.err.kept.text(d.secrets)
 	}
 	if err := a.block.parse(j.out.kept, out); err != nil {
 		return adapters.Result{}, d.unreadable(err, j)

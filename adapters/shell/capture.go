@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"hatchel/adapters"
 )
 
 // A capture keeps what a program writes: all of it up to limit bytes, beyond that the first and the last half of limit.
@@ -63,17 +65,18 @@ func (c *capture) took(n int) {
 // cut is how many bytes were not kept.
 func (c *capture) cut() int64 { return max(0, c.total-int64(c.limit)) }
 
-// text is a copy of what was kept, as valid UTF-8: what is not becomes U+FFFD. Where something was cut a line says how much.
-func (c *capture) text() string {
+// text is a copy of what was kept, as valid UTF-8: what is not becomes U+FFFD. Where something was cut a line says how much, and no part of a secret stands beside it.
+func (c *capture) text(secrets []string) string {
 	if c.cut() == 0 {
 		return strings.ToValidUTF8(string(c.buf), "\uFFFD")
 	}
 	half := c.limit / 2
-	head := wholeRunes(c.buf[:half])
+	head := adapters.Begun(wholeRunes(c.buf[:half]), secrets)
 	tail := append(append(make([]byte, 0, c.limit-half), c.buf[c.at:]...), c.buf[half:c.at]...)
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
+	tail = adapters.Ended(tail, secrets)
 	gone := c.total - int64(len(head)) - int64(len(tail))
 	return strings.ToValidUTF8(fmt.Sprintf("%s\n[... %d bytes cut here ...]\n%s", head, gone, tail), "\uFFFD")
 }

@@ -33,7 +33,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 			half := limit / 2
 			want = fmt.Sprintf("%s\n[... %d bytes cut here ...]\n%s", data[:half], size-limit, data[size-(limit-half):])
 		}
-		if got := c.text(); got != want {
+		if got := c.text(nil); got != want {
 			t.Fatalf("limit %d, %d bytes:\n%q\n%q", limit, size, got, want)
 		}
 		c.release()
@@ -56,7 +56,7 @@ func TestCutTextIsValid(t *testing.T) {
 	for limit := 20; limit < 60; limit++ {
 		c := newCapture(limit)
 		write(c, data, 7)
-		text := c.text()
+		text := c.text(nil)
 		if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 			t.Fatalf("limit %d: %q", limit, text)
 		}
@@ -75,10 +75,27 @@ func TestCutTextIsValid(t *testing.T) {
 func TestBinaryOutputBecomesText(t *testing.T) {
 	c := newCapture(100)
 	write(c, []byte("a\xff\xfeb\x00é"), 3)
-	if got := c.text(); got != "a\uFFFDb\x00é" {
+	if got := c.text(nil); got != "a\uFFFDb\x00é" {
 		t.Errorf("%q", got)
 	}
 	if !bytes.Equal(c.buf, []byte("a\xff\xfeb\x00é")) {
 		t.Error("the bytes themselves were changed")
+	}
+}
+
+// A secret that is cut in two is not found by who hides it afterwards, so neither part of it is kept: whole, as it was handed over, or as a part of what was.
+func TestNoPartOfASecretStandsAtACut(t *testing.T) {
+	const secret = "zK7#qP2!mW9$xR4%"
+	for _, handed := range []string{secret, "Bearer " + secret, secret + ", for the shop"} {
+		for before := range 120 {
+			c := newCapture(64)
+			write(c, []byte(strings.Repeat("a", before)+secret+strings.Repeat("b", 150-before)), 7)
+			text := strings.ReplaceAll(c.text([]string{handed}), secret, "")
+			for at := range len(secret) - 3 {
+				if part := secret[at : at+4]; strings.Contains(text, part) {
+					t.Fatalf("%q after %d bytes: %q", handed, before, text)
+				}
+			}
+		}
 	}
 }

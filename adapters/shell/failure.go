@@ -63,7 +63,7 @@ func (d *draft) said(j *job) string {
 
 // end is the last that a stream brought, without secrets. They go first: afterwards a part of one could stand where the text is cut.
 func (d *draft) end(s *stream) string {
-	return adapters.Tail(adapters.Said(s.kept.text(), d.secrets), saidRunes)
+	return adapters.Tail(adapters.Said(s.kept.text(d.secrets), d.secrets), saidRunes)
 }
 
 // overdue is the Fault of programs that took too long.
