@@ -13,6 +13,9 @@ import (
 
 // slip rewrites a diagnostic of the parser when the source shows what was meant.
 func slip(d *Diagnostic, src []byte) {
+	if slipOfExpansion(d, src) {
+		return
+	}
 	before, after := src[:min(d.Subject.Start.Byte, len(src))], src[min(d.Subject.Start.Byte, len(src)):]
 	switch d.Summary {
 	case "Argument or block definition required":
@@ -27,6 +30,12 @@ func slip(d *Diagnostic, src []byte) {
 		if marker := quotedMarker.FindSubmatch(after); marker != nil {
 			d.Detail = fmt.Sprintf("The marker of a heredoc stands without quotes: <<-%s.", marker[1])
 		}
+	case "Invalid block definition":
+		if m := argumentWithoutEquals.FindSubmatch(lineBefore(before)); m != nil && !bytes.HasPrefix(bytes.TrimSpace(after), []byte("{")) {
+			d.Detail = fmt.Sprintf("An argument has an equals sign: %s = %s. A block has its opening brace on the same line.", m[1], m[2])
+		}
+	case "Invalid template control keyword":
+		d.Detail = "Here %{ begins an if or a for: %{if input.x} … %{endif}. Where it is meant as it stands, write %%{."
 	case "Invalid escape sequence":
 		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, it is a character like any other.`
 	case "Missing newline after argument", "Invalid single-argument block definition":
@@ -35,6 +44,11 @@ func slip(d *Diagnostic, src []byte) {
 		}
 	}
 }
+
+var argumentWithoutEquals = regexp.MustCompile(`^\s*([\pL_][\pL\pN_-]*)\s+("[^"]*")\s*$`)
+
+// lineBefore is what stands on the last line of a text.
+func lineBefore(text []byte) []byte { return text[bytes.LastIndexByte(text, '\n')+1:] }
 
 var quotedMarker = regexp.MustCompile(`^<<-?["']([\pL_][\pL\pN_-]*)["']`)
 
@@ -45,6 +59,8 @@ func slipOfDefinition(d *Diagnostic, src, after []byte) {
 		d.Detail = "This brace closes nothing: there is one more } than {."
 	case bytes.HasPrefix(after, []byte("{")):
 		d.Detail = "A block begins with its name: `tool \"name\" {`. JSON is not read."
+	case bytes.HasPrefix(after, []byte("<<<<<<<")):
+		d.Detail = "This is the mark of a merge that is not finished. Keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>."
 	case bytes.HasPrefix(rest, []byte(":")):
 		d.Detail = fmt.Sprintf("An argument is written with =, without a colon: %s = ….", after[:d.Subject.End.Byte-d.Subject.Start.Byte])
 	}
@@ -55,7 +71,9 @@ func slipOfCharacter(d *Diagnostic, after []byte) {
 	switch {
 	case strings.ContainsRune("“”„«»‘’‚", r):
 		d.Detail = fmt.Sprintf("The quote %c is one of printed text. Write the straight one: \".", r)
-	case r == '\'' || r == ';':
+	case r == '\'':
+		d.Detail = "A text stands in double quotes, \"like this\"; single ones are for the texts inside a program."
+	case r == ';':
 	case r == '\r':
 		d.Detail = "A line ends with a line feed, and this is a carriage return alone. Save the file with the line ends of Unix or Windows."
 	case unicode.IsSpace(r) || !unicode.IsPrint(r):

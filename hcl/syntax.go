@@ -48,7 +48,7 @@ func syntax(in hclv2.Diagnostics, src []byte) Diagnostics {
 			out[n-1] = d // because of which nothing was understood of the line
 			continue
 		}
-		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" || out[n-1].Subject.Start == d.Subject.Start || out[n-1].Summary == unclosedHole && d.Summary == unclosedText)
+		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" || out[n-1].Subject.Start == d.Subject.Start || follows(out[n-1], d, src))
 		if n < maxSyntax && !echo {
 			out = append(out, d)
 		}
@@ -65,6 +65,19 @@ func syntax(in hclv2.Diagnostics, src []byte) Diagnostics {
 		}
 	}
 	return out
+}
+
+// follows reports whether a mistake is there only because of the one before it.
+func follows(first, d *Diagnostic, src []byte) bool {
+	switch first.Summary {
+	case unclosedHole:
+		return d.Summary == unclosedText
+	case unclosedText:
+		return true // every closing quote behind it opens, and every opening one closes
+	case "Invalid expression":
+		return d.Summary == "Argument or block definition required" && quotedMarker.Match(src[min(first.Subject.Start.Byte, len(src)):])
+	}
+	return false
 }
 
 // shown sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.

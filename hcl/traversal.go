@@ -110,6 +110,12 @@ func (c *compiler) wholeRoot(r *root, name string, at hclv2.Range) node {
 	return n
 }
 
+// opens reports whether a name is the first of a value inside a text.
+func (c *compiler) opens(r hclv2.Range) bool {
+	at := r.Start.Byte
+	return at >= 2 && at <= len(c.src) && string(c.src[at-2:at]) == "${"
+}
+
 func (c *compiler) unknownRoot(t hclv2.Traversal, why string) {
 	name, r := t.RootName(), t[0].SourceRange()
 	if why != "" {
@@ -127,7 +133,12 @@ func (c *compiler) unknownRoot(t hclv2.Traversal, why string) {
 			detail = fmt.Sprintf("There is no %q here. Write %s.%s.", name, root, member)
 		}
 	}
-	if len(t) == 1 {
+	switch {
+	case name == "path" && len(t) > 1:
+		detail += ` A file is named from the folder of the configuration, as in file("x.txt").`
+	case len(t) == 1 && c.opens(r):
+		detail += " Where ${ is meant for a shell, write $${."
+	case len(t) == 1:
 		detail += " A text stands in quotes."
 	}
 	c.errorf(r, "Unknown name", "%s%s", detail, list(" Readable here: ", names))

@@ -43,6 +43,9 @@ func (d *decoder) mistyped(name string, among []string) {
 		d.typos = map[string]bool{}
 	}
 	d.typos[spelling.Nearest(name, among)] = true
+	if name == "type" && slices.Contains(among, "is") {
+		d.typos["is"] = true
+	}
 }
 
 // field finds what a name means, as an argument or as a block where it can be both.
@@ -100,7 +103,10 @@ func strange(name string, among []string, otherwise string) string {
 	case (name == "value" || name == "default") && has("env") && has("file") && has("optional"):
 		return ` A secret is never written into the configuration: env = "NAME" names where it comes from.`
 	}
-	return otherwise
+	if name == "type" && has("is") {
+		return " What a name stands for is written is = object({ … })."
+	}
+	return terraformArgument(name, among, otherwise)
 }
 
 // elsewhere says where a block of the language stands that does not stand here, or otherwise.
@@ -114,6 +120,8 @@ func elsewhere(block string, among []string, otherwise string) string {
 		return " A prompt has arguments: argument \"name\" { … }. They are read as input.name."
 	case block == "argument" && slices.Contains(among, "input"):
 		return " Arguments are of prompts, and here are inputs: input \"name\" { … }."
+	case block == "variable" && slices.Contains(among, "input"):
+		return " What a caller gives is an input: input \"name\" { type = string }. A variable stands at the top of a file, and is known when it is loaded."
 	}
 	return home(block, otherwise)
 }
@@ -138,5 +146,5 @@ func home(block, otherwise string) string {
 	case "sandbox":
 		return " Programs are confined: a sandbox stands in a shell block, or in a connection \"shell\"."
 	}
-	return otherwise
+	return terraformBlock(block, otherwise)
 }

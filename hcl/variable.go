@@ -64,7 +64,11 @@ func (l *loader) variable(b block) {
 }
 
 func (d *decoder) variableDefault(v *variableBlock) (any, bool) {
+	before := len(d.diags)
 	val, ok, diags := v.typ.Default(v.def, d.typeEnv())
+	if d.diags[before:].HasErrors() {
+		return nil, false // of what cannot be read nothing more is to be said
+	}
 	d.diags = append(d.diags, adopt(diags)...)
 	return val, ok
 }

@@ -11,7 +11,8 @@ var foreign = map[string]string{
 	"default": "coalesce(value, other)", "ifnull": "coalesce(value, other)", "nvl": "coalesce(value, other)", "isnull": "value == null",
 	"quote": "jsonencode(text)", "substring": "substr(text, offset, length)", "sprintf": "format(spec, values...)", "printf": "format(spec, values...)",
 	"env": "a variable with env = \"NAME\" as ${var.name}, or a secret as ${secret.name}", "getenv": "a variable with env = \"NAME\" as ${var.name}, or a secret as ${secret.name}",
-	"if": "condition ? value : other", "iif": "condition ? value : other",
+	"templatefile": "the text where it is needed, with ${...} and %{if}, or file(name) for one without values",
+	"if":           "condition ? value : other", "iif": "condition ? value : other",
 }
 
 // Instead is what is written here for a function that other languages have, or empty.
