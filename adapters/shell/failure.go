@@ -47,6 +47,9 @@ func (d *draft) failed(stage int, e exit, j *job) error {
 	}
 	if said := d.said(j); said != "" {
 		f.Message += ": " + said
+		if f.Cause == nil {
+			f.Cause = d.confined.hint(said)
+		}
 	}
 	return f
 }
@@ -129,6 +132,7 @@ func (d *draft) notStarted(err error) error {
 		f.Message = fmt.Sprintf("the program %s is not there, or the interpreter that it names is not; it must be installed where the tools run", name)
 	case errors.Is(err, errNotExecutable), errors.Is(err, fs.ErrPermission):
 		f.Message = fmt.Sprintf("the program %s may not be run, or the working folder not be entered: permission denied", name)
+		f.Cause = errors.Join(err, d.confined.hint(f.Message))
 	case errors.Is(err, syscall.ENOEXEC):
 		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that names its interpreter", name)
 	case errors.Is(err, syscall.E2BIG):

@@ -1,0 +1,31 @@
+package shell
+
+import (
+	"errors"
+	"testing"
+)
+
+// Who writes a tool learns from the log which argument of the sandbox a program may miss, and a model is not told.
+func TestARefusalNamesWhatTheSandboxLacks(t *testing.T) {
+	for said, c := range map[string]struct {
+		block string
+		want  error
+	}{
+		"a file":               {`script = "echo 'cat: /srv/x: Permission denied' >&2; exit 1"`, errMayNeedFiles},
+		"an owner":             {`script = "echo 'chown: Operation not permitted' >&2; exit 1"`, errMayNeedFiles},
+		"a host":               {`script = "echo 'curl: (6) Could not resolve host: x.example' >&2; exit 6"`, errMayNeedNetwork},
+		"a socket":             {`script = "echo 'dial unix /run/d.sock: socket: permission denied' >&2; exit 1"`, errMayNeedNetwork},
+		"a host, with network": {"script = \"echo 'Could not resolve host: x.example' >&2; exit 6\"\nsandbox { network = true }", nil},
+		"nothing of it":        {`script = "echo 'no such branch' >&2; exit 1"`, nil},
+		"silence":              {`command = ["false"]`, nil},
+		"no sandbox":           {"script = \"echo 'Permission denied' >&2; exit 1\"\nsandbox { mode = \"none\" }", nil},
+		"a program":            {`command = ["/etc/passwd"]`, errMayNeedFiles},
+	} {
+		t.Run(said, func(t *testing.T) {
+			f := fault(t, c.block, `{}`)
+			if c.want == nil && f.Cause != nil || !errors.Is(f.Cause, c.want) && c.want != nil {
+				t.Errorf("cause %v of: %s", f.Cause, f.Message)
+			}
+		})
+	}
+}
