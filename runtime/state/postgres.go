@@ -112,7 +112,7 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 		return postgresFault(ctx, err)
 	}
 	if p.due() {
-		p.sweep(bounded) // what is left over is removed the next time
+		p.tidy(bounded)
 	}
 	return nil
 }

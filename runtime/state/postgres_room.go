@@ -21,8 +21,8 @@ func (p *Postgres) room(ctx context.Context, most int64, more int) (err error) {
 	if !recent {
 		held, err = p.weigh(ctx)
 	}
-	if err == nil && held >= most {
-		if err = p.sweep(ctx); err == nil {
+	for more := true; more && err == nil && held >= most; {
+		if more, err = p.sweep(ctx); err == nil {
 			held, err = p.weigh(ctx)
 		}
 	}
@@ -83,16 +83,26 @@ func (p *Postgres) due() bool {
 	return true
 }
 
-// sweep removes what has expired.
-func (p *Postgres) sweep(ctx context.Context) error {
-	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_records WHERE expires <= $1", now()); err != nil {
-		return err
+// tidy sweeps, and has the next call go on where more is left. What cannot be removed now is removed the next time.
+func (p *Postgres) tidy(ctx context.Context) {
+	if more, _ := p.sweep(ctx); more {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.swept = time.Time{}
+	}
+}
+
+// sweep removes what has expired, and reports whether more records have: no more of them than one call can wait for, and keeps, are removed at once.
+func (p *Postgres) sweep(ctx context.Context) (more bool, err error) {
+	swept, err := p.pool.Exec(ctx, "DELETE FROM hatchel_records WHERE ctid = ANY (ARRAY (SELECT ctid FROM hatchel_records WHERE expires <= $1 LIMIT $2)) AND expires <= $1", now(), sweepAtOnce)
+	if err != nil {
+		return false, err
 	}
 	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_owners WHERE expires <= "+databaseNow); err != nil {
-		return err
+		return false, err
 	}
-	_, err := p.pool.Exec(ctx, "DELETE FROM hatchel_paces WHERE next / 1000 < "+databaseNow)
-	return err
+	_, err = p.pool.Exec(ctx, "DELETE FROM hatchel_paces WHERE next / 1000 < "+databaseNow)
+	return swept.RowsAffected() == sweepAtOnce, err
 }
 
 // databaseNow is the clock of the database, in milliseconds.

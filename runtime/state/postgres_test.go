@@ -118,6 +118,34 @@ func TestWhatHasExpiredIsRemovedFromTheDatabase(t *testing.T) {
 	left(t, db, map[string]int{"owners": 0, "records": 1})
 }
 
+func TestManyThatHaveExpiredAreRemovedByOneCallAfterTheOther(t *testing.T) {
+	address, db := postgrestest.Schema(t)
+	add(t, openDatabaseFor(t, address), recordOf("first", time.Now()))
+	expired := func() {
+		execute(t, db, "INSERT INTO hatchel_records SELECT 'old', n::text, '', '', 1, 0, n, '', '' FROM generate_series(1, 25000) AS n")
+	}
+	expired()
+	s := openDatabaseFor(t, address)
+	for range 3 {
+		known(t, s, "first")
+	}
+	left(t, db, map[string]int{"records": 1})
+	expired()
+	s = openDatabaseFor(t, address)
+	s.Bound(1 << 20) // less than what has expired takes
+	if !add(t, s, recordOf("second", time.Now())) {
+		t.Error("what has expired leaves no room")
+	}
+	left(t, db, map[string]int{"records": 2})
+}
+
+func openDatabaseFor(t *testing.T, address string) *state.Postgres {
+	t.Helper()
+	s := openDatabase(t, address)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
 func left(t *testing.T, db *pgx.Conn, tables map[string]int) {
 	t.Helper()
 	for table, want := range tables {

@@ -32,6 +32,7 @@ const (
 	busyPause   = 20 * time.Millisecond
 	statements  = 32 // that a connection keeps prepared
 	sweepEvery  = time.Minute
+	sweepAtOnce = 10000   // records
 	mostHeld    = 1 << 30 // bytes, unless Bound says otherwise
 )
 
@@ -108,7 +109,7 @@ func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx)
 		return err
 	}
 	if s.due() {
-		err = sweep(ctx, tx)
+		err = s.tidy(ctx, tx)
 	}
 	if err == nil {
 		err = do(ctx, tx)
@@ -133,38 +134,54 @@ func (s *SQLite) due() bool {
 	return true
 }
 
-func sweep(ctx context.Context, tx *sql.Tx) error {
-	for _, table := range []string{"records", "owners"} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", now()); err != nil {
-			return err
-		}
+// tidy sweeps, and has the next transaction go on where more is left.
+func (s *SQLite) tidy(ctx context.Context, tx *sql.Tx) error {
+	more, err := sweep(ctx, tx)
+	if more {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.swept = time.Now().Add(-sweepEvery)
 	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM paces WHERE next <= ?", time.Now().UnixMicro()); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM changes WHERE made <= ?", time.Now().Add(-noted).UnixMilli())
 	return err
 }
 
-// room is ErrFull when so many bytes are held, even when what has expired is gone.
-func (s *SQLite) room(ctx context.Context, tx *sql.Tx, most int64) error {
-	for _, before := range []func(context.Context, *sql.Tx) error{nothing, sweep} {
-		if err := before(ctx, tx); err != nil {
-			return err
-		}
-		var held int64
-		const query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-		if err := tx.QueryRowContext(ctx, query).Scan(&held); err != nil {
-			return err
-		}
-		if held < most {
-			return nil
+// sweep removes what has expired, and reports whether more records have: no more of them than one call can wait for, and keeps, are removed at once.
+func sweep(ctx context.Context, tx *sql.Tx) (more bool, err error) {
+	swept, err := tx.ExecContext(ctx, "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE expires <= ? LIMIT ?)", now(), sweepAtOnce)
+	if err != nil {
+		return false, err
+	}
+	n, err := swept.RowsAffected()
+	for statement, until := range map[string]int64{
+		"DELETE FROM owners WHERE expires <= ?": now(),
+		"DELETE FROM paces WHERE next <= ?":     time.Now().UnixMicro(),
+		"DELETE FROM changes WHERE made <= ?":   time.Now().Add(-noted).UnixMilli(),
+	} {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, statement, until)
 		}
 	}
-	return ErrFull
+	return n == sweepAtOnce, err
 }
 
-func nothing(context.Context, *sql.Tx) error { return nil }
+// room is ErrFull when so many bytes are held, even when what has expired is gone.
+func (s *SQLite) room(ctx context.Context, tx *sql.Tx, most int64) (err error) {
+	for more := true; err == nil; {
+		var held int64
+		const query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+		err = tx.QueryRowContext(ctx, query).Scan(&held)
+		switch {
+		case err != nil:
+		case held < most:
+			return nil
+		case !more:
+			return ErrFull
+		default:
+			more, err = sweep(ctx, tx)
+		}
+	}
+	return err
+}
 
 // grows is ErrFull when a record takes more room than it did before, and there is none.
 func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, r *Record) error {

@@ -156,6 +156,39 @@ func TestWhatHasExpiredIsSwept(t *testing.T) {
 	}
 }
 
+func TestManyThatHaveExpiredAreSweptByOneCallAfterTheOther(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	openFile(t, path).Close()
+	expire := func() {
+		write(t, path, `WITH RECURSIVE some (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM some WHERE n < 25000)
+			INSERT INTO records (kind, name, slot, grp, version, due, expires, body) SELECT 'old', n, '', '', 1, 0, n, x'' FROM some`)
+	}
+	left := func() (n int) {
+		db, err := sql.Open("sqlite3", path)
+		check(t, err)
+		defer db.Close()
+		check(t, db.QueryRow("SELECT count(*) FROM records").Scan(&n))
+		return n
+	}
+	expire()
+	s := openFile(t, path)
+	for n, want := range []int{15001, 5002, 3} {
+		add(t, s, recordOf("r"+string(rune('a'+n)), time.Now()))
+		if got := left(); got != want {
+			t.Errorf("%d are left after %d calls", got, n+1)
+		}
+	}
+	check(t, s.Close())
+	expire()
+	full, err := state.Open(t.Context(), path)
+	check(t, err)
+	defer full.Close()
+	full.Bound(256 << 10) // less than what has expired takes
+	if !add(t, full, recordOf("last", time.Now())) || left() != 4 {
+		t.Errorf("%d are left", left())
+	}
+}
+
 // pace counts an event that nobody waits for.
 func pace(t *testing.T, s state.Store, name string) {
 	t.Helper()
