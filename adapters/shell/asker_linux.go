@@ -6,9 +6,12 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hatchel/hcl"
 )
 
 // An asker is a thread that waits for an answer. What is read of it counts only if it still waits afterwards: its number may have become another's.
@@ -87,4 +90,13 @@ func (a asker) open(name string, without unix.Errno) (int, unix.Errno) {
 // status is what /proc says of it.
 func (a asker) status() ([]byte, error) {
 	return os.ReadFile(fmt.Sprintf("/proc/%d/status", a))
+}
+
+// watchable blames a /proc that has other numbers for processes than the kernel, which tells of them by those that they have for the server: who asks would be taken for
+// somebody else, and be given what that one may do.
+func (c *confinement) watchable() error {
+	if self, err := os.Readlink("/proc/self"); err == nil && self == strconv.Itoa(os.Getpid()) {
+		return nil
+	}
+	return hcl.Blame(c, "What confined programs do is looked up in /proc, which is not that of the server: it runs in a namespace of process ids of its own, and what is mounted there belongs to another, or nothing is. Mount its own (unshare --mount-proc), or write sandbox { mode = %q } to let the programs do all that the server may.", unconfined)
 }

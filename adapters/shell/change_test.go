@@ -114,6 +114,9 @@ func TestAChangeFailsAsItDoesWithoutAConfinement(t *testing.T) {
 		`do { $b = pack("q4", 1, 1000000, 1, 0); syscall(235, "x$e", $b) }`, `do { $b = pack("q4", 1, -1, 1, 0); syscall(235, "x$e", $b) }`, `do { $b = pack("q4", 1, 1000000000, 1, 0); syscall(280, -100, "x$e", $b, 0) }`,
 		`do { $b = pack("q4", 1, 0x3ffffffe, 1, 0x3ffffffe); syscall(280, -100, "x$e", $b, 0) }`, `do { $b = pack("q4", 1, 0x3fffffff, 7, 0x3ffffffe); syscall(280, -100, "x$e", $b, 0) }`, `syscall(280, -100, "x$e", $t, 0x4)`,
 		`syscall(280, -100, "x$e", 8, 0)`, `do { symlink("gone", "l"); syscall(280, -100, "l$e", $t, 0x100) }`, `do { symlink("gone", "l"); syscall(280, -100, "l$e", $t, 0) }`, `syscall(132, "x$e", $t)`,
+		`syscall(280, fileno(F), 0, $t, 0x1000)`, `syscall(280, fileno(F), 0, $t, 0x100)`, `syscall(280, -100, 0, $t, 0)`, `syscall(280, 77, 0, $t, 0)`, `syscall(261, -100, 0, $t)`, `syscall(280, fileno(F), 0, $t, 1 << 32)`,
+		`syscall(90, "/proc/self/fd/+" . fileno(F), 0640)`, `syscall(90, "/proc/self/fd/0" . fileno(F), 0640)`, `syscall(90, "/proc/self/fd/" . fileno(F), 0640)`, `syscall(90, -1, 0640)`, `syscall(91, fileno(F) + (1 << 32), 0640)`,
+		`syscall(91, 1 << 31, 0640)`, `syscall(268, 77, "$ENV{TMPDIR}/w/x$e", 0640)`, `syscall(268, -100, "x/$e", 0640)`,
 		`mkdir("d") && chmod(0, "d") && chmod(0700, "d") || -1`, `chmod(0, "x") && chmod(0640, "x") || -1`, `chmod(0777, ".") && chmod(0700, ".") || -1`,
 	} {
 		script := "cd \"$TMPDIR\" && mkdir w && cd w && echo > x && perl -e '" + `$e = ""; $g = $) + 0; $t = pack("q4", 1, 0, 1, 0); open(F, "<", "x") or die; $r = ` + call + `; print $r == -1 ? "$!" : "done"` + "'; echo; stat -c '%a %F' x l 2>/dev/null; stat -c %X-%Y x | sed 's/[0-9]\\{6,\\}/now/g'; cd ..; rm -r w"

@@ -26,11 +26,11 @@ func newRequest(n *notice) (r *request, errno unix.Errno) {
 	if !known {
 		return nil, unix.EPERM
 	}
-	a, flags := asker(n.thread), uint64(0)
+	a, flags := asker(n.thread), uint32(0)
 	if c.flags != none {
-		flags = n.arguments[c.flags]
+		flags = uint32(n.arguments[c.flags])
 	}
-	if uint32(flags)&^allFlags != 0 {
+	if flags&^allFlags != 0 {
 		return nil, unix.EINVAL
 	}
 	r = &request{base: unix.AT_FDCWD, link: c.link || flags&unix.AT_SYMLINK_NOFOLLOW != 0}
@@ -41,7 +41,11 @@ func newRequest(n *notice) (r *request, errno unix.Errno) {
 	if c.at != none {
 		at = int32(n.arguments[c.at])
 	}
-	if c.path == none || n.arguments[c.path] == 0 && c.pathless {
+	pathless := c.pathless && n.arguments[c.path] == 0 && at != unix.AT_FDCWD
+	if pathless && flags != 0 {
+		return nil, unix.EINVAL
+	}
+	if c.path == none || pathless {
 		r.base, errno = a.file(at)
 		return r, errno
 	}
@@ -74,7 +78,7 @@ func (r *request) throughOwn() (descriptor int32, rest string, own bool) {
 		}
 		number, rest, deeper := strings.Cut(name, "/")
 		n, err := strconv.ParseInt(number, 10, 32)
-		if err != nil || n < 0 || r.link && !deeper {
+		if err != nil || strconv.FormatInt(n, 10) != number || n < 0 || r.link && !deeper {
 			return 0, "", false
 		}
 		if rest = strings.TrimLeft(rest, "/"); deeper && rest == "" {

@@ -62,7 +62,10 @@ func (c *confinement) prepare(v version) (err error) {
 	if c.filter, err = newFilter(c); err != nil {
 		return err
 	}
-	if err = c.supervisable(); err != nil {
+	if err = c.watchable(); err == nil {
+		err = c.supervisable()
+	}
+	if err != nil {
 		return err
 	}
 	kept := c.reads[:0]
