@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"hatchel/runtime/state"
@@ -16,12 +17,18 @@ func (b *Book) Void(ctx context.Context, a *Approval, why string) (bool, error) 
 	if a.Status != Pending {
 		return false, nil
 	}
-	if there, err := b.store.Holder(ctx, ProposalKind, a.ID); err != nil || there != nil {
+	ending := Decision{By: Server, At: time.Now().UTC(), Reason: why}
+	p, err := b.Propose(ctx, a.ID, Proposal{Decision: ending}, Server) // while it ends nobody begins to decide
+	if errors.As(err, new(*AlreadyError)) || errors.Is(err, ErrUnknown) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
-	void := *a
-	void.Decision = &Decision{By: Server, At: time.Now().UTC(), Reason: why}
-	return b.change(ctx, &void, Void)
+	void := *p.Approval
+	void.Decision = &ending
+	ended, err := b.change(ctx, &void, Void)
+	return ended, errors.Join(err, b.drop(ctx, p))
 }
 
 // Ending says which of the approvals about calls of a tool are void.

@@ -3,6 +3,7 @@ package approval_test
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,4 +118,32 @@ func TestAWaiterIsToldThatItsApprovalIsVoid(t *testing.T) {
 	if s := <-told; s != approval.Void {
 		t.Errorf("told %s", s)
 	}
+}
+
+// A decision is written down between Propose and Confirm, so that it must hold then, whatever a reload ends at that moment.
+func TestWhatSomebodyIsDecidingIsNeverVoid(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, open func() state.Store) {
+		server, operator := approval.NewBook(open()), approval.NewBook(open())
+		for i := range 100 {
+			a := asked(t, server, fmt.Sprint(i))
+			var ending sync.WaitGroup
+			ending.Go(func() {
+				if _, err := server.Void(t.Context(), a, "the tool was removed"); err != nil {
+					t.Error(err)
+				}
+			})
+			p, err := operator.Propose(t.Context(), a.ID, approval.Proposal{Approved: true, Decision: by("ann")}, "w")
+			ending.Wait()
+			var already *approval.AlreadyError
+			switch {
+			case errors.As(err, &already):
+			case err != nil:
+				t.Fatal(err)
+			default:
+				if now, err := operator.Confirm(t.Context(), p); err != nil || now.Status != approval.Approved {
+					t.Fatalf("what is written down does not hold: %+v %v", now, err)
+				}
+			}
+		}
+	})
 }
