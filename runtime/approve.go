@@ -138,7 +138,7 @@ func (p *Program) open(c *call) (a *approval.Approval, isNew bool, err error) {
 	case errors.Is(err, state.ErrFull):
 		return nil, false, &adapters.Fault{Message: "the call needs an approval, and the server remembers too much to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 	case err != nil:
-		return nil, false, c.why(err)
+		return nil, false, c.why(ofState(err))
 	}
 	return a, isNew, nil
 }

@@ -52,7 +52,7 @@ func (p *Program) once(c *call, key string) error {
 		case errors.Is(err, state.ErrFull):
 			return &adapters.Fault{Message: "the call has a key, and the server remembers too many to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 		case err != nil:
-			return c.why(err)
+			return c.why(ofState(err))
 		case before == nil:
 			if err := p.hold(c, k, key); err != errUsed {
 				return err

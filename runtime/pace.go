@@ -69,7 +69,7 @@ func (b bound) rhythm() state.Rhythm {
 }
 
 func uncounted(err error) error {
-	return &adapters.Fault{Message: "the calls of this tool are counted, and the server does not get at what it remembers of them. Nothing was done; try again in a moment", Cause: err, Untouched: true}
+	return &adapters.Fault{Message: "the calls of this tool are counted, and the server does not get at what it remembers of them. Nothing was done; try again in a moment", Cause: ofState(err), Untouched: true}
 }
 
 // asking has room for the one call that asks for its turn. The meter is not forgotten: the call has its place.

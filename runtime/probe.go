@@ -36,13 +36,8 @@ func (g *Generation) probes() (all []probe) {
 // Probe asks the other side of every connection and block whether it will work, and reports what it refuses. It is what `validate --connect`
 // does beyond a load.
 func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
-	down := map[string]error{}
+	down := g.down(ctx)
 	var diags hcl.Diagnostics
-	for _, h := range g.Health(ctx) {
-		if h.err != nil {
-			down[h.Name] = h.err
-		}
-	}
 	for _, conn := range g.Config.Connections {
 		if err := down[conn.Kind+"."+conn.Name]; err != nil {
 			diags = append(diags, &hcl.Diagnostic{Summary: "Connection does not answer", Detail: g.scrubber.sentence(err.Error()), Subject: conn.Range})
@@ -50,12 +45,7 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	}
 	diags = append(diags, g.callers.Probe(ctx)...)
 	diags = append(diags, g.reach(ctx)...)
-	var up []probe
-	for _, p := range g.probes() {
-		if c := p.step.Backend.Connection; c == nil || down[c.Kind+"."+c.Name] == nil {
-			up = append(up, p)
-		}
-	}
+	up := g.up(down)
 	for i, err := range g.ask(ctx, up) {
 		if err != nil {
 			diags = append(diags, up[i].step.Backend.Diagnose(err)...)
@@ -63,6 +53,33 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	}
 	g.publish()
 	return diags.Sort()
+}
+
+// Learn asks the other side of every block that answers what its rows look like, which is a part of the list of tools, and nobody else anything.
+func (g *Generation) Learn(ctx context.Context) {
+	g.ask(ctx, g.up(g.down(ctx)))
+	g.publish()
+}
+
+// down is why connections do not answer, by kind and name.
+func (g *Generation) down(ctx context.Context) map[string]error {
+	down := map[string]error{}
+	for _, h := range g.Health(ctx) {
+		if h.err != nil {
+			down[h.Name] = h.err
+		}
+	}
+	return down
+}
+
+// up are the blocks whose other side answers.
+func (g *Generation) up(down map[string]error) (up []probe) {
+	for _, p := range g.probes() {
+		if c := p.step.Backend.Connection; c == nil || down[c.Kind+"."+c.Name] == nil {
+			up = append(up, p)
+		}
+	}
+	return up
 }
 
 // reach reports the webhooks to which no connection can be made.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -178,6 +179,9 @@ func patiently(err error) error {
 	}
 	return err
 }
+
+// ofState is an error of the store as the log tells of it, where that of a database of the tool could read the same.
+func ofState(err error) error { return fmt.Errorf("the state: %w", err) }
 
 // StateHealth says whether what is remembered can be got at.
 type StateHealth struct {

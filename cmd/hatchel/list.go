@@ -69,7 +69,7 @@ func (l *listing) run(cmd *cobra.Command, dir string) error {
 	}
 	defer g.Close()
 	done := spin(cmd.ErrOrStderr(), "asking the connections")
-	g.Probe(cmd.Context()) // what databases tell of their rows is part of the list
+	g.Learn(cmd.Context()) // what databases tell of their rows is part of the list
 	done()
 	list := g.List
 	if caller != nil {

@@ -84,6 +84,7 @@ tool "git_log" {
     dir     = var.repo_dir
     command = ["git", "log", "--max-count=${input.count}", "--date=short", "--format=%h %ad %an: %s", ["--author=${input.author}"], "--", input.path]
     parse   = "lines"
+    env     = { HOME = "/" } # there git finds no ~/.gitconfig, which it may not read
     sandbox { read = [var.repo_dir] }
   }
   result = "output.lines"
