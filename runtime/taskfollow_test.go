@@ -149,6 +149,36 @@ func TestAReloadLeavesTasksAlone(t *testing.T) {
 	})
 }
 
+func TestAReloadLeavesToolsThatTasksCallAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		release := make(chan struct{})
+		w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+			select {
+			case <-release:
+				return "old", nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nstep \"one\" {\n  tool \"inner\" {}\n}\ntext = \"it was ${step.one.text}\"")+tool("inner", "timeout = \"1h\"\nfake { do = \"held\" }\ntext = \"${output.value}\"")+tool("slow", `fake { do = "waits" }`))
+		defer h.Close()
+		works := start(t, h, "t").TaskID
+		said := make(chan string, 1)
+		go func() { said <- ask(t, h, "slow", `{}`) }() // which the grace period of the reload ends
+		synctest.Wait()
+		load(t, h, tool("t", `text = "new"`))
+		if got := <-said; !strings.Contains(got, "configuration was replaced") {
+			t.Errorf("%s", got)
+		}
+		close(release)
+		settled(t, h)
+		if r := getTask(t, h, works); r.Status != "completed" || r.Result.text() != "it was old" {
+			t.Errorf("%s: %s", r.Status, r.Result.text())
+		}
+	})
+}
+
 // impatient is an audience that answers a task the moment it asks.
 type impatient struct {
 	follower

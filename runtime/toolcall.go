@@ -23,6 +23,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	defer c.reply.release()
 	defer c.leave()
 	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
+	c.ends = t.target.generation.holding // its context ends with the call that it is a step of, which may be a task that a reload leaves alone
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failureOf(err)
 		if f.internal || f.protocol != nil {
