@@ -46,3 +46,17 @@ func (v verdicts) keepBits(arch string) {
 		})
 	}
 }
+
+// keepClosed refuses to open a file for neither reading nor writing, which is what the access mode means that is none of the three. Landlock has nothing to ask then, so
+// that this would open all that the server's user may read and write: to say that it has changed now, and, before Linux 6.10, for commands to devices.
+func (v verdicts) keepClosed(arch string) {
+	for _, m := range makings[arch] {
+		if m.flags == none {
+			continue
+		}
+		v.before(m.call, verdict{
+			load(atArguments + 8*uint32(m.flags)), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: unix.O_ACCMODE},
+			jump(unix.BPF_JEQ, unix.O_ACCMODE, 0, 1), refuse(unix.EACCES),
+		})
+	}
+}

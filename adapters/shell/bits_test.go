@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -57,6 +58,43 @@ func TestFileSystemsTakeNoCommandsAboutWhatMayOnlyBeRead(t *testing.T) {
 	} {
 		script := fmt.Sprintf(`perl -e 'open(F, "<", "%s") or die; $v = %s == 0x40049409 ? -1 : "\0" x 4096; print ioctl(F, %[2]s, $v) ? "done" : "$!"'`, name, command)
 		if got := attempt(t, script, box); got != want {
+			t.Errorf("%s: %q", command, got)
+		}
+	}
+}
+
+// openings open a file for neither reading nor writing. $f is its name.
+var openings = map[string]string{
+	"open":                  `syscall(2, $f, 3)`,
+	"open, above 32 bits":   `syscall(2, $f, 3 + (1 << 40))`,
+	"open, of a link":       `do { symlink($f, $l); syscall(2, $l, 3) }`,
+	"open, and more":        `syscall(2, $f, 3 + 02000 + 04000 + 02000000)`,
+	"openat":                `syscall(257, -100, $f, 3)`,
+	"openat, through /proc": `do { $p = syscall(257, -100, $f, 010000000); $n = "/proc/self/fd/$p"; syscall(257, -100, $n, 3) }`,
+	"openat2":               `do { $h = pack("Q3", 3, 0, 0); syscall(437, -100, $f, $h, 24) }`,
+}
+
+func TestNothingIsOpenedWithoutARight(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		return
+	}
+	name, before := owned(t)
+	for call, text := range openings {
+		script := fmt.Sprintf(`perl -e '$f = "%s"; $l = "$ENV{TMPDIR}/l"; $fd = %s; print $fd < 0 ? "refused" : syscall(280, $fd, 0, 0, 0) < 0 ? "opened" : "changed"'`, name, text)
+		if got := attempt(t, script, ""); got != "refused" {
+			t.Errorf("%s: %q", call, got)
+		}
+	}
+	if now, err := os.Stat(name); err != nil || !now.ModTime().Equal(before.ModTime()) {
+		t.Errorf("%v, %v", now, err)
+	}
+}
+
+func TestNobodyWaitsForAFileThatAProgramReads(t *testing.T) {
+	name, _ := owned(t)
+	box := fmt.Sprintf("sandbox {\nmodes = true\nread = [%q]\n}", filepath.Dir(name))
+	for command, want := range map[string]string{"1024, 1": "Invalid argument", "1024, 0": "Invalid argument", "1040, 0": "Invalid argument", "1, 0": "done"} {
+		if got := attempt(t, fmt.Sprintf(`perl -e 'open(F, "<", "%s") or die; print fcntl(F, %s) ? "done" : "$!"'`, name, command), box); got != want {
 			t.Errorf("%s: %q", command, got)
 		}
 	}

@@ -36,3 +36,15 @@ func obey() verdict {
 	}
 	return append(v, allow)
 }
+
+// leases are the commands of fcntl by which the owner of a file that is open to be read makes everybody else wait who opens it: F_SETLEASE, F_SETDELEG. They are refused as
+// by a file system that has none.
+var leases = []uint32{unix.F_SETLEASE, 1040}
+
+func withoutLeases() verdict {
+	v := verdict{load(atArguments + 8)}
+	for _, l := range leases {
+		v = append(v, jump(unix.BPF_JEQ, l, 0, 1), refuse(unix.EINVAL))
+	}
+	return append(v, allow)
+}

@@ -243,7 +243,7 @@ func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
 	if err := os.WriteFile(self, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^Test(AConfinedProgram|APathThat|ALinkWhere|NoProgramGives|ProgramsChange|AProgram|EveryProcess|EveryChange|NoDetour|AChange|AFile|TheFolder|OneFile|TheServer|UnderA|WhatIsOrdinary|FlagsOfFiles|FileSystems|NoFileIs|ThereIsNoOther)")
+	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^Test(AConfinedProgram|APathThat|ALinkWhere|NoProgramGives|ProgramsChange|AProgram|EveryProcess|EveryChange|NoDetour|AChange|AFile|TheFolder|OneFile|TheServer|UnderA|WhatIsOrdinary|FlagsOfFiles|FileSystems|NoFileIs|NothingIsOpened|NobodyWaits|ThereIsNoOther)")
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", confinedByVariable + "=" + os.Getenv(confinedByVariable)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {

@@ -30,7 +30,7 @@ func TestAnOlderKernelConfinesAsMuch(t *testing.T) {
 		return // they run so already
 	}
 	for older, tests := range map[version]string{
-		1: "^Test(AConfined|AFileThatMay|ALinkWhere|APathThat|EveryCall|FlagsOf|NoFileIs|NoProcess|NoProgram|Nothing|ProgramsChange|TheSandbox|ThereIsNoOther|WhatIsOrdinary|Without)",
+		1: "^Test(AConfined|AFileThatMay|ALinkWhere|APathThat|EveryCall|FlagsOf|NoFileIs|NoProcess|NoProgram|NobodyWaits|Nothing|ProgramsChange|TheSandbox|ThereIsNoOther|WhatIsOrdinary|Without)",
 		2: "^Test(AConfined|AFileThatMay|ProgramsChange)",
 	} {
 		if older >= landlock() {

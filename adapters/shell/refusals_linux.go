@@ -50,7 +50,7 @@ func newVerdicts(c *confinement, arch string) verdicts {
 	for _, m := range masks {
 		v.mask(m)
 	}
-	v[unix.SYS_IOCTL] = obey()
+	v[unix.SYS_IOCTL], v[unix.SYS_FCNTL] = obey(), withoutLeases()
 	for _, change := range changes[arch] {
 		if !c.modes {
 			v[change.call] = verdict{tell}
@@ -66,6 +66,7 @@ func newVerdicts(c *confinement, arch string) verdicts {
 		v.keepFiles(arch)
 	}
 	v.keepBits(arch)
+	v.keepClosed(arch)
 	if !c.network {
 		v[unix.SYS_SOCKET] = verdict{refuse(unix.EACCES)}
 		v[unix.SYS_SOCKETPAIR] = connectedPairs
