@@ -1,0 +1,96 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hatchel/adapters/adaptertest"
+)
+
+// whole is how many processes a bomb begins that nobody stops: more than a call may have, and not so many that the machine would suffer.
+const whole = 2048
+
+// bombs are programs that begin so many processes, all of which stay. Each writes a byte into the file "born".
+var bombs = map[string]string{
+	"a tree of a shell":    `script = "f() { printf x >> born; [ $1 -lt 1 ] || { f $(($1 - 1)) & f $(($1 - 1)) & }; sleep 1000; }; f 10"`,
+	"a busy one":           `script = "f() { printf x >> born; [ $1 -lt 1 ] || { f $(($1 - 1)) & f $(($1 - 1)) & }; while :; do :; done; }; f 10"`,
+	"with groups":          `command = ["perl", "-e", "for (1 .. 11) { fork; setpgrp(0, 0) } open(F, '>>', 'born'); syswrite(F, 'x'); 1 while 1"]`,
+	"one after the other":  `command = ["perl", "-e", "for (1 .. 2048) { if (!fork) { open(F, '>>', 'born'); syswrite(F, 'x'); sleep 1000 } } sleep 1000"]`,
+	"whose parents go":     `command = ["perl", "-e", "for (1 .. 2048) { if (!fork) { if (!fork) { open(F, '>>', 'born'); syswrite(F, 'x'); sleep 1000 } exit } } sleep 1000"]`,
+	"that leaves its call": `command = ["perl", "-MPOSIX", "-e", "for (1 .. 2048) { if (!fork) { POSIX::setsid(); setpgrp(0, 0); open(F, '>>', 'born'); syswrite(F, 'x'); sleep 1000 } } sleep 1000"]`,
+	"in a pipe":            `pipe = [["sh", "-c", "for i in $(seq 1024); do (printf x >> born; exec sleep 1000) & done; wait"], ["sh", "-c", "for i in $(seq 1024); do (printf x >> born; exec sleep 1000) & done; wait"]]`,
+}
+
+// bombed runs a bomb that may have twenty processes, and returns how many were born and how long it went on.
+func bombed(t *testing.T, block string) (born int, took time.Duration) {
+	t.Helper()
+	b := adaptertest.Bind(t, tool(block+"\nsandbox {\nwrite = [\".\"]\nprocesses = 20\n}"))
+	start := time.Now()
+	if _, err := b.Do(t.Context(), `{}`); err == nil || !strings.Contains(err.Error(), "stopped: more than the 20 processes at once that it may have") {
+		t.Errorf("the call ended with %v", err)
+	}
+	took = time.Since(start)
+	text, err := os.ReadFile(filepath.Join(b.Dir, "born"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return len(text), took
+}
+
+func TestProcessesThatDoubleAreStoppedWhileTheyAreFew(t *testing.T) {
+	burn(t)
+	for name, block := range bombs {
+		t.Run(name, func(t *testing.T) {
+			for range 3 {
+				if born, _ := bombed(t, block); born > whole/2 {
+					t.Errorf("%d processes were born", born)
+				}
+			}
+		})
+	}
+}
+
+// burn keeps two processors busy until the test ends.
+func burn(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b := adaptertest.Bind(t, tool(`pipe = [["perl", "-e", "1 while 1"], ["perl", "-e", "1 while 1"]]`+free))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = b.Do(ctx, `{}`)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+}
+
+func TestWhatIsTooMuchIsEndedAtOnceInWhateverGroupItIs(t *testing.T) {
+	soon(t, drain, func() time.Duration {
+		_, took := bombed(t, bombs["with groups"])
+		return took
+	})
+}
+
+func TestTheServerComesBeforeItsPrograms(t *testing.T) {
+	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const behind, lowest = 5, 19
+	nice := 20 - own // the kernel tells 20 less it
+	if nice == lowest {
+		return // nothing comes after it
+	}
+	script := fmt.Sprintf("nice; perl -e 'print setpriority(0, 0, %d) ? q(taken back) : q(kept)'", nice)
+	if got, want := attempt(t, script, ""), fmt.Sprintf("%d\nkept", min(nice+behind, lowest)); got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got := attempt(t, "nice", free); got != fmt.Sprintln(nice) {
+		t.Errorf("free: %q", got)
+	}
+}
