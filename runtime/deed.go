@@ -80,7 +80,9 @@ func (k *claim) begin(ctx context.Context, paused *state.Record, longest time.Du
 	}
 	k.tasks.deeds.Add(1)
 	if err = k.tasks.present(ctx, store); err == nil {
-		before, err = k.remember(ctx, store, paused)
+		if before, err = k.remember(ctx, store, paused); err != nil && !errors.Is(err, state.ErrFull) {
+			k.letGo(store, paused)
+		}
 	}
 	k.held = before == nil && err == nil
 	if !k.held {

@@ -54,3 +54,38 @@ func (k *claim) settleAgain(ctx context.Context) error {
 	k.tasks.deeds.Add(1)
 	return k.settle(ctx, k.deed.State)
 }
+
+// letGo forgets a deed that may have begun here without anybody being told, because the store went away in that moment, or the client: nothing was done, and its key is free. One that was
+// paused is so again. It returns at once; what is on its way to the store has a moment to come there.
+func (k *claim) letGo(store state.Store, paused *state.Record) {
+	ts, row := k.tasks, k.row
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.beat == nil {
+		return
+	}
+	ctx := ts.living
+	ts.beating.Go(func() {
+		for !within(againAfter, ctx.Done(), nil) && !isLetGo(ctx, store, row, paused) {
+		}
+	})
+}
+
+// isLetGo reports whether a deed has not begun as this row, for all that the store knows.
+func isLetGo(ctx context.Context, store state.Store, row state.Record, paused *state.Record) bool {
+	now, err := store.Record(ctx, kindDeed, row.Name)
+	if err != nil {
+		return false
+	}
+	if now == nil || now.Owner != row.Owner || now.Version != row.Version+1 {
+		return true
+	}
+	now.Quiet = true
+	if paused == nil {
+		_, err = store.Remove(ctx, now)
+	} else {
+		now.Owner, now.Expires, now.Body = "", paused.Expires, paused.Body
+		_, err = store.Replace(ctx, now)
+	}
+	return err == nil
+}

@@ -19,6 +19,18 @@ type absent struct {
 	state.Store
 	away atomic.Bool
 	late atomic.Bool // what is settled while it is away is settled, and nobody told
+	lost atomic.Bool // what is begun is begun, and nobody told
+}
+
+func (a *absent) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
+	begun := *r
+	if !a.lost.Load() {
+		return a.Store.Add(ctx, r)
+	}
+	if _, err := a.Store.Add(ctx, &begun); err != nil {
+		return nil, err
+	}
+	return nil, state.ErrAway
 }
 
 func (a *absent) Replace(ctx context.Context, r *state.Record) (bool, error) {
@@ -87,6 +99,57 @@ func TestWhatACallWithAKeyCameToWaitsForAStoreThatIsAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatHasBegunWithoutAnybodyBeingToldFreesItsKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		count := w.counting()
+		h, store := w.sometimes(t, path, tool("t", keyed+`fake { do = "count" }`))
+		store.lost.Store(true)
+		first := outcomeFor(t, h, "", "t", `{"idempotency_key":"k"}`)
+		if count() != 0 {
+			t.Errorf("it was done, and told %s", first)
+		}
+		store.lost.Store(false)
+		if got := outcomeFor(t, h, "", "t", `{"idempotency_key":"k"}`); strings.Contains(got, "isError") || count() != 1 {
+			t.Errorf("done %d times, and told %s", count(), got)
+		}
+	})
+}
+
+func TestWhatGoesOnWithoutAnybodyBeingToldIsPausedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store := context.WithoutCancel(t.Context()), new(absent)
+		s := NewState(func(ctx context.Context) (_ state.Store, err error) {
+			store.Store, err = state.Open(ctx, path)
+			return store, err
+		})
+		defer s.Close()
+		if err := s.tasks.begin(ctx); err != nil {
+			t.Fatal(err)
+		}
+		k := &claim{tasks: s.tasks, key: "key", deed: deed{Of: "these"}, ttl: time.Hour}
+		enters := func(paused string, want error) {
+			t.Helper()
+			if before, err := k.enter(ctx, paused, time.Minute); k.held != (want == nil) || !errors.Is(err, want) {
+				t.Fatalf("%+v is in the way, %v", before, err)
+			}
+		}
+		enters("", nil)
+		if err := k.settle(ctx, deedPaused); err != nil {
+			t.Fatal(err)
+		}
+		paused := k.row.Name
+		store.away.Store(true)
+		store.late.Store(true)
+		enters(paused, state.ErrAway)
+		store.away.Store(false)
+		time.Sleep(3 * againAfter)
+		enters(paused, nil)
+	})
 }
 
 func TestOfAllWhoCarryOutADeedTheOneThatHoldsItSettlesIt(t *testing.T) {
