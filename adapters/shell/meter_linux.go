@@ -18,6 +18,9 @@ import (
 
 // The kernel limits what one process uses; what those of a call use together is measured here. It is found by their sessions: every program is the leader of
 // one that nothing confined can leave, and none of the leaders is reaped before the end.
+//
+// The kernel could ask before every process that begins, as it does before a file is changed. But a signal takes back what has not been heard yet, and the call fails: a shell
+// to which a child says that it has ended could begin no other. So processes are counted when they are there.
 
 const (
 	glimpse  = 10 * time.Millisecond // between two looks at how many processes began anywhere: those that double must be stopped before they leave no processor for it
