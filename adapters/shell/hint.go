@@ -8,7 +8,7 @@ import (
 // What programs say when the system refuses them a file, and when they find no network.
 var (
 	refusedFile    = regexp.MustCompile(`(?i)permission denied|operation not permitted|insufficient permissions|\bEACCES\b|\bEPERM\b`)
-	refusedNetwork = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is unreachable|name resolution|resolve host|socket: (?:permission denied|operation not permitted)`)
+	refusedNetwork = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is unreachable|name resolution|resolve host|\bsocket\b.*(?:permission denied|operation not permitted)`)
 )
 
 // Hints are for the log, where who writes the tool reads them. The model cannot change the sandbox.

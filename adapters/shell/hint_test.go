@@ -15,6 +15,7 @@ func TestARefusalNamesWhatTheSandboxLacks(t *testing.T) {
 		"an owner":             {`script = "echo 'chown: Operation not permitted' >&2; exit 1"`, errMayNeedFiles},
 		"a host":               {`script = "echo 'curl: (6) Could not resolve host: x.example' >&2; exit 6"`, errMayNeedNetwork},
 		"a socket":             {`script = "echo 'dial unix /run/d.sock: socket: permission denied' >&2; exit 1"`, errMayNeedNetwork},
+		"a traceback":          {`script = "echo 'File socket.py, line 232 PermissionError: [Errno 13] Permission denied' >&2; exit 1"`, errMayNeedNetwork},
 		"a host, with network": {"script = \"echo 'Could not resolve host: x.example' >&2; exit 6\"\nsandbox { network = true }", nil},
 		"nothing of it":        {`script = "echo 'no such branch' >&2; exit 1"`, nil},
 		"silence":              {`command = ["false"]`, nil},
