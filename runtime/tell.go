@@ -77,11 +77,7 @@ func (s *State) delivers(ctx context.Context) (state.Store, error) {
 func (s *State) waiting(ctx context.Context, c *hcl.Config) []outbox.Health {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
-	all := s.outbox.Health(ctx)
-	for _, name := range c.WebhooksOff() {
-		all = append(all, outbox.Health{Name: name, Off: true})
-	}
-	return all
+	return s.outbox.Health(ctx, c.WebhooksOff()...)
 }
 
 // left has what is left of deliveries delivered, if there can be any: it opens the store only if that is there already, or was asked for.

@@ -436,7 +436,7 @@ func TestAWebhookIsSwitchedOffAndOn(t *testing.T) {
 	}
 	waited := callTool(t, r.url, "quick").Result.TaskID
 	old.comes(t, 1)
-	leads("null", `"name":"ops","off":true`)
+	leads("null", `"name":"ops","off":true,"waiting":1,`)
 	untold := callTool(t, r.url, "quick").Result.TaskID
 	soon(t, func() bool {
 		return request2026(t, r.url, "tasks/get", map[string]any{"taskId": untold}).Result.Status == "completed"

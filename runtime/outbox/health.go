@@ -22,12 +22,12 @@ type Health struct {
 // oldestAmong is how many deliveries are looked at for the oldest.
 const oldestAmong = 100
 
-// Health says of every webhook what waits for it. While the store is away, or not open, nothing is known to wait.
-func (o *Outbox) Health(ctx context.Context) []Health {
+// Health says of every webhook what waits for it, also of those that are off, by name: what they were to be told before waits until they are on again, or its time has passed. While the store is away, or not open, nothing is known to wait.
+func (o *Outbox) Health(ctx context.Context, off ...string) []Health {
 	o.mu.Lock()
 	service, store := o.service, o.store
 	o.mu.Unlock()
-	all := make([]Health, 0, len(service.Hooks))
+	all := make([]Health, 0, len(service.Hooks)+len(off))
 	for _, hook := range service.Hooks {
 		h := Health{Name: hook.Name, To: hook.Place}
 		if store != nil {
@@ -35,6 +35,13 @@ func (o *Outbox) Health(ctx context.Context) []Health {
 		}
 		if h.Error == "" && h.Waiting > 0 {
 			h.Error = o.absence(h.Name)
+		}
+		all = append(all, h)
+	}
+	for _, name := range off {
+		h := Health{Name: name, Off: true}
+		if store != nil {
+			h.look(ctx, store)
 		}
 		all = append(all, h)
 	}
