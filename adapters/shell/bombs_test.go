@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -92,5 +93,19 @@ func TestTheServerComesBeforeItsPrograms(t *testing.T) {
 	}
 	if got := attempt(t, "nice", free); got != fmt.Sprintln(nice) {
 		t.Errorf("free: %q", got)
+	}
+}
+
+func TestThreadsAreNoProcesses(t *testing.T) {
+	if exec.CommandContext(t.Context(), "perl", "-Mthreads", "-e", "1").Run() != nil {
+		return // this perl has none
+	}
+	got := must(t, `command = ["perl", "-Mthreads", "-e", "push(@t, threads->create(sub { select(undef, undef, undef, 0.3) })) for (1 .. 40); $_->join for @t; print 'fine'"]`+"\nsandbox { processes = 20 }", `{}`)
+	if got["stdout"] != "fine" {
+		t.Errorf("%v", got)
+	}
+	f := fault(t, `command = ["perl", "-Mthreads", "-e", "threads->create(sub { sleep 1000 }) for (1 .. 40); sleep 1000"]`+"\nsandbox { processes = 2 }", `{}`)
+	if !strings.Contains(f.Message, "more than the 32 threads at once") {
+		t.Error(f.Message)
 	}
 }

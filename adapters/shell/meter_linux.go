@@ -144,7 +144,7 @@ func own(members []int) (sum int64) {
 func (j *job) members(last int) (found []int) {
 	belongs := func(pid int) bool {
 		session, err := unix.Getsid(pid)
-		return err == nil && slices.ContainsFunc(j.programs, func(p *os.Process) bool { return p.Pid == session })
+		return err == nil && slices.ContainsFunc(j.programs, func(p *os.Process) bool { return p.Pid == session }) && unix.Tgkill(pid, pid, 0) != unix.ESRCH // else it is a thread, which has an id, too
 	}
 	const near = 4096
 	first := j.programs[0].Pid
