@@ -71,6 +71,7 @@ var openings = map[string]string{
 	"open, and more":        `syscall(2, $f, 3 + 02000 + 04000 + 02000000)`,
 	"openat":                `syscall(257, -100, $f, 3)`,
 	"openat, through /proc": `do { $p = syscall(257, -100, $f, 010000000); $n = "/proc/self/fd/$p"; syscall(257, -100, $n, 3) }`,
+	"openat, nameless":      `do { ($d = $f) =~ s,/[^/]*$,,; syscall(257, -100, $d, 020200003, 0600) }`,
 	"openat2":               `do { $h = pack("Q3", 3, 0, 0); syscall(437, -100, $f, $h, 24) }`,
 }
 
