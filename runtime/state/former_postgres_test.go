@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -40,6 +41,24 @@ func TestTablesOfTheVersionBeforeAreGoneOnWith(t *testing.T) {
 	defer s.Close()
 	goneOnWith(t, s)
 	left(t, db, map[string]int{"state": 1, "records": 8})
+}
+
+func TestAProcessWhoseTablesWereMadeAnewSaysSo(t *testing.T) {
+	address, db := postgrestest.Schema(t)
+	s := openDatabase(t, address)
+	defer s.Close()
+	check(t, s.Ping(t.Context()))
+	execute(t, db, "UPDATE hatchel_state SET version = 99; ALTER TABLE hatchel_records RENAME TO hatchel_others")
+	_, err := s.Add(t.Context(), recordOf("x", time.Now()))
+	for did, err := range map[string]error{"asked": s.Ping(t.Context()), "told": err} {
+		if err == nil || !strings.Contains(err.Error(), "a later version of this program has written it, in version 99") {
+			t.Errorf("when it is %s: %v", did, err)
+		}
+	}
+	execute(t, db, "DROP TABLE hatchel_state")
+	if err := s.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "not there any more") {
+		t.Errorf("without any: %v", err)
+	}
 }
 
 // A process of the version before may remember something in the moment in which another one makes the tables anew, and that one may be killed while it does. It takes as long as it takes.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"sync"
@@ -82,10 +83,16 @@ func (p *Postgres) Close() error {
 
 // Ping implements Remote.
 func (p *Postgres) Ping(ctx context.Context) error {
-	return p.run(ctx, func(ctx context.Context) error {
-		_, err := p.pool.Exec(ctx, "SELECT 1 FROM hatchel_state")
-		return err
-	})
+	return p.run(ctx, p.known)
+}
+
+// known is why the tables are none that this program knows: another version of it has made them anew.
+func (p *Postgres) known(ctx context.Context) error {
+	found, err := tablesFound(ctx, p.pool)
+	if err == nil && found != tablesVersion {
+		err = refused("its tables are not there any more")
+	}
+	return err
 }
 
 // Present implements Store.
@@ -108,6 +115,9 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 	if err != nil {
 		if postgres.ReadOnly(err) {
 			p.pool.Reset() // another server takes the writes now: the next connections are to that one
+		}
+		if missing(err) {
+			err = cmp.Or(p.known(bounded), err)
 		}
 		return postgresFault(ctx, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"hatchel/runtime/postgres"
 )
 
@@ -11,6 +13,13 @@ import (
 type away struct{ error }
 
 func (away) Is(target error) bool { return target == ErrAway }
+
+// missing reports whether a statement was refused because a table, or a column of one, is not there.
+func missing(err error) bool {
+	const undefinedTable, undefinedColumn = "42P01", "42703"
+	var told *pgconn.PgError
+	return errors.As(err, &told) && (told.Code == undefinedTable || told.Code == undefinedColumn)
+}
 
 // postgresFault says for an operator what is wrong.
 func postgresFault(ctx context.Context, err error) error {
