@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,10 +49,12 @@ func TestProcessesThatDoubleAreStoppedWhileTheyAreFew(t *testing.T) {
 	burn(t)
 	for name, block := range bombs {
 		t.Run(name, func(t *testing.T) {
-			for range 3 {
-				if born, _ := bombed(t, block); born > whole/2 {
-					t.Errorf("%d processes were born", born)
-				}
+			var born [3]int // a busy machine delays the one or the other
+			for i := range born {
+				born[i], _ = bombed(t, block)
+			}
+			if slices.Min(born[:]) > whole/8 {
+				t.Errorf("%v processes were born", born)
 			}
 		})
 	}
@@ -82,7 +85,7 @@ func TestTheServerComesBeforeItsPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const behind, lowest = 5, 19
+	const behind, lowest = 10, 19
 	nice := 20 - own // the kernel tells 20 less it
 	if nice == lowest {
 		return // nothing comes after it
