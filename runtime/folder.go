@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -56,7 +57,7 @@ type glance struct {
 // freshness is the coarsest clock of a file system that is reckoned with.
 const freshness = 2 * time.Second
 
-// glance looks at the names, sizes and times of everything that the last snapshot consisted of.
+// glance looks at the names, sizes, times and inodes of everything that the last snapshot consisted of.
 func (f *Folder) glance() (g glance) {
 	now, out := time.Now(), []byte(nil)
 	note := func(name string, info fs.FileInfo, err error) {
@@ -68,7 +69,7 @@ func (f *Folder) glance() (g glance) {
 			out = fmt.Appendf(out, "%s/\n", name)
 			return
 		}
-		out = fmt.Appendf(out, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), inode(info))
 		g.fresh = g.fresh || now.Sub(info.ModTime()).Abs() < freshness
 	}
 	if err := walk(f.dir, note); err != nil {
@@ -84,7 +85,15 @@ func (f *Folder) glance() (g glance) {
 	return g
 }
 
-// differs reads the folder and reports whether it reads differently than the last snapshot.
+// inode tells files apart that look the same: those of two releases, whose times say nothing where they were unpacked or built with the same one.
+func inode(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Ino)
+	}
+	return 0
+}
+
+// differs reads the folder, nil when it cannot be read, and reports whether it reads differently than the last snapshot.
 func (f *Folder) differs() (*Snapshot, bool) {
 	s, err := readFolder(f.dir)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	poll    = 700 * time.Millisecond // between glances, for file systems that notify nobody
 )
 
-// Watch calls changed whenever the folder reads differently than its last snapshot, and has read so twice in a row. Notifications of the
-// operating system only wake it: what the files say decides. It returns when ctx ends.
+// Watch calls changed whenever the folder reads differently than its last snapshot, and has read so twice in a row; once when it cannot be read any
+// more, and once when it can again. Notifications of the operating system only wake it: what the files say decides. It returns when ctx ends.
 func (f *Folder) Watch(ctx context.Context, changed func()) {
 	w := &watch{folder: f, wake: make(chan struct{}, 1)}
 	var running sync.WaitGroup
@@ -61,6 +61,7 @@ type watch struct {
 	notifier *fsnotify.Watcher
 	wake     chan struct{} // something happened that may concern the configuration
 	seen     glance
+	lost     bool // the folder could not be read when changed was called last
 
 	mu       sync.Mutex
 	followed map[string]bool // folders that notify; guarded by mu
@@ -93,21 +94,35 @@ func (w *watch) listen() {
 func (w *watch) look(ctx context.Context, changed func()) {
 	w.seen = w.folder.glance()
 	for {
-		first, differs := w.folder.differs()
-		if !differs || !pause(ctx, settle) {
+		first, differs := w.differs()
+		still := settle
+		if first == nil {
+			still = poll // who replaces a folder takes longer than who replaces a file
+		}
+		if !differs || !pause(ctx, still) {
 			return
 		}
-		second, differs := w.folder.differs()
+		second, differs := w.differs()
 		if !differs {
 			return
 		}
-		if second.same(first) {
+		if first == nil && second == nil || first != nil && second != nil && second.same(first) {
+			w.lost = second == nil
 			break
 		}
 	}
 	changed()
 	w.follow()
 	w.seen = w.folder.glance()
+}
+
+// differs reads the folder, nil when it cannot be read, and reports whether that is news.
+func (w *watch) differs() (*Snapshot, bool) {
+	s, differs := w.folder.differs()
+	if s == nil {
+		return nil, !w.lost
+	}
+	return s, differs || w.lost
 }
 
 // follow asks to be notified by every folder that belongs to the configuration.

@@ -15,7 +15,7 @@ import (
 type watched struct {
 	*testing.T
 	folder  *Folder
-	changes chan *Snapshot
+	changes chan *Snapshot // nil for a folder that could not be read
 }
 
 func watchFolder(t *testing.T, dir string) *watched {
@@ -34,11 +34,9 @@ func watchFolder(t *testing.T, dir string) *watched {
 	running.Go(func() {
 		folder.Watch(ctx, func() {
 			s, err := folder.Snapshot()
-			if err != nil {
-				t.Error(err)
-				return
+			if err == nil {
+				fs.ReadFile(s, "data.json")
 			}
-			fs.ReadFile(s, "data.json")
 			w.changes <- s
 		})
 	})
@@ -57,7 +55,7 @@ func (w *watched) sees(what string, files map[string]string) {
 	for {
 		select {
 		case s := <-w.changes:
-			if w.reads(s, files) {
+			if s != nil && w.reads(s, files) {
 				return
 			}
 		case <-limit.C:
@@ -170,6 +168,45 @@ func TestFolderThatComesBackIsSeen(t *testing.T) {
 	must(t, os.Mkdir(dir, 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "a.hcl"), []byte("2"), 0o644))
 	w.sees("a folder that was replaced", map[string]string{"a.hcl": "2"})
+}
+
+// Who operates a server whose folder was moved away learns of it, and that it is back although nothing else is different.
+func TestAFolderThatIsGoneIsToldOf(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tools")
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "a.hcl"), []byte("1"), 0o644))
+	w := watchFolder(t, dir)
+	must(t, os.Rename(dir, dir+".away"))
+	select {
+	case s := <-w.changes:
+		if s != nil {
+			t.Error("a folder that is gone was read")
+		}
+	case <-time.After(endurance):
+		t.Fatal("not told that the folder is gone")
+	}
+	must(t, os.Rename(dir+".away", dir))
+	w.sees("a folder that is back as it was", map[string]string{"a.hcl": "1"})
+}
+
+// Releases that were unpacked or built with one time for all files are told apart when a link to them is swapped.
+func TestReleasesThatLookAlikeAreToldApart(t *testing.T) {
+	dir := t.TempDir()
+	long := time.Now().Add(-time.Hour)
+	for _, release := range []string{"1", "2"} {
+		must(t, os.Mkdir(filepath.Join(dir, release), 0o755))
+		name := filepath.Join(dir, release, "a.hcl")
+		must(t, os.WriteFile(name, []byte(release), 0o644))
+		must(t, os.Chtimes(name, long, long))
+	}
+	current := filepath.Join(dir, "current")
+	must(t, os.Symlink("1", current))
+	w := watchFolder(t, current)
+	for _, release := range []string{"2", "1"} {
+		must(t, os.Symlink(release, current+".next"))
+		must(t, os.Rename(current+".next", current))
+		w.sees("release "+release, map[string]string{"a.hcl": release})
+	}
 }
 
 func TestLinksInCirclesEnd(t *testing.T) {
