@@ -16,8 +16,9 @@ import (
 
 // scrubber takes known secrets out of what leaves the process. A nil scrubber has none to look for.
 type scrubber struct {
-	secrets []string // longest first, so that one that contains another goes whole
-	forms   [][]byte // all the ways in which a secret may be written in a text or in JSON
+	secrets []string                               // longest first, so that one that contains another goes whole
+	forms   [][]byte                               // all the ways in which a secret may be written in a text or in JSON
+	ends    map[[adapters.ShortestSecret]byte]bool // with which a part of one may end, so that most texts are done with at one look
 }
 
 func newScrubber(secrets []string) *scrubber {
@@ -41,6 +42,12 @@ func newScrubber(secrets []string) *scrubber {
 			if !slices.ContainsFunc(s.forms, func(f []byte) bool { return string(f) == form }) {
 				s.forms = append(s.forms, []byte(form))
 			}
+		}
+	}
+	s.ends = map[[adapters.ShortestSecret]byte]bool{}
+	for _, f := range s.forms {
+		for n := adapters.ShortestSecret; n < len(f); n++ {
+			s.ends[[adapters.ShortestSecret]byte(f[n-adapters.ShortestSecret:])] = true
 		}
 	}
 	return s
@@ -75,15 +82,59 @@ func (s *scrubber) holds(b []byte) bool {
 	return false
 }
 
-// text returns the text without secrets.
+// text returns the text without secrets, and without the beginnings of those that were cut off where something is quoted.
 func (s *scrubber) text(b []byte) []byte {
-	if s == nil || !s.holds(b) {
+	if s == nil {
 		return b
 	}
-	for _, f := range s.forms {
-		b = bytes.ReplaceAll(b, f, []byte(hcl.Hidden))
+	if s.holds(b) {
+		for _, f := range s.forms {
+			b = bytes.ReplaceAll(b, f, []byte(hcl.Hidden))
+		}
 	}
-	return b
+	return s.uncut(b)
+}
+
+// cutMark is what sentences write where they cut what they quote. A closing quote may stand before it.
+const cutMark = "…"
+
+// uncut hides what may be the beginning of a secret before each mark of a cut: whoever quotes something long cuts it, and does not know of secrets.
+func (s *scrubber) uncut(b []byte) []byte {
+	var out []byte
+	done := 0 // bytes of b that are in out
+	for at := 0; ; at += len(cutMark) {
+		i := bytes.Index(b[at:], []byte(cutMark))
+		if i < 0 {
+			break
+		}
+		at += i
+		if from, to := s.begun(b[done:at]); from < to {
+			out = append(append(out, b[done:done+from]...), hcl.Hidden...)
+			done += to
+		}
+	}
+	if done == 0 {
+		return b
+	}
+	return append(out, b[done:]...)
+}
+
+// begun is where the longest beginning of a secret stands at the end of a text, but for a quote behind it; nothing where there is none.
+func (s *scrubber) begun(b []byte) (from, to int) {
+	for _, quote := range []string{"", `"`, `\"`, " "} {
+		quoted, ok := bytes.CutSuffix(b, []byte(quote))
+		if !ok || len(quoted) < adapters.ShortestSecret || !s.ends[[adapters.ShortestSecret]byte(quoted[len(quoted)-adapters.ShortestSecret:])] {
+			continue
+		}
+		for _, f := range s.forms {
+			for n := min(len(f)-1, len(quoted)); n > to-from && n >= adapters.ShortestSecret; n-- {
+				if bytes.HasSuffix(quoted, f[:n]) {
+					from, to = len(quoted)-n, len(quoted)
+				}
+			}
+		}
+	}
+	return from, to
 }
 
 // sentence is text for a string.
@@ -96,7 +147,7 @@ func (s *scrubber) sentence(text string) string {
 
 // json returns a JSON text without secrets, in which every other token is as it was.
 func (s *scrubber) json(b []byte) []byte {
-	if s == nil || !s.holds(b) {
+	if s == nil || !s.holds(b) && !bytes.Contains(b, []byte(cutMark)) {
 		return b
 	}
 	out := make([]byte, 0, len(b))
@@ -144,6 +195,9 @@ func (s *scrubber) appendToken(dst, t []byte) []byte {
 	clean := text
 	for _, secret := range s.secrets {
 		clean = strings.ReplaceAll(clean, secret, hcl.Hidden)
+	}
+	if strings.Contains(clean, cutMark) {
+		clean = string(s.uncut([]byte(clean)))
 	}
 	if clean == text {
 		return append(dst, t...)

@@ -41,3 +41,37 @@ func TestOtherTextIsNoSecret(t *testing.T) {
 		t.Errorf("%s became %s", text, got)
 	}
 }
+
+// Sentences cut what they quote, and a secret that was cut there is not found as a whole.
+func TestTheBeginningOfASecretThatASentenceHasCutIsHidden(t *testing.T) {
+	secret := strings.Repeat("tok\"en", 50) + "!"
+	s := newScrubber([]string{secret, "shorter-123"})
+	for _, head := range []int{4, 9, 60, 200, len(secret) - 1} {
+		cut := secret[:head]
+		for _, text := range []string{`tonumber: "` + cut + `…" is not a number`, "got the string " + strconv.Quote("Bearer "+cut) + "… (301 characters)", cut + " …", "… and " + cut + "…"} {
+			for what, got := range map[string]string{"text": s.sentence(text), "json": string(s.json([]byte(strconv.Quote(text))))} {
+				if strings.Contains(got, "tok") || !strings.Contains(got, "(secret)") {
+					t.Errorf("%s of %d bytes: %s became %s", what, head, text, got)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"a short tok… of what is long", "… shorter-12", "nothing…"} {
+		if got := s.sentence(text); got != text {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// What a caller writes is not looked at for long, however often it looks like the beginning of a secret that was cut.
+func BenchmarkTextsFullOfCuts(b *testing.B) {
+	s := newScrubber([]string{"ghp_" + strings.Repeat("0123456789", 20)})
+	for what, text := range map[string]string{"cuts": strings.Repeat("…", 100_000), "beginnings": strings.Repeat("ghp_…", 50_000)} {
+		b.Run(what, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				s.text([]byte(text))
+			}
+		})
+	}
+}
