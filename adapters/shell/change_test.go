@@ -112,7 +112,7 @@ func TestAChangeFailsAsItDoesWithoutAConfinement(t *testing.T) {
 		`syscall(452, -100, "x$e", 0600, 0x40)`, `syscall(452, -100, $e, 0700, 0x1000)`, `syscall(452, -100, $e, 0600, 0)`, `do { symlink("x", "l"); syscall(452, -100, "l$e", 0600, 0x100) }`,
 		`syscall(260, -100, "x$e", -1, -1, 0x8000)`, `syscall(92, "x$e", -1, -1)`, `do { symlink("x", "l"); syscall(94, "l$e", $< + 0, $g) }`, `syscall(260, fileno(F), $e, -1, $g, 0x1000)`,
 		`do { $b = pack("q4", 1, 1000000, 1, 0); syscall(235, "x$e", $b) }`, `do { $b = pack("q4", 1, -1, 1, 0); syscall(235, "x$e", $b) }`, `do { $b = pack("q4", 1, 1000000000, 1, 0); syscall(280, -100, "x$e", $b, 0) }`,
-		`do { $b = pack("q4", 1, 0x3ffffffe, 1, 0x3ffffffe); syscall(280, -100, "x$e", $b, 0) }`, `do { $b = pack("q4", 1, 0x3fffffff, 7, 0x3ffffffe); syscall(280, -100, "x$e", $b, 0) }`, `syscall(280, -100, "x$e", $t, 0x4)`,
+		`do { $b = pack("q4", 1, 0x3ffffffe, 1, 0x3ffffffe); syscall(280, -100, "x$e", $b, 0) }`, `do { $b = pack("q4", 1, 0x3fffffff, 7, 0x3ffffffe); syscall(280, -100, "x$e", $b, 0) }`, `syscall(280, -100, "x$e", $t, 0x4)`, `syscall(280, -100, "x$e", 8, 0x4)`,
 		`syscall(280, -100, "x$e", 8, 0)`, `do { symlink("gone", "l"); syscall(280, -100, "l$e", $t, 0x100) }`, `do { symlink("gone", "l"); syscall(280, -100, "l$e", $t, 0) }`, `syscall(132, "x$e", $t)`,
 		`syscall(280, fileno(F), 0, $t, 0x1000)`, `syscall(280, fileno(F), 0, $t, 0x100)`, `syscall(280, -100, 0, $t, 0)`, `syscall(280, 77, 0, $t, 0)`, `syscall(261, -100, 0, $t)`, `syscall(280, fileno(F), 0, $t, 1 << 32)`,
 		`syscall(90, "/proc/self/fd/+" . fileno(F), 0640)`, `syscall(90, "/proc/self/fd/0" . fileno(F), 0640)`, `syscall(90, "/proc/self/fd/" . fileno(F), 0640)`, `syscall(90, -1, 0640)`, `syscall(91, fileno(F) + (1 << 32), 0640)`,

@@ -34,7 +34,7 @@ const (
 )
 
 var masks = []mask{
-	{unix.SYS_CLONE, 0, unix.CLONE_NEWUSER}, {unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER}, {unix.SYS_PRLIMIT64, 0, another},
+	{unix.SYS_CLONE, 0, unix.CLONE_NEWUSER | unix.CLONE_PARENT}, {unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER}, {unix.SYS_PRLIMIT64, 0, another},
 	{unix.SYS_SCHED_SETAFFINITY, 0, another}, {unix.SYS_SCHED_SETSCHEDULER, 0, another}, {unix.SYS_SCHED_SETPARAM, 0, another}, {unix.SYS_SCHED_SETATTR, 0, another},
 	{unix.SYS_SETPRIORITY, 0, unix.PRIO_USER}, {unix.SYS_SETPRIORITY, 1, another}, {unix.SYS_IOPRIO_SET, 0, ofMany}, {unix.SYS_IOPRIO_SET, 1, another},
 }

@@ -30,12 +30,12 @@ func newRequest(n *notice) (r *request, errno unix.Errno) {
 	if c.flags != none {
 		flags = uint32(n.arguments[c.flags])
 	}
-	if flags&^allFlags != 0 {
-		return nil, unix.EINVAL
-	}
 	r = &request{base: unix.AT_FDCWD, link: c.link || flags&unix.AT_SYMLINK_NOFOLLOW != 0}
 	if r.change, errno = c.read(a, n); errno != 0 {
 		return nil, errno
+	}
+	if flags&^allFlags != 0 {
+		return nil, unix.EINVAL
 	}
 	at := int32(unix.AT_FDCWD)
 	if c.at != none {

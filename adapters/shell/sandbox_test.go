@@ -205,6 +205,7 @@ func TestNothingIsLeftBehindAndNothingIsGivenAway(t *testing.T) {
 		"no key":               "syscall(248, $u, $v, $v, 1, -4)",
 		"no user namespace":    "syscall(272, 0x10000000)",
 		"no new child in one":  "syscall(56, 0x10000011, 0, 0, 0, 0)",
+		"no child to another":  "syscall(56, 0x8011, 0, 0, 0, 0)", // to the server, which would have it for ever
 		"no processor":         "syscall(203, getppid(), 8, $m)",
 		"no scheduler":         "syscall(144, getppid(), 0, $z)",
 		"no priority":          "syscall(141, 0, getppid(), 1)",
