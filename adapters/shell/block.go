@@ -47,7 +47,7 @@ func (b *block) spec() hcl.Spec {
 		hcl.Exactly("what to run",
 			hcl.Attr(&b.Command, "command", "A program and its words. No shell reads them: a value is one word whatever it holds, a list is spliced in, null is left out."),
 			hcl.Attr(&b.Pipe, "pipe", "Commands, each reading what the one before it writes. Null leaves one out; the failure of any fails the call."),
-			hcl.Attr(&b.Script, "script", "A script for sh, or for bash when its first line is #!/bin/bash. Values travel in the environment and never become a part of its text."),
+			hcl.Attr(&b.Script, "script", "A script for sh, or for bash when its first line is #!/bin/bash. Values travel in the environment and never become a part of its text. What the shell expands itself is $name, or $${name}."),
 			hcl.Attr(&b.ScriptFile, "script_file", "A script in the folder of the configuration, run by the interpreter that its #! line names, else by /bin/sh. Values reach it through env."),
 		),
 		hcl.Spec{

@@ -57,7 +57,7 @@ func documentNames(w io.Writer) error {
 	paragraph(out, "", "The members of output are listed with each backend: hatchel docs http, sql, shell, csv, file.")
 	fmt.Fprintln(out)
 	paragraph(out, "", `In a template, ${input.name} is a value, and %{if input.name != null} ... %{else} ... %{endif} and %{for r in input.rows} ... %{endfor} `+
-		`are the author's own text. A program is written without ${...}: when = "input.name != null".`)
+		`are the author's own text; $${ writes ${, and %%{ writes %{. A program is written without ${...}: when = "input.name != null".`)
 	return out.Flush()
 }
 
