@@ -48,6 +48,8 @@ With --subject, --group, --scope, --claim and --header the call is made as a ser
 about it, and tools read who calls. The audit log says that the user of this machine has made it. What a server keeps for a caller of this
 name, as uploaded files and the answers of calls with a key, is not theirs here.
 
+Nothing is remembered from one call to the next: made again with the same idempotency_key it is carried out again.
+
 What needs an approval is shown on a terminal, and asked about there. Elsewhere it takes --approve.
 
 ` + askedHelp,
