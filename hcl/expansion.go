@@ -8,7 +8,7 @@ import (
 
 // A shellExpansion is what a shell reads in ${...}, written as no value here can be: ${f%.log}, ${f:-other}, ${#f}, ${a[@]}. It is sought only where the parser
 // could not go on, because some, like ${a/b}, are values of the language, too.
-var shellExpansion = regexp.MustCompile(`\$\{(?:[#!][\pL_]\w*|[\pL_]\w*(?:\[[@*]\]|:[-=+?]|%|#|/|\^|,|@)[^}\n]*|[@*#?$!-])\}`)
+var shellExpansion = regexp.MustCompile(`\$\{(?:[#!][\pL_]\w*|(?:[\pL_]\w*|\d)(?:\[[@*]\]|:[-=+?]|%|#|/|\^|,|@)[^}\n]*|[@*#?$!-])\}`)
 
 // slipOfExpansion shows the expansion of a shell because of which the parser could not go on, and whether there is one. A # in one begins a comment, which
 // takes the closing brace with it, so that the parser finds out on another line.

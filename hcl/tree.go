@@ -38,11 +38,13 @@ func (c *compiler) nodes(e hclsyntax.Expression, in env) []template.Node {
 func (c *compiler) part(e hclsyntax.Expression, in env) []template.Node {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
-		if v := native(e.Val); value.Kind(v) == "string" && !c.startsWith(e.SrcRange, "${") {
+		v := native(e.Val)
+		if value.Kind(v) == "string" && !c.startsWith(e.SrcRange, "${") {
 			text := c.literalText(v.(string), e.SrcRange)
 			c.lookalike(text)
 			return []template.Node{text}
 		}
+		c.parameter(e)
 	case *hclsyntax.ConditionalExpr:
 		if c.startsWith(e.SrcRange, "%{") {
 			return []template.Node{c.structuralIf(e, in)}
@@ -51,6 +53,14 @@ func (c *compiler) part(e hclsyntax.Expression, in env) []template.Node {
 		return []template.Node{c.structuralFor(e.Tuple.(*hclsyntax.ForExpr), in)}
 	}
 	return []template.Node{c.hole(e, c.holeRange(e.Range()), in)}
+}
+
+// parameter warns of a number that is probably meant to be the parameter of a shell.
+func (c *compiler) parameter(e *hclsyntax.LiteralValueExpr) {
+	at := c.holeRange(e.Range())
+	if digits := e.Range().SliceBytes(c.src); len(digits) == 1 && digits[0] >= '0' && digits[0] <= '9' && c.startsWith(at, "${") {
+		c.warnf(at, "Constant number", "This is the number %s. The parameter of a shell is written $%[1]s or $${%[1]s}.", digits)
+	}
 }
 
 func (c *compiler) startsWith(r hclv2.Range, s string) bool {
