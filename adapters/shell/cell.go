@@ -102,7 +102,7 @@ func (c *confinement) close() error {
 }
 
 func (k *cell) empty() bool {
-	dir, err := unix.Open(k.room, unix.O_DIRECTORY|unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	dir, err := unix.Open(k.room, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
@@ -133,7 +133,7 @@ func (k *cell) destroy() {
 
 // unlock gives back the right to remove what is in folders that a program has closed to itself.
 func (k *cell) unlock() {
-	root, err := os.OpenRoot(k.room)
+	root, err := rootOf(k.room)
 	if err != nil {
 		return
 	}

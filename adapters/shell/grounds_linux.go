@@ -5,6 +5,7 @@ package shell
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -123,4 +124,17 @@ func inodeAt(folder int, way string) (inode, error) {
 	}
 	defer unix.Close(fd)
 	return inodeOf(fd)
+}
+
+// rootOf opens a folder that a program may have closed, also to the server. A link that it may have put in its place is not followed.
+func rootOf(room string) (*os.Root, error) {
+	fd, err := unix.Open(room, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	if err := unix.Chmod(linkTo(fd), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(linkTo(fd))
 }

@@ -184,6 +184,15 @@ sandbox { modes = true }`))
 	}
 }
 
+func TestAFolderThatACallHasClosedIsRemoved(t *testing.T) {
+	for _, closed := range []string{"$TMPDIR", "$TMPDIR/d $TMPDIR", "$TMPDIR/d/e $TMPDIR/d"} {
+		room := strings.TrimSpace(attempt(t, "echo $TMPDIR; mkdir -p $TMPDIR/d/e; echo text > $TMPDIR/d/e/f; chmod 0 "+closed, ""))
+		if _, err := os.Stat(room); !os.IsNotExist(err) || !filepath.IsAbs(room) {
+			t.Errorf("%s: %q, %v", closed, room, err)
+		}
+	}
+}
+
 // exitsWith7 is a program for 32-bit processors, which asks to end with 7.
 func exitsWith7(t *testing.T) []byte {
 	t.Helper()
@@ -243,7 +252,7 @@ func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
 	if err := os.WriteFile(self, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^Test(AConfinedProgram|APathThat|ALinkWhere|NoProgramGives|ProgramsChange|AProgram|EveryProcess|EveryChange|NoDetour|AChange|AFile|TheFolder|OneFile|TheServer|UnderA|WhatIsOrdinary|FlagsOfFiles|FileSystems|NoFileIs|NothingIsOpened|NobodyWaits|ThereIsNoOther)")
+	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^Test(AConfinedProgram|AFolder|APathThat|ALinkWhere|NoProgramGives|ProgramsChange|AProgram|EveryProcess|EveryChange|NoDetour|AChange|AFile|TheFolder|OneFile|TheServer|UnderA|WhatIsOrdinary|FlagsOfFiles|FileSystems|NoFileIs|NothingIsOpened|NobodyWaits|ThereIsNoOther)")
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", confinedByVariable + "=" + os.Getenv(confinedByVariable)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {
