@@ -1,4 +1,5 @@
 # Payments through a bank that is paid for by the call, and does not like to be asked too often.
+# No bank comes with it: --var bank_url=… names one, and hatchel call --dry-run shows what one would be asked.
 
 server {
   name         = "payments"
