@@ -31,7 +31,7 @@
 #define CLOSE_RANGE_OWN (1U << 1)
 #define CLOSE_RANGE_ON_EXEC (1U << 2)
 #define STACK_SIZE (64 << 10)
-#define STEP_BACK 10 // nice values: with 4 a process that has just begun comes after one of the parent that wakes; with 10 thousands that run do
+#define STEP_BACK 5 // nice values: from 4 on a process that has just begun comes after one of the parent that wakes
 
 struct child {
 	const struct shell_spawn *s;
