@@ -34,7 +34,7 @@ func TestNoFileIsMadeThatGivesRightsToWhoRunsIt(t *testing.T) {
 			}
 		}
 	}
-	ordinary := `perl -e 'umask(0); $d = $ENV{TMPDIR}; $f = "$d/x"; syscall(2, $f, 0102, 01777) >= 0 or die "$!"; syscall(2, $f, 0, 06777) >= 0 or die "not made: $!"; syscall(257, -100, $f, 2, -1) >= 0 or die "not made: $!"; syscall(257, -100, $d, 0200000, -1) >= 0 or die "$!"; syscall(133, "$f.fifo", 010666, 0) == 0 or die "$!"; print "fine"'; cp /usr/bin/passwd $TMPDIR/y && cp $TMPDIR/y $TMPDIR/z`
+	ordinary := `perl -e 'umask(0); $d = $ENV{TMPDIR}; $f = "$d/x"; syscall(2, $f, 0102, 01777) >= 0 or die "$!"; syscall(2, $f, 0, 06777) >= 0 or die "not made: $!"; syscall(257, -100, $f, 2, -1) >= 0 or die "not made: $!"; syscall(257, -100, $d, 0200000, -1) >= 0 or die "$!"; syscall(133, "$f.fifo", 010666, 0) == 0 or die "$!"; print "fine"'; if [ -e /usr/bin/passwd ]; then cp /usr/bin/passwd $TMPDIR/y && cp $TMPDIR/y $TMPDIR/z; fi`
 	if got := attempt(t, ordinary, ""); got != "fine" {
 		t.Errorf("what is ordinary: %q", got)
 	}
