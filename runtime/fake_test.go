@@ -141,6 +141,20 @@ func (w *world) set() adapters.Set {
 	}
 }
 
+// holding makes the backend "held", which answers old when it is released, unless its call ends before.
+func (w *world) holding() (release chan struct{}) {
+	release = make(chan struct{})
+	w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+		select {
+		case <-release:
+			return "old", nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return release
+}
+
 // host returns a Host over the world that has loaded src, and must have.
 func (w *world) host(t testing.TB, src string) *Host {
 	t.Helper()

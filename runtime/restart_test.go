@@ -97,15 +97,7 @@ func TestProcessesShareTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		count := w.counting()
-		release := make(chan struct{})
-		w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
-			select {
-			case <-release:
-				return nil, nil
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
+		release := w.holding()
 		src := tool("asks", deleting) + tool("holds", task1h+"timeout = \"50m\"\nfake { do = \"held\" }\ntext = \"done\"")
 		a, b := w.remembering(t, path, src), w.remembering(t, path, src)
 		defer a.Close()

@@ -106,15 +106,7 @@ func TestOfManyReportsOfATaskTheLastIsKept(t *testing.T) {
 func TestAReloadLeavesTasksAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		release := make(chan struct{})
-		w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
-			select {
-			case <-release:
-				return "old", nil
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
+		release := w.holding()
 		w.counting()
 		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"held\" }")+tool("asks", deleting))
 		defer h.Close()
@@ -152,15 +144,7 @@ func TestAReloadLeavesTasksAlone(t *testing.T) {
 func TestAReloadLeavesToolsThatTasksCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		release := make(chan struct{})
-		w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
-			select {
-			case <-release:
-				return "old", nil
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
+		release := w.holding()
 		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nstep \"one\" {\n  tool \"inner\" {}\n}\ntext = \"it was ${step.one.text}\"")+tool("inner", "timeout = \"1h\"\nfake { do = \"held\" }\ntext = \"${output.value}\"")+tool("slow", `fake { do = "waits" }`))
 		defer h.Close()
 		works := start(t, h, "t").TaskID

@@ -18,51 +18,42 @@ import (
 )
 
 func TestTheCommandDecidesWhileTheServerRuns(t *testing.T) {
-	for name, state := range map[string]string{"sqlite": `state { sqlite = "state.db" }`, "postgres": "state { postgres = secret.dsn }\nsecret \"dsn\" { env = \"STATE\" }"} {
-		t.Run(name, func(t *testing.T) {
-			address := ""
-			if name == "postgres" {
-				address = emptySchema(t)
-			}
-			environ := []string{"STATE=" + address}
-			o := newOffice(t, state)
-			o.replica = startReplica(t, o.dir, address)
-			id, answered := o.asked("eve", "refund", `{"amount":500,"note":"a b"}`)
-			code, out, errs := o.run(environ, "approvals", "list")
-			if code != 0 || errs != "" || strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
-				t.Errorf("%d %q %q", code, out, errs)
-			}
-			says(t, out, id, "refund", "eve", "in 4m", "Refund 500: a b")
-			code, out, _ = o.run(environ, "approvals", "show", strings.ToLower(id))
-			if code != 0 {
-				t.Errorf("%d", code)
-			}
-			says(t, out, id, "eve", "127.0.0.1", "tool.refund.approval", "Refund 500: a b", `"amount": 500`, "until", "pending")
-			code, out, errs = o.run(environ, "approvals", "approve", id, "--reason", "fine")
-			if code != 0 || errs != "" {
-				t.Fatalf("%d %q %q", code, out, errs)
-			}
-			says(t, out, id+" approved: refund for eve", "reason: fine")
-			says(t, <-answered, "refunded 500")
-			o.written(id, "approved", "os:"+userName())
-			code, out, errs = o.run(environ, "approvals", "reject", id)
-			if code != 1 || out != "" {
-				t.Errorf("%d %q", code, out)
-			}
-			says(t, errs, "nothing was decided", "os:"+userName(), "already", "used")
-			if code, _, errs = o.run(environ, "approvals", "approve", "0123456789ABCDEF"); code != 1 || !strings.Contains(errs, "there is no approval") {
-				t.Errorf("%d %q", code, errs)
-			}
-			if code, out, errs = o.run(environ, "approvals", "list"); code != 0 || out != "" || !strings.Contains(errs, "nothing waits") {
-				t.Errorf("%d %q %q", code, out, errs)
-			}
-			code, out, _ = o.run(environ, "approvals", "list", "--all")
-			if says(t, out, id, "approved by os:"+userName()+", used"); code != 0 {
-				t.Errorf("%d", code)
-			}
-			o.written(id, "approved", "os:"+userName())
-		})
-	}
+	onEveryState(t, func(t *testing.T, o *office, environ []string) {
+		id, answered := o.asked("eve", "refund", `{"amount":500,"note":"a b"}`)
+		code, out, errs := o.run(environ, "approvals", "list")
+		if code != 0 || errs != "" || strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
+			t.Errorf("%d %q %q", code, out, errs)
+		}
+		says(t, out, id, "refund", "eve", "in 4m", "Refund 500: a b")
+		code, out, _ = o.run(environ, "approvals", "show", strings.ToLower(id))
+		if code != 0 {
+			t.Errorf("%d", code)
+		}
+		says(t, out, id, "eve", "127.0.0.1", "tool.refund.approval", "Refund 500: a b", `"amount": 500`, "until", "pending")
+		code, out, errs = o.run(environ, "approvals", "approve", id, "--reason", "fine")
+		if code != 0 || errs != "" {
+			t.Fatalf("%d %q %q", code, out, errs)
+		}
+		says(t, out, id+" approved: refund for eve", "reason: fine")
+		says(t, <-answered, "refunded 500")
+		o.written(id, "approved", "os:"+userName())
+		code, out, errs = o.run(environ, "approvals", "reject", id)
+		if code != 1 || out != "" {
+			t.Errorf("%d %q", code, out)
+		}
+		says(t, errs, "nothing was decided", "os:"+userName(), "already", "used")
+		if code, _, errs = o.run(environ, "approvals", "approve", "0123456789ABCDEF"); code != 1 || !strings.Contains(errs, "there is no approval") {
+			t.Errorf("%d %q", code, errs)
+		}
+		if code, out, errs = o.run(environ, "approvals", "list"); code != 0 || out != "" || !strings.Contains(errs, "nothing waits") {
+			t.Errorf("%d %q %q", code, out, errs)
+		}
+		code, out, _ = o.run(environ, "approvals", "list", "--all")
+		if says(t, out, id, "approved by os:"+userName()+", used"); code != 0 {
+			t.Errorf("%d", code)
+		}
+		o.written(id, "approved", "os:"+userName())
+	})
 }
 
 func TestARejectionOfTheCommandReachesTheCaller(t *testing.T) {

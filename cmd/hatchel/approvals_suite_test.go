@@ -86,6 +86,21 @@ func newOffice(t testing.TB, state string) *office {
 	return o
 }
 
+// onEveryState runs a test with an office that keeps its state in a file, and with one that keeps it in PostgreSQL; environ is what a command needs to find it.
+func onEveryState(t *testing.T, test func(t *testing.T, o *office, environ []string)) {
+	for name, state := range map[string]string{"sqlite": `state { sqlite = "state.db" }`, "postgres": "state { postgres = secret.dsn }\nsecret \"dsn\" { env = \"STATE\" }"} {
+		t.Run(name, func(t *testing.T) {
+			address := ""
+			if name == "postgres" {
+				address = emptySchema(t)
+			}
+			o := newOffice(t, state)
+			o.replica = startReplica(t, o.dir, address)
+			test(t, o, []string{"STATE=" + address})
+		})
+	}
+}
+
 func (o *office) write(text string) {
 	o.t.Helper()
 	if err := os.WriteFile(filepath.Join(o.dir, "tools.hcl"), []byte(text), 0o644); err != nil {
