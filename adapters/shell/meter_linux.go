@@ -142,15 +142,11 @@ func own(members []int) (sum int64) {
 // members are the processes of the job. Ids are given out in order, so that those of a call that has only begun are between that of its first program and the
 // last; later they may have begun anew at 1.
 func (j *job) members(last int) (found []int) {
-	belongs := func(pid int) bool {
-		session, err := unix.Getsid(pid)
-		return err == nil && slices.ContainsFunc(j.programs, func(p *os.Process) bool { return p.Pid == session }) && unix.Tgkill(pid, pid, 0) != unix.ESRCH // else it is a thread, which has an id, too
-	}
 	const near = 4096
 	first := j.programs[0].Pid
 	if time.Since(j.began) < time.Second && last >= first && last-first < near {
 		for pid := first; pid <= last; pid++ {
-			if belongs(pid) {
+			if j.has(pid) {
 				found = append(found, pid)
 			}
 		}
@@ -163,11 +159,17 @@ func (j *job) members(last int) (found []int) {
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)
 	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && belongs(pid) {
+		if pid, err := strconv.Atoi(name); err == nil && j.has(pid) {
 			found = append(found, pid)
 		}
 	}
 	return found
+}
+
+// has reports whether a process is one of the job.
+func (j *job) has(pid int) bool {
+	session, err := unix.Getsid(pid)
+	return err == nil && slices.ContainsFunc(j.programs, func(p *os.Process) bool { return p.Pid == session }) && unix.Tgkill(pid, pid, 0) != unix.ESRCH // else it is a thread, which has an id, too
 }
 
 // loadavg tells which process id was given out last. One descriptor serves all calls and stays open.
@@ -213,6 +215,16 @@ func (j *job) sweep() {
 		}
 	}
 	await(left)
+	j.bury(left)
+}
+
+// bury reaps those of the dead that have become children of this process, as orphans do of the first one of a container. Of others their own parents know.
+func (j *job) bury(dead []int) {
+	for _, pid := range dead {
+		if j.has(pid) { // else its number may be another's by now
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
 }
 
 // await waits until processes that were killed have ended, or for as long as the system may take for it.

@@ -6,20 +6,26 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"hatchel/adapters/adaptertest"
+
+	"golang.org/x/sys/unix"
 )
 
 // numbered is set where this process has a number in a namespace of its own that /proc does not know.
 const numbered = "HATCHEL_TEST_NUMBERED"
 
-func TestUnderTheProcOfOthersNothingIsConfined(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), executable(t), "-test.run", "^TestUnderTheProcOfOthers$", "-test.v")
+// first runs a test as the first process of a namespace, where there may be such; more are flags of its clone.
+func first(t *testing.T, name string, more uintptr) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), executable(t), "-test.run", "^"+name+"$", "-test.v")
 	cmd.Env = append(os.Environ(), numbered+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | more}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 	}
@@ -27,9 +33,13 @@ func TestUnderTheProcOfOthersNothingIsConfined(t *testing.T) {
 	if cmd.Process == nil {
 		return // here nobody gets such a namespace
 	}
-	if err != nil || !bytes.Contains(out, []byte("PASS: TestUnderTheProcOfOthers")) {
+	if err != nil || !bytes.Contains(out, []byte("PASS: "+name)) {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+func TestUnderTheProcOfOthersNothingIsConfined(t *testing.T) {
+	first(t, "TestUnderTheProcOfOthers", 0)
 }
 
 func TestUnderTheProcOfOthers(t *testing.T) {
@@ -39,6 +49,37 @@ func TestUnderTheProcOfOthers(t *testing.T) {
 	for _, box := range []string{"", modes} {
 		if got := adaptertest.Refusal(t, tool("command = [\"true\"]\n"+box)); !strings.Contains(got, "unshare --mount-proc") {
 			t.Error(got)
+		}
+	}
+}
+
+func TestTheFirstProcessOfAContainerIsLeftNoDead(t *testing.T) {
+	first(t, "TestNoDeadAreLeft", syscall.CLONE_NEWNS)
+}
+
+func TestNoDeadAreLeft(t *testing.T) {
+	if os.Getenv(numbered) == "" {
+		return // the orphans are those of another process; see above
+	}
+	for _, err := range []error{unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("proc", "/proc", "proc", 0, "")} {
+		if err != nil {
+			return // nor a /proc of one's own
+		}
+	}
+	b := adaptertest.Bind(t, tool(`script = "(sleep 600 &); (true &); (sh -c 'sleep 600 & true' &); echo"`))
+	for range 5 {
+		if _, err := b.Do(t.Context(), `{}`); err != nil {
+			t.Error(err)
+		}
+	}
+	names, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if pid, _ := strconv.Atoi(filepath.Base(name)); pid != os.Getpid() {
+			status, _ := os.ReadFile(name + "/status")
+			t.Errorf("%s", status)
 		}
 	}
 }
