@@ -65,8 +65,8 @@ func (j *job) wait(ctx context.Context) (exits []exit, stopped bool) {
 
 // watch waits until every program has ended. What they left in the background may write for a little longer.
 func (j *job) watch() {
-	for _, p := range j.programs {
-		waitExit(p.Pid)
+	for i, p := range j.programs {
+		j.cell.awaitExit(p, i == len(j.programs)-1)
 	}
 	soon := time.Now().Add(drain)
 	j.out.endBy(soon)

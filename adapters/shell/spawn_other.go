@@ -38,6 +38,8 @@ type supervisor struct{}
 
 func (k *cell) unsupervise() bool { return true }
 
+func (k *cell) awaitExit(p *os.Process, _ bool) { waitExit(p.Pid) }
+
 func (k *cell) supervised() {}
 
 func (k *cell) lend(string) error { return errors.ErrUnsupported }

@@ -5,6 +5,8 @@ package shell
 import (
 	"os"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,25 +18,52 @@ import (
 // Nothing is looked up twice: what a process says is read once, what it names is opened once, and that very descriptor is judged and changed. Nothing is ever sent back to
 // the kernel to go on with, because the process could have changed by then what it said.
 type supervisor struct {
-	file    *os.File // the listener
-	grounds grounds
-	own     *identity // of the thread, from the first notice on
-	ended   chan struct{}
+	listener listener
+	grounds  grounds
+	own      *identity // of the thread, from the first notice on
+	ended    chan struct{}
+
+	mu    sync.Mutex
+	file  *os.File // the listener, once there is something to answer; guarded by mu
+	begun bool     // or ended before; guarded by mu
 }
 
-// supervise begins to answer a listener, which it closes in the end.
+// supervise takes a listener, which is closed in the end.
 func (k *cell) supervise(l int) {
 	_ = unix.SetNonblock(l, true) // what would make it wait is not asked before there is an answer
-	s := &supervisor{file: os.NewFile(uintptr(l), "seccomp listener"), grounds: k.grounds, ended: make(chan struct{})}
-	k.supervisors = append(k.supervisors, s)
-	go s.run()
+	k.supervisors = append(k.supervisors, &supervisor{listener: listener(l), grounds: k.grounds, ended: make(chan struct{})})
+}
+
+// begin begins to answer, unless that has begun or ended. Most programs ask for nothing, and have no goroutine of their own for it.
+func (s *supervisor) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun {
+		return
+	}
+	s.begun, s.file = true, os.NewFile(uintptr(s.listener), "seccomp listener")
+	go s.run(s.file)
+}
+
+// end lets a supervisor end.
+func (s *supervisor) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.file != nil:
+		_ = s.file.SetReadDeadline(time.Unix(0, 0)) // to close it here would be to wait for what it does
+	case !s.begun:
+		s.begun = true
+		_ = unix.Close(int(s.listener))
+		close(s.ended)
+	}
 }
 
 // run ends when the last process has, or with end. What asks then is told that there is no such call.
-func (s *supervisor) run() {
+func (s *supervisor) run(file *os.File) {
 	defer close(s.ended)
-	defer s.file.Close()
-	raw, err := s.file.SyscallConn()
+	defer file.Close()
+	raw, err := file.SyscallConn()
 	if err != nil {
 		return
 	}
@@ -49,6 +78,53 @@ func (s *supervisor) run() {
 			}
 		}
 	})
+}
+
+// awaitExit waits as waitExit does, and meanwhile begins the supervisors that are asked for something. After the last program of a job those begin that still can be.
+func (k *cell) awaitExit(p *os.Process, last bool) {
+	if k == nil || len(k.supervisors) == 0 {
+		waitExit(p.Pid)
+		return
+	}
+	idle := slices.Clone(k.supervisors)
+	err := p.WithHandle(func(handle uintptr) {
+		for len(idle) > 0 && !attend(&idle, int32(handle)) {
+		}
+	})
+	if err != nil || last {
+		for _, s := range idle {
+			s.begin()
+		}
+	}
+	waitExit(p.Pid)
+}
+
+// attend waits until something happens, begins the supervisors that are asked, and takes them and those that cannot be any more from the idle ones. It reports whether the program has ended.
+func attend(idle *[]*supervisor, program int32) (ended bool) {
+	wait := []unix.PollFd{{Fd: program, Events: unix.POLLIN}}
+	for _, s := range *idle {
+		wait = append(wait, unix.PollFd{Fd: int32(s.listener), Events: unix.POLLIN})
+	}
+	if _, err := unix.Poll(wait, -1); err == unix.EINTR {
+		return false
+	} else if err != nil { // nobody would see what is asked for
+		for _, s := range *idle {
+			s.begin()
+		}
+		*idle = nil
+		return true
+	}
+	still := (*idle)[:0]
+	for i, s := range *idle {
+		switch events := wait[i+1].Revents; {
+		case events&unix.POLLIN != 0:
+			s.begin()
+		case events == 0:
+			still = append(still, s)
+		}
+	}
+	*idle = still
+	return wait[0].Revents != 0
 }
 
 // serve answers a notice. Its error is that the thread is no longer what it was.
@@ -117,7 +193,7 @@ func (s *supervisor) change(r *request, wanted func() bool) unix.Errno {
 // unsupervise ends the supervisors of a cell whose programs have ended, and reports whether they have: one may be kept by a file system that does not answer.
 func (k *cell) unsupervise() bool {
 	for _, s := range k.supervisors {
-		_ = s.file.SetReadDeadline(time.Unix(0, 0)) // to close it here would be to wait for what it does
+		s.end()
 	}
 	for _, s := range k.supervisors {
 		select {
