@@ -65,9 +65,7 @@ func (j *job) wait(ctx context.Context) (exits []exit, stopped bool) {
 
 // watch waits until every program has ended. What they left in the background may write for a little longer.
 func (j *job) watch() {
-	for i, p := range j.programs {
-		j.cell.awaitExit(p, i == len(j.programs)-1)
-	}
+	j.cell.awaitExits(j.programs)
 	soon := time.Now().Add(drain)
 	j.out.endBy(soon)
 	j.err.endBy(soon)

@@ -38,7 +38,11 @@ type supervisor struct{}
 
 func (k *cell) unsupervise() bool { return true }
 
-func (k *cell) awaitExit(p *os.Process, _ bool) { waitExit(p.Pid) }
+func (k *cell) awaitExits(programs []*os.Process) {
+	for _, p := range programs {
+		waitExit(p.Pid)
+	}
+}
 
 func (k *cell) supervised() {}
 

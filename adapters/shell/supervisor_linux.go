@@ -80,51 +80,55 @@ func (s *supervisor) run(file *os.File) {
 	})
 }
 
-// awaitExit waits as waitExit does, and meanwhile begins the supervisors that are asked for something. After the last program of a job those begin that still can be.
-func (k *cell) awaitExit(p *os.Process, last bool) {
-	if k == nil || len(k.supervisors) == 0 {
+// awaitExits waits until all programs of a job have ended, and meanwhile begins the supervisors that are asked for something; then those that still can be.
+func (k *cell) awaitExits(programs []*os.Process) {
+	var idle []*supervisor
+	if k != nil {
+		idle = slices.Clone(k.supervisors)
+	}
+	for _, p := range programs {
+		if err := p.WithHandle(func(handle uintptr) { idle = attend(idle, int32(handle)) }); err != nil {
+			idle = begin(idle)
+		}
 		waitExit(p.Pid)
-		return
 	}
-	idle := slices.Clone(k.supervisors)
-	err := p.WithHandle(func(handle uintptr) {
-		for len(idle) > 0 && !attend(&idle, int32(handle)) {
-		}
-	})
-	if err != nil || last {
-		for _, s := range idle {
-			s.begin()
-		}
-	}
-	waitExit(p.Pid)
+	begin(idle)
 }
 
-// attend waits until something happens, begins the supervisors that are asked, and takes them and those that cannot be any more from the idle ones. It reports whether the program has ended.
-func attend(idle *[]*supervisor, program int32) (ended bool) {
-	wait := []unix.PollFd{{Fd: program, Events: unix.POLLIN}}
-	for _, s := range *idle {
-		wait = append(wait, unix.PollFd{Fd: int32(s.listener), Events: unix.POLLIN})
-	}
-	if _, err := unix.Poll(wait, -1); err == unix.EINTR {
-		return false
-	} else if err != nil { // nobody would see what is asked for
-		for _, s := range *idle {
-			s.begin()
+// attend begins the supervisors that are asked for something until a program has ended, and returns those that were not and still can be.
+func attend(idle []*supervisor, program int32) []*supervisor {
+	for len(idle) > 0 {
+		wait := []unix.PollFd{{Fd: program, Events: unix.POLLIN}}
+		for _, s := range idle {
+			wait = append(wait, unix.PollFd{Fd: int32(s.listener), Events: unix.POLLIN})
 		}
-		*idle = nil
-		return true
-	}
-	still := (*idle)[:0]
-	for i, s := range *idle {
-		switch events := wait[i+1].Revents; {
-		case events&unix.POLLIN != 0:
-			s.begin()
-		case events == 0:
-			still = append(still, s)
+		if _, err := unix.Poll(wait, -1); err == unix.EINTR {
+			continue
+		} else if err != nil { // nobody would see what is asked for
+			return begin(idle)
+		}
+		still := idle[:0]
+		for i, s := range idle {
+			switch events := wait[i+1].Revents; {
+			case events&unix.POLLIN != 0:
+				s.begin()
+			case events == 0:
+				still = append(still, s)
+			}
+		}
+		if idle = still; wait[0].Revents != 0 {
+			break
 		}
 	}
-	*idle = still
-	return wait[0].Revents != 0
+	return idle
+}
+
+// begin begins supervisors, and leaves none.
+func begin(idle []*supervisor) []*supervisor {
+	for _, s := range idle {
+		s.begin()
+	}
+	return nil
 }
 
 // serve answers a notice. Its error is that the thread is no longer what it was.

@@ -65,14 +65,7 @@ func TestEveryChangeIsFound(t *testing.T) {
 
 func TestAChangedRecordWithAHashOfItsOwnIsFound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, path, Limits{})
-	for range 3 {
-		check(t, l.Append(call("x"), true))
-	}
-	check(t, l.Close())
-	src, err := os.ReadFile(path)
-	check(t, err)
-	lines := bytes.SplitAfter(src, []byte("\n"))
+	lines := written(t, path, 3)
 	before, _, _ := read(bytes.TrimSpace(lines[1]))
 	lines[1], _ = before.link(nil, call("y").append(nil))
 	check(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))

@@ -49,6 +49,19 @@ func call(name string) *Record {
 	return &Record{Time: time.Now(), Event: EventCall, ID: name, Kind: "tool", Name: name, Outcome: OK}
 }
 
+// written makes a log of so many records, and returns its lines.
+func written(t testing.TB, path string, records int) [][]byte {
+	t.Helper()
+	l := open(t, path, Limits{})
+	for range records {
+		check(t, l.Append(call("x"), true))
+	}
+	check(t, l.Close())
+	src, err := os.ReadFile(path)
+	check(t, err)
+	return bytes.SplitAfter(src, []byte("\n"))
+}
+
 func events(t testing.TB, path string) (all []Record) {
 	t.Helper()
 	check(t, Read(path, func(l *Line) bool {

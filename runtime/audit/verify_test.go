@@ -11,14 +11,7 @@ import (
 
 func TestAFileThatWasEmptiedWhileItWasWrittenIsNoWholeChain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, path, Limits{})
-	for range 3 {
-		check(t, l.Append(call("x"), true))
-	}
-	check(t, l.Close())
-	src, err := os.ReadFile(path)
-	check(t, err)
-	lines := bytes.SplitAfter(src, []byte("\n"))
+	lines := written(t, path, 3)
 	check(t, os.WriteFile(path, bytes.Join(lines[2:], nil), 0o600))
 	if v := verify(t, path); v.Broken == nil || !strings.Contains(v.Broken.Why, "no file begins with record 3") {
 		t.Error(v)

@@ -24,10 +24,11 @@ func (s *streak) away() bool { return s != nil && s.failed >= most }
 func (o *Outbox) saw(hook string, why *failure, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if why == nil || !why.away {
-		if why == nil || !why.stopped {
-			delete(o.streaks, hook)
-		}
+	switch {
+	case why != nil && why.stopped:
+		return // it says nothing of the receiver
+	case why == nil || !why.away:
+		delete(o.streaks, hook)
 		return
 	}
 	s := o.streaks[hook]
