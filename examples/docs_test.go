@@ -2,8 +2,13 @@ package examples_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // page is a documentation page of the repository.
@@ -147,6 +153,9 @@ func checkSnippets(t *testing.T, files map[string]string) {
 	}
 	for name, text := range files {
 		f.write(name, text)
+		if strings.Contains(text, "tls/server.pem") {
+			f.writeCertificate("tls")
+		}
 		for _, m := range secretEnv.FindAllStringSubmatch(text, -1) {
 			f.env = append(f.env, secretValue(m[1]))
 		}
@@ -162,6 +171,23 @@ func checkSnippets(t *testing.T, files map[string]string) {
 	if o := f.run("fmt", "--diff", "."); o.stdout != "" || o.code != 0 {
 		t.Errorf("a snippet is not in the canonical style:\n%s%s", o.stdout, o.stderr)
 	}
+}
+
+// writeCertificate writes a certificate, its key, and an authority for clients.
+func (f *folder) writeCertificate(dir string) {
+	f.t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	f.must(err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour)}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	f.must(err)
+	key, err := x509.MarshalPKCS8PrivateKey(private)
+	f.must(err)
+	f.must(os.MkdirAll(f.file(dir), 0o755))
+	encoded := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+	f.write(dir+"/server.pem", encoded)
+	f.write(dir+"/clients.pem", encoded)
+	f.write(dir+"/server.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
 }
 
 // checkout returns a folder with copies of the examples that a page names.
@@ -227,10 +253,14 @@ func (f *folder) replay(transcript string) string {
 		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 			f.t.Fatal(err)
 		}
+		text := strings.ReplaceAll(string(printed), f.path, "/home/you")
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		out.WriteString("$ " + line + "\n" + string(printed))
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		out.WriteString("$ " + line + "\n" + text)
 	}
 	return out.String()
 }
@@ -294,6 +324,62 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 			} else if anchor != "" && !slices.Contains(anchors(readPage(t, file).src), anchor) {
 				t.Errorf("%s links to %s, but that page has no such heading", path, m[1])
 			}
+		}
+	}
+}
+
+// section returns the text between two markers of a page, and its offsets.
+func (p *page) section(t *testing.T, name string) (text string, start, end int) {
+	t.Helper()
+	begin, finish := "<!-- "+name+":begin -->\n", "<!-- "+name+":end -->"
+	start, end = strings.Index(p.src, begin), strings.Index(p.src, finish)
+	if start < 0 || end < start {
+		t.Fatalf("%s has no section %s", p.path, name)
+	}
+	start += len(begin)
+	return p.src[start:end], start, end
+}
+
+// excerpt returns some rows and columns of a Markdown table; its first two rows are always kept.
+func excerpt(table string, row func(int, string) bool, columns ...int) string {
+	var out strings.Builder
+	for i, line := range strings.Split(strings.TrimSpace(table), "\n") {
+		if i > 1 && !row(i-2, line) {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		out.WriteString("|")
+		for _, c := range columns {
+			out.WriteString(cells[c] + "|")
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
+
+// TestTheReadmeShowsTheMeasuredFigures keeps the short tables of the README the same as the tables of the pages that they are taken from.
+func TestTheReadmeShowsTheMeasuredFigures(t *testing.T) {
+	t.Parallel()
+	for _, short := range []struct {
+		name    string
+		row     func(i int, line string) bool
+		columns []int
+	}{
+		{"benchmarks", func(i int, _ string) bool { return i < 5 || i == 6 }, []int{0, 1, 2, 3, 4}},
+		{"conformance", func(_ int, line string) bool { return strings.Contains(line, "| HTTP |") }, []int{0, 2, 3, 4, 5}},
+	} {
+		table, _, _ := readPage(t, "../docs/"+short.name+".md").section(t, short.name)
+		want := excerpt(table, short.row, short.columns...)
+		readme := readPage(t, "../README.md")
+		shown, start, end := readme.section(t, short.name)
+		switch {
+		case shown == want:
+		case *update:
+			if err := os.WriteFile(readme.path, []byte(readme.src[:start]+want+readme.src[end:]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("the README does not show this; go test ./examples -run Readme -update writes it:\n%s", want)
 		}
 	}
 }
