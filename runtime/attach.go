@@ -10,12 +10,12 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 )
 
 // attach puts the files that a call names in the place of their names, and holds them against what its inputs take. What another tool has handed on is a file already.
 func (r *routine) attach(c *call) error {
-	at := attaching{call: c, known: map[string]*attachment.File{}}
+	at := attaching{call: c, known: map[string]*files.File{}}
 	out, err := at.value(c.frame.Input, r.decl.Input, "")
 	switch {
 	case err != nil:
@@ -30,7 +30,7 @@ func (r *routine) attach(c *call) error {
 // attaching is one pass over the arguments of a call.
 type attaching struct {
 	call       *call
-	known      map[string]*attachment.File // by id, so that the store is asked once about each
+	known      map[string]*files.File // by id, so that the store is asked once about each
 	violations []schema.Violation
 }
 
@@ -91,7 +91,7 @@ func (a *attaching) file(v any, t *schema.Type, path string) (any, error) {
 			return v, nil
 		}
 		var err error
-		if f, err = a.call.attachments().find(m, a.known); errors.Is(err, attachment.ErrUnknown) {
+		if f, err = a.call.attachments().find(m, a.known); errors.Is(err, files.ErrUnknown) {
 			a.refuse(path, "is not known: there is no such file of yours, or it has expired. Upload it, and give the file_id of the answer")
 			return nil, nil
 		} else if err != nil {
@@ -114,7 +114,7 @@ func (a *attaching) refuse(path, why string) {
 }
 
 // find is the file that a caller names, called as the caller calls it. Those that were found are known the next time.
-func (fs *fileSet) find(named map[string]any, known map[string]*attachment.File) (*attached, error) {
+func (fs *fileSet) find(named map[string]any, known map[string]*files.File) (*attached, error) {
 	id, _ := named["file_id"].(string)
 	f := known[id]
 	if f == nil {
@@ -126,10 +126,10 @@ func (fs *fileSet) find(named map[string]any, known map[string]*attachment.File)
 	}
 	facts := f.FileFacts
 	if name, ok := named["filename"].(string); ok {
-		facts.Name = attachment.CleanName(name)
+		facts.Name = files.CleanName(name)
 	}
 	if kind, ok := named["content_type"].(string); ok {
-		facts.Type = attachment.CleanType(kind)
+		facts.Type = files.CleanType(kind)
 	}
 	return &attached{of: fs, file: f, facts: facts}, nil
 }
@@ -139,8 +139,8 @@ func (c *call) reattach(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case frozenFileName:
-		f, err := c.attachments().find(v, map[string]*attachment.File{})
-		if errors.Is(err, attachment.ErrUnknown) {
+		f, err := c.attachments().find(v, map[string]*files.File{})
+		if errors.Is(err, files.ErrUnknown) {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("the file %q is not there any more: it has expired, or was removed. Upload it again, and make the call again", v["filename"]), Cause: err}
 		}
 		return f, err
@@ -161,8 +161,8 @@ func (c *call) reattach(v any) (any, error) {
 }
 
 // rulesOf are what may be uploaded.
-func rulesOf(f *hcl.Files) attachment.Rules {
-	return attachment.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
+func rulesOf(f *hcl.Files) files.Rules {
+	return files.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
 }
 
 // sweep removes the copies of files that processes have left behind. It fails only where copies will fail, too, which is said then.
@@ -170,7 +170,7 @@ func (c *compiler) sweep() {
 	if !c.g.uploads {
 		return
 	}
-	if err := attachment.Sweep(); err != nil {
+	if err := files.Sweep(); err != nil {
 		c.build.Log.LogAttrs(c.ctx, slog.LevelWarn, "copies of uploaded files were left behind and cannot be removed", slog.String("error", err.Error()))
 	}
 }

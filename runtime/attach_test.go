@@ -11,7 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 )
 
@@ -31,9 +31,9 @@ tool "t" {
 `
 
 // given is a file of an owner, and the arguments that name it.
-func given(t *testing.T, g *Generation, owner, content string) (*attachment.File, []byte) {
+func given(t *testing.T, g *Generation, owner, content string) (*files.File, []byte) {
 	t.Helper()
-	f, err := g.Give(t.Context(), attachment.Upload{Owner: owner, Name: "a.txt", Length: -1}, strings.NewReader(content))
+	f, err := g.Give(t.Context(), files.Upload{Owner: owner, Name: "a.txt", Length: -1}, strings.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}

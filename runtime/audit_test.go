@@ -416,12 +416,12 @@ func TestAReloadThatCannotWriteDownChangesNothing(t *testing.T) {
 	h, path := newWorld().audited(t, src)
 	before := h.Current()
 	for file, want := range map[string]string{"no/audit.jsonl": "its folder does not exist", ".": "cannot be"} {
-		diags := h.Load(t.Context(), files("audit { file = \""+file+"\" }\n"+src))
+		diags := h.Load(t.Context(), fileSystem("audit { file = \""+file+"\" }\n"+src))
 		if !diags.HasErrors() || h.Current() != before || file != "." && !strings.Contains(printed(diags), want) {
 			t.Errorf("%s: %s", file, printed(diags))
 		}
 	}
-	if diags := h.Load(t.Context(), files("audit { stdout = true }\n"+src)); !strings.Contains(printed(diags), "standard output belongs to") {
+	if diags := h.Load(t.Context(), fileSystem("audit { stdout = true }\n"+src)); !strings.Contains(printed(diags), "standard output belongs to") {
 		t.Errorf("%s", printed(diags))
 	}
 	ask(t, h, "t", `{}`)

@@ -8,23 +8,23 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 )
 
 // fileSet are the files of one call: of the caller's own call, for the tools that its steps call, too.
 type fileSet struct {
 	ctx    context.Context // of the call
-	shelf  *attachment.Shelf
-	rules  attachment.Rules
+	shelf  *files.Shelf
+	rules  files.Rules
 	owner  string
-	copies *attachment.Copies
+	copies *files.Copies
 	shown  bool // nothing is sent, so nothing is copied or signed
 }
 
 // attached is a file as a call reads it.
 type attached struct {
 	of    *fileSet
-	file  *attachment.File
+	file  *files.File
 	facts value.FileFacts
 }
 
@@ -78,7 +78,7 @@ func (fs *fileSet) unreadable(name string, err error) error {
 	switch {
 	case err == nil, fs.ctx.Err() != nil:
 		return err
-	case errors.Is(err, attachment.ErrUnknown):
+	case errors.Is(err, files.ErrUnknown):
 		return &adapters.Fault{Message: "the file " + strconv.Quote(name) + " is not there any more: it has expired, or was removed. Upload it again", Cause: err}
 	}
 	return &adapters.Fault{Message: "the file " + strconv.Quote(name) + " cannot be read now; try again", Cause: err}

@@ -7,7 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/outbox"
+	"hatchel/runtime/webhook"
 )
 
 const (
@@ -88,7 +88,7 @@ func (g *Generation) reach(ctx context.Context) (diags hcl.Diagnostics) {
 	var running sync.WaitGroup
 	for i, w := range g.Config.Webhooks {
 		if !w.Off {
-			running.Go(func() { why[i] = outbox.Reach(ctx, hooks[w.Name]) })
+			running.Go(func() { why[i] = webhook.Reach(ctx, hooks[w.Name]) })
 		}
 	}
 	running.Wait()

@@ -12,8 +12,8 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 )
 
@@ -65,7 +65,7 @@ func (g *Generation) unsigned(text []byte) []byte {
 	if !g.uploads || !bytes.Contains(text, []byte("signature=")) {
 		return text
 	}
-	return []byte(attachment.Unsigned(string(text)))
+	return []byte(files.Unsigned(string(text)))
 }
 
 // redact returns a value without what its type says is sensitive. What an object does not declare may be a sensitive member under a wrong name, so it is left out, too.

@@ -38,7 +38,7 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 		"backend":    tool("a", `fake { do = "a" }`) + tool("b", "fake {\ndo = \"b\"\nrefuse = true\n}") + tool("c", "fake {\ndo = \"c\"\nrefuse = true\n}"),
 		"connection": `connection "db" "x" { name = "broken" }` + "\n" + tool("a", `fake "x" { do = "a" }`),
 	} {
-		diags := h.Load(t.Context(), files(src))
+		diags := h.Load(t.Context(), fileSystem(src))
 		if !diags.HasErrors() {
 			t.Fatalf("%s was loaded", name)
 		}
@@ -118,7 +118,7 @@ func TestClosedHostAdmitsNoCall(t *testing.T) {
 	if j := w.read(); !slices.Equal(j, []string{"bind one", "undo one"}) {
 		t.Errorf("journal %q", j)
 	}
-	if diags := h.Load(t.Context(), files(tool("t", `text = "2"`))); diags != nil || len(h.Current().order) != 1 || h.Current().enter() {
+	if diags := h.Load(t.Context(), fileSystem(tool("t", `text = "2"`))); diags != nil || len(h.Current().order) != 1 || h.Current().enter() {
 		t.Error("a closed host loaded something")
 	}
 }
@@ -214,7 +214,7 @@ func TestUnchangedConnectionsSurviveAndRemovedOnesClose(t *testing.T) {
 		t.Errorf("journal %q", j)
 	}
 	// A load that fails gives back what it had taken, and closes only what it had opened.
-	if !h.Load(t.Context(), files(db("y", "y2")+db("z", "z1")+use("y")+tool("z", "fake \"z\" {\nvalue = 1\nrefuse = true\n}"))).HasErrors() {
+	if !h.Load(t.Context(), fileSystem(db("y", "y2")+db("z", "z1")+use("y")+tool("z", "fake \"z\" {\nvalue = 1\nrefuse = true\n}"))).HasErrors() {
 		t.Fatal("loaded")
 	}
 	if j := w.read(); !slices.Equal(j, []string{"open z1", "bind ", "undo ", "close z1"}) {

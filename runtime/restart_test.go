@@ -151,7 +151,7 @@ func TestAStateThatCannotBeKeptIsSaidWhereItIsNeeded(t *testing.T) {
 	defer h.Close()
 	load(t, h, tool("plain", `text = "plain"`))
 	for line, body := range map[string]string{"5:1": task1h + `text = "done"`, "7:1": "step \"s\" {\n  ask \"q\" {\n    roots { }\n  }\n}\ntext = \"done\""} {
-		diags := h.Load(t.Context(), files(tool("plain", `text = "plain"`)+tool("t", body)))
+		diags := h.Load(t.Context(), fileSystem(tool("plain", `text = "plain"`)+tool("t", body)))
 		if got := printed(diags); !strings.Contains(got, "tools.hcl:"+line+": error: State cannot be kept") || !strings.Contains(got, "the disk is on fire") {
 			t.Errorf("got %s", got)
 		}

@@ -9,10 +9,10 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
+	"hatchel/runtime/webhook"
 )
 
 // State is what a server remembers beyond a call: the key of what it seals, what of that was used, and tasks. It outlives generations. Make one with NewState, or with NewDeclaredState.
@@ -21,8 +21,8 @@ type State struct {
 	exists func(*hcl.State) bool // reports whether something was remembered before; nil when nothing was
 	moves  bool                  // it is kept where the configuration says
 	tasks  *tasks
-	outbox *outbox.Outbox
-	files  *attachment.Shelf
+	outbox *webhook.Outbox
+	files  *files.Shelf
 
 	mu     sync.Mutex
 	kept   *hcl.State  // what the configuration says of where it is kept; guarded by mu
@@ -44,8 +44,8 @@ func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error
 }
 
 func newState(s *State) *State {
-	s.tasks, s.outbox = newTasks(s), outbox.New(s.settled)
-	s.files = attachment.NewShelf(func(ctx context.Context) (state.Store, error) {
+	s.tasks, s.outbox = newTasks(s), webhook.New(s.settled)
+	s.files = files.NewShelf(func(ctx context.Context) (state.Store, error) {
 		store, _, err := s.opened(ctx)
 		return store, err
 	})
@@ -110,7 +110,7 @@ func (s *State) heard(ctx context.Context, kind, name string) {
 	book, writes := s.book, s.writes
 	s.mu.Unlock()
 	book.Changed(kind, name)
-	if kind == "" || kind == outbox.Kind {
+	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
 	if writes == nil || kind != "" && kind != approval.ProposalKind {

@@ -7,7 +7,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/outbox"
+	"hatchel/runtime/webhook"
 )
 
 // Report is what one load came to. Tools are called by their names, everything else as "prompt review", "resource orders" or "toolset billing".
@@ -43,7 +43,7 @@ type Readiness struct {
 	Connections []ConnectionHealth `json:"connections"`
 	State       *StateHealth       `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *AuditHealth       `json:"audit,omitempty"` // nil when calls are not written down
-	Webhooks    []outbox.Health    `json:"webhooks,omitempty"`
+	Webhooks    []webhook.Health   `json:"webhooks,omitempty"`
 }
 
 // Status returns what the Host knows of its loads.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hatchel/hcl"
-	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
+	"hatchel/runtime/webhook"
 )
 
 // tell remembers that an event is to be delivered to webhooks, before it returns. Of any number of events with the same id, which is made of letters, digits, _ and -, one is
@@ -19,10 +19,10 @@ func (g *Generation) tell(ctx context.Context, names []string, id, event string,
 	if err != nil {
 		return err
 	}
-	return g.put(ctx, names, &outbox.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.json(encoded))})
+	return g.put(ctx, names, &webhook.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.json(encoded))})
 }
 
-func (g *Generation) put(ctx context.Context, names []string, e *outbox.Event) error {
+func (g *Generation) put(ctx context.Context, names []string, e *webhook.Event) error {
 	hooks := hooksOf(g.Config)
 	if !slices.ContainsFunc(names, func(name string) bool { return hooks[name].Name != "" }) {
 		return nil
@@ -44,13 +44,13 @@ func (g *Generation) put(ctx context.Context, names []string, e *outbox.Event) e
 }
 
 // hooksOf are the webhooks of a configuration that are not off, by name.
-func hooksOf(c *hcl.Config) map[string]outbox.Hook {
-	hooks := make(map[string]outbox.Hook, len(c.Webhooks))
+func hooksOf(c *hcl.Config) map[string]webhook.Hook {
+	hooks := make(map[string]webhook.Hook, len(c.Webhooks))
 	for _, w := range c.Webhooks {
 		if w.Off {
 			continue
 		}
-		hooks[w.Name] = outbox.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.Place(), Keys: w.Keys(), Timeout: w.Timeout, Keep: w.Keep}
+		hooks[w.Name] = webhook.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.Place(), Keys: w.Keys(), Timeout: w.Timeout, Keep: w.Keep}
 	}
 	return hooks
 }
@@ -60,7 +60,7 @@ func (s *State) deliver(g *Generation) {
 	for _, name := range g.Config.WebhooksOff() {
 		g.log().Info("a webhook is off, because its url is null: it is told nothing", "webhook", name)
 	}
-	s.outbox.Serve(outbox.Service{Hooks: hooksOf(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
+	s.outbox.Serve(webhook.Service{Hooks: hooksOf(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
 }
 
 // delivers opens the store, unless it is open, and has what is put into the outbox delivered, by this process or another.
@@ -74,7 +74,7 @@ func (s *State) delivers(ctx context.Context) (state.Store, error) {
 }
 
 // waiting says what waits for webhooks, and which of those of a configuration are off.
-func (s *State) waiting(ctx context.Context, c *hcl.Config) []outbox.Health {
+func (s *State) waiting(ctx context.Context, c *hcl.Config) []webhook.Health {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
 	return s.outbox.Health(ctx, c.WebhooksOff()...)
@@ -92,8 +92,8 @@ func (s *State) left(ctx context.Context) error {
 	return err
 }
 
-// settled implements outbox.Settled.
-func (s *State) settled(ctx context.Context, of string) (*outbox.Event, bool, error) {
+// settled implements webhook.Settled.
+func (s *State) settled(ctx context.Context, of string) (*webhook.Event, bool, error) {
 	if id, ok := strings.CutPrefix(of, ofTask); ok {
 		return s.taskOutcome(ctx, id)
 	}

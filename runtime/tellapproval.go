@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"hatchel/runtime/approval"
-	"hatchel/runtime/outbox"
+	"hatchel/runtime/webhook"
 )
 
 // ofApproval is what an event about an approval is about.
@@ -43,11 +43,11 @@ func (p *Program) notify(c *call, a *approval.Approval) {
 
 // tellDecision remembers that webhooks are to be told what becomes of an approval, whoever decides, in whatever process, and whether or not anybody waits for it then.
 func (g *Generation) tellDecision(ctx context.Context, names []string, a *approval.Approval) error {
-	return g.put(ctx, names, &outbox.Event{ID: decidedEvent(a.ID), Of: ofApproval + a.ID, By: a.Until})
+	return g.put(ctx, names, &webhook.Event{ID: decidedEvent(a.ID), Of: ofApproval + a.ID, By: a.Until})
 }
 
 // approvalOutcome is the event that an approval was decided, or that nobody has decided in time, if it was.
-func (s *State) approvalOutcome(ctx context.Context, id string) (*outbox.Event, bool, error) {
+func (s *State) approvalOutcome(ctx context.Context, id string) (*webhook.Event, bool, error) {
 	book, err := s.approvals(ctx)
 	if err != nil {
 		return nil, false, err
@@ -69,5 +69,5 @@ func (s *State) approvalOutcome(ctx context.Context, id string) (*outbox.Event, 
 		at = a.Decision.At
 	}
 	body, err := told.AppendJSON(nil)
-	return &outbox.Event{ID: decidedEvent(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}, err == nil, err
+	return &webhook.Event{ID: decidedEvent(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}, err == nil, err
 }

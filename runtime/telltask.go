@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
+	"hatchel/runtime/webhook"
 )
 
 // ofTask is what an event about a task is about.
@@ -55,7 +55,7 @@ func (t *task) event() string { return "task-finished-" + t.row.Name }
 const largestTold = 64 << 10
 
 // finished is the event that the task has ended.
-func (t *task) finished() *outbox.Event {
+func (t *task) finished() *webhook.Event {
 	data := struct {
 		ID      string          `json:"id"`
 		Tool    string          `json:"tool"`
@@ -70,11 +70,11 @@ func (t *task) finished() *outbox.Event {
 	if len(t.Result) > largestTold {
 		data.Result, data.Size = nil, len(t.Result)
 	}
-	return &outbox.Event{ID: t.event(), Type: "task.finished", At: time.UnixMilli(t.Updated), Data: data, Of: ofTask + t.row.Name}
+	return &webhook.Event{ID: t.event(), Type: "task.finished", At: time.UnixMilli(t.Updated), Data: data, Of: ofTask + t.row.Name}
 }
 
 // lapsed is the event that the time has passed for which the task is kept, if it has by then, and nothing else has become of it.
-func (t *task) lapsed() *outbox.Event {
+func (t *task) lapsed() *webhook.Event {
 	ended := *t
 	ended.fail(errLapsed)
 	ended.Updated = t.row.Expires.UnixMilli()
@@ -87,7 +87,7 @@ func (t *task) lapsed() *outbox.Event {
 var errLapsed = &mcp.Error{Code: mcp.CodeInternalError, Message: "The time for which the task is kept has passed before it was done."}
 
 // taskOutcome is the event that a task has ended, if it has.
-func (s *State) taskOutcome(ctx context.Context, id string) (*outbox.Event, bool, error) {
+func (s *State) taskOutcome(ctx context.Context, id string) (*webhook.Event, bool, error) {
 	store, _, err := s.opened(ctx)
 	if err != nil {
 		return nil, false, err
