@@ -43,6 +43,9 @@ func NewProcess(open func(context.Context) (Store, error)) *Process {
 // Name is the Owner of the records that this process holds.
 func (p *Process) Name() string { return p.name }
 
+// Store returns the store that the process works with, and opens it when it is not open.
+func (p *Process) Store(ctx context.Context) (Store, error) { return p.open(ctx) }
+
 // Go runs do on a goroutine of its own, with a context that Close cancels. It reports false, and
 // runs nothing, when the Process is closed.
 func (p *Process) Go(do func(context.Context)) bool {

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,9 +10,9 @@ import (
 	"testing"
 )
 
-func TestACopyIsThereUntilTheCallIsOver(t *testing.T) {
+func TestStagedFileLivesUntilClose(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	s, _ := shelfIn(t, "")
+	s, _ := newTestStore(t, "")
 	content := strings.Repeat("page\n", 200_000)
 	f := upload(t, s, Upload{Owner: "anna", Name: "../../etc/scan.PDF"}, content)
 	c := s.NewCopies()
@@ -46,7 +47,7 @@ func TestACopyIsThereUntilTheCallIsOver(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if !gone(path) || !gone(folder) || gone(elsewhere) {
+	if !isGone(path) || !isGone(folder) || isGone(elsewhere) {
 		t.Error("not just the copies of the call that is over are gone")
 	}
 	if _, err := c.Path(t.Context(), f); err == nil {
@@ -55,20 +56,20 @@ func TestACopyIsThereUntilTheCallIsOver(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	place, err := place()
+	parent, err := parentDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(place); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("%d are left, %v", len(left), err)
 	}
 }
 
-func TestCopiesOfAProcessThatWasKilledAreRemovedAtTheNextStart(t *testing.T) {
+func TestSweepRemovesStagedFilesOfKilledProcess(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	if os.Getenv("LEAVES_A_COPY") != "" {
 		t.Setenv("TMPDIR", os.Getenv("LEAVES_A_COPY"))
-		s, _ := shelfIn(t, "")
+		s, _ := newTestStore(t, "")
 		path, err := s.NewCopies().Path(t.Context(), upload(t, s, Upload{}, "left"))
 		if err != nil {
 			t.Fatal(err)
@@ -78,42 +79,42 @@ func TestCopiesOfAProcessThatWasKilledAreRemovedAtTheNextStart(t *testing.T) {
 		p.Kill()
 		select {}
 	}
-	s, _ := shelfIn(t, "")
+	s, _ := newTestStore(t, "")
 	mine := s.NewCopies()
 	kept, err := mine.Path(t.Context(), upload(t, s, Upload{}, "mine"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestCopiesOfAProcessThatWasKilled")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSweepRemovesStagedFilesOfKilledProcess")
 	cmd.Env = append(os.Environ(), "LEAVES_A_COPY="+os.Getenv("TMPDIR"))
 	out, _ := cmd.Output()
 	_, path, ok := strings.Cut(string(out), "copy ")
 	path, _, _ = strings.Cut(path, "\n")
-	if !ok || gone(path) {
+	if !ok || isGone(path) {
 		t.Fatalf("nothing was left: %s", out)
 	}
 	if err := Sweep(); err != nil {
 		t.Fatal(err)
 	}
-	if !gone(path) || !gone(filepath.Dir(filepath.Dir(path))+lockSuffix) {
+	if !isGone(path) || !isGone(filepath.Dir(filepath.Dir(path))+lockSuffix) {
 		t.Errorf("%s is still there", path)
 	}
-	if gone(kept) {
+	if isGone(kept) {
 		t.Error("the copy of a process that is alive is gone")
 	}
 }
 
-func TestAPlaceOfSomebodyElseIsNotUsed(t *testing.T) {
+func TestUnsafeParentDirectoryIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	s, _ := shelfIn(t, "")
+	s, _ := newTestStore(t, "")
 	f := upload(t, s, Upload{}, "private")
-	name, err := place()
+	name, err := parentDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, make := range map[string]func() error{
-		"a folder that others may write to": func() error {
+		"a directory that others can write to": func() error {
 			if err := os.Mkdir(name, 0o700); err != nil {
 				return err
 			}
@@ -122,14 +123,13 @@ func TestAPlaceOfSomebodyElseIsNotUsed(t *testing.T) {
 		"a link": func() error { return os.Symlink(dir, name) },
 		"a file": func() error { return os.WriteFile(name, nil, 0o700) },
 	} {
-		if err := os.RemoveAll(name); err != nil {
-			t.Fatal(err)
-		}
-		if err := make(); err != nil {
-			t.Fatal(err)
-		}
-		if path, err := s.NewCopies().Path(t.Context(), f); err == nil {
-			t.Errorf("%s: the copy is %s", what, path)
-		}
+		t.Run(what, func(t *testing.T) {
+			if err := errors.Join(os.RemoveAll(name), make()); err != nil {
+				t.Fatal(err)
+			}
+			if path, err := s.NewCopies().Path(t.Context(), f); err == nil {
+				t.Errorf("the file was staged at %s", path)
+			}
+		})
 	}
 }

@@ -19,17 +19,27 @@ import (
 	"hatchel/runtime/state"
 )
 
-// shelfIn returns a shelf in a store of SQLite, and the store.
-func shelfIn(t *testing.T, path string) (*Shelf, *state.SQLite) {
+// newTestStore returns the files in an SQLite store, and the store.
+func newTestStore(t *testing.T, path string) (*Shelf, *state.SQLite) {
 	t.Helper()
 	store, err := state.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s := NewShelf(func(context.Context) (state.Store, error) { return store, nil })
-	t.Cleanup(func() { s.Close() })
-	return s, store
+	return newShelf(t, store), store
+}
+
+// newShelf returns the files of a process of their own in a store.
+func newShelf(t *testing.T, store state.Store) *Shelf {
+	t.Helper()
+	process := state.NewProcess(func(context.Context) (state.Store, error) { return store, nil })
+	s := NewShelf(process)
+	t.Cleanup(func() {
+		process.Close()
+		s.Close()
+	})
+	return s
 }
 
 var loose = Rules{MaxSize: 64 << 20, TTL: time.Hour}
@@ -58,15 +68,15 @@ func contentOf(t *testing.T, s *Shelf, f *File) []byte {
 	return got
 }
 
-func TestAFileIsReadByteForByte(t *testing.T) {
-	s, _ := shelfIn(t, "")
+func TestFileRoundTrip(t *testing.T) {
+	s, _ := newTestStore(t, "")
 	for _, size := range []int{0, 1, chunkSize - 1, chunkSize, chunkSize + 1, 2*chunkSize + 7} {
 		content := make([]byte, size)
 		for i := range content {
 			content[i] = byte(rand.Uint32())
 		}
 		for _, length := range []int64{int64(size), -1} {
-			f, err := s.Upload(t.Context(), Upload{Owner: "anna", Name: "a.bin", Length: length, Rules: loose}, iotestHalves{bytes.NewReader(content)})
+			f, err := s.Upload(t.Context(), Upload{Owner: "anna", Name: "a.bin", Length: length, Rules: loose}, halfReader{bytes.NewReader(content)})
 			if err != nil {
 				t.Fatalf("%d bytes: %v", size, err)
 			}
@@ -84,15 +94,15 @@ func TestAFileIsReadByteForByte(t *testing.T) {
 	}
 }
 
-// iotestHalves gives half of what is asked for, as a network does.
-type iotestHalves struct{ in io.Reader }
+// halfReader reads half of what fits, as a network does.
+type halfReader struct{ in io.Reader }
 
-func (r iotestHalves) Read(p []byte) (int, error) { return r.in.Read(p[:(len(p)+1)/2]) }
+func (r halfReader) Read(p []byte) (int, error) { return r.in.Read(p[:(len(p)+1)/2]) }
 
-// endless gives bytes that nobody holds.
-type endless struct{ left int }
+// zeroReader reads zeros without holding them.
+type zeroReader struct{ left int }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *zeroReader) Read(p []byte) (int, error) {
 	if e.left == 0 {
 		return 0, io.EOF
 	}
@@ -102,8 +112,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestALargeFileTakesTheMemoryOfAChunk(t *testing.T) {
-	s, _ := shelfIn(t, filepath.Join(t.TempDir(), "state.db"))
+func TestLargeFileNeedsMemoryForOneChunk(t *testing.T) {
+	s, _ := newTestStore(t, filepath.Join(t.TempDir(), "state.db"))
 	const size = 16 << 20
 	peak := func(do func()) uint64 {
 		runtime.GC()
@@ -117,7 +127,7 @@ func TestALargeFileTakesTheMemoryOfAChunk(t *testing.T) {
 	var f *File
 	held := peak(func() {
 		var err error
-		if f, err = s.Upload(t.Context(), Upload{Owner: "anna", Length: size, Rules: loose}, &endless{size}); err != nil {
+		if f, err = s.Upload(t.Context(), Upload{Owner: "anna", Length: size, Rules: loose}, &zeroReader{size}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -144,35 +154,37 @@ func TestALargeFileTakesTheMemoryOfAChunk(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeOrOfAnotherTypeIsNotTaken(t *testing.T) {
-	s, store := shelfIn(t, "")
+func TestUploadChecksSizeAndType(t *testing.T) {
+	s, store := newTestStore(t, "")
 	pdf := "%PDF-1.7\n"
+	tenBytes := Rules{MaxSize: 10, TTL: time.Hour}
+	pdfOnly := Rules{MaxSize: 100, TTL: time.Hour, Types: []string{"application/pdf"}}
 	for name, test := range map[string]struct {
 		upload  Upload
 		content string
-		large   bool
+		large   bool // the error is about the size, not the type
 	}{
-		"declared too large":   {Upload{Length: 11, Rules: Rules{MaxSize: 10, TTL: time.Hour}}, "", true},
-		"turns out too large":  {Upload{Length: -1, Rules: Rules{MaxSize: 10, TTL: time.Hour}}, "elevenbytes", true},
-		"more than it says":    {Upload{Length: 3, Rules: loose}, "four", true},
-		"another type":         {Upload{Length: -1, Type: "text/plain", Rules: Rules{MaxSize: 100, TTL: time.Hour, Types: []string{"application/pdf"}}}, pdf, false},
-		"looks like another":   {Upload{Length: -1, Type: "application/pdf", Rules: Rules{MaxSize: 100, TTL: time.Hour, Types: []string{"application/pdf"}}}, "<html><script>", false},
-		"empty and no PDF":     {Upload{Length: -1, Type: "application/pdf", Rules: Rules{MaxSize: 100, TTL: time.Hour, Types: []string{"application/pdf"}}}, "", false},
-		"a type that is none":  {Upload{Length: -1, Type: "pdf", Rules: Rules{MaxSize: 100, TTL: time.Hour, Types: []string{"application/pdf"}}}, pdf, false},
-		"two types in a field": {Upload{Length: -1, Type: "application/pdf, text/html", Rules: Rules{MaxSize: 100, TTL: time.Hour, Types: []string{"application/pdf"}}}, pdf, false},
+		"a declared length that is too large": {Upload{Length: 11, Rules: tenBytes}, "", true},
+		"content that is too large":           {Upload{Length: -1, Rules: tenBytes}, "elevenbytes", true},
+		"more content than declared":          {Upload{Length: 3, Rules: loose}, "four", true},
+		"another declared type":               {Upload{Length: -1, Type: "text/plain", Rules: pdfOnly}, pdf, false},
+		"content of another type":             {Upload{Length: -1, Type: "application/pdf", Rules: pdfOnly}, "<html><script>", false},
+		"an empty file":                       {Upload{Length: -1, Type: "application/pdf", Rules: pdfOnly}, "", false},
+		"a declared type that is malformed":   {Upload{Length: -1, Type: "pdf", Rules: pdfOnly}, pdf, false},
+		"two declared types":                  {Upload{Length: -1, Type: "application/pdf, text/html", Rules: pdfOnly}, pdf, false},
 	} {
-		_, err := s.Upload(t.Context(), test.upload, strings.NewReader(test.content))
-		var large *TooLargeError
-		var kind *TypeError
-		if test.large && !errors.As(err, &large) || !test.large && !errors.As(err, &kind) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Upload(t.Context(), test.upload, strings.NewReader(test.content))
+			if test.large && !errors.As(err, new(*TooLargeError)) || !test.large && !errors.As(err, new(*TypeError)) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
-	nothingLeft(t, store)
+	checkNothingLeft(t, store)
 }
 
-// nothingLeft asserts that no record of a file or of a part of one is there.
-func nothingLeft(t *testing.T, store state.Store) {
+// checkNothingLeft checks that the store has no record of a file or a chunk.
+func checkNothingLeft(t *testing.T, store state.Store) {
 	t.Helper()
 	for _, kind := range []string{kindFile, kindChunk} {
 		left, err := store.List(t.Context(), state.Query{Kind: kind, Limit: 100})
@@ -182,13 +194,13 @@ func nothingLeft(t *testing.T, store state.Store) {
 	}
 }
 
-// broken gives some bytes and then fails.
-type broken struct {
+// failingReader fails at the end of another reader.
+type failingReader struct {
 	in  io.Reader
 	err error
 }
 
-func (b *broken) Read(p []byte) (int, error) {
+func (b *failingReader) Read(p []byte) (int, error) {
 	n, err := b.in.Read(p)
 	if err == io.EOF {
 		err = b.err
@@ -196,34 +208,39 @@ func (b *broken) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestAnUploadThatIsCutShortLeavesNothing(t *testing.T) {
-	s, store := shelfIn(t, "")
+func TestInterruptedUploadLeavesNothing(t *testing.T) {
+	s, store := newTestStore(t, "")
 	for name, in := range map[string]io.Reader{
-		"the connection breaks": &broken{&endless{chunkSize + 10}, io.ErrUnexpectedEOF},
-		"fewer than were said":  &endless{chunkSize + 10},
+		"a broken connection":        &failingReader{&zeroReader{chunkSize + 10}, io.ErrUnexpectedEOF},
+		"less content than declared": &zeroReader{chunkSize + 10},
 	} {
-		if _, err := s.Upload(t.Context(), Upload{Length: 2 * chunkSize, Rules: loose}, in); !errors.Is(err, ErrCut) {
-			t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			if _, err := s.Upload(t.Context(), Upload{Length: 2 * chunkSize, Rules: loose}, in); !errors.Is(err, ErrCut) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	t.Run("a cancelled request", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Upload(ctx, Upload{Length: -1, Rules: loose}, readerFunc(func(p []byte) (int, error) {
+			cancel()
+			return len(p), nil
+		}))
+		if err == nil {
+			t.Error("the file was stored")
 		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := s.Upload(ctx, Upload{Length: -1, Rules: loose}, readerFunc(func(p []byte) (int, error) {
-		cancel()
-		return len(p), nil
-	})); err == nil {
-		t.Error("an upload that was cancelled was taken")
-	}
-	nothingLeft(t, store)
+	})
+	checkNothingLeft(t, store)
 }
 
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func TestAFileUnderWayIsUnknown(t *testing.T) {
-	s, store := shelfIn(t, "")
+func TestIncompleteFileIsNotFound(t *testing.T) {
+	s, store := newTestStore(t, "")
 	looked := false
-	content := &endless{chunkSize + 1}
+	content := &zeroReader{chunkSize + 1}
 	f, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: -1, Rules: loose}, readerFunc(func(p []byte) (int, error) {
 		if content.left == 1 && !looked {
 			looked = true
@@ -245,8 +262,8 @@ func TestAFileUnderWayIsUnknown(t *testing.T) {
 	}
 }
 
-func TestNobodyIsToldOfTheFilesOfOthers(t *testing.T) {
-	s, _ := shelfIn(t, "")
+func TestFilesOfOthersAreNotFound(t *testing.T) {
+	s, _ := newTestStore(t, "")
 	f := upload(t, s, Upload{Owner: "anna"}, "hers")
 	for _, owner := range []string{"", "bert", "Anna", "anna "} {
 		if _, err := s.FindOf(t.Context(), owner, f.ID); err != ErrUnknown {
@@ -260,8 +277,8 @@ func TestNobodyIsToldOfTheFilesOfOthers(t *testing.T) {
 	}
 }
 
-func TestAFileExpires(t *testing.T) {
-	s, store := shelfIn(t, "")
+func TestFileExpires(t *testing.T) {
+	s, store := newTestStore(t, "")
 	f := upload(t, s, Upload{Owner: "anna"}, "for an hour")
 	r, err := store.Record(t.Context(), kindFile, f.ID)
 	if err != nil {
@@ -279,11 +296,11 @@ func TestAFileExpires(t *testing.T) {
 	}
 }
 
-func TestWhatOneOwnerHasIsBounded(t *testing.T) {
-	s, _ := shelfIn(t, "")
-	half := Rules{MaxSize: mostBytes/2 + 1, TTL: time.Hour}
+func TestQuotaCountsReservedBytes(t *testing.T) {
+	s, _ := newTestStore(t, "")
+	half := Rules{MaxSize: maxBytes/2 + 1, TTL: time.Hour}
 	first := upload(t, s, Upload{Owner: "anna"}, "small")
-	// What is under way counts with all the room that it may take.
+	// An upload in progress counts with the size that is reserved for it.
 	started, end := make(chan struct{}), make(chan struct{})
 	ended := make(chan error)
 	go func() {
@@ -316,37 +333,37 @@ func TestWhatOneOwnerHasIsBounded(t *testing.T) {
 	}
 }
 
-func TestTheNumberOfFilesIsBounded(t *testing.T) {
-	s, store := shelfIn(t, "")
-	for i := range mostFiles {
-		r := &state.Record{Kind: kindFile, Name: fmt.Sprint("file", i), Group: groupOf("anna"), Due: time.Now(), Expires: time.Now().Add(time.Hour), Body: (&content{}).encode()}
+func TestQuotaCountsFiles(t *testing.T) {
+	s, store := newTestStore(t, "")
+	for i := range maxFiles {
+		r := &state.Record{Kind: kindFile, Name: fmt.Sprint("file", i), Group: ownerGroup("anna"), Due: time.Now(), Expires: time.Now().Add(time.Hour), Body: (&metadata{}).encode()}
 		if there, err := store.Add(t.Context(), r); there != nil || err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 1, Rules: loose}, strings.NewReader("x")); !errors.Is(err, ErrCrowded) {
-		t.Errorf("one more than %d: %v", mostFiles, err)
+		t.Errorf("one more than %d: %v", maxFiles, err)
 	}
 }
 
-func TestAFullStoreTakesNoFile(t *testing.T) {
-	s, store := shelfIn(t, filepath.Join(t.TempDir(), "state.db"))
+func TestFullStoreRejectsUpload(t *testing.T) {
+	s, store := newTestStore(t, filepath.Join(t.TempDir(), "state.db"))
 	store.Bound(2 << 20)
-	_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 8 << 20, Rules: loose}, &endless{8 << 20})
+	_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 8 << 20, Rules: loose}, &zeroReader{8 << 20})
 	if !errors.Is(err, state.ErrFull) {
 		t.Fatalf("beyond the room of the store: %v", err)
 	}
-	nothingLeft(t, store)
+	checkNothingLeft(t, store)
 }
 
-func TestASignedAddressIsGoodAsItIsAndNoOther(t *testing.T) {
-	s, _ := shelfIn(t, "")
+func TestSignedURL(t *testing.T) {
+	s, _ := newTestStore(t, "")
 	f := upload(t, s, Upload{Owner: "anna", Name: "a.txt"}, "signed")
 	link, err := s.Link(t.Context(), "https://tools.example.com", f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := found(t, s, link); err != nil {
+	if _, err := findAt(t, s, link); err != nil {
 		t.Fatalf("%s: %v", link, err)
 	}
 	from := strings.Index(link, "file_")
@@ -356,7 +373,7 @@ func TestASignedAddressIsGoodAsItIsAndNoOther(t *testing.T) {
 				continue
 			}
 			changed := link[:i] + string(with) + link[i+1:]
-			if _, err := found(t, s, changed); err == nil {
+			if _, err := findAt(t, s, changed); err == nil {
 				t.Errorf("good as well: %s", changed)
 			}
 		}
@@ -365,27 +382,27 @@ func TestASignedAddressIsGoodAsItIsAndNoOther(t *testing.T) {
 		t.Errorf("it is shown as %s", shown)
 	}
 	other := upload(t, s, Upload{Owner: "anna"}, "another")
-	if _, err := found(t, s, strings.Replace(link, f.ID, other.ID, 1)); err == nil {
+	if _, err := findAt(t, s, strings.Replace(link, f.ID, other.ID, 1)); err == nil {
 		t.Error("the signature of one file is good for another")
 	}
-	over, err := s.sign(t.Context(), mayRead, "/files/", f.ID, time.Now().Add(-time.Second))
+	over, err := s.sign(t.Context(), allowGet, "/files/", f.ID, time.Now().Add(-time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := found(t, s, over); err != ErrSignature {
+	if _, err := findAt(t, s, over); err != ErrSignature {
 		t.Errorf("after its time: %v", err)
 	}
 	_, put, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := found(t, s, strings.Replace(put, "uploads/", "", 1)); err != ErrSignature {
+	if _, err := findAt(t, s, strings.Replace(put, "uploads/", "", 1)); err != ErrSignature {
 		t.Errorf("an address for an upload reads: %v", err)
 	}
 }
 
-// found is the file of an address.
-func found(t *testing.T, s *Shelf, link string) (*File, error) {
+// findAt returns the file of a signed URL.
+func findAt(t *testing.T, s *Shelf, link string) (*File, error) {
 	u, err := url.Parse(link)
 	if err != nil {
 		return nil, err
@@ -397,8 +414,8 @@ func found(t *testing.T, s *Shelf, link string) (*File, error) {
 	return s.FindSigned(t.Context(), u.Path[strings.LastIndexByte(u.Path, '/')+1:], query)
 }
 
-func TestATicketIsGoodOnce(t *testing.T) {
-	s, _ := shelfIn(t, "")
+func TestTicketIsValidOnce(t *testing.T) {
+	s, _ := newTestStore(t, "")
 	id, address, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Name: "../a.txt", Rules: loose})
 	if err != nil {
 		t.Fatal(err)
@@ -422,10 +439,10 @@ func TestATicketIsGoodOnce(t *testing.T) {
 	}
 }
 
-func TestNoOtherProcessIsToldOfFiles(t *testing.T) {
+func TestFilesAreNotAnnounced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	s, store := shelfIn(t, path)
-	_, other := shelfIn(t, path)
+	s, store := newTestStore(t, path)
+	_, other := newTestStore(t, path)
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := make(chan string, 64)
 	var watching sync.WaitGroup
@@ -458,8 +475,8 @@ func TestNoOtherProcessIsToldOfFiles(t *testing.T) {
 	}
 }
 
-func TestTicketsAreBounded(t *testing.T) {
-	s, store := shelfIn(t, "")
+func TestTicketsAreLimited(t *testing.T) {
+	s, store := newTestStore(t, "")
 	long := strings.Repeat("long ", 1000)
 	id, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Name: long, Type: "text/" + long, Rules: loose})
 	if err != nil {
@@ -468,22 +485,21 @@ func TestTicketsAreBounded(t *testing.T) {
 	if r, err := store.Record(t.Context(), kindTicket, id); err != nil || len(r.Body) > 1<<10 {
 		t.Errorf("what is remembered of one: %+v, %v", r, err)
 	}
-	for range mostFiles - 1 {
+	for range maxFiles - 1 {
 		if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose}); err != ErrCrowded {
-		t.Errorf("one more than %d: %v", mostFiles, err)
+		t.Errorf("one more than %d: %v", maxFiles, err)
 	}
 	if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "bert", Rules: loose}); err != nil {
 		t.Errorf("somebody else's: %v", err)
 	}
 }
 
-// Of any number of uploads to one address exactly one is taken.
-func TestOneOfManyUploadsAtOnceHasTheTicket(t *testing.T) {
-	s, _ := shelfIn(t, "")
+func TestTicketIsConsumedOnceByConcurrentUploads(t *testing.T) {
+	s, _ := newTestStore(t, "")
 	id, address, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose})
 	if err != nil {
 		t.Fatal(err)
@@ -511,16 +527,16 @@ func TestOneOfManyUploadsAtOnceHasTheTicket(t *testing.T) {
 	}
 }
 
-// Who begins many uploads, and ends none, or breaks them off, holds up nobody else.
-func TestUploadsAtOnceAreBounded(t *testing.T) {
-	s, store := shelfIn(t, "")
+// A caller who starts many uploads and ends none does not hold up others.
+func TestConcurrentUploadsAreLimited(t *testing.T) {
+	s, store := newTestStore(t, "")
 	id, address, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose})
 	if err != nil {
 		t.Fatal(err)
 	}
 	begun, end := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
-	for range mostAtOnce {
+	for range maxUploads {
 		first := sync.OnceFunc(func() { begun <- struct{}{} })
 		all.Go(func() {
 			_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 10, Rules: loose}, readerFunc(func([]byte) (int, error) {
@@ -533,11 +549,11 @@ func TestUploadsAtOnceAreBounded(t *testing.T) {
 			}
 		})
 	}
-	for range mostAtOnce {
+	for range maxUploads {
 		<-begun
 	}
 	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 1, Rules: loose}, strings.NewReader("x")); err != ErrAtOnce {
-		t.Errorf("one more than %d: %v", mostAtOnce, err)
+		t.Errorf("one more than %d: %v", maxUploads, err)
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -553,14 +569,14 @@ func TestUploadsAtOnceAreBounded(t *testing.T) {
 	if _, err := s.Redeem(t.Context(), id, u.Query()); err != nil {
 		t.Errorf("the address is good no more: %v", err)
 	}
-	if n, err := store.Count(t.Context(), kindFile, groupOf("anna")); n != 1 || err != nil {
+	if n, err := store.Count(t.Context(), kindFile, ownerGroup("anna")); n != 1 || err != nil {
 		t.Errorf("%d files are left, %v", n, err)
 	}
 }
 
-// Who removes a file and hangs up leaves no bytes behind, which would count for nobody.
-func TestARemovalThatIsBrokenOffLeavesNothing(t *testing.T) {
-	s, store := shelfIn(t, filepath.Join(t.TempDir(), "state.db"))
+// The bytes of a removed file would count for no quota.
+func TestCancelledRemovalLeavesNothing(t *testing.T) {
+	s, store := newTestStore(t, filepath.Join(t.TempDir(), "state.db"))
 	f := upload(t, s, Upload{Owner: "anna"}, strings.Repeat("x", 16<<20))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -575,5 +591,5 @@ func TestARemovalThatIsBrokenOffLeavesNothing(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	nothingLeft(t, store)
+	checkNothingLeft(t, store)
 }
