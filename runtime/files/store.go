@@ -153,7 +153,8 @@ func removeFile(ctx context.Context, store state.Store, r *state.Record) (bool, 
 // below count.
 func removeChunks(ctx context.Context, store state.Store, id string, count int) error {
 	for n := 0; ; n++ {
-		chunk := &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1, Quiet: true} // chunks are never replaced
+		// Version is 1 because chunks are never replaced.
+		chunk := &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1, Quiet: true}
 		if removed, err := store.Remove(ctx, chunk); err != nil || !removed && n >= count {
 			return err
 		}
