@@ -32,27 +32,27 @@ func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, e
 	switch {
 	case g == nil:
 		return nil, errClosed
-	case !signed && !g.knows(c):
+	case !signed && !g.isAuthenticated(c):
 		g.leave()
 		return nil, mcp.Unauthorized()
 	case !g.uploads:
 		g.leave()
 		return nil, ErrNoFiles
 	}
-	return &Files{g, c, signed, g.build.State.files, rulesOf(&g.Config.Files)}, nil
+	return &Files{g, c, signed, g.build.State.files, uploadRules(&g.Config.Files)}, nil
 }
 
 // Close lets the configuration go.
 func (f *Files) Close() { f.g.leave() }
 
-// UnwrittenFile is why a file was not taken, sent or removed, or an address not given: it cannot be written down.
-type UnwrittenFile struct{ Cause error }
+// UnrecordedFileError is why a file was not taken, sent or removed, or an address not given: it cannot be written down.
+type UnrecordedFileError struct{ Cause error }
 
-func (u *UnwrittenFile) Error() string {
+func (u *UnrecordedFileError) Error() string {
 	return "Nothing was done. The server writes down what becomes of files, and cannot do that at the moment. The server's log has the reason"
 }
 
-func (u *UnwrittenFile) Unwrap() error { return u.Cause }
+func (u *UnrecordedFileError) Unwrap() error { return u.Cause }
 
 // Upload takes a file of the caller, as files.Shelf.Upload does.
 func (f *Files) Upload(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
@@ -176,7 +176,7 @@ func (f *Files) recordOf(what string, file *files.File, by string) *audit.Record
 	if f.g.audit == nil {
 		return nil
 	}
-	r := f.g.common(f.caller, nil)
+	r := f.g.auditRecord(f.caller, nil)
 	if f.signed {
 		r.Caller.Subject, r.Caller.Key = by, bySignature
 	}
@@ -191,14 +191,14 @@ func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error
 	}
 	r.Time = time.Now()
 	if err := f.g.audit.Append(r, durable); err != nil {
-		f.g.unwritten(ctx, err)
-		return &UnwrittenFile{err}
+		f.g.logAuditFailure(ctx, err)
+		return &UnrecordedFileError{err}
 	}
 	return nil
 }
 
-// Give takes a file for a call of this generation that has no caller but the program itself.
-func (g *Generation) Give(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
-	u.Rules = rulesOf(&g.Config.Files)
+// UploadLocal takes a file for a call of this generation that has no caller but the program itself.
+func (g *Generation) UploadLocal(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
+	u.Rules = uploadRules(&g.Config.Files)
 	return g.build.State.files.Upload(ctx, u, in)
 }

@@ -125,8 +125,8 @@ func TestACallThatIsRefusedAgainDoesNotTroubleTheStore(t *testing.T) {
 }
 
 func TestWhatIsCountedDoesNotSayWhoCalls(t *testing.T) {
-	name := metered{"tool x", "of ann"}.String()
-	if len(name) != 64 || strings.Contains(name, "ann") || strings.Contains(name, "tool") || name == (metered{"tool x", "of ben"}).String() {
+	name := limitKey{"tool x", "of ann"}.String()
+	if len(name) != 64 || strings.Contains(name, "ann") || strings.Contains(name, "tool") || name == (limitKey{"tool x", "of ben"}).String() {
 		t.Error(name)
 	}
 }

@@ -55,7 +55,7 @@ func (e *endpoints) files(w http.ResponseWriter, r *http.Request, signed bool) {
 // filed does what a request about files asks for, and answers it; or it has not answered, and says why.
 func (e *endpoints) filed(w http.ResponseWriter, r *http.Request, signed bool) error {
 	if why := e.mcp.Source(r); why != "" && !signed {
-		return &runtime.Forbidden{Why: why}
+		return &runtime.ForbiddenError{Why: why}
 	}
 	caller := callerOf(r)
 	if signed {
@@ -277,7 +277,7 @@ func described(w http.ResponseWriter, file *files.File) {
 
 // unfiled answers a request that is not done.
 func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
-	var refused *runtime.Forbidden
+	var refused *runtime.ForbiddenError
 	var said *complaint
 	var large *files.TooLargeError
 	var kind *files.TypeError
@@ -306,7 +306,7 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 		said = &complaint{status: http.StatusTooManyRequests, Text: "You have too many uploads under way at once. Wait until some have ended"}
 	case errors.Is(err, files.ErrCut), r.Context().Err() != nil:
 		said = &complaint{status: http.StatusBadRequest, Text: "The upload has ended before all of it had come. Nothing was kept"}
-	case errors.As(err, new(*runtime.UnwrittenFile)):
+	case errors.As(err, new(*runtime.UnrecordedFileError)):
 		said = &complaint{status: http.StatusServiceUnavailable, Text: err.Error()}
 	case errors.Is(err, state.ErrAway):
 		w.Header().Set("Retry-After", "1")
@@ -318,6 +318,6 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
-	e.host.Refused(r.Context(), runtime.Refusal{Status: said.status, Reason: said.Text, Path: r.URL.Path, Caller: callerOf(r)})
+	e.host.RecordRefusal(r.Context(), runtime.Refusal{Status: said.status, Reason: said.Text, Path: r.URL.Path, Caller: callerOf(r)})
 	answer(w, said.status, said)
 }
