@@ -10,17 +10,17 @@ func (a *Approvals) spec() Spec {
 	return Spec{Attr(&a.Allow, "allow", "Who may decide: a program over caller (who decides) and tool (which was called). Nobody decides about a call of their own.").Require()}
 }
 
-// approvers decodes the approvals block.
-func (l *loader) approvers() {
+// decodeApprovals decodes the approvals block.
+func (l *loader) decodeApprovals() {
 	a := &Approvals{}
-	d, b, ok := l.singleIn("approvals", l.call.with("tool", calledRoot()), a.spec())
+	d, b, ok := l.decodeSingletonIn("approvals", l.call.With("tool", toolRoot()), a.spec())
 	if !ok {
 		return
 	}
-	a.Range = at(b.DefRange())
+	a.Range = RangeOf(b.DefRange())
 	if len(l.blocks["auth"]) == 0 && !l.partial {
-		d.errorf(b.DefRange(), "Approvals without auth", "Nobody is asked who they are, so it cannot be told who decides. Declare whom the server knows, as in auth { jwt { … } }, or leave this block out: hatchel approvals decides on this machine.")
+		d.Errorf(b.DefRange(), "Approvals without auth", "Nobody is asked who they are, so it cannot be told who decides. Declare whom the server knows, as in auth { jwt { … } }, or leave this block out: hatchel approvals decides on this machine.")
 	}
-	l.diags = append(l.diags, d.diags...)
+	l.diags = append(l.diags, d.Diags...)
 	l.config.Approvals = a
 }

@@ -7,23 +7,23 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Declined ends a call: the user would not answer, and the question does not take that for an answer. It is a sentence for the model.
-type Declined struct{ Key, Action string }
+// DeclinedError ends a call: the user would not answer, and the question does not take that for an answer. It is a sentence for the model.
+type DeclinedError struct{ Key, Action string }
 
-func (d *Declined) Error() string {
+func (d *DeclinedError) Error() string {
 	if d.Action == "cancel" {
 		return fmt.Sprintf("The user dismissed the question %q without an answer.", d.Key)
 	}
 	return fmt.Sprintf("The user declined to answer the question %q.", d.Key)
 }
 
-// WrongAnswer is an answer that does not fit its question, so that it can be asked again. It is a sentence for who gave it.
-type WrongAnswer struct {
+// InvalidAnswerError is an answer that does not fit its question, so that it can be asked again. It is a sentence for who gave it.
+type InvalidAnswerError struct {
 	Key        string
 	Violations []schema.Violation
 }
 
-func (w *WrongAnswer) Error() string {
+func (w *InvalidAnswerError) Error() string {
 	said := make([]string, len(w.Violations))
 	for i, v := range w.Violations {
 		said[i] = v.String()
@@ -32,30 +32,30 @@ func (w *WrongAnswer) Error() string {
 }
 
 var (
-	rootType   = schema.ObjectOf(&schema.Member{Name: "uri", Type: stringType}, &schema.Member{Name: "name", Type: stringType.AsNullable(), Optional: true, HasDefault: true})
-	rootsType  = schema.ListOf(rootType)
-	sampleType = schema.ObjectOf(
-		&schema.Member{Name: "text", Type: stringType},
-		&schema.Member{Name: "model", Type: stringType.AsNullable()},
-		&schema.Member{Name: "stop_reason", Type: stringType.AsNullable()},
-		&schema.Member{Name: "role", Type: stringType},
-		&schema.Member{Name: "content", Type: anyType},
+	rootType     = schema.ObjectOf(&schema.Member{Name: "uri", Type: StringType}, &schema.Member{Name: "name", Type: StringType.AsNullable(), Optional: true, HasDefault: true})
+	rootsType    = schema.ListOf(rootType)
+	samplingType = schema.ObjectOf(
+		&schema.Member{Name: "text", Type: StringType},
+		&schema.Member{Name: "model", Type: StringType.AsNullable()},
+		&schema.Member{Name: "stop_reason", Type: StringType.AsNullable()},
+		&schema.Member{Name: "role", Type: StringType},
+		&schema.Member{Name: "content", Type: AnyType},
 	)
-	noContent = schema.ObjectOf()
+	emptyContentType = schema.ObjectOf()
 )
 
-// output is the type of the answer.
-func (a *Ask) output() *schema.Type {
+// outputType is the type of the answer.
+func (a *Ask) outputType() *schema.Type {
 	switch {
 	case a.Sample != nil:
-		return sampleType
+		return samplingType
 	case a.Roots != nil:
 		return schema.ObjectOf(&schema.Member{Name: "roots", Type: rootsType})
 	case a.Elicit == nil:
-		return anyType // what is wrong was reported
+		return AnyType // what is wrong was reported
 	}
 	actions := &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "accept"}}}
-	if a.Elicit.Declined {
+	if a.Elicit.ContinueOnDecline {
 		actions.Enum = append(actions.Enum, schema.EnumValue{Value: "decline"}, schema.EnumValue{Value: "cancel"})
 	}
 	if a.Fallback != nil {
@@ -66,29 +66,29 @@ func (a *Ask) output() *schema.Type {
 		return schema.ObjectOf(action)
 	}
 	content := a.Elicit.Fields
-	if a.Elicit.Declined {
+	if a.Elicit.ContinueOnDecline {
 		content = content.AsNullable()
 	}
 	return schema.ObjectOf(action, &schema.Member{Name: "content", Type: content})
 }
 
-// wanted is the type of the fallback.
-func (a *Ask) wanted() *schema.Type {
+// fallbackType is the type of the fallback.
+func (a *Ask) fallbackType() *schema.Type {
 	switch {
 	case a.Sample != nil:
-		return stringType
+		return StringType
 	case a.Roots != nil:
 		return rootsType
 	case a.Elicit == nil:
 		return nil
 	case a.Elicit.Fields == nil:
-		return noContent
+		return emptyContentType
 	}
 	return a.Elicit.Fields
 }
 
-// sort says in a sentence what a fallback is.
-func (a *Ask) sort() string {
+// fallbackPhrase says in a sentence what a fallback is.
+func (a *Ask) fallbackPhrase() string {
 	switch {
 	case a.Sample != nil:
 		return "the text that the model would have given"
@@ -100,8 +100,8 @@ func (a *Ask) sort() string {
 	return "what the user would have filled in"
 }
 
-// Instead is the answer where the client cannot be asked; only with a Fallback. Its error is a sentence for the model.
-func (a *Ask) Instead(f *Frame) (map[string]any, error) {
+// FallbackAnswer is the answer where the client cannot be asked; only with a Fallback. Its error is a sentence for the model.
+func (a *Ask) FallbackAnswer(f *Frame) (map[string]any, error) {
 	v, err := a.Fallback.Eval(f)
 	if err != nil {
 		return nil, err
@@ -121,53 +121,53 @@ func (a *Ask) Instead(f *Frame) (map[string]any, error) {
 	return map[string]any{"action": "fallback", "content": v}, nil
 }
 
-// Answer makes the answer that steps read of what the client has sent, a decoded value. The error is *Declined or *WrongAnswer.
-func (a *Ask) Answer(sent any) (map[string]any, error) {
+// ParseResponse makes the answer that steps read of what the client has sent, a decoded value. The error is *Declined or *WrongAnswer.
+func (a *Ask) ParseResponse(sent any) (map[string]any, error) {
 	m, ok := sent.(map[string]any)
 	if !ok {
-		return nil, a.wrong("", "must be an object")
+		return nil, a.invalidAnswer("", "must be an object")
 	}
 	switch {
 	case a.Sample != nil:
-		return a.sampled(m)
+		return a.decodeSampling(m)
 	case a.Roots != nil:
-		return a.rooted(m)
+		return a.decodeRoots(m)
 	}
-	return a.elicited(m)
+	return a.decodeElicitation(m)
 }
 
-func (a *Ask) wrong(path, message string) error {
-	return &WrongAnswer{a.Key, []schema.Violation{{Path: path, Message: message}}}
+func (a *Ask) invalidAnswer(path, message string) error {
+	return &InvalidAnswerError{a.Key, []schema.Violation{{Path: path, Message: message}}}
 }
 
-func (a *Ask) elicited(m map[string]any) (map[string]any, error) {
+func (a *Ask) decodeElicitation(m map[string]any) (map[string]any, error) {
 	action, _ := m["action"].(string)
 	form := a.Elicit.Fields != nil
 	switch action {
 	case "accept":
 	case "decline", "cancel":
-		if !a.Elicit.Declined {
-			return nil, &Declined{a.Key, action}
+		if !a.Elicit.ContinueOnDecline {
+			return nil, &DeclinedError{a.Key, action}
 		}
 		if !form {
 			return map[string]any{"action": action}, nil
 		}
 		return map[string]any{"action": action, "content": nil}, nil
 	default:
-		return nil, a.wrong("action", `must be "accept", "decline" or "cancel"`)
+		return nil, a.invalidAnswer("action", `must be "accept", "decline" or "cancel"`)
 	}
 	if !form {
 		return map[string]any{"action": action}, nil
 	}
-	content, violations := a.Elicit.Answer.Check(asked(a.Elicit.Fields, m["content"]))
+	content, violations := a.Elicit.Validator.Check(dropUnasked(a.Elicit.Fields, m["content"]))
 	if len(violations) > 0 {
-		return nil, &WrongAnswer{a.Key, violations}
+		return nil, &InvalidAnswerError{a.Key, violations}
 	}
 	return map[string]any{"action": action, "content": content}, nil
 }
 
-// asked is what was sent, less what nobody asked for: a form cannot say that it takes nothing else.
-func asked(form *schema.Type, content any) any {
+// dropUnasked is what was sent, less what nobody asked for: a form cannot say that it takes nothing else.
+func dropUnasked(form *schema.Type, content any) any {
 	if content == nil {
 		return map[string]any{}
 	}
@@ -184,38 +184,38 @@ func asked(form *schema.Type, content any) any {
 	return out
 }
 
-func (a *Ask) rooted(m map[string]any) (map[string]any, error) {
+func (a *Ask) decodeRoots(m map[string]any) (map[string]any, error) {
 	list, ok := m["roots"].([]any)
 	if !ok {
-		return nil, a.wrong("roots", "must be a list")
+		return nil, a.invalidAnswer("roots", "must be a list")
 	}
 	roots := make([]any, len(list))
 	for i, r := range list {
 		root, _ := r.(map[string]any)
 		uri, ok := root["uri"].(string)
 		if !ok {
-			return nil, a.wrong(fmt.Sprintf("roots[%d].uri", i), "must be a string")
+			return nil, a.invalidAnswer(fmt.Sprintf("roots[%d].uri", i), "must be a string")
 		}
 		name, _ := root["name"].(string)
-		roots[i] = map[string]any{"uri": uri, "name": orNull(name)}
+		roots[i] = map[string]any{"uri": uri, "name": nullIfEmpty(name)}
 	}
 	return map[string]any{"roots": roots}, nil
 }
 
-func orNull(s string) any {
+func nullIfEmpty(s string) any {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-func (a *Ask) sampled(m map[string]any) (map[string]any, error) {
+func (a *Ask) decodeSampling(m map[string]any) (map[string]any, error) {
 	blocks, ok := m["content"].([]any)
 	if one, is := m["content"].(map[string]any); is {
 		blocks, ok = []any{one}, true
 	}
 	if !ok {
-		return nil, a.wrong("content", "must be an object or a list of objects")
+		return nil, a.invalidAnswer("content", "must be an object or a list of objects")
 	}
 	var text strings.Builder
 	for i, b := range blocks {
@@ -224,9 +224,9 @@ func (a *Ask) sampled(m map[string]any) (map[string]any, error) {
 		part, isText := block["text"].(string)
 		switch {
 		case !ok:
-			return nil, a.wrong(fmt.Sprintf("content[%d].type", i), "must be a string")
+			return nil, a.invalidAnswer(fmt.Sprintf("content[%d].type", i), "must be a string")
 		case kind == "text" && !isText:
-			return nil, a.wrong(fmt.Sprintf("content[%d].text", i), "must be a string")
+			return nil, a.invalidAnswer(fmt.Sprintf("content[%d].text", i), "must be a string")
 		case kind == "text":
 			text.WriteString(part)
 		}
@@ -237,5 +237,5 @@ func (a *Ask) sampled(m map[string]any) (map[string]any, error) {
 	if !ok {
 		role = "assistant"
 	}
-	return map[string]any{"text": text.String(), "model": orNull(model), "stop_reason": orNull(stop), "role": role, "content": m["content"]}, nil
+	return map[string]any{"text": text.String(), "model": nullIfEmpty(model), "stop_reason": nullIfEmpty(stop), "role": role, "content": m["content"]}, nil
 }

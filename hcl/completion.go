@@ -12,7 +12,7 @@ import (
 // Completion is how an input is completed while it is typed: by values known at load, or by a backend, whose inputs are what was typed and
 // the inputs that are filled in already, each a text or null.
 type Completion struct {
-	Work
+	Operation
 	Values []string
 	Result *Program // a list of texts; nil for the first column, the lines or the list that the backend gives
 }
@@ -23,8 +23,8 @@ const defaultCompletionTimeout = 5 * time.Second
 func completeFields() Spec {
 	const doc = "What the value is completed by while a person types it: values that are known, or a block with a backend that looks them up."
 	return Spec{
-		special("complete", "list of texts", doc, func(*decoder, hclsyntax.Expression) {}),
-		{Name: "complete", Doc: doc, nested: func() Spec { return completeSpec(&Completion{}) }, block: func(*decoder, *hclsyntax.Block) {}},
+		Custom("complete", "list of texts", doc, func(*Decoder, hclsyntax.Expression) {}),
+		{Name: "complete", Doc: doc, nested: func() Spec { return completeSpec(&Completion{}) }, block: func(*Decoder, *hclsyntax.Block) {}},
 	}
 }
 
@@ -33,15 +33,15 @@ func completeSpec(c *Completion) Spec { return Join(c.headSpec(), c.resultSpec()
 
 func (c *Completion) headSpec() Spec {
 	c.Timeout = defaultCompletionTimeout
-	return Spec{Attr(&c.Timeout, "timeout", "How long looking up may take.").Or("5s")}
+	return Spec{Attr(&c.Timeout, "timeout", "How long looking up may take.").DefaultDoc("5s")}
 }
 
 func (c *Completion) resultSpec() Spec {
 	return Spec{Attr(&c.Result, "result", "The list of texts. Without it the first column of the rows, the lines, or the list that the backend gives.")}
 }
 
-// complete reads how an input is completed. A block waits until all inputs are known, because it can read them.
-func (in *inputs) complete(d *decoder, m *schema.Member, b *hclsyntax.Block) {
+// decodeCompletion reads how an input is completed. A block waits until all inputs are known, because it can read them.
+func (in *inputs) decodeCompletion(d *Decoder, m *schema.Member, b *hclsyntax.Block) {
 	written := b.Body.Attributes["complete"]
 	var block *hclsyntax.Block
 	for _, nested := range b.Body.Blocks {
@@ -52,30 +52,30 @@ func (in *inputs) complete(d *decoder, m *schema.Member, b *hclsyntax.Block) {
 	switch {
 	case written == nil && block == nil:
 	case written != nil && block != nil:
-		d.errorf(block.DefRange(), "Two completions", "The values are listed by complete = …, so there can be no complete block beside it.")
-	case !completable(m.Type):
+		d.Errorf(block.DefRange(), "Two completions", "The values are listed by complete = …, so there can be no complete block beside it.")
+	case !canComplete(m.Type):
 		more := "complete offers texts and numbers."
 		if m.Type.Kind == schema.Bool {
 			more = "true and false are offered by themselves."
 		}
-		d.errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun, describe(m.Type), more)
+		d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun, TypePhrase(m.Type), more)
 	case written != nil:
-		in.completedBy(m.Name, &Completion{Values: completionValues(d, m, written)})
+		in.setCompletion(m.Name, &Completion{Values: completionValues(d, m, written)})
 	default:
-		if in.completes == nil {
-			in.completes = map[string]*hclsyntax.Block{}
+		if in.completionBlocks == nil {
+			in.completionBlocks = map[string]*hclsyntax.Block{}
 		}
-		in.completes[m.Name] = block
+		in.completionBlocks[m.Name] = block
 	}
 }
 
-// completable reports whether a person can choose a value of the type from a list of texts.
-func completable(t *schema.Type) bool {
+// canComplete reports whether a person can choose a value of the type from a list of texts.
+func canComplete(t *schema.Type) bool {
 	return t.Kind == schema.String || t.Kind == schema.Integer || t.Kind == schema.Number
 }
 
-func (in *inputs) completedBy(name string, c *Completion) {
-	w := in.of.work
+func (in *inputs) setCompletion(name string, c *Completion) {
+	w := in.operation.op
 	if w.Completions == nil {
 		w.Completions = map[string]*Completion{}
 	}
@@ -83,20 +83,20 @@ func (in *inputs) completedBy(name string, c *Completion) {
 }
 
 // completionValues reads the values that are offered, each of which the input must take.
-func completionValues(d *decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
-	elems, _ := d.known(a.Expr, Field{Name: "complete"}, "list").([]any)
+func completionValues(d *Decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
+	elems, _ := d.Known(a.Expr, Field{Name: "complete"}, "list").([]any)
 	valid := m.Type.Compile()
 	for _, v := range elems {
-		if !value.IsNumber(v) && typeOf(v) != stringType {
-			d.errorf(a.Expr.Range(), "Wrong type", "complete is a list of texts, and one of them is %s.", describe(typeOf(v)))
+		if !value.IsNumber(v) && TypeOf(v) != StringType {
+			d.Errorf(a.Expr.Range(), "Wrong type", "complete is a list of texts, and one of them is %s.", TypePhrase(TypeOf(v)))
 			return values
 		}
 		text, err := value.Text(v)
 		if err != nil {
 			continue
 		}
-		if _, violations := valid.Check(fromText(m.Type, text)); len(violations) > 0 {
-			d.errorf(a.Expr.Range(), "Value cannot be chosen", "%q is offered, and then it is refused: it %s.", text, violations[0].Message)
+		if _, violations := valid.Check(parseText(m.Type, text)); len(violations) > 0 {
+			d.Errorf(a.Expr.Range(), "Value cannot be chosen", "%q is offered, and then it is refused: it %s.", text, violations[0].Message)
 			continue
 		}
 		values = append(values, text)
@@ -104,49 +104,49 @@ func completionValues(d *decoder, m *schema.Member, a *hclsyntax.Attribute) (val
 	return values
 }
 
-// completions decodes the complete blocks of the inputs.
-func (w *workDecl) completions() {
-	for _, m := range w.work.Input.Members {
-		if b := w.inputs.completes[m.Name]; b != nil {
-			w.inputs.completedBy(m.Name, w.completion(m, b))
+// decodeCompletions decodes the complete blocks of the inputs.
+func (w *operationDecoder) decodeCompletions() {
+	for _, m := range w.op.Input.Members {
+		if b := w.inputs.completionBlocks[m.Name]; b != nil {
+			w.inputs.setCompletion(m.Name, w.decodeCompletionBlock(m, b))
 		}
 	}
 }
 
-// completion decodes one complete block. What it reads of the inputs is what was typed: texts.
-func (w *workDecl) completion(m *schema.Member, b *hclsyntax.Block) *Completion {
+// decodeCompletionBlock decodes one complete block. What it reads of the inputs is what was typed: texts.
+func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.Block) *Completion {
 	out := &Completion{}
-	c := newWorkDecl(w.dec.shared, block{Block: b, file: w.block.file}, "completion", &out.Work)
-	out.Name = w.work.Name + "." + m.Name
-	c.inputs.noun, c.alone = w.inputs.noun, true
+	c := newWorkDecl(w.dec.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
+	out.Name = w.op.Name + "." + m.Name
+	c.inputs.noun, c.singleBackend = w.inputs.noun, true
 	d := c.dec
-	d.uses, d.tools = w.dec.uses, w.dec.tools
-	for _, other := range w.work.Input.Members {
-		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: stringType, Optional: other.Name != m.Name})
+	d.Deps, d.tools = w.dec.Deps, w.dec.tools
+	for _, other := range w.op.Input.Members {
+		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: StringType, Optional: other.Name != m.Name})
 	}
-	c.work.Input = schema.ObjectOf(c.inputs.members...)
-	c.work.Validator = c.work.Input.Compile()
+	c.op.Input = schema.ObjectOf(c.inputs.members...)
+	c.op.Validator = c.op.Input.Compile()
 
-	d.unknown(b.Body, completeSpec(out), d.shared.standing.backends)
-	d.fields(b.Body, out.headSpec(), b.DefRange())
-	d.scope = c.scope()
-	c.timed()
-	c.does()
+	d.CheckNames(b.Body, completeSpec(out), d.loader.blockSpecs.backends)
+	d.Fields(b.Body, out.headSpec(), b.DefRange())
+	d.Scope = c.scope()
+	c.checkTimeout()
+	c.decodeSteps()
 	switch {
-	case len(out.Steps) == 0 && !d.diags.HasErrors():
-		d.errorf(b.DefRange(), "Missing backend", "A complete block has one backend that looks the values up. Values that are known are written `complete = [\"a\", \"b\"]`.")
-	case len(out.Steps) == 1 && !out.Steps[0].Backend.Facts.Default.answers() && !c.says("result"):
-		d.errorf(b.DefRange(), "No result", "The answer of this backend has no form of its own. Write result: an expr that gives a list of texts.")
+	case len(out.Steps) == 0 && !d.Diags.HasErrors():
+		d.Errorf(b.DefRange(), "Missing backend", "A complete block has one backend that looks the values up. Values that are known are written `complete = [\"a\", \"b\"]`.")
+	case len(out.Steps) == 1 && !out.Steps[0].Backend.Effects.Default.isSet() && !c.has("result"):
+		d.Errorf(b.DefRange(), "No result", "The answer of this backend has no form of its own. Write result: an expr that gives a list of texts.")
 	}
-	d.fields(b.Body, out.resultSpec(), b.DefRange())
-	c.onlyReads("A completion is looked up with every letter that a person types")
+	d.Fields(b.Body, out.resultSpec(), b.DefRange())
+	c.requireReadOnly("A completion is looked up with every letter that a person types")
 	out.Digest = c.digest()
-	w.dec.diags = append(w.dec.diags, d.diags...)
+	w.dec.Diags = append(w.dec.Diags, d.Diags...)
 	return out
 }
 
 // Completion says how an input is completed: as its author says, or by its type; nil when by nothing.
-func (w *Work) Completion(input string) *Completion {
+func (w *Operation) Completion(input string) *Completion {
 	if c := w.Completions[input]; c != nil {
 		return c
 	}
@@ -155,7 +155,7 @@ func (w *Work) Completion(input string) *Completion {
 	case !known:
 		return nil
 	case len(m.Type.Enum) > 0:
-		return &Completion{Values: choices(m.Type)}
+		return &Completion{Values: enumTexts(m.Type)}
 	case m.Type.Kind == schema.Bool:
 		return &Completion{Values: []string{"true", "false"}}
 	}

@@ -32,7 +32,7 @@ func TestACompletionReadsWhatWasTyped(t *testing.T) {
   message "user" { text = "${input.id} of ${input.kind}" }
 }`)
 	c := config.Prompts[0].Completion("id")
-	values, violations := c.FromTexts(map[string]string{"id": "1"})
+	values, violations := c.ParseTexts(map[string]string{"id": "1"})
 	if len(violations) > 0 {
 		t.Fatal(violations)
 	}

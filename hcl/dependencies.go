@@ -1,41 +1,41 @@
 package hcl
 
-// reads are what the parts compiled so far depend on. The zero value depends on nothing.
-type reads struct {
-	call      bool // a value of the call, or something that is wrong
-	sensitive bool
-	caller    bool // the caller's identity
-	loop      int  // loopVars minus the lowest slot of the variables read of loops around; 0 when none is
+// ReadSet are what the parts compiled so far depend on. The zero value depends on nothing.
+type ReadSet struct {
+	Call      bool // a value of the call, or something that is wrong
+	Sensitive bool
+	Caller    bool // the caller's identity
+	Loop      int  // loopVars minus the lowest slot of the variables read of loops around; 0 when none is
 }
 
-const loopVars = 1 << 30
+const maxLoopVars = 1 << 30
 
-func (r reads) and(s reads) reads {
-	return reads{r.call || s.call, r.sensitive || s.sensitive, r.caller || s.caller, max(r.loop, s.loop)}
+func (r ReadSet) Union(s ReadSet) ReadSet {
+	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Caller || s.Caller, max(r.Loop, s.Loop)}
 }
 
-// known reports whether what was read is known when the file is loaded.
-func (r reads) known() bool { return !r.call && r.loop == 0 }
+// Known reports whether what was read is known when the file is loaded.
+func (r ReadSet) Known() bool { return !r.Call && r.Loop == 0 }
 
-// reading compiles something and tells what it reads.
-func (c *compiler) reading(compile func()) reads {
+// trackReads compiles something and tells what it reads.
+func (c *Compiler) trackReads(compile func()) ReadSet {
 	outer := c.reads
-	c.reads = reads{}
+	c.reads = ReadSet{}
 	compile()
 	inner := c.reads
-	c.reads = outer.and(inner)
+	c.reads = outer.Union(inner)
 	return inner
 }
 
-// looping compiles a loop: its own variables are nothing that it depends on.
-func (c *compiler) looping(compile func()) reads {
+// trackLoop compiles a loop: its own variables are nothing that it depends on.
+func (c *Compiler) trackLoop(compile func()) ReadSet {
 	first, outer := c.slots, c.reads
-	c.reads = reads{}
+	c.reads = ReadSet{}
 	compile()
-	if loopVars-c.reads.loop >= first {
-		c.reads.loop = 0
+	if maxLoopVars-c.reads.Loop >= first {
+		c.reads.Loop = 0
 	}
 	inner := c.reads
-	c.reads = outer.and(inner)
+	c.reads = outer.Union(inner)
 	return inner
 }

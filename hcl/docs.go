@@ -20,8 +20,8 @@ type BlockReference struct {
 // Reference documents every block of the language and of the adapters.
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
-	l.values()
-	bare := block{file: &source{}, Block: &hclsyntax.Block{Labels: []string{""}}}
+	l.decodeValues()
+	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{Labels: []string{""}}}
 	t := newToolDecl(l, bare)
 	step := &Step{}
 	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
@@ -31,7 +31,7 @@ func Reference(kinds Kinds) []BlockReference {
 		{`secret "name"`, "secret", "A text that nobody may see. Read as secret.name where a secret may stand.", (&secretBlock{}).spec()},
 		{"locals", "locals", "Names for values. At the top of a file they are known at load; in a tool they are computed for the call. Read as local.name.", nil},
 		{`type "name"`, "type", "A name for a type. Written type.name where a type stands.", typeSpec(new(*schema.Type))},
-		{"auth", "auth", "Whom the server knows. With it every request over HTTP proves who makes it, or is refused; /healthz and the state of /readyz are open. Without it the server is reached from this machine only. There is at most one.", (&authDecl{auth: &Auth{}}).spec()},
+		{"auth", "auth", "Whom the server knows. With it every request over HTTP proves who makes it, or is refused; /healthz and the state of /readyz are open. Without it the server is reached from this machine only. There is at most one.", (&authDecoder{auth: &Auth{}}).spec()},
 		{"tls", "tls", "Serves HTTPS. There is at most one.", (&TLS{}).spec()},
 		{"audit", "audit", "Writes every call down: who called what with which arguments, what was decided by which rule, and what came of it. A call that cannot be written down is not made. There is at most one.", (&Audit{}).spec()},
 		{"state", "state", "Where the server keeps what must outlive its process: tasks, approvals, calls with an idempotency_key, events for webhooks, how often limited tools were called, uploaded files, and the key of what clients carry from one request to the next. It is not encrypted. Without this block it is a SQLite file in $STATE_DIRECTORY or ~/.local/state/hatchel. There is at most one.", (&State{}).spec()},
@@ -40,21 +40,21 @@ func Reference(kinds Kinds) []BlockReference {
 		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes." + backends, toolSpec(t)},
 		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps." + backends, promptSpec(newPromptDecl(l, bare))},
 		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps." + backends + " Without text or data it holds what its backend gives: a file, the body of an answer, rows as JSON, what a program prints.", resourceSpec(newResourceDecl(l, bare))},
-		{`toolset "name"`, "toolset", "A part of what is offered, under an address of its own: /mcp/<name>, or serve --toolset.", (&toolsetDecl{toolset: &Toolset{}}).spec()},
-		{`policy "name"`, "policy", "Rules about who may call what: the tools, prompts and resources that it names, or everything when it names nothing. A deny that holds goes before every allow. A call for which an approve holds waits until somebody has approved it, if it is allowed. Where policies have an allow, one of them must hold, and the allow of the tool itself must hold in any case. What no rule decides is decided by default in the server block. A rule that cannot be computed denies. Rules read caller, input and tool, which has kind (tool, prompt or resource), name, title, read_only, destructive, idempotent and open_world; an input that not all of them have may be null. What a caller may not call is not listed for them, unless the rule reads inputs.", (&policyDecl{policy: &Policy{}}).spec()},
+		{`toolset "name"`, "toolset", "A part of what is offered, under an address of its own: /mcp/<name>, or serve --toolset.", (&toolsetDecoder{toolset: &Toolset{}}).spec()},
+		{`policy "name"`, "policy", "Rules about who may call what: the tools, prompts and resources that it names, or everything when it names nothing. A deny that holds goes before every allow. A call for which an approve holds waits until somebody has approved it, if it is allowed. Where policies have an allow, one of them must hold, and the allow of the tool itself must hold in any case. What no rule decides is decided by default in the server block. A rule that cannot be computed denies. Rules read caller, input and tool, which has kind (tool, prompt or resource), name, title, read_only, destructive, idempotent and open_world; an input that not all of them have may be null. What a caller may not call is not listed for them, unless the rule reads inputs.", (&policyDecoder{policy: &Policy{}}).spec()},
 		{"approvals", "approvals", "Who may approve calls over HTTP that wait for an operator: with GET /approvals, POST /approvals/ID/approve and POST /approvals/ID/reject. Without this block nobody may. On the machine of the server hatchel approvals decides, for everybody who may write its state. There is at most one.", (&Approvals{}).spec()},
 		{`input "name"`, "input", "One argument of a tool, or what there is to say of a variable of a uri_template. A variable needs no type, and is a text then. Read as input.name.", inputSpec()},
 		{`argument "name"`, "argument", "One argument of a prompt. It arrives as a text, is taken as its type says, and is read as input.name.", argumentSpec()},
 		{`message "role"`, "message", "One message of a prompt, or of what a model is asked.", (&messageBlock{PromptMessage: &PromptMessage{}}).spec()},
 		{"complete", "complete", "How an input is completed while a person types it: one backend block. It reads what was typed as input.<name>, a text, and every other input as a text, or null while it is not filled in. Clients get at most 100 values.", completeSpec(&Completion{})},
 		{"cache", "cache", "How long clients may keep what they read of a resource. Clients since 2026-07-28 are told.", (&cacheBlock{}).spec()},
-		{"cache", "tool cache", "In a tool that only reads: its answers are kept for a while and given again. Calls that ask the same at once wait for one of them; failures are not kept.", (&Memo{}).spec()},
+		{"cache", "tool cache", "In a tool that only reads: its answers are kept for a while and given again. Calls that ask the same at once wait for one of them; failures are not kept.", (&ResultCache{}).spec()},
 		{"idempotency", "idempotency", "In a tool: a call may bring a key, as the input idempotency_key. Calls with the same key and arguments are carried out once, and have the same result, also after a restart; one whose outcome is not known is never carried out again. Backends that send a request other than GET or HEAD send the key as Idempotency-Key.", (&Idempotency{}).spec()},
 		{"limit", "limit", "In a tool, or in server: how often, and how many at once, calls may be. What is beyond is refused, with when to come back. What is answered from a cache, or again for the same key, does not count.", new(Limit).spec("caller")},
 		{"breaker", "breaker", "In a connection: when the other side is left alone because it fails.", (&Breaker{}).spec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
-		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.guardSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
+		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.whenSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
 		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are asked at once, and each answer is read as step.<step>.<ask>. However often the client comes back, a step that was done is not done again.", askSpec(&Ask{})},
 		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action, which is \"accept\", \"decline\", \"cancel\" or \"fallback\", and for a form content, what was filled in; after a decline that is null.", (&Elicit{}).spec()},
 		{"sample", "sample", "What an ask puts to the model of the client. Gives text, what it has answered, and model, stop_reason, role and content as the client sent them.", (&Sample{}).spec()},
@@ -64,19 +64,19 @@ func Reference(kinds Kinds) []BlockReference {
 		{`content "kind"`, "content", "One piece of content of a result: text, image, audio, resource or link.", contentSpec(&Content{})},
 		{"annotations", "annotations", "For whom a piece of content or a resource is, and how much it matters.", (&Annotations{}).spec()},
 	}
-	for _, a := range acts {
+	for _, a := range stepBlocks {
 		_, spec := a.New()
 		refs = append(refs, BlockReference{a.Name, a.Name, a.Doc, spec})
 	}
 	for _, k := range kinds.Connections {
 		_, spec := k.New()
-		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, Join(spec, new(Guard).spec())})
+		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, Join(spec, new(ConnectionLimits).spec())})
 	}
 	for _, k := range kinds.Backends {
 		_, spec := k.New()
 		name := k.Name
 		switch {
-		case k.Needed:
+		case k.ConnectionRequired:
 			name += ` "connection"`
 		case len(k.Connections) > 0:
 			name += ` ["connection"]`
@@ -96,8 +96,8 @@ func backendNames(kinds Kinds) (names []string) {
 // FunctionReference describes a function as its author calls it.
 type FunctionReference struct{ Usage, Doc string }
 
-// ContextualFunctions are the functions that belong to one kind of template.
-func ContextualFunctions() []FunctionReference {
+// TemplateFunctions are the functions that belong to one kind of template.
+func TemplateFunctions() []FunctionReference {
 	return []FunctionReference{
 		{"ident(name)", "In SQL: quotes the name of a table or column, or each of a list. What it is given is an enum, or known at load. ident(schema, name) quotes both."},
 		{"raw(text)", "In SQL: puts a text that is known at load there as it is, as in raw(local.period[input.by])."},

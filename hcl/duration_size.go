@@ -10,12 +10,12 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-func (d *decoder) duration(e hclsyntax.Expression, f Field) time.Duration {
-	n := d.compileKnown(e, f)
-	s, ok := n.value.(string)
+func (d *Decoder) Duration(e hclsyntax.Expression, f Field) time.Duration {
+	n := d.CompileKnown(e, f)
+	s, ok := n.Value.(string)
 	t, err := time.ParseDuration(s)
-	if n.known && (!ok || err != nil || t < 0) {
-		d.errorf(e.Range(), "Invalid duration", `%s is a number and a unit in quotes, as in "500ms", "30s", "5m" or "1h30m".`, f.Name)
+	if n.Known && (!ok || err != nil || t < 0) {
+		d.Errorf(e.Range(), "Invalid duration", `%s is a number and a unit in quotes, as in "500ms", "30s", "5m" or "1h30m".`, f.Name)
 		return 0
 	}
 	return t
@@ -44,12 +44,12 @@ var sizeUnits = []struct {
 	factor float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
 
-func (d *decoder) size(e hclsyntax.Expression, f Field) Size {
-	n := d.compileKnown(e, f)
-	if i, ok := n.value.(int); ok && i > 0 {
+func (d *Decoder) Size(e hclsyntax.Expression, f Field) Size {
+	n := d.CompileKnown(e, f)
+	if i, ok := n.Value.(int); ok && i > 0 {
 		return Size(i)
 	}
-	if s, ok := n.value.(string); ok {
+	if s, ok := n.Value.(string); ok {
 		for _, u := range sizeUnits {
 			num, found := strings.CutSuffix(strings.TrimSpace(s), u.suffix)
 			if !found {
@@ -60,8 +60,8 @@ func (d *decoder) size(e hclsyntax.Expression, f Field) Size {
 			}
 		}
 	}
-	if n.known {
-		d.errorf(e.Range(), "Invalid size", `A size is a number of bytes, or a text such as "64KiB", "4MiB" or "1GB".`)
+	if n.Known {
+		d.Errorf(e.Range(), "Invalid size", `A size is a number of bytes, or a text such as "64KiB", "4MiB" or "1GB".`)
 	}
 	return 0
 }

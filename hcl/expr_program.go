@@ -15,7 +15,7 @@ import (
 type Program struct {
 	program *program.Program
 	reads   []string                      // the roots it reads
-	members map[string]map[string]*member // of the roots whose members are not in a frame: var and local, those it reads
+	members map[string]map[string]*Member // of the roots whose members are not in a frame: var and local, those it reads
 	Range   Range
 }
 
@@ -25,7 +25,7 @@ func (p *Program) Eval(f *Frame, output any) (any, error) {
 }
 
 func (p *Program) eval(f *Frame, output any, roots map[string]any) (any, error) {
-	if err := p.gather(roots, f, output); err != nil {
+	if err := p.rootValues(roots, f, output); err != nil {
 		return nil, err
 	}
 	return p.program.Run(f.Context, roots)
@@ -44,11 +44,11 @@ func (c *Condition) Eval(f *Frame, output any) (bool, error) {
 	return b, nil
 }
 
-// Reading is where many conditions that are asked one after the other find what they read. The zero Reading is ready; it belongs to one goroutine.
-type Reading struct{ roots map[string]any }
+// EvalBuffer is where many conditions that are asked one after the other find what they read. The zero Reading is ready; it belongs to one goroutine.
+type EvalBuffer struct{ roots map[string]any }
 
-// Ask is Eval of a condition that reads no output.
-func (r *Reading) Ask(c *Condition, f *Frame) (bool, error) {
+// Eval is Eval of a condition that reads no output.
+func (r *EvalBuffer) Eval(c *Condition, f *Frame) (bool, error) {
 	if r.roots == nil {
 		r.roots = make(map[string]any, 8)
 	}
@@ -66,14 +66,14 @@ func (p *Program) Source() string { return p.program.Source() }
 // Reads reports whether the program reads a root.
 func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root) }
 
-// OfCall reports whether the program reads what only a call has: its inputs, or names for values of it.
-func (p *Program) OfCall() bool {
+// DependsOnCall reports whether the program reads what only a call has: its inputs, or names for values of it.
+func (p *Program) DependsOnCall() bool {
 	if p.Reads("input") {
 		return true
 	}
 	for _, members := range p.members {
 		for _, m := range members {
-			if !m.known {
+			if !m.Known {
 				return true
 			}
 		}
@@ -86,15 +86,15 @@ func (p *Program) Digest() string {
 	parts := []string{p.Source()}
 	for _, members := range p.members {
 		for _, m := range members {
-			parts = append(parts, m.digest)
+			parts = append(parts, m.Digest)
 		}
 	}
 	slices.Sort(parts)
-	return digest(parts...)
+	return hashParts(parts...)
 }
 
-// gather puts what the program reads of a call into roots.
-func (p *Program) gather(roots map[string]any, f *Frame, output any) error {
+// rootValues puts what the program reads of a call into roots.
+func (p *Program) rootValues(roots map[string]any, f *Frame, output any) error {
 	for _, name := range p.reads {
 		switch name {
 		case "input":
@@ -114,7 +114,7 @@ func (p *Program) gather(roots map[string]any, f *Frame, output any) error {
 		default:
 			values := make(map[string]any, len(p.members[name]))
 			for member, m := range p.members[name] {
-				v, err := m.get(f)
+				v, err := m.Resolve(f)
 				if err != nil {
 					return err
 				}
@@ -126,49 +126,49 @@ func (p *Program) gather(roots map[string]any, f *Frame, output any) error {
 	return nil
 }
 
-func (d *decoder) condition(c *compiler, e hclsyntax.Expression, f Field) *Condition {
+func (d *Decoder) compileConditionProgram(c *Compiler, e hclsyntax.Expression, f Field) *Condition {
 	return &Condition{*d.compileProgram(c, e, f, program.WantBool)}
 }
 
-func (d *decoder) program(c *compiler, e hclsyntax.Expression, f Field) *Program {
+func (d *Decoder) compileAnyProgram(c *Compiler, e hclsyntax.Expression, f Field) *Program {
 	return d.compileProgram(c, e, f, program.WantAny)
 }
 
 // compileProgram compiles a program written as a literal text, and places its problems in the file.
-func (d *decoder) compileProgram(c *compiler, e hclsyntax.Expression, f Field, want program.Want) *Program {
-	out := &Program{Range: at(e.Range())}
+func (d *Decoder) compileProgram(c *Compiler, e hclsyntax.Expression, f Field, want program.Want) *Program {
+	out := &Program{Range: RangeOf(e.Range())}
 	t, ok := e.(*hclsyntax.TemplateExpr)
-	if !ok || !t.IsStringLiteral() && !onlyText(t) {
-		c.errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.", f.Name, f.Name, c.quoted(e))
+	if !ok || !t.IsStringLiteral() && !isPlainText(t) {
+		c.errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.", f.Name, f.Name, c.asProgram(e))
 		return out
 	}
-	text := c.wholeText(t)
-	p, problems := d.shared.programs.Compile(text.Value, c.programEnv(d.facts), want)
+	text := c.programText(t)
+	p, problems := d.loader.programs.Compile(text.Value, c.programEnv(d.NonNull), want)
 	for _, x := range problems {
 		severity := Error
 		if x.Warning {
 			severity = Warning
 		}
 		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
-		if name, secret := c.hidden(text.Value[:to]); secret && !x.Warning {
+		if name, secret := c.secretLocal(text.Value[:to]); secret && !x.Warning {
 			x.Summary, x.Detail = "Secret in a program", name+" holds a secret, and a program never sees one. Use it where a secret may stand, in a header or env, as ${"+name+"}."
 		}
-		if why := c.laterStep(text.Value[:from], text.Value[from:to]); why != "" && !x.Warning {
+		if why := c.laterStepReason(text.Value[:from], text.Value[from:to]); why != "" && !x.Warning {
 			x.Summary, x.Detail = "Value not available here", why
 		}
-		c.diags = append(c.diags, &Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail, Subject: at(text.Place(from, to))})
+		c.Diags = append(c.Diags, &Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail, Subject: RangeOf(text.Place(from, to))})
 	}
 	if p == nil {
 		return out
 	}
 	out.program = p
-	c.noteReads(out)
+	c.recordReads(out)
 	return out
 }
 
-// quoted suggests how an expression of the other language is written as a program.
-func (c *compiler) quoted(e hclsyntax.Expression) string {
-	src := strings.TrimSpace(c.text(e.Range()))
+// asProgram suggests how an expression of the other language is written as a program.
+func (c *Compiler) asProgram(e hclsyntax.Expression) string {
+	src := strings.TrimSpace(c.sourceText(e.Range()))
 	inner, opened := strings.CutPrefix(src, `"`)
 	if inner, closed := strings.CutSuffix(inner, `"`); opened && closed {
 		src = strings.NewReplacer("${", "", "}", "", `\"`, "'").Replace(inner)
@@ -176,22 +176,22 @@ func (c *compiler) quoted(e hclsyntax.Expression) string {
 	return `"` + strings.ReplaceAll(src, `"`, "'") + `"`
 }
 
-func onlyText(t *hclsyntax.TemplateExpr) bool {
+func isPlainText(t *hclsyntax.TemplateExpr) bool {
 	for _, p := range t.Parts {
 		l, ok := p.(*hclsyntax.LiteralValueExpr)
 		if !ok {
 			return false
 		}
-		if _, isText := native(l.Val).(string); !isText {
+		if _, isText := LiteralValue(l.Val).(string); !isText {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *compiler) wholeText(t *hclsyntax.TemplateExpr) *wholeText {
-	w := &wholeText{Place: func(int, int) hclv2.Range { return t.Range() }}
-	nodes := c.nodes(t, env{})
+func (c *Compiler) programText(t *hclsyntax.TemplateExpr) *programText {
+	w := &programText{Place: func(int, int) hclv2.Range { return t.Range() }}
+	nodes := c.compileNodes(t, LexicalEnv{})
 	if len(nodes) == 1 {
 		if text, ok := nodes[0].(*template.Text); ok {
 			w.Value, w.Place = text.Value, text.Place
@@ -200,62 +200,62 @@ func (c *compiler) wholeText(t *hclsyntax.TemplateExpr) *wholeText {
 	return w
 }
 
-type wholeText struct {
+type programText struct {
 	Value string
 	Place func(from, to int) hclv2.Range
 }
 
-// noteReads marks what the program uses and remembers which roots a call must give it.
-func (c *compiler) noteReads(p *Program) {
+// recordReads marks what the program uses and remembers which roots a call must give it.
+func (c *Compiler) recordReads(p *Program) {
 	seen := map[string]bool{}
 	for _, path := range p.program.Reads() {
 		name := path[0]
-		r, _ := c.scope.find(name)
+		r, _ := c.Scope.Find(name)
 		if r == nil {
 			continue
 		}
 		if name == "caller" && c.uses != nil {
-			c.uses.caller = true
+			c.uses.Caller = true
 		}
 		if len(path) > 2 && name == "caller" && path[1] == "headers" {
-			c.header(path[2], p.Range)
+			c.checkCallerHeader(path[2], p.Range)
 		}
 		if !seen[name] {
 			seen[name] = true
 			p.reads = append(p.reads, name)
 		}
-		for key, m := range r.members {
-			if len(path) > 1 && path[1] != key || m.sensitive {
+		for key, m := range r.Members {
+			if len(path) > 1 && path[1] != key || m.Sensitive {
 				continue
 			}
-			c.use(m)
+			c.markUse(m)
 			if p.members == nil {
-				p.members = map[string]map[string]*member{}
+				p.members = map[string]map[string]*Member{}
 			}
 			if p.members[name] == nil {
-				p.members[name] = map[string]*member{}
+				p.members[name] = map[string]*Member{}
 			}
-			p.members[name][key] = r.members[key]
+			p.members[name][key] = r.Members[key]
 		}
 	}
 }
 
-// laterStep says why a step that a program names cannot be read there, or returns "".
-func (c *compiler) laterStep(before, name string) string {
-	r, _ := c.scope.find("step")
-	if r == nil || !strings.HasSuffix(before, "step.") || r.members[name] != nil {
+// laterStepReason says why a step that a program names cannot be read there, or returns "".
+func (c *Compiler) laterStepReason(before, name string) string {
+	r, _ := c.Scope.Find("step")
+	if r == nil || !strings.HasSuffix(before, "step.") || r.Members[name] != nil {
 		return ""
 	}
-	return r.later[name]
+	return r.Unavailable[name]
 }
 
-// hidden reports whether a text ends with a local that programs are not shown because it holds a secret.
-func (c *compiler) hidden(text string) (name string, secret bool) {
+// secretLocal reports whether a text ends with a local that programs are not shown because it holds a secret.
+func (c *Compiler) secretLocal(text string) (name string, secret bool) {
 	i := strings.LastIndex(text, "local.")
-	r, _ := c.scope.find("local")
+	r, _ := c.Scope.Find("local")
 	if i < 0 || r == nil {
 		return "", false
 	}
-	m := r.members[text[i+len("local."):]]
-	return text[i:], m != nil && m.sensitive
+	m := r.Members[text[i+len("local."):]]
+	return text[i:], m != nil && m.Sensitive
 }

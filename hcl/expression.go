@@ -14,137 +14,137 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A compiler turns expressions of one file into nodes. It checks everything on the way: both branches of conditionals, the bodies of
+// Compiler turns expressions of one file into nodes. It checks everything on the way: both branches of conditionals, the bodies of
 // loops, what may be null, where secrets go. It never stops at a mistake; what is wrong compiles to a node of any type.
-type compiler struct {
-	scope *scope
+type Compiler struct {
+	Scope *Scope
 	src   []byte // of the file, to tell %{if} from ${c ? a : b}
 	load  functions.Context
 	now   func() time.Time // the clock of programs
-	nulls nullRule
+	Nulls NullPolicy
 	slots int // loop variables in use, so that each gets a place of its own in the frame
-	reads reads
-	uses  *uses  // what the tool in hand reads; nil outside of tools
-	name  string // of the argument or member whose value is compiled
-	diags Diagnostics
+	reads ReadSet
+	uses  *dependencies // what the tool in hand reads; nil outside of tools
+	Name  string        // of the argument or member whose value is compiled
+	Diags Diagnostics
 
 	fileURLs bool  // files have addresses
 	auth     *Auth // whom the server knows; nil for nobody
 }
 
-// nullRule says what a null inside a text does.
-type nullRule int
+// NullPolicy says what a null inside a text does.
+type NullPolicy int
 
 const (
-	nullRefused    nullRule = iota // it is a mistake: at load where it may be null, at call where it is
-	nullPropagates                 // the whole text is null
-	nullPrints                     // it reads "null"
+	RejectNull    NullPolicy = iota // it is a mistake: at load where it may be null, at call where it is
+	PropagateNull                   // the whole text is null
+	PrintNull                       // it reads "null"
 )
 
-// A node is one compiled expression.
-type node struct {
-	eval      func(*Frame) (any, error)
-	typ       *schema.Type
-	null      string // why it may be null here, or empty when it is not
-	known     bool
-	value     any // when known
-	sensitive bool
-	caller    bool   // it depends on the caller's identity
-	path      string // the traversal that it is, if it is nothing else: what narrowing is about
-	called    string // what a sentence calls it, where that is not the path
+// TypedExpr is one compiled expression.
+type TypedExpr struct {
+	Eval           func(*Frame) (any, error)
+	Type           *schema.Type
+	NullReason     string // why it may be null here, or empty when it is not
+	Known          bool
+	Value          any // when known
+	Sensitive      bool
+	CallerSpecific bool   // it depends on the caller's identity
+	Path           string // the traversal that it is, if it is nothing else: what narrowing is about
+	Phrase         string // what a sentence calls it, where that is not the path
 }
 
-// held is the type of a place that holds the value: null passes where the value may be null.
-func (n node) held() *schema.Type {
-	if n.null != "" {
-		return n.typ.AsNullable()
+// TypeWithNull is the type of a place that holds the value: null passes where the value may be null.
+func (n TypedExpr) TypeWithNull() *schema.Type {
+	if n.NullReason != "" {
+		return n.Type.AsNullable()
 	}
-	return n.typ
+	return n.Type
 }
 
-// env is what surrounds an expression inside a larger one.
-type env struct {
-	facts *facts
-	vars  *loopVar
+// LexicalEnv is what surrounds an expression inside a larger one.
+type LexicalEnv struct {
+	NonNull *NonNull
+	vars    *loopVar
 }
 
-func constant(v any) node {
-	n := node{known: true, value: v, typ: typeOf(v), eval: func(*Frame) (any, error) { return v, nil }}
+func Constant(v any) TypedExpr {
+	n := TypedExpr{Known: true, Value: v, Type: TypeOf(v), Eval: func(*Frame) (any, error) { return v, nil }}
 	if v == nil {
-		n.null = "it is null"
+		n.NullReason = "it is null"
 	}
 	return n
 }
 
-// dynamic is a node of which nothing is known; it also stands for what did not compile.
-func dynamic(eval func(*Frame) (any, error)) node {
-	return node{typ: anyType, eval: eval}
+// Dynamic is a node of which nothing is known; it also stands for what did not compile.
+func Dynamic(eval func(*Frame) (any, error)) TypedExpr {
+	return TypedExpr{Type: AnyType, Eval: eval}
 }
 
-func broken() node {
-	return dynamic(func(*Frame) (any, error) { return nil, nil })
+func Broken() TypedExpr {
+	return Dynamic(func(*Frame) (any, error) { return nil, nil })
 }
 
-func (c *compiler) errorf(r hclv2.Range, summary, format string, args ...any) {
-	c.reads.call = true
-	c.diags.errorf(at(r), summary, format, args...)
+func (c *Compiler) errorf(r hclv2.Range, summary, format string, args ...any) {
+	c.reads.Call = true
+	c.Diags.Errorf(RangeOf(r), summary, format, args...)
 }
 
-func (c *compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
-	c.diags.warnf(at(r), summary, format, args...)
+func (c *Compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
+	c.Diags.Warnf(RangeOf(r), summary, format, args...)
 }
 
-// expr compiles one expression.
-func (c *compiler) expr(e hclsyntax.Expression, in env) node {
+// Compile compiles one expression.
+func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
-		return c.literal(e)
+		return c.compileLiteral(e)
 	case *hclsyntax.TemplateExpr:
-		return c.template(e, in)
+		return c.compileTemplate(e, in)
 	case *hclsyntax.TemplateWrapExpr:
-		return c.expr(e.Wrapped, in)
+		return c.Compile(e.Wrapped, in)
 	case *hclsyntax.ParenthesesExpr:
-		return c.expr(e.Expression, in)
+		return c.Compile(e.Expression, in)
 	case *hclsyntax.ScopeTraversalExpr:
-		return c.traversal(e.Traversal, in)
+		return c.compileTraversal(e.Traversal, in)
 	case *hclsyntax.RelativeTraversalExpr:
-		return c.steps(c.expr(e.Source, in), e.Traversal, in)
+		return c.compileSteps(c.Compile(e.Source, in), e.Traversal, in)
 	case *hclsyntax.IndexExpr:
-		return c.index(e, in)
+		return c.compileIndex(e, in)
 	case *hclsyntax.SplatExpr:
-		return c.splat(e, in)
+		return c.compileSplat(e, in)
 	case *hclsyntax.ConditionalExpr:
-		return c.conditional(e, in)
+		return c.compileConditional(e, in)
 	case *hclsyntax.BinaryOpExpr:
-		return c.binary(e, in)
+		return c.compileBinary(e, in)
 	case *hclsyntax.UnaryOpExpr:
-		return c.unary(e, in)
+		return c.compileUnary(e, in)
 	case *hclsyntax.FunctionCallExpr:
-		return c.call(e, in)
+		return c.compileCall(e, in)
 	case *hclsyntax.ObjectConsExpr:
-		return c.object(e, in)
+		return c.compileObject(e, in)
 	case *hclsyntax.TupleConsExpr:
-		return c.tuple(e, in)
+		return c.compileTuple(e, in)
 	case *hclsyntax.ForExpr:
-		return c.forExpr(e, in)
+		return c.compileFor(e, in)
 	case *hclsyntax.AnonSymbolExpr:
-		return c.anonymous(in)
+		return c.splatElement(in)
 	}
 	// The parser leaves such a place behind where the syntax is wrong, and has reported it.
-	c.reads.call = true
-	return broken()
+	c.reads.Call = true
+	return Broken()
 }
 
-// literal takes a number as it was written: no digit is lost and no exponent is multiplied out.
-func (c *compiler) literal(e *hclsyntax.LiteralValueExpr) node {
+// compileLiteral takes a number as it was written: no digit is lost and no exponent is multiplied out.
+func (c *Compiler) compileLiteral(e *hclsyntax.LiteralValueExpr) TypedExpr {
 	if !e.Val.IsNull() && e.Val.Type() == cty.Number {
-		return constant(value.Number(c.text(e.SrcRange)))
+		return Constant(value.Number(c.sourceText(e.SrcRange)))
 	}
-	return constant(native(e.Val))
+	return Constant(LiteralValue(e.Val))
 }
 
-// native converts what the parser makes of a literal, and of the key of an index.
-func native(v cty.Value) any {
+// LiteralValue converts what the parser makes of a literal, and of the key of an index.
+func LiteralValue(v cty.Value) any {
 	switch {
 	case v.IsNull() || !v.IsKnown():
 		return nil
@@ -163,67 +163,67 @@ func native(v cty.Value) any {
 	return nil
 }
 
-func (c *compiler) conditional(e *hclsyntax.ConditionalExpr, in env) node {
-	cond := c.boolean(e.Condition, in)
-	yes, no := in.facts.assume(c.narrowing(e.Condition, in))
-	a := c.expr(e.TrueResult, env{yes, in.vars})
-	b := c.expr(e.FalseResult, env{no, in.vars})
-	if cond.known && a.known && b.known {
+func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEnv) TypedExpr {
+	cond := c.compileCondition(e.Condition, in)
+	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
+	a := c.Compile(e.TrueResult, LexicalEnv{yes, in.vars})
+	b := c.Compile(e.FalseResult, LexicalEnv{no, in.vars})
+	if cond.Known && a.Known && b.Known {
 		chosen := b
-		if cond.value == true {
+		if cond.Value == true {
 			chosen = a
 		}
-		chosen.sensitive = a.sensitive || b.sensitive || cond.sensitive
-		chosen.path = ""
+		chosen.Sensitive = a.Sensitive || b.Sensitive || cond.Sensitive
+		chosen.Path = ""
 		return chosen
 	}
-	null := a.null
+	null := a.NullReason
 	if null == "" {
-		null = b.null
+		null = b.NullReason
 	}
-	return node{
-		typ:       unify(a, b),
-		null:      null,
-		sensitive: a.sensitive || b.sensitive || cond.sensitive,
-		caller:    a.caller || b.caller || cond.caller,
-		eval: func(f *Frame) (any, error) {
-			ok, err := truth(cond, f)
+	return TypedExpr{
+		Type:           UnifyTypes(a, b),
+		NullReason:     null,
+		Sensitive:      a.Sensitive || b.Sensitive || cond.Sensitive,
+		CallerSpecific: a.CallerSpecific || b.CallerSpecific || cond.CallerSpecific,
+		Eval: func(f *Frame) (any, error) {
+			ok, err := EvalBool(cond, f)
 			if err != nil {
 				return nil, err
 			}
 			if ok {
-				return a.eval(f)
+				return a.Eval(f)
 			}
-			return b.eval(f)
+			return b.Eval(f)
 		},
 	}
 }
 
-// unify is the type of a value that is one of two; null takes the other's type.
-func unify(a, b node) *schema.Type {
+// UnifyTypes is the type of a value that is one of two; null takes the other's type.
+func UnifyTypes(a, b TypedExpr) *schema.Type {
 	switch {
-	case a.known && a.value == nil:
-		return b.typ
-	case b.known && b.value == nil:
-		return a.typ
+	case a.Known && a.Value == nil:
+		return b.Type
+	case b.Known && b.Value == nil:
+		return a.Type
 	}
-	return schema.Unify(a.typ, b.typ)
+	return schema.Unify(a.Type, b.Type)
 }
 
-// boolean compiles a condition.
-func (c *compiler) boolean(e hclsyntax.Expression, in env) node {
-	n := c.expr(e, in)
+// compileCondition compiles a condition.
+func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
+	n := c.Compile(e, in)
 	switch {
-	case n.typ.Kind != schema.Bool && n.typ.Kind != schema.Any:
-		c.errorf(e.Range(), "Condition needed", "A condition is true or false, and this is %s. Compare it with something, as in `x != null` or `length(x) > 0`.", describe(n.typ))
-	case n.null != "":
-		c.errorf(e.Range(), "Value may be null", "%s Write `%s == true`.", reason(n), c.text(e.Range()))
+	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
+		c.errorf(e.Range(), "Condition needed", "A condition is true or false, and this is %s. Compare it with something, as in `x != null` or `length(x) > 0`.", TypePhrase(n.Type))
+	case n.NullReason != "":
+		c.errorf(e.Range(), "Value may be null", "%s Write `%s == true`.", NullSentence(n), c.sourceText(e.Range()))
 	}
 	return n
 }
 
-func truth(n node, f *Frame) (bool, error) {
-	v, err := n.eval(f)
+func EvalBool(n TypedExpr, f *Frame) (bool, error) {
+	v, err := n.Eval(f)
 	if err != nil {
 		return false, err
 	}
@@ -234,32 +234,32 @@ func truth(n node, f *Frame) (bool, error) {
 	return b, nil
 }
 
-const maxKnown = 16 << 20 // bytes of the JSON of a value that is known at load
+const maxConstantSize = 16 << 20 // bytes of the JSON of a value that is known at load
 
-// fold computes what is known at load once, and places its error.
-func (c *compiler) fold(n node, r hclv2.Range) node {
-	if !n.known {
+// foldConstant computes what is known at load once, and places its error.
+func (c *Compiler) foldConstant(n TypedExpr, r hclv2.Range) TypedExpr {
+	if !n.Known {
 		return n
 	}
-	v, err := n.eval(&Frame{functions: c.load})
+	v, err := n.Eval(&Frame{Functions: c.load})
 	if err != nil {
-		c.errorf(r, "Invalid value", "%s.", sentence(err.Error()))
-		return broken()
+		c.errorf(r, "Invalid value", "%s.", ToSentence(err.Error()))
+		return Broken()
 	}
-	if size, err := functions.Size(v, maxKnown); err != nil || size > maxKnown { // parts may be shared, so that a few lines double it again and again
-		c.errorf(r, "Value too large", "A value that is known when the configuration is loaded may have %d MiB and %d levels, and this one has more.", maxKnown>>20, value.MaxDepth)
-		return broken()
+	if size, err := functions.Size(v, maxConstantSize); err != nil || size > maxConstantSize { // parts may be shared, so that a few lines double it again and again
+		c.errorf(r, "Value too large", "A value that is known when the configuration is loaded may have %d MiB and %d levels, and this one has more.", maxConstantSize>>20, value.MaxDepth)
+		return Broken()
 	}
-	folded := constant(v)
-	folded.sensitive, folded.path, folded.called = n.sensitive, n.path, n.called
-	if n.typ.Kind != schema.Any && v != nil {
-		folded.typ = n.typ
+	folded := Constant(v)
+	folded.Sensitive, folded.Path, folded.Phrase = n.Sensitive, n.Path, n.Phrase
+	if n.Type.Kind != schema.Any && v != nil {
+		folded.Type = n.Type
 	}
 	return folded
 }
 
-// text is the source of a range.
-func (c *compiler) text(r hclv2.Range) string {
+// sourceText is the source of a range.
+func (c *Compiler) sourceText(r hclv2.Range) string {
 	if r.Start.Byte < 0 || r.End.Byte > len(c.src) || r.Start.Byte > r.End.Byte {
 		return ""
 	}

@@ -10,17 +10,17 @@ type Kinds struct {
 
 // BackendKind is a block that does the work of a tool or a step: http, sql, shell, …
 type BackendKind struct {
-	Name        string
-	Doc         string
-	New         func() (config Described, spec Spec) // a new configuration and the spec that decodes into it
-	Connections []string                             // the kinds of connection that its label can name; none: the block has no label
-	Needed      bool                                 // a label must be written
+	Name               string
+	Doc                string
+	New                func() (config Describer, spec Spec) // a new configuration and the spec that decodes into it
+	Connections        []string                             // the kinds of connection that its label can name; none: the block has no label
+	ConnectionRequired bool                                 // a label must be written
 }
 
-// Described is the configuration of a backend. Describe is called once, after everything else was decoded, and says what the backend gives and does. Its error
+// Describer is the configuration of a backend. Describe is called once, after everything else was decoded, and says what the backend gives and does. Its error
 // is for the author; Blame puts it at an argument.
-type Described interface {
-	Describe(conn *Connection) (Facts, error)
+type Describer interface {
+	Describe(conn *Connection) (Effects, error)
 }
 
 // ConnectionKind is a kind of connection block: the second word, as in connection "http" "shop".
@@ -34,5 +34,5 @@ type ConnectionKind struct {
 // OnBehalf is the configuration of a connection that may work in the name of who calls, with a token that is made from the caller's own. It returns the argument that says so, or nil.
 type OnBehalf interface{ OnBehalf() any }
 
-// Checked is a configuration that can be wrong as a whole. Its error is for the author; Blame puts it at an argument.
-type Checked interface{ Check() error }
+// Checker is a configuration that can be wrong as a whole. Its error is for the author; Blame puts it at an argument.
+type Checker interface{ Check() error }

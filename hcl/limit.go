@@ -13,10 +13,10 @@ import (
 type Limit struct {
 	Rate        Rate // the zero Rate is none
 	Burst       int  // how many may come at once before the rate counts
-	Together    bool // all callers share the limit; otherwise each has it
+	Shared      bool // all callers share the limit; otherwise each has it
 	Concurrency int  // how many may run at once; 0 for any number
 	Queue       int  // how many may wait for their turn
-	Wait        time.Duration
+	MaxWait     time.Duration
 }
 
 // Rate is a number of calls in a time.
@@ -44,29 +44,29 @@ var rateUnits = []struct {
 }{{"s", "second", time.Second}, {"m", "minute", time.Minute}, {"h", "hour", time.Hour}, {"d", "day", 24 * time.Hour}}
 
 const (
-	maxRate          = 1_000_000
-	defaultQueueWait = 10 * time.Second
+	maxRate        = 1_000_000
+	defaultMaxWait = 10 * time.Second
 )
 
 func (l *Limit) spec(per string) Spec {
-	l.Wait, l.Together = defaultQueueWait, per == "tool"
+	l.MaxWait, l.Shared = defaultMaxWait, per == "tool"
 	return Spec{
-		special("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d. All processes that share the state count them together.", l.rate),
-		positive(&l.Burst, "burst", "How many calls may come at once before the rate counts.").Or("the calls of the rate"),
-		either(&l.Together, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").Or(strconv.Quote(per)),
-		positive(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
-		positive(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
-		lasting(&l.Wait, "wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").Or("10s"),
+		Custom("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d. All processes that share the state count them together.", l.decodeRate),
+		PositiveInt(&l.Burst, "burst", "How many calls may come at once before the rate counts.").DefaultDoc("the calls of the rate"),
+		BoolChoice(&l.Shared, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").DefaultDoc(strconv.Quote(per)),
+		PositiveInt(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
+		PositiveInt(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
+		PositiveDuration(&l.MaxWait, "wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").DefaultDoc("10s"),
 	}
 }
 
 // limitField declares a limit.
 func limitField(dst **Limit, doc string) Field {
-	return Field{Name: "limit", Doc: doc, nested: func() Spec { return new(Limit).spec("caller") }, block: func(d *decoder, b *hclsyntax.Block) {
+	return Field{Name: "limit", Doc: doc, nested: func() Spec { return new(Limit).spec("caller") }, block: func(d *Decoder, b *hclsyntax.Block) {
 		l := new(Limit)
-		before := len(d.diags)
-		d.body(b.Body, l.spec("caller"), b.DefRange())
-		if len(d.diags) == before {
+		before := len(d.Diags)
+		d.Body(b.Body, l.spec("caller"), b.DefRange())
+		if len(d.Diags) == before {
 			l.check(d, b)
 		}
 		*dst = l
@@ -74,28 +74,28 @@ func limitField(dst **Limit, doc string) Field {
 }
 
 // check reports what says nothing, and fills in the burst.
-func (l *Limit) check(d *decoder, b *hclsyntax.Block) {
+func (l *Limit) check(d *Decoder, b *hclsyntax.Block) {
 	written := func(name string) bool { return b.Body.Attributes[name] != nil }
 	switch {
 	case l.Rate.Calls == 0 && l.Concurrency == 0:
-		d.errorf(b.DefRange(), "Limit of nothing", "A limit says how often or how many at once: write rate = \"10/m\" or concurrency = 4.")
+		d.Errorf(b.DefRange(), "Limit of nothing", "A limit says how often or how many at once: write rate = \"10/m\" or concurrency = 4.")
 	case l.Burst > 0 && l.Rate.Calls == 0:
-		d.errorf(b.Body.Attributes["burst"].NameRange, "Does not apply here", "burst belongs to a rate, and there is none.")
+		d.Errorf(b.Body.Attributes["burst"].NameRange, "Does not apply here", "burst belongs to a rate, and there is none.")
 	case written("wait") && l.Queue == 0:
-		d.errorf(b.Body.Attributes["wait"].NameRange, "Does not apply here", "No call waits without a queue: write queue = 20, too.")
+		d.Errorf(b.Body.Attributes["wait"].NameRange, "Does not apply here", "No call waits without a queue: write queue = 20, too.")
 	case l.Burst == 0:
 		l.Burst = l.Rate.Calls
 	}
 }
 
-func (l *Limit) rate(d *decoder, e hclsyntax.Expression) {
-	n := d.compileKnown(e, Field{Name: "rate"})
-	if !n.known {
+func (l *Limit) decodeRate(d *Decoder, e hclsyntax.Expression) {
+	n := d.CompileKnown(e, Field{Name: "rate"})
+	if !n.Known {
 		return
 	}
-	text, ok := n.value.(string)
+	text, ok := n.Value.(string)
 	if !ok {
-		d.errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time in quotes, as in "5/s", "10/m", "100/h" or "1000/d", and this is %s.`, describe(typeOf(n.value)))
+		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time in quotes, as in "5/s", "10/m", "100/h" or "1000/d", and this is %s.`, TypePhrase(TypeOf(n.Value)))
 		return
 	}
 	count, unit, _ := strings.Cut(text, "/")
@@ -106,5 +106,5 @@ func (l *Limit) rate(d *decoder, e hclsyntax.Expression) {
 			return
 		}
 	}
-	d.errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time, as in "5/s", "10/m", "100/h" or "1000/d", and this is %q.`, text)
+	d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time, as in "5/s", "10/m", "100/h" or "1000/d", and this is %q.`, text)
 }

@@ -9,8 +9,8 @@ import (
 // It is safe for concurrent use: loads with the same Cache run one after the other. A Cache serves one set of kinds, and one clock.
 type Cache struct {
 	mu      sync.Mutex
-	files   map[[sha256.Size]byte]*source // guarded by mu, which a load holds
-	globals *globals                      // guarded by mu
+	files   map[[sha256.Size]byte]*sourceFile // guarded by mu, which a load holds
+	globals *globals                          // guarded by mu
 }
 
 // NewCache returns an empty Cache.
@@ -25,31 +25,31 @@ func (c *Cache) lock() (unlock func()) {
 	return c.mu.Unlock
 }
 
-// parsed returns the syntax of a file, from the load before if it is the same.
-func (c *Cache) parsed(name string, src []byte) *source {
-	s := newSource(name, src)
+// parseFile returns the syntax of a file, from the load before if it is the same.
+func (c *Cache) parseFile(name string, src []byte) *sourceFile {
+	s := newSourceFile(name, src)
 	if c != nil {
 		if known := c.files[s.digest]; known != nil {
 			return known
 		}
 	}
-	return parse(s)
+	return parseSource(s)
 }
 
-// seen returns the globals of the load before when they have this key.
-func (c *Cache) seen(key string) *globals {
+// reusableGlobals returns the globals of the load before when they have this key.
+func (c *Cache) reusableGlobals(key string) *globals {
 	if c == nil || c.globals == nil || c.globals.key != key {
 		return nil
 	}
 	return c.globals
 }
 
-// keep remembers these files and forgets all others.
-func (c *Cache) keep(files []*source, g *globals) {
+// store remembers these files and forgets all others.
+func (c *Cache) store(files []*sourceFile, g *globals) {
 	if c == nil {
 		return
 	}
-	c.files = make(map[[sha256.Size]byte]*source, len(files))
+	c.files = make(map[[sha256.Size]byte]*sourceFile, len(files))
 	for _, f := range files {
 		c.files[f.digest] = f
 	}

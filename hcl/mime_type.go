@@ -8,8 +8,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// mimeTypes are the media types of files by the end of their names. They are listed here, because those of the system differ from machine to machine.
-var mimeTypes = map[string]string{
+// typesByExtension are the media types of files by the end of their names. They are listed here, because those of the system differ from machine to machine.
+var typesByExtension = map[string]string{
 	".txt": "text/plain", ".log": "text/plain", ".md": "text/markdown", ".html": "text/html", ".htm": "text/html", ".css": "text/css", ".csv": "text/csv",
 	".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json", ".jsonl": "application/jsonl", ".xml": "application/xml",
 	".yaml": "application/yaml", ".yml": "application/yaml", ".toml": "application/toml", ".sql": "application/sql", ".pdf": "application/pdf",
@@ -18,8 +18,8 @@ var mimeTypes = map[string]string{
 	".flac": "audio/flac", ".mp4": "video/mp4", ".webm": "video/webm",
 }
 
-// MimeType is the media type of a file of that name, or empty when the name does not say.
-func MimeType(name string) string { return mimeTypes[strings.ToLower(path.Ext(name))] }
+// TypeByExtension is the media type of a file of that name, or empty when the name does not say.
+func TypeByExtension(name string) string { return typesByExtension[strings.ToLower(path.Ext(name))] }
 
 // MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
 func (r *Resource) MediaType(uri string, body any) string {
@@ -27,7 +27,7 @@ func (r *Resource) MediaType(uri string, body any) string {
 		return r.MimeType
 	}
 	path, _, _ := strings.Cut(uri, "?")
-	if known := MimeType(path); known != "" {
+	if known := TypeByExtension(path); known != "" {
 		return known
 	}
 	switch body.(type) {
@@ -39,8 +39,8 @@ func (r *Resource) MediaType(uri string, body any) string {
 	return "application/json"
 }
 
-// media is the media type of what a resource holds of a type.
-func media(t *schema.Type) string {
+// typeOfResult is the media type of what a resource holds of a type.
+func typeOfResult(t *schema.Type) string {
 	if t.Kind == schema.String {
 		return "text/plain"
 	}

@@ -11,15 +11,15 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// A typeSet resolves type blocks on demand, so that their order does not matter.
-type typeSet struct {
+// lazyTypes resolves type blocks on demand, so that their order does not matter.
+type lazyTypes struct {
 	loader *loader
-	blocks map[string]block
+	blocks map[string]sourceBlock
 	done   map[string]*schema.Type
 	path   []string // being resolved, for cycles
 }
 
-func (s *typeSet) get(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
 	fail := func(summary, format string, args ...any) (*schema.Type, hclv2.Diagnostics) {
 		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r}}
 	}
@@ -29,77 +29,77 @@ func (s *typeSet) get(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnosti
 	b, ok := s.blocks[name]
 	if !ok {
 		if s.loader.partial {
-			return anyType, nil // it may be declared in a file that could not be read
+			return AnyType, nil // it may be declared in a file that could not be read
 		}
-		return fail("Unknown type", "There is no type block %q.%s", name, suggestOr(name, sortedNames(s.blocks), thereAre(sortedNames(s.blocks))))
+		return fail("Unknown type", "There is no type block %q.%s", name, SuggestOr(name, SortedNames(s.blocks), ListAre(SortedNames(s.blocks))))
 	}
 	if slices.Contains(s.path, name) {
 		return fail("Type refers to itself", "type.%s contains itself: %s. Write any where it would begin again.", name, strings.Join(append(s.path, name), " → "))
 	}
 	s.path = append(s.path, name)
 	var t *schema.Type
-	d := s.loader.decoder(b.file)
-	d.body(b.Body, typeSpec(&t), b.DefRange())
-	s.loader.diags = append(s.loader.diags, d.diags...)
+	d := s.loader.newDecoder(b.file)
+	d.Body(b.Body, typeSpec(&t), b.DefRange())
+	s.loader.diags = append(s.loader.diags, d.Diags...)
 	s.path = s.path[:len(s.path)-1]
 	if t == nil {
-		t = anyType
+		t = AnyType
 	}
-	left := maxParts
-	if parts(t, &left); left < 0 { // a type that is named twice in another, and that twice again, doubles with each line
-		t = anyType
+	left := maxTypeParts
+	if countParts(t, &left); left < 0 { // a type that is named twice in another, and that twice again, doubles with each line
+		t = AnyType
 		s.done[name] = t
-		return fail("Type too large", "type.%s has more than %d parts, those of the types in it included. Write any for some of them.", name, maxParts)
+		return fail("Type too large", "type.%s has more than %d parts, those of the types in it included. Write any for some of them.", name, maxTypeParts)
 	}
 	s.done[name] = t
 	return t, nil
 }
 
-const maxParts = 10_000 // of a type: members and elements at every depth
+const maxTypeParts = 10_000 // of a type: members and elements at every depth
 
-// parts takes the parts of a type from left, and stops below zero.
-func parts(t *schema.Type, left *int) {
+// countParts takes the parts of a type from left, and stops below zero.
+func countParts(t *schema.Type, left *int) {
 	if *left--; *left < 0 || t == nil {
 		return
 	}
 	if t.Elem != nil {
-		parts(t.Elem, left)
+		countParts(t.Elem, left)
 	}
 	for _, m := range t.Members {
-		parts(m.Type, left)
+		countParts(m.Type, left)
 	}
 }
 
 func typeSpec(t **schema.Type) Spec {
-	return Spec{special("is", "type", "What the name stands for.", func(d *decoder, e hclsyntax.Expression) { *t = d.typ(e) }).Require()}
+	return Spec{Custom("is", "type", "What the name stands for.", func(d *Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
 }
 
-// typ reads a type expression.
-func (d *decoder) typ(e hclsyntax.Expression) *schema.Type {
-	t, diags := schema.ParseType(e, d.typeEnv())
-	d.diags = append(d.diags, adopt(diags)...)
+// DecodeType reads a type expression.
+func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
+	t, diags := schema.ParseType(e, d.TypeEnv())
+	d.Diags = append(d.Diags, FromHCL(diags)...)
 	return t
 }
 
 // namedType resolves type.name.
-func (d *decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
-	if d.uses != nil {
-		d.uses.types = append(d.uses.types, name)
+func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+	if d.Deps != nil {
+		d.Deps.Types = append(d.Deps.Types, name)
 	}
-	return d.shared.types.get(name, r)
+	return d.loader.types.resolve(name, r)
 }
 
 // digest is of everything that a type says.
-func (s *typeSet) digest(name string) string {
+func (s *lazyTypes) digest(name string) string {
 	t := s.done[name]
 	if t == nil {
 		return ""
 	}
-	return digest("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
+	return hashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
 }
 
-// typeEnv is what type expressions of the file may refer to.
-func (d *decoder) typeEnv() schema.Env {
+// TypeEnv is what type expressions of the file may refer to.
+func (d *Decoder) TypeEnv() schema.Env {
 	return schema.Env{
 		Type: d.namedType,
 		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
@@ -107,16 +107,16 @@ func (d *decoder) typeEnv() schema.Env {
 			if !ok {
 				return nil, nil
 			}
-			n := d.compileKnown(x, Field{})
-			return n.value, nil
+			n := d.CompileKnown(x, Field{})
+			return n.Value, nil
 		},
 		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
 			x, ok := e.(hclsyntax.Expression)
 			if !ok {
 				return 0, nil
 			}
-			return int64(d.size(x, Field{})), nil
+			return int64(d.Size(x, Field{})), nil
 		},
-		Uploads: &d.shared.config.Files.address,
+		Uploads: &d.loader.config.Files.uploadURL,
 	}
 }

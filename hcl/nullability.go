@@ -6,13 +6,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// facts are the traversals that are certainly not null where an expression stands. Immutable; nil holds none.
-type facts struct {
+// NonNull are the traversals that are certainly not null where an expression stands. Immutable; nil holds none.
+type NonNull struct {
 	path string
-	next *facts
+	next *NonNull
 }
 
-func (f *facts) notNull(path string) bool {
+func (f *NonNull) Has(path string) bool {
 	if path == "" {
 		return false
 	}
@@ -24,104 +24,104 @@ func (f *facts) notNull(path string) bool {
 	return false
 }
 
-// forget drops what is known of a name that a loop gives another meaning.
-func (f *facts) forget(name string) *facts {
+// Shadow drops what is known of a name that a loop gives another meaning.
+func (f *NonNull) Shadow(name string) *NonNull {
 	if f == nil {
 		return nil
 	}
-	rest := f.next.forget(name)
+	rest := f.next.Shadow(name)
 	switch {
 	case f.path == name || strings.HasPrefix(f.path, name+"."):
 		return rest
 	case rest == f.next:
 		return f
 	}
-	return &facts{f.path, rest}
+	return &NonNull{f.path, rest}
 }
 
-// and adds what a program that guards has ruled out.
-func (f *facts) and(c *Condition) *facts {
+// whenTrue adds what a program that guards has ruled out.
+func (f *NonNull) whenTrue(c *Condition) *NonNull {
 	if c == nil || c.program == nil {
 		return f
 	}
-	return f.ruledOut(c.program.Narrows())
+	return f.AddPaths(c.program.NonNullWhenTrue())
 }
 
-// unless adds what is ruled out where a call goes on because the program does not hold.
-func (f *facts) unless(c *Condition) *facts {
+// whenFalse adds what is ruled out where a call goes on because the program does not hold.
+func (f *NonNull) whenFalse(c *Condition) *NonNull {
 	if c == nil || c.program == nil {
 		return f
 	}
-	return f.ruledOut(c.program.Excludes())
+	return f.AddPaths(c.program.NonNullWhenFalse())
 }
 
-// expected adds what is ruled out of the answer of a step that is always done, and that ends the call when it does not hold.
-func (f *facts) expected(s *Step) *facts {
-	if s.When != nil || s.Each != nil || s.Continue {
+// afterExpect adds what is ruled out of the answer of a step that is always done, and that ends the call when it does not hold.
+func (f *NonNull) afterExpect(s *Step) *NonNull {
+	if s.When != nil || s.Each != nil || s.ContinueOnError {
 		return f
 	}
 	for _, e := range s.Expects {
 		if e.That == nil || e.That.program == nil {
 			continue
 		}
-		for _, path := range e.That.program.Narrows() {
+		for _, path := range e.That.program.NonNullWhenTrue() {
 			if path[0] == "output" {
 				path = append([]string{"step", s.Name}, path[1:]...)
 			}
-			f = &facts{strings.Join(path, "."), f}
+			f = &NonNull{strings.Join(path, "."), f}
 		}
 	}
 	return f
 }
 
-func (f *facts) ruledOut(paths [][]string) *facts {
+func (f *NonNull) AddPaths(paths [][]string) *NonNull {
 	for _, path := range paths {
-		f = &facts{strings.Join(path, "."), f}
+		f = &NonNull{strings.Join(path, "."), f}
 	}
 	return f
 }
 
-func (f *facts) add(paths []string) *facts {
+func (f *NonNull) Add(paths []string) *NonNull {
 	for _, p := range paths {
-		f = &facts{p, f}
+		f = &NonNull{p, f}
 	}
 	return f
 }
 
-// assume returns the facts of the two branches of a condition.
-func (f *facts) assume(whenTrue, whenFalse []string) (yes, no *facts) {
-	return f.add(whenTrue), f.add(whenFalse)
+// Branches returns the facts of the two branches of a condition.
+func (f *NonNull) Branches(whenTrue, whenFalse []string) (yes, no *NonNull) {
+	return f.Add(whenTrue), f.Add(whenFalse)
 }
 
-// narrowing says which traversals are not null when a condition holds, and which when it does not.
-func (c *compiler) narrowing(e hclsyntax.Expression, in env) (whenTrue, whenFalse []string) {
+// nonNullWhen says which traversals are not null when a condition holds, and which when it does not.
+func (c *Compiler) nonNullWhen(e hclsyntax.Expression, in LexicalEnv) (whenTrue, whenFalse []string) {
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
-		return c.narrowing(e.Expression, in)
+		return c.nonNullWhen(e.Expression, in)
 	case *hclsyntax.UnaryOpExpr:
 		if e.Op == hclsyntax.OpLogicalNot {
-			t, f := c.narrowing(e.Val, in)
+			t, f := c.nonNullWhen(e.Val, in)
 			return f, t
 		}
 	case *hclsyntax.BinaryOpExpr:
-		return c.narrowingBinary(e, in)
+		return c.nonNullWhenBinary(e, in)
 	}
 	return nil, nil
 }
 
-func (c *compiler) narrowingBinary(e *hclsyntax.BinaryOpExpr, in env) (whenTrue, whenFalse []string) {
+func (c *Compiler) nonNullWhenBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) (whenTrue, whenFalse []string) {
 	switch e.Op {
 	case hclsyntax.OpLogicalAnd:
-		t1, _ := c.narrowing(e.LHS, in)
-		t2, _ := c.narrowing(e.RHS, in)
+		t1, _ := c.nonNullWhen(e.LHS, in)
+		t2, _ := c.nonNullWhen(e.RHS, in)
 		return append(t1, t2...), nil
 	case hclsyntax.OpLogicalOr:
-		_, f1 := c.narrowing(e.LHS, in)
-		_, f2 := c.narrowing(e.RHS, in)
+		_, f1 := c.nonNullWhen(e.LHS, in)
+		_, f2 := c.nonNullWhen(e.RHS, in)
 		return nil, append(f1, f2...)
 	case hclsyntax.OpEqual, hclsyntax.OpNotEqual:
-		path, null := plainPath(e.LHS), isNull(e.RHS)
-		if isNull(e.LHS) {
+		path, null := plainPath(e.LHS), isNullLiteral(e.RHS)
+		if isNullLiteral(e.LHS) {
 			path, null = plainPath(e.RHS), true
 		}
 		if path == "" {
@@ -139,7 +139,7 @@ func (c *compiler) narrowingBinary(e *hclsyntax.BinaryOpExpr, in env) (whenTrue,
 	return nil, nil
 }
 
-func isNull(e hclsyntax.Expression) bool {
+func isNullLiteral(e hclsyntax.Expression) bool {
 	l, ok := e.(*hclsyntax.LiteralValueExpr)
 	return ok && l.Val.IsNull()
 }
@@ -162,7 +162,7 @@ func plainPath(e hclsyntax.Expression) string {
 	case *hclsyntax.ScopeTraversalExpr:
 		names := []string{e.Traversal.RootName()}
 		for _, s := range e.Traversal[1:] {
-			name, ok := stepName(s)
+			name, ok := TraverserName(s)
 			if !ok {
 				return ""
 			}

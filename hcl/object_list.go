@@ -10,34 +10,34 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (c *compiler) object(e *hclsyntax.ObjectConsExpr, in env) node {
-	type entry struct{ key, val node }
+func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) TypedExpr {
+	type entry struct{ key, val TypedExpr }
 	entries := make([]entry, 0, len(e.Items))
 	t := &schema.Type{Kind: schema.Object}
-	n := node{typ: t, known: true}
+	n := TypedExpr{Type: t, Known: true}
 	seen := map[string]bool{}
 	for _, item := range e.Items {
-		key := c.key(item.KeyExpr, in)
-		val := c.named(key, item.ValueExpr, in)
+		key := c.compileKey(item.KeyExpr, in)
+		val := c.compileNamed(key, item.ValueExpr, in)
 		entries = append(entries, entry{key, val})
-		n.known = n.known && key.known && val.known
-		n.sensitive = n.sensitive || key.sensitive || val.sensitive
-		n.caller = n.caller || key.caller || val.caller
-		name, ok := key.value.(string)
+		n.Known = n.Known && key.Known && val.Known
+		n.Sensitive = n.Sensitive || key.Sensitive || val.Sensitive
+		n.CallerSpecific = n.CallerSpecific || key.CallerSpecific || val.CallerSpecific
+		name, ok := key.Value.(string)
 		switch {
 		case !ok:
-			n.typ = &schema.Type{Kind: schema.Map, Elem: anyType}
+			n.Type = &schema.Type{Kind: schema.Map, Elem: AnyType}
 		case seen[name]:
 			c.errorf(item.KeyExpr.Range(), "Duplicate key", "The key %q is written twice in this object.", name)
 		default:
 			seen[name] = true
-			t.Members = append(t.Members, &schema.Member{Name: name, Type: val.held()})
+			t.Members = append(t.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
 		}
 	}
-	n.eval = func(f *Frame) (any, error) {
+	n.Eval = func(f *Frame) (any, error) {
 		m := make(map[string]any, len(entries))
 		for _, en := range entries {
-			k, err := en.key.eval(f)
+			k, err := en.key.Eval(f)
 			if err != nil {
 				return nil, err
 			}
@@ -45,65 +45,65 @@ func (c *compiler) object(e *hclsyntax.ObjectConsExpr, in env) node {
 			if err != nil || k == nil {
 				return nil, fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
 			}
-			if m[name], err = en.val.eval(f); err != nil {
+			if m[name], err = en.val.Eval(f); err != nil {
 				return nil, err
 			}
 		}
 		return m, nil
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }
 
-// named compiles the value of a member.
-func (c *compiler) named(key node, e hclsyntax.Expression, in env) node {
-	around := c.name
-	c.name, _ = key.value.(string)
-	n := c.expr(e, in)
-	c.name = around
+// compileNamed compiles the value of a member.
+func (c *Compiler) compileNamed(key TypedExpr, e hclsyntax.Expression, in LexicalEnv) TypedExpr {
+	around := c.Name
+	c.Name, _ = key.Value.(string)
+	n := c.Compile(e, in)
+	c.Name = around
 	return n
 }
 
-// key compiles the key of an object: a bare word is that word.
-func (c *compiler) key(e hclsyntax.Expression, in env) node {
+// compileKey compiles the key of an object: a bare word is that word.
+func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
 		if word := hclv2.ExprAsKeyword(k.Wrapped); word != "" && !k.ForceNonLiteral {
-			return constant(word)
+			return Constant(word)
 		}
 		e = k.Wrapped
 	}
-	n := c.expr(e, in)
-	if n.known && n.value != nil {
-		if text, err := value.Text(n.value); err == nil {
-			return constant(text)
+	n := c.Compile(e, in)
+	if n.Known && n.Value != nil {
+		if text, err := value.Text(n.Value); err == nil {
+			return Constant(text)
 		}
 	}
 	return n
 }
 
-func (c *compiler) tuple(e *hclsyntax.TupleConsExpr, in env) node {
-	elems := make([]node, len(e.Exprs))
-	n := node{known: true, typ: &schema.Type{Kind: schema.List, Elem: anyType}}
+func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) TypedExpr {
+	elems := make([]TypedExpr, len(e.Exprs))
+	n := TypedExpr{Known: true, Type: &schema.Type{Kind: schema.List, Elem: AnyType}}
 	for i, x := range e.Exprs {
-		el := c.expr(x, in)
+		el := c.Compile(x, in)
 		elems[i] = el
-		n.known = n.known && el.known
-		n.sensitive = n.sensitive || el.sensitive
-		n.caller = n.caller || el.caller
+		n.Known = n.Known && el.Known
+		n.Sensitive = n.Sensitive || el.Sensitive
+		n.CallerSpecific = n.CallerSpecific || el.CallerSpecific
 		if i == 0 {
-			n.typ.Elem = el.held()
+			n.Type.Elem = el.TypeWithNull()
 		} else {
-			n.typ.Elem = schema.Unify(n.typ.Elem, el.held())
+			n.Type.Elem = schema.Unify(n.Type.Elem, el.TypeWithNull())
 		}
 	}
-	n.eval = func(f *Frame) (any, error) {
+	n.Eval = func(f *Frame) (any, error) {
 		list := make([]any, len(elems))
 		for i, el := range elems {
 			var err error
-			if list[i], err = el.eval(f); err != nil {
+			if list[i], err = el.Eval(f); err != nil {
 				return nil, err
 			}
 		}
 		return list, nil
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }

@@ -11,8 +11,8 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Work is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
-type Work struct {
+// Operation is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
+type Operation struct {
 	Name     string
 	Requires []string      // what the client must be able to do: "sampling", "elicitation", "roots", …
 	Timeout  time.Duration // of the whole, without the time in which the client is asked
@@ -30,33 +30,33 @@ type Work struct {
 	Range  Range
 }
 
-// Named reports whether the backends are written as steps, so that results are read as step.<name>.
-func (w *Work) Named() bool { return len(w.Steps) > 0 && w.Steps[0].Name != "" }
+// HasNamedSteps reports whether the backends are written as steps, so that results are read as step.<name>.
+func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0].Name != "" }
 
-// A workDecl is the part of a block being decoded that says what a caller gives and what is done.
-type workDecl struct {
-	noun   string // of the block: "tool", "prompt", …
-	work   *Work
-	block  block
-	alone  bool // its backend is the only one: it has no steps
-	dec    *decoder
-	inputs *inputs
-	input  *root
-	spoken []spoken
-	kept   *decoded // of the load before; then nothing is decoded
+// operationDecoder is the part of a block being decoded that says what a caller gives and what is done.
+type operationDecoder struct {
+	noun            string // of the block: "tool", "prompt", …
+	op              *Operation
+	block           sourceBlock
+	singleBackend   bool // its backend is the only one: it has no steps
+	dec             *Decoder
+	inputs          *inputs
+	input           *Root
+	descriptionRefs []descriptionRef
+	cached          *cachedBlock // of the load before; then nothing is decoded
 
-	enabled bool
-	calls   []*toolCallBlock
-	results map[string]*member // of the steps so far, by name
-	asked   map[string]Range   // where each question is asked, by its key
-	over    string             // the step after which no call goes on, or ""
-	later   map[string]string  // steps, and why they cannot be read before they were done
+	enabled     bool
+	calls       []*toolCallSite
+	results     map[string]*Member // of the steps so far, by name
+	askKeys     map[string]Range   // where each question is asked, by its key
+	endedBy     string             // the step after which no call goes on, or ""
+	unavailable map[string]string  // steps, and why they cannot be read before they were done
 }
 
-func newWorkDecl(l *loader, b block, noun string, work *Work) *workDecl {
-	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, at(b.DefRange())
-	w := &workDecl{noun: noun, work: work, block: b, dec: l.decoder(b.file), enabled: true, results: map[string]*member{}}
-	w.dec.uses = &uses{}
+func newWorkDecl(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
+	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, RangeOf(b.DefRange())
+	w := &operationDecoder{noun: noun, op: work, block: b, dec: l.newDecoder(b.file), enabled: true, results: map[string]*Member{}}
+	w.dec.Deps = &dependencies{}
 	w.inputs = newInputs(w)
 	return w
 }
@@ -66,70 +66,70 @@ const (
 	defaultMaxText = 64 << 10
 )
 
-// offeredName is a name under which the protocol lets something be offered.
-var offeredName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+// exposedNamePattern is a name under which the protocol lets something be offered.
+var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// named reports a name that the protocol does not allow.
-func (w *workDecl) named() {
-	if !offeredName.MatchString(w.work.Name) {
-		w.dec.errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", article(w.noun), w.work.Name)
+// checkName reports a name that the protocol does not allow.
+func (w *operationDecoder) checkName() {
+	if !exposedNamePattern.MatchString(w.op.Name) {
+		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", WithArticle(w.noun), w.op.Name)
 	}
 }
 
-// timed reports a timeout that nothing can keep.
-func (w *workDecl) timed() {
-	if a, ok := w.block.Body.Attributes["timeout"]; ok && w.work.Timeout == 0 && !w.dec.diags.HasErrors() {
-		w.dec.errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
+// checkTimeout reports a timeout that nothing can keep.
+func (w *operationDecoder) checkTimeout() {
+	if a, ok := w.block.Body.Attributes["timeout"]; ok && w.op.Timeout == 0 && !w.dec.Diags.HasErrors() {
+		w.dec.Errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
 	}
 }
 
 // enabledField declares whether the block counts.
-func (w *workDecl) enabledField() Field {
-	return Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").Or("true")
+func (w *operationDecoder) enabledField() Field {
+	return Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").DefaultDoc("true")
 }
 
 // timeoutField declares how long all of it may take.
-func (w *workDecl) timeoutField(doc string) Field {
-	return Attr(&w.work.Timeout, "timeout", doc).Or("60s")
+func (w *operationDecoder) timeoutField(doc string) Field {
+	return Attr(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
 }
 
 // errorSpec declares what is said of a failure; what is its name in a sentence.
-func errorSpec(dst **Message, what string) Spec {
+func errorSpec(dst **TextTemplate, what string) Spec {
 	return Spec{Attr(dst, "error", "The text of "+what+": error.message, error.status, error.code and error.step can be read.")}
 }
 
 // bodySpec is what must hold before anything is done.
-func (w *workDecl) bodySpec() Spec {
+func (w *operationDecoder) bodySpec() Spec {
 	return Spec{
-		labelled("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", noSpec, w.localsBlock),
-		labelled("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() Spec { return checkSpec(&Check{}) }, func(d *decoder, b *hclsyntax.Block) {
-			check := d.check(b)
-			w.work.Checks = append(w.work.Checks, check)
-			d.facts = d.facts.and(check.That) // it holds for everything after it
+		Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", noSpec, w.decodeLocals),
+		Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() Spec { return checkSpec(&Check{}) }, func(d *Decoder, b *hclsyntax.Block) {
+			check := d.decodeCheck(b)
+			w.op.Checks = append(w.op.Checks, check)
+			d.NonNull = d.NonNull.whenTrue(check.That) // it holds for everything after it
 		}),
-		w.scopesField(),
-		Attr(&w.work.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
+		w.requiredScopesField(),
+		Attr(&w.op.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
 	}
 }
 
 // scope is what can be read before anything was done.
-func (w *workDecl) scope() *scope {
-	w.input = inputRoot(w.work.Input)
-	w.input.partial = w.inputs.partial
-	return w.dec.shared.call.with("input", w.input)
+func (w *operationDecoder) scope() *Scope {
+	w.input = inputRoot(w.op.Input)
+	w.input.Partial = w.inputs.partial
+	return w.dec.loader.call.With("input", w.input)
 }
 
-// failing decodes what is said of a failure.
-func (w *workDecl) failing(spec Spec) {
-	d, before := w.dec, w.dec.scope
-	d.facts = nil // a check that does not hold is one of the failures
-	d.scope = before.with("error", failureRoot()).without("output", "The backend failed, so there is no output. Read error.message.")
-	d.fields(w.block.Body, spec, w.block.DefRange())
-	d.scope = before
+// decodeErrorText decodes what is said of a failure.
+func (w *operationDecoder) decodeErrorText(spec Spec) {
+	d, before := w.dec, w.dec.Scope
+	d.NonNull = nil // a check that does not hold is one of the failures
+	d.Scope = before.With("error", errorRoot()).Without("output", "The backend failed, so there is no output. Read error.message.")
+	d.Fields(w.block.Body, spec, w.block.DefRange())
+	d.Scope = before
 }
 
-// says reports whether the block holds one of these arguments or blocks.
-func (w *workDecl) says(names ...string) bool {
+// has reports whether the block holds one of these arguments or blocks.
+func (w *operationDecoder) has(names ...string) bool {
 	for _, name := range names {
 		if _, ok := w.block.Body.Attributes[name]; ok {
 			return true
@@ -139,17 +139,17 @@ func (w *workDecl) says(names ...string) bool {
 }
 
 // digest is of the block and of everything it refers to.
-func (w *workDecl) digest() string { return w.dec.shared.digest(w.block, w.dec.uses) }
+func (w *operationDecoder) digest() string { return w.dec.loader.blockDigest(w.block, w.dec.Deps) }
 
 // digestCalls makes the digest one of the tools that are called, too. Their own must be complete.
-func (w *workDecl) digestCalls() {
+func (w *operationDecoder) digestCalls() {
 	for _, c := range w.calls {
-		w.work.Digest = digest(w.work.Digest, c.call.Tool.Digest)
+		w.op.Digest = hashParts(w.op.Digest, c.call.Tool.Digest)
 	}
 }
 
 // blockRange is where a nested block begins.
-func (w *workDecl) blockRange(name string) hclv2.Range {
+func (w *operationDecoder) blockRange(name string) hclv2.Range {
 	for _, b := range w.block.Body.Blocks {
 		if b.Type == name {
 			return b.DefRange()
@@ -158,7 +158,7 @@ func (w *workDecl) blockRange(name string) hclv2.Range {
 	return w.block.DefRange()
 }
 
-func (w *workDecl) attrRange(name string) hclv2.Range {
+func (w *operationDecoder) attrRange(name string) hclv2.Range {
 	if a, ok := w.block.Body.Attributes[name]; ok {
 		return a.Expr.Range()
 	}

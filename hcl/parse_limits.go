@@ -16,24 +16,24 @@ const (
 	maxChain    = 500 // operators, conditionals and indexes in one expression
 )
 
-// oversized reports a file that is not given to the parser.
-func (s *source) oversized() *Diagnostic {
+// checkLimits reports a file that is not given to the parser.
+func (s *sourceFile) checkLimits() *Diagnostic {
 	start := Range{File: s.name, Start: Pos{1, 1, 0}, End: Pos{1, 1, 0}}
 	if len(s.src) > maxFileSize {
 		return &Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("A file may have %d KiB, and this one has %d KiB. Split it; every .hcl file of the folder is read.", maxFileSize>>10, len(s.src)>>10), Subject: start}
 	}
 	if i := bytes.IndexByte(s.src, 0); i >= 0 {
-		nul := Range{File: s.name, Start: posOf(s.src, i), End: posOf(s.src, i+1)}
+		nul := Range{File: s.name, Start: posAt(s.src, i), End: posAt(s.src, i+1)}
 		return &Diagnostic{Summary: "Invalid character", Detail: "A NUL character is no text. Files in UTF-16 are full of them: save the file as UTF-8.", Subject: nul}
 	}
-	if looksFlat(s.src) {
+	if isFlat(s.src) {
 		return nil
 	}
-	return nesting(s.src, s.name)
+	return checkNesting(s.src, s.name)
 }
 
-// looksFlat is a quick upper bound of nesting and chains, by bytes and whatever they mean, that almost every file passes.
-func looksFlat(src []byte) bool {
+// isFlat is a quick upper bound of nesting and chains, by bytes and whatever they mean, that almost every file passes.
+func isFlat(src []byte) bool {
 	brackets, open, signs, directives, dots := 0, 0, 0, 0, 0 // open are the brackets in which an expression goes on over the end of a line
 	for i, c := range src {
 		switch c {
@@ -68,28 +68,28 @@ func looksFlat(src []byte) bool {
 	return true
 }
 
-// A nest is a bracket, a template or a text that is open.
-type nest struct {
+// nestLevel is a bracket, a template or a text that is open.
+type nestLevel struct {
 	lines bool // the end of a line ends an expression in it
 	chain int  // operators of the expression in hand
 	dots  int  // members of the traversal in hand
 }
 
-// nesting finds the first place that nests too deeply, by the scanner's own tokens.
-func nesting(src []byte, name string) *Diagnostic {
+// checkNesting finds the first place that nests too deeply, by the scanner's own tokens.
+func checkNesting(src []byte, name string) *Diagnostic {
 	tokens, _ := hclsyntax.LexConfig(src, name, hclv2.InitialPos)
-	stack := []nest{{lines: true}}
+	stack := []nestLevel{{lines: true}}
 	control, directives := false, 0
 	for _, t := range tokens {
 		top := &stack[len(stack)-1]
 		switch t.Type {
 		case hclsyntax.TokenOBrack:
 			top.chain++ // an index, as far as a scanner can tell
-			stack = append(stack, nest{})
+			stack = append(stack, nestLevel{})
 		case hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
-			stack = append(stack, nest{})
+			stack = append(stack, nestLevel{})
 		case hclsyntax.TokenOBrace:
-			stack = append(stack, nest{lines: true})
+			stack = append(stack, nestLevel{lines: true})
 		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
 			if len(stack) > 1 {
 				stack = stack[:len(stack)-1]
@@ -114,7 +114,7 @@ func nesting(src []byte, name string) *Diagnostic {
 		}
 		control = t.Type == hclsyntax.TokenTemplateControl
 		if now := &stack[len(stack)-1]; len(stack)+directives > maxNesting || now.chain > maxChain || now.dots > maxChain {
-			return &Diagnostic{Summary: "Nested too deeply", Subject: at(t.Range), Detail: fmt.Sprintf("Brackets, templates and texts may nest %d deep, and one expression may hold %d operators, indexes or members. Name its parts in locals.", maxNesting, maxChain)}
+			return &Diagnostic{Summary: "Nested too deeply", Subject: RangeOf(t.Range), Detail: fmt.Sprintf("Brackets, templates and texts may nest %d deep, and one expression may hold %d operators, indexes or members. Name its parts in locals.", maxNesting, maxChain)}
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 // Words for diagnostics.
 
-func sortedNames[V any](m map[string]V) []string {
+func SortedNames[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for n := range m {
 		names = append(names, n)
@@ -28,23 +28,23 @@ func memberNames(t *schema.Type) []string {
 	return names
 }
 
-func didYouMean(name string, among []string) string {
+func DidYouMean(name string, among []string) string {
 	if s := spelling.Nearest(name, among); s != "" {
 		return ` Did you mean "` + s + `"?`
 	}
 	return ""
 }
 
-// suggestOr is what the name was probably meant to be, or otherwise.
-func suggestOr(name string, among []string, otherwise string) string {
-	if s := didYouMean(name, among); s != "" {
+// SuggestOr is what the name was probably meant to be, or otherwise.
+func SuggestOr(name string, among []string, otherwise string) string {
+	if s := DidYouMean(name, among); s != "" {
 		return s
 	}
 	return otherwise
 }
 
-// list is " intro a, b, c." or nothing when there are none; long lists are cut.
-func list(intro string, names []string) string {
+// ListNames is " intro a, b, c." or nothing when there are none; long lists are cut.
+func ListNames(intro string, names []string) string {
 	switch {
 	case len(names) == 0:
 		return ""
@@ -54,21 +54,21 @@ func list(intro string, names []string) string {
 	return intro + strings.Join(names, ", ") + "."
 }
 
-// thereAre lists what exists, or is empty when nothing does.
-func thereAre(names []string) string {
+// ListAre lists what exists, or is empty when nothing does.
+func ListAre(names []string) string {
 	if len(names) == 1 {
 		return " There is " + names[0] + "."
 	}
-	return list(" There are ", names)
+	return ListNames(" There are ", names)
 }
 
-// oneOf is "a, b or c" for a sentence.
-func oneOf(names []string) string { return series(names, " or ") }
+// JoinOr is "a, b or c" for a sentence.
+func JoinOr(names []string) string { return joinSeries(names, " or ") }
 
-// allOf is "a, b and c" for a sentence.
-func allOf(names []string) string { return series(names, " and ") }
+// JoinAnd is "a, b and c" for a sentence.
+func JoinAnd(names []string) string { return joinSeries(names, " and ") }
 
-func series(names []string, word string) string {
+func joinSeries(names []string, word string) string {
 	last := len(names) - 1
 	if last < 1 {
 		return strings.Join(names, "")
@@ -76,32 +76,32 @@ func series(names []string, word string) string {
 	return strings.Join(names[:last], ", ") + word + names[last]
 }
 
-// itHas lists the members of a value, or says that there are none.
-func itHas(names []string) string {
+// ListHas lists the members of a value, or says that there are none.
+func ListHas(names []string) string {
 	if len(names) == 0 {
 		return " It has none."
 	}
-	return list(" It has ", names)
+	return ListNames(" It has ", names)
 }
 
-// opening is what a value is called where a sentence begins.
-func opening(n node) string {
-	if n.path == "" && n.called == "" {
+// SubjectCapitalized is what a value is called where a sentence begins.
+func SubjectCapitalized(n TypedExpr) string {
+	if n.Path == "" && n.Phrase == "" {
 		return "This value"
 	}
-	return subject(n)
+	return Subject(n)
 }
 
-// reason says why a value may be null, as the beginning of a sentence. A name is left as it is written.
-func reason(n node) string {
-	if rest, ok := strings.CutPrefix(n.null, "it "); ok {
+// NullSentence says why a value may be null, as the beginning of a sentence. A name is left as it is written.
+func NullSentence(n TypedExpr) string {
+	if rest, ok := strings.CutPrefix(n.NullReason, "it "); ok {
 		return "It " + rest
 	}
-	return n.null
+	return n.NullReason
 }
 
-// sentence starts with a capital letter unless it starts with a name of the configuration, and ends without a full stop.
-func sentence(s string) string {
+// ToSentence starts with a capital letter unless it starts with a name of the configuration, and ends without a full stop.
+func ToSentence(s string) string {
 	s = strings.TrimRight(s, ".")
 	first, _, _ := strings.Cut(s, " ")
 	if s == "" || strings.ContainsAny(first, ".:`_[(\"") {
@@ -110,15 +110,15 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-func article(noun string) string {
+func WithArticle(noun string) string {
 	if strings.ContainsAny(noun[:1], "aeio") || strings.HasPrefix(noun, "http") {
 		return "an " + noun
 	}
 	return "a " + noun
 }
 
-// describe names a type in a sentence.
-func describe(t *schema.Type) string {
+// TypePhrase names a type in a sentence.
+func TypePhrase(t *schema.Type) string {
 	switch t.Kind {
 	case schema.String:
 		return "a string"
@@ -146,47 +146,47 @@ func describe(t *schema.Type) string {
 	return "of any type"
 }
 
-// subject is what a value is called in a sentence.
-func subject(n node) string {
-	if n.path != "" {
-		return n.path
+// Subject is what a value is called in a sentence.
+func Subject(n TypedExpr) string {
+	if n.Path != "" {
+		return n.Path
 	}
-	if n.called != "" {
-		return n.called
+	if n.Phrase != "" {
+		return n.Phrase
 	}
 	return "this value"
 }
 
 var (
-	anyType     = &schema.Type{Kind: schema.Any}
-	stringType  = &schema.Type{Kind: schema.String}
-	boolType    = &schema.Type{Kind: schema.Bool}
-	integerType = &schema.Type{Kind: schema.Integer}
+	AnyType     = &schema.Type{Kind: schema.Any}
+	StringType  = &schema.Type{Kind: schema.String}
+	BoolType    = &schema.Type{Kind: schema.Bool}
+	IntegerType = &schema.Type{Kind: schema.Integer}
 )
 
-// typeOf is the type that a value known at load shows.
-func typeOf(v any) *schema.Type {
+// TypeOf is the type that a value known at load shows.
+func TypeOf(v any) *schema.Type {
 	switch v := v.(type) {
 	case string:
-		return stringType
+		return StringType
 	case bool:
-		return boolType
+		return BoolType
 	case int:
-		return integerType
+		return IntegerType
 	case []any:
-		t := &schema.Type{Kind: schema.List, Elem: anyType}
+		t := &schema.Type{Kind: schema.List, Elem: AnyType}
 		for i, e := range v {
 			if i == 0 {
-				t.Elem = typeOf(e)
+				t.Elem = TypeOf(e)
 			} else {
-				t.Elem = schema.Unify(t.Elem, typeOf(e))
+				t.Elem = schema.Unify(t.Elem, TypeOf(e))
 			}
 		}
 		return t
 	case map[string]any:
 		t := &schema.Type{Kind: schema.Object}
 		for _, k := range value.Keys(v) {
-			t.Members = append(t.Members, &schema.Member{Name: k, Type: typeOf(v[k])})
+			t.Members = append(t.Members, &schema.Member{Name: k, Type: TypeOf(v[k])})
 		}
 		return t
 	case value.Bytes:
@@ -195,9 +195,9 @@ func typeOf(v any) *schema.Type {
 	switch value.Kind(v) {
 	case "number":
 		if _, whole := value.Int(v); whole {
-			return integerType
+			return IntegerType
 		}
 		return &schema.Type{Kind: schema.Number}
 	}
-	return anyType
+	return AnyType
 }

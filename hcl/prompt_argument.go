@@ -7,8 +7,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Argument is what clients are told of an argument of a prompt.
-type Argument struct {
+// PromptArgument is what clients are told of an argument of a prompt.
+type PromptArgument struct {
 	Name        string
 	Title       string
 	Description string
@@ -16,20 +16,20 @@ type Argument struct {
 }
 
 // Arguments are the arguments in written order. A client is told no types, so that the descriptions say how a value is written.
-func (p *Prompt) Arguments() []Argument {
-	out := make([]Argument, len(p.Input.Members))
+func (p *Prompt) Arguments() []PromptArgument {
+	out := make([]PromptArgument, len(p.Input.Members))
 	for i, m := range p.Input.Members {
-		out[i] = Argument{Name: m.Name, Title: m.Type.Title, Description: spelledOut(m.Type), Required: !m.Optional}
+		out[i] = PromptArgument{Name: m.Name, Title: m.Type.Title, Description: describeArgument(m.Type), Required: !m.Optional}
 	}
 	return out
 }
 
-// spelledOut is the description of a type and how its values are written.
-func spelledOut(t *schema.Type) string {
+// describeArgument is the description of a type and how its values are written.
+func describeArgument(t *schema.Type) string {
 	form := ""
 	switch {
 	case len(t.Enum) > 0:
-		form = "One of " + strings.Join(choices(t), ", ") + "."
+		form = "One of " + strings.Join(enumTexts(t), ", ") + "."
 	case t.Kind == schema.Integer:
 		form = "An integer."
 	case t.Kind == schema.Number:
@@ -37,7 +37,7 @@ func spelledOut(t *schema.Type) string {
 	case t.Kind == schema.Bool:
 		form = "true or false."
 	case t.Kind != schema.String:
-		form = "Written as JSON: " + describe(t) + "."
+		form = "Written as JSON: " + TypePhrase(t) + "."
 	}
 	said := strings.TrimSpace(t.Description)
 	if said != "" && form != "" && !strings.ContainsAny(said[len(said)-1:], ".!?") {
@@ -46,8 +46,8 @@ func spelledOut(t *schema.Type) string {
 	return strings.TrimSpace(said + " " + form)
 }
 
-// choices are the values of an enumeration as texts.
-func choices(t *schema.Type) (texts []string) {
+// enumTexts are the values of an enumeration as texts.
+func enumTexts(t *schema.Type) (texts []string) {
 	for _, e := range t.Enum {
 		text, err := value.Text(e.Value)
 		if err == nil {

@@ -2,8 +2,8 @@ package hcl
 
 import "time"
 
-// Caching says how long a client may keep what it read.
-type Caching struct {
+// CacheHint says how long a client may keep what it read.
+type CacheHint struct {
 	TTL     time.Duration
 	Private bool
 }
@@ -17,17 +17,17 @@ type cacheBlock struct {
 func (c *cacheBlock) spec() Spec {
 	return Spec{
 		Attr(&c.TTL, "ttl", "How long a client may keep what it read.").Require(),
-		choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").Or("private"),
+		Choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").DefaultDoc("private"),
 	}
 }
 
-// caching is what a cache block says. What depends on who reads it is nobody else's.
-func (r *resourceDecl) caching() {
+// decodeCache is what a cache block says. What depends on who reads it is nobody else's.
+func (r *resourceDecoder) decodeCache() {
 	if r.cache == nil {
 		return
 	}
-	r.resource.Caching = &Caching{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
+	r.resource.CacheHint = &CacheHint{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
 	if r.cache.Scope == "public" && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
-		r.dec.errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` or `scopes` says that not everybody may. Write scope = \"private\".")
+		r.dec.Errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` or `scopes` says that not everybody may. Write scope = \"private\".")
 	}
 }

@@ -1,12 +1,12 @@
 package hcl
 
-// single decodes the one block of a kind, in which nothing of a call can be read; a second one is reported.
-func (l *loader) single(kind string, spec Spec) (d *decoder, b block, ok bool) {
-	return l.singleIn(kind, l.base, spec)
+// decodeSingleton decodes the one block of a kind, in which nothing of a call can be read; a second one is reported.
+func (l *loader) decodeSingleton(kind string, spec Spec) (d *Decoder, b sourceBlock, ok bool) {
+	return l.decodeSingletonIn(kind, l.base, spec)
 }
 
-// singleIn is single for a block in which a scope can be read.
-func (l *loader) singleIn(kind string, in *scope, spec Spec) (d *decoder, b block, ok bool) {
+// decodeSingletonIn is single for a block in which a scope can be read.
+func (l *loader) decodeSingletonIn(kind string, in *Scope, spec Spec) (d *Decoder, b sourceBlock, ok bool) {
 	for i, b := range l.blocks[kind] {
 		if i > 0 {
 			first := l.blocks[kind][0]
@@ -14,11 +14,11 @@ func (l *loader) singleIn(kind string, in *scope, spec Spec) (d *decoder, b bloc
 		}
 	}
 	if len(l.blocks[kind]) == 0 {
-		return nil, block{}, false
+		return nil, sourceBlock{}, false
 	}
 	b = l.blocks[kind][0]
-	d = l.decoder(b.file)
-	d.scope = in
-	d.body(b.Body, spec, b.DefRange())
+	d = l.newDecoder(b.file)
+	d.Scope = in
+	d.Body(b.Body, spec, b.DefRange())
 	return d, b, true
 }

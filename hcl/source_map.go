@@ -10,31 +10,31 @@ import (
 )
 
 // literalText makes a text node whose bytes know where they were written.
-func (c *compiler) literalText(decoded string, r hclv2.Range) *template.Text {
-	return &template.Text{Value: decoded, Place: placer(decoded, c.text(r), r)}
+func (c *Compiler) literalText(decoded string, r hclv2.Range) *template.Text {
+	return &template.Text{Value: decoded, Place: sourceMap(decoded, c.sourceText(r), r)}
 }
 
-// placer maps bytes of a decoded literal to its source: escapes, $${ and %%{ are longer there, dedent has taken white space away at the start of every
+// sourceMap maps bytes of a decoded literal to its source: escapes, $${ and %%{ are longer there, dedent has taken white space away at the start of every
 // line and trim markers at either end, so the two are walked side by side.
-func placer(decoded, src string, r hclv2.Range) func(from, to int) hclv2.Range {
+func sourceMap(decoded, src string, r hclv2.Range) func(from, to int) hclv2.Range {
 	return func(from, to int) hclv2.Range {
-		units := alignment(decoded, src)
+		units := align(decoded, src)
 		if units == nil {
 			return r
 		}
-		start := advance(r.Start, src, units[from].from)
+		start := advancePos(r.Start, src, units[from].from)
 		if from == to {
 			return hclv2.Range{Filename: r.Filename, Start: start, End: start}
 		}
-		return hclv2.Range{Filename: r.Filename, Start: start, End: advance(r.Start, src, units[to-1].to)}
+		return hclv2.Range{Filename: r.Filename, Start: start, End: advancePos(r.Start, src, units[to-1].to)}
 	}
 }
 
-// A unit is the part of a source that one decoded byte comes from.
-type unit struct{ from, to int }
+// sourceSpan is the part of a source that one decoded byte comes from.
+type sourceSpan struct{ from, to int }
 
-// alignment gives the unit of every byte of decoded, and an empty one at its end; nil when the two cannot be brought together.
-func alignment(decoded, src string) []unit {
+// align gives the unit of every byte of decoded, and an empty one at its end; nil when the two cannot be brought together.
+func align(decoded, src string) []sourceSpan {
 	for skip := 0; skip <= len(src); skip++ {
 		if units, ok := alignAt(decoded, src, skip); ok {
 			return units
@@ -46,8 +46,8 @@ func alignment(decoded, src string) []unit {
 	return nil
 }
 
-func alignAt(decoded, src string, at int) ([]unit, bool) {
-	units := make([]unit, 0, len(decoded)+1)
+func alignAt(decoded, src string, at int) ([]sourceSpan, bool) {
+	units := make([]sourceSpan, 0, len(decoded)+1)
 	for i := 0; i < len(decoded); {
 		if at >= len(src) {
 			return nil, false
@@ -57,14 +57,14 @@ func alignAt(decoded, src string, at int) ([]unit, bool) {
 			return nil, false
 		}
 		for range n {
-			units = append(units, unit{at, at + width})
+			units = append(units, sourceSpan{at, at + width})
 		}
 		i, at = i+n, at+width
 		if decoded[i-1] == '\n' && width == 1 {
 			at += max(indent(src[at:])-indent(decoded[i:]), 0)
 		}
 	}
-	return append(units, unit{at, at}), true
+	return append(units, sourceSpan{at, at}), true
 }
 
 // indent is how much white space a line starts with.
@@ -95,7 +95,7 @@ func sourceWidth(src, decoded string) (n, width int) {
 	return 0, 0
 }
 
-func advance(p hclv2.Pos, src string, n int) hclv2.Pos {
+func advancePos(p hclv2.Pos, src string, n int) hclv2.Pos {
 	for _, r := range src[:min(n, len(src))] {
 		p.Column++
 		if r == '\n' {
@@ -106,7 +106,7 @@ func advance(p hclv2.Pos, src string, n int) hclv2.Pos {
 	return p
 }
 
-func merged(a, b *template.Text) *template.Text {
+func concatTexts(a, b *template.Text) *template.Text {
 	border := len(a.Value)
 	return &template.Text{Value: a.Value + b.Value, Place: func(from, to int) hclv2.Range {
 		switch {

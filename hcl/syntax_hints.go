@@ -11,27 +11,27 @@ import (
 
 // A slip is a syntax error as a person makes it who thinks of another language, or who has lost a quote. The parser only says where it could not go on.
 
-// slip rewrites a diagnostic of the parser when the source shows what was meant.
-func slip(d *Diagnostic, src []byte) {
-	if slipOfExpansion(d, src) {
+// explainMistake rewrites a diagnostic of the parser when the source shows what was meant.
+func explainMistake(d *Diagnostic, src []byte) {
+	if explainShellExpansion(d, src) {
 		return
 	}
 	before, after := src[:min(d.Subject.Start.Byte, len(src))], src[min(d.Subject.Start.Byte, len(src)):]
 	switch d.Summary {
 	case "Argument or block definition required":
-		slipOfDefinition(d, src, after)
+		explainDefinition(d, src, after)
 	case "Invalid character":
-		slipOfCharacter(d, after)
+		explainCharacter(d, after)
 	case "Invalid character encoding":
 		d.Detail = "A file is text in UTF-8, and what stands here is not. Save the file as UTF-8."
 	case unclosedHeredoc:
-		slipOfHeredoc(d, src)
+		explainHeredoc(d, src)
 	case "Invalid expression":
-		if marker := quotedMarker.FindSubmatch(after); marker != nil {
+		if marker := quotedMarkerPattern.FindSubmatch(after); marker != nil {
 			d.Detail = fmt.Sprintf("The marker of a heredoc stands without quotes: <<-%s.", marker[1])
 		}
 	case "Invalid block definition":
-		if m := argumentWithoutEquals.FindSubmatch(lineBefore(before)); m != nil && !bytes.HasPrefix(bytes.TrimSpace(after), []byte("{")) {
+		if m := argumentWithoutEquals.FindSubmatch(lastLine(before)); m != nil && !bytes.HasPrefix(bytes.TrimSpace(after), []byte("{")) {
 			d.Detail = fmt.Sprintf("An argument has an equals sign: %s = %s. A block has its opening brace on the same line.", m[1], m[2])
 		}
 	case "Invalid template control keyword":
@@ -47,12 +47,12 @@ func slip(d *Diagnostic, src []byte) {
 
 var argumentWithoutEquals = regexp.MustCompile(`^\s*([\pL_][\pL\pN_-]*)\s+("[^"]*")\s*$`)
 
-// lineBefore is what stands on the last line of a text.
-func lineBefore(text []byte) []byte { return text[bytes.LastIndexByte(text, '\n')+1:] }
+// lastLine is what stands on the last line of a text.
+func lastLine(text []byte) []byte { return text[bytes.LastIndexByte(text, '\n')+1:] }
 
-var quotedMarker = regexp.MustCompile(`^<<-?["']([\pL_][\pL\pN_-]*)["']`)
+var quotedMarkerPattern = regexp.MustCompile(`^<<-?["']([\pL_][\pL\pN_-]*)["']`)
 
-func slipOfDefinition(d *Diagnostic, src, after []byte) {
+func explainDefinition(d *Diagnostic, src, after []byte) {
 	rest := bytes.TrimLeft(src[min(d.Subject.End.Byte, len(src)):], " \t")
 	switch {
 	case bytes.HasPrefix(after, []byte("}")):
@@ -66,7 +66,7 @@ func slipOfDefinition(d *Diagnostic, src, after []byte) {
 	}
 }
 
-func slipOfCharacter(d *Diagnostic, after []byte) {
+func explainCharacter(d *Diagnostic, after []byte) {
 	r, _ := utf8.DecodeRune(after)
 	switch {
 	case strings.ContainsRune("“”„«»‘’‚", r):
@@ -85,8 +85,8 @@ func slipOfCharacter(d *Diagnostic, after []byte) {
 
 var heredocStart = regexp.MustCompile(`<<-?([\pL_][\pL\pN_-]*)\r?\n`)
 
-// slipOfHeredoc shows the beginning of the heredoc that never ends in place of the end of the file.
-func slipOfHeredoc(d *Diagnostic, src []byte) {
+// explainHeredoc shows the beginning of the heredoc that never ends in place of the end of the file.
+func explainHeredoc(d *Diagnostic, src []byte) {
 	for at := 0; ; {
 		m := heredocStart.FindSubmatchIndex(src[at:])
 		if m == nil {
@@ -96,7 +96,7 @@ func slipOfHeredoc(d *Diagnostic, src []byte) {
 		body := src[at+m[1]:]
 		end := regexp.MustCompile(`(?m)^[ \t]*` + regexp.QuoteMeta(string(marker)) + `\r?$`).FindIndex(body)
 		if end == nil {
-			d.Subject.Start, d.Subject.End = posOf(src, at+m[0]), posOf(src, at+m[3])
+			d.Subject.Start, d.Subject.End = posAt(src, at+m[0]), posAt(src, at+m[3])
 			d.Detail = fmt.Sprintf("This heredoc has no end: %s must stand alone on a line, with nothing behind it.", marker)
 			return
 		}
@@ -104,8 +104,8 @@ func slipOfHeredoc(d *Diagnostic, src []byte) {
 	}
 }
 
-// posOf is the place of a byte.
-func posOf(src []byte, at int) Pos {
+// posAt is the place of a byte.
+func posAt(src []byte, at int) Pos {
 	line := bytes.LastIndexByte(src[:at], '\n') + 1
 	return Pos{Line: 1 + bytes.Count(src[:at], []byte("\n")), Column: 1 + utf8.RuneCount(src[line:at]), Byte: at}
 }

@@ -9,13 +9,13 @@ import (
 	"hatchel/hcl/value"
 )
 
-// contextualValue is the value of ident, raw, path and under: their contexts ask for the arguments, and only under is a value by itself.
-func (c *compiler) contextualValue(h *template.Hole, call *hclsyntax.FunctionCallExpr) (template.Value, template.Type) {
+// templateFuncValue is the value of ident, raw, path and under: their contexts ask for the arguments, and only under is a value by itself.
+func (c *Compiler) templateFuncValue(h *template.Hole, call *hclsyntax.FunctionCallExpr) (template.Value, template.Type) {
 	want := map[string]string{"ident": "one name, or a schema and a name", "raw": "one text known at load", "path": "one value", "under": "a folder and a name below it"}
 	switch n := len(h.Args); {
 	case n == 0, call.Name == "under" && n != 2, call.Name != "under" && call.Name != "ident" && n != 1, n > 2:
 		c.errorf(call.Range(), "Wrong number of arguments", "%s takes %s.", call.Name, want[call.Name])
-		return broken().value_(), template.Type{}
+		return Broken().asTemplateValue(), template.Type{}
 	}
 	if call.Name != "under" {
 		return h.Args[0].Value, h.Args[0].Type
@@ -41,6 +41,6 @@ func underValue(dir, name template.Value) template.Value {
 		if !ok {
 			return nil, fmt.Errorf("under: the name must be a string, got %s", value.Kind(n))
 		}
-		return under(f.(*Frame).Base, base, below)
+		return resolveUnder(f.(*Frame).Base, base, below)
 	}
 }

@@ -18,16 +18,16 @@ var terraformBlocks = map[string]string{
 	"provisioner":   " Programs are run by a shell block, in a tool or a step.",
 }
 
-// terraformBlock says what a block of Terraform is here, or otherwise.
-func terraformBlock(block, otherwise string) string {
+// terraformBlockHint says what a block of Terraform is here, or otherwise.
+func terraformBlockHint(block, otherwise string) string {
 	if instead, ok := terraformBlocks[block]; ok {
 		return instead
 	}
 	return otherwise
 }
 
-// terraformArgument says how an argument of Terraform is written where there are those of among, or otherwise.
-func terraformArgument(name string, among []string, otherwise string) string {
+// terraformArgumentHint says how an argument of Terraform is written where there are those of among, or otherwise.
+func terraformArgumentHint(name string, among []string, otherwise string) string {
 	has := func(n string) bool { return slices.Contains(among, n) }
 	switch name {
 	case "count", "for_each":

@@ -7,14 +7,14 @@ import (
 	"hatchel/hcl/value"
 )
 
-// texts says how inputs arrive that are not JSON: the arguments of a prompt, and the variables of a URI.
-type texts struct {
-	what string // as a sentence calls one: "an argument of a prompt"
-	json bool   // a list or an object may be written as JSON
+// textInputs says how inputs arrive that are not JSON: the arguments of a prompt, and the variables of a URI.
+type textInputs struct {
+	phrase string // as a sentence calls one: "an argument of a prompt"
+	json   bool   // a list or an object may be written as JSON
 }
 
-// travels reports an input that no text can be.
-func (in *inputs) travels(d *decoder, m *schema.Member, b *hclsyntax.Block) {
+// checkTextType reports an input that no text can be.
+func (in *inputs) checkTextType(d *Decoder, m *schema.Member, b *hclsyntax.Block) {
 	if in.texts == nil {
 		return
 	}
@@ -29,13 +29,13 @@ func (in *inputs) travels(d *decoder, m *schema.Member, b *hclsyntax.Block) {
 	default:
 		fit = "string"
 	}
-	d.errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", sentence(in.texts.what), describe(m.Type), fit)
+	d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", ToSentence(in.texts.phrase), TypePhrase(m.Type), fit)
 }
 
-// FromTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text becomes what the declared type says: a string is taken as
+// ParseTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text becomes what the declared type says: a string is taken as
 // it is, everything else is read as JSON. A text that is empty counts as absent where it can be nothing else. It returns the inputs with
 // defaults applied, or every violation.
-func (w *Work) FromTexts(given map[string]string) (map[string]any, []schema.Violation) {
+func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schema.Violation) {
 	values := make(map[string]any, len(given))
 	for name, text := range given {
 		m, known := w.Input.Lookup(name)
@@ -43,14 +43,14 @@ func (w *Work) FromTexts(given map[string]string) (map[string]any, []schema.Viol
 		case !known:
 			values[name] = text // which the validator refuses
 		case text != "" || !m.Optional || takesEmpty(m.Type):
-			values[name] = fromText(m.Type, text)
+			values[name] = parseText(m.Type, text)
 		}
 	}
 	return w.Validator.Values(values)
 }
 
-// FromSome is FromTexts of who has not filled in everything yet: an input that is missing, or not valid, is null.
-func (w *Work) FromSome(given map[string]string) map[string]any {
+// ParsePartial is FromTexts of who has not filled in everything yet: an input that is missing, or not valid, is null.
+func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 	values := make(map[string]any, len(w.Input.Members))
 	for _, m := range w.Input.Members {
 		values[m.Name] = nil
@@ -58,7 +58,7 @@ func (w *Work) FromSome(given map[string]string) map[string]any {
 		if !there {
 			continue
 		}
-		if v, violations := m.Type.Compile().Check(fromText(m.Type, text)); len(violations) == 0 {
+		if v, violations := m.Type.Compile().Check(parseText(m.Type, text)); len(violations) == 0 {
 			values[m.Name] = v
 		}
 	}
@@ -68,8 +68,8 @@ func (w *Work) FromSome(given map[string]string) map[string]any {
 // takesEmpty reports whether an empty text can be a value of the type.
 func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
 
-// fromText reads a text as a type wants it. One that cannot be read stays a text, and the validator says what is wrong with it.
-func fromText(t *schema.Type, text string) any {
+// parseText reads a text as a type wants it. One that cannot be read stays a text, and the validator says what is wrong with it.
+func parseText(t *schema.Type, text string) any {
 	if t.Kind == schema.String {
 		return text
 	}

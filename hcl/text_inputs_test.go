@@ -47,7 +47,7 @@ func TestTextsBecomeWhatTheirTypeSays(t *testing.T) {
 		for name, text := range c.given {
 			given[name] = text
 		}
-		values, violations := p.FromTexts(given)
+		values, violations := p.ParseTexts(given)
 		got := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(values), "map["), "]")
 		if len(violations) > 0 {
 			got = violations[0].String()
@@ -59,7 +59,7 @@ func TestTextsBecomeWhatTheirTypeSays(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", c.given, got, c.want)
 		}
 	}
-	if _, violations := p.FromTexts(map[string]string{"count": "x", "flag": "y"}); len(violations) != 3 {
+	if _, violations := p.ParseTexts(map[string]string{"count": "x", "flag": "y"}); len(violations) != 3 {
 		t.Errorf("not every mistake is reported: %v", violations)
 	}
 }

@@ -7,58 +7,58 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Memo says that answers of a tool that only reads are kept for a while, and given again.
-type Memo struct {
+// ResultCache says that answers of a tool that only reads are kept for a while, and given again.
+type ResultCache struct {
 	TTL    time.Duration
 	Key    *Expr // what the answer depends on; nil for all inputs
 	Public bool  // the answers of one caller are given to the others
 }
 
-func (m *Memo) spec() Spec {
+func (m *ResultCache) spec() Spec {
 	return Spec{
-		lasting(&m.TTL, "ttl", "How long an answer is kept.", "An answer that is kept for no time is not kept. Write how long, as in \"5m\".").Require(),
+		PositiveDuration(&m.TTL, "ttl", "How long an answer is kept.", "An answer that is kept for no time is not kept. Write how long, as in \"5m\".").Require(),
 		Attr(&m.Key, "key", "What the answer depends on, as in [input.region, input.day]. Without it: all inputs."),
-		either(&m.Public, "scope", `"private" keeps the answers of every caller apart, "public" gives them to everybody.`, "private", "public").Or("private"),
+		BoolChoice(&m.Public, "scope", `"private" keeps the answers of every caller apart, "public" gives them to everybody.`, "private", "public").DefaultDoc("private"),
 	}
 }
 
-// memoField declares that answers are kept.
-func (t *toolDecl) memoField() Field {
-	return Field{Name: "cache", Doc: "Answers of a tool that only reads are kept for a while and given again. Calls that ask the same at once wait for one of them. Failures are not kept.", nested: func() Spec { return (&Memo{}).spec() }, block: t.memo}
+// cacheField declares that answers are kept.
+func (t *toolDecoder) cacheField() Field {
+	return Field{Name: "cache", Doc: "Answers of a tool that only reads are kept for a while and given again. Calls that ask the same at once wait for one of them. Failures are not kept.", nested: func() Spec { return (&ResultCache{}).spec() }, block: t.decodeCache}
 }
 
-func (t *toolDecl) memo(d *decoder, b *hclsyntax.Block) {
-	m := &Memo{}
-	t.tool.Memo = m
-	reads := d.uses.personal()
-	d.uses.caller = false
-	d.body(b.Body, m.spec(), b.DefRange())
-	behalf := slices.ContainsFunc(d.uses.connections, func(c *Connection) bool { return c.behalf != (Range{}) })
-	switch keyed := d.uses.caller; {
+func (t *toolDecoder) decodeCache(d *Decoder, b *hclsyntax.Block) {
+	m := &ResultCache{}
+	t.tool.Cache = m
+	reads := d.Deps.callerSpecific()
+	d.Deps.Caller = false
+	d.Body(b.Body, m.spec(), b.DefRange())
+	behalf := slices.ContainsFunc(d.Deps.Connections, func(c *Connection) bool { return c.onBehalfOf != (Range{}) })
+	switch keyed := d.Deps.Caller; {
 	case !m.Public:
 	case behalf:
-		d.errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool works with a connection in the name of who calls: what one may see another may not. Write scope = \"private\".")
+		d.Errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool works with a connection in the name of who calls: what one may see another may not. Write scope = \"private\".")
 	case keyed && len(t.calls) == 0:
 	case reads && !keyed:
-		d.errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and what this tool does reads caller. Write scope = \"private\", or what the answer depends on, as in key = [caller.groups].")
+		d.Errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and what this tool does reads caller. Write scope = \"private\", or what the answer depends on, as in key = [caller.groups].")
 	case len(t.calls) > 0:
-		d.errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool calls others, which may read caller. Write scope = \"private\".")
+		d.Errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool calls others, which may read caller. Write scope = \"private\".")
 	}
 }
 
-// memorable reports answers that cannot be kept.
-func (t *toolDecl) memorable() {
-	if t.tool.Memo == nil {
+// checkCacheable reports answers that cannot be kept.
+func (t *toolDecoder) checkCacheable() {
+	if t.tool.Cache == nil {
 		return
 	}
 	d, at := t.dec, t.blockRange("cache")
 	switch {
-	case !t.tool.ReadOnly && t.readOnly == nil && slices.ContainsFunc(t.tool.Steps, func(s *Step) bool { return s.Backend.Facts.unknown }):
+	case !t.tool.ReadOnly && t.readOnly == nil && slices.ContainsFunc(t.tool.Steps, func(s *Step) bool { return s.Backend.Effects.unknown }):
 	case !t.tool.ReadOnly:
-		d.errorf(at, "Answers cannot be kept", "A call that is answered from the cache does nothing, and this tool may change something. Write read_only = true if it does not.")
+		d.Errorf(at, "Answers cannot be kept", "A call that is answered from the cache does nothing, and this tool may change something. Write read_only = true if it does not.")
 	case t.tool.Task != nil:
-		d.errorf(at, "Answers cannot be kept", "The calls of this tool become tasks, and what is kept is answered at once. Leave one of task and cache out.")
-	case len(t.asked) > 0:
-		d.errorf(at, "Answers cannot be kept", "This tool asks the client, and the answer of one is not another's.")
+		d.Errorf(at, "Answers cannot be kept", "The calls of this tool become tasks, and what is kept is answered at once. Leave one of task and cache out.")
+	case len(t.askKeys) > 0:
+		d.Errorf(at, "Answers cannot be kept", "This tool asks the client, and the answer of one is not another's.")
 	}
 }

@@ -84,8 +84,8 @@ const (
 
 var expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
-// form is the template without the names of its path: templates of one form are of the same URIs.
-func (t *URITemplate) form() string {
+// pathForm is the template without the names of its path: templates of one form are of the same URIs.
+func (t *URITemplate) pathForm() string {
 	var out strings.Builder
 	for rest := t.Raw(); rest != ""; {
 		literal, after, _ := strings.Cut(rest, "{")

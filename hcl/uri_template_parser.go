@@ -14,7 +14,7 @@ type templateParser struct {
 	out     *URITemplate
 	pattern strings.Builder
 	before  string // the operator of the expression just before, "x" for {x}; empty after a literal
-	asked   bool   // a literal has begun the query
+	inQuery bool   // a literal has begun the query
 	queries bool   // a query expression follows somewhere
 }
 
@@ -27,7 +27,7 @@ func parseURITemplate(raw string) (*URITemplate, error) {
 	p.pattern.WriteByte('^')
 	for rest := raw; rest != ""; {
 		literal, after, opened := strings.Cut(rest, "{")
-		if err := p.literal(literal); err != nil {
+		if err := p.addLiteral(literal); err != nil {
 			return nil, err
 		}
 		if !opened {
@@ -37,7 +37,7 @@ func parseURITemplate(raw string) (*URITemplate, error) {
 		if !closed || strings.Contains(inside, "{") {
 			return nil, fmt.Errorf("a { is not closed: a variable is written {name}")
 		}
-		if err := p.expression(inside, behind); err != nil {
+		if err := p.addExpression(inside, behind); err != nil {
 			return nil, err
 		}
 		rest = behind
@@ -51,33 +51,33 @@ func parseURITemplate(raw string) (*URITemplate, error) {
 	return p.out, nil
 }
 
-func (p *templateParser) literal(text string) error {
+func (p *templateParser) addLiteral(text string) error {
 	if text == "" {
 		return nil
 	}
 	if strings.Contains(text, "}") {
 		return fmt.Errorf("a } closes nothing: a variable is written {name}")
 	}
-	if bad := notOfURI(text); bad != "" {
-		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, escaped(bad))
+	if bad := invalidURIChar(text); bad != "" {
+		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, percentEncode(bad))
 	}
 	if len(p.out.variables) == 0 {
 		p.out.prefix = text
 	}
 	p.pattern.WriteString(regexp.QuoteMeta(text))
-	p.before, p.asked = "", p.asked || strings.Contains(text, "?")
+	p.before, p.inQuery = "", p.inQuery || strings.Contains(text, "?")
 	return nil
 }
 
-// expression adds what stands between braces; behind is what follows it.
-func (p *templateParser) expression(inside, behind string) error {
+// addExpression adds what stands between braces; behind is what follows it.
+func (p *templateParser) addExpression(inside, behind string) error {
 	op := "x"
 	if inside != "" && strings.Contains("+#./;?&=,!@|", inside[:1]) {
 		op, inside = inside[:1], inside[1:]
 	}
 	names := strings.Split(inside, ",")
 	for _, name := range names {
-		if err := p.variable(name, op); err != nil {
+		if err := p.declareVariable(name, op); err != nil {
 			return err
 		}
 	}
@@ -94,9 +94,9 @@ func (p *templateParser) expression(inside, behind string) error {
 		return fmt.Errorf("{%s} holds several variables, and only {/x,y}, {?x,y} and {&x,y} can; write {%s}", inside, strings.Join(names, "},{"))
 	case strings.Contains("?&", op) && behind != "":
 		return fmt.Errorf("{%s%s} stands at the end of a template: parameters come in any order", op, inside)
-	case op == "&" && !p.asked:
+	case op == "&" && !p.inQuery:
 		return fmt.Errorf("{&%s} continues a query, and there is no ? before it; write {?%s}", inside, inside)
-	case op == "?" && p.asked:
+	case op == "?" && p.inQuery:
 		return fmt.Errorf("{?%s} begins a query, and there is a ? before it already; write {&%s}", inside, inside)
 	case op != "?" && op != "&" && p.before != "" && (op != "/" || p.before == "+"):
 		return fmt.Errorf("nothing stands between two variables, so that nobody can tell where %s begins; write a character between them", first)
@@ -104,19 +104,19 @@ func (p *templateParser) expression(inside, behind string) error {
 	p.before = op
 	switch op {
 	case "/":
-		p.segments(names)
+		p.addSegments(names)
 	case "?", "&":
-		p.parameters(op, names)
+		p.addParameters(op, names)
 	case "+":
-		p.group(first, p.reserved())
+		p.addGroup(first, p.reserved())
 	default:
-		p.group(first, plainValue)
+		p.addGroup(first, plainValue)
 	}
 	return nil
 }
 
-// variable declares a variable.
-func (p *templateParser) variable(name, op string) error {
+// declareVariable declares a variable.
+func (p *templateParser) declareVariable(name, op string) error {
 	bare := strings.TrimRight(name, "*")
 	if cut := strings.IndexByte(bare, ':'); cut >= 0 {
 		bare = bare[:cut]
@@ -140,22 +140,22 @@ func (p *templateParser) reserved() string {
 	return reservedValue
 }
 
-func (p *templateParser) group(name, value string) {
+func (p *templateParser) addGroup(name, value string) {
 	p.out.names = append(p.out.names, name)
 	fmt.Fprintf(&p.pattern, "(%s+)", value)
 }
 
-// segments are {/x,y}: the second is there only with the first.
-func (p *templateParser) segments(names []string) {
+// addSegments are {/x,y}: the second is there only with the first.
+func (p *templateParser) addSegments(names []string) {
 	for _, name := range names {
 		p.pattern.WriteString("(?:/")
-		p.group(name, plainValue)
+		p.addGroup(name, plainValue)
 	}
 	p.pattern.WriteString(strings.Repeat(")?", len(names)))
 }
 
-// parameters are {?x,y} and {&x,y}. That none comes twice is checked when they are taken apart.
-func (p *templateParser) parameters(op string, names []string) {
+// addParameters are {?x,y} and {&x,y}. That none comes twice is checked when they are taken apart.
+func (p *templateParser) addParameters(op string, names []string) {
 	p.out.query = true
 	pair := "(?:" + strings.Join(names, "|") + ")=" + plainValue + "*"
 	if op == "?" {

@@ -8,10 +8,10 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (it *iteration) sum() eval {
+func (it *predicateCall) sum() eval {
 	return func(f *frame) (any, error) {
 		var total any = 0
-		err := it.run(f, func(_, v any, _ int) (_ bool, err error) {
+		err := it.forEach(f, func(_, v any, _ int) (_ bool, err error) {
 			if !value.IsNumber(v) {
 				return false, fmt.Errorf("sum adds numbers, got %s", value.Kind(v))
 			}
@@ -22,10 +22,10 @@ func (it *iteration) sum() eval {
 	}
 }
 
-func (it *iteration) find(index bool) eval {
+func (it *predicateCall) find(index bool) eval {
 	return func(f *frame) (out any, err error) {
-		err = it.run(f, func(item, v any, i int) (bool, error) {
-			ok, err := condition(v)
+		err = it.forEach(f, func(item, v any, i int) (bool, error) {
+			ok, err := predicateResult(v)
 			if !ok || err != nil {
 				return err == nil, err
 			}
@@ -53,10 +53,10 @@ func groupKey(v any) (string, error) {
 	return value.Text(v)
 }
 
-func (it *iteration) group() eval {
+func (it *predicateCall) groupBy() eval {
 	return func(f *frame) (any, error) {
 		out := map[string]any{}
-		err := it.run(f, func(item, v any, _ int) (bool, error) {
+		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
 			k, err := groupKey(v)
 			if err != nil {
 				return false, err
@@ -73,10 +73,10 @@ func (it *iteration) group() eval {
 	}
 }
 
-func (it *iteration) countBy() eval {
+func (it *predicateCall) countBy() eval {
 	return func(f *frame) (any, error) {
 		out := map[string]any{}
-		err := it.run(f, func(_, v any, _ int) (bool, error) {
+		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
 			k, err := groupKey(v)
 			if err != nil {
 				return false, err
@@ -92,7 +92,7 @@ func (it *iteration) countBy() eval {
 	}
 }
 
-func (it *iteration) sort(order eval) eval {
+func (it *predicateCall) sortBy(order eval) eval {
 	return func(f *frame) (any, error) {
 		descending := false
 		if order != nil {
@@ -106,7 +106,7 @@ func (it *iteration) sort(order eval) eval {
 			descending = o == "desc"
 		}
 		var items, keys []any
-		err := it.run(f, func(item, v any, _ int) (bool, error) {
+		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
 			items, keys = append(items, item), append(keys, v)
 			return true, f.call.Spend(64)
 		})
@@ -123,7 +123,7 @@ func (it *iteration) sort(order eval) eval {
 	}
 }
 
-func (it *iteration) reduce(initial eval) eval {
+func (it *predicateCall) reduce(initial eval) eval {
 	return func(f *frame) (any, error) {
 		var acc any
 		started := initial != nil
@@ -133,13 +133,13 @@ func (it *iteration) reduce(initial eval) eval {
 				return nil, err
 			}
 		}
-		v, err := resolved(f, it.list)
+		v, err := evalResolved(f, it.list)
 		if err != nil {
 			return nil, err
 		}
 		list, ok := v.([]any)
 		if !ok {
-			return nil, notList(it.name, v)
+			return nil, notListError(it.name, v)
 		}
 		if !started && len(list) == 0 {
 			return nil, errors.New("reduce has nothing to start from: the list is empty and there is no initial value")
@@ -151,7 +151,7 @@ func (it *iteration) reduce(initial eval) eval {
 				acc, started = item, true
 				continue
 			}
-			if err := f.tick(1); err != nil {
+			if err := f.spendSteps(1); err != nil {
 				return nil, err
 			}
 			f.loops[depth] = loop{item: item, index: i, acc: acc}

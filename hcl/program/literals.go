@@ -8,30 +8,30 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (c *compiler) sequence(n *ast.SequenceNode) term {
-	var last term
+func (c *compiler) compileSequence(n *ast.SequenceNode) typedExpr {
+	var last typedExpr
 	for _, part := range n.Nodes {
-		last = c.expr(part)
+		last = c.compile(part)
 	}
 	if len(n.Nodes) > 1 {
-		c.problem(c.extent(n.Nodes[0]), "Unused expression", "Only the last of several expressions is the result; drop this one, or name it with let.")
+		c.report(c.fullSpan(n.Nodes[0]), "Unused expression", "Only the last of several expressions is the result; drop this one, or name it with let.")
 	}
 	return last
 }
 
-func (c *compiler) array(n *ast.ArrayNode) term {
+func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
 	elem := anything
 	evals := make([]eval, len(n.Nodes))
 	for i, part := range n.Nodes {
-		t := c.expr(part)
+		t := c.compile(part)
 		evals[i] = t.eval
 		if i == 0 {
 			elem = t.shape
 		} else {
-			elem = unify(elem, t.shape)
+			elem = unifyTypes(elem, t.shape)
 		}
 	}
-	return term{shape: listOf(elem), at: c.at(n), eval: func(f *frame) (any, error) {
+	return typedExpr{shape: listOf(elem), at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		if err := f.call.Spend(24 + 16*len(evals)); err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (c *compiler) array(n *ast.ArrayNode) term {
 	}}
 }
 
-func (c *compiler) object(n *ast.MapNode) term {
+func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 	type pair struct {
 		name string
 		key  eval // nil when the name is known
@@ -57,24 +57,24 @@ func (c *compiler) object(n *ast.MapNode) term {
 	shape := &Shape{Kind: Object, Members: make(map[string]*Shape, len(n.Pairs))}
 	for i, p := range n.Pairs {
 		p := p.(*ast.PairNode)
-		key, val := c.expr(p.Key), c.expr(p.Value)
+		key, val := c.compile(p.Key), c.compile(p.Value)
 		pairs[i].val = val.eval
 		name, isText := key.value.(string)
 		if key.known && isText {
 			if _, twice := shape.Members[name]; twice && shape.Kind == Object {
-				c.problem(key.at, "Key written twice", "The key %q stands in the same object already.", name)
+				c.report(key.at, "Key written twice", "The key %q stands in the same object already.", name)
 			}
 			pairs[i].name, shape.Members[name] = name, val.shape
 			continue
 		}
-		c.expect(p.Key, key, String)
+		c.checkKind(p.Key, key, String)
 		pairs[i].key = key.eval
 		shape = &Shape{Kind: Map, Members: shape.Members}
 	}
 	if shape.Kind == Map {
 		shape = &Shape{Kind: Map}
 	}
-	return term{shape: shape, at: c.at(n), eval: func(f *frame) (any, error) {
+	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		if err := f.call.Spend(48 + 64*len(pairs)); err != nil {
 			return nil, err
 		}

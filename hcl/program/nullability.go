@@ -4,22 +4,22 @@ import "strings"
 
 func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
-// narrowed is the shape of a path where the facts rule out null.
-func (c *compiler) narrowed(path []string, s *Shape) *Shape {
-	if s.Nullable && c.facts[pathKey(path)] > 0 {
+// withoutRuledOutNull is the shape of a path where the facts rule out null.
+func (c *compiler) withoutRuledOutNull(path []string, s *Shape) *Shape {
+	if s.Nullable && c.nonNull[pathKey(path)] > 0 {
 		return s.notNull()
 	}
 	return s
 }
 
-// given compiles a part that runs only when the paths are not null.
-func (c *compiler) given(paths [][]string, part func() term) term {
+// withNonNull compiles a part that runs only when the paths are not null.
+func (c *compiler) withNonNull(paths [][]string, part func() typedExpr) typedExpr {
 	for _, p := range paths {
-		c.facts[pathKey(p)]++
+		c.nonNull[pathKey(p)]++
 	}
 	t := part()
 	for _, p := range paths {
-		c.facts[pathKey(p)]--
+		c.nonNull[pathKey(p)]--
 	}
 	return t
 }
@@ -33,13 +33,13 @@ func prefixes(path []string) [][]string {
 	return out
 }
 
-func both(a, b [][]string) [][]string {
+func unionPaths(a, b [][]string) [][]string {
 	out := append([][]string{}, a...)
 	return append(out, b...)
 }
 
-// shared returns the paths that stand in both.
-func shared(a, b [][]string) [][]string {
+// intersectPaths returns the paths that stand in both.
+func intersectPaths(a, b [][]string) [][]string {
 	var out [][]string
 	for _, p := range a {
 		for _, q := range b {
@@ -52,8 +52,8 @@ func shared(a, b [][]string) [][]string {
 	return out
 }
 
-// rooted returns the paths that begin at a root, sorted, each once. A root itself is never null.
-func (c *compiler) rooted(paths [][]string) [][]string {
+// rootPaths returns the paths that begin at a root, sorted, each once. A root itself is never null.
+func (c *compiler) rootPaths(paths [][]string) [][]string {
 	seen := map[string]bool{}
 	var out [][]string
 	for _, p := range paths {

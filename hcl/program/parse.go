@@ -17,8 +17,8 @@ const (
 	maxDepth  = 200
 )
 
-// A syntax is a parsed source.
-type syntax struct {
+// parsedSource is a parsed source.
+type parsedSource struct {
 	source   string
 	root     ast.Node
 	place    func(file.Location) span
@@ -26,26 +26,26 @@ type syntax struct {
 }
 
 // parse reads the grammar of expr and says in our words what is wrong.
-func parse(src string) (*syntax, *Problem) {
-	if p := refuse(src); p != nil {
+func parse(src string) (*parsedSource, *Problem) {
+	if p := checkSource(src); p != nil {
 		return nil, p
 	}
-	r, err := read(src)
+	r, err := tokenize(src)
 	if err != nil {
-		return nil, r.unreadable(err)
+		return nil, r.lexError(err)
 	}
 	if p := r.tooDeep(); p != nil {
 		return nil, p
 	}
-	tree, err := parser.Parse(r.callable())
+	tree, err := parser.Parse(r.renameCallables())
 	if err != nil {
-		return nil, r.ungrammatical(err)
+		return nil, r.parseError(err)
 	}
-	return &syntax{source: src, root: tree.Node, place: r.place, brackets: r.brackets()}, nil
+	return &parsedSource{source: src, root: tree.Node, place: r.place, brackets: r.brackets()}, nil
 }
 
-// refuse finds what the parser should not see at all.
-func refuse(src string) *Problem {
+// checkSource finds what the parser should not see at all.
+func checkSource(src string) *Problem {
 	switch {
 	case strings.TrimSpace(src) == "":
 		return &Problem{Length: len(src), Summary: "Empty program", Detail: "An expr program is expected, for example \"input.count > 0\"."}
@@ -66,8 +66,8 @@ func refuse(src string) *Problem {
 	return nil
 }
 
-// placer maps the parser's locations, which count characters, to bytes.
-func placer(src string) func(file.Location) span {
+// sourceMap maps the parser's locations, which count characters, to bytes.
+func sourceMap(src string) func(file.Location) span {
 	ascii := true
 	for i := range len(src) {
 		ascii = ascii && src[i] < utf8.RuneSelf
@@ -88,18 +88,18 @@ func placer(src string) func(file.Location) span {
 	}
 }
 
-// A reading is a source as its tokens.
-type reading struct {
+// tokenStream is a source as its tokens.
+type tokenStream struct {
 	source string
 	tokens []lexer.Token
 	place  func(file.Location) span
 }
 
-// read returns the tokens before an error too.
-func read(src string) (*reading, error) {
+// tokenize returns the tokens before an error too.
+func tokenize(src string) (*tokenStream, error) {
 	l := lexer.New()
 	l.Reset(file.NewSource(src))
-	r := &reading{source: src, place: placer(src)}
+	r := &tokenStream{source: src, place: sourceMap(src)}
 	for {
 		t, err := l.Next()
 		if err == io.EOF {
@@ -113,11 +113,11 @@ func read(src string) (*reading, error) {
 }
 
 // at is where token i stands.
-func (r *reading) at(i int) span { return r.place(r.tokens[i].Location) }
+func (r *tokenStream) at(i int) span { return r.place(r.tokens[i].Location) }
 
-// callable lets words be called that the parser of expr takes for something else: contains(list, x), which is an operator there, and
+// renameCallables lets words be called that the parser of expr takes for something else: contains(list, x), which is an operator there, and
 // countBy(list, .x), whose predicate it does not know. It renames them in place, to names of the same length, so that every location stays right.
-func (r *reading) callable() string {
+func (r *tokenStream) renameCallables() string {
 	out := []byte(r.source)
 	for i, t := range r.tokens {
 		if i+1 >= len(r.tokens) || !r.tokens[i+1].Is(lexer.Bracket, "(") {
@@ -135,8 +135,8 @@ func (r *reading) callable() string {
 
 const calledContains = "$ontains"
 
-// renamed is the name that the author wrote.
-func renamed(name string) string {
+// originalName is the name that the author wrote.
+func originalName(name string) string {
 	if name == calledContains {
 		return "contains"
 	}
@@ -144,7 +144,7 @@ func renamed(name string) string {
 }
 
 // endsOperand reports whether a value can end with token i.
-func (r *reading) endsOperand(i int) bool {
+func (r *tokenStream) endsOperand(i int) bool {
 	if i < 0 {
 		return false
 	}
@@ -158,7 +158,7 @@ func (r *reading) endsOperand(i int) bool {
 }
 
 // closing is the token that closes the bracket at open, or -1.
-func (r *reading) closing(open int) int {
+func (r *tokenStream) closing(open int) int {
 	depth := 0
 	for i := open; i < len(r.tokens); i++ {
 		if r.tokens[i].Kind != lexer.Bracket {
@@ -174,7 +174,7 @@ func (r *reading) closing(open int) int {
 }
 
 // brackets are the spans from each opening bracket to behind its closing one.
-func (r *reading) brackets() []span {
+func (r *tokenStream) brackets() []span {
 	var out []span
 	for i, t := range r.tokens {
 		if t.Kind == lexer.Bracket && strings.Contains("([{", t.Value) {

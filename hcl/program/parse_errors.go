@@ -10,7 +10,7 @@ import (
 )
 
 // tooDeep finds nesting that would exhaust the parser's stack.
-func (r *reading) tooDeep() *Problem {
+func (r *tokenStream) tooDeep() *Problem {
 	depth, unary := 0, 0
 	for _, t := range r.tokens {
 		switch {
@@ -33,7 +33,7 @@ func (r *reading) tooDeep() *Problem {
 }
 
 // unclosed is the last bracket that is opened and not closed.
-func (r *reading) unclosed() (lexer.Token, bool) {
+func (r *tokenStream) unclosed() (lexer.Token, bool) {
 	var open []lexer.Token
 	for _, t := range r.tokens {
 		if t.Kind != lexer.Bracket {
@@ -51,8 +51,8 @@ func (r *reading) unclosed() (lexer.Token, bool) {
 	return open[len(open)-1], true
 }
 
-// unreadable is the mistake where the tokens end.
-func (r *reading) unreadable(err error) *Problem {
+// lexError is the mistake where the tokens end.
+func (r *tokenStream) lexError(err error) *Problem {
 	p := &Problem{Summary: "Unreadable text", Detail: "The text is not part of the expr language."}
 	var e *file.Error
 	if !errors.As(err, &e) {
@@ -90,8 +90,8 @@ func (r *reading) unreadable(err error) *Problem {
 	return p
 }
 
-// ungrammatical is the mistake that the parser of expr found.
-func (r *reading) ungrammatical(err error) *Problem {
+// parseError is the mistake that the parser of expr found.
+func (r *tokenStream) parseError(err error) *Problem {
 	p := &Problem{Length: len(r.source), Summary: "Invalid program", Detail: "This cannot be read as an expr program."}
 	var e *file.Error
 	if !errors.As(err, &e) {
@@ -114,13 +114,13 @@ func (r *reading) ungrammatical(err error) *Problem {
 	}
 	p.Offset, p.Length = s.from, s.to-s.from
 	if i >= 0 && strings.HasPrefix(e.Message, "unexpected token") {
-		return r.unexpected(p, i)
+		return r.tokenError(p, i)
 	}
-	p.Summary, p.Detail = parserWords(e.Message)
+	p.Summary, p.Detail = explainParseError(e.Message)
 	return p
 }
 
-func parserWords(message string) (summary, detail string) {
+func explainParseError(message string) (summary, detail string) {
 	switch {
 	case strings.HasPrefix(message, "expected at least"):
 		return "Missing argument", "A list and what to do with each element are expected, for example filter(output.rows, .amount > 0)."
@@ -140,7 +140,7 @@ func parserWords(message string) (summary, detail string) {
 	return "Invalid program", "This cannot be read as an expr program."
 }
 
-func (r *reading) tokenAt(at file.Location) int {
+func (r *tokenStream) tokenAt(at file.Location) int {
 	for i, t := range r.tokens {
 		if t.Location == at {
 			return i
@@ -149,10 +149,10 @@ func (r *reading) tokenAt(at file.Location) int {
 	return -1
 }
 
-// unexpected explains the token at i, which stands where it cannot.
-func (r *reading) unexpected(p *Problem, i int) *Problem {
+// tokenError explains the token at i, which stands where it cannot.
+func (r *tokenStream) tokenError(p *Problem, i int) *Problem {
 	t := r.tokens[i]
-	p.Summary = "Unexpected " + tokenWord(t)
+	p.Summary = "Unexpected " + tokenKind(t)
 	p.Detail = fmt.Sprintf("%s cannot stand here.", r.quote(r.at(i)))
 	switch {
 	case t.Is(lexer.Operator, ":"):
@@ -168,15 +168,15 @@ func (r *reading) unexpected(p *Problem, i int) *Problem {
 		p.Summary, p.Detail = "Assignment in a program", "To compare, write ==. A name for a value is given by let: let x = input.a; x + 1."
 	case t.Is(lexer.Operator, "."), t.Is(lexer.Operator, "#"):
 		p.Summary, p.Detail = "Element outside a predicate", "# and .name are the element inside a predicate such as filter(list, .name != null); elsewhere name the value: output.name."
-		if name, ok := r.method(i); ok {
+		if name, ok := r.methodName(i); ok {
 			p.Detail = fmt.Sprintf("A function stands in front of its list, or behind a |: write %s(list, %s…) or list | %[1]s(%[2]s…).", name, t.Value)
 		}
 	case t.Is(lexer.Operator, "&"):
 		p.Detail = "To ask for both, write &&."
 	case t.Kind == lexer.Bracket && strings.Contains(")]}", t.Value) && i > 0 && r.tokens[i-1].Kind == lexer.Operator:
 		p.Detail = fmt.Sprintf("After %q a value is expected.", r.tokens[i-1].Value)
-	case t.Kind == lexer.Identifier && words[t.Value] != "":
-		p.Detail = words[t.Value]
+	case t.Kind == lexer.Identifier && foreignOperators[t.Value] != "":
+		p.Detail = foreignOperators[t.Value]
 	case i > 0 && r.tokens[i-1].Kind == lexer.Identifier && r.tokens[i-1].Value == "for":
 		p.Detail = "A program has no for: write map(list, .name) for one value of each element, filter(list, .amount > 0) for some of the elements."
 	case t.Kind == lexer.Identifier || t.Kind == lexer.Number || t.Kind == lexer.String:
@@ -185,14 +185,14 @@ func (r *reading) unexpected(p *Problem, i int) *Problem {
 	return p
 }
 
-// words are operators of other languages.
-var words = map[string]string{
+// foreignOperators are operators of other languages.
+var foreignOperators = map[string]string{
 	"AND": "To ask for both, write &&.", "OR": "To ask for either, write ||.", "NOT": "To ask for the opposite, write !.", "IN": "To look into a list, write in.",
 	"is": "To compare, write == or !=.", "IS": "To compare, write == or !=.", "LIKE": "To compare with a pattern, write x matches '^a', or x startsWith 'a'.", "like": "To compare with a pattern, write x matches '^a', or x startsWith 'a'.",
 }
 
-// method finds the name in front of a predicate that is written list.filter(…).
-func (r *reading) method(i int) (name string, ok bool) {
+// methodName finds the name in front of a predicate that is written list.filter(…).
+func (r *tokenStream) methodName(i int) (name string, ok bool) {
 	if i < 3 || !r.tokens[i-1].Is(lexer.Bracket, "(") || !r.tokens[i-3].Is(lexer.Operator, ".") {
 		return "", false
 	}
@@ -200,7 +200,7 @@ func (r *reading) method(i int) (name string, ok bool) {
 	return r.tokens[i-2].Value, ok
 }
 
-func tokenWord(t lexer.Token) string {
+func tokenKind(t lexer.Token) string {
 	switch t.Kind {
 	case lexer.Operator:
 		return "operator"
@@ -214,7 +214,7 @@ func tokenWord(t lexer.Token) string {
 	return "text"
 }
 
-func (r *reading) quote(s span) string {
+func (r *tokenStream) quote(s span) string {
 	text := r.source[s.from:s.to]
 	if strings.HasPrefix(text, `"`) {
 		return text
@@ -223,7 +223,7 @@ func (r *reading) quote(s span) string {
 }
 
 // bareObject finds the braces and the call around a colon that stands where map({a: .x}) has it.
-func (r *reading) bareObject(colon int) (braces, call span, ok bool) {
+func (r *tokenStream) bareObject(colon int) (braces, call span, ok bool) {
 	open := colon - 2
 	if open < 1 || !r.tokens[open].Is(lexer.Bracket, "{") {
 		return braces, call, false

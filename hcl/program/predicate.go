@@ -8,23 +8,23 @@ import (
 	"hatchel/hcl/value"
 )
 
-// An iteration is a compiled call of a function that takes a predicate.
-type iteration struct {
+// predicateCall is a compiled call of a function that takes a predicate.
+type predicateCall struct {
 	name     string
 	list     eval
 	body     eval // the predicate; nil stands for the element itself
 	backward bool
 }
 
-// run goes through the list until each says that there is no more to do. After an error the frame is not used again.
-func (it *iteration) run(f *frame, each func(item, v any, index int) (more bool, err error)) error {
-	v, err := resolved(f, it.list)
+// forEach goes through the list until each says that there is no more to do. After an error the frame is not used again.
+func (it *predicateCall) forEach(f *frame, each func(item, v any, index int) (more bool, err error)) error {
+	v, err := evalResolved(f, it.list)
 	if err != nil {
 		return err
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return notList(it.name, v)
+		return notListError(it.name, v)
 	}
 	depth := len(f.loops)
 	f.loops = append(f.loops, loop{})
@@ -33,7 +33,7 @@ func (it *iteration) run(f *frame, each func(item, v any, index int) (more bool,
 		if it.backward {
 			at = len(list) - 1 - i
 		}
-		if err := f.tick(1); err != nil {
+		if err := f.spendSteps(1); err != nil {
 			return err
 		}
 		here := &f.loops[depth]
@@ -56,46 +56,46 @@ func (it *iteration) run(f *frame, each func(item, v any, index int) (more bool,
 	return nil
 }
 
-func notList(name string, v any) error {
+func notListError(name string, v any) error {
 	if _, ok := v.(map[string]any); ok {
 		return fmt.Errorf("%s goes through a list, got object; values(...) or toPairs(...) makes one", name)
 	}
 	return fmt.Errorf("%s goes through a list, got %s", name, value.Kind(v))
 }
 
-// predicate compiles a call of one of the functions that take one.
-func (c *compiler) predicate(n *ast.BuiltinNode) term {
+// compilePredicateCall compiles a call of one of the functions that take one.
+func (c *compiler) compilePredicateCall(n *ast.BuiltinNode) typedExpr {
 	name := n.Name
-	if at := c.at(n); c.src[at.from:at.to] == "countBy" { // callable renamed it
+	if at := c.spanOf(n); c.src[at.from:at.to] == "countBy" { // callable renamed it
 		name = "countBy"
 	}
-	list := c.expr(n.Arguments[0])
+	list := c.compile(n.Arguments[0])
 	switch {
 	case list.shape.keyed():
-		c.problem(c.extent(n.Arguments[0]), "Wrong type", "%s goes through a list, this is an object. values(...) or toPairs(...) makes one.", name)
+		c.report(c.fullSpan(n.Arguments[0]), "Wrong type", "%s goes through a list, this is an object. values(...) or toPairs(...) makes one.", name)
 	default:
-		c.expect(n.Arguments[0], list, List)
+		c.checkKind(n.Arguments[0], list, List)
 	}
-	it := &iteration{name: name, list: list.eval, backward: n.Name == "findLast" || n.Name == "findLastIndex"}
+	it := &predicateCall{name: name, list: list.eval, backward: n.Name == "findLast" || n.Name == "findLastIndex"}
 	elem := list.shape.elem()
-	body := term{shape: elem}
+	body := typedExpr{shape: elem}
 	if len(n.Arguments) > 1 {
-		c.scopes = append(c.scopes, scope{shape: elem, path: c.fresh(), acc: n.Name == "reduce"})
-		body = c.expr(n.Arguments[1])
+		c.scopes = append(c.scopes, scope{shape: elem, path: c.newPath(), acc: n.Name == "reduce"})
+		body = c.compile(n.Arguments[1])
 		c.scopes = c.scopes[:len(c.scopes)-1]
 		it.body = body.eval
-		c.predicateKind(n, body)
+		c.checkPredicate(n, body)
 	}
-	t := term{at: c.at(n)}
+	t := typedExpr{at: c.spanOf(n)}
 	switch name {
 	case "filter":
 		t.shape, t.eval = list.shape.notNull(), it.filter()
 	case "map":
-		t.shape, t.eval = listOf(body.shape), it.collect()
+		t.shape, t.eval = listOf(body.shape), it.mapAll()
 	case "all", "none", "any":
-		t.shape, t.eval = boolean, it.decide(n.Name == "any", n.Name == "all")
+		t.shape, t.eval = boolean, it.anyAll(n.Name == "any", n.Name == "all")
 	case "one":
-		t.shape, t.eval = boolean, it.one()
+		t.shape, t.eval = boolean, it.exactlyOne()
 	case "count":
 		t.shape, t.eval = integer, it.count()
 	case "sum":
@@ -108,43 +108,43 @@ func (c *compiler) predicate(n *ast.BuiltinNode) term {
 	case "findIndex", "findLastIndex":
 		t.shape, t.eval = integer.orNull(), it.find(true)
 	case "groupBy":
-		t.shape, t.eval = &Shape{Kind: Map, Elem: listOf(elem)}, it.group()
+		t.shape, t.eval = &Shape{Kind: Map, Elem: listOf(elem)}, it.groupBy()
 	case "countBy":
 		t.shape, t.eval = &Shape{Kind: Map, Elem: integer}, it.countBy()
 	case "sortBy":
-		t.shape, t.eval = list.shape.notNull(), it.sort(c.argument(n, 2, String))
+		t.shape, t.eval = list.shape.notNull(), it.sortBy(c.compileArgument(n, 2, String))
 	case "reduce":
-		t.shape, t.eval = anything, it.reduce(c.argument(n, 2, Any))
+		t.shape, t.eval = anything, it.reduce(c.compileArgument(n, 2, Any))
 	}
 	return t
 }
 
-// argument compiles an argument after the predicate, or gives nil.
-func (c *compiler) argument(n *ast.BuiltinNode, i int, k Kind) eval {
+// compileArgument compiles an argument after the predicate, or gives nil.
+func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k Kind) eval {
 	if len(n.Arguments) <= i {
 		return nil
 	}
-	t := c.expr(n.Arguments[i])
+	t := c.compile(n.Arguments[i])
 	if k != Any {
-		c.expect(n.Arguments[i], t, k)
+		c.checkKind(n.Arguments[i], t, k)
 	}
 	return t.eval
 }
 
-func (c *compiler) predicateKind(n *ast.BuiltinNode, body term) {
+func (c *compiler) checkPredicate(n *ast.BuiltinNode, body typedExpr) {
 	at := n.Arguments[1]
 	if p, ok := at.(*ast.PredicateNode); ok {
 		at = p.Node
 	}
 	switch n.Name {
 	case "filter", "all", "none", "any", "one", "count", "find", "findLast", "findIndex", "findLastIndex":
-		c.expect(at, body, Bool)
+		c.checkKind(at, body, Bool)
 	case "sum":
-		c.expect(at, body, Number)
+		c.checkKind(at, body, Number)
 	}
 }
 
-func condition(v any) (bool, error) {
+func predicateResult(v any) (bool, error) {
 	b, ok := v.(bool)
 	if !ok {
 		return false, fmt.Errorf("a predicate must give true or false, got %s", value.Kind(v))
@@ -152,11 +152,11 @@ func condition(v any) (bool, error) {
 	return b, nil
 }
 
-func (it *iteration) filter() eval {
+func (it *predicateCall) filter() eval {
 	return func(f *frame) (any, error) {
 		out := []any{}
-		err := it.run(f, func(item, v any, _ int) (bool, error) {
-			ok, err := condition(v)
+		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
+			ok, err := predicateResult(v)
 			if !ok || err != nil {
 				return err == nil, err
 			}
@@ -167,10 +167,10 @@ func (it *iteration) filter() eval {
 	}
 }
 
-func (it *iteration) collect() eval {
+func (it *predicateCall) mapAll() eval {
 	return func(f *frame) (any, error) {
 		out := []any{}
-		err := it.run(f, func(_, v any, _ int) (bool, error) {
+		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
 			out = append(out, v)
 			return true, f.call.Spend(16)
 		})
@@ -178,12 +178,12 @@ func (it *iteration) collect() eval {
 	}
 }
 
-// decide stops at the first element that decides: for any a true one, for all a false one, for none a true one.
-func (it *iteration) decide(found, all bool) eval {
+// anyAll stops at the first element that decides: for any a true one, for all a false one, for none a true one.
+func (it *predicateCall) anyAll(found, all bool) eval {
 	return func(f *frame) (any, error) {
 		out := !found
-		err := it.run(f, func(_, v any, _ int) (bool, error) {
-			ok, err := condition(v)
+		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
+			ok, err := predicateResult(v)
 			if ok == !all {
 				out = found
 				return false, err
@@ -194,24 +194,24 @@ func (it *iteration) decide(found, all bool) eval {
 	}
 }
 
-func (it *iteration) one() eval {
+func (it *predicateCall) exactlyOne() eval {
 	return func(f *frame) (any, error) {
-		n, err := it.number(f, 2)
+		n, err := it.countUntil(f, 2)
 		return n == 1, err
 	}
 }
 
-func (it *iteration) count() eval {
+func (it *predicateCall) count() eval {
 	return func(f *frame) (any, error) {
-		n, err := it.number(f, -1)
+		n, err := it.countUntil(f, -1)
 		return n, err
 	}
 }
 
-// number counts the elements for which the predicate holds, up to enough.
-func (it *iteration) number(f *frame, enough int) (n int, err error) {
-	err = it.run(f, func(_, v any, _ int) (bool, error) {
-		ok, err := condition(v)
+// countUntil counts the elements for which the predicate holds, up to enough.
+func (it *predicateCall) countUntil(f *frame, enough int) (n int, err error) {
+	err = it.forEach(f, func(_, v any, _ int) (bool, error) {
+		ok, err := predicateResult(v)
 		if ok {
 			n++
 		}

@@ -14,15 +14,15 @@ type Problem struct {
 	Warning        bool   // the program runs all the same
 }
 
-// A Fault is a run that failed. Its text is a sentence for the model or person that made the call, without the name of the attribute.
-type Fault struct {
+// EvalError is a run that failed. Its text is a sentence for the model or person that made the call, without the name of the attribute.
+type EvalError struct {
 	Message        string
 	Offset, Length int   // in bytes: the part of the source that failed
 	Cause          error // the context's error when the call ended, else nil
 }
 
-func (f *Fault) Error() string { return f.Message }
-func (f *Fault) Unwrap() error { return f.Cause }
+func (f *EvalError) Error() string { return f.Message }
+func (f *EvalError) Unwrap() error { return f.Cause }
 
 // span is a half-open byte interval of the source.
 type span struct{ from, to int }
