@@ -26,7 +26,7 @@ func (a *Audit) spec() Spec {
 			Custom("stdout", "bool", "true writes the records to standard output, for what collects it. Not with serve --stdio; hatchel call, read and prompt write them to standard error.", a.decodeStdout)),
 		Spec{
 			Custom("rotate", "size", "How large a file may be; then the next is begun.", a.decodeRotate).DefaultDoc("100MiB"),
-			PositiveInt(&a.MaxFiles, "keep", "How many full files are kept; the oldest is removed when there are more. Without it all are kept."),
+			PositiveInt(&a.MaxFiles, "max_files", "How many full files are kept; the oldest is removed when there are more. Without it all are kept.").RenamedFrom("keep"),
 		},
 	)
 }
@@ -63,7 +63,7 @@ func (l *loader) decodeAudit() {
 		return
 	}
 	a.Range = RangeOf(b.DefRange())
-	for _, name := range []string{"rotate", "keep"} {
+	for _, name := range []string{"rotate", "max_files"} {
 		switch attr := b.Body.Attributes[name]; {
 		case attr == nil:
 		case a.Stdout:

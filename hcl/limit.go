@@ -56,7 +56,7 @@ func (l *Limit) spec(per string) Spec {
 		BoolChoice(&l.Shared, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").DefaultDoc(strconv.Quote(per)),
 		PositiveInt(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
 		PositiveInt(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
-		PositiveDuration(&l.MaxWait, "wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").DefaultDoc("10s"),
+		PositiveDuration(&l.MaxWait, "max_wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").DefaultDoc("10s").RenamedFrom("wait"),
 	}
 }
 
@@ -81,8 +81,8 @@ func (l *Limit) check(d *Decoder, b *hclsyntax.Block) {
 		d.Errorf(b.DefRange(), "Limit of nothing", "A limit says how often or how many at once: write rate = \"10/m\" or concurrency = 4.")
 	case l.Burst > 0 && l.Rate.Calls == 0:
 		d.Errorf(b.Body.Attributes["burst"].NameRange, "Does not apply here", "burst belongs to a rate, and there is none.")
-	case written("wait") && l.Queue == 0:
-		d.Errorf(b.Body.Attributes["wait"].NameRange, "Does not apply here", "No call waits without a queue: write queue = 20, too.")
+	case written("max_wait") && l.Queue == 0:
+		d.Errorf(b.Body.Attributes["max_wait"].NameRange, "Does not apply here", "No call waits without a queue: write queue = 20, too.")
 	case l.Burst == 0:
 		l.Burst = l.Rate.Calls
 	}

@@ -25,6 +25,7 @@ type Field struct {
 	Many     bool   // the block may be repeated
 	Label    string // what the label of the block says; empty when it has none
 
+	formerly string // the name that the argument had before, which is answered with the present one
 	group  *group
 	target any // the pointer decoded into
 	attr   func(*Decoder, hclsyntax.Expression, Field)
@@ -123,6 +124,9 @@ func (f Field) FixedKeys() Field { f.Fixed = true; return f }
 
 // DefaultDoc documents what an argument is when it is not written.
 func (f Field) DefaultDoc(text string) Field { f.Default = text; return f }
+
+// RenamedFrom declares the name that the argument had before: where it is written, the diagnostic says what to write instead.
+func (f Field) RenamedFrom(name string) Field { f.formerly = name; return f }
 
 // ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a sentence.
 func ExactlyOneOf(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }

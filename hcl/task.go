@@ -22,7 +22,7 @@ func (t *Task) spec() Spec {
 	return Spec{
 		BoolChoice(&t.Required, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").DefaultDoc("optional"),
 		PositiveDuration(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.", "A task that is kept for no time cannot be asked about. Write how long, as in \"10m\".").DefaultDoc("1h"),
-		webhooksField(&t.Notify, "callback", "The webhooks that are told when a task has ended, as task.finished: what became of it, and its result up to 64 KiB."),
+		webhooksField(&t.Notify, "notify", "The webhooks that are told when a task has ended, as task.finished: what became of it, and its result up to 64 KiB.").RenamedFrom("callback"),
 		Attr(&t.After, "after", "The step after which a call becomes a task. Without it a call is a task at once."),
 	}
 }

@@ -48,7 +48,7 @@ func terraformArgumentHint(name string, among []string, otherwise string) string
 			return " What may be null says so in its type: nullable(string)."
 		}
 	case "enabled", "disabled":
-		if has("url") && has("keep") {
+		if has("url") && has("retention") {
 			return " A webhook is off where its url is null, as that of a secret with optional = true may be."
 		}
 	case "groups", "subjects", "roles":

@@ -17,6 +17,10 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		case known && f.attr != nil:
 		case known:
 			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
+		case renamedTo(parts, name) != "":
+			present := renamedTo(parts, name)
+			d.noteMeant(present)
+			d.Errorf(a.NameRange, "Renamed argument", "%q was renamed to %q. Write %s = ….", name, present, present)
 		default:
 			all, attrs, _ := fieldNames(parts)
 			d.noteTypo(name, all)
@@ -37,15 +41,32 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 	}
 }
 
-// noteTypo notes what a name was probably meant to be, so that its absence is not reported too.
+// noteTypo records which argument a misspelled name was meant to be, so that its absence is not reported as well.
 func (d *Decoder) noteTypo(name string, among []string) {
+	d.noteMeant(spelling.Nearest(name, among))
+	if name == "type" && slices.Contains(among, "is") {
+		d.noteMeant("is")
+	}
+}
+
+// noteMeant records that an argument was written under another name.
+func (d *Decoder) noteMeant(name string) {
 	if d.Typos == nil {
 		d.Typos = map[string]bool{}
 	}
-	d.Typos[spelling.Nearest(name, among)] = true
-	if name == "type" && slices.Contains(among, "is") {
-		d.Typos["is"] = true
+	d.Typos[name] = true
+}
+
+// renamedTo returns the present name of an argument that was called name before, or "".
+func renamedTo(parts []Spec, name string) string {
+	for _, spec := range parts {
+		for i := range spec {
+			if spec[i].formerly == name && name != "" {
+				return spec[i].Name
+			}
+		}
 	}
+	return ""
 }
 
 // findField finds what a name means, as an argument or as a block where it can be both.

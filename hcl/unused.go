@@ -22,7 +22,7 @@ func (l *loader) warnUnused() {
 	}
 	for _, w := range l.config.Webhooks {
 		if !l.notified[w.Name] {
-			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in callback of a task, or in notify of an approval.", w.Name)
+			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in notify of a task or of an approval.", w.Name)
 		}
 	}
 }
