@@ -26,11 +26,11 @@ type Field struct {
 	Label    string // what the label of the block says; empty when it has none
 
 	formerly string // the name that the argument had before, which is answered with the present one
-	group  *group
-	target any // the pointer decoded into
-	attr   func(*Decoder, hclsyntax.Expression, Field)
-	block  func(*Decoder, *hclsyntax.Block)
-	nested func() Spec // of a block, for the reference
+	group    *group
+	target   any // the pointer decoded into
+	attr     func(*Decoder, hclsyntax.Expression, Field)
+	block    func(*Decoder, *hclsyntax.Block)
+	nested   func() Spec // of a block, for the reference
 }
 
 // A group says how many of some arguments may be written.
