@@ -1,5 +1,5 @@
 //go:build race
 
-package crowd
+package soak
 
 const raceEnabled = true
