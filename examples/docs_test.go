@@ -366,7 +366,9 @@ func TestTheReadmeShowsTheMeasuredFigures(t *testing.T) {
 		columns []int
 	}{
 		{"benchmarks", func(i int, _ string) bool { return i < 5 || i == 6 }, []int{0, 1, 2, 3, 4}},
-		{"conformance", func(_ int, line string) bool { return strings.Contains(line, "--requirements") && strings.Contains(line, "| HTTP |") }, []int{0, 2, 3, 4, 5}},
+		{"conformance", func(_ int, line string) bool {
+			return strings.Contains(line, "--requirements") && strings.Contains(line, "| HTTP |")
+		}, []int{0, 2, 3, 4, 5}},
 	} {
 		table, _, _ := readPage(t, "../docs/"+short.name+".md").section(t, short.name)
 		want := excerpt(table, short.row, short.columns...)
