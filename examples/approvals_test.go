@@ -168,7 +168,7 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 	}
 	f.decides("approve", id, "he called")
 	told.hear(t, `{"type":"approval.decided"`, "he called")
-	if r := answered(t, said); r.Failed || r.text() != "500 euros are paid back to Ada." || f.paid() != "20.0 500.0" {
+	if r := answered(t, said); r.Failed || r.text() != "Refunded 500 euros to Ada." || f.paid() != "20.0 500.0" {
 		t.Errorf("%s, paid %s", r.text(), f.paid())
 	}
 
