@@ -273,7 +273,7 @@ func TestTheUserOfTheOfficialClientAgrees(t *testing.T) {
 					}
 					mu.Lock()
 					defer mu.Unlock()
-					if !strings.Contains(asked, "Forget Ada for good?") || !strings.Contains(asked, "DELETE FROM refunds") {
+					if !strings.Contains(asked, "Delete all data about Ada?") || !strings.Contains(asked, "DELETE FROM refunds") {
 						t.Errorf("asked %q", asked)
 					}
 					if r.IsError == yes || (f.paid() == "") != yes {

@@ -35,7 +35,7 @@ connection "sqlite" "ledger" {
 }
 
 tool "invoice_list" {
-  description = "List the invoices, the oldest first."
+  description = "List the invoices, oldest first."
   sql "ledger" { query = "SELECT id, vendor, amount, paid FROM invoices ORDER BY id" }
 }
 
