@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -149,7 +150,7 @@ func failureOf(err error) *failure {
 func (f *failure) meta() mcp.Appender {
 	var b []byte
 	if f.id != "" {
-		b = append(mcp.AppendString(append(b, `"correlationId":`...), f.id), ',')
+		b = append(jsonscan.AppendString(append(b, `"correlationId":`...), f.id), ',')
 	}
 	if f.after > 0 {
 		b = append(strconv.AppendInt(append(b, `"retryAfter":`...), int64((f.after+time.Second-1)/time.Second), 10), ',')
