@@ -11,6 +11,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/state"
 )
 
@@ -104,14 +105,14 @@ func (p *Program) awaitOperator(c *call) error {
 	case approval.Rejected:
 		return rejectionError(p.generation.scrubber.sentence(a.Decision.Reason))
 	}
-	return refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
+	return failure.Refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
 }
 
 func rejectionError(reason string) error {
 	if reason = strings.TrimSpace(reason); reason == "" {
-		return refusal("This call needed an approval, and it was rejected. Nothing was done.")
+		return failure.Refusal("This call needed an approval, and it was rejected. Nothing was done.")
 	}
-	return refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
+	return failure.Refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
 }
 
 // openApproval finds the approval that a call like this waits for, or has been given, or asks for one.

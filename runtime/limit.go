@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 )
 
 // limiter count the calls of what is limited that run, or wait, in this process. They outlive generations. How often calls come is counted in the store.
@@ -44,6 +45,10 @@ type limitError struct {
 }
 
 func (t *limitError) Error() string { return t.message }
+
+func (t *limitError) Failure() *failure.Failure {
+	return &failure.Failure{Message: t.message, Refused: true, RetryAfter: t.retryAfter}
+}
 
 // limit is a limit that calls of a program are held to.
 type limit struct {

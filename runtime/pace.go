@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/state"
 )
 
@@ -15,7 +16,7 @@ func (p *Program) hasRate() bool {
 }
 
 // String is what is counted in the store: it says nothing of the caller.
-func (m limitKey) String() string { return digestOf("pace", m.tool, m.caller).String() }
+func (m limitKey) String() string { return digest.Of("pace", m.tool, m.caller).String() }
 
 // acquireRate waits until the rate lets a call begin. Its turns are counted in the store, for all processes that share it: where that cannot be done, no call begins.
 func (ms *limiter) acquireRate(ctx context.Context, s *State, of limitKey, b limit, patience time.Time) error {

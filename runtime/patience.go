@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"hatchel/runtime/approval"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
 // errSuperseded ends a call that waits for an approval while its configuration changes.
-const errSuperseded = refusal("The configuration was changed while this call waited for its approval, so nothing was done. Call it again: what it does now must be approved afresh.")
+const errSuperseded = failure.Refusal("The configuration was changed while this call waited for its approval, so nothing was done. Call it again: what it does now must be approved afresh.")
 
 // errShuttingDown is why the calls that wait for people end: the server is being stopped.
 var errShuttingDown = errors.New("the server is being stopped, and waits for nobody")
@@ -115,7 +116,7 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 		p.voidApproval(c, book, asked)
 		return nil, p.supersededError()
 	case errors.Is(err, errShuttingDown):
-		return nil, refusal("The server is being stopped, and this call waits for an approval. Nothing was done. Call again when the server is back: the approval counts for the same call then.")
+		return nil, failure.Refusal("The server is being stopped, and this call waits for an approval. Nothing was done. Call again when the server is back: the approval counts for the same call then.")
 	case err != nil:
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -61,7 +62,7 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 		outcome = interimOutcome(err)
 		out, err = p.answerInterim(ctx, c, req.Caller, err)
 	}
-	failed := newFailure(err)
+	failed := failure.Of(err)
 	c.finishKey(ctx, err, failed)
 	failed = c.recordEnd(ctx, failed, outcome)
 	if outcome != "" && failed == nil {
@@ -69,16 +70,16 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 		return out, nil
 	}
 	c.logOutcome(ctx, failed)
-	if failed != nil && failed.protocol != nil {
+	if failed != nil && failed.Protocol != nil {
 		c.reply.release()
-		return mcp.Outcome{}, failed.protocol
+		return mcp.Outcome{}, failed.Protocol
 	}
 	return p.outcome(c, failed, req.Caller.Revision), nil
 }
 
 // execute runs the call and encodes what it came to. A panic in it is its error.
 func (p *Program) execute(c *call, req *mcp.CallRequest, tasks bool) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	if err := p.checkVisible(c, req.Name); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (p *Program) chooseTask(c *call, caller *mcp.Caller) error {
 
 // answerInterim is what is answered for a call that goes on later. An error is what the call came to instead.
 func (p *Program) answerInterim(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	var pause *pausedError
 	var before *existingTaskError
 	if errors.As(why, &pause) {

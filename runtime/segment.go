@@ -10,6 +10,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -112,7 +113,7 @@ func (s *taskRun) run() {
 		s.save() // nobody finds the task any more, and webhooks are told
 	}
 	if cause != nil && cause != errStopped {
-		c.recordEnd(s.ctx, newFailure(cause), "")
+		c.recordEnd(s.ctx, failure.Of(cause), "")
 		c.reply.release() // whatever came of it, nobody wants to know
 		return
 	}
@@ -123,10 +124,10 @@ func (s *taskRun) run() {
 		c.audit.addQuestions(pause.asked)
 		err = s.pause(c, pause)
 	}
-	failed := newFailure(err)
+	failed := failure.Of(err)
 	c.finishKey(s.ctx, err, failed)
 	if failed != nil && cause != nil {
-		failed.protocol = taskStoppedError(s.task.Step)
+		failed.Protocol = taskStoppedError(s.task.Step)
 	}
 	if failed = c.recordEnd(s.ctx, failed, outcome); outcome != "" && failed == nil {
 		c.reply.release()
@@ -135,16 +136,16 @@ func (s *taskRun) run() {
 	}
 	c.logOutcome(s.ctx, failed)
 	if err := s.finish(c, failed); err != nil {
-		failed = newFailure(err)
+		failed = failure.Of(err)
 		c.logOutcome(s.ctx, failed)
-		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.message})
+		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.Message})
 	}
 	s.saveOutcome()
 }
 
 // resume takes the call of the task up again and does what is left. A panic in it is its error.
 func (s *taskRun) resume(c *call) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	if err := c.restoreCall(s.task, s.sent); err != nil {
 		return err
 	}
@@ -194,11 +195,11 @@ func (s *taskRun) pause(c *call, pause *pausedError) error {
 }
 
 // finish makes the task what the call came to. A panic in it is its error.
-func (s *taskRun) finish(c *call, failed *failure) (err error) {
-	defer recoverError(&err)
-	if failed != nil && failed.protocol != nil {
+func (s *taskRun) finish(c *call, failed *failure.Failure) (err error) {
+	defer failure.Recover(&err)
+	if failed != nil && failed.Protocol != nil {
 		c.reply.release()
-		s.task.fail(failed.protocol)
+		s.task.fail(failed.Protocol)
 		return nil
 	}
 	out := s.program.outcome(c, failed, mcp.Revision20260728)

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -155,7 +156,7 @@ func (s *State) current() state.Store {
 	return s.store
 }
 
-func (s *State) seal(ctx context.Context, frozen []byte, of digest, until time.Time) (string, error) {
+func (s *State) seal(ctx context.Context, frozen []byte, of digest.Digest, until time.Time) (string, error) {
 	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return "", err
@@ -163,7 +164,7 @@ func (s *State) seal(ctx context.Context, frozen []byte, of digest, until time.T
 	return sealer.seal(ctx, frozen, of, until)
 }
 
-func (s *State) unseal(ctx context.Context, sealed string, of digest) ([]byte, error) {
+func (s *State) unseal(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
 	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return nil, err

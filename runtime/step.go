@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 )
 
 // boundStep is one step of a program, bound to its backend.
@@ -45,7 +46,7 @@ func (s *boundStep) runOnce(call *adapters.Call) (any, error) {
 	if s.decl.When != nil {
 		ok, err := s.decl.When.Eval(call.Frame, nil)
 		if err != nil {
-			return nil, asFault(err)
+			return nil, failure.AsFault(err)
 		}
 		if !ok {
 			return nil, nil
@@ -53,8 +54,8 @@ func (s *boundStep) runOnce(call *adapters.Call) (any, error) {
 	}
 	out, err := s.repeat(call)
 	if err != nil && s.decl.Continue && call.Frame.Context.Err() == nil && !continuesLater(err) {
-		f := newFailure(err)
-		return map[string]any{"error": f.errorRoot("")}, nil
+		f := failure.Of(err)
+		return map[string]any{"error": f.ErrorRoot("")}, nil
 	}
 	return out, err
 }
@@ -122,7 +123,7 @@ func (s *boundStep) isFinal(f *hcl.Frame, output any) (bool, error) {
 	}
 	ok, err := s.decl.Repeat.Until.Eval(f, output)
 	if err != nil {
-		return false, asFault(err)
+		return false, failure.AsFault(err)
 	}
 	return ok, nil
 }
@@ -135,7 +136,7 @@ func (s *boundStep) checkExpectations(f *hcl.Frame, output any) error {
 	for _, e := range s.decl.Expects {
 		ok, err := e.That.Eval(f, output)
 		if err != nil {
-			return asFault(err)
+			return failure.AsFault(err)
 		}
 		if !ok {
 			told := *f
