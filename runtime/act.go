@@ -2,13 +2,13 @@ package runtime
 
 import (
 	"context"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/wait"
 )
 
 // The blocks of a step that are not backends are bound here. They answer null.
@@ -128,14 +128,7 @@ func (a waitStep) Do(ctx context.Context, call *adapters.Call) (adapters.Result,
 	if client, ok := call.Client.(detacher); ok && a.Detach {
 		client.Detach(long)
 	}
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return adapters.Result{}, nil
-	case <-ctx.Done():
-		return adapters.Result{}, ctx.Err()
-	}
+	return adapters.Result{}, wait.Sleep(ctx, long)
 }
 
 // Plan implements adapters.Planner.

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/limit"
 )
 
 // resultCache are what tools that only read have answered lately. They outlive generations: a tool that has changed is another one.
@@ -128,7 +129,7 @@ func awaitInflight(ctx context.Context, f *inflight) error {
 func (p *Program) runForWaiters(c *call, of digest.Digest, f *inflight) (err error) {
 	defer p.generation.build.caches.results.finish(of, f, p.tool.Memo.TTL)
 	if err := p.perform(c); err != nil {
-		if own := new(*limitError); c.frame.Context.Err() == nil && c.stopCtx.Err() == nil && !errors.As(err, own) {
+		if own := new(*limit.Error); c.frame.Context.Err() == nil && c.stopCtx.Err() == nil && !errors.As(err, own) {
 			f.err = err
 		}
 		return err

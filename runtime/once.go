@@ -15,6 +15,7 @@ import (
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
 // How often a call asks what has become of another with the same key.
@@ -58,7 +59,7 @@ func (p *Program) runIdempotent(c *call, key string) error {
 		case errors.Is(err, state.ErrFull):
 			return &adapters.Fault{Message: "the call has a key, and the server remembers too many to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 		case err != nil:
-			return c.contextCause(stateError(err))
+			return c.contextCause(failure.StateError(err))
 		case before == nil:
 			if err := p.runClaimed(c, k, key); err != errApprovalUsed {
 				return err
@@ -80,7 +81,7 @@ func (p *Program) runIdempotent(c *call, key string) error {
 		case time.Since(orphan) > leaseTTL: // it has had another chance, as tasks have
 			return outcomeUnknown
 		}
-		if err := p.waitWithTimeout(c, func(ctx context.Context) error { return waitUntil(ctx, nil, time.Now().Add(look), nil) }); err != nil {
+		if err := p.waitWithTimeout(c, func(ctx context.Context) error { return wait.Sleep(ctx, look) }); err != nil {
 			return failure.Refusal("A call with this idempotency_key is still under way. This one has done nothing. Ask again later, with the same key.")
 		}
 		if before, err = k.find(c.frame.Context); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
@@ -89,7 +90,7 @@ func (h *Host) StopWaiting() { h.build.caches.waiters.stop() }
 func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Approval, error) {
 	w := p.generation.build.caches.waiters
 	if !w.enter(c.action.Owner) {
-		return nil, &limitError{"Too many calls of one caller wait for their approvals. Nothing was done. Try again when one of them is decided.", time.Minute}
+		return nil, &limit.Error{Message: "Too many calls of one caller wait for their approvals. Nothing was done. Try again when one of them is decided.", RetryAfter: time.Minute}
 	}
 	defer w.leave(c.action.Owner)
 	book, err := p.generation.build.State.approvals(c.frame.Context)

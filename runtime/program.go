@@ -9,6 +9,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
@@ -18,7 +19,7 @@ type Program struct {
 	tool           *hcl.Tool
 	headerInputs   []mcp.HeaderInput
 	defaults       defaultResult
-	limits         []limit                     // what its calls are limited by
+	limits         []limit.Limit               // what its calls are limited by
 	approvalRules  []*approvalRule             // that its calls may need, in their order
 	toolRoot       map[string]any              // what the root `tool` reads, with approvals
 	approvalDigest string                      // differs when approvals of it no longer hold
@@ -30,7 +31,7 @@ func newProgram(g *Generation, t *hcl.Tool) *Program {
 	p := &Program{tool: t, headerInputs: headerInputs(t.Input), defaults: newDefaultResult(t)}
 	p.initialize(g, "tool", &t.Work, t.Error)
 	p.hasEffects = !t.ReadOnly
-	p.limits = newLimits(g.Config, t)
+	p.limits = limit.Of(g.Config, t)
 	return p
 }
 

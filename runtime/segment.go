@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
@@ -69,7 +70,7 @@ func (p *Program) taskRetention(c *call) time.Duration {
 }
 
 // runTask works on a task in the background, with what its client has sent since it waited. The generation, which the caller has entered, stays open meanwhile.
-func (p *Program) runTask(ctx context.Context, t *task, sent map[string]any, counted []limitKey) {
+func (p *Program) runTask(ctx context.Context, t *task, sent map[string]any, counted []limit.Key) {
 	s := &taskRun{program: p, task: t, sent: sent, ctx: ctx, limits: counted}
 	p.generation.pinnedCalls.Add(1)
 	if !p.generation.build.State.tasks.start(s) {
@@ -84,7 +85,7 @@ func (p *Program) runTask(ctx context.Context, t *task, sent map[string]any, cou
 type taskRun struct {
 	program *Program
 	sent    map[string]any
-	limits  []limitKey      // what counts the call from which it comes
+	limits  []limit.Key     // what counts the call from which it comes
 	ctx     context.Context // ends when the work must
 	cancel  context.CancelCauseFunc
 

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -180,9 +179,6 @@ func publicError(err error) error {
 	}
 	return err
 }
-
-// stateError is an error of the store as the log tells of it, where that of a database of the tool could read the same.
-func stateError(err error) error { return fmt.Errorf("the state: %w", err) }
 
 // StateHealth says whether what is remembered can be got at.
 type StateHealth struct {

@@ -2,11 +2,11 @@ package runtime
 
 import (
 	"fmt"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/wait"
 )
 
 // boundStep is one step of a program, bound to its backend.
@@ -83,12 +83,8 @@ func (s *boundStep) repeat(call *adapters.Call) (any, error) {
 		if n >= r.Max && r.Max > 0 {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("after asking %d times the answer is still not the one that was waited for", n)}
 		}
-		wait := time.NewTimer(r.Every)
-		select {
-		case <-wait.C:
-		case <-call.Frame.Context.Done():
-			wait.Stop()
-			return nil, call.Frame.Context.Err()
+		if err := wait.Sleep(call.Frame.Context, r.Every); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -143,3 +143,6 @@ func (f *Failure) ErrorRoot(step string) map[string]any {
 	}
 	return m
 }
+
+// StateError marks an error of the state store, so that the log tells it from one of a tool's own database.
+func StateError(err error) error { return fmt.Errorf("the state store: %w", err) }

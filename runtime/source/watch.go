@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"hatchel/runtime/wait"
 )
 
 const (
@@ -99,7 +101,7 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 		if first == nil {
 			still = scanInterval // who replaces a folder takes longer than who replaces a file
 		}
-		if !differs || !sleep(ctx, still) {
+		if !differs || wait.Sleep(ctx, still) != nil {
 			return
 		}
 		second, differs := w.readIfChanged()
@@ -196,17 +198,6 @@ func (w *watcher) waitQuiet(ctx context.Context) bool {
 		case <-ctx.Done():
 			return false
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
