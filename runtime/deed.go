@@ -212,7 +212,7 @@ func (c *call) pauseKey(ctx context.Context) error {
 func (c *call) mayHaveActed(failed *failure.Failure) bool {
 	for i, s := range c.operation.steps {
 		switch {
-		case s.decl.Backend.Facts.ReadOnly:
+		case s.decl.Backend.Effects.ReadOnly:
 		case i < c.nextStep:
 			return true
 		case i == c.nextStep && failed != nil:

@@ -24,6 +24,8 @@ type State struct {
 	outbox    *webhook.Outbox
 	files     *files.Shelf
 
+	process *state.Process // as the owner of records
+
 	mu             sync.Mutex
 	config         *hcl.State   // what the configuration says of where it is kept; guarded by mu
 	store          state.Store  // nil before it is needed; guarded by mu
@@ -45,10 +47,11 @@ func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error
 
 func newState(s *State) *State {
 	s.tasks, s.outbox = newTaskRegistry(s), webhook.New(s.resolveEvent)
-	s.files = files.NewShelf(func(ctx context.Context) (state.Store, error) {
+	s.process = state.NewProcess(func(ctx context.Context) (state.Store, error) {
 		store, _, err := s.open(ctx)
 		return store, err
 	})
+	s.files = files.NewShelf(s.process)
 	return s
 }
 
@@ -143,8 +146,8 @@ func (s *State) startUploadCleanup(ctx context.Context) {
 	if !there {
 		return
 	}
-	if store, _, err := s.open(ctx); err == nil {
-		s.files.Tend(ctx, store)
+	if _, _, err := s.open(ctx); err == nil {
+		s.files.StartCleanup()
 	}
 }
 
@@ -208,6 +211,7 @@ func (s *State) health(ctx context.Context) *StateHealth {
 func (s *State) Close() error {
 	s.tasks.close()
 	s.outbox.Close()
+	s.process.Close()
 	s.files.Close() // what cannot be removed now is removed at the next start
 	s.mu.Lock()
 	defer s.mu.Unlock()

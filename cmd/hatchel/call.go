@@ -145,7 +145,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	if c.dryRun {
 		return c.plan(cmd, p, caller, arguments)
 	}
-	talk, err := c.interview(cmd, &p.Tool().Work)
+	talk, err := c.interview(cmd, &p.Tool().Operation)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ var layers = []struct {
 	tests  []string // what its tests may import besides
 	banned []string // of the standard library
 }{
+	{of: "internal/*"},
 	{of: "hcl", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/*", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "runtime/mcp"},
@@ -135,6 +136,9 @@ func checkImport(t *testing.T, file, imported string) {
 func mayImport(from, ours string, test bool) bool {
 	if test && from == ours {
 		return true // a test beside the package
+	}
+	if covers("internal/*", ours) {
+		return !covers("internal/*", from)
 	}
 	for _, l := range layers {
 		if !covers(l.of, from) {

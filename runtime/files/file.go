@@ -15,86 +15,93 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Kinds of records. Nobody watches them.
+// Kinds of records. Changes of them are not announced to other processes.
 const (
-	kindFile  = "file"
-	kindChunk = "chunk"
-
-	kindTicket = "upload" // of one that is to come
+	kindFile   = "file"
+	kindChunk  = "chunk"
+	kindTicket = "upload"
 )
 
-// File is a file that was uploaded.
+// File is the metadata of a complete file.
 type File struct {
 	value.FileFacts
 	Expires time.Time
 
-	owner  string // the group of who has uploaded it
+	owner  string // group of the owner
 	chunks int
 }
 
-// content is what the record of a file holds.
-type content struct {
+// metadata is the body of the record of a file.
+type metadata struct {
 	Name     string `json:"name,omitempty"`
 	Type     string `json:"type,omitempty"`
 	Sniffed  string `json:"sniffed,omitempty"`
-	Size     int64  `json:"size"` // of one that is not complete, how much room it has been given
+	Size     int64  `json:"size"` // of an upload in progress, the size that is reserved for it
 	SHA256   string `json:"sha256,omitempty"`
 	Chunks   int    `json:"chunks,omitempty"`
 	Complete bool   `json:"complete,omitempty"`
 }
 
-var errRecord = errors.New("the record of an uploaded file does not read as one")
+var errMalformed = errors.New("the record of an uploaded file is malformed")
 
-func read(r *state.Record) (content, error) {
-	var c content
-	if err := json.Unmarshal(r.Body, &c); err != nil || c.Size < 0 || c.Chunks < 0 {
-		return content{}, errRecord
+func decodeMetadata(r *state.Record) (metadata, error) {
+	var m metadata
+	if err := json.Unmarshal(r.Body, &m); err != nil || m.Size < 0 || m.Chunks < 0 {
+		return metadata{}, errMalformed
 	}
-	return c, nil
+	return m, nil
 }
 
-func (c *content) encode() []byte {
-	body, err := json.Marshal(c)
+func (m *metadata) encode() []byte {
+	body, err := json.Marshal(m)
 	if err != nil {
-		panic("attachment: " + err.Error()) // texts and numbers
+		panic("files: " + err.Error()) // strings and numbers always can be encoded
 	}
 	return body
 }
 
-// fileOf is the file of a record, or nil when it is not complete.
-func fileOf(r *state.Record) (*File, error) {
-	c, err := read(r)
-	if err != nil || !c.Complete || !time.Now().Before(r.Expires) {
+// decodeFile returns the file of a record, or nil when its upload is not complete.
+func decodeFile(r *state.Record) (*File, error) {
+	m, err := decodeMetadata(r)
+	if err != nil || !m.Complete || !time.Now().Before(r.Expires) {
 		return nil, err
 	}
-	facts := value.FileFacts{ID: r.Name, Name: c.Name, Type: c.Type, Sniffed: c.Sniffed, Size: c.Size, SHA256: c.SHA256}
-	return &File{FileFacts: facts, Expires: r.Expires, owner: r.Group, chunks: c.Chunks}, nil
+	facts := value.FileFacts{
+		ID: r.Name, Name: m.Name, Type: m.Type, Sniffed: m.Sniffed, Size: m.Size, SHA256: m.SHA256,
+	}
+	return &File{FileFacts: facts, Expires: r.Expires, owner: r.Group, chunks: m.Chunks}, nil
 }
 
-// Of reports whether the file is this owner's.
-func (f *File) Of(owner string) bool { return f.owner == groupOf(owner) }
+// Of reports whether this owner has uploaded the file.
+func (f *File) Of(owner string) bool { return f.owner == ownerGroup(owner) }
 
-// groupOf is the group of an owner's files: the store learns no names.
-func groupOf(owner string) string {
+// ownerGroup returns the record group of an owner's files. It is a digest, so that the store holds no
+// names of callers.
+func ownerGroup(owner string) string {
 	sum := sha256.Sum256([]byte("files of " + owner))
 	return hex.EncodeToString(sum[:16])
 }
 
-var letters = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+const (
+	idPrefix  = "file_"
+	idDigits  = "abcdefghijklmnopqrstuvwxyz234567"
+	idLength  = 26 // without the prefix: 16 bytes in base 32
+	idEntropy = 16
+)
 
-const idPrefix = "file_"
+var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
 
-// newID is an id that nobody can guess.
+// newID returns an ID that nobody can guess.
 func newID() string {
-	var b [16]byte
+	var b [idEntropy]byte
 	rand.Read(b[:])
-	return idPrefix + letters.EncodeToString(b[:])
+	return idPrefix + idEncoding.EncodeToString(b[:])
 }
 
-// isID reports whether a text can be the id of a file.
+// isID reports whether s has the form of a file ID.
 func isID(s string) bool {
 	rest, ok := strings.CutPrefix(s, idPrefix)
-	return ok && len(rest) == 26 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz234567") == ""
+	return ok && len(rest) == idLength && strings.Trim(rest, idDigits) == ""
 }
 
 func chunkName(id string, n int) string { return fmt.Sprintf("%s.%06d", id, n) }

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// unnamed is what a file is called that nobody has named.
-const unnamed = "file"
+const (
+	defaultName   = "file"
+	maxNameLength = 255 // bytes of a name, and of a media type
+)
 
-// longestName is how many bytes of a name are kept.
-const longestName = 255
-
-// CleanName is a filename as it may be shown and sent on: the last part of a path, valid UTF-8 without characters that control or reorder what is around them, not hidden, and of bounded
-// length. It is never used as a path.
+// CleanName returns a file name that is safe to show and to pass on: the last element of a path, in
+// valid UTF-8 without control and formatting characters, not hidden, and of at most 255 bytes. The
+// result must not be used as a path.
 func CleanName(name string) string {
 	name = strings.ToValidUTF8(name, "_")
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
@@ -22,7 +22,8 @@ func CleanName(name string) string {
 	}
 	name = strings.Map(func(r rune) rune {
 		switch {
-		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs), r == utf8.RuneError:
+		case unicode.IsControl(r), r == utf8.RuneError,
+			unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs):
 			return -1
 		case strings.ContainsRune(`:*?"<>|`, r):
 			return '_'
@@ -32,30 +33,30 @@ func CleanName(name string) string {
 		return r
 	}, name)
 	name = strings.TrimLeft(strings.TrimSpace(name), ". -~")
-	name = clipName(strings.TrimRight(name, ". "))
+	name = truncateName(strings.TrimRight(name, ". "))
 	if name == "" {
-		return unnamed
+		return defaultName
 	}
 	return name
 }
 
-// clipName shortens a name and keeps its extension.
-func clipName(name string) string {
-	if len(name) <= longestName {
+// truncateName shortens a long name and keeps its extension.
+func truncateName(name string) string {
+	if len(name) <= maxNameLength {
 		return name
 	}
 	ext := ""
 	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= 16 {
 		ext = name[i:]
 	}
-	stem := name[:longestName-len(ext)]
+	stem := name[:maxNameLength-len(ext)]
 	for len(stem) > 0 && !utf8.ValidString(stem) {
 		stem = stem[:len(stem)-1]
 	}
 	return strings.TrimRight(stem, ". ") + ext
 }
 
-// extension is the extension of a name as far as it is harmless in a path: letters and digits, at most eight.
+// extension returns the extension of a name if it is safe in a path: at most eight letters and digits.
 func extension(name string) string {
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 || len(name)-i > 9 || len(name)-i < 2 {
@@ -68,22 +69,22 @@ func extension(name string) string {
 	return "." + ext
 }
 
-// noType is what bytes are of which nobody says more.
-const noType = "application/octet-stream"
+const defaultType = "application/octet-stream"
 
-// CleanType is a media type as it may be sent on, or noType for what is none.
+// CleanType returns a media type that is safe to pass on, without parameters other than charset. For
+// anything else than a media type it returns "application/octet-stream".
 func CleanType(text string) string {
 	kind, params, err := mime.ParseMediaType(text)
 	if err != nil || !strings.Contains(kind, "/") || strings.Contains(kind, "*") {
-		return noType
+		return defaultType
 	}
 	if charset, ok := params["charset"]; ok {
 		params = map[string]string{"charset": charset}
 	} else {
 		params = nil
 	}
-	if out := mime.FormatMediaType(kind, params); out != "" && len(out) <= longestName {
+	if out := mime.FormatMediaType(kind, params); out != "" && len(out) <= maxNameLength {
 		return out
 	}
-	return noType
+	return defaultType
 }

@@ -11,7 +11,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-// replicas are two shelves of processes that share a database.
+// replicas returns the files of two processes that share a database.
 func replicas(t *testing.T) (a, b *Shelf) {
 	t.Helper()
 	address, _ := postgrestest.Schema(t)
@@ -22,14 +22,12 @@ func replicas(t *testing.T) (a, b *Shelf) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { store.Close() })
-		s := NewShelf(func(context.Context) (state.Store, error) { return store, nil })
-		t.Cleanup(func() { s.Close() })
-		return s
+		return newShelf(t, store)
 	}
 	return open(), open()
 }
 
-func TestEveryReplicaServesEveryFile(t *testing.T) {
+func TestReplicasServeTheSameFiles(t *testing.T) {
 	a, b := replicas(t)
 	content := make([]byte, 2*chunkSize+7)
 	rand.Read(content)
@@ -48,7 +46,7 @@ func TestEveryReplicaServesEveryFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := found(t, b, link); err != nil {
+	if _, err := findAt(t, b, link); err != nil {
 		t.Errorf("an address that one has signed is not good at the other: %v", err)
 	}
 	id, address, _, err := a.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose})
@@ -72,11 +70,11 @@ func TestEveryReplicaServesEveryFile(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledReplicaWasTakingIsForgotten(t *testing.T) {
+func TestUploadOfKilledReplicaIsRemoved(t *testing.T) {
 	a, b := replicas(t)
-	store, err := a.open(t.Context())
+	store, err := a.process.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tendedSuite(t, a, b, store)
+	cleanupSuite(t, a, b, store)
 }

@@ -3,23 +3,25 @@ package files
 import (
 	"context"
 	"io"
+
+	"hatchel/runtime/state"
 )
 
 // reader reads a file and holds one chunk of it. It belongs to one goroutine.
 type reader struct {
-	ctx   context.Context
-	shelf *Shelf
-	file  *File
-	next  int   // the chunk that comes next
-	left  int64 // bytes that are still to come, those of chunk included
-	chunk []byte
-	err   error
+	ctx     context.Context
+	process *state.Process
+	file    *File
+	next    int    // number of the next chunk
+	left    int64  // unread bytes, including those of chunk
+	chunk   []byte // loaded and unread
+	err     error
 }
 
 // Read implements io.Reader.
 func (r *reader) Read(p []byte) (int, error) {
 	if len(r.chunk) == 0 && r.err == nil {
-		r.fetch()
+		r.err = r.loadChunk()
 	}
 	if r.err != nil {
 		return 0, r.err
@@ -29,26 +31,24 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *reader) fetch() {
+func (r *reader) loadChunk() error {
 	if r.left == 0 {
-		r.err = io.EOF
-		return
+		return io.EOF
 	}
-	store, err := r.shelf.open(r.ctx)
+	store, err := r.process.Store(r.ctx)
 	if err != nil {
-		r.err = err
-		return
+		return err
 	}
 	c, err := store.Record(r.ctx, kindChunk, chunkName(r.file.ID, r.next))
 	switch {
 	case err != nil:
-		r.err = err
+		return err
 	case c == nil || len(c.Body) == 0 || int64(len(c.Body)) > r.left:
-		r.err = ErrUnknown // it was removed, or has expired, in the meantime
-	default:
-		r.chunk = c.Body
-		r.next++
+		return ErrUnknown // the file was removed or has expired meanwhile
 	}
+	r.chunk = c.Body
+	r.next++
+	return nil
 }
 
 // Close implements io.Closer.

@@ -9,19 +9,20 @@ import (
 	"hatchel/runtime/state"
 )
 
-// ticket is what was said of a file that is to be uploaded to a signed address.
+// ticket is the body of the record of an upload that was announced.
 type ticket struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type,omitempty"`
-	By   string `json:"by,omitempty"` // who has asked for it, for the audit log
+	By   string `json:"by,omitempty"` // who has requested it, for the audit log
 }
 
-const ticketTime = 15 * time.Minute
+const ticketTTL = 15 * time.Minute
 
-// Ticket is a signed address to which one file can be uploaded, once, and by who has no credential. What it is called and of what type it is can be said before. It is ErrCrowded when the owner has
-// asked for many that are still good.
+// Ticket returns a signed URL at which one file can be uploaded once, without credentials, and the
+// ID that the file will have. Name and Type of u may say in advance what it will be. It fails with
+// ErrCrowded when the owner has too many unused tickets.
 func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until time.Time, err error) {
-	store, err := s.open(ctx)
+	store, err := s.process.Store(ctx)
 	if err != nil {
 		return "", "", time.Time{}, err
 	}
@@ -36,31 +37,33 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 	if err != nil {
 		return "", "", time.Time{}, err
 	}
-	group := groupOf(u.Owner)
-	if n, err := store.Count(ctx, kindTicket, group); err != nil || n >= mostFiles {
-		return "", "", time.Time{}, crowded(err)
+	group := ownerGroup(u.Owner)
+	n, err := store.Count(ctx, kindTicket, group)
+	if err == nil && n >= maxFiles {
+		err = ErrCrowded
 	}
-	id, until = newID(), time.Now().Add(ticketTime).Truncate(time.Second)
-	if _, err := store.Add(ctx, &state.Record{Kind: kindTicket, Name: id, Group: group, Due: until, Expires: until, Body: body, Yields: true, Quiet: true}); err != nil {
+	if err != nil {
 		return "", "", time.Time{}, err
 	}
-	address, err = s.sign(ctx, mayUpload, u.Rules.BaseURL+"/files/uploads/", id, until)
+	id, until = newID(), time.Now().Add(ticketTTL).Truncate(time.Second)
+	r := &state.Record{
+		Kind: kindTicket, Name: id, Group: group, Due: until, Expires: until, Body: body, Yields: true, Quiet: true,
+	}
+	if _, err := store.Add(ctx, r); err != nil {
+		return "", "", time.Time{}, err
+	}
+	address, err = s.sign(ctx, allowPut, u.Rules.BaseURL+"/files/uploads/", id, until)
 	return id, address, until, err
 }
 
-func crowded(err error) error {
-	if err == nil {
-		err = ErrCrowded
-	}
-	return err
-}
-
-// Redeem is the upload that a signed address is for, which it is once: ErrSignature when it is not good, ErrUnknown when it was used, and ErrAtOnce when it can be used later.
+// Redeem consumes the ticket of a signed upload URL and returns the upload that it is for. It fails
+// with ErrSignature when the URL is not valid, with ErrUnknown when the ticket was used, and with
+// ErrAtOnce when the owner has too many uploads in progress; then the ticket can be used later.
 func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload, error) {
-	if ok, err := s.signed(ctx, mayUpload, id, query); err != nil || !ok {
-		return Upload{}, unsigned(err)
+	if err := s.verify(ctx, allowPut, id, query); err != nil {
+		return Upload{}, err
 	}
-	store, err := s.open(ctx)
+	store, err := s.process.Store(ctx)
 	if err != nil {
 		return Upload{}, err
 	}
@@ -72,15 +75,17 @@ func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload
 	if r == nil || json.Unmarshal(r.Body, &t) != nil {
 		return Upload{}, ErrUnknown
 	}
-	if !s.enter(r.Group) { // the address stays good
+	if !s.startUpload(r.Group) {
 		return Upload{}, ErrAtOnce
 	}
-	s.leave(r.Group)
+	s.endUpload(r.Group)
 	r.Quiet = true
-	if first, err := store.Remove(ctx, r); err != nil {
+	removed, err := store.Remove(ctx, r)
+	if err == nil && !removed {
+		err = ErrUnknown
+	}
+	if err != nil {
 		return Upload{}, err
-	} else if !first {
-		return Upload{}, ErrUnknown
 	}
 	return Upload{Name: t.Name, Type: t.Type, By: t.By, id: id, group: r.Group}, nil
 }

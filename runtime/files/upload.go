@@ -14,191 +14,173 @@ import (
 )
 
 const (
-	chunkSize  = 512 << 10
-	uploadTime = time.Hour // that one may take
-	grace      = time.Minute
-	sniffed    = 512 // bytes that tell a type
+	chunkSize      = 512 << 10
+	uploadTimeout  = time.Hour
+	cleanupTimeout = time.Minute
+	sniffLength    = 512 // bytes from which the media type is detected
 )
 
-// Upload is a file that is to be taken.
+// Upload is a file that a caller sends.
 type Upload struct {
 	Owner  string
-	Name   string // as its owner calls it
-	Type   string // as its owner says; empty when they do not
-	Length int64  // bytes; -1 when that is not known
+	Name   string // as the owner calls it
+	Type   string // as the owner declares it; empty when it is not declared
+	Length int64  // bytes; -1 when it is not known
 	Rules  Rules
-	By     string // who uploads, in words for the audit log; the owner may be less to the point
+	By     string // who uploads, for the audit log; it may be more precise than Owner
 
 	id    string // of a ticket; empty for a new one
 	group string // of Owner, or of a ticket
 }
 
-// Upload takes a file. When it fails nothing of it can be read; the error is *TooLargeError, *TypeError, ErrCrowded, ErrAtOnce, ErrCut, state.ErrFull, or what the store says.
+// Upload stores a file. After an error nothing of it can be read. The error is *TooLargeError,
+// *TypeError, ErrCrowded, ErrAtOnce, ErrCut, state.ErrFull, or that of the store.
 func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, error) {
 	if u.Length > u.Rules.MaxSize {
 		return nil, &TooLargeError{u.Rules.MaxSize}
 	}
 	if u.group == "" {
-		u.group = groupOf(u.Owner)
+		u.group = ownerGroup(u.Owner)
 	}
-	if !s.enter(u.group) {
+	if !s.startUpload(u.group) {
 		return nil, ErrAtOnce
 	}
-	defer s.leave(u.group)
-	ctx, cancel := context.WithTimeout(ctx, uploadTime)
+	defer s.endUpload(u.group)
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	store, err := s.open(ctx)
+	store, err := s.process.Store(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.Tend(ctx, store)
-	leave, err := s.attend(ctx, store)
-	if err != nil {
+	s.StartCleanup()
+	p := &uploadInProgress{Upload: u, store: store, started: time.Now()}
+	if err := p.begin(ctx, &s.lease); err != nil {
 		return nil, err
 	}
-	defer leave()
-	t := &taking{Upload: u, store: store, process: s.owner, now: time.Now()}
-	if err := t.begin(ctx); err != nil {
-		return nil, err
-	}
-	f, err := t.take(ctx, in)
+	defer p.hold.Release()
+	f, err := p.receive(ctx, in)
 	if err != nil {
-		return nil, errors.Join(err, t.undo(ctx))
+		return nil, errors.Join(err, p.undo(ctx))
 	}
 	return f, nil
 }
 
-// undo forgets what has come of a file, also where the record of it is gone because this process was taken for dead. What cannot be removed now is removed by who tends the files.
-func (t *taking) undo(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	removed, err := forget(ctx, t.store, t.record)
-	if err == nil && !removed {
-		err = forgetChunks(ctx, t.store, t.id, t.chunks)
-	}
-	if errors.Is(err, state.ErrAway) {
-		return nil
-	}
-	return err
-}
-
-// enter counts an upload that begins, unless there are too many of its group.
-func (s *Shelf) enter(group string) bool {
+// startUpload counts an upload of a group, or reports false when there are too many.
+func (s *Shelf) startUpload(group string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.under[group] == mostAtOnce {
+	if s.uploading[group] == maxUploads {
 		return false
 	}
-	s.under[group]++
+	s.uploading[group]++
 	return true
 }
 
-// leave counts one that has ended, with all that it has left behind.
-func (s *Shelf) leave(group string) {
+func (s *Shelf) endUpload(group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.under[group]--; s.under[group] == 0 {
-		delete(s.under, group)
+	if s.uploading[group]--; s.uploading[group] == 0 {
+		delete(s.uploading, group)
 	}
 }
 
-// taking is an upload under way. It belongs to one goroutine.
-type taking struct {
+// uploadInProgress belongs to one goroutine.
+type uploadInProgress struct {
 	Upload
 	store   state.Store
-	process string // that takes it, in the store
-	now     time.Time
-	record  *state.Record
+	started time.Time
+	hold    *state.Hold
 	chunks  int // that are in the store, or may be
 }
 
-// begin makes sure of the room that the file may take: the record that says so counts for whoever asks next.
-func (t *taking) begin(ctx context.Context) error {
-	if t.id == "" {
-		t.id = newID()
+// begin reserves the size that the file may have: its record counts for the quota from now on.
+func (p *uploadInProgress) begin(ctx context.Context, lease *state.Lease) error {
+	if p.id == "" {
+		p.id = newID()
 	}
-	most := t.Rules.MaxSize
-	if t.Length >= 0 {
-		most = t.Length
+	reserved := p.Rules.MaxSize
+	if p.Length >= 0 {
+		reserved = p.Length
 	}
-	// It is there as long as its chunks may be, so that who tends the files finds them.
-	lease := t.now.Add(max(uploadTime, t.Rules.TTL) + grace)
-	t.record = &state.Record{Kind: kindFile, Name: t.id, Group: t.group, Due: lease, Expires: lease, Owner: t.process, Body: (&content{Size: most}).encode(), Yields: true, Quiet: true}
-	there, err := t.store.Add(ctx, t.record)
-	if err == nil && there != nil {
+	// The record lives at least as long as its chunks may, so that the cleanup finds them.
+	expires := p.started.Add(max(uploadTimeout, p.Rules.TTL) + cleanupTimeout)
+	hold, existing, err := lease.Begin(ctx, &state.Record{
+		Name: p.id, Group: p.group, Due: expires, Expires: expires, Body: (&metadata{Size: reserved}).encode(),
+		Yields: true, Quiet: true,
+	}, nil)
+	if err == nil && existing != nil {
 		err = ErrUnknown // the ticket was used
 	}
 	if err != nil {
 		return err
 	}
-	if err := t.room(ctx); err != nil {
-		_, undone := t.store.Remove(context.WithoutCancel(ctx), t.record)
-		return errors.Join(err, undone)
+	p.hold = hold
+	if err := p.checkQuota(ctx); err != nil {
+		defer hold.Release()
+		_, removing := p.store.Remove(context.WithoutCancel(ctx), hold.Record)
+		return errors.Join(err, removing)
 	}
 	return nil
 }
 
-// room counts what there is of the owner, this file included.
-func (t *taking) room(ctx context.Context) error {
-	all, err := t.store.List(ctx, state.Query{Kind: kindFile, Group: t.group, Limit: mostFiles + 1})
+// checkQuota returns ErrCrowded when the files of the owner, including this one, exceed the quota.
+func (p *uploadInProgress) checkQuota(ctx context.Context) error {
+	all, err := p.store.List(ctx, state.Query{Kind: kindFile, Group: p.group, Limit: maxFiles + 1})
 	if err != nil {
 		return err
 	}
-	if len(all) > mostFiles {
+	if len(all) > maxFiles {
 		return ErrCrowded
 	}
 	total := int64(0)
 	for _, r := range all {
-		c, err := read(r)
+		m, err := decodeMetadata(r)
 		if err != nil {
 			return err
 		}
-		total += c.Size
+		total += m.Size
 	}
-	if total > mostBytes {
+	if total > maxBytes {
 		return ErrCrowded
 	}
 	return nil
 }
 
-// take reads the file to its end, and makes it one that can be read.
-func (t *taking) take(ctx context.Context, in io.Reader) (*File, error) {
-	c := content{Name: CleanName(t.Name)}
+// receive reads the file to its end and completes it.
+func (p *uploadInProgress) receive(ctx context.Context, in io.Reader) (*File, error) {
+	m := metadata{Name: CleanName(p.Name)}
 	sum := sha256.New()
-	expires := t.now.Add(t.Rules.TTL)
 	buffer := make([]byte, chunkSize)
-	if t.Length >= 0 {
-		buffer = buffer[:min(t.Length+1, chunkSize)]
+	if p.Length >= 0 {
+		buffer = buffer[:min(p.Length+1, chunkSize)]
 	}
 	for {
 		n, err := fill(in, buffer)
 		chunk := buffer[:n]
-		if err := t.look(&c, chunk); err != nil {
+		if err := p.checkChunk(&m, chunk); err != nil {
 			return nil, err
 		}
 		if n > 0 {
 			sum.Write(chunk)
-			r := &state.Record{Kind: kindChunk, Name: chunkName(t.id, c.Chunks), Group: t.id, Due: expires, Expires: expires.Add(grace), Body: chunk, Yields: true, Quiet: true}
-			t.chunks = c.Chunks + 1
-			if there, err := t.store.Add(ctx, r); err != nil || there != nil {
-				return nil, errors.Join(err, taken(there))
+			if err := p.addChunk(ctx, chunk); err != nil {
+				return nil, err
 			}
-			c.Chunks++
+			m.Chunks = p.chunks
 		}
 		switch {
 		case err == nil:
 		case err != io.EOF:
 			return nil, errors.Join(ErrCut, err)
-		case t.Length >= 0 && c.Size != t.Length:
+		case p.Length >= 0 && m.Size != p.Length:
 			return nil, ErrCut
 		default:
-			c.SHA256, c.Complete = hex.EncodeToString(sum.Sum(nil)), true
-			return t.complete(ctx, &c, expires)
+			m.SHA256, m.Complete = hex.EncodeToString(sum.Sum(nil)), true
+			return p.complete(ctx, &m)
 		}
 	}
 }
 
-// fill reads until a buffer is full. The error is io.EOF when that was all there is.
+// fill reads until the buffer is full. The error is io.EOF when in has ended before.
 func fill(in io.Reader, buffer []byte) (n int, err error) {
 	for n < len(buffer) && err == nil {
 		var m int
@@ -208,43 +190,65 @@ func fill(in io.Reader, buffer []byte) (n int, err error) {
 	return n, err
 }
 
-var errTaken = errors.New("a part of the file is there already")
-
-func taken(there *state.Record) error {
-	if there == nil {
+// checkChunk applies the rules to a chunk and adds its size. The first chunk gives the media type.
+func (p *uploadInProgress) checkChunk(m *metadata, chunk []byte) error {
+	if m.Size += int64(len(chunk)); m.Size > p.Rules.MaxSize || p.Length >= 0 && m.Size > p.Length {
+		return &TooLargeError{p.Rules.MaxSize}
+	}
+	if m.Chunks > 0 {
 		return nil
 	}
-	return errTaken
-}
-
-// look holds a chunk against the rules; the first one tells the type.
-func (t *taking) look(c *content, chunk []byte) error {
-	if c.Size += int64(len(chunk)); c.Size > t.Rules.MaxSize || t.Length >= 0 && c.Size > t.Length {
-		return &TooLargeError{t.Rules.MaxSize}
+	m.Sniffed = http.DetectContentType(chunk[:min(len(chunk), sniffLength)])
+	if m.Type = m.Sniffed; p.Type != "" {
+		m.Type = CleanType(p.Type)
 	}
-	if c.Chunks > 0 {
-		return nil
-	}
-	c.Sniffed = http.DetectContentType(chunk[:min(len(chunk), sniffed)])
-	if c.Type = c.Sniffed; t.Type != "" {
-		c.Type = CleanType(t.Type)
-	}
-	if !schema.MediaAllowed(t.Rules.Types, c.Type, c.Sniffed) {
-		return &TypeError{c.Type, c.Sniffed, t.Rules.Types}
+	if !schema.MediaAllowed(p.Rules.Types, m.Type, m.Sniffed) {
+		return &TypeError{m.Type, m.Sniffed, p.Rules.Types}
 	}
 	return nil
 }
 
-// complete is the moment from which on the file can be read.
-func (t *taking) complete(ctx context.Context, c *content, expires time.Time) (*File, error) {
-	r := *t.record
-	r.Due, r.Expires, r.Owner, r.Body = t.now, expires, "", c.encode()
-	won, err := t.store.Replace(ctx, &r)
-	if err == nil && !won {
-		err = ErrCut // it has taken longer than it may, or this process was taken for dead
+var errChunkExists = errors.New("a chunk of the file exists already")
+
+func (p *uploadInProgress) addChunk(ctx context.Context, chunk []byte) error {
+	expires := p.started.Add(p.Rules.TTL)
+	r := &state.Record{
+		Kind: kindChunk, Name: chunkName(p.id, p.chunks), Group: p.id, Due: expires,
+		Expires: expires.Add(cleanupTimeout), Body: chunk, Yields: true, Quiet: true,
+	}
+	p.chunks++
+	existing, err := p.store.Add(ctx, r)
+	if err == nil && existing != nil {
+		err = errChunkExists
+	}
+	return err
+}
+
+// complete makes the file readable.
+func (p *uploadInProgress) complete(ctx context.Context, m *metadata) (*File, error) {
+	r := p.hold.Record
+	r.Due, r.Expires, r.Body = p.started, p.started.Add(p.Rules.TTL), m.encode()
+	completed, err := p.hold.Finish(ctx)
+	if err == nil && !completed {
+		err = ErrCut // it has expired, or was removed as the upload of a dead process
 	}
 	if err != nil {
 		return nil, err
 	}
-	return fileOf(&r)
+	return decodeFile(r)
+}
+
+// undo removes what was stored of a failed upload, also when its record was removed as that of a
+// dead process. What cannot be removed because the store is unavailable is left to the cleanup.
+func (p *uploadInProgress) undo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	removed, err := removeFile(ctx, p.store, p.hold.Record)
+	if err == nil && !removed {
+		err = removeChunks(ctx, p.store, p.id, p.chunks)
+	}
+	if errors.Is(err, state.ErrAway) {
+		return nil
+	}
+	return err
 }

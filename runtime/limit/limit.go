@@ -21,7 +21,7 @@ type Limit struct {
 }
 
 // defaultLimit applies to each caller of a server that authenticates its callers and declares no limit.
-var defaultLimit = &hcl.Limit{Concurrency: 10, Queue: 100, Wait: 10 * time.Second}
+var defaultLimit = &hcl.Limit{Concurrency: 10, Queue: 100, MaxWait: 10 * time.Second}
 
 // Of returns the limits of a tool. The limit of the server comes first, so that a call does not occupy a
 // place of the tool while it waits for the server.
@@ -47,7 +47,7 @@ func (l Limit) HasRate() bool { return l.rule.Rate.Calls > 0 }
 
 // Key returns what a call of this caller is counted under.
 func (l Limit) Key(caller string) Key {
-	if l.rule.Together {
+	if l.rule.Shared {
 		return Key{tool: l.tool}
 	}
 	return Key{l.tool, "of " + caller} // an unknown caller is one caller, too
@@ -57,7 +57,7 @@ func (l Limit) Key(caller string) Key {
 func (l Limit) rate() state.Rhythm {
 	r := state.Rhythm{Every: l.rule.Rate.Every(), Burst: l.rule.Burst}
 	if l.rule.Queue > 0 {
-		r.Patience = l.rule.Wait
+		r.Patience = l.rule.MaxWait
 	}
 	return r
 }
@@ -68,7 +68,7 @@ func (l Limit) subject() string {
 	if l.tool == "" {
 		subject = "the tools of this server"
 	}
-	if l.rule.Together {
+	if l.rule.Shared {
 		return subject + " by all callers"
 	}
 	return subject + " by one caller"

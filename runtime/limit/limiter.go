@@ -42,7 +42,7 @@ func New(open func(context.Context) (state.Store, error)) *Limiter {
 // Acquire counts a call under key, after it has waited for its turn where the limit allows that. The error is
 // an [Error] when the limit rejects the call. The caller must call Release when the call has ended.
 func (l *Limiter) Acquire(ctx context.Context, key Key, limit Limit) error {
-	deadline := time.Now().Add(limit.rule.Wait)
+	deadline := time.Now().Add(limit.rule.MaxWait)
 	if err := l.acquireSlot(ctx, key, limit, deadline); err != nil {
 		return err
 	}
