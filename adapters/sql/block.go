@@ -26,7 +26,7 @@ type block struct {
 
 func (b *block) spec() hcl.Spec {
 	b.MaxRows = defaultMaxRows
-	statement := hcl.Exactly("the statement",
+	statement := hcl.ExactlyOneOf("the statement",
 		hcl.Attr(&b.Query, "query",
 			"A statement that reads. It runs in a read-only transaction: the database refuses every write."),
 		hcl.Attr(&b.Exec, "exec",
@@ -38,8 +38,8 @@ func (b *block) spec() hcl.Spec {
 		hcl.EachField(&b.Each, "each",
 			"A list or map. The statements run once for each element, all in one transaction. "+
 				"They read the element as each.key and each.value.", statement...),
-		hcl.Spec{hcl.Attr(&b.MaxRows, "max_rows",
-			"The maximum number of rows returned. output.truncated is true if there were more.").Or("1000")},
+		hcl.Spec{hcl.PositiveInt(&b.MaxRows, "max_rows",
+			"The maximum number of rows returned. output.truncated is true if there were more.").DefaultDoc("1000")},
 	)
 }
 
@@ -58,8 +58,8 @@ const (
 		"transaction. Give it a block of its own."
 )
 
-// Describe implements hcl.Described.
-func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
+// Describe implements hcl.Describer.
+func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	var checks adapters.Checks
 	if conn != nil {
 		c := conn.Config.(connectionConfig)
@@ -67,7 +67,6 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
 		checks.Refuse(b.Exec != nil && c.readOnly(), &b.Exec, needsReadWrite, conn.Name)
 		checks.Refuse(b.Statement != nil && !c.readOnly(), &b.Statement, needsReadOnly, conn.Name)
 	}
-	checks.AtLeastOne(&b.MaxRows, "max_rows")
 	checks.Refuse(b.Query != nil && b.Query.Listed, &b.Query,
 		"query takes one statement. Use a list under exec, or several steps.")
 	if b.Statement != nil {
@@ -88,11 +87,11 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
 		checks.Refuse(b.dialect == sqltext.MySQL && implicitCommitVerbs[verb] && !alone, s, implicitCommit, verb)
 	}
 	if b.Exec != nil {
-		return b.execFacts(), checks.Err()
+		return b.execEffects(), checks.Err()
 	}
-	return hcl.Facts{
+	return hcl.Effects{
 		Output:     schema.ObjectOf(rowMembers()...),
-		Default:    hcl.Default{Member: "rows"},
+		Default:    hcl.DefaultResult{Member: "rows"},
 		ReadOnly:   true,
 		Idempotent: true,
 	}, checks.Err()
@@ -138,8 +137,8 @@ func (b *block) statements() []*sqltext.Program {
 	return nil
 }
 
-func (b *block) execFacts() hcl.Facts {
-	f := hcl.Facts{Writes: true}
+func (b *block) execEffects() hcl.Effects {
+	f := hcl.Effects{Writes: true}
 	returning := false
 	for _, s := range b.statements() {
 		f.Destructive = f.Destructive || mayLoseData(s)

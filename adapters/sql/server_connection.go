@@ -3,7 +3,6 @@ package sql
 import (
 	"time"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/template/sqltext"
 )
@@ -13,10 +12,9 @@ type connectionMode struct{ Mode string }
 
 func (m *connectionMode) attr() hcl.Field {
 	m.Mode = "rw"
-	return hcl.Attr(&m.Mode, "mode", `"ro" makes the connection read-only; "rw" lets exec write.`).Or(`"rw"`)
+	return hcl.Choice(&m.Mode, "mode", `"ro" makes the connection read-only; "rw" lets exec write.`, "ro", "rw").
+		DefaultDoc(`"rw"`)
 }
-
-func (m *connectionMode) check(checks *adapters.Checks) { checks.OneOf(&m.Mode, "mode", "ro", "rw") }
 
 func (m *connectionMode) readOnly() bool { return m.Mode == "ro" }
 
@@ -40,14 +38,15 @@ func (c *serverConnection) spec(example string) hcl.Spec {
 		hcl.Attr(&c.URL, "url", "The address and the credentials of the database, such as "+example+
 			". TLS is an option of the URL.").Require(),
 		c.attr(),
-		hcl.Attr(&c.MaxConnections, "max_connections",
-			"The maximum number of statements that run at the same time.").Or("10"),
-		hcl.Attr(&c.MaxIdle, "max_idle_time", "How long an unused connection stays open.").Or(`"5m"`),
-		hcl.Attr(&c.ConnectTimeout, "connect_timeout", "The time limit for connecting.").Or(`"5s"`),
+		hcl.PositiveInt(&c.MaxConnections, "max_connections",
+			"The maximum number of statements that run at the same time.").DefaultDoc("10"),
+		hcl.Attr(&c.MaxIdle, "max_idle_time", "How long an unused connection stays open.").DefaultDoc(`"5m"`),
+		hcl.PositiveDuration(&c.ConnectTimeout, "connect_timeout", "The time limit for connecting.",
+			"connect_timeout must be greater than 0.").DefaultDoc(`"5s"`),
 		hcl.Attr(&c.Timeout, "timeout",
-			"The time limit that the server enforces for one statement.").Or("the time limit of the call"),
-		hcl.Attr(&c.Decimals, "decimals", `The type of decimals in the output: "text" is a string with every digit, `+
-			`"number" is a JSON number with every digit.`).Or(`"text"`),
+			"The time limit that the server enforces for one statement.").DefaultDoc("the time limit of the call"),
+		hcl.Choice(&c.Decimals, "decimals", `The type of decimals in the output: "text" is a string with every digit, `+
+			`"number" is a JSON number with every digit.`, "text", "number").DefaultDoc(`"text"`),
 	}
 }
 
@@ -63,15 +62,10 @@ func (c *serverConnection) mysqlSpec() hcl.Spec {
 
 func (c *serverConnection) dialect() sqltext.Dialect { return c.engine }
 
-// Check implements the check of a connection at load.
+// Check implements hcl.Checker.
 func (c *serverConnection) Check() error {
-	var checks adapters.Checks
-	c.check(&checks)
-	checks.AtLeastOne(&c.MaxConnections, "max_connections")
-	checks.OneOf(&c.Decimals, "decimals", "text", "number")
-	checks.Refuse(c.ConnectTimeout == 0, &c.ConnectTimeout, "connect_timeout must be greater than 0.")
-	if err := c.checkURL(c); c.URL != "" && err != nil {
-		checks = append(checks, err)
+	if c.URL == "" {
+		return nil
 	}
-	return checks.Err()
+	return c.checkURL(c)
 }

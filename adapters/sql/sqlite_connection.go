@@ -27,22 +27,20 @@ func (c *sqliteConnection) spec() hcl.Spec {
 		hcl.Attr(&c.Init, "init", "Statements that run when the database is first opened for writing, "+
 			`such as file("schema.sql"). They run again after every restart.`),
 		hcl.Attr(&c.BusyTimeout, "busy_timeout",
-			"How long a statement waits for another process that locks the file.").Or(`"5s"`),
-		hcl.Attr(&c.MaxReaders, "max_readers",
+			"How long a statement waits for another process that locks the file.").DefaultDoc(`"5s"`),
+		hcl.PositiveInt(&c.MaxReaders, "max_readers",
 			"The maximum number of queries that run at the same time. Writes run one at a time.").
-			Or("one per processor, at least 4"),
+			RenamedFrom("readers").DefaultDoc("one per processor, at least 4"),
 	}
 }
 
-// Check implements hcl.Checked.
+// Check implements hcl.Checker.
 func (c *sqliteConnection) Check() error {
 	var checks adapters.Checks
-	c.check(&checks)
 	checks.Refuse(c.File == "", &c.File, "file must not be empty.")
 	checks.Refuse(c.File == ":memory:", &c.File,
 		"A database in memory would be a different one for every connection. Name a file.")
 	checks.Refuse(c.Init != "" && c.readOnly(), &c.Init, `init writes, but mode is "ro".`)
-	checks.AtLeastOne(&c.MaxReaders, "max_readers")
 	return checks.Err()
 }
 

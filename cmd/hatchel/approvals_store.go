@@ -195,7 +195,7 @@ func (d *storeDesk) clerk(ctx context.Context) (*runtime.Clerk, error) {
 	if d.audit == nil {
 		return nil, fmt.Errorf("the server that was asked has one, and the folder %s declares none, or has mistakes there", d.dir)
 	}
-	return new(runtime.Audits).Clerk(ctx, d.audit, d.dir)
+	return new(runtime.AuditLogs).Clerk(ctx, d.audit, d.dir)
 }
 
 // How long a server has to begin to write a decision down, and then to make it hold.

@@ -283,4 +283,6 @@ func printable(text string) string {
 }
 
 // audits is where a command has what it calls written down. Its standard output is for the answer.
-func audits(cmd *cobra.Command) *runtime.Audits { return &runtime.Audits{Stdout: cmd.ErrOrStderr()} }
+func audits(cmd *cobra.Command) *runtime.AuditLogs {
+	return &runtime.AuditLogs{Stdout: cmd.ErrOrStderr()}
+}

@@ -26,7 +26,7 @@ import (
 type loading struct {
 	vars     []string
 	varFiles []string
-	audits   *runtime.Audits // where calls are written down, of a command that makes some; otherwise nil
+	audits   *runtime.AuditLogs // where calls are written down, of a command that makes some; otherwise nil
 }
 
 func (l *loading) flags(cmd *cobra.Command) {
@@ -47,7 +47,7 @@ func (l *loading) options(dir string, stderr io.Writer) (hcl.Options, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			return runtime.ReadPlain(path, maxSecret)
+			return runtime.ReadRegularFile(path, maxSecret)
 		},
 	}, err
 }
@@ -123,7 +123,7 @@ func (l *loading) open(ctx context.Context, path string, stderr io.Writer) (*ope
 		o.found(diags)
 		return o, nil
 	}
-	build := runtime.Build{Set: set, Dir: folder.Dir(), Version: release(), Audits: l.audits, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	build := runtime.Build{Set: set, Dir: folder.Dir(), Version: release(), AuditLogs: l.audits, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	generation, refused := runtime.Compile(ctx, cfg, build)
 	o.generation = generation
 	o.found(append(diags, refused...).Sort())
