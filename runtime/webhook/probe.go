@@ -8,17 +8,18 @@ import (
 	"net/url"
 )
 
-// Reach returns why no connection can be made to a receiver, or the proxy before it, for the operator; empty when one can. It sends no request.
+// Reach connects to the receiver of a webhook, or to the proxy in front of it, and sends no request.
+// It returns the reason of a failure for the operator, without the URL, or an empty string.
 func Reach(ctx context.Context, h Hook) string {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	to, err := url.Parse(h.URL)
 	if err != nil {
-		return unsent(err, false).said
+		return connectionFailure(err, false).message
 	}
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: to})
 	if err != nil {
-		return "the proxy that the environment names is none"
+		return "the environment has an invalid proxy address"
 	}
 	if proxy != nil {
 		to = proxy
@@ -32,7 +33,7 @@ func Reach(ctx context.Context, h Hook) string {
 	}
 	conn, err := dial(ctx, "tcp", net.JoinHostPort(to.Hostname(), port))
 	if err != nil {
-		return unsent(err, false).said
+		return connectionFailure(err, false).message
 	}
 	conn.Close()
 	return ""

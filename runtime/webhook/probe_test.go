@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestACertificateThatIsNotTrustedIsRefused(t *testing.T) {
+func TestUntrustedCertificateIsRejected(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -19,9 +19,9 @@ func TestACertificateThatIsNotTrustedIsRefused(t *testing.T) {
 	if why := Reach(t.Context(), h); why != "the certificate of the receiver is not trusted here" {
 		t.Errorf("it says %q", why)
 	}
-	said := o.send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
-	if said == nil || said.said != "the certificate of the receiver is not trusted here" {
-		t.Errorf("it says %+v", said)
+	failed := o.send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
+	if failed == nil || failed.message != "the certificate of the receiver is not trusted here" {
+		t.Errorf("it says %+v", failed)
 	}
 	select {
 	case <-reached:
@@ -30,7 +30,7 @@ func TestACertificateThatIsNotTrustedIsRefused(t *testing.T) {
 	}
 }
 
-func TestAReceiverIsReachedWithoutARequest(t *testing.T) {
+func TestReachSendsNoRequest(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
 	h := hook("ops")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// taken are how often each event was taken by a receiver which takes them from a time on.
+// taken counts the requests for each event since a time.
 func taken(r *receiver, from time.Time) map[string]int {
 	ids := map[string]int{}
 	for _, x := range r.all() {
@@ -22,7 +22,7 @@ func taken(r *receiver, from time.Time) map[string]int {
 	return ids
 }
 
-func TestAReceiverThatIsAwayIsAskedRarelyAndThenGetsEverything(t *testing.T) {
+func TestUnavailableReceiverGetsEverythingOnceItIsBack(t *testing.T) {
 	const events = 300
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(time.Hour)
@@ -37,7 +37,7 @@ func TestAReceiverThatIsAwayIsAskedRarelyAndThenGetsEverything(t *testing.T) {
 			put(t, o, store, h, fmt.Sprint("task-", i))
 		}
 		pass(time.Until(back) - time.Millisecond)
-		if n, bound := len(r.all()), int(time.Hour/rests[len(rests)-1])*5/4; n > bound || n < bound/2 {
+		if n, bound := len(r.all()), int(time.Hour/pauseIntervals[len(pauseIntervals)-1])*5/4; n > bound || n < bound/2 {
 			t.Errorf("%d requests while it was away, want at most %d", n, bound)
 		}
 		if got := o.Health(t.Context()); len(got) != 1 || got[0].Waiting != events || got[0].Error != "the receiver answered 503 Service Unavailable" {
@@ -56,7 +56,7 @@ func TestAReceiverThatIsAwayIsAskedRarelyAndThenGetsEverything(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeTriedBeforeItsTimeIsOverIsGivenUp(t *testing.T) {
+func TestEventsExpireWhileReceiverIsUnavailable(t *testing.T) {
 	const events = 50
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(t, always(http.StatusBadGateway))
@@ -72,8 +72,8 @@ func TestWhatCannotBeTriedBeforeItsTimeIsOverIsGivenUp(t *testing.T) {
 		if got := o.Health(t.Context()); got[0].Waiting != 0 {
 			t.Errorf("%+v", got)
 		}
-		if n := strings.Count(said.String(), "is given up"); n != events {
-			t.Errorf("of %d events is said that they are given up", n)
+		if n := strings.Count(said.String(), "failed permanently"); n != events {
+			t.Errorf("%d events are logged as failed permanently", n)
 		}
 		if n := len(r.all()); n >= events {
 			t.Errorf("%d requests", n)
@@ -81,7 +81,7 @@ func TestWhatCannotBeTriedBeforeItsTimeIsOverIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestWhatOneEventIsAnsweredHoldsNoOther(t *testing.T) {
+func TestFailureOfOneEventHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.Header.Get("webhook-id"), "bad") {
@@ -102,7 +102,7 @@ func TestWhatOneEventIsAnsweredHoldsNoOther(t *testing.T) {
 	})
 }
 
-func TestAWebhookThatIsDeclaredAnewIsTriedAtOnce(t *testing.T) {
+func TestServeEndsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wrong, right := newReceiver(t, always(http.StatusServiceUnavailable)), newReceiver(t, always(http.StatusOK))
 		store, h := inMemory(t), hook("ops")

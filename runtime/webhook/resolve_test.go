@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-func TestAnEventWaitsForWhatItIsAboutToBeSettled(t *testing.T) {
+func TestEventWaitsForItsSubject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
 		var settled atomic.Bool
-		o.settled = func(_ context.Context, of string) (*Event, bool, error) {
+		o.resolve = func(_ context.Context, of string) (*Event, bool, error) {
 			switch {
 			case of == "gone":
 				return nil, true, nil
@@ -42,20 +42,20 @@ func TestAnEventWaitsForWhatItIsAboutToBeSettled(t *testing.T) {
 		if err := o.Put(t.Context(), store, h, gone); err != nil {
 			t.Fatal(err)
 		}
-		pass(grace)
+		pass(resolveGrace)
 		if got := r.all(); len(got) != 2 || !strings.Contains(got[1].body, "as it was") {
 			t.Errorf("received: %+v", got)
 		}
 	})
 }
 
-func TestAnEventAboutWhatIsSettledLateIsKept(t *testing.T) {
+func TestRetentionStartsWithTheOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
 		h.Keep = time.Hour
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
 		var settled atomic.Bool
-		o.settled = func(_ context.Context, of string) (*Event, bool, error) {
+		o.resolve = func(_ context.Context, of string) (*Event, bool, error) {
 			if of == "gone" {
 				return nil, true, nil
 			}
@@ -78,13 +78,13 @@ func TestAnEventAboutWhatIsSettledLateIsKept(t *testing.T) {
 	})
 }
 
-func TestWhatIsSettledLateIsLookedAtRarely(t *testing.T) {
+func TestResolveIntervalsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
 		var looks atomic.Int64
 		var settled atomic.Bool
-		o.settled = func(context.Context, string) (*Event, bool, error) {
+		o.resolve = func(context.Context, string) (*Event, bool, error) {
 			looks.Add(1)
 			return &Event{ID: "a-decided", Type: "approval.decided", Data: "expired"}, settled.Load(), nil
 		}
