@@ -9,28 +9,28 @@ import (
 
 // listParam is IN ${list} where each element is a parameter of its own.
 type listParam struct {
-	hole    *template.Hole
+	hole    *template.Interpolation
 	dialect Dialect
 }
 
 func (p *listParam) bind(b *binding) error {
-	v, err := resolved(p.hole, b.frame)
+	v, err := resolve(p.hole, b.frame)
 	if err != nil {
 		return err
 	}
 	list, ok := v.([]any)
 	if v != nil && !ok {
-		return needsList(p.hole, v)
+		return errNotList(p.hole, v)
 	}
 	if v == nil {
 		list = []any{nil} // a null list compares as null does, not as an empty list
 	}
 	if len(list) > p.dialect.maxParams() {
-		return tooLong(p.hole, p.dialect)
+		return errTooManyElements(p.hole, p.dialect)
 	}
 	b.text = append(b.text, p.opening(len(list))...)
 	for i, e := range list {
-		a, err := scalar(p.dialect, p.hole, e)
+		a, err := scalarArgument(p.dialect, p.hole, e)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (p *listParam) opening(n int) string {
 	return "("
 }
 
-func resolved(h *template.Hole, f template.Frame) (any, error) {
+func resolve(h *template.Interpolation, f template.Frame) (any, error) {
 	v, err := h.Value(f)
 	if err != nil {
 		return nil, err
@@ -59,25 +59,25 @@ func resolved(h *template.Hole, f template.Frame) (any, error) {
 	return value.Resolve(v)
 }
 
-func tooLong(h *template.Hole, d Dialect) error {
+func errTooManyElements(h *template.Interpolation, d Dialect) error {
 	return fmt.Errorf("%s has more elements than one statement takes (%d): send fewer", h.Source, d.maxParams())
 }
 
 // rowsParam is VALUES ${rows}.
 type rowsParam struct {
-	hole    *template.Hole
+	hole    *template.Interpolation
 	cols    int
 	dialect Dialect
 }
 
 func (p *rowsParam) bind(b *binding) error {
-	v, err := resolved(p.hole, b.frame)
+	v, err := resolve(p.hole, b.frame)
 	if err != nil {
 		return err
 	}
 	rows, ok := v.([]any)
 	if !ok {
-		return fmt.Errorf("%s must be a list of rows, not %s", p.hole.Source, kindOf(v))
+		return fmt.Errorf("%s must be a list of rows, not %s", p.hole.Source, describeKind(v))
 	}
 	if len(rows) == 0 {
 		return fmt.Errorf("%s is empty: send at least one row", p.hole.Source)
@@ -111,7 +111,7 @@ func (p *rowsParam) row(r any, i, width int) ([]any, error) {
 	row, ok := r.([]any)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("row %d of %s must be a list of values, not %s", i+1, p.hole.Source, kindOf(r))
+		return nil, fmt.Errorf("row %d of %s must be a list of values, not %s", i+1, p.hole.Source, describeKind(r))
 	case len(row) == 0:
 		return nil, fmt.Errorf("row %d of %s is empty: a row needs at least one value", i+1, p.hole.Source)
 	case width > 0 && len(row) != width:
@@ -129,9 +129,9 @@ func (p *rowsParam) add(b *binding, row []any) error {
 		}
 		var a any
 		if list, ok := cell.([]any); ok && p.dialect == PostgreSQL {
-			a, err = array(p.hole, list)
+			a, err = arrayArgument(p.hole, list)
 		} else {
-			a, err = scalar(p.dialect, p.hole, cell)
+			a, err = scalarArgument(p.dialect, p.hole, cell)
 		}
 		if err != nil {
 			return err
@@ -145,23 +145,23 @@ func (p *rowsParam) add(b *binding, row []any) error {
 	return nil
 }
 
-// namesStep is ident(...). Each part or, of a list, each element must be one of the names known at load.
-type namesStep struct {
+// namesOp is ident(...). Each part or, of a list, each element must be one of the names known at load.
+type namesOp struct {
 	dialect Dialect
-	hole    *template.Hole
+	hole    *template.Interpolation
 	allowed []map[string]bool // of each argument
 	order   [][]string        // the same names in the author's order, for samples
 }
 
-func newNames(d Dialect, h *template.Hole) step {
-	s := &namesStep{dialect: d, hole: h}
+func newNamesOp(d Dialect, h *template.Interpolation) op {
+	s := &namesOp{dialect: d, hole: h}
 	fixed := true
 	var text []byte
 	for i, a := range h.Args {
 		known := map[string]bool{}
 		var order []string
 		for _, t := range elementTypes(a.Type) {
-			texts, _ := textsOf(t)
+			texts, _ := knownTexts(t)
 			for _, n := range texts {
 				if !known[n] {
 					known[n] = true
@@ -183,9 +183,9 @@ func newNames(d Dialect, h *template.Hole) step {
 	return s
 }
 
-func (s *namesStep) bind(b *binding) error {
+func (s *namesOp) bind(b *binding) error {
 	for i, a := range s.hole.Args {
-		v, err := resolved(a, b.frame)
+		v, err := resolve(a, b.frame)
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (s *namesStep) bind(b *binding) error {
 	return nil
 }
 
-func (s *namesStep) add(b *binding, arg int, v any) error {
+func (s *namesOp) add(b *binding, arg int, v any) error {
 	source := s.hole.Args[arg].Source
 	list, ok := v.([]any)
 	if !ok {
@@ -221,22 +221,22 @@ func (s *namesStep) add(b *binding, arg int, v any) error {
 	return nil
 }
 
-// rawStep is raw(...) of several texts, each of which was read at load.
-type rawStep struct {
-	arg   *template.Hole
+// rawOp is raw(...) of several texts, each of which was read at load.
+type rawOp struct {
+	arg   *template.Interpolation
 	texts []string
 }
 
-func newRaw(h *template.Hole, texts []*template.Text) step {
-	s := &rawStep{arg: h.Args[0]}
+func newRawOp(h *template.Interpolation, texts []*template.Text) op {
+	s := &rawOp{arg: h.Args[0]}
 	for _, t := range texts {
 		s.texts = append(s.texts, t.Value)
 	}
 	return s
 }
 
-func (s *rawStep) bind(b *binding) error {
-	v, err := resolved(s.arg, b.frame)
+func (s *rawOp) bind(b *binding) error {
+	v, err := resolve(s.arg, b.frame)
 	if err != nil {
 		return err
 	}

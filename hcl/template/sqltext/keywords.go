@@ -2,11 +2,11 @@ package sqltext
 
 import "strings"
 
-// words is a set of upper case words.
-type words map[string]bool
+// keywordSet is a set of upper case words.
+type keywordSet map[string]bool
 
-func wordSet(list string) words {
-	set := words{}
+func wordSet(list string) keywordSet {
+	set := keywordSet{}
 	for w := range strings.FieldsSeq(list) {
 		set[w] = true
 	}

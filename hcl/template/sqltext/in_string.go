@@ -7,8 +7,8 @@ import (
 	"hatchel/hcl/template"
 )
 
-// unquoted says how to write a hole that stands inside quotes: with the whole string rewritten, where it is made of text and holes alone.
-func (l *lexer) unquoted(h *template.Hole) string {
+// quotedValueHint says how to write a hole that stands inside quotes: with the whole string rewritten, where it is made of text and holes alone.
+func (l *lexer) quotedValueHint(h *template.Interpolation) string {
 	if h.Func == "ident" {
 		return "ident() gives a name with its own quotes. Write it without quotes around it."
 	}
@@ -21,37 +21,37 @@ func (l *lexer) unquoted(h *template.Hole) string {
 		if l.siblings[first] == template.Node(l.from.text) {
 			break
 		}
-		if !inString(l.siblings[first]) {
+		if !isStringPart(l.siblings[first]) {
 			return rule + l.joinHint(h)
 		}
 	}
 	if first < 0 {
 		return rule + l.joinHint(h)
 	}
-	parts, ok := l.parts(first)
+	parts, ok := l.splitString(first)
 	if !ok {
 		return rule + l.joinHint(h)
 	}
 	if len(parts) == 1 {
 		return rule + "Write it without quotes: " + parts[0] + "."
 	}
-	return rule + "Write " + l.joined(parts...) + "."
+	return rule + "Write " + l.concatenation(parts...) + "."
 }
 
-func (l *lexer) joinHint(h *template.Hole) string {
-	return "Close the quotes before it and join the parts: " + l.joined("'a'", "${"+h.Source+"}") + "."
+func (l *lexer) joinHint(h *template.Interpolation) string {
+	return "Close the quotes before it and join the parts: " + l.concatenation("'a'", "${"+h.Source+"}") + "."
 }
 
-func inString(n template.Node) bool {
-	if h, ok := n.(*template.Hole); ok {
+func isStringPart(n template.Node) bool {
+	if h, ok := n.(*template.Interpolation); ok {
 		return h.Func == ""
 	}
 	_, ok := n.(*template.Text)
 	return ok
 }
 
-// parts takes the string that begins in the text node siblings[first] apart into quoted texts and holes.
-func (l *lexer) parts(first int) ([]string, bool) {
+// splitString takes the string that begins in the text node siblings[first] apart into quoted texts and holes.
+func (l *lexer) splitString(first int) ([]string, bool) {
 	open := l.siblings[first].(*template.Text).Value
 	begin := l.from.from
 	quote := string(l.quote)
@@ -62,7 +62,7 @@ func (l *lexer) parts(first int) ([]string, bool) {
 	var parts []string
 	text, rest := open[begin+1:], l.siblings[first+1:]
 	for {
-		end := closing(text, l.quote, l.slash)
+		end := closingQuote(text, l.quote, l.backslash)
 		piece := text
 		if end >= 0 {
 			piece = text[:end]
@@ -78,7 +78,7 @@ func (l *lexer) parts(first int) ([]string, bool) {
 			return nil, false
 		}
 		switch n := rest[0].(type) {
-		case *template.Hole:
+		case *template.Interpolation:
 			if n.Func != "" {
 				return nil, false
 			}
@@ -92,8 +92,8 @@ func (l *lexer) parts(first int) ([]string, bool) {
 	}
 }
 
-// closing is the index of the quote that closes a string in s, or -1.
-func closing(s string, quote byte, slash bool) int {
+// closingQuote is the index of the quote that closes a string in s, or -1.
+func closingQuote(s string, quote byte, slash bool) int {
 	for i := 0; i < len(s); i++ {
 		switch {
 		case slash && s[i] == '\\':

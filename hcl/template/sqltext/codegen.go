@@ -9,8 +9,8 @@ import (
 	"hatchel/hcl/template"
 )
 
-// program assembles the program of a template without mistakes.
-func (c *checker) program() *Program {
+// generate assembles the program of a template without mistakes.
+func (c *checker) generate() *Program {
 	p := &Program{dialect: c.dialect, returning: c.returning, rows: c.returning}
 	for v := range c.verbs {
 		if p.verb = v; len(c.verbs) > 1 {
@@ -18,7 +18,7 @@ func (c *checker) program() *Program {
 		}
 		p.rows = p.rows || rowVerbs[v]
 	}
-	p.root = c.block(c.tree.Nodes, nil)
+	p.root = c.generateBlock(c.tree.Nodes, nil)
 	p.static = true
 	for _, s := range p.root {
 		switch s := s.(type) {
@@ -37,8 +37,8 @@ func (c *checker) program() *Program {
 	return p
 }
 
-// block assembles the steps of nodes. Texts that meet are joined; gap is the %{if} that separates the rounds of the loop the nodes are the body of.
-func (c *checker) block(list []template.Node, gap *template.If) block {
+// generateBlock assembles the steps of nodes. Texts that meet are joined; gap is the %{if} that separates the rounds of the loop the nodes are the body of.
+func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
 	var out block
 	text := ""
 	flush := func() {
@@ -52,13 +52,13 @@ func (c *checker) block(list []template.Node, gap *template.If) block {
 		case *template.Text:
 			text += n.Value
 			if i+1 < len(list) {
-				if h, ok := list[i+1].(*template.Hole); ok {
-					text = c.rewritten(text, n, h)
+				if h, ok := list[i+1].(*template.Interpolation); ok {
+					text = c.rewriteIn(text, n, h)
 				}
 			}
-		case *template.Hole:
-			if n.Func == "raw" && len(c.texts[n]) == 1 {
-				text += c.texts[n][0].Value
+		case *template.Interpolation:
+			if n.Func == "raw" && len(c.rawTexts[n]) == 1 {
+				text += c.rawTexts[n][0].Value
 				continue
 			}
 			flush()
@@ -66,21 +66,21 @@ func (c *checker) block(list []template.Node, gap *template.If) block {
 			if i+1 < len(list) {
 				next = list[i+1]
 			}
-			out = append(out, c.holeStep(n, next))
+			out = append(out, c.generateInterpolation(n, next))
 		case *template.If:
 			flush()
-			out = append(out, &branch{cond: n.Cond, then: c.block(n.Then, nil), other: c.block(n.Else, nil), gap: n == gap, key: n, at: written("if", n.Range)})
+			out = append(out, &branch{cond: n.Cond, then: c.generateBlock(n.Then, nil), other: c.generateBlock(n.Else, nil), separates: n == gap, key: n, at: directiveAt("if", n.Range)})
 		case *template.For:
 			flush()
-			lead, _, trail := c.rounds(n, nil)
-			l := &loop{over: n.Over, key: n, at: written("for", n.Range), leads: lead != nil}
+			lead, _, trail := c.loopParts(n, nil)
+			l := &loop{over: n.Over, key: n, at: directiveAt("for", n.Range), separatorFirst: lead != nil}
 			if lead == nil {
 				lead = trail
 			}
 			if lead != nil {
-				l.gap = lead
+				l.separator = lead
 			}
-			l.body = c.block(n.Body, lead)
+			l.body = c.generateBlock(n.Body, lead)
 			out = append(out, l)
 		}
 	}
@@ -88,14 +88,14 @@ func (c *checker) block(list []template.Node, gap *template.If) block {
 	return out
 }
 
-// written names a directive by where its condition or collection stands.
-func written(what string, at hclv2.Range) string {
+// directiveAt names a directive by where its condition or collection stands.
+func directiveAt(what string, at hclv2.Range) string {
 	return fmt.Sprintf("%%{%s} at line %d, column %d", what, at.Start.Line, at.Start.Column)
 }
 
-// rewritten replaces [NOT] IN at the end of text, which ends with the whole of t, by what PostgreSQL compares with an array.
-func (c *checker) rewritten(text string, t *template.Text, h *template.Hole) string {
-	p := c.places[h]
+// rewriteIn replaces [NOT] IN at the end of text, which ends with the whole of t, by what PostgreSQL compares with an array.
+func (c *checker) rewriteIn(text string, t *template.Text, h *template.Interpolation) string {
+	p := c.contexts[h]
 	if p.list.text != t {
 		return text
 	}
@@ -109,25 +109,25 @@ func (c *checker) rewritten(text string, t *template.Text, h *template.Hole) str
 
 var isNull = regexp.MustCompile(`(?i)^\s+IS\s+(NOT\s+)?NULL\b`)
 
-// holeStep assembles one hole; next is the node behind it.
-func (c *checker) holeStep(h *template.Hole, next template.Node) step {
-	p := c.places[h]
-	switch p.use {
+// generateInterpolation assembles one hole; next is the node behind it.
+func (c *checker) generateInterpolation(h *template.Interpolation, next template.Node) op {
+	p := c.contexts[h]
+	switch p.mode {
 	case asName:
-		return newNames(c.dialect, h)
+		return newNamesOp(c.dialect, h)
 	case asRaw:
-		return newRaw(h, c.texts[h])
+		return newRawOp(h, c.rawTexts[h])
 	case asRows:
 		return &rowsParam{hole: h, cols: p.cols, dialect: c.dialect}
 	case asList:
 		if c.dialect != PostgreSQL {
 			return &listParam{hole: h, dialect: c.dialect}
 		}
-		return &param{value: h.Value, hole: h, dialect: c.dialect, kind: listParamOnly, before: "(", after: ")"}
+		return &param{value: h.Value, hole: h, dialect: c.dialect, kind: listOnly, before: "(", after: ")"}
 	}
 	v := &param{value: h.Value, hole: h, dialect: c.dialect, kind: single}
 	if c.dialect == PostgreSQL && !p.single && (h.Type.Kind == template.List || h.Type.Kind == template.Any) {
-		v.kind = arrayToo
+		v.kind = valueOrArray
 	}
 	if t, ok := next.(*template.Text); ok && c.dialect == PostgreSQL && isNull.MatchString(t.Value) {
 		v.after = castOf(h.Type)
