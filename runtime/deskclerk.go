@@ -11,16 +11,16 @@ import (
 
 // Clerk writes decisions down that are made beside a server, in the log that the server writes when it runs.
 type Clerk struct {
-	log     recorder
+	log     auditLog
 	release func() error
 }
 
 // Clerk opens the log of a block, which is a database, or a file that no server writes at the moment. The error is a sentence: then a server has to write. Who has a Clerk closes it.
-func (as *Audits) Clerk(ctx context.Context, decl *hcl.Audit, dir string) (*Clerk, error) {
+func (as *AuditLogs) Clerk(ctx context.Context, decl *hcl.Audit, dir string) (*Clerk, error) {
 	declared := *decl
 	declared.Rotate = 0 // the next file would belong to who decides, and not to who serves
 	if decl.File != "" {
-		if files, err := audit.Files(placeOf(decl, dir)); err != nil || len(files) == 0 {
+		if files, err := audit.Files(auditLocation(decl, dir)); err != nil || len(files) == 0 {
 			return nil, errors.New("its file is not there: no server has begun it")
 		}
 	}

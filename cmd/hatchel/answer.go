@@ -18,8 +18,8 @@ func answerOf(a *hcl.Ask, text string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var wrong *hcl.WrongAnswer
-	if _, err := a.Answer(answer); errors.As(err, &wrong) {
+	var wrong *hcl.InvalidAnswerError
+	if _, err := a.ParseResponse(answer); errors.As(err, &wrong) {
 		return nil, misusef("the answer to %q does not fit: %s", a.Key, wrong)
 	}
 	return answer, nil

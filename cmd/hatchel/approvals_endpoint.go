@@ -37,7 +37,7 @@ func (e *endpoints) approvals(w http.ResponseWriter, r *http.Request) {
 // reviewed does what a request about approvals asks for, and answers it; or it has not answered, and says why.
 func (e *endpoints) reviewed(w http.ResponseWriter, r *http.Request) error {
 	if why := e.mcp.Source(r); why != "" {
-		return &runtime.Forbidden{Why: why}
+		return &runtime.ForbiddenError{Why: why}
 	}
 	id, verb, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/approvals"), "/"), "/")
 	decides := verb == "approve" || verb == "reject"
@@ -51,7 +51,7 @@ func (e *endpoints) reviewed(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", "GET, HEAD")
 		return complain(http.StatusMethodNotAllowed, "Use GET")
 	}
-	desk, err := e.host.Desk(r.Context(), callerOf(r))
+	desk, err := e.host.ApprovalAdmin(r.Context(), callerOf(r))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func shown(w http.ResponseWriter, a *approval.Approval, err error) error {
 	return nil
 }
 
-func listApprovals(w http.ResponseWriter, r *http.Request, desk *runtime.Desk) error {
+func listApprovals(w http.ResponseWriter, r *http.Request, desk *runtime.ApprovalAdmin) error {
 	q, err := listQuery(r)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func wellSaid(reason string) (string, error) {
 
 // complained answers a request that is not done.
 func (e *endpoints) complained(w http.ResponseWriter, r *http.Request, err error) {
-	var refused *runtime.Forbidden
+	var refused *runtime.ForbiddenError
 	var said *complaint
 	var decided *approval.AlreadyError
 	switch {
@@ -212,7 +212,7 @@ func (e *endpoints) complained(w http.ResponseWriter, r *http.Request, err error
 		said = &complaint{status: http.StatusNotFound, Text: "There is no such approval, or it is forgotten: decisions are kept for 7 days, and what nobody has decided for an hour"}
 	case errors.Is(err, approval.ErrCursor):
 		said = &complaint{status: http.StatusUnprocessableEntity, Text: "after is what a list before has called next"}
-	case errors.As(err, new(*runtime.Unwritten)):
+	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
 		said = &complaint{status: http.StatusServiceUnavailable, Text: err.Error()}
 	case errors.Is(err, state.ErrAway), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")

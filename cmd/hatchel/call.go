@@ -18,7 +18,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 )
 
@@ -146,7 +146,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 	if c.dryRun {
 		return c.plan(cmd, p, caller, arguments)
 	}
-	talk, err := c.interview(cmd, &p.Tool().Work)
+	talk, err := c.interview(cmd, &p.Tool().Operation)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func giveFile(ctx context.Context, g *runtime.Generation, owner, name string) (a
 		return nil, misusef("%s cannot be read: %s", name, reason(err))
 	}
 	defer in.Close()
-	f, err := g.Give(ctx, attachment.Upload{Owner: owner, Name: filepath.Base(name), Type: mime.TypeByExtension(filepath.Ext(name)), Length: -1}, in)
+	f, err := g.UploadLocal(ctx, files.Upload{Owner: owner, Name: filepath.Base(name), Type: mime.TypeByExtension(filepath.Ext(name)), Length: -1}, in)
 	if err != nil {
 		return nil, failf("%s cannot be given to the tool: %s", name, err)
 	}

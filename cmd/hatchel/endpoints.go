@@ -64,7 +64,7 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ready answers 200 as long as a configuration is served and calls are taken and can be written down where they must be, and shows an operator what is wrong with a later one and with connections. Anybody
 // else is told the status alone.
 func (e *endpoints) ready(w http.ResponseWriter, r *http.Request) {
-	ready, stopping := !e.host.Status().Loaded.IsZero() && !e.host.Unwritable(r.Context()), false
+	ready, stopping := !e.host.Status().Loaded.IsZero() && !e.host.AuditUnavailable(r.Context()), false
 	select {
 	case <-e.stopping:
 		ready, stopping = false, true
@@ -129,9 +129,9 @@ const operators = "admin"
 // program on this machine.
 func (e *endpoints) operator(r *http.Request) string {
 	switch i := mcp.IdentityOf(r.Context()); {
-	case e.host.Callers() == nil && !local(r):
+	case e.host.Authenticator() == nil && !local(r):
 		return "This is for programs on this machine only"
-	case e.host.Callers() != nil && (i == nil || !slices.Contains(i.Groups, operators)):
+	case e.host.Authenticator() != nil && (i == nil || !slices.Contains(i.Groups, operators)):
 		return "This is for callers in the group " + operators + " only"
 	}
 	return ""

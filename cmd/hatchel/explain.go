@@ -62,7 +62,7 @@ denied, and 2 when a rule reads inputs and those that were given are not valid.`
 // complete are the names of a kind.
 func (x *explaining) complete(cmd *cobra.Command, kind, dir string) (names []string) {
 	x.completing(cmd, dir, func(g *runtime.Generation) {
-		for _, r := range g.Ruled() {
+		for _, r := range g.ListRules() {
 			if r.Kind == kind {
 				names = append(names, r.Name)
 			}
@@ -175,8 +175,8 @@ func printExplanation(w io.Writer, kind, name string, e runtime.Explanation) err
 	default:
 		fmt.Fprintf(w, "%s %s: %s by %s\n", kind, name, e.Verdict, e.Rule)
 	}
-	if e.Told != "" {
-		fmt.Fprintf(w, "told: %s\n", strings.ReplaceAll(e.Told, "\n", "\n      "))
+	if e.Message != "" {
+		fmt.Fprintf(w, "told: %s\n", strings.ReplaceAll(e.Message, "\n", "\n      "))
 	}
 	if e.Invalid != "" {
 		fmt.Fprintf(w, "inputs: %s\n", strings.ReplaceAll(e.Invalid, "\n", "\n        "))

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"hatchel/runtime"
-	"hatchel/runtime/attachment"
 	"hatchel/runtime/auth"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -55,27 +55,27 @@ func (e *endpoints) files(w http.ResponseWriter, r *http.Request, signed bool) {
 // filed does what a request about files asks for, and answers it; or it has not answered, and says why.
 func (e *endpoints) filed(w http.ResponseWriter, r *http.Request, signed bool) error {
 	if why := e.mcp.Source(r); why != "" && !signed {
-		return &runtime.Forbidden{Why: why}
+		return &runtime.ForbiddenError{Why: why}
 	}
 	caller := callerOf(r)
 	if signed {
 		caller = &mcp.Caller{Remote: r.RemoteAddr}
 	}
-	files, err := e.host.Files(r.Context(), caller, signed)
+	store, err := e.host.Files(r.Context(), caller, signed)
 	if err != nil {
 		return err
 	}
-	defer files.Close()
+	defer store.Close()
 	id, upload := strings.CutPrefix(r.URL.Path, "/files/uploads/")
 	switch {
 	case upload && signed:
-		return e.redeemFile(w, r, files, id)
+		return e.redeemFile(w, r, store, id)
 	case r.URL.Path == "/files" && !signed:
-		return e.uploadFile(w, r, files)
+		return e.uploadFile(w, r, store)
 	case r.URL.Path == "/files/uploads" && !signed:
-		return e.fileTicket(w, r, files)
+		return e.fileTicket(w, r, store)
 	}
-	return e.file(w, r, files, signed)
+	return e.file(w, r, store, signed)
 }
 
 // method reports whether a request has one of some methods; when it has not, the answer names them.
@@ -90,25 +90,25 @@ func method(w http.ResponseWriter, r *http.Request, methods ...string) error {
 }
 
 // uploadFile takes a file: the body, or the one file of a multipart form.
-func (e *endpoints) uploadFile(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+func (e *endpoints) uploadFile(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
 	if err := method(w, r, http.MethodPost); err != nil {
 		return err
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadPatience))
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
-		return e.uploadForm(w, r, files)
+		return e.uploadForm(w, r, store)
 	}
-	file, err := files.Upload(r.Context(), rawUpload(r), r.Body)
-	return e.took(w, r, files, file, err)
+	file, err := store.Upload(r.Context(), rawUpload(r), r.Body)
+	return e.took(w, r, store, file, err)
 }
 
 // rawUpload is what a request says of the file that is its body.
-func rawUpload(r *http.Request) attachment.Upload {
+func rawUpload(r *http.Request) files.Upload {
 	_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Disposition"))
-	return attachment.Upload{Name: params["filename"], Type: r.Header.Get("Content-Type"), Length: r.ContentLength}
+	return files.Upload{Name: params["filename"], Type: r.Header.Get("Content-Type"), Length: r.ContentLength}
 }
 
-func (e *endpoints) uploadForm(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+func (e *endpoints) uploadForm(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
 	body := &formBody{r.Body, largestPreamble}
 	r.Body = body
 	form, err := r.MultipartReader()
@@ -119,13 +119,13 @@ func (e *endpoints) uploadForm(w http.ResponseWriter, r *http.Request, files *ru
 	if err != nil || part.FileName() == "" && part.FormName() != "file" {
 		return complain(http.StatusBadRequest, "The form has one part, the file, and nothing before it")
 	}
-	upload := attachment.Upload{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Length: -1}
+	upload := files.Upload{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Length: -1}
 	body.left = math.MaxInt64
-	file, err := files.Upload(r.Context(), upload, &onlyPart{part, form, body})
+	file, err := store.Upload(r.Context(), upload, &onlyPart{part, form, body})
 	if errors.Is(err, errMoreParts) {
 		return complain(http.StatusBadRequest, "The form has one part, the file, and nothing after it. Nothing was kept")
 	}
-	return e.took(w, r, files, file, err)
+	return e.took(w, r, store, file, err)
 }
 
 // onlyPart reads the part of a form that is its only one: to its end it comes only where the form does.
@@ -169,21 +169,21 @@ func (b *formBody) Read(p []byte) (int, error) {
 }
 
 // redeemFile takes a file at a signed address.
-func (e *endpoints) redeemFile(w http.ResponseWriter, r *http.Request, files *runtime.Files, id string) error {
+func (e *endpoints) redeemFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, id string) error {
 	if err := method(w, r, http.MethodPut); err != nil {
 		return err
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadPatience))
-	file, err := files.Redeem(r.Context(), id, r.URL.Query(), rawUpload(r), r.Body)
-	return e.took(w, r, files, file, err)
+	file, err := store.Redeem(r.Context(), id, r.URL.Query(), rawUpload(r), r.Body)
+	return e.took(w, r, store, file, err)
 }
 
 // took answers with a file that was taken.
-func (e *endpoints) took(w http.ResponseWriter, r *http.Request, files *runtime.Files, file *attachment.File, err error) error {
+func (e *endpoints) took(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File, err error) error {
 	if err != nil {
 		return err
 	}
-	link, err := files.Link(r.Context(), file)
+	link, err := store.Link(r.Context(), file)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (e *endpoints) took(w http.ResponseWriter, r *http.Request, files *runtime.
 }
 
 // fileTicket answers with a signed address for one upload.
-func (e *endpoints) fileTicket(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+func (e *endpoints) fileTicket(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
 	if err := method(w, r, http.MethodPost); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (e *endpoints) fileTicket(w http.ResponseWriter, r *http.Request, files *ru
 	if err != nil {
 		return complain(http.StatusBadRequest, `The body is empty, or {"filename": "…", "content_type": "…"}`)
 	}
-	id, address, until, err := files.Ticket(r.Context(), attachment.Upload{Name: said.Name, Type: said.Type})
+	id, address, until, err := store.Ticket(r.Context(), files.Upload{Name: said.Name, Type: said.Type})
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (e *endpoints) fileTicket(w http.ResponseWriter, r *http.Request, files *ru
 }
 
 // file reads or removes one file.
-func (e *endpoints) file(w http.ResponseWriter, r *http.Request, files *runtime.Files, signed bool) error {
+func (e *endpoints) file(w http.ResponseWriter, r *http.Request, store *runtime.Files, signed bool) error {
 	allowed := []string{http.MethodGet, http.MethodHead, http.MethodDelete}
 	if signed {
 		allowed = allowed[:2]
@@ -232,14 +232,14 @@ func (e *endpoints) file(w http.ResponseWriter, r *http.Request, files *runtime.
 	if signed {
 		query = r.URL.Query()
 	}
-	file, err := files.Find(r.Context(), strings.TrimPrefix(r.URL.Path, "/files/"), query)
+	file, err := store.Find(r.Context(), strings.TrimPrefix(r.URL.Path, "/files/"), query)
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodDelete {
-		removed, err := files.Remove(r.Context(), file)
+		removed, err := store.Remove(r.Context(), file)
 		if err == nil && !removed {
-			err = attachment.ErrUnknown
+			err = files.ErrUnknown
 		}
 		if err == nil {
 			w.WriteHeader(http.StatusNoContent)
@@ -251,7 +251,7 @@ func (e *endpoints) file(w http.ResponseWriter, r *http.Request, files *runtime.
 		return nil
 	}
 	begun := false
-	err = files.Send(r.Context(), file, func() io.Writer {
+	err = store.Send(r.Context(), file, func() io.Writer {
 		begun = true
 		described(w, file)
 		return w
@@ -266,7 +266,7 @@ func (e *endpoints) file(w http.ResponseWriter, r *http.Request, files *runtime.
 }
 
 // described says of a file what there is to know before its bytes.
-func described(w http.ResponseWriter, file *attachment.File) {
+func described(w http.ResponseWriter, file *files.File) {
 	h := w.Header()
 	h.Set("Content-Type", file.Type)
 	h.Set("Content-Length", strconv.FormatInt(file.Size, 10))
@@ -277,15 +277,15 @@ func described(w http.ResponseWriter, file *attachment.File) {
 
 // unfiled answers a request that is not done.
 func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
-	var refused *runtime.Forbidden
+	var refused *runtime.ForbiddenError
 	var said *complaint
-	var large *attachment.TooLargeError
-	var kind *attachment.TypeError
+	var large *files.TooLargeError
+	var kind *files.TypeError
 	switch {
 	case errors.As(err, &refused):
 		e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: refused.Why})
 		return
-	case errors.Is(err, attachment.ErrSignature):
+	case errors.Is(err, files.ErrSignature):
 		e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: "The address is not signed, or has expired"})
 		return
 	case errors.As(err, &said):
@@ -295,18 +295,18 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 		said = &complaint{status: http.StatusUnsupportedMediaType, Text: sentenceOf(kind.Error())}
 	case errors.Is(err, runtime.ErrNoFiles):
 		said = &complaint{status: http.StatusNotFound, Text: "There is nothing here: no tool of this server takes files"}
-	case errors.Is(err, attachment.ErrUnknown):
+	case errors.Is(err, files.ErrUnknown):
 		said = &complaint{status: http.StatusNotFound, Text: "There is no such file of yours, or it has expired"}
-	case errors.Is(err, attachment.ErrCrowded):
+	case errors.Is(err, files.ErrCrowded):
 		said = &complaint{status: http.StatusInsufficientStorage, Text: "You have too many files, or too large ones. Remove some, or wait until they expire"}
 	case errors.Is(err, state.ErrFull):
 		said = &complaint{status: http.StatusInsufficientStorage, Text: "The server has no room for it. Try again later"}
-	case errors.Is(err, attachment.ErrAtOnce):
+	case errors.Is(err, files.ErrAtOnce):
 		w.Header().Set("Retry-After", "1")
 		said = &complaint{status: http.StatusTooManyRequests, Text: "You have too many uploads under way at once. Wait until some have ended"}
-	case errors.Is(err, attachment.ErrCut), r.Context().Err() != nil:
+	case errors.Is(err, files.ErrCut), r.Context().Err() != nil:
 		said = &complaint{status: http.StatusBadRequest, Text: "The upload has ended before all of it had come. Nothing was kept"}
-	case errors.As(err, new(*runtime.UnwrittenFile)):
+	case errors.As(err, new(*runtime.UnrecordedFileError)):
 		said = &complaint{status: http.StatusServiceUnavailable, Text: err.Error()}
 	case errors.Is(err, state.ErrAway):
 		w.Header().Set("Retry-After", "1")
@@ -318,6 +318,6 @@ func (e *endpoints) unfiled(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
-	e.host.Refused(r.Context(), runtime.Refusal{Status: said.status, Reason: said.Text, Path: r.URL.Path, Caller: callerOf(r)})
+	e.host.RecordRefusal(r.Context(), runtime.Refusal{Status: said.status, Reason: said.Text, Path: r.URL.Path, Caller: callerOf(r)})
 	answer(w, said.status, said)
 }

@@ -13,7 +13,7 @@ import (
 // identified is the request with who makes it, or nil when it has been answered: with a refusal, or with what everybody may read. Where nobody is asked who they
 // are it is the request itself.
 func (e *endpoints) identified(w http.ResponseWriter, r *http.Request) *http.Request {
-	callers := e.host.Callers()
+	callers := e.host.Authenticator()
 	if callers == nil {
 		if e.reached {
 			e.refuse(w, r, &auth.Refusal{Status: http.StatusForbidden, Why: "This server can be reached from other machines, and its configuration does not say whom it knows"})
@@ -53,7 +53,7 @@ func (e *endpoints) refuse(w http.ResponseWriter, r *http.Request, refused *auth
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
-	e.host.Refused(r.Context(), runtime.Refusal{Status: refused.Status, Reason: refused.Why, Path: r.URL.Path, Caller: callerOf(r)})
+	e.host.RecordRefusal(r.Context(), runtime.Refusal{Status: refused.Status, Reason: refused.Why, Path: r.URL.Path, Caller: callerOf(r)})
 	if isAbout(r, "/approvals") {
 		answer(w, refused.Status, &complaint{Text: refused.Why})
 		return

@@ -42,7 +42,7 @@ type interview struct {
 }
 
 // interview is that of a call of the work, before anything is done.
-func (a *asking) interview(cmd *cobra.Command, work *hcl.Work) (*interview, error) {
+func (a *asking) interview(cmd *cobra.Command, work *hcl.Operation) (*interview, error) {
 	i := &interview{about: work.Name, asks: asksOf(work), said: map[string]any{}}
 	for _, flag := range a.answers {
 		key, text, ok := strings.Cut(flag, "=")
@@ -74,10 +74,10 @@ func formOf(cmd *cobra.Command) *form {
 	return nil
 }
 
-func asksOf(work *hcl.Work) map[string]*hcl.Ask {
+func asksOf(work *hcl.Operation) map[string]*hcl.Ask {
 	asks := map[string]*hcl.Ask{}
 	for _, s := range work.Steps {
-		if r, ok := s.Backend.Config.(*hcl.Round); ok {
+		if r, ok := s.Backend.Config.(*hcl.AskGroup); ok {
 			for _, a := range r.Asks {
 				asks[a.Key] = a
 			}

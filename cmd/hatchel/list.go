@@ -73,7 +73,7 @@ func (l *listing) run(cmd *cobra.Command, dir string) error {
 	done()
 	list := g.List
 	if caller != nil {
-		list = func(of mcp.Listing) *mcp.List { return g.Shown(cmd.Context(), caller, of) }
+		list = func(of mcp.Listing) *mcp.List { return g.ListFor(cmd.Context(), caller, of) }
 	}
 	if l.asJSON {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", g.Info().AppendList(nil, list(of), mcp.Revision20260728))

@@ -20,13 +20,14 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/spelling"
 	"hatchel/runtime"
+	"hatchel/runtime/source"
 )
 
 // loading are the flags of every command that loads a folder.
 type loading struct {
 	vars     []string
 	varFiles []string
-	audits   *runtime.Audits // where calls are written down, of a command that makes some; otherwise nil
+	audits   *runtime.AuditLogs // where calls are written down, of a command that makes some; otherwise nil
 }
 
 func (l *loading) flags(cmd *cobra.Command) {
@@ -47,7 +48,7 @@ func (l *loading) options(dir string, stderr io.Writer) (hcl.Options, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			return runtime.ReadPlain(path, maxSecret)
+			return source.ReadRegularFile(path, maxSecret)
 		},
 	}, err
 }
@@ -103,7 +104,7 @@ type opened struct {
 
 // open loads and compiles a folder. Its error is about what cannot even be read.
 func (l *loading) open(ctx context.Context, path string, stderr io.Writer) (*opened, error) {
-	folder, err := runtime.NewFolder(path)
+	folder, err := source.NewFolder(path)
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", path, reason(err))
 	}
@@ -123,7 +124,7 @@ func (l *loading) open(ctx context.Context, path string, stderr io.Writer) (*ope
 		o.found(diags)
 		return o, nil
 	}
-	build := runtime.Build{Set: set, Dir: folder.Dir(), Version: release(), Audits: l.audits, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	build := runtime.Build{Set: set, Dir: folder.Dir(), Version: release(), AuditLogs: l.audits, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	generation, refused := runtime.Compile(ctx, cfg, build)
 	o.generation = generation
 	o.found(append(diags, refused...).Sort())

@@ -38,7 +38,7 @@ func policyListCommand() *cobra.Command {
 				return err
 			}
 			defer g.Close()
-			all := g.Ruled()
+			all := g.ListRules()
 			for _, r := range all {
 				for i := range r.Rules {
 					r.Rules[i].Range = seen(folderOf(args), r.Rules[i].Range)
@@ -56,7 +56,7 @@ func policyListCommand() *cobra.Command {
 }
 
 // printRuled prints everything that is offered, each with its rules below.
-func printRuled(w io.Writer, all []runtime.Ruled) error {
+func printRuled(w io.Writer, all []runtime.OperationRules) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range all {
 		fmt.Fprintf(out, "%s %s\n", r.Kind, r.Name)

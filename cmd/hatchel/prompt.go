@@ -88,7 +88,7 @@ func (p *prompting) run(cmd *cobra.Command, name string) error {
 		}
 		return absent("prompt", name, p.dir, names)
 	}
-	talk, err := p.interview(cmd, &g.Config.Prompts[at].Work)
+	talk, err := p.interview(cmd, &g.Config.Prompts[at].Operation)
 	if err != nil {
 		return err
 	}

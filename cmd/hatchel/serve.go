@@ -13,6 +13,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/source"
 )
 
 // drainTime is how long calls have to end when the server is told to stop.
@@ -69,7 +70,7 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	folder, err := runtime.NewFolder(path)
+	folder, err := source.NewFolder(path)
 	if err != nil {
 		return failf("%s cannot be found: %s", path, reason(err))
 	}
@@ -79,12 +80,12 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	}
 	state := stateOf(s.state, folder.Dir())
 	defer state.Close()
-	audits := new(runtime.Audits)
+	audits := new(runtime.AuditLogs)
 	if !s.stdio {
 		audits.Stdout = cmd.OutOrStdout()
 	}
 	host := runtime.NewHost(ctx, runtime.HostOptions{
-		Build: runtime.Build{Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, Audits: audits, State: state},
+		Build: runtime.Build{Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, AuditLogs: audits, State: state},
 		Load:  options,
 		Grace: drainTime,
 	})
@@ -117,11 +118,11 @@ func (s *serving) guarded(ctx context.Context, r *reloader, reached bool) (bool,
 	case !reached:
 		return false, nil
 	case s.open:
-		if r.host.Callers() == nil {
+		if r.host.Authenticator() == nil {
 			s.say(ctx, r.log, r.stderr, fmt.Sprintf("hatchel: WARNING: --insecure-no-auth: everybody who can reach %s may call every tool of %s", s.listen, r.path))
 		}
 		return false, nil
-	case r.host.Callers() == nil:
+	case r.host.Authenticator() == nil:
 		return true, misusef("--listen %s could be reached from other machines, and %s does not say whom the server knows: declare auth { api_key \"name\" { … } }, or listen on 127.0.0.1. --insecure-no-auth serves everybody", s.listen, r.path)
 	}
 	return true, nil
@@ -130,7 +131,7 @@ func (s *serving) guarded(ctx context.Context, r *reloader, reached bool) (bool,
 // serve serves what was loaded until ctx ends, or over stdio until the client is gone.
 func (s *serving) serve(ctx context.Context, r *reloader, reached bool) error {
 	server := mcp.New(r.host, mcp.Options{Logger: r.log})
-	r.host.Tell(server)
+	r.host.SetNotifier(server)
 	offered := offerOf(r.host.Current(), s.toolset)
 	if offered.empty() {
 		r.log.Warn("there is nothing to serve: no .hcl file of the folder declares a tool, a prompt or a resource", "folder", r.folder.Dir())

@@ -33,7 +33,7 @@ func insistence(ctx context.Context) (insisted context.Context, forget context.C
 // shutdown lets the calls and tasks under way end, but for those that wait for an approval, which end at once; unless a second signal says not to wait. What has not ended then is cancelled, with the programs that it runs,
 // and answered with that.
 func shutdown(insisted context.Context, server *mcp.Server, host *runtime.Host) error {
-	host.Dismiss()
+	host.StopWaiting()
 	ctx, cancel := context.WithTimeout(insisted, drainTime)
 	defer cancel()
 	err := server.Shutdown(ctx)

@@ -44,7 +44,7 @@ func (v *validation) run(cmd *cobra.Command, path string) error {
 	if g := o.generation; g != nil {
 		defer g.Close()
 		declared = offer{len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)}
-		off = g.Config.WebhooksOff()
+		off = g.Config.DisabledWebhooks()
 		if v.connect {
 			done := spin(cmd.ErrOrStderr(), "asking the connections")
 			o.found(slices.Concat(g.Probe(cmd.Context()), probeState(cmd.Context(), g.Config.State), probeAudit(cmd.Context(), g.Config.Audit)))
