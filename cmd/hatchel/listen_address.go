@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// reachable reports whether other machines can reach an address.
-func reachable(ctx context.Context, address string) (bool, error) {
+// isExposed reports whether other machines can connect to the address of --listen.
+func isExposed(ctx context.Context, address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return false, misusef("--listen takes host:port, as in 127.0.0.1:8080, and got %q", address)
+		return false, misusef("--listen requires HOST:PORT, for example 127.0.0.1:8080, and got %q", address)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return false, misusef("--listen: a port is a number from 0 to 65535, and got %q", port)
@@ -28,6 +28,7 @@ func reachable(ctx context.Context, address string) (bool, error) {
 	return slices.ContainsFunc(ips, func(ip net.IPAddr) bool { return !ip.IP.IsLoopback() }), nil
 }
 
+// listenReason returns why a listener could not be opened, without its address.
 func listenReason(err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
