@@ -10,147 +10,147 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// answers are what tools that only read have answered lately. They outlive generations: a tool that has changed is another one.
-type answers struct {
-	mu      sync.Mutex
-	kept    map[purpose]*list.Element // of *keptAnswer; guarded by mu
-	recent  *list.List                // of the same, the one that was asked for last in front; guarded by mu
-	size    int                       // bytes, about; guarded by mu
-	flights map[purpose]*flight       // guarded by mu
+// resultCache are what tools that only read have answered lately. They outlive generations: a tool that has changed is another one.
+type resultCache struct {
+	mu       sync.Mutex
+	entries  map[digest]*list.Element // of *keptAnswer; guarded by mu
+	recent   *list.List               // of the same, the one that was asked for last in front; guarded by mu
+	size     int                      // bytes, about; guarded by mu
+	inflight map[digest]*inflight     // guarded by mu
 }
 
-// mostAnswers is how many bytes of answers a process keeps: what was not asked for longest goes first.
-const mostAnswers = 64 << 20
+// maxCacheSize is how many bytes of answers a process keeps: what was not asked for longest goes first.
+const maxCacheSize = 64 << 20
 
-type keptAnswer struct {
-	of    purpose
-	memo  *memo
-	until time.Time
+type cacheEntry struct {
+	key    digest
+	result *cachedResult
+	until  time.Time
 }
 
-// flight is a call under way that others wait for.
-type flight struct {
-	landed chan struct{} // closed when it is over
-	memo   *memo         // what it came to, or nil; set before landed is closed, as err and alone
-	err    error         // what it failed of, if that is the others' failure, too
-	alone  bool          // it has an answer that cannot be kept
+// inflight is a call under way that others wait for.
+type inflight struct {
+	done        chan struct{} // closed when it is over
+	result      *cachedResult // what it came to, or nil; set before landed is closed, as err and alone
+	err         error         // what it failed of, if that is the others' failure, too
+	uncacheable bool          // it has an answer that cannot be kept
 }
 
-func newAnswers() *answers {
-	return &answers{kept: map[purpose]*list.Element{}, recent: list.New(), flights: map[purpose]*flight{}}
+func newResultCache() *resultCache {
+	return &resultCache{entries: map[digest]*list.Element{}, recent: list.New(), inflight: map[digest]*inflight{}}
 }
 
-// find returns an answer; or else the flight to wait for, or to land, when it is the caller's own.
-func (as *answers) find(of purpose) (m *memo, f *flight, own bool) {
+// join returns an answer; or else the flight to wait for, or to land, when it is the caller's own.
+func (as *resultCache) join(of digest) (m *cachedResult, f *inflight, own bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	if e := as.kept[of]; e != nil {
-		k := e.Value.(*keptAnswer)
+	if e := as.entries[of]; e != nil {
+		k := e.Value.(*cacheEntry)
 		if time.Now().Before(k.until) {
 			as.recent.MoveToFront(e)
-			return k.memo, nil, false
+			return k.result, nil, false
 		}
 		as.drop(e)
 	}
-	if f := as.flights[of]; f != nil {
+	if f := as.inflight[of]; f != nil {
 		return nil, f, false
 	}
-	f = &flight{landed: make(chan struct{})}
-	as.flights[of] = f
+	f = &inflight{done: make(chan struct{})}
+	as.inflight[of] = f
 	return nil, f, true
 }
 
-// land ends a flight, and keeps its answer.
-func (as *answers) land(of purpose, f *flight, ttl time.Duration) {
+// finish ends a flight, and keeps its answer.
+func (as *resultCache) finish(of digest, f *inflight, ttl time.Duration) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	delete(as.flights, of)
-	close(f.landed)
-	if f.memo == nil {
+	delete(as.inflight, of)
+	close(f.done)
+	if f.result == nil {
 		return
 	}
-	as.kept[of] = as.recent.PushFront(&keptAnswer{of, f.memo, time.Now().Add(ttl)})
-	for as.size += f.memo.size(); as.size > mostAnswers; {
+	as.entries[of] = as.recent.PushFront(&cacheEntry{of, f.result, time.Now().Add(ttl)})
+	for as.size += f.result.size(); as.size > maxCacheSize; {
 		as.drop(as.recent.Back())
 	}
 }
 
 // drop forgets an answer. The caller holds mu.
-func (as *answers) drop(e *list.Element) {
-	k := as.recent.Remove(e).(*keptAnswer)
-	delete(as.kept, k.of)
-	as.size -= k.memo.size()
+func (as *resultCache) drop(e *list.Element) {
+	k := as.recent.Remove(e).(*cacheEntry)
+	delete(as.entries, k.key)
+	as.size -= k.result.size()
 }
 
-// remembered answers the call from what is kept, waits for another that asks the same, or performs it.
-func (p *Program) remembered(c *call) error {
-	of, err := p.asked(c)
+// runCached answers the call from what is kept, waits for another that asks the same, or performs it.
+func (p *Program) runCached(c *call) error {
+	of, err := p.cacheKey(c)
 	if err != nil {
-		return c.broken(err)
+		return c.evalError(err)
 	}
-	as := p.generation.build.memory.answers
+	as := p.generation.build.caches.results
 	for {
-		m, f, own := as.find(of)
+		m, f, own := as.join(of)
 		switch {
 		case m != nil:
-			c.replayed = audit.FromCache
-			return c.recall(m)
+			c.replayedFrom = audit.FromCache
+			return c.useCached(m)
 		case own:
-			return p.fly(c, of, f)
+			return p.runForWaiters(c, of, f)
 		}
-		if err := p.await(c, func(ctx context.Context) error { return landed(ctx, f) }); err != nil {
+		if err := p.waitWithTimeout(c, func(ctx context.Context) error { return awaitInflight(ctx, f) }); err != nil {
 			return err
 		}
 		switch {
-		case f.memo != nil:
-			c.replayed = audit.FromCache
-			return c.recall(f.memo)
+		case f.result != nil:
+			c.replayedFrom = audit.FromCache
+			return c.useCached(f.result)
 		case f.err != nil:
-			c.replayed = audit.FromCache
+			c.replayedFrom = audit.FromCache
 			return f.err
-		case f.alone:
+		case f.uncacheable:
 			return p.perform(c)
 		}
 	}
 }
 
-func landed(ctx context.Context, f *flight) error {
+func awaitInflight(ctx context.Context, f *inflight) error {
 	select {
-	case <-f.landed:
+	case <-f.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// fly performs the call for all that wait for it. When it ends for a reason of its own, one of those tries instead.
-func (p *Program) fly(c *call, of purpose, f *flight) (err error) {
-	defer p.generation.build.memory.answers.land(of, f, p.tool.Memo.TTL)
+// runForWaiters performs the call for all that wait for it. When it ends for a reason of its own, one of those tries instead.
+func (p *Program) runForWaiters(c *call, of digest, f *inflight) (err error) {
+	defer p.generation.build.caches.results.finish(of, f, p.tool.Memo.TTL)
 	if err := p.perform(c); err != nil {
-		if own := new(*tooMany); c.frame.Context.Err() == nil && c.ends.Err() == nil && !errors.As(err, own) {
+		if own := new(*limitError); c.frame.Context.Err() == nil && c.stopCtx.Err() == nil && !errors.As(err, own) {
 			f.err = err
 		}
 		return err
 	}
-	if f.memo, err = c.memo(); err != nil {
-		f.alone = true
+	if f.result, err = c.cachedResult(); err != nil {
+		f.uncacheable = true
 	}
 	return nil
 }
 
-// asked is what the call asks, so far as the answer depends on it.
-func (p *Program) asked(c *call) (purpose, error) {
+// cacheKey is what the call asks, so far as the answer depends on it.
+func (p *Program) cacheKey(c *call) (digest, error) {
 	input := any(c.frame.Input)
 	if p.tool.Memo.Key != nil {
 		var err error
 		if input, err = p.tool.Memo.Key.Eval(c.frame); err != nil {
-			return purpose{}, err
+			return digest{}, err
 		}
 	}
 	frozen, err := appendFrozen(nil, input)
 	if err != nil || p.tool.Memo.Public {
-		return purposeOf("answer", p.decl.Name, p.decl.Digest, string(frozen)), err
+		return digestOf("answer", p.decl.Name, p.decl.Digest, string(frozen)), err
 	}
 	caller, err := appendFrozen(nil, c.frame.Caller)
-	return purposeOf("answer", p.decl.Name, p.decl.Digest, string(frozen), c.action.Owner, string(caller)), err
+	return digestOf("answer", p.decl.Name, p.decl.Digest, string(frozen), c.action.Owner, string(caller)), err
 }

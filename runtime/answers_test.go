@@ -237,24 +237,24 @@ func TestAToolIsAnsweredFromTheCacheAsAStepToo(t *testing.T) {
 }
 
 func TestTheMemoryOfAnswersIsBounded(t *testing.T) {
-	as := newAnswers()
+	as := newResultCache()
 	for i := range 200 {
-		of := purposeOf(fmt.Sprint(i))
-		_, f, own := as.find(of)
+		of := digestOf(fmt.Sprint(i))
+		_, f, own := as.join(of)
 		if !own {
 			t.Fatal("it is there")
 		}
-		f.memo = &memo{Text: make([]byte, 1<<20)}
-		as.land(of, f, time.Hour)
-		as.find(purposeOf("0"))
-		if f := as.flights[purposeOf("0")]; i > 0 && f != nil {
+		f.result = &cachedResult{Text: make([]byte, 1<<20)}
+		as.finish(of, f, time.Hour)
+		as.join(digestOf("0"))
+		if f := as.inflight[digestOf("0")]; i > 0 && f != nil {
 			t.Fatal("what is asked for is forgotten")
 		}
 	}
-	if as.size > mostAnswers || len(as.kept) != as.recent.Len() || len(as.kept) < 50 {
-		t.Errorf("%d answers of %d bytes are kept", len(as.kept), as.size)
+	if as.size > maxCacheSize || len(as.entries) != as.recent.Len() || len(as.entries) < 50 {
+		t.Errorf("%d answers of %d bytes are kept", len(as.entries), as.size)
 	}
-	if m, _, _ := as.find(purposeOf("199")); m == nil {
+	if m, _, _ := as.join(digestOf("199")); m == nil {
 		t.Error("the newest is forgotten")
 	}
 }
@@ -265,7 +265,7 @@ func TestAnAnswerThatIsTooLargeToBeKeptIsGiven(t *testing.T) {
 	inner := w.do["count"]
 	w.do["large"] = func(ctx context.Context, c *adapters.Call) (any, error) {
 		inner(ctx, c)
-		return strings.Repeat("x", largestFrozen+1), nil
+		return strings.Repeat("x", maxPauseState+1), nil
 	}
 	h := w.host(t, tool("t", caching+"max_text = \"1KiB\"\nfake { do = \"large\" }"))
 	defer h.Close()

@@ -10,19 +10,19 @@ import (
 	"hatchel/hcl/value"
 )
 
-// content encodes the content blocks, those whose condition holds, in written order; the text comes first when there is one too.
-func (p *Program) content(c *call) error {
+// shapeContent encodes the content blocks, those whose condition holds, in written order; the text comes first when there is one too.
+func (p *Program) shapeContent(c *call) error {
 	dst := append(c.reply.blocks, '[')
 	if p.tool.Text != nil {
 		text, err := p.tool.Text.Append(nil, c.frame)
 		if err != nil {
-			return c.broken(err)
+			return c.evalError(err)
 		}
 		dst = p.appendTextBlock(dst, text)
 	}
 	for _, block := range p.tool.Content {
-		if ok, err := holds(block.When, c.frame); err != nil {
-			return c.broken(err)
+		if ok, err := evalCondition(block.When, c.frame); err != nil {
+			return c.evalError(err)
 		} else if !ok {
 			continue
 		}
@@ -31,28 +31,28 @@ func (p *Program) content(c *call) error {
 		}
 		var err error
 		if dst, err = p.appendBlock(dst, block, c.frame); err != nil {
-			return c.broken(err)
+			return c.evalError(err)
 		}
 	}
 	c.reply.blocks = p.generation.scrubber.json(append(dst, ']'))
 	return nil
 }
 
-func (r *routine) appendTextBlock(dst, text []byte) []byte {
-	return append(value.AppendString(append(dst, `{"type":"text","text":`...), r.shown(text)), '}')
+func (r *operation) appendTextBlock(dst, text []byte) []byte {
+	return append(value.AppendString(append(dst, `{"type":"text","text":`...), r.showText(text)), '}')
 }
 
-// shown is a text as a model receives it: without secrets, and not too much of it.
-func (r *routine) shown(text []byte) string {
-	return string(r.shortened(r.generation.scrubber.text(text), r.narrow))
+// showText is a text as a model receives it: without secrets, and not too much of it.
+func (r *operation) showText(text []byte) string {
+	return string(r.truncate(r.generation.scrubber.text(text), r.truncationHint))
 }
 
 // appendBlock appends one block. Its kinds are those of the block content of the language.
-func (r *routine) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) (_ []byte, err error) {
+func (r *operation) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) (_ []byte, err error) {
 	switch b.Kind {
 	case "text":
 		var text []byte
-		text, err = written(b.Text, f)
+		text, err = appendTemplate(b.Text, f)
 		dst = r.appendTextBlock(dst, text)
 	case "link":
 		dst, err = appendLink(dst, b, f)
@@ -70,29 +70,29 @@ func (r *routine) appendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) (_ []byt
 
 // appendMedia appends an image or a sound.
 func appendMedia(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	data, err := encoded(b.Data, f)
+	data, err := evalBase64(b.Data, f)
 	dst = value.AppendString(append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...), data)
 	return append(value.AppendString(append(dst, `,"mimeType":`...), b.MimeType), '}'), err
 }
 
 // appendLink appends a link to a resource.
 func appendLink(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	uri, err := rendered(b.URI, f)
+	uri, err := renderText(b.URI, f)
 	if err != nil {
 		return dst, err
 	}
-	name, err := rendered(b.Name, f)
+	name, err := renderText(b.Name, f)
 	if err != nil {
 		return dst, err
 	}
-	title, err := rendered(b.Title, f)
+	title, err := renderText(b.Title, f)
 	if err != nil {
 		return dst, err
 	}
 	dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), uri)
 	dst = value.AppendString(append(dst, `,"name":`...), name)
 	dst = appendMember(dst, "title", title)
-	note, err := written(b.Note, f)
+	note, err := appendTemplate(b.Note, f)
 	dst = appendMember(dst, "description", string(note))
 	dst = appendMember(dst, "mimeType", b.MimeType)
 	if b.Size > 0 {
@@ -102,18 +102,18 @@ func appendLink(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
 }
 
 // appendEmbedded appends a resource that is sent along: a text, or data.
-func (r *routine) appendEmbedded(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	uri, err := rendered(b.URI, f)
+func (r *operation) appendEmbedded(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
+	uri, err := renderText(b.URI, f)
 	if err != nil {
 		return dst, err
 	}
 	dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), uri)
 	dst = appendMember(dst, "mimeType", b.MimeType)
 	if b.Data == nil {
-		text, err := written(b.Text, f)
-		return append(value.AppendString(append(dst, `,"text":`...), r.shown(text)), "}}"...), err
+		text, err := appendTemplate(b.Text, f)
+		return append(value.AppendString(append(dst, `,"text":`...), r.showText(text)), "}}"...), err
 	}
-	data, err := encoded(b.Data, f)
+	data, err := evalBase64(b.Data, f)
 	return append(value.AppendString(append(dst, `,"blob":`...), data), "}}"...), err
 }
 
@@ -122,7 +122,7 @@ func appendContentAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]b
 	if a == nil {
 		return dst, nil
 	}
-	modified, err := rendered(a.LastModified, f)
+	modified, err := renderText(a.LastModified, f)
 	if err != nil {
 		return dst, err
 	}
@@ -149,15 +149,15 @@ func appendContentAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]b
 	return append(dst, '}'), nil
 }
 
-// written and rendered are what the author has written with its values in place; empty for nothing.
-func written(m *hcl.Message, f *hcl.Frame) ([]byte, error) {
+// appendTemplate and rendered are what the author has written with its values in place; empty for nothing.
+func appendTemplate(m *hcl.Message, f *hcl.Frame) ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
 	return m.Append(nil, f)
 }
 
-func rendered(t *hcl.Text, f *hcl.Frame) (string, error) {
+func renderText(t *hcl.Text, f *hcl.Frame) (string, error) {
 	if t == nil {
 		return "", nil
 	}
@@ -171,9 +171,9 @@ func appendMember(dst []byte, key, text string) []byte {
 	return value.AppendString(append(append(append(dst, ",\""...), key...), "\":"...), text)
 }
 
-// encoded is data in base64.
-func encoded(e *hcl.Expr, f *hcl.Frame) (string, error) {
-	v, err := dataOf(e, f)
+// evalBase64 is data in base64.
+func evalBase64(e *hcl.Expr, f *hcl.Frame) (string, error) {
+	v, err := evalData(e, f)
 	if raw, ok := v.(value.Bytes); ok {
 		return base64.StdEncoding.EncodeToString(raw), err
 	}
@@ -181,8 +181,8 @@ func encoded(e *hcl.Expr, f *hcl.Frame) (string, error) {
 	return text, err
 }
 
-// dataOf is data: bytes, or a text that is base64.
-func dataOf(e *hcl.Expr, f *hcl.Frame) (any, error) {
+// evalData is data: bytes, or a text that is base64.
+func evalData(e *hcl.Expr, f *hcl.Frame) (any, error) {
 	v, err := e.Eval(f)
 	if err == nil {
 		v, err = value.Resolve(v)

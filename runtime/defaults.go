@@ -5,17 +5,17 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// defaults say where the answer of a tool comes from when it does not say so itself, decided once at compile.
-type defaults struct {
+// defaultResult say where the answer of a tool comes from when it does not say so itself, decided once at compile.
+type defaultResult struct {
 	member  string   // of output, that is the value
 	members []string // of output, that are the value as an object
 	text    string   // member of output that is sent as text alone
 
-	typ        *schema.Type // of the value that a member or members are; nil when unknown
+	schema     *schema.Type // of the value that a member or members are; nil when unknown
 	structured bool         // the value is sent as structuredContent
 }
 
-func defaultsOf(t *hcl.Tool) (a defaults) {
+func newDefaultResult(t *hcl.Tool) (a defaultResult) {
 	worded := t.Text != nil || len(t.Content) > 0
 	switch {
 	case t.Result != nil:
@@ -26,8 +26,8 @@ func defaultsOf(t *hcl.Tool) (a defaults) {
 	}
 	facts := t.Steps[0].Backend.Facts
 	a.member, a.members, a.text = facts.Default.Member, facts.Default.Members, facts.Default.Text
-	a.typ = defaultType(facts)
-	a.structured = t.Returns != nil || a.typ != nil
+	a.schema = defaultType(facts)
+	a.structured = t.Returns != nil || a.schema != nil
 	return a
 }
 
@@ -61,8 +61,8 @@ func (p *Program) outputType() *schema.Type {
 	if p.tool.Returns != nil {
 		return p.tool.Returns
 	}
-	if t := p.inferred.Load(); t != nil {
+	if t := p.probedType.Load(); t != nil {
 		return t
 	}
-	return p.defaults.typ
+	return p.defaults.schema
 }

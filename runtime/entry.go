@@ -14,19 +14,19 @@ import (
 func (g *Generation) publish() (changed []string) {
 	g.publishing.Lock()
 	defer g.publishing.Unlock()
-	if !g.learned.Swap(false) {
+	if !g.listsStale.Swap(false) {
 		return nil
 	}
 	for name, v := range g.views {
-		if v.list(mcp.Tools, g) {
+		if v.encodeList(mcp.Tools, g) {
 			changed = append(changed, name)
 		}
 	}
 	return changed
 }
 
-// entry is the tool as each era lists it: they differ in what an outputSchema may be.
-func (p *Program) entry() mcp.Entry {
+// listEntry is the tool as each era lists it: they differ in what an outputSchema may be.
+func (p *Program) listEntry() mcp.Entry {
 	t := p.tool
 	head := value.AppendString([]byte(`{"name":`), t.Name)
 	if t.Title != "" {

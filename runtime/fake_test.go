@@ -172,12 +172,12 @@ func secrets(name string) (string, bool) {
 
 func load(t testing.TB, h *Host, src string) {
 	t.Helper()
-	if diags := h.Load(t.Context(), files(src)); diags.HasErrors() {
+	if diags := h.Load(t.Context(), fileSystem(src)); diags.HasErrors() {
 		t.Fatalf("load: %s", printed(diags))
 	}
 }
 
-func files(src string) fstest.MapFS { return fstest.MapFS{"tools.hcl": {Data: []byte(src)}} }
+func fileSystem(src string) fstest.MapFS { return fstest.MapFS{"tools.hcl": {Data: []byte(src)}} }
 
 func printed(diags hcl.Diagnostics) string {
 	var b strings.Builder

@@ -48,17 +48,17 @@ func (f *Folder) latest() *Snapshot {
 	return f.last
 }
 
-// glance is what a folder looks like without reading its files.
-type glance struct {
-	look  string
-	fresh bool // something was written so recently that the next change might look the same
+// fingerprint is what a folder looks like without reading its files.
+type fingerprint struct {
+	text   string
+	recent bool // something was written so recently that the next change might look the same
 }
 
-// freshness is the coarsest clock of a file system that is reckoned with.
-const freshness = 2 * time.Second
+// timestampResolution is the coarsest clock of a file system that is reckoned with.
+const timestampResolution = 2 * time.Second
 
-// glance looks at the names, sizes, times and inodes of everything that the last snapshot consisted of.
-func (f *Folder) glance() (g glance) {
+// fingerprint looks at the names, sizes, times and inodes of everything that the last snapshot consisted of.
+func (f *Folder) fingerprint() (g fingerprint) {
 	now, out := time.Now(), []byte(nil)
 	note := func(name string, info fs.FileInfo, err error) {
 		if err != nil || info == nil {
@@ -70,18 +70,18 @@ func (f *Folder) glance() (g glance) {
 			return
 		}
 		out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), inode(info))
-		g.fresh = g.fresh || now.Sub(info.ModTime()).Abs() < freshness
+		g.recent = g.recent || now.Sub(info.ModTime()).Abs() < timestampResolution
 	}
 	if err := walk(f.dir, note); err != nil {
-		return glance{look: "gone"}
+		return fingerprint{text: "gone"}
 	}
 	if last := f.latest(); last != nil {
-		for _, name := range sortedKeys(last.others()) {
+		for _, name := range sortedKeys(last.requestedFiles()) {
 			info, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name)))
 			note(name, info, err)
 		}
 	}
-	g.look = string(out)
+	g.text = string(out)
 	return g
 }
 
@@ -93,12 +93,12 @@ func inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// differs reads the folder, nil when it cannot be read, and reports whether it reads differently than the last snapshot.
-func (f *Folder) differs() (*Snapshot, bool) {
+// readIfChanged reads the folder, nil when it cannot be read, and reports whether it reads differently than the last snapshot.
+func (f *Folder) readIfChanged() (*Snapshot, bool) {
 	s, err := readFolder(f.dir)
 	if err != nil {
 		return nil, false
 	}
 	last := f.latest()
-	return s, last == nil || !s.same(last)
+	return s, last == nil || !s.equal(last)
 }

@@ -9,167 +9,167 @@ import (
 	"hatchel/hcl"
 )
 
-// meters count the calls of what is limited that run, or wait, in this process. They outlive generations. How often calls come is counted in the store.
-type meters struct {
-	mu    sync.Mutex
-	of    map[metered]*meter // guarded by mu, as what is in it
-	swept time.Time          // guarded by mu
+// limiter count the calls of what is limited that run, or wait, in this process. They outlive generations. How often calls come is counted in the store.
+type limiter struct {
+	mu      sync.Mutex
+	buckets map[limitKey]*bucket // guarded by mu, as what is in it
+	swept   time.Time            // guarded by mu
 }
 
-// metered is what a meter counts the calls of: a tool, or all of them where that is empty; by one caller, or by all where that is empty.
-type metered struct{ tool, caller string }
+// limitKey is what a meter counts the calls of: a tool, or all of them where that is empty; by one caller, or by all where that is empty.
+type limitKey struct{ tool, caller string }
 
-// meter counts calls.
-type meter struct {
-	running int
-	late    int           // calls that wait for the rate
-	queue   []*turn       // of the calls that wait for others to end, first come first
-	next    time.Time     // before which the rate has no turn, so far as this process knows
-	rule    *hcl.Limit    // that says so
-	asking  chan struct{} // has room for the one call that asks for its turn; nil before one does
+// bucket counts calls.
+type bucket struct {
+	running   int
+	queued    int           // calls that wait for the rate
+	waiters   []*waiter     // of the calls that wait for others to end, first come first
+	notBefore time.Time     // before which the rate has no turn, so far as this process knows
+	rule      *hcl.Limit    // that says so
+	reserving chan struct{} // has room for the one call that asks for its turn; nil before one does
 }
 
-// turn is the place of a call in a queue.
-type turn struct {
-	most  int
-	ready chan struct{} // closed when it is counted as running
+// waiter is the place of a call in a queue.
+type waiter struct {
+	maxRunning int
+	ready      chan struct{} // closed when it is counted as running
 }
 
-func newMeters() *meters { return &meters{of: map[metered]*meter{}} }
+func newLimiter() *limiter { return &limiter{buckets: map[limitKey]*bucket{}} }
 
-// tooMany is a call that a limit refuses.
-type tooMany struct {
-	message string
-	after   time.Duration
+// limitError is a call that a limit refuses.
+type limitError struct {
+	message    string
+	retryAfter time.Duration
 }
 
-func (t *tooMany) Error() string { return t.message }
+func (t *limitError) Error() string { return t.message }
 
-// bound is a limit that calls of a program are held to.
-type bound struct {
+// limit is a limit that calls of a program are held to.
+type limit struct {
 	tool string // empty for the one of the whole server
 	rule *hcl.Limit
 }
 
-func (b bound) metered(caller string) metered {
+func (b limit) key(caller string) limitKey {
 	if b.rule.Together {
 		caller = ""
 	} else {
 		caller = "of " + caller // of nobody, too
 	}
-	return metered{b.tool, caller}
+	return limitKey{b.tool, caller}
 }
 
-// crowded is what a server that knows its callers lets each of them do when the configuration does not say.
-var crowded = &hcl.Limit{Concurrency: 10, Queue: 100, Wait: 10 * time.Second}
+// defaultLimit is what a server that knows its callers lets each of them do when the configuration does not say.
+var defaultLimit = &hcl.Limit{Concurrency: 10, Queue: 100, Wait: 10 * time.Second}
 
-// bounds are the limits of a tool: of the server first, so that no place of the tool is held while that is waited for.
-func bounds(cfg *hcl.Config, t *hcl.Tool) (all []bound) {
+// newLimits are the limits of a tool: of the server first, so that no place of the tool is held while that is waited for.
+func newLimits(cfg *hcl.Config, t *hcl.Tool) (all []limit) {
 	switch {
 	case cfg.Server.Limit != nil:
-		all = append(all, bound{"", cfg.Server.Limit})
+		all = append(all, limit{"", cfg.Server.Limit})
 	case cfg.Auth != nil:
-		all = append(all, bound{"", crowded})
+		all = append(all, limit{"", defaultLimit})
 	}
 	if t.Limit != nil {
-		all = append(all, bound{"tool " + t.Name, t.Limit})
+		all = append(all, limit{"tool " + t.Name, t.Limit})
 	}
 	return all
 }
 
-// enter counts the call in all the limits of its tool, and refuses it where they do. A call that goes on is counted and not refused.
-func (p *Program) enter(c *call) error {
-	ms := p.generation.build.memory.meters
-	for _, b := range p.bounds {
+// acquireLimits counts the call in all the limits of its tool, and refuses it where they do. A call that goes on is counted and not refused.
+func (p *Program) acquireLimits(c *call) error {
+	ms := p.generation.build.caches.limiter
+	for _, b := range p.limits {
 		if b.tool == "" && c.nested {
 			continue // the call that it is a step of is counted
 		}
-		m := b.metered(c.action.Owner)
+		m := b.key(c.action.Owner)
 		if c.resumed {
-			ms.force(m)
-		} else if err := p.await(c, func(ctx context.Context) error { return ms.enter(ctx, p.generation.build.State, m, b) }); err != nil {
+			ms.readmit(m)
+		} else if err := p.waitWithTimeout(c, func(ctx context.Context) error { return ms.acquire(ctx, p.generation.build.State, m, b) }); err != nil {
 			return err
 		}
-		c.counted = append(c.counted, m)
+		c.limits = append(c.limits, m)
 	}
 	return nil
 }
 
-// await does something that may take a while, under the timeout of the call.
-func (p *Program) await(c *call, do func(context.Context) error) error {
-	c.limit(c.clock())
-	defer func() { c.unlimit() }()
+// waitWithTimeout does something that may take a while, under the timeout of the call.
+func (p *Program) waitWithTimeout(c *call, do func(context.Context) error) error {
+	c.startTimeout(c.clock())
+	defer func() { c.stopTimeout() }()
 	if err := do(c.frame.Context); err != nil {
-		return c.why(err)
+		return c.contextCause(err)
 	}
 	return nil
 }
 
-// leave undoes enter.
-func (c *call) leave() {
-	c.detach()
-	c.uncount()
+// release undoes enter.
+func (c *call) release() {
+	c.removeCopies()
+	c.releaseLimits()
 }
 
-// uncount takes the call out of the limits that count it.
-func (c *call) uncount() {
-	for _, m := range c.counted {
-		c.routine.generation.build.memory.meters.leave(m)
+// releaseLimits takes the call out of the limits that count it.
+func (c *call) releaseLimits() {
+	for _, m := range c.limits {
+		c.operation.generation.build.caches.limiter.release(m)
 	}
-	c.counted = nil
+	c.limits = nil
 }
 
-// enter counts a call, after it has waited for its turn if it may.
-func (ms *meters) enter(ctx context.Context, s *State, of metered, b bound) error {
+// acquire counts a call, after it has waited for its turn if it may.
+func (ms *limiter) acquire(ctx context.Context, s *State, of limitKey, b limit) error {
 	patience := time.Now().Add(b.rule.Wait)
-	if err := ms.place(ctx, of, b, patience); err != nil {
+	if err := ms.acquireSlot(ctx, of, b, patience); err != nil {
 		return err
 	}
 	if b.rule.Rate.Calls == 0 {
 		return nil
 	}
-	if err := ms.pace(ctx, s, of, b, patience); err != nil {
-		ms.leave(of)
+	if err := ms.acquireRate(ctx, s, of, b, patience); err != nil {
+		ms.release(of)
 		return err
 	}
 	return nil
 }
 
-// place counts a call as one that runs.
-func (ms *meters) place(ctx context.Context, of metered, b bound, patience time.Time) error {
+// acquireSlot counts a call as one that runs.
+func (ms *limiter) acquireSlot(ctx context.Context, of limitKey, b limit, patience time.Time) error {
 	ms.mu.Lock()
-	m := ms.meter(of)
-	if b.rule.Concurrency == 0 || m.running < b.rule.Concurrency && len(m.queue) == 0 {
+	m := ms.bucket(of)
+	if b.rule.Concurrency == 0 || m.running < b.rule.Concurrency && len(m.waiters) == 0 {
 		m.running++
 		ms.mu.Unlock()
 		return nil
 	}
-	if len(m.queue) >= b.rule.Queue {
+	if len(m.waiters) >= b.rule.Queue {
 		ms.mu.Unlock()
-		return b.crowded()
+		return b.errTooMany()
 	}
-	t := &turn{b.rule.Concurrency, make(chan struct{})}
-	m.queue = append(m.queue, t)
+	t := &waiter{b.rule.Concurrency, make(chan struct{})}
+	m.waiters = append(m.waiters, t)
 	ms.mu.Unlock()
-	err := until(ctx, t.ready, patience, b.crowded())
+	err := waitUntil(ctx, t.ready, patience, b.errTooMany())
 	if err == nil {
 		return nil
 	}
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	for i, other := range m.queue {
+	for i, other := range m.waiters {
 		if other == t {
-			m.queue = append(m.queue[:i], m.queue[i+1:]...)
+			m.waiters = append(m.waiters[:i], m.waiters[i+1:]...)
 			return err
 		}
 	}
 	m.running-- // its turn came meanwhile
-	m.advance()
+	m.admitWaiters()
 	return err
 }
 
-// until waits for done, or for the moment, and returns late then.
-func until(ctx context.Context, done <-chan struct{}, moment time.Time, late error) error {
+// waitUntil waits for done, or for the moment, and returns late then.
+func waitUntil(ctx context.Context, done <-chan struct{}, moment time.Time, late error) error {
 	timer := time.NewTimer(time.Until(moment))
 	defer timer.Stop()
 	select {
@@ -182,51 +182,51 @@ func until(ctx context.Context, done <-chan struct{}, moment time.Time, late err
 	}
 }
 
-// force counts a call whatever the limit says.
-func (ms *meters) force(of metered) {
+// readmit counts a call whatever the limit says.
+func (ms *limiter) readmit(of limitKey) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	ms.meter(of).running++
+	ms.bucket(of).running++
 }
 
-// leave says that a call has ended.
-func (ms *meters) leave(of metered) {
+// release says that a call has ended.
+func (ms *limiter) release(of limitKey) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	m := ms.meter(of)
+	m := ms.bucket(of)
 	m.running--
-	m.advance()
+	m.admitWaiters()
 }
 
-// advance lets those run whose turn it is.
-func (m *meter) advance() {
-	for len(m.queue) > 0 && m.running < m.queue[0].most {
+// admitWaiters lets those run whose turn it is.
+func (m *bucket) admitWaiters() {
+	for len(m.waiters) > 0 && m.running < m.waiters[0].maxRunning {
 		m.running++
-		close(m.queue[0].ready)
-		m.queue = m.queue[1:]
+		close(m.waiters[0].ready)
+		m.waiters = m.waiters[1:]
 	}
 }
 
-// meter finds a meter, or begins one. Those that say nothing any more are forgotten now and then.
-func (ms *meters) meter(of metered) *meter {
+// bucket finds a meter, or begins one. Those that say nothing any more are forgotten now and then.
+func (ms *limiter) bucket(of limitKey) *bucket {
 	if now := time.Now(); now.Sub(ms.swept) > time.Minute {
 		ms.swept = now
-		for key, m := range ms.of {
-			if m.running == 0 && m.late == 0 && len(m.queue) == 0 && !now.Before(m.next) {
-				delete(ms.of, key)
+		for key, m := range ms.buckets {
+			if m.running == 0 && m.queued == 0 && len(m.waiters) == 0 && !now.Before(m.notBefore) {
+				delete(ms.buckets, key)
 			}
 		}
 	}
-	m := ms.of[of]
+	m := ms.buckets[of]
 	if m == nil {
-		m = new(meter)
-		ms.of[of] = m
+		m = new(bucket)
+		ms.buckets[of] = m
 	}
 	return m
 }
 
-// whose says in a sentence what is limited.
-func (b bound) whose() string {
+// subject says in a sentence what is limited.
+func (b limit) subject() string {
 	whose := "this tool"
 	if b.tool == "" {
 		whose = "the tools of this server"
@@ -237,11 +237,11 @@ func (b bound) whose() string {
 	return whose + " by one caller"
 }
 
-func (b bound) crowded() error {
-	return &tooMany{fmt.Sprintf("Too many calls of %s at once: at most %d run at a time. Nothing was done. Try again when one has ended, in %v at the earliest.", b.whose(), b.rule.Concurrency, time.Second), time.Second}
+func (b limit) errTooMany() error {
+	return &limitError{fmt.Sprintf("Too many calls of %s at once: at most %d run at a time. Nothing was done. Try again when one has ended, in %v at the earliest.", b.subject(), b.rule.Concurrency, time.Second), time.Second}
 }
 
-func (b bound) hurried(early time.Duration) error {
+func (b limit) errRateLimited(early time.Duration) error {
 	early = max(early.Round(time.Second), time.Second)
-	return &tooMany{fmt.Sprintf("Too many calls of %s: at most %s. Nothing was done. Try again in %v.", b.whose(), b.rule.Rate, early), early}
+	return &limitError{fmt.Sprintf("Too many calls of %s: at most %s. Nothing was done. Try again in %v.", b.subject(), b.rule.Rate, early), early}
 }

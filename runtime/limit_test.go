@@ -80,7 +80,7 @@ func TestARateIsHeldForEachCaller(t *testing.T) {
 		if said := outcomeFor(t, h, "ann", "x", `{}`); !limited(said) {
 			t.Errorf("an hour without calls makes room for more than the burst: %s", said)
 		}
-		if n := len(h.build.memory.meters.of); n != 1 {
+		if n := len(h.build.caches.limiter.buckets); n != 1 {
 			t.Errorf("%d callers are remembered, of which one has called lately", n)
 		}
 	})
@@ -336,7 +336,7 @@ func TestABreakerStandsBetweenToolsAndTheirConnection(t *testing.T) {
 		outcomeFor(t, h, "", "y", `{}`)
 		w.read()
 		load(t, h, src+"\n# changed\n")
-		h.Settle()
+		h.AwaitRetired()
 		w.read()
 		got := outcomeFor(t, h, "", "x", `{}`)
 		if !strings.Contains(got, `"main\" has failed 2 times in a row`) && !strings.Contains(got, `has failed 2 times in a row`) || !strings.Contains(got, `"retryAfter":60`) || len(w.read()) != 0 {

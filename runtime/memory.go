@@ -1,10 +1,12 @@
 package runtime
 
-// memory is what a process remembers between calls, for as long as it runs. It outlives generations.
-type memory struct {
-	meters  *meters
-	answers *answers
-	waits   *waits
+// processCaches is what a process remembers between calls, for as long as it runs. It outlives generations.
+type processCaches struct {
+	limiter *limiter
+	results *resultCache
+	waiters *waiters
 }
 
-func newMemory() *memory { return &memory{newMeters(), newAnswers(), newWaits()} }
+func newProcessCaches() *processCaches {
+	return &processCaches{newLimiter(), newResultCache(), newWaiters()}
+}

@@ -6,14 +6,14 @@ import (
 )
 
 // appendMessages appends an array of the messages whose condition holds: of each, one message of the protocol for every piece of its content.
-func (r *routine) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
+func (r *operation) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
 	dst = append(dst, '[')
 	first := len(dst)
 	for _, m := range list {
 		inner, elements := *f, []hcl.Each{{}}
 		if m.Each != nil {
 			var err error
-			if elements, _, err = elementsOf(m.Each, f); err != nil {
+			if elements, _, err = evalElements(m.Each, f); err != nil {
 				return dst, err
 			}
 		}
@@ -25,7 +25,7 @@ func (r *routine) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.F
 			if dst, err = r.appendMessage(dst, len(dst) == first, m, &inner); err != nil {
 				return dst, err
 			}
-			if err := fits(len(dst) - first); err != nil {
+			if err := checkDocumentSize(len(dst) - first); err != nil {
 				return dst, err
 			}
 		}
@@ -33,12 +33,12 @@ func (r *routine) appendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.F
 	return append(dst, ']'), nil
 }
 
-func (r *routine) appendMessage(dst []byte, first bool, m *hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
-	if ok, err := holds(m.When, f); err != nil || !ok {
+func (r *operation) appendMessage(dst []byte, first bool, m *hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
+	if ok, err := evalCondition(m.When, f); err != nil || !ok {
 		return dst, err
 	}
 	for _, block := range m.Content {
-		if ok, err := holds(block.When, f); err != nil {
+		if ok, err := evalCondition(block.When, f); err != nil {
 			return dst, err
 		} else if !ok {
 			continue
@@ -57,8 +57,8 @@ func (r *routine) appendMessage(dst []byte, first bool, m *hcl.PromptMessage, f 
 	return dst, nil
 }
 
-// holds asks a condition; none holds always.
-func holds(when *hcl.Condition, f *hcl.Frame) (bool, error) {
+// evalCondition asks a condition; none holds always.
+func evalCondition(when *hcl.Condition, f *hcl.Frame) (bool, error) {
 	if when == nil {
 		return true, nil
 	}

@@ -95,7 +95,7 @@ func TestWithoutARateNothingIsRemembered(t *testing.T) {
 	if said := outcomeFor(t, h, "ann", "x", `{}`); !strings.Contains(said, "done") || opened.Load() != 0 {
 		t.Errorf("the state is opened %d times: %s", opened.Load(), said)
 	}
-	diags := h.Load(t.Context(), files(sixAMinute))
+	diags := h.Load(t.Context(), fileSystem(sixAMinute))
 	if got := printed(diags); !strings.Contains(got, "State cannot be kept") || !strings.Contains(got, "have a rate") || !strings.Contains(got, "there is no place for it") || opened.Load() != 1 {
 		t.Errorf("with a rate it is opened %d times: %s", opened.Load(), got)
 	}
@@ -125,8 +125,8 @@ func TestACallThatIsRefusedAgainDoesNotTroubleTheStore(t *testing.T) {
 }
 
 func TestWhatIsCountedDoesNotSayWhoCalls(t *testing.T) {
-	name := metered{"tool x", "of ann"}.String()
-	if len(name) != 64 || strings.Contains(name, "ann") || strings.Contains(name, "tool") || name == (metered{"tool x", "of ben"}).String() {
+	name := limitKey{"tool x", "of ann"}.String()
+	if len(name) != 64 || strings.Contains(name, "ann") || strings.Contains(name, "tool") || name == (limitKey{"tool x", "of ben"}).String() {
 		t.Error(name)
 	}
 }

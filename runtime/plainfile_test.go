@@ -56,7 +56,7 @@ func TestOnlyPlainFilesOfTheFolderAreRead(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
-	if b, err := ReadPlain(filepath.Join(outside, "secret"), 3); err == nil {
+	if b, err := ReadRegularFile(filepath.Join(outside, "secret"), 3); err == nil {
 		t.Errorf("more than the limit was read: %q", b)
 	}
 }

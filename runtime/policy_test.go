@@ -128,7 +128,7 @@ func TestPoliciesDecide(t *testing.T) {
 			if got != c.told || well != (c.verdict == "allowed") {
 				t.Errorf("told %q, want %q", got, c.told)
 			}
-			if want := e.Told + e.Invalid; c.verdict != "allowed" && want != c.told {
+			if want := e.Message + e.Invalid; c.verdict != "allowed" && want != c.told {
 				t.Errorf("explained as %q, told %q", want, c.told)
 			}
 		})

@@ -12,19 +12,19 @@ import (
 
 // prompt is one compiled prompt.
 type prompt struct {
-	routine
+	operation
 	prompt *hcl.Prompt
 }
 
 func newPrompt(g *Generation, decl *hcl.Prompt) *prompt {
 	p := &prompt{prompt: decl}
-	p.init(g, "prompt", &decl.Work, decl.Error)
+	p.initialize(g, "prompt", &decl.Work, decl.Error)
 	return p
 }
 
 // get serves one prompts/get.
 func (p *prompt) get(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	given, err := texts(req.Arguments)
+	given, err := textArguments(req.Arguments)
 	return p.serve(ctx, req, inputs{texts: given, wrong: err}, p.messages)
 }
 
@@ -35,14 +35,14 @@ func (p *prompt) messages(c *call) (err error) {
 		dst = append(value.AppendString(append(dst, `"description":`...), p.prompt.Description), ',')
 	}
 	if dst, err = p.appendMessages(append(dst, `"messages":`...), p.prompt.Messages, c.frame); err != nil {
-		return c.broken(err)
+		return c.evalError(err)
 	}
 	c.reply.blocks = p.generation.scrubber.json(dst)
 	return nil
 }
 
-// texts reads the arguments of a prompt, each of which must be a text.
-func texts(raw []byte) (map[string]string, error) {
+// textArguments reads the arguments of a prompt, each of which must be a text.
+func textArguments(raw []byte) (map[string]string, error) {
 	given := map[string]string{}
 	if len(raw) == 0 {
 		return given, nil
@@ -66,8 +66,8 @@ func texts(raw []byte) (map[string]string, error) {
 	return given, nil
 }
 
-// entry is the prompt as it is listed.
-func (p *prompt) entry() mcp.Entry {
+// listEntry is the prompt as it is listed.
+func (p *prompt) listEntry() mcp.Entry {
 	d := p.prompt
 	e := value.AppendString([]byte(`{"name":`), d.Name)
 	e = appendMember(e, "title", d.Title)

@@ -10,7 +10,7 @@ import (
 )
 
 // question is an ask as the client gets it.
-func (t *conversation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
+func (t *elicitation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	q := mcp.Question{Key: a.Key}
 	var err error
 	switch {
@@ -24,18 +24,18 @@ func (t *conversation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) 
 		q.Params, err = t.elicitation(a, f)
 	}
 	if err != nil {
-		return q, spoken(err)
+		return q, asFault(err)
 	}
-	q.Params = t.call.routine.generation.scrubber.json(q.Params)
+	q.Params = t.call.operation.generation.scrubber.json(q.Params)
 	return q, nil
 }
 
-func (t *conversation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
+func (t *elicitation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 	text, err := a.Elicit.Message.Append(nil, f)
 	if err != nil {
 		return nil, err
 	}
-	if wrong := t.said[a.Key]; wrong != "" {
+	if wrong := t.invalid[a.Key]; wrong != "" {
 		text = append(text, "\n\nThe last answer cannot be used: "+wrong+"."...)
 	}
 	dst := value.AppendString([]byte(`{"message":`), string(text))
@@ -54,8 +54,8 @@ func (t *conversation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-func (t *conversation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
-	dst, err := t.call.routine.appendMessages([]byte(`{"messages":`), s.Messages, f)
+func (t *elicitation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
+	dst, err := t.call.operation.appendMessages([]byte(`{"messages":`), s.Messages, f)
 	if err != nil {
 		return nil, err
 	}

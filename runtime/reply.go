@@ -10,51 +10,51 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// reply is the memory of one answer. It is reused when the protocol has taken everything it was told to take.
-type reply struct {
-	result []byte // the structured result, encoded
-	text   []byte // of the one text block
-	blocks []byte // the content blocks, encoded, when the tool writes them
-	note   []byte // a text block behind the text, or empty
-	shared bool   // the text is the result
-	due    int    // parts that the protocol has still to take
+// replyBuffers is the memory of one answer. It is reused when the protocol has taken everything it was told to take.
+type replyBuffers struct {
+	result       []byte // the structured result, encoded
+	text         []byte // of the one text block
+	blocks       []byte // the content blocks, encoded, when the tool writes them
+	note         []byte // a text block behind the text, or empty
+	textIsResult bool   // the text is the result
+	pendingParts int    // parts that the protocol has still to take
 }
 
-var replies = sync.Pool{New: func() any { return new(reply) }}
+var replyPool = sync.Pool{New: func() any { return new(replyBuffers) }}
 
-func borrowReply() *reply { return replies.Get().(*reply) }
+func borrowReply() *replyBuffers { return replyPool.Get().(*replyBuffers) }
 
-func (r *reply) release() {
+func (r *replyBuffers) release() {
 	const most = 1 << 20 // a huge one is left to the collector
 	if cap(r.result)+cap(r.text)+cap(r.blocks) > most {
 		return
 	}
-	*r = reply{result: r.result[:0], text: r.text[:0], blocks: r.blocks[:0], note: r.note[:0]}
-	replies.Put(r)
+	*r = replyBuffers{result: r.result[:0], text: r.text[:0], blocks: r.blocks[:0], note: r.note[:0]}
+	replyPool.Put(r)
 }
 
-func (r *reply) taken() {
-	if r.due--; r.due == 0 {
+func (r *replyBuffers) partTaken() {
+	if r.pendingParts--; r.pendingParts == 0 {
 		r.release()
 	}
 }
 
 // contentOf and structuredOf are the parts of a reply as the protocol takes them.
 type (
-	contentOf    reply
-	structuredOf reply
+	contentOf    replyBuffers
+	structuredOf replyBuffers
 )
 
 func (r *contentOf) AppendJSON(dst []byte) []byte {
 	switch {
 	case len(r.blocks) > 0:
 		dst = append(dst, r.blocks...)
-	case r.shared:
+	case r.textIsResult:
 		dst = r.appendTexts(dst, r.result)
 	default:
 		dst = r.appendTexts(dst, r.text)
 	}
-	(*reply)(r).taken()
+	(*replyBuffers)(r).partTaken()
 	return dst
 }
 
@@ -68,48 +68,48 @@ func (r *contentOf) appendTexts(dst, text []byte) []byte {
 
 func (r *structuredOf) AppendJSON(dst []byte) []byte {
 	dst = append(dst, r.result...)
-	(*reply)(r).taken()
+	(*replyBuffers)(r).partTaken()
 	return dst
 }
 
-// largestResult is how much larger than the text a structured result may be: it is read by programs, and cannot be cut without becoming
+// maxStructuredFactor is how much larger than the text a structured result may be: it is read by programs, and cannot be cut without becoming
 // something else.
-const largestResult = 4
+const maxStructuredFactor = 4
 
 // encode makes the bytes of the answer: within the limits of what a model receives, and without secrets. A text that is too long is cut, and
 // says so. A structured result is sent whole or not at all.
 func (p *Program) encode(c *call) (err error) {
 	r := c.reply
 	limit := p.maxText()
-	if c.answer.valued && (p.defaults.structured || !c.answer.worded) {
-		if r.result, err = value.AppendJSON(r.result, c.answer.value); err != nil {
-			_, err = appendText(nil, c.answer.value)
-			return c.broken(err)
+	if c.result.hasValue && (p.defaults.structured || !c.result.hasText) {
+		if r.result, err = value.AppendJSON(r.result, c.result.value); err != nil {
+			_, err = appendText(nil, c.result.value)
+			return c.evalError(err)
 		}
-		if p.defaults.structured && len(r.result) > largestResult*limit {
-			return p.tooLarge(len(r.result))
+		if p.defaults.structured && len(r.result) > maxStructuredFactor*limit {
+			return p.tooLargeError(len(r.result))
 		}
 		r.result = p.generation.scrubber.json(r.result)
 	}
-	switch s, isText := c.answer.value.(string); {
-	case c.answer.blocks || c.answer.worded || !c.answer.valued:
+	switch s, isText := c.result.value.(string); {
+	case c.result.hasBlocks || c.result.hasText || !c.result.hasValue:
 	case isText:
 		r.text = append(r.text, s...)
 	case len(r.result) <= limit:
-		r.shared = true
+		r.textIsResult = true
 	default:
-		r.text = cut(append(r.text, r.result...), limit, p.narrow) // JSON, which reads from its beginning
+		r.text = truncateText(append(r.text, r.result...), limit, p.truncationHint) // JSON, which reads from its beginning
 	}
-	if c.answer.part {
-		r.note = append(append(r.note, "[There is more: as many rows or pages were read as are read at most. "...), p.narrow+"]"...)
+	if c.result.partial {
+		r.note = append(append(r.note, "[There is more: as many rows or pages were read as are read at most. "...), p.truncationHint+"]"...)
 	}
-	r.text = p.shortened(p.generation.scrubber.text(r.text), p.narrow)
+	r.text = p.truncate(p.generation.scrubber.text(r.text), p.truncationHint)
 	return nil
 }
 
-func (p *Program) tooLarge(size int) error {
+func (p *Program) tooLargeError(size int) error {
 	if p.tool.ReadOnly {
-		return &adapters.Fault{Message: fmt.Sprintf("the result of %s is too large to send. %s", hcl.Size(size), p.narrow)}
+		return &adapters.Fault{Message: fmt.Sprintf("the result of %s is too large to send. %s", hcl.Size(size), p.truncationHint)}
 	}
 	return &adapters.Fault{Message: fmt.Sprintf("the tool did its work, but the result of %s is too large to send. Do not call it again for the same work", hcl.Size(size))}
 }
@@ -118,13 +118,13 @@ func (p *Program) tooLarge(size int) error {
 func (p *Program) outcome(c *call, failed *failure, revision mcp.Revision) mcp.Outcome {
 	if failed != nil {
 		defer c.reply.release()
-		return mcp.Outcome{Content: mcp.Text(c.told(failed)), IsError: true, Meta: failed.meta()}
+		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.meta()}
 	}
 	r := c.reply
-	r.due = 1
+	r.pendingParts = 1
 	out := mcp.Outcome{Content: (*contentOf)(r)}
-	if c.answer.valued && p.defaults.structured && revision >= mcp.Revision20250618 {
-		r.due = 2
+	if c.result.hasValue && p.defaults.structured && revision >= mcp.Revision20250618 {
+		r.pendingParts = 2
 		out.Structured = (*structuredOf)(r)
 		if t := p.outputType(); t != nil {
 			out.Wrap = !isObject(t)

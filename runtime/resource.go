@@ -15,17 +15,17 @@ import (
 
 // resource is one compiled resource: one document, or a family of them.
 type resource struct {
-	routine
-	resource *hcl.Resource
-	looks    chan struct{} // holds one for everybody who looks whether it has changed
+	operation
+	resource   *hcl.Resource
+	probeSlots chan struct{} // holds one for everybody who looks whether it has changed
 }
 
-// mostLooks is how many look at a resource for those who follow it, at once: the backend is there for calls, too.
-const mostLooks = 8
+// maxResourceProbes is how many look at a resource for those who follow it, at once: the backend is there for calls, too.
+const maxResourceProbes = 8
 
 func newResource(g *Generation, decl *hcl.Resource) *resource {
-	r := &resource{resource: decl, looks: make(chan struct{}, mostLooks)}
-	r.init(g, "resource", &decl.Work, decl.Error)
+	r := &resource{resource: decl, probeSlots: make(chan struct{}, maxResourceProbes)}
+	r.initialize(g, "resource", &decl.Work, decl.Error)
 	return r
 }
 
@@ -41,7 +41,7 @@ func (r *resource) match(uri string) (variables map[string]string, ok bool) {
 func (r *resource) read(ctx context.Context, req *mcp.CallRequest, variables map[string]string) (mcp.Document, error) {
 	d, err := r.serve(ctx, req, inputs{texts: variables}, func(c *call) error { return r.contents(c, req.Name) })
 	if err != nil {
-		return d, about(req.Name, err)
+		return d, withURI(req.Name, err)
 	}
 	d.Private = true // until somebody says that it is for everybody
 	if k := r.resource.Caching; k != nil {
@@ -50,8 +50,8 @@ func (r *resource) read(ctx context.Context, req *mcp.CallRequest, variables map
 	return d, nil
 }
 
-// about puts the URI into an error that says nothing more than its message.
-func about(uri string, err error) error {
+// withURI puts the URI into an error that says nothing more than its message.
+func withURI(uri string, err error) error {
 	var known *mcp.Error
 	if !errors.As(err, &known) || known.Data != nil {
 		return err
@@ -65,9 +65,9 @@ func about(uri string, err error) error {
 func (r *resource) contents(c *call, uri string) error {
 	v, err := r.document(c.frame)
 	if err != nil {
-		return c.broken(err)
+		return c.evalError(err)
 	}
-	if r.resource.Text == nil && r.resource.Data == nil && isPart(c.frame.Output) {
+	if r.resource.Text == nil && r.resource.Data == nil && isPartial(c.frame.Output) {
 		return &adapters.Fault{Message: "there is more of it than is read at most, and a part of it is not sent"}
 	}
 	scrubber := r.generation.scrubber
@@ -85,13 +85,13 @@ func (r *resource) contents(c *call, uri string) error {
 		b, err := value.AppendJSON(nil, v)
 		if err != nil {
 			_, err = appendText(nil, v)
-			return c.broken(err)
+			return c.evalError(err)
 		}
 		size = len(b)
 		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.json(b)))
 	}
 	c.reply.blocks = append(dst, "}]"...)
-	return fits(size)
+	return checkDocumentSize(size)
 }
 
 // document is what the resource holds: a text, bytes, or a value that is sent as JSON.
@@ -101,7 +101,7 @@ func (r *resource) document(f *hcl.Frame) (any, error) {
 		text, err := r.resource.Text.Append(nil, f)
 		return string(text), err
 	case r.resource.Data != nil:
-		v, err := dataOf(r.resource.Data, f)
+		v, err := evalData(r.resource.Data, f)
 		if text, ok := v.(string); ok {
 			raw, err := base64.StdEncoding.DecodeString(text)
 			return value.Bytes(raw), err
@@ -111,18 +111,18 @@ func (r *resource) document(f *hcl.Frame) (any, error) {
 	return r.resource.Body.Eval(f)
 }
 
-// largestDocument is how many bytes a resource may have. It is sent whole or not at all, because a part of a document is not the document.
-const largestDocument = 16 << 20
+// maxDocumentSize is how many bytes a resource may have. It is sent whole or not at all, because a part of a document is not the document.
+const maxDocumentSize = 16 << 20
 
-func fits(size int) error {
-	if size <= largestDocument {
+func checkDocumentSize(size int) error {
+	if size <= maxDocumentSize {
 		return nil
 	}
-	return &adapters.Fault{Message: fmt.Sprintf("it holds %s, and no more than %s can be sent", hcl.Size(size), hcl.Size(largestDocument))}
+	return &adapters.Fault{Message: fmt.Sprintf("it holds %s, and no more than %s can be sent", hcl.Size(size), hcl.Size(maxDocumentSize))}
 }
 
-// entry is the resource, or the family, as it is listed.
-func (r *resource) entry() mcp.Entry {
+// listEntry is the resource, or the family, as it is listed.
+func (r *resource) listEntry() mcp.Entry {
 	d := r.resource
 	e := value.AppendString([]byte(`{"name":`), d.Name)
 	if d.Template != nil {

@@ -236,7 +236,7 @@ text = "${step.s.error == null ? "yes" : step.s.error.message}"`))
 func TestWhatIsCalledByAToolCannotAsk(t *testing.T) {
 	h := newWorld().host(t, tool("a", `text = "a"`))
 	defer h.Close()
-	diags := h.Load(t.Context(), files(tool("inner", asking)+tool("outer", "step \"s\" {\n  tool \"inner\" {\n  }\n}\ntext = step.s.text")))
+	diags := h.Load(t.Context(), fileSystem(tool("inner", asking)+tool("outer", "step \"s\" {\n  tool \"inner\" {\n  }\n}\ntext = step.s.text")))
 	if !diags.HasErrors() || !strings.Contains(printed(diags), `The tool "inner" asks the client`) {
 		t.Errorf("got %s", printed(diags))
 	}

@@ -16,9 +16,9 @@ import (
 
 // scrubber takes known secrets out of what leaves the process. A nil scrubber has none to look for.
 type scrubber struct {
-	secrets []string                               // longest first, so that one that contains another goes whole
-	forms   [][]byte                               // all the ways in which a secret may be written in a text or in JSON
-	ends    map[[adapters.ShortestSecret]byte]bool // with which a part of one may end, so that most texts are done with at one look
+	secrets    []string                               // longest first, so that one that contains another goes whole
+	forms      [][]byte                               // all the ways in which a secret may be written in a text or in JSON
+	prefixEnds map[[adapters.ShortestSecret]byte]bool // with which a part of one may end, so that most texts are done with at one look
 }
 
 func newScrubber(secrets []string) *scrubber {
@@ -29,7 +29,7 @@ func newScrubber(secrets []string) *scrubber {
 		}
 		s.secrets = append(s.secrets, secret)
 		s.secrets = append(s.secrets, url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret)))
-		s.secrets = append(s.secrets, inBase64(secret)...)
+		s.secrets = append(s.secrets, base64Forms(secret)...)
 	}
 	if len(s.secrets) == 0 {
 		return nil
@@ -44,10 +44,10 @@ func newScrubber(secrets []string) *scrubber {
 			}
 		}
 	}
-	s.ends = map[[adapters.ShortestSecret]byte]bool{}
+	s.prefixEnds = map[[adapters.ShortestSecret]byte]bool{}
 	for _, f := range s.forms {
 		for n := adapters.ShortestSecret; n < len(f); n++ {
-			s.ends[[adapters.ShortestSecret]byte(f[n-adapters.ShortestSecret:])] = true
+			s.prefixEnds[[adapters.ShortestSecret]byte(f[n-adapters.ShortestSecret:])] = true
 		}
 	}
 	return s
@@ -55,9 +55,9 @@ func newScrubber(secrets []string) *scrubber {
 
 const shortestCode = 8 // characters of base64 that are not there by chance
 
-// inBase64 is what a secret looks like there, as in the header of basic authentication: one code for each place at which it can stand, without
+// base64Forms is what a secret looks like there, as in the header of basic authentication: one code for each place at which it can stand, without
 // the characters at both ends that hold a part of what stands beside it.
-func inBase64(secret string) (codes []string) {
+func base64Forms(secret string) (codes []string) {
 	for before := range 3 {
 		padded := append(make([]byte, before), secret...)
 		from, to := (8*before+5)/6, len(padded)*8/6
@@ -72,8 +72,8 @@ func inBase64(secret string) (codes []string) {
 	return codes
 }
 
-// holds reports whether any secret occurs.
-func (s *scrubber) holds(b []byte) bool {
+// containsSecret reports whether any secret occurs.
+func (s *scrubber) containsSecret(b []byte) bool {
 	for _, f := range s.forms {
 		if bytes.Contains(b, f) {
 			return true
@@ -87,28 +87,28 @@ func (s *scrubber) text(b []byte) []byte {
 	if s == nil {
 		return b
 	}
-	if s.holds(b) {
+	if s.containsSecret(b) {
 		for _, f := range s.forms {
 			b = bytes.ReplaceAll(b, f, []byte(hcl.Hidden))
 		}
 	}
-	return s.uncut(b)
+	return s.hideTruncated(b)
 }
 
-// cutMark is what sentences write where they cut what they quote. A closing quote may stand before it.
-const cutMark = "…"
+// ellipsis is what sentences write where they cut what they quote. A closing quote may stand before it.
+const ellipsis = "…"
 
-// uncut hides what may be the beginning of a secret before each mark of a cut: whoever quotes something long cuts it, and does not know of secrets.
-func (s *scrubber) uncut(b []byte) []byte {
+// hideTruncated hides what may be the beginning of a secret before each mark of a cut: whoever quotes something long cuts it, and does not know of secrets.
+func (s *scrubber) hideTruncated(b []byte) []byte {
 	var out []byte
 	done := 0 // bytes of b that are in out
-	for at := 0; ; at += len(cutMark) {
-		i := bytes.Index(b[at:], []byte(cutMark))
+	for at := 0; ; at += len(ellipsis) {
+		i := bytes.Index(b[at:], []byte(ellipsis))
 		if i < 0 {
 			break
 		}
 		at += i
-		if from, to := s.begun(b[done:at]); from < to {
+		if from, to := s.truncatedSecret(b[done:at]); from < to {
 			out = append(append(out, b[done:done+from]...), hcl.Hidden...)
 			done += to
 		}
@@ -119,11 +119,11 @@ func (s *scrubber) uncut(b []byte) []byte {
 	return append(out, b[done:]...)
 }
 
-// begun is where the longest beginning of a secret stands at the end of a text, but for a quote behind it; nothing where there is none.
-func (s *scrubber) begun(b []byte) (from, to int) {
+// truncatedSecret is where the longest beginning of a secret stands at the end of a text, but for a quote behind it; nothing where there is none.
+func (s *scrubber) truncatedSecret(b []byte) (from, to int) {
 	for _, quote := range []string{"", `"`, `\"`, " "} {
 		quoted, ok := bytes.CutSuffix(b, []byte(quote))
-		if !ok || len(quoted) < adapters.ShortestSecret || !s.ends[[adapters.ShortestSecret]byte(quoted[len(quoted)-adapters.ShortestSecret:])] {
+		if !ok || len(quoted) < adapters.ShortestSecret || !s.prefixEnds[[adapters.ShortestSecret]byte(quoted[len(quoted)-adapters.ShortestSecret:])] {
 			continue
 		}
 		for _, f := range s.forms {
@@ -147,20 +147,20 @@ func (s *scrubber) sentence(text string) string {
 
 // json returns a JSON text without secrets, in which every other token is as it was.
 func (s *scrubber) json(b []byte) []byte {
-	if s == nil || !s.holds(b) && !bytes.Contains(b, []byte(cutMark)) {
+	if s == nil || !s.containsSecret(b) && !bytes.Contains(b, []byte(ellipsis)) {
 		return b
 	}
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
-		n := token(b[i:])
+		n := jsonTokenLen(b[i:])
 		out = s.appendToken(out, b[i:i+n])
 		i += n
 	}
 	return out
 }
 
-// token is the length of the string, the number or word, or the one other byte that b begins with.
-func token(b []byte) int {
+// jsonTokenLen is the length of the string, the number or word, or the one other byte that b begins with.
+func jsonTokenLen(b []byte) int {
 	if b[0] == '"' {
 		for i := 1; i < len(b); i++ {
 			switch b[i] {
@@ -196,8 +196,8 @@ func (s *scrubber) appendToken(dst, t []byte) []byte {
 	for _, secret := range s.secrets {
 		clean = strings.ReplaceAll(clean, secret, hcl.Hidden)
 	}
-	if strings.Contains(clean, cutMark) {
-		clean = string(s.uncut([]byte(clean)))
+	if strings.Contains(clean, ellipsis) {
+		clean = string(s.hideTruncated([]byte(clean)))
 	}
 	if clean == text {
 		return append(dst, t...)

@@ -8,51 +8,51 @@ import (
 	"hatchel/hcl/value"
 )
 
-// answer is what a call came to, before it is encoded.
-type answer struct {
-	value  any
-	valued bool // there is a value, which may be null
-	worded bool // the text is in the reply, in the author's words or the backend's
-	blocks bool // the reply holds content blocks
-	part   bool // the backend had more rows or pages than it reads, and nobody else has said so
+// shapedResult is what a call came to, before it is encoded.
+type shapedResult struct {
+	value     any
+	hasValue  bool // there is a value, which may be null
+	hasText   bool // the text is in the reply, in the author's words or the backend's
+	hasBlocks bool // the reply holds content blocks
+	partial   bool // the backend had more rows or pages than it reads, and nobody else has said so
 }
 
 // shape makes the answer of the outputs.
 func (p *Program) shape(c *call) error {
-	if err := p.value(c); err != nil {
+	if err := p.shapeValue(c); err != nil {
 		return err
 	}
-	return p.words(c)
+	return p.shapeText(c)
 }
 
-// value computes the result and validates what the tool promises of it.
-func (p *Program) value(c *call) (err error) {
-	a := &c.answer
+// shapeValue computes the result and validates what the tool promises of it.
+func (p *Program) shapeValue(c *call) (err error) {
+	a := &c.result
 	switch {
 	case p.tool.Result != nil:
 		if a.value, err = p.tool.Result.Eval(c.frame, c.frame.Output); err != nil {
-			return c.broken(err)
+			return c.evalError(err)
 		}
-		a.valued = true
+		a.hasValue = true
 	case p.defaults.member != "" || p.defaults.members != nil:
 		if a.value, err = p.defaultValue(c.frame.Output); err != nil {
-			return c.broken(err)
+			return c.evalError(err)
 		}
-		a.valued = true
+		a.hasValue = true
 	}
-	if p.tool.Returned == nil || !a.valued {
+	if p.tool.Returned == nil || !a.hasValue {
 		return nil
 	}
 	checked, violations := p.tool.Returned.Check(a.value)
 	if len(violations) > 0 {
-		return &adapters.Fault{Message: "the result is not what this tool promises, so it was not sent:\n" + listed(violations)}
+		return &adapters.Fault{Message: "the result is not what this tool promises, so it was not sent:\n" + violationList(violations)}
 	}
 	a.value = checked
 	return nil
 }
 
 func (p *Program) defaultValue(output any) (any, error) {
-	m, err := members(output)
+	m, err := resolveMembers(output)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p *Program) defaultValue(output any) (any, error) {
 	return out, nil
 }
 
-func members(output any) (map[string]any, error) {
+func resolveMembers(output any) (map[string]any, error) {
 	v, err := value.Resolve(output)
 	if err != nil {
 		return nil, err
@@ -77,36 +77,36 @@ func members(output any) (map[string]any, error) {
 	return m, nil
 }
 
-// words renders what is written for the reader of the answer. What goes wrong here goes wrong after the tool has acted, so nothing but a value that
+// shapeText renders what is written for the reader of the answer. What goes wrong here goes wrong after the tool has acted, so nothing but a value that
 // has no text at all fails.
-func (p *Program) words(c *call) error {
+func (p *Program) shapeText(c *call) error {
 	var err error
 	switch {
 	case len(p.tool.Content) > 0:
-		c.answer.blocks = true
-		return p.content(c)
+		c.result.hasBlocks = true
+		return p.shapeContent(c)
 	case p.tool.Text != nil:
-		c.answer.worded = true
+		c.result.hasText = true
 		if c.reply.text, err = p.tool.Text.Append(c.reply.text, c.frame); err != nil {
-			return c.broken(err)
+			return c.evalError(err)
 		}
-	case p.defaults.text != "" && !c.answer.valued:
-		c.answer.worded = true
-		m, err := members(c.frame.Output)
+	case p.defaults.text != "" && !c.result.hasValue:
+		c.result.hasText = true
+		m, err := resolveMembers(c.frame.Output)
 		if err != nil {
-			return c.broken(err)
+			return c.evalError(err)
 		}
 		if c.reply.text, err = appendText(c.reply.text, m[p.defaults.text]); err != nil {
-			return c.broken(err)
+			return c.evalError(err)
 		}
 	default:
-		c.answer.part = isPart(c.frame.Output)
+		c.result.partial = isPartial(c.frame.Output)
 	}
 	return nil
 }
 
-// isPart reports that a backend has stopped at its limit of rows or pages although there were more.
-func isPart(output any) bool {
+// isPartial reports that a backend has stopped at its limit of rows or pages although there were more.
+func isPartial(output any) bool {
 	m, _ := output.(map[string]any)
 	return m["truncated"] == true
 }
@@ -126,14 +126,14 @@ func appendText(dst []byte, v any) ([]byte, error) {
 	return dst, err
 }
 
-// text is the answer as one text, for a tool that called this one.
-func (c *call) text() (string, error) {
-	if c.answer.worded || !c.answer.valued {
+// resultText is the answer as one text, for a tool that called this one.
+func (c *call) resultText() (string, error) {
+	if c.result.hasText || !c.result.hasValue {
 		return string(c.reply.text), nil
 	}
-	b, err := appendText(nil, c.answer.value)
+	b, err := appendText(nil, c.result.value)
 	if err != nil {
-		return "", c.broken(err)
+		return "", c.evalError(err)
 	}
 	return string(b), nil
 }

@@ -22,11 +22,11 @@ type Snapshot struct {
 	dir   string
 	nodes map[string]*node // *.hcl files and folders, by slash path
 
-	mu    sync.Mutex
-	asked map[string]digest // other files that were read, and what they said; guarded by mu
+	mu         sync.Mutex
+	otherFiles map[string]contentDigest // other files that were read, and what they said; guarded by mu
 }
 
-type digest [sha256.Size]byte
+type contentDigest [sha256.Size]byte
 
 // node is one file or folder.
 type node struct {
@@ -49,7 +49,7 @@ const maxFolders = 100_000
 // readFolder reads every *.hcl below dir. Links are followed, so that files that are links into a folder which is swapped as a whole are read like others;
 // what starts with a dot is skipped.
 func readFolder(dir string) (*Snapshot, error) {
-	s := &Snapshot{dir: dir, nodes: map[string]*node{}, asked: map[string]digest{}}
+	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
 		n, at := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}, filepath.Join(dir, filepath.FromSlash(name))
 		if !n.folder && err == nil {
@@ -59,9 +59,9 @@ func readFolder(dir string) (*Snapshot, error) {
 		case errors.Is(n.err, fs.ErrNotExist) && !isLink(at):
 			return // it has gone since its folder was listed
 		case errors.Is(n.err, fs.ErrNotExist):
-			n.err = unfit("it is a link to what does not exist")
+			n.err = fileError("it is a link to what does not exist")
 		case errors.Is(n.err, syscall.ELOOP):
-			n.err = unfit("it is a link that leads in a circle")
+			n.err = fileError("it is a link that leads in a circle")
 		}
 		s.nodes[name] = n
 		if parent := s.nodes[path.Dir(name)]; parent != nil && name != "." {
@@ -71,15 +71,15 @@ func readFolder(dir string) (*Snapshot, error) {
 	return s, err
 }
 
-// unwritten is how long an empty file counts as one that is just being written: many programs empty a file before they write it, and an empty one has no
+// emptyFileGrace is how long an empty file counts as one that is just being written: many programs empty a file before they write it, and an empty one has no
 // mistakes, but no tools either.
-const unwritten = 250 * time.Millisecond
+const emptyFileGrace = 250 * time.Millisecond
 
 // readSource reads one *.hcl file, and waits a moment for what is about to be written into it.
 func readSource(name string) ([]byte, error) {
 	for {
 		began := time.Now()
-		content, err := ReadPlain(name, maxSource)
+		content, err := ReadRegularFile(name, maxSourceFile)
 		if err != nil || len(content) > 0 {
 			return content, err
 		}
@@ -87,14 +87,14 @@ func readSource(name string) ([]byte, error) {
 		if err != nil || staysEmpty(info, began) {
 			return content, nil
 		}
-		time.Sleep(unwritten / 25)
+		time.Sleep(emptyFileGrace / 25)
 	}
 }
 
 // staysEmpty reports whether nobody is about to write a file that was read empty by who began to read it at a time. Much may have happened since, on a busy machine: a file
 // that is not empty any more, or was written since, does not stay so. A time that is still to come says nothing.
 func staysEmpty(now fs.FileInfo, began time.Time) bool {
-	return now.Size() == 0 && (began.Sub(now.ModTime()) >= unwritten || time.Until(now.ModTime()) >= unwritten)
+	return now.Size() == 0 && (began.Sub(now.ModTime()) >= emptyFileGrace || time.Until(now.ModTime()) >= emptyFileGrace)
 }
 
 func isLink(name string) bool {
@@ -146,7 +146,7 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 				w.visit(name, nil, err)
 			}
 		case info.IsDir():
-			if around(info, above) {
+			if isAncestor(info, above) {
 				continue
 			}
 			w.visit(name, info, nil)
@@ -160,8 +160,8 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 	return nil
 }
 
-// around reports whether a folder is one of those that lead to it, through a link.
-func around(info fs.FileInfo, above []fs.FileInfo) bool {
+// isAncestor reports whether a folder is one of those that lead to it, through a link.
+func isAncestor(info fs.FileInfo, above []fs.FileInfo) bool {
 	for _, a := range above {
 		if os.SameFile(a, info) {
 			return true
@@ -170,8 +170,8 @@ func around(info fs.FileInfo, above []fs.FileInfo) bool {
 	return false
 }
 
-// same reports whether two snapshots of a folder read the same, the other files that before was asked for included.
-func (s *Snapshot) same(before *Snapshot) bool {
+// equal reports whether two snapshots of a folder read the same, the other files that before was asked for included.
+func (s *Snapshot) equal(before *Snapshot) bool {
 	if len(s.nodes) != len(before.nodes) {
 		return false
 	}
@@ -181,28 +181,28 @@ func (s *Snapshot) same(before *Snapshot) bool {
 			return false
 		}
 	}
-	for name, was := range before.others() {
-		if _, now, _ := s.other(name); now != was {
+	for name, was := range before.requestedFiles() {
+		if _, now, _ := s.readOther(name); now != was {
 			return false
 		}
 	}
 	return true
 }
 
-// others are the files beside *.hcl that were asked for.
-func (s *Snapshot) others() map[string]digest {
+// requestedFiles are the files beside *.hcl that were asked for.
+func (s *Snapshot) requestedFiles() map[string]contentDigest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make(map[string]digest, len(s.asked))
-	for name, d := range s.asked {
+	out := make(map[string]contentDigest, len(s.otherFiles))
+	for name, d := range s.otherFiles {
 		out[name] = d
 	}
 	return out
 }
 
-// other reads a file that is not part of the snapshot. The digest of one that cannot be read is zero.
-func (s *Snapshot) other(name string) (content []byte, d digest, err error) {
-	content, err = readBelow(s.dir, filepath.FromSlash(name), maxOther)
+// readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is zero.
+func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err error) {
+	content, err = readFileBelow(s.dir, filepath.FromSlash(name), maxOtherFile)
 	if err == nil {
 		d = sha256.Sum256(content)
 	}
@@ -220,9 +220,9 @@ func (s *Snapshot) ReadFile(name string) ([]byte, error) {
 		}
 		return bytes.Clone(n.content), n.err
 	}
-	content, d, err := s.other(name)
+	content, d, err := s.readOther(name)
 	s.mu.Lock()
-	s.asked[name] = d
+	s.otherFiles[name] = d
 	s.mu.Unlock()
 	return content, err
 }
@@ -247,36 +247,36 @@ func (s *Snapshot) Stat(name string) (fs.FileInfo, error) {
 // Open opens a file or folder for reading.
 func (s *Snapshot) Open(name string) (fs.File, error) {
 	if n, ok := s.nodes[name]; ok && n.folder {
-		return &opened{node: n, Reader: bytes.NewReader(nil)}, nil
+		return &openFile{node: n, Reader: bytes.NewReader(nil)}, nil
 	}
 	b, err := s.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return &opened{node: &node{name: path.Base(name), content: b}, Reader: bytes.NewReader(b)}, nil
+	return &openFile{node: &node{name: path.Base(name), content: b}, Reader: bytes.NewReader(b)}, nil
 }
 
-// opened is an open file or folder.
-type opened struct {
+// openFile is an open file or folder.
+type openFile struct {
 	*node
 	*bytes.Reader
-	listed int // entries of the folder that were given out
+	nextEntry int // entries of the folder that were given out
 }
 
-func (o *opened) Stat() (fs.FileInfo, error) { return o.node, nil }
-func (o *opened) Close() error               { return nil }
-func (o *opened) Size() int64                { return o.node.Size() }
+func (o *openFile) Stat() (fs.FileInfo, error) { return o.node, nil }
+func (o *openFile) Close() error               { return nil }
+func (o *openFile) Size() int64                { return o.node.Size() }
 
 // ReadDir lists the next n entries of a folder, or all that are left.
-func (o *opened) ReadDir(n int) ([]fs.DirEntry, error) {
-	left := o.node.sorted()[o.listed:]
+func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	left := o.node.sorted()[o.nextEntry:]
 	if n > 0 && len(left) == 0 {
 		return nil, io.EOF
 	}
 	if n > 0 && n < len(left) {
 		left = left[:n]
 	}
-	o.listed += len(left)
+	o.nextEntry += len(left)
 	return left, nil
 }
 

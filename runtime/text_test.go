@@ -12,7 +12,7 @@ func TestCutEndsAtABoundaryAndFitsTheLimit(t *testing.T) {
 		"a value":     {strings.Repeat(`{"a":1},`, 100), "},"},
 		"a character": {strings.Repeat("ä", 400), "ä"},
 	} {
-		got := string(cut([]byte(c.text), 300, "Ask for less."))
+		got := string(truncateText([]byte(c.text), 300, "Ask for less."))
 		shown, note, ok := strings.Cut(got, "\n[Cut here: ")
 		if !ok || !strings.HasSuffix(shown, c.ends) || !strings.HasPrefix(c.text, shown) || len(got) > 300 || !utf8.ValidString(got) || !strings.HasSuffix(note, "Ask for less.]") {
 			t.Errorf("%s: %d bytes, %q", claim, len(got), got)
@@ -27,7 +27,7 @@ func TestCutWithinKeepsTheBeginningAndTheEnd(t *testing.T) {
 		"characters": {strings.Repeat("ä", 400), "ä", "ä"},
 		"one more":   {strings.Repeat("x", 301), "x", "x"},
 	} {
-		got := string(cutWithin([]byte(c.text), 300, "Ask for less."))
+		got := string(truncateMiddle([]byte(c.text), 300, "Ask for less."))
 		head, rest, ok := strings.Cut(got, "\n[Cut here: ")
 		note, tail, ended := strings.Cut(rest, "]\n")
 		if !ok || !ended || !strings.HasPrefix(c.text, head) || !strings.HasSuffix(c.text, tail) || !strings.HasSuffix(head, c.before) || !strings.HasPrefix(tail, c.after) ||
@@ -37,8 +37,8 @@ func TestCutWithinKeepsTheBeginningAndTheEnd(t *testing.T) {
 	}
 	for limit := range 400 { // also where not even the sentence fits
 		for _, text := range []string{strings.Repeat("ä", 200), strings.Repeat("ab\n", 133), strings.Repeat("€ ", 80)} {
-			got := string(cutWithin([]byte(text), limit, ""))
-			note := cutNote(limit, len(text), ", the beginning and the end", "")
+			got := string(truncateMiddle([]byte(text), limit, ""))
+			note := truncationNote(limit, len(text), ", the beginning and the end", "")
 			if len(got) > max(limit, len(note)+2) || !utf8.ValidString(got) || len(text) > limit && !strings.Contains(got, note) {
 				t.Fatalf("%d bytes: %q", limit, got)
 			}

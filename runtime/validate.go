@@ -16,7 +16,7 @@ type inputs struct {
 }
 
 // validate reads the arguments. Everything that is wrong with them is reported at once.
-func (r *routine) validate(c *call, in inputs) error {
+func (r *operation) validate(c *call, in inputs) error {
 	if in.wrong != nil {
 		return in.wrong
 	}
@@ -34,10 +34,10 @@ func (r *routine) validate(c *call, in inputs) error {
 	if len(violations) == 0 {
 		return nil
 	}
-	return refusal("The arguments are not valid, and nothing was done:\n" + listed(violations))
+	return refusal("The arguments are not valid, and nothing was done:\n" + violationList(violations))
 }
 
-func listed(violations []schema.Violation) string {
+func violationList(violations []schema.Violation) string {
 	lines := make([]string, len(violations))
 	for i, v := range violations {
 		lines[i] = "- " + v.String()
@@ -45,15 +45,15 @@ func listed(violations []schema.Violation) string {
 	return strings.Join(lines, "\n")
 }
 
-// check asks what must hold of the arguments, and reports everything that does not.
-func (r *routine) check(c *call) error {
+// runChecks asks what must hold of the arguments, and reports everything that does not.
+func (r *operation) runChecks(c *call) error {
 	var failed []string
 	for _, check := range r.decl.Checks {
 		ok, err := check.That.Eval(c.frame, nil)
 		switch {
 		case err != nil && len(failed) > 0: // it may rest on a check that failed
 		case err != nil:
-			return c.broken(err)
+			return c.evalError(err)
 		case !ok:
 			failed = append(failed, c.message(check.Message))
 		}
@@ -75,7 +75,7 @@ func message(m *hcl.Message, f *hcl.Frame) string {
 	return string(text)
 }
 
-// broken is an expression that could not be computed: its error is a sentence for the model.
-func (c *call) broken(err error) error {
-	return c.why(spoken(err))
+// evalError is an expression that could not be computed: its error is a sentence for the model.
+func (c *call) evalError(err error) error {
+	return c.contextCause(asFault(err))
 }

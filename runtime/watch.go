@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	quiet   = 50 * time.Millisecond  // without another event before a change is looked at
-	longest = 500 * time.Millisecond // that events may put a look off
-	settle  = 30 * time.Millisecond  // between two readings that must agree
-	poll    = 700 * time.Millisecond // between glances, for file systems that notify nobody
+	quietPeriod  = 50 * time.Millisecond  // without another event before a change is looked at
+	maxQuietWait = 500 * time.Millisecond // that events may put a look off
+	settlePeriod = 30 * time.Millisecond  // between two readings that must agree
+	scanInterval = 700 * time.Millisecond // between glances, for file systems that notify nobody
 )
 
 // Watch calls changed whenever the folder reads differently than its last snapshot, and has read so twice in a row; once when it cannot be read any
 // more, and once when it can again. Notifications of the operating system only wake it: what the files say decides. It returns when ctx ends.
 func (f *Folder) Watch(ctx context.Context, changed func()) {
-	w := &watch{folder: f, wake: make(chan struct{}, 1)}
+	w := &watcher{folder: f, wake: make(chan struct{}, 1)}
 	var running sync.WaitGroup
 	defer running.Wait()
 	if notifier, err := fsnotify.NewWatcher(); err == nil { // without one, polling does
@@ -32,50 +32,50 @@ func (f *Folder) Watch(ctx context.Context, changed func()) {
 		// The notifier waits for its readers with a lock held that adding and removing folders needs.
 		running.Go(w.listen)
 	}
-	w.follow()
-	w.seen = f.glance()
+	w.watchFolders()
+	w.lastSeen = f.fingerprint()
 	// What happened between the last snapshot and the first look would otherwise wait for the next change.
-	w.look(ctx, changed)
-	ticker := time.NewTicker(poll)
+	w.checkFolder(ctx, changed)
+	ticker := time.NewTicker(scanInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.wake:
-			if !w.calm(ctx) {
+			if !w.waitQuiet(ctx) {
 				return
 			}
 		case <-ticker.C:
-			if g := f.glance(); g == w.seen && !g.fresh {
+			if g := f.fingerprint(); g == w.lastSeen && !g.recent {
 				continue
 			}
 		}
-		w.look(ctx, changed)
+		w.checkFolder(ctx, changed)
 	}
 }
 
-// watch is one Watch under way.
-type watch struct {
-	folder   *Folder
-	notifier *fsnotify.Watcher
-	wake     chan struct{} // something happened that may concern the configuration
-	seen     glance
-	lost     bool // the folder could not be read when changed was called last
+// watcher is one Watch under way.
+type watcher struct {
+	folder     *Folder
+	notifier   *fsnotify.Watcher
+	wake       chan struct{} // something happened that may concern the configuration
+	lastSeen   fingerprint
+	unreadable bool // the folder could not be read when changed was called last
 
-	mu       sync.Mutex
-	followed map[string]bool // folders that notify; guarded by mu
+	mu      sync.Mutex
+	watched map[string]bool // folders that notify; guarded by mu
 }
 
 // listen turns notifications into wakes until the notifier is closed.
-func (w *watch) listen() {
+func (w *watcher) listen() {
 	for {
 		select {
 		case e, ok := <-w.notifier.Events:
 			if !ok {
 				return
 			}
-			if !w.concerns(e) {
+			if !w.isRelevant(e) {
 				continue
 			}
 		case _, ok := <-w.notifier.Errors: // events were lost
@@ -90,43 +90,43 @@ func (w *watch) listen() {
 	}
 }
 
-// look reads the folder until two readings agree, and tells when they differ from the last snapshot.
-func (w *watch) look(ctx context.Context, changed func()) {
-	w.seen = w.folder.glance()
+// checkFolder reads the folder until two readings agree, and tells when they differ from the last snapshot.
+func (w *watcher) checkFolder(ctx context.Context, changed func()) {
+	w.lastSeen = w.folder.fingerprint()
 	for {
-		first, differs := w.differs()
-		still := settle
+		first, differs := w.readIfChanged()
+		still := settlePeriod
 		if first == nil {
-			still = poll // who replaces a folder takes longer than who replaces a file
+			still = scanInterval // who replaces a folder takes longer than who replaces a file
 		}
-		if !differs || !pause(ctx, still) {
+		if !differs || !sleep(ctx, still) {
 			return
 		}
-		second, differs := w.differs()
+		second, differs := w.readIfChanged()
 		if !differs {
 			return
 		}
-		if first == nil && second == nil || first != nil && second != nil && second.same(first) {
-			w.lost = second == nil
+		if first == nil && second == nil || first != nil && second != nil && second.equal(first) {
+			w.unreadable = second == nil
 			break
 		}
 	}
 	changed()
-	w.follow()
-	w.seen = w.folder.glance()
+	w.watchFolders()
+	w.lastSeen = w.folder.fingerprint()
 }
 
-// differs reads the folder, nil when it cannot be read, and reports whether that is news.
-func (w *watch) differs() (*Snapshot, bool) {
-	s, differs := w.folder.differs()
+// readIfChanged reads the folder, nil when it cannot be read, and reports whether that is news.
+func (w *watcher) readIfChanged() (*Snapshot, bool) {
+	s, differs := w.folder.readIfChanged()
 	if s == nil {
-		return nil, !w.lost
+		return nil, !w.unreadable
 	}
-	return s, differs || w.lost
+	return s, differs || w.unreadable
 }
 
-// follow asks to be notified by every folder that belongs to the configuration.
-func (w *watch) follow() {
+// watchFolders asks to be notified by every folder that belongs to the configuration.
+func (w *watcher) watchFolders() {
 	if w.notifier == nil {
 		return
 	}
@@ -137,13 +137,13 @@ func (w *watch) follow() {
 				folders[filepath.Join(w.folder.dir, filepath.FromSlash(name))] = true
 			}
 		}
-		for name := range last.others() {
+		for name := range last.requestedFiles() {
 			folders[filepath.Dir(filepath.Join(w.folder.dir, filepath.FromSlash(name)))] = true
 		}
 	}
 	w.mu.Lock()
-	before := w.followed
-	w.followed = folders
+	before := w.watched
+	w.watched = folders
 	w.mu.Unlock()
 	for dir := range before {
 		if !folders[dir] {
@@ -155,11 +155,11 @@ func (w *watch) follow() {
 	}
 }
 
-// concerns reports whether an event may be about the configuration: tools write into the folder too.
-func (w *watch) concerns(e fsnotify.Event) bool {
+// isRelevant reports whether an event may be about the configuration: tools write into the folder too.
+func (w *watcher) isRelevant(e fsnotify.Event) bool {
 	base := filepath.Base(e.Name)
 	w.mu.Lock()
-	followed := w.followed[e.Name]
+	followed := w.watched[e.Name]
 	w.mu.Unlock()
 	switch {
 	case filepath.Ext(base) == ".hcl" || strings.HasPrefix(base, "..") || followed:
@@ -175,20 +175,20 @@ func (w *watch) concerns(e fsnotify.Event) bool {
 		return true
 	}
 	rel, err := filepath.Rel(w.folder.dir, e.Name)
-	_, asked := last.others()[filepath.ToSlash(rel)]
+	_, asked := last.requestedFiles()[filepath.ToSlash(rel)]
 	return err == nil && asked
 }
 
-// calm waits until no more events come, for a while at most, and reports whether ctx goes on.
-func (w *watch) calm(ctx context.Context) bool {
-	end := time.NewTimer(longest)
+// waitQuiet waits until no more events come, for a while at most, and reports whether ctx goes on.
+func (w *watcher) waitQuiet(ctx context.Context) bool {
+	end := time.NewTimer(maxQuietWait)
 	defer end.Stop()
-	still := time.NewTimer(quiet)
+	still := time.NewTimer(quietPeriod)
 	defer still.Stop()
 	for {
 		select {
 		case <-w.wake:
-			still.Reset(quiet)
+			still.Reset(quietPeriod)
 		case <-still.C:
 			return true
 		case <-end.C:
@@ -199,7 +199,7 @@ func (w *watch) calm(ctx context.Context) bool {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -258,7 +258,7 @@ func TestAFileThatWasEmptiedToBeWrittenIsNotReadEmpty(t *testing.T) {
 			read <- s
 		}()
 		must(t, os.WriteFile(name, []byte("1"), 0o644))
-		inTime := time.Since(emptied) < unwritten/2
+		inTime := time.Since(emptied) < emptyFileGrace/2
 		if b, err := fs.ReadFile(<-read, "a.hcl"); inTime && (err != nil || string(b) != "1") {
 			t.Errorf("read %q, %v", b, err)
 		}
@@ -282,8 +282,8 @@ func TestAFileThatIsWrittenWhileItIsReadDoesNotStayEmpty(t *testing.T) {
 	}{
 		{"nobody has written it for long", "", now.Add(-time.Hour), now, true},
 		{"its time is to come", "", now.Add(time.Hour), now, true},
-		{"it was emptied just before it was read", "", now.Add(-unwritten / 2), now, false},
-		{"that was long ago", "", now.Add(-time.Hour - unwritten/2), now.Add(-time.Hour), false},
+		{"it was emptied just before it was read", "", now.Add(-emptyFileGrace / 2), now, false},
+		{"that was long ago", "", now.Add(-time.Hour - emptyFileGrace/2), now.Add(-time.Hour), false},
 		{"it was emptied while it was read, which took long", "", now.Add(-time.Second), now.Add(-time.Hour), false},
 		{"it was written while it was read, which took long", "1", now.Add(-time.Second), now.Add(-time.Hour), false},
 		{"it was written while it was read, as of long ago", "1", now.Add(-time.Hour), now, false},

@@ -41,8 +41,8 @@ func parseAnswer(ask *hcl.Ask, text string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var wrong *hcl.WrongAnswer
-	if _, err := ask.Answer(answer); errors.As(err, &wrong) {
+	var wrong *hcl.InvalidAnswerError
+	if _, err := ask.ParseResponse(answer); errors.As(err, &wrong) {
 		return nil, misusef("the answer to %q is not valid: %s", ask.Key, wrong)
 	}
 	return answer, nil

@@ -75,8 +75,8 @@ newest records: store the hash that --verify prints elsewhere.`,
 
 // commandAudits returns where a command records its calls. Records for standard output go to standard error, because standard
 // output is for the result.
-func commandAudits(cmd *cobra.Command) *runtime.Audits {
-	return &runtime.Audits{Stdout: cmd.ErrOrStderr()}
+func commandAudits(cmd *cobra.Command) *runtime.AuditLogs {
+	return &runtime.AuditLogs{Stdout: cmd.ErrOrStderr()}
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, path string) error {

@@ -134,7 +134,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if f.dryRun {
 		return f.printPlan(cmd, program, caller, arguments)
 	}
-	p, err := f.prompter(cmd, &program.Tool().Work)
+	p, err := f.prompter(cmd, &program.Tool().Operation)
 	if err != nil {
 		return err
 	}

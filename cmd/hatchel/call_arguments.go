@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 )
 
 // uploadFunc uploads a file of this machine and returns the argument that names it.
@@ -51,7 +51,7 @@ func uploadFile(ctx context.Context, g *runtime.Generation, owner, name string) 
 		return nil, misusef("%s cannot be read: %s", name, reason(err))
 	}
 	defer in.Close()
-	f, err := g.Give(ctx, attachment.Upload{
+	f, err := g.UploadLocal(ctx, files.Upload{
 		Owner: owner, Name: filepath.Base(name), Type: mime.TypeByExtension(filepath.Ext(name)), Length: -1,
 	}, in)
 	if err != nil {

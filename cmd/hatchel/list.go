@@ -72,7 +72,7 @@ func (f *listFlags) run(cmd *cobra.Command, dir string) error {
 	stop()
 	list := g.List
 	if f.isSet() {
-		list = func(kind mcp.Listing) *mcp.List { return g.Shown(cmd.Context(), caller, kind) }
+		list = func(kind mcp.Listing) *mcp.List { return g.ListFor(cmd.Context(), caller, kind) }
 	}
 	if f.asJSON {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", g.Info().AppendList(nil, list(kind), mcp.Revision20260728))

@@ -21,7 +21,7 @@ import (
 type loadFlags struct {
 	vars     []string
 	varFiles []string
-	audits   *runtime.Audits // where calls are recorded; nil for a command that makes none
+	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
 }
 
 func (l *loadFlags) register(cmd *cobra.Command) {
@@ -49,7 +49,7 @@ func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			return runtime.ReadPlain(path, maxSecretFile)
+			return runtime.ReadRegularFile(path, maxSecretFile)
 		},
 	}, err
 }
@@ -132,7 +132,7 @@ func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) 
 	}
 	var diags hcl.Diagnostics
 	f.generation, diags = runtime.Compile(ctx, f.config, runtime.Build{
-		Set: all.Set(), Dir: f.dir, Version: release(), Audits: l.audits,
+		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits,
 		Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	f.add(diags)

@@ -39,7 +39,7 @@ rules that apply to it, in the order of evaluation.`,
 				return err
 			}
 			defer g.Close()
-			targets := g.Ruled()
+			targets := g.ListRules()
 			for _, target := range targets {
 				for i := range target.Rules {
 					target.Rules[i].Range = prefixPath(folderOf(args), target.Rules[i].Range)
@@ -56,7 +56,7 @@ rules that apply to it, in the order of evaluation.`,
 	return cmd
 }
 
-func printRules(w io.Writer, targets []runtime.Ruled) error {
+func printRules(w io.Writer, targets []runtime.OperationRules) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, target := range targets {
 		fmt.Fprintf(out, "%s %s\n", target.Kind, target.Name)
@@ -133,7 +133,7 @@ func targetNames(g *runtime.Generation, kind string) (names []string) {
 		}
 		return names
 	}
-	for _, target := range g.Ruled() {
+	for _, target := range g.ListRules() {
 		if target.Kind == kind {
 			names = append(names, target.Name)
 		}
@@ -207,8 +207,8 @@ func printExplanation(w io.Writer, kind, name string, e runtime.Explanation) err
 	} else {
 		fmt.Fprintf(w, "%s %s: %s by %s\n", kind, name, e.Verdict, e.Rule)
 	}
-	if e.Told != "" {
-		fmt.Fprintf(w, "told: %s\n", strings.ReplaceAll(e.Told, "\n", "\n      "))
+	if e.Message != "" {
+		fmt.Fprintf(w, "told: %s\n", strings.ReplaceAll(e.Message, "\n", "\n      "))
 	}
 	if e.Invalid != "" {
 		fmt.Fprintf(w, "inputs: %s\n", strings.ReplaceAll(e.Invalid, "\n", "\n        "))

@@ -66,7 +66,7 @@ func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 		}
 		return notFound("prompt", name, f.dir, names)
 	}
-	p, err := f.prompter(cmd, &g.Config.Prompts[at].Work)
+	p, err := f.prompter(cmd, &g.Config.Prompts[at].Operation)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type prompter struct {
 }
 
 // prompter returns the prompter of a call, and checks the values of --answer.
-func (a *answerFlags) prompter(cmd *cobra.Command, work *hcl.Work) (*prompter, error) {
+func (a *answerFlags) prompter(cmd *cobra.Command, work *hcl.Operation) (*prompter, error) {
 	p := &prompter{name: work.Name, asks: asksOf(work), answers: map[string]any{}, terminal: newTerminal(cmd)}
 	for _, flag := range a.answers {
 		key, text, err := splitPair("answer", flag)
@@ -48,10 +48,10 @@ func (a *answerFlags) prompter(cmd *cobra.Command, work *hcl.Work) (*prompter, e
 	return p, nil
 }
 
-func asksOf(work *hcl.Work) map[string]*hcl.Ask {
+func asksOf(work *hcl.Operation) map[string]*hcl.Ask {
 	asks := map[string]*hcl.Ask{}
 	for _, s := range work.Steps {
-		if r, ok := s.Backend.Config.(*hcl.Round); ok {
+		if r, ok := s.Backend.Config.(*hcl.AskGroup); ok {
 			for _, a := range r.Asks {
 				asks[a.Key] = a
 			}

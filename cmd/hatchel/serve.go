@@ -93,13 +93,13 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	}
 	state := newState(f.state, folder.Dir())
 	defer state.Close()
-	audits := new(runtime.Audits)
+	audits := new(runtime.AuditLogs)
 	if !f.stdio {
 		audits.Stdout = cmd.OutOrStdout()
 	}
 	host := runtime.NewHost(ctx, runtime.HostOptions{
 		Build: runtime.Build{
-			Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, Audits: audits, State: state,
+			Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, AuditLogs: audits, State: state,
 		},
 		Load:  options,
 		Grace: server.GracePeriod,
@@ -164,7 +164,7 @@ func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *slog
 // checkAuth refuses to serve other machines without authentication, unless --insecure-no-auth is set.
 func (f *serveFlags) checkAuth(cmd *cobra.Command, path string, log *slog.Logger, host *runtime.Host, exposed bool) error {
 	switch {
-	case f.stdio || !exposed || host.Callers() != nil:
+	case f.stdio || !exposed || host.Authenticator() != nil:
 		return nil
 	case f.insecure:
 		f.announce(cmd.Context(), log, cmd.ErrOrStderr(), fmt.Sprintf("hatchel: WARNING: --insecure-no-auth: anyone who can "+

@@ -47,7 +47,7 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 	if g := folder.generation; g != nil {
 		defer g.Close()
 		r.Tools, r.Prompts, r.Resources = len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)
-		r.DisabledWebhooks = g.Config.WebhooksOff()
+		r.DisabledWebhooks = g.Config.DisabledWebhooks()
 		if f.connect {
 			stop := showSpinner(cmd.ErrOrStderr(), "checking connections")
 			ctx := cmd.Context()

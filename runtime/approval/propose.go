@@ -11,7 +11,8 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Proposal is a decision that does not hold yet, because it is not written down. While there is one nobody else decides; it is forgotten after half a minute.
+// Proposal is a decision that does not hold yet, because it is not written down. While there is one nobody else decides. It is
+// forgotten after half a minute; until it is claimed, with the approval.
 type Proposal struct {
 	Approval *Approval // that it is about, pending
 	Approved bool
@@ -45,6 +46,9 @@ func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string
 		return nil, err
 	}
 	until := time.Now().Add(hold)
+	if writer == "" && a.Until.After(until) {
+		until = a.Until // no process with the audit log may be running
+	}
 	r := &state.Record{Kind: ProposalKind, Name: a.ID + "." + rand.Text(), Slot: a.ID, Version: 1, Due: until, Expires: until, Body: body}
 	there, err := b.store.Add(ctx, r)
 	if err != nil {
@@ -104,6 +108,8 @@ func (b *Book) Claim(ctx context.Context, id, writer string) (*Proposal, error) 
 		return nil, err
 	}
 	p.Writer = writer
+	r.Due = time.Now().Add(hold)
+	r.Expires = r.Due
 	if r.Body, err = json.Marshal(p); err != nil {
 		return nil, err
 	}

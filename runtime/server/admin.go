@@ -18,7 +18,7 @@ const adminGroup = "admin"
 // serveReadiness answers 200 while a configuration is served, calls are accepted, and records that must be written can be. An
 // operator also gets the details: failed reloads, connections, state and webhooks.
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
-	ready, stopping := !s.Host.Status().Loaded.IsZero() && !s.Host.Unwritable(r.Context()), false
+	ready, stopping := !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context()), false
 	select {
 	case <-s.stopping:
 		ready, stopping = false, true
@@ -73,9 +73,9 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 func (s *Server) whyNotOperator(r *http.Request) string {
 	identity := mcp.IdentityOf(r.Context())
 	switch {
-	case s.Host.Callers() == nil && !isLocal(r):
+	case s.Host.Authenticator() == nil && !isLocal(r):
 		return "Only programs on this machine may use this endpoint"
-	case s.Host.Callers() != nil && (identity == nil || !slices.Contains(identity.Groups, adminGroup)):
+	case s.Host.Authenticator() != nil && (identity == nil || !slices.Contains(identity.Groups, adminGroup)):
 		return "Only callers in the group " + adminGroup + " may use this endpoint"
 	}
 	return ""

@@ -38,7 +38,7 @@ func (s *Server) serveApprovals(w http.ResponseWriter, r *http.Request) {
 // handleApprovals answers a request about approvals, or returns an error and has written nothing.
 func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	if reason := s.mcp.Source(r); reason != "" {
-		return &runtime.Forbidden{Why: reason}
+		return &runtime.ForbiddenError{Why: reason}
 	}
 	id, verb, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/approvals"), "/"), "/")
 	decides := verb == "approve" || verb == "reject"
@@ -53,7 +53,7 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMethod(w, r, methods...); err != nil {
 		return err
 	}
-	approvals, err := s.Host.Desk(r.Context(), callerOf(r))
+	approvals, err := s.Host.ApprovalAdmin(r.Context(), callerOf(r))
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 }
 
 // listApprovals streams one page of the approvals that the caller may decide.
-func listApprovals(w http.ResponseWriter, r *http.Request, approvals *runtime.Desk) error {
+func listApprovals(w http.ResponseWriter, r *http.Request, approvals *runtime.ApprovalAdmin) error {
 	q, err := parseListQuery(r)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func CheckReason(reason string) (string, error) {
 }
 
 func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err error) {
-	var forbid *runtime.Forbidden
+	var forbid *runtime.ForbiddenError
 	var decided *approval.AlreadyError
 	var failed *Error
 	switch {
@@ -214,7 +214,7 @@ func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err 
 			"7 days, and expired ones for an hour"}
 	case errors.Is(err, approval.ErrCursor):
 		failed = &Error{HTTPStatus: http.StatusUnprocessableEntity, Message: "after must be the next of an earlier page"}
-	case errors.As(err, new(*runtime.Unwritten)):
+	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
 		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: err.Error()}
 	case errors.Is(err, state.ErrAway), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")

@@ -12,7 +12,7 @@ import (
 // authenticate returns the request with the identity of its caller, or nil when it has written the response: a refusal, or the
 // public metadata. Without an auth block it returns the request itself.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
-	authenticator := s.Host.Callers()
+	authenticator := s.Host.Authenticator()
 	if authenticator == nil {
 		if s.RequireAuth {
 			s.refuse(w, r, forbidden("This server accepts connections from other machines, but its configuration declares "+
@@ -64,7 +64,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Re
 }
 
 func (s *Server) audit(r *http.Request, status int, reason string) {
-	s.Host.Refused(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path, Caller: callerOf(r)})
+	s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path, Caller: callerOf(r)})
 }
 
 func closeIfUnread(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hatchel/runtime"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -35,31 +35,31 @@ func (s *Server) serveFiles(w http.ResponseWriter, r *http.Request, signed bool)
 // handleFiles answers a request about files, or returns an error and has written nothing.
 func (s *Server) handleFiles(w http.ResponseWriter, r *http.Request, signed bool) error {
 	if reason := s.mcp.Source(r); reason != "" && !signed {
-		return &runtime.Forbidden{Why: reason}
+		return &runtime.ForbiddenError{Why: reason}
 	}
 	caller := callerOf(r)
 	if signed {
 		caller = &mcp.Caller{Remote: r.RemoteAddr}
 	}
-	files, err := s.Host.Files(r.Context(), caller, signed)
+	store, err := s.Host.Files(r.Context(), caller, signed)
 	if err != nil {
 		return err
 	}
-	defer files.Close()
+	defer store.Close()
 	id, upload := strings.CutPrefix(r.URL.Path, "/files/uploads/")
 	switch {
 	case upload && signed:
-		return uploadWithTicket(w, r, files, id)
+		return uploadWithTicket(w, r, store, id)
 	case r.URL.Path == "/files" && !signed:
-		return uploadFile(w, r, files)
+		return uploadFile(w, r, store)
 	case r.URL.Path == "/files/uploads" && !signed:
-		return createTicket(w, r, files)
+		return createTicket(w, r, store)
 	}
-	return s.handleFile(w, r, files, signed)
+	return s.handleFile(w, r, store, signed)
 }
 
 // handleFile sends or removes one file.
-func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, files *runtime.Files, signed bool) error {
+func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, signed bool) error {
 	allowed := []string{http.MethodGet, http.MethodHead, http.MethodDelete}
 	var signature url.Values
 	if signed {
@@ -68,24 +68,24 @@ func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, files *runti
 	if err := checkMethod(w, r, allowed...); err != nil {
 		return err
 	}
-	file, err := files.Find(r.Context(), strings.TrimPrefix(r.URL.Path, "/files/"), signature)
+	file, err := store.Find(r.Context(), strings.TrimPrefix(r.URL.Path, "/files/"), signature)
 	if err != nil {
 		return err
 	}
 	switch r.Method {
 	case http.MethodDelete:
-		return removeFile(w, r, files, file)
+		return removeFile(w, r, store, file)
 	case http.MethodHead:
 		setFileHeaders(w, file)
 		return nil
 	}
-	return s.sendFile(w, r, files, file)
+	return s.sendFile(w, r, store, file)
 }
 
-func removeFile(w http.ResponseWriter, r *http.Request, files *runtime.Files, file *attachment.File) error {
-	removed, err := files.Remove(r.Context(), file)
+func removeFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File) error {
+	removed, err := store.Remove(r.Context(), file)
 	if err == nil && !removed {
-		err = attachment.ErrUnknown
+		err = files.ErrUnknown
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
@@ -93,9 +93,9 @@ func removeFile(w http.ResponseWriter, r *http.Request, files *runtime.Files, fi
 	return err
 }
 
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, files *runtime.Files, file *attachment.File) error {
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File) error {
 	started := false
-	err := files.Send(r.Context(), file, func() io.Writer {
+	err := store.Send(r.Context(), file, func() io.Writer {
 		started = true
 		setFileHeaders(w, file)
 		return w
@@ -109,7 +109,7 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, files *runtime
 	panic(http.ErrAbortHandler) // the response is shorter than its Content-Length
 }
 
-func setFileHeaders(w http.ResponseWriter, file *attachment.File) {
+func setFileHeaders(w http.ResponseWriter, file *files.File) {
 	h := w.Header()
 	h.Set("Content-Type", file.Type)
 	h.Set("Content-Length", strconv.FormatInt(file.Size, 10))
@@ -119,12 +119,12 @@ func setFileHeaders(w http.ResponseWriter, file *attachment.File) {
 }
 
 func (s *Server) writeFileError(w http.ResponseWriter, r *http.Request, err error) {
-	var forbid *runtime.Forbidden
+	var forbid *runtime.ForbiddenError
 	switch {
 	case errors.As(err, &forbid):
 		s.refuse(w, r, forbidden(forbid.Why))
 		return
-	case errors.Is(err, attachment.ErrSignature):
+	case errors.Is(err, files.ErrSignature):
 		s.refuse(w, r, forbidden("The URL is not signed, or its signature has expired"))
 		return
 	}
@@ -138,8 +138,8 @@ func (s *Server) writeFileError(w http.ResponseWriter, r *http.Request, err erro
 // fileError converts an error of the file store to a response, and sets the headers that belong to it.
 func (s *Server) fileError(w http.ResponseWriter, r *http.Request, err error) *Error {
 	var failed *Error
-	var tooLarge *attachment.TooLargeError
-	var badType *attachment.TypeError
+	var tooLarge *files.TooLargeError
+	var badType *files.TypeError
 	fail := func(status int, message string) *Error { return &Error{HTTPStatus: status, Message: message} }
 	switch {
 	case errors.As(err, &failed):
@@ -150,19 +150,19 @@ func (s *Server) fileError(w http.ResponseWriter, r *http.Request, err error) *E
 		return fail(http.StatusUnsupportedMediaType, capitalize(badType.Error()))
 	case errors.Is(err, runtime.ErrNoFiles):
 		return fail(http.StatusNotFound, "Not found. No tool of this server takes files")
-	case errors.Is(err, attachment.ErrUnknown):
+	case errors.Is(err, files.ErrUnknown):
 		return fail(http.StatusNotFound, "File not found. It belongs to another caller, was removed, or has expired")
-	case errors.Is(err, attachment.ErrCrowded):
+	case errors.Is(err, files.ErrCrowded):
 		return fail(http.StatusInsufficientStorage,
 			"Your files exceed the quota in number or size. Remove some, or wait until they expire")
 	case errors.Is(err, state.ErrFull):
 		return fail(http.StatusInsufficientStorage, "The server has no space left for the file. Try again later")
-	case errors.Is(err, attachment.ErrAtOnce):
+	case errors.Is(err, files.ErrAtOnce):
 		w.Header().Set("Retry-After", "1")
 		return fail(http.StatusTooManyRequests, "Too many uploads at once. Wait until some of yours are complete")
-	case errors.Is(err, attachment.ErrCut), r.Context().Err() != nil:
+	case errors.Is(err, files.ErrCut), r.Context().Err() != nil:
 		return fail(http.StatusBadRequest, "The upload ended before it was complete. Nothing was stored")
-	case errors.As(err, new(*runtime.UnwrittenFile)):
+	case errors.As(err, new(*runtime.UnrecordedFileError)):
 		return fail(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, state.ErrAway):
 		w.Header().Set("Retry-After", "1")

@@ -108,7 +108,7 @@ func (r *eofReader) Read(p []byte) (int, error) {
 // shutdown stops calls that wait for an approval and lets all other calls and tasks end within the grace period, or until
 // force ends. It cancels the rest, including the programs that they run, and returns ErrCallsCancelled.
 func (s *Server) shutdown(force context.Context) error {
-	s.Host.Dismiss()
+	s.Host.StopWaiting()
 	ctx, cancel := context.WithTimeout(force, GracePeriod)
 	defer cancel()
 	err := s.mcp.Shutdown(ctx)

@@ -34,7 +34,7 @@ type Server struct {
 // New returns a Server and makes it the receiver of the host's notifications.
 func New(o Options) *Server {
 	s := &Server{Options: o, mcp: mcp.New(o.Host, mcp.Options{Logger: o.Log}), stopping: make(chan struct{})}
-	o.Host.Tell(s.mcp)
+	o.Host.SetNotifier(s.mcp)
 	return s
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hatchel/runtime"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 )
 
 const (
@@ -32,25 +32,25 @@ type uploadedFile struct {
 }
 
 // uploadFile stores the body of a request, or the file of a multipart form.
-func uploadFile(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+func uploadFile(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
 	if err := checkMethod(w, r, http.MethodPost); err != nil {
 		return err
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "multipart/form-data" {
-		return uploadForm(w, r, files)
+		return uploadForm(w, r, store)
 	}
-	file, err := files.Upload(r.Context(), bodyUpload(r), r.Body)
-	return writeUploaded(w, r, files, file, err)
+	file, err := store.Upload(r.Context(), bodyUpload(r), r.Body)
+	return writeUploaded(w, r, store, file, err)
 }
 
 // bodyUpload describes the body of a request by its headers.
-func bodyUpload(r *http.Request) attachment.Upload {
+func bodyUpload(r *http.Request) files.Upload {
 	_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Disposition"))
-	return attachment.Upload{Name: params["filename"], Type: r.Header.Get("Content-Type"), Length: r.ContentLength}
+	return files.Upload{Name: params["filename"], Type: r.Header.Get("Content-Type"), Length: r.ContentLength}
 }
 
-func uploadForm(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+func uploadForm(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
 	body := &limitedBody{r.Body, maxPreamble}
 	r.Body = body
 	form, err := r.MultipartReader()
@@ -61,13 +61,13 @@ func uploadForm(w http.ResponseWriter, r *http.Request, files *runtime.Files) er
 	if err != nil || part.FileName() == "" && part.FormName() != "file" {
 		return newError(http.StatusBadRequest, "The form must have the file as its only part")
 	}
-	upload := attachment.Upload{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Length: -1}
+	upload := files.Upload{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Length: -1}
 	body.left = math.MaxInt64
-	file, err := files.Upload(r.Context(), upload, &singlePart{part, form, body})
+	file, err := store.Upload(r.Context(), upload, &singlePart{part, form, body})
 	if errors.Is(err, errMoreParts) {
 		return newError(http.StatusBadRequest, "The form must have the file as its only part. Nothing was stored")
 	}
-	return writeUploaded(w, r, files, file, err)
+	return writeUploaded(w, r, store, file, err)
 }
 
 // singlePart reads a part of a form. Its end is io.EOF only when the form has no other part.
@@ -111,20 +111,20 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 }
 
 // uploadWithTicket stores a file for the holder of a signed URL.
-func uploadWithTicket(w http.ResponseWriter, r *http.Request, files *runtime.Files, id string) error {
+func uploadWithTicket(w http.ResponseWriter, r *http.Request, store *runtime.Files, id string) error {
 	if err := checkMethod(w, r, http.MethodPut); err != nil {
 		return err
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
-	file, err := files.Redeem(r.Context(), id, r.URL.Query(), bodyUpload(r), r.Body)
-	return writeUploaded(w, r, files, file, err)
+	file, err := store.Redeem(r.Context(), id, r.URL.Query(), bodyUpload(r), r.Body)
+	return writeUploaded(w, r, store, file, err)
 }
 
-func writeUploaded(w http.ResponseWriter, r *http.Request, files *runtime.Files, f *attachment.File, err error) error {
+func writeUploaded(w http.ResponseWriter, r *http.Request, store *runtime.Files, f *files.File, err error) error {
 	if err != nil {
 		return err
 	}
-	link, err := files.Link(r.Context(), f)
+	link, err := store.Link(r.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func writeUploaded(w http.ResponseWriter, r *http.Request, files *runtime.Files,
 }
 
 // createTicket answers with a signed URL for one upload.
-func createTicket(w http.ResponseWriter, r *http.Request, files *runtime.Files) error {
+func createTicket(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
 	if err := checkMethod(w, r, http.MethodPost); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func createTicket(w http.ResponseWriter, r *http.Request, files *runtime.Files) 
 	if err != nil {
 		return newError(http.StatusBadRequest, `The body must be empty or {"filename": "…", "content_type": "…"}`)
 	}
-	id, address, until, err := files.Ticket(r.Context(), attachment.Upload{Name: request.Name, Type: request.Type})
+	id, address, until, err := store.Ticket(r.Context(), files.Upload{Name: request.Name, Type: request.Type})
 	if err != nil {
 		return err
 	}
