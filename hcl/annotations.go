@@ -9,9 +9,9 @@ import (
 
 // Annotations say for whom a piece of content is and how much it matters.
 type Annotations struct {
-	Audience     []string // "user", "assistant"
-	Priority     *float64 // from 0 to 1
-	LastModified *Text    // a time as in RFC 3339
+	Audience     []string    // "user", "assistant"
+	Priority     *float64    // from 0 to 1
+	LastModified *StringExpr // a time as in RFC 3339
 }
 
 func annotationsField(dst **Annotations) Field {
@@ -20,27 +20,27 @@ func annotationsField(dst **Annotations) Field {
 
 func (a *Annotations) spec() Spec {
 	return Spec{
-		special("audience", "list of strings", `For whom it is: "user", "assistant" or both.`, a.audience),
-		bounded(&a.Priority, "priority", "How much it matters: 1 is needed, 0 may be left out.", 1),
-		special("last_modified", "template", `When it last changed, as in "2026-01-31T15:04:05Z".`, a.modified),
+		Custom("audience", "list of strings", `For whom it is: "user", "assistant" or both.`, a.decodeAudience),
+		RangedFloat(&a.Priority, "priority", "How much it matters: 1 is needed, 0 may be left out.", 1),
+		Custom("last_modified", "template", `When it last changed, as in "2026-01-31T15:04:05Z".`, a.decodeLastModified),
 	}
 }
 
 var roles = []string{"user", "assistant"}
 
-func (a *Annotations) audience(d *decoder, e hclsyntax.Expression) {
-	a.Audience = items[string](d, e, Field{Name: "audience"}, "strings")
+func (a *Annotations) decodeAudience(d *Decoder, e hclsyntax.Expression) {
+	a.Audience = Items[string](d, e, Field{Name: "audience"}, "strings")
 	for i, who := range a.Audience {
 		if !slices.Contains(roles, who) {
-			d.errorf(elementRange(e, i), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
+			d.Errorf(ElementRange(e, i), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
 		}
 	}
 }
 
-func (a *Annotations) modified(d *decoder, e hclsyntax.Expression) {
-	d.computed(&a.LastModified, e, Field{Name: "last_modified"})
+func (a *Annotations) decodeLastModified(d *Decoder, e hclsyntax.Expression) {
+	d.DecodeComputed(&a.LastModified, e, Field{Name: "last_modified"})
 	text, known := a.LastModified.Known()
 	if _, err := time.Parse(time.RFC3339, text); known && err != nil {
-		d.errorf(e.Range(), "Invalid time", "last_modified is a date and time with its offset like \"2026-01-31T15:04:05Z\", and this is %q.", text)
+		d.Errorf(e.Range(), "Invalid time", "last_modified is a date and time with its offset like \"2026-01-31T15:04:05Z\", and this is %q.", text)
 	}
 }

@@ -16,67 +16,67 @@ type Auth struct {
 	Range   Range
 }
 
-// An authDecl is an auth block being decoded.
-type authDecl struct{ auth *Auth }
+// authDecoder is an auth block being decoded.
+type authDecoder struct{ auth *Auth }
 
-func (a *authDecl) spec() Spec {
+func (a *authDecoder) spec() Spec {
 	return Spec{
-		labelled("api_key", "name", "A key that a program sends, as `Authorization: Bearer …` or as `X-API-Key`. The label is its caller.subject.", func() Spec { return new(apiKeyDecl).spec() }, a.key),
-		labelled("jwt", "", "An issuer whose access tokens are taken, as `Authorization: Bearer …`. They are checked by its public keys, which are fetched and kept.", func() Spec { return new(jwtDecl).spec() }, a.issuer),
-		special("headers", "list of names", "Headers of the request that may be read, as in caller.headers[\"x-tenant\"]. A client can send whatever it likes, so this is for a proxy that sets them.", a.headers),
+		Blocks("api_key", "name", "A key that a program sends, as `Authorization: Bearer …` or as `X-API-Key`. The label is its caller.subject.", func() Spec { return new(apiKeyDecoder).spec() }, a.decodeKey),
+		Blocks("jwt", "", "An issuer whose access tokens are taken, as `Authorization: Bearer …`. They are checked by its public keys, which are fetched and kept.", func() Spec { return new(jwtDecoder).spec() }, a.decodeIssuer),
+		Custom("headers", "list of names", "Headers of the request that may be read, as in caller.headers[\"x-tenant\"]. A client can send whatever it likes, so this is for a proxy that sets them.", a.decodeHeaders),
 	}
 }
 
-// headerName is the name of a header (RFC 9110, section 5.6.2).
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
+// headerNamePattern is the name of a header (RFC 9110, section 5.6.2).
+var headerNamePattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
 // credentialHeaders hold what a caller proves itself with. It stays with the server.
 var credentialHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
 
-func (a *authDecl) headers(d *decoder, e hclsyntax.Expression) {
-	for i, name := range items[string](d, e, Field{Name: "headers"}, "strings") {
+func (a *authDecoder) decodeHeaders(d *Decoder, e hclsyntax.Expression) {
+	for i, name := range Items[string](d, e, Field{Name: "headers"}, "strings") {
 		lower := strings.ToLower(name)
 		switch {
-		case !headerName.MatchString(name):
-			d.errorf(elementRange(e, i), "Invalid header name", "%q is not the name of a header: it is made of letters, digits and -.", name)
+		case !headerNamePattern.MatchString(name):
+			d.Errorf(ElementRange(e, i), "Invalid header name", "%q is not the name of a header: it is made of letters, digits and -.", name)
 		case slices.Contains(credentialHeaders, lower):
-			d.errorf(elementRange(e, i), "Credentials would be visible", "%s holds what the caller proves itself with, and that is passed on to nobody. Who it is can be read as caller.subject, caller.groups and caller.claims.", name)
+			d.Errorf(ElementRange(e, i), "Credentials would be visible", "%s holds what the caller proves itself with, and that is passed on to nobody. Who it is can be read as caller.subject, caller.groups and caller.claims.", name)
 		case !slices.Contains(a.auth.Headers, lower):
 			a.auth.Headers = append(a.auth.Headers, lower)
 		}
 	}
 }
 
-// callers decodes the blocks that say who may come in: auth and tls.
-func (l *loader) callers() {
+// decodeAuth decodes the blocks that say who may come in: auth and tls.
+func (l *loader) decodeAuth() {
 	t := &TLS{}
-	if d, b, ok := l.single("tls", t.spec()); ok {
-		t.Range = at(b.DefRange())
-		l.diags = append(l.diags, d.diags...)
+	if d, b, ok := l.decodeSingleton("tls", t.spec()); ok {
+		t.Range = RangeOf(b.DefRange())
+		l.diags = append(l.diags, d.Diags...)
 		l.config.TLS = t
 	}
-	a := &authDecl{auth: &Auth{}}
-	if d, b, ok := l.single("auth", a.spec()); ok {
-		a.auth.Range = at(b.DefRange())
-		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.diags.HasErrors() && !d.blind && t.ClientCA == "" {
-			d.errorf(b.DefRange(), "Empty auth", "Nobody could come in. Write whom the server knows: api_key \"ci\" { … } or jwt { … }.")
+	a := &authDecoder{auth: &Auth{}}
+	if d, b, ok := l.decodeSingleton("auth", a.spec()); ok {
+		a.auth.Range = RangeOf(b.DefRange())
+		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue && t.ClientCA == "" {
+			d.Errorf(b.DefRange(), "Empty auth", "Nobody could come in. Write whom the server knows: api_key \"ci\" { … } or jwt { … }.")
 		}
 		slices.SortFunc(a.auth.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
-		l.diags = append(l.diags, d.diags...)
+		l.diags = append(l.diags, d.Diags...)
 		l.config.Auth = a.auth
 	}
 }
 
-// scopeToken is a scope (RFC 6749, section 3.3).
-var scopeToken = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
+// scopePattern is a scope (RFC 6749, section 3.3).
+var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
 
 // scopesField declares a list of scopes.
 func scopesField(dst *[]string, name, doc string) Field {
-	return special(name, "list of scopes", doc, func(d *decoder, e hclsyntax.Expression) {
-		for i, scope := range items[string](d, e, Field{Name: name}, "strings") {
+	return Custom(name, "list of scopes", doc, func(d *Decoder, e hclsyntax.Expression) {
+		for i, scope := range Items[string](d, e, Field{Name: name}, "strings") {
 			switch {
-			case !scopeToken.MatchString(scope):
-				d.errorf(elementRange(e, i), "Invalid scope", "A scope is a word without spaces, quotes and backslashes, as in \"orders:write\", and %q is none.", scope)
+			case !scopePattern.MatchString(scope):
+				d.Errorf(ElementRange(e, i), "Invalid scope", "A scope is a word without spaces, quotes and backslashes, as in \"orders:write\", and %q is none.", scope)
 			case !slices.Contains(*dst, scope):
 				*dst = append(*dst, scope)
 			}
@@ -84,14 +84,14 @@ func scopesField(dst *[]string, name, doc string) Field {
 	})
 }
 
-// scopesField declares what the caller must have been granted.
-func (w *workDecl) scopesField() Field {
-	f := scopesField(&w.work.Scopes, "scopes", "What the caller must have been granted, as in [\"orders:write\"]. Who was not is told what to ask for.")
+// requiredScopesField declares what the caller must have been granted.
+func (w *operationDecoder) requiredScopesField() Field {
+	f := scopesField(&w.op.Scopes, "scopes", "What the caller must have been granted, as in [\"orders:write\"]. Who was not is told what to ask for.")
 	read := f.attr
-	f.attr = func(d *decoder, e hclsyntax.Expression, _ Field) {
+	f.attr = func(d *Decoder, e hclsyntax.Expression, _ Field) {
 		read(d, e, f)
-		if len(w.work.Scopes) > 0 && len(d.shared.blocks["auth"]) == 0 && !d.shared.partial {
-			d.diags.warnf(at(e.Range()), "Scopes without auth", "Nobody is asked who they are, so nobody is asked for scopes. Declare whom the server knows, as in auth { jwt { … } }.")
+		if len(w.op.Scopes) > 0 && len(d.loader.blocks["auth"]) == 0 && !d.loader.partial {
+			d.Diags.Warnf(RangeOf(e.Range()), "Scopes without auth", "Nobody is asked who they are, so nobody is asked for scopes. Declare whom the server knows, as in auth { jwt { … } }.")
 		}
 	}
 	return f

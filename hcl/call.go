@@ -11,59 +11,59 @@ import (
 	"hatchel/hcl/value"
 )
 
-// call compiles a function call. try and can are forms of the language; everything else is in the table of functions.
-func (c *compiler) call(e *hclsyntax.FunctionCallExpr, in env) node {
+// compileCall compiles a function call. try and can are forms of the language; everything else is in the table of functions.
+func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) TypedExpr {
 	switch {
 	case e.Name == "try" || e.Name == "can":
-		return c.try(e, in)
+		return c.compileTry(e, in)
 	case e.Name == "under":
-		return c.under(e, in)
-	case contextual[e.Name]:
+		return c.compileUnder(e, in)
+	case templateFuncs[e.Name]:
 		for _, a := range e.Args {
-			c.expr(a, in)
+			c.Compile(a, in)
 		}
 		c.errorf(e.NameRange, "Function not available here", "%s", map[string]string{
 			"ident": "ident(...) quotes the name of a table or column, so it stands in SQL only.",
 			"raw":   "raw(...) puts text known at load into SQL, so it stands in SQL only.",
 			"path":  "path(...) is several segments of a URL, so it stands in the path of a request only.",
 		}[e.Name])
-		return broken()
+		return Broken()
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		c.errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, unknownFunction(e.Name))
+		c.errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, suggestFunction(e.Name))
 		for _, a := range e.Args {
-			c.expr(a, in)
+			c.Compile(a, in)
 		}
-		return broken()
+		return Broken()
 	}
-	args := make([]node, len(e.Args))
-	n := node{known: !fn.CallOnly}
-	c.reads.call = c.reads.call || fn.CallOnly
+	args := make([]TypedExpr, len(e.Args))
+	n := TypedExpr{Known: !fn.CallOnly}
+	c.reads.Call = c.reads.Call || fn.CallOnly
 	for i, a := range e.Args {
-		args[i] = c.expr(a, in)
-		n.known = n.known && args[i].known
-		n.sensitive = n.sensitive || args[i].sensitive
-		n.caller = n.caller || args[i].caller
+		args[i] = c.Compile(a, in)
+		n.Known = n.Known && args[i].Known
+		n.Sensitive = n.Sensitive || args[i].Sensitive
+		n.CallerSpecific = n.CallerSpecific || args[i].CallerSpecific
 	}
 	if !c.checkCall(e, fn, args) {
-		return broken()
+		return Broken()
 	}
-	n.typ, n.null = resultType(fn, args)
-	n.eval = applied(fn, args, e.ExpandFinal)
-	if n.sensitive {
-		n.eval = applied(hushed(fn), args, e.ExpandFinal)
+	n.Type, n.NullReason = resultType(fn, args)
+	n.Eval = bindCall(fn, args, e.ExpandFinal)
+	if n.Sensitive {
+		n.Eval = bindCall(redactErrors(fn), args, e.ExpandFinal)
 	}
 	if e.Name == "coalesce" {
-		n.null = c.coalesced(args)
+		n.NullReason = c.coalesceNull(args)
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }
 
-func (c *compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Function, args []node) bool {
+func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Function, args []TypedExpr) bool {
 	ok := true
 	switch {
-	case fn.CallOnly && !c.scope.call:
+	case fn.CallOnly && !c.Scope.Call:
 		c.errorf(e.Range(), "Function not available here", "%s gives a value of the moment of a call, and this is read once, when the file is loaded. Use it in a tool.", fn.Name)
 		ok = false
 	case fn.LoadOnly && !allKnown(args):
@@ -81,33 +81,33 @@ func (c *compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		if !has || e.ExpandFinal && i == len(args)-1 {
 			continue
 		}
-		if !accepts(p.Kind, a.typ) {
-			c.errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind, p.Name, describe(a.typ))
+		if !acceptsType(p.Kind, a.Type) {
+			c.errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind, p.Name, TypePhrase(a.Type))
 			ok = false
-		} else if a.null != "" && (p.Kind != functions.Any || fn.Name == "length") {
-			c.errorf(e.Args[i].Range(), "Value may be null", "%s, and %s takes %s. Guard it with a condition, or write coalesce(%s, …).", reason(a), fn.Name, p.Kind, c.text(e.Args[i].Range()))
+		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
+			c.errorf(e.Args[i].Range(), "Value may be null", "%s, and %s takes %s. Guard it with a condition, or write coalesce(%s, …).", NullSentence(a), fn.Name, p.Kind, c.sourceText(e.Args[i].Range()))
 			ok = false
 		}
 	}
 	return ok
 }
 
-func allKnown(args []node) bool {
+func allKnown(args []TypedExpr) bool {
 	for _, a := range args {
-		if !a.known {
+		if !a.Known {
 			return false
 		}
 	}
 	return true
 }
 
-// applied calls the function with the values of its arguments; the last is spread when the author wrote `...` after it.
-func applied(fn *functions.Function, args []node, spread bool) func(*Frame) (any, error) {
+// bindCall calls the function with the values of its arguments; the last is spread when the author wrote `...` after it.
+func bindCall(fn *functions.Function, args []TypedExpr, spread bool) func(*Frame) (any, error) {
 	return func(f *Frame) (any, error) {
 		values := make([]any, len(args))
 		for i, a := range args {
 			var err error
-			if values[i], err = a.eval(f); err != nil {
+			if values[i], err = a.Eval(f); err != nil {
 				return nil, err
 			}
 			if _, isFile := values[i].(value.File); isFile {
@@ -123,12 +123,12 @@ func applied(fn *functions.Function, args []node, spread bool) func(*Frame) (any
 			}
 			values = append(values[:len(values)-1:len(values)-1], last...)
 		}
-		return fn.Call(&f.functions, values)
+		return fn.Call(&f.Functions, values)
 	}
 }
 
-// hushed is a function of what holds a secret: its errors quote nothing, not even the beginning of what they would quote, by which no secret could be found again.
-func hushed(fn *functions.Function) *functions.Function {
+// redactErrors is a function of what holds a secret: its errors quote nothing, not even the beginning of what they would quote, by which no secret could be found again.
+func redactErrors(fn *functions.Function) *functions.Function {
 	quiet := *fn
 	quiet.Call = func(c *functions.Context, args []any) (any, error) {
 		v, err := fn.Call(c, args)
@@ -140,8 +140,8 @@ func hushed(fn *functions.Function) *functions.Function {
 	return &quiet
 }
 
-// accepts reports whether a value of a type can be an argument, as far as that is known at load.
-func accepts(k functions.Kind, t *schema.Type) bool {
+// acceptsType reports whether a value of a type can be an argument, as far as that is known at load.
+func acceptsType(k functions.Kind, t *schema.Type) bool {
 	if k == functions.Any || t.Kind == schema.Any {
 		return true
 	}
@@ -163,12 +163,12 @@ func accepts(k functions.Kind, t *schema.Type) bool {
 }
 
 var kindTypes = map[functions.Kind]*schema.Type{
-	functions.Any: anyType, functions.String: {Kind: schema.String}, functions.Number: {Kind: schema.Number}, functions.Integer: {Kind: schema.Integer},
-	functions.Bool: {Kind: schema.Bool}, functions.List: {Kind: schema.List, Elem: anyType}, functions.Object: {Kind: schema.Map, Elem: anyType},
-	functions.Data: anyType, functions.Bytes: {Kind: schema.Bytes},
+	functions.Any: AnyType, functions.String: {Kind: schema.String}, functions.Number: {Kind: schema.Number}, functions.Integer: {Kind: schema.Integer},
+	functions.Bool: {Kind: schema.Bool}, functions.List: {Kind: schema.List, Elem: AnyType}, functions.Object: {Kind: schema.Map, Elem: AnyType},
+	functions.Data: AnyType, functions.Bytes: {Kind: schema.Bytes},
 }
 
-func resultType(fn *functions.Function, args []node) (*schema.Type, string) {
+func resultType(fn *functions.Function, args []TypedExpr) (*schema.Type, string) {
 	null := ""
 	if fn.Result.Nullable {
 		null = fn.Name + " may give null"
@@ -176,24 +176,24 @@ func resultType(fn *functions.Function, args []node) (*schema.Type, string) {
 	switch fn.Result.Follow {
 	case functions.SameAsFirst:
 		if len(args) > 0 {
-			return args[0].typ, null
+			return args[0].Type, null
 		}
 	case functions.ElemOfFirst:
-		if len(args) > 0 && args[0].typ.Elem != nil {
-			return args[0].typ.Elem, null
+		if len(args) > 0 && args[0].Type.Elem != nil {
+			return args[0].Type.Elem, null
 		}
-		return anyType, null
+		return AnyType, null
 	case functions.ListOfFirst:
 		if len(args) > 0 {
-			return &schema.Type{Kind: schema.List, Elem: args[0].typ}, null
+			return &schema.Type{Kind: schema.List, Elem: args[0].Type}, null
 		}
 	case functions.Unify:
-		t := anyType
+		t := AnyType
 		for i, a := range args {
 			if i == 0 {
-				t = a.typ
+				t = a.Type
 			} else {
-				t = schema.Unify(t, a.typ)
+				t = schema.Unify(t, a.Type)
 			}
 		}
 		return t, null
@@ -205,58 +205,58 @@ func resultType(fn *functions.Function, args []node) (*schema.Type, string) {
 	return t, null
 }
 
-// coalesced: the result may be null only when every argument may.
-func (c *compiler) coalesced(args []node) string {
+// coalesceNull: the result may be null only when every argument may.
+func (c *Compiler) coalesceNull(args []TypedExpr) string {
 	null := ""
 	for _, a := range args {
-		if a.null == "" {
+		if a.NullReason == "" {
 			return ""
 		}
-		null = a.null
+		null = a.NullReason
 	}
 	return null
 }
 
-// try gives the first of its arguments that can be computed, can says whether its one can. What may be null or missing is allowed inside.
-func (c *compiler) try(e *hclsyntax.FunctionCallExpr, in env) node {
+// compileTry gives the first of its arguments that can be computed, can says whether its one can. What may be null or missing is allowed inside.
+func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) TypedExpr {
 	if len(e.Args) == 0 || e.Name == "can" && len(e.Args) != 1 {
 		form := "try takes a value and what to take instead, as in try(x.y, null)"
 		if e.Name == "can" {
 			form = "can takes one value and says whether it can be computed"
 		}
 		c.errorf(e.Range(), "Wrong number of arguments", "%s.", form)
-		return broken()
+		return Broken()
 	}
-	guarded := c.nulls
-	c.nulls = nullPrints
-	args := make([]node, len(e.Args))
-	n := node{known: true}
+	guarded := c.Nulls
+	c.Nulls = PrintNull
+	args := make([]TypedExpr, len(e.Args))
+	n := TypedExpr{Known: true}
 	for i, a := range e.Args {
 		if i == len(e.Args)-1 {
-			c.nulls = guarded
+			c.Nulls = guarded
 			if e.Name == "can" {
-				c.nulls = nullPrints
+				c.Nulls = PrintNull
 			}
 		}
-		args[i] = c.expr(a, in)
-		n.known = n.known && args[i].known
-		n.sensitive = n.sensitive || args[i].sensitive
+		args[i] = c.Compile(a, in)
+		n.Known = n.Known && args[i].Known
+		n.Sensitive = n.Sensitive || args[i].Sensitive
 		if i == 0 {
-			n.typ = args[i].typ
+			n.Type = args[i].Type
 		} else {
-			n.typ = unify(node{typ: n.typ}, args[i])
+			n.Type = UnifyTypes(TypedExpr{Type: n.Type}, args[i])
 		}
 	}
-	c.nulls = guarded
-	n.null = args[len(args)-1].null
-	n.eval = func(f *Frame) (any, error) {
+	c.Nulls = guarded
+	n.NullReason = args[len(args)-1].NullReason
+	n.Eval = func(f *Frame) (any, error) {
 		strict := *f
-		strict.lenient = false
+		strict.Lenient = false
 		var err error
 		for _, a := range args {
 			var v any
-			v, err = a.eval(&strict)
-			f.functions.Memory = strict.functions.Memory // what failed was paid for too
+			v, err = a.Eval(&strict)
+			f.Functions.Memory = strict.Functions.Memory // what failed was paid for too
 			if err == nil && (v != nil || len(args) == 1) {
 				return v, nil
 			}
@@ -264,34 +264,34 @@ func (c *compiler) try(e *hclsyntax.FunctionCallExpr, in env) node {
 		return nil, err
 	}
 	if e.Name == "can" {
-		n.typ, n.null = boolType, ""
-		n.eval = func(f *Frame) (any, error) {
+		n.Type, n.NullReason = BoolType, ""
+		n.Eval = func(f *Frame) (any, error) {
 			strict := *f
-			strict.lenient = false
-			_, err := args[0].eval(&strict)
+			strict.Lenient = false
+			_, err := args[0].Eval(&strict)
 			return err == nil, nil
 		}
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }
 
-func (c *compiler) under(e *hclsyntax.FunctionCallExpr, in env) node {
-	h := c.hole(e, e.Range(), in)
-	c.reads.call = true
-	return node{typ: stringType, eval: func(f *Frame) (any, error) { return h.Value(f) }}
+func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) TypedExpr {
+	h := c.compileInterpolation(e, e.Range(), in)
+	c.reads.Call = true
+	return TypedExpr{Type: StringType, Eval: func(f *Frame) (any, error) { return h.Value(f) }}
 }
 
-// unknownFunction says what to write in place of a function that does not exist, if that is known.
-func unknownFunction(name string) string {
+// suggestFunction says what to write in place of a function that does not exist, if that is known.
+func suggestFunction(name string) string {
 	if instead := functions.Instead(name); instead != "" {
 		return " Write " + instead + "."
 	}
-	return didYouMean(name, functionNames())
+	return DidYouMean(name, functionNames())
 }
 
 func functionNames() []string {
 	names := []string{"try", "can"}
-	for name := range contextual {
+	for name := range templateFuncs {
 		names = append(names, name)
 	}
 	for _, f := range functions.Table() {

@@ -24,16 +24,16 @@ var capabilityType = func() *schema.Type {
 }()
 
 // requiresField declares what the client must be able to do.
-func (w *workDecl) requiresField() Field {
-	return special("requires", "list of capabilities", "What the client must be able to do: "+oneOf(capabilities)+". Any other client is refused, and told why.", func(d *decoder, e hclsyntax.Expression) {
-		for i, name := range items[string](d, e, Field{Name: "requires"}, "strings") {
+func (w *operationDecoder) requiresField() Field {
+	return Custom("requires", "list of capabilities", "What the client must be able to do: "+JoinOr(capabilities)+". Any other client is refused, and told why.", func(d *Decoder, e hclsyntax.Expression) {
+		for i, name := range Items[string](d, e, Field{Name: "requires"}, "strings") {
 			switch {
 			case name == "elicitation.form":
-				d.errorf(elementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
+				d.Errorf(ElementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
 			case !slices.Contains(capabilities, name):
-				d.errorf(elementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, suggestOr(name, capabilities, thereAre(capabilities)))
-			case !slices.Contains(w.work.Requires, name):
-				w.work.Requires = append(w.work.Requires, name)
+				d.Errorf(ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, SuggestOr(name, capabilities, ListAre(capabilities)))
+			case !slices.Contains(w.op.Requires, name):
+				w.op.Requires = append(w.op.Requires, name)
 			}
 		}
 	})

@@ -12,45 +12,45 @@ type Connection struct {
 	Kind   string
 	Name   string
 	Config any
-	Guard  Guard
+	Limits ConnectionLimits
 	Digest string // of everything the block says, so that an unchanged one keeps its pool
 	Range  Range
 
-	personal bool  // what it does depends on who calls
-	behalf   Range // where it says that it works in the name of who calls; empty when it does not
+	callerSpecific bool  // what it does depends on who calls
+	onBehalfOf     Range // where it says that it works in the name of who calls; empty when it does not
 }
 
-// connections decodes the connection blocks.
-func (l *loader) connections() {
+// decodeConnections decodes the connection blocks.
+func (l *loader) decodeConnections() {
 	for _, b := range l.blocks["connection"] {
 		kind, ok := l.connectionKind(b)
 		name := b.label(1)
 		if !ok {
 			continue
 		}
-		if !l.claim("connection", kind.Name+" "+name, b) {
+		if !l.declare("connection", kind.Name+" "+name, b) {
 			continue
 		}
 		config, spec := kind.New()
-		d := l.decoder(b.file)
-		d.scope, d.uses = callerScope(l.base), &uses{}
-		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: at(b.DefRange())}
-		d.body(b.Body, Join(spec, conn.Guard.spec()), b.DefRange())
-		conn.personal = d.uses.caller
+		d := l.newDecoder(b.file)
+		d.Scope, d.Deps = callerScope(l.base), &dependencies{}
+		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: RangeOf(b.DefRange())}
+		d.Body(b.Body, Join(spec, conn.Limits.spec()), b.DefRange())
+		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
-			conn.personal, conn.behalf = true, d.places[named.OnBehalf()]
+			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}
-		conn.Digest = l.digest(b, d.uses)
-		l.note(d.uses)
-		l.files.read = digest(l.files.read, d.uses.read)
-		if checked, ok := config.(Checked); ok && !d.diags.HasErrors() && !d.blind {
-			d.diags = append(d.diags, blames(checked.Check(), "Invalid connection", conn.Range, d.places)...)
+		conn.Digest = l.blockDigest(b, d.Deps)
+		l.markUsed(d.Deps)
+		l.files.digest = hashParts(l.files.digest, d.Deps.FilesDigest)
+		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
+			d.Diags = append(d.Diags, ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
 		}
-		l.diags = append(l.diags, d.diags...)
-		if l.linked[kind.Name] == nil {
-			l.linked[kind.Name] = map[string]*Connection{}
+		l.diags = append(l.diags, d.Diags...)
+		if l.connectionsByKind[kind.Name] == nil {
+			l.connectionsByKind[kind.Name] = map[string]*Connection{}
 		}
-		l.linked[kind.Name][name] = conn
+		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
 	}
 	sort.Slice(l.globals.connections, func(i, j int) bool {
@@ -59,21 +59,21 @@ func (l *loader) connections() {
 	})
 }
 
-// signedIn refuses connections that work in the name of who calls, where no caller has a token.
-func (l *loader) signedIn() {
+// checkTokenExchange refuses connections that work in the name of who calls, where no caller has a token.
+func (l *loader) checkTokenExchange() {
 	for _, b := range l.blocks["auth"] {
 		if slices.ContainsFunc(b.Body.Blocks, func(in *hclsyntax.Block) bool { return in.Type == "jwt" }) {
 			return
 		}
 	}
 	for _, c := range l.globals.connections {
-		if c.behalf != (Range{}) && !l.partial {
-			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.behalf})
+		if c.onBehalfOf != (Range{}) && !l.partial {
+			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.onBehalfOf})
 		}
 	}
 }
 
-func (l *loader) connectionKind(b block) (ConnectionKind, bool) {
+func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
 	var names []string
 	for _, k := range l.kinds.Connections {
 		if k.Name == b.label(0) {
@@ -82,11 +82,11 @@ func (l *loader) connectionKind(b block) (ConnectionKind, bool) {
 		names = append(names, k.Name)
 	}
 	sort.Strings(names)
-	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), suggestOr(b.label(0), names, thereAre(names)))
+	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), SuggestOr(b.label(0), names, ListAre(names)))
 	return ConnectionKind{}, false
 }
 
 // callerScope is what a connection's headers may read of a call: who calls, and nothing else.
-func callerScope(base *scope) *scope {
-	return base.during().with("caller", callerRoot())
+func callerScope(base *Scope) *Scope {
+	return base.DuringCall().With("caller", callerRoot())
 }

@@ -51,13 +51,13 @@ type Diagnostic struct {
 // Diagnostics are what a load, a compile or a check found. They never travel as an error.
 type Diagnostics []*Diagnostic
 
-// errorf adds an error.
-func (ds *Diagnostics) errorf(r Range, summary, format string, args ...any) {
+// Errorf adds an error.
+func (ds *Diagnostics) Errorf(r Range, summary, format string, args ...any) {
 	*ds = append(*ds, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
 }
 
-// warnf adds a warning.
-func (ds *Diagnostics) warnf(r Range, summary, format string, args ...any) {
+// Warnf adds a warning.
+func (ds *Diagnostics) Warnf(r Range, summary, format string, args ...any) {
 	*ds = append(*ds, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
 }
 
@@ -105,8 +105,8 @@ func (ds Diagnostics) Sort() Diagnostics {
 	return kept
 }
 
-// reword says something else where the words that fit elsewhere do not help, by the summary.
-func (ds Diagnostics) reword(details map[string]string) {
+// ReplaceDetails says something else where the words that fit elsewhere do not help, by the summary.
+func (ds Diagnostics) ReplaceDetails(details map[string]string) {
 	for _, d := range ds {
 		if detail, ok := details[d.Summary]; ok {
 			d.Detail = detail
@@ -114,14 +114,14 @@ func (ds Diagnostics) reword(details map[string]string) {
 	}
 }
 
-// shortestSecret is how long a secret must be to be looked for in what is said: a shorter one stands in many places by chance.
-const shortestSecret = 4
+// minSecretLength is how long a secret must be to be looked for in what is said: a shorter one stands in many places by chance.
+const minSecretLength = 4
 
-// scrub takes secrets out of what is said, as they are and as they are quoted. A diagnostic that holds none stays the same one: what is kept of a file may hold it, too.
-func (ds Diagnostics) scrub(secrets []string) Diagnostics {
+// Scrub takes secrets out of what is said, as they are and as they are quoted. A diagnostic that holds none stays the same one: what is kept of a file may hold it, too.
+func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
 	var pairs []string
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
-		if len(secret) < shortestSecret {
+		if len(secret) < minSecretLength {
 			continue
 		}
 		quoted := strconv.Quote(secret)
@@ -155,14 +155,14 @@ func Blame(field any, format string, args ...any) error {
 	return &Blamed{field: field, detail: fmt.Sprintf(format, args...)}
 }
 
-// blames flattens a joined error into diagnostics: at the attribute that each one blames, or at the block.
-func blames(err error, summary string, block Range, places map[any]Range) (ds Diagnostics) {
+// ToDiagnostics flattens a joined error into diagnostics: at the attribute that each one blames, or at the block.
+func ToDiagnostics(err error, summary string, block Range, places map[any]Range) (ds Diagnostics) {
 	if err == nil {
 		return nil
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
-			ds = append(ds, blames(e, summary, block, places)...)
+			ds = append(ds, ToDiagnostics(e, summary, block, places)...)
 		}
 		return ds
 	}
@@ -176,19 +176,19 @@ func blames(err error, summary string, block Range, places map[any]Range) (ds Di
 	return Diagnostics{d}
 }
 
-func at(r hclv2.Range) Range {
+func RangeOf(r hclv2.Range) Range {
 	return Range{File: r.Filename, Start: Pos(r.Start), End: Pos(r.End)}
 }
 
-// adopt takes diagnostics of the HCL libraries and of the contextual compilers.
-func adopt(in hclv2.Diagnostics) (out Diagnostics) {
+// FromHCL takes diagnostics of the HCL libraries and of the contextual compilers.
+func FromHCL(in hclv2.Diagnostics) (out Diagnostics) {
 	for _, d := range in {
 		n := &Diagnostic{Summary: d.Summary, Detail: d.Detail}
 		if d.Severity == hclv2.DiagWarning {
 			n.Severity = Warning
 		}
 		if d.Subject != nil {
-			n.Subject = at(*d.Subject)
+			n.Subject = RangeOf(*d.Subject)
 		}
 		out = append(out, n)
 	}

@@ -13,33 +13,33 @@ import (
 
 // Expr is a value that is computed for every call. It was checked when the file was loaded.
 type Expr struct {
-	node  node
+	node  TypedExpr
 	Range Range
 }
 
 // Eval computes the value. Its error is a sentence for the model.
-func (e *Expr) Eval(f *Frame) (any, error) { return e.node.eval(f) }
+func (e *Expr) Eval(f *Frame) (any, error) { return e.node.Eval(f) }
 
 // Constant reports that the value does not depend on the call.
-func (e *Expr) Constant() bool { return e.node.known }
+func (e *Expr) Constant() bool { return e.node.Known }
 
 // Type is what is known of the value at load.
 func (e *Expr) Type() *schema.Type {
-	if e.node.null != "" {
-		return e.node.typ.AsNullable()
+	if e.node.NullReason != "" {
+		return e.node.Type.AsNullable()
 	}
-	return e.node.typ.NotNull()
+	return e.node.Type.NotNull()
 }
 
-// Text is a string that is computed for every call. It is never null.
-type Text struct {
-	node  node
+// StringExpr is a string that is computed for every call. It is never null.
+type StringExpr struct {
+	node  TypedExpr
 	Range Range
 }
 
 // Render computes the text. Numbers and bools read as a person writes them.
-func (t *Text) Render(f *Frame) (string, error) {
-	v, err := t.node.eval(f)
+func (t *StringExpr) Render(f *Frame) (string, error) {
+	v, err := t.node.Eval(f)
 	if err != nil {
 		return "", err
 	}
@@ -53,27 +53,27 @@ func (t *Text) Render(f *Frame) (string, error) {
 }
 
 // Known returns the text when it does not depend on the call.
-func (t *Text) Known() (string, bool) {
-	s, ok := t.node.value.(string)
-	return s, ok && t.node.known
+func (t *StringExpr) Known() (string, bool) {
+	s, ok := t.node.Value.(string)
+	return s, ok && t.node.Known
 }
 
-// Message is a text for the caller. Null prints as null, an object as its JSON, and a member that is not there as null: nothing in it
+// TextTemplate is a text for the caller. Null prints as null, an object as its JSON, and a member that is not there as null: nothing in it
 // fails a call that has already acted.
-type Message struct {
-	writer writer
+type TextTemplate struct {
+	writer textWriter
 	Range  Range
 }
 
 // Append appends the text.
-func (m *Message) Append(dst []byte, f *Frame) ([]byte, error) {
+func (m *TextTemplate) Append(dst []byte, f *Frame) ([]byte, error) {
 	lenient := *f
-	lenient.lenient = true
+	lenient.Lenient = true
 	return m.writer.append(dst, &lenient)
 }
 
-// known is the text of a message that does not depend on the call.
-func (m *Message) known() (string, bool) {
+// Known is the text of a message that does not depend on the call.
+func (m *TextTemplate) Known() (string, bool) {
 	var out strings.Builder
 	for _, n := range m.writer.nodes {
 		text, ok := n.(*template.Text)
@@ -85,80 +85,80 @@ func (m *Message) known() (string, bool) {
 	return out.String(), true
 }
 
-// computed decodes what is computed for every call.
-func (d *decoder) computed(dst any, e hclsyntax.Expression, f Field) {
-	c := d.compiler(f)
-	c.name = f.Name
+// DecodeComputed decodes what is computed for every call.
+func (d *Decoder) DecodeComputed(dst any, e hclsyntax.Expression, f Field) {
+	c := d.NewCompiler(f)
+	c.Name = f.Name
 	switch dst := dst.(type) {
 	case **Expr:
-		n := c.expr(e, env{facts: d.facts})
-		c.noFile(n, e, f)
-		*dst = &Expr{n, at(e.Range())}
-	case **Text:
-		*dst = c.textValue(e, env{facts: d.facts}, f)
-	case **Message:
-		*dst = c.message(e, env{facts: d.facts})
-	case **Entries:
-		*dst = c.entries(e, env{facts: d.facts}, f)
+		n := c.Compile(e, LexicalEnv{NonNull: d.NonNull})
+		c.rejectFileValue(n, e, f)
+		*dst = &Expr{n, RangeOf(e.Range())}
+	case **StringExpr:
+		*dst = c.compileString(e, LexicalEnv{NonNull: d.NonNull}, f)
+	case **TextTemplate:
+		*dst = c.compileText(e, LexicalEnv{NonNull: d.NonNull})
+	case **KeyValues:
+		*dst = c.compileKeyValues(e, LexicalEnv{NonNull: d.NonNull}, f)
 	case **SQL:
-		*dst = c.sql(e, env{facts: d.facts}, d.dialect)
+		*dst = c.compileSQL(e, LexicalEnv{NonNull: d.NonNull}, d.Dialect)
 		for i, s := range (*dst).statements {
-			d.places[s] = (*dst).ranges[i]
+			d.Ranges[s] = (*dst).ranges[i]
 		}
 	case **Script:
-		*dst = c.script(e, env{facts: d.facts})
+		*dst = c.compileScript(e, LexicalEnv{NonNull: d.NonNull})
 	case **Argv:
-		*dst = d.argvOf(c, e)
+		*dst = d.compileArgv(c, e)
 	case **Pipe:
-		*dst = c.pipe(e, env{facts: d.facts})
-	case **Address:
-		*dst = c.address(e, env{facts: d.facts}, d.linked)
+		*dst = c.compilePipe(e, LexicalEnv{NonNull: d.NonNull})
+	case **RequestURL:
+		*dst = c.compileURL(e, LexicalEnv{NonNull: d.NonNull}, d.HasConnection)
 	case **Condition:
-		*dst = d.condition(c, e, f)
+		*dst = d.compileConditionProgram(c, e, f)
 	case **Program:
-		*dst = d.program(c, e, f)
+		*dst = d.compileAnyProgram(c, e, f)
 	}
-	d.diags = append(d.diags, c.diags...)
+	d.Diags = append(d.Diags, c.Diags...)
 }
 
-func (d *decoder) compiler(f Field) *compiler {
-	s := d.scope
+func (d *Decoder) NewCompiler(f Field) *Compiler {
+	s := d.Scope
 	if f.Secret {
-		s = s.allowing(secretsAllowed)
+		s = s.WithSecrets(AllowSecrets)
 	}
-	return &compiler{scope: s, src: d.file.src, load: d.context(), now: d.shared.opts.Now, uses: d.uses, fileURLs: d.shared.config.Files.BaseURL != "", auth: d.shared.config.Auth}
+	return &Compiler{Scope: s, src: d.file.src, load: d.functionContext(), now: d.loader.opts.Now, uses: d.Deps, fileURLs: d.loader.config.Files.BaseURL != "", auth: d.loader.config.Auth}
 }
 
-func (c *compiler) textValue(e hclsyntax.Expression, in env, f Field) *Text {
-	n := c.expr(e, in)
-	switch n.typ.Kind {
+func (c *Compiler) compileString(e hclsyntax.Expression, in LexicalEnv, f Field) *StringExpr {
+	n := c.Compile(e, in)
+	switch n.Type.Kind {
 	case schema.File:
-		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is a file. Name what is meant, as in %s.filename.", f.Name, subject(n))
+		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is a file. Name what is meant, as in %s.filename.", f.Name, Subject(n))
 	case schema.List, schema.Set, schema.Map, schema.Object, schema.Bytes:
-		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", f.Name, describe(n.typ))
+		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", f.Name, TypePhrase(n.Type))
 	}
-	if n.null != "" {
-		c.errorf(e.Range(), "Value may be null", "%s, and %s needs a text. Write coalesce(…), or guard it.", reason(n), f.Name)
+	if n.NullReason != "" {
+		c.errorf(e.Range(), "Value may be null", "%s, and %s needs a text. Write coalesce(…), or guard it.", NullSentence(n), f.Name)
 	}
-	return &Text{n, at(e.Range())}
+	return &StringExpr{n, RangeOf(e.Range())}
 }
 
-func (c *compiler) message(e hclsyntax.Expression, in env) *Message {
-	c.nulls = nullPrints
-	t := c.tree(e, in)
-	c.survey(t.Nodes)
-	c.looksLikeReference(e)
-	return &Message{writer{t.Nodes, nullPrints}, at(e.Range())}
+func (c *Compiler) compileText(e hclsyntax.Expression, in LexicalEnv) *TextTemplate {
+	c.Nulls = PrintNull
+	t := c.compileTree(e, in)
+	c.checkTextParts(t.Nodes)
+	c.warnReference(e)
+	return &TextTemplate{textWriter{t.Nodes, PrintNull}, RangeOf(e.Range())}
 }
 
-// looksLikeReference warns about text = "output.path", which prints those letters.
-func (c *compiler) looksLikeReference(e hclsyntax.Expression) {
+// warnReference warns about text = "output.path", which prints those letters.
+func (c *Compiler) warnReference(e hclsyntax.Expression) {
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() {
 		return
 	}
-	s, _ := native(t.Parts[0].(*hclsyntax.LiteralValueExpr).Val).(string)
-	if root, _ := c.scope.find(referenceRoot(s)); root != nil {
+	s, _ := LiteralValue(t.Parts[0].(*hclsyntax.LiteralValueExpr).Val).(string)
+	if root, _ := c.Scope.Find(referenceRoot(s)); root != nil {
 		c.warnf(e.Range(), "Looks like a reference", "This sends the letters %s. To send the value write \"${%s}\".", s, s)
 	}
 }

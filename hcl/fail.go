@@ -3,19 +3,19 @@ package hcl
 import "github.com/hashicorp/hcl/v2/hclsyntax"
 
 // Fail ends the call as one that failed, in words for the model.
-type Fail struct{ Message *Message }
+type Fail struct{ Message *TextTemplate }
 
 func (f *Fail) spec() Spec {
-	return Spec{said(&f.Message, "message", "What the model is told: what is wrong, and what to do.").Require()}
+	return Spec{MessageAttr(&f.Message, "message", "What the model is told: what is wrong, and what to do.").Require()}
 }
 
 // Describe says that nothing is changed.
-func (f *Fail) Describe(*Connection) (Facts, error) { return silent, nil }
+func (f *Fail) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
 // ProtocolFault ends the request with an error of the protocol.
 type ProtocolFault struct {
 	Code    int
-	Message *Message
+	Message *TextTemplate
 	Data    *Expr // nil for none
 }
 
@@ -24,29 +24,29 @@ const (
 	invalidParams = -32602
 	internalError = -32603
 
-	lowestReserved  = -32768
-	highestReserved = -32000
+	minReservedCode = -32768
+	maxReservedCode = -32000
 )
 
 func (f *ProtocolFault) spec() Spec {
 	return Spec{
-		special("code", "integer", "The code of the error. Codes of your own are outside of -32768 to -32000.", f.code).Or("-32602"),
-		said(&f.Message, "message", "What is wrong with the request, in one sentence.").Require(),
+		Custom("code", "integer", "The code of the error. Codes of your own are outside of -32768 to -32000.", f.decodeCode).DefaultDoc("-32602"),
+		MessageAttr(&f.Message, "message", "What is wrong with the request, in one sentence.").Require(),
 		Attr(&f.Data, "data", "A value that is sent beside the message."),
 	}
 }
 
-func (f *ProtocolFault) code(d *decoder, e hclsyntax.Expression) {
-	code, ok := d.known(e, Field{Name: "code"}, "integer").(int)
+func (f *ProtocolFault) decodeCode(d *Decoder, e hclsyntax.Expression) {
+	code, ok := d.Known(e, Field{Name: "code"}, "integer").(int)
 	if !ok {
 		return
 	}
-	if code >= lowestReserved && code <= highestReserved && code != invalidParams && code != internalError {
-		d.errorf(e.Range(), "Reserved error code", "The codes from %d to %d belong to the protocol, which uses them for errors of its own. Write %d for a request that is wrong, %d for a server that failed, or a code of your own such as 1001.", lowestReserved, highestReserved, invalidParams, internalError)
+	if code >= minReservedCode && code <= maxReservedCode && code != invalidParams && code != internalError {
+		d.Errorf(e.Range(), "Reserved error code", "The codes from %d to %d belong to the protocol, which uses them for errors of its own. Write %d for a request that is wrong, %d for a server that failed, or a code of your own such as 1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
 		return
 	}
 	f.Code = code
 }
 
 // Describe says that nothing is changed.
-func (f *ProtocolFault) Describe(*Connection) (Facts, error) { return silent, nil }
+func (f *ProtocolFault) Describe(*Connection) (Effects, error) { return noEffects, nil }

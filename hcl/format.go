@@ -8,7 +8,7 @@ import (
 
 // Format rewrites a file in the canonical style. A file with a syntax error is refused: the result is nil and the diagnostics say why.
 func Format(name string, src []byte) ([]byte, Diagnostics) {
-	f := parse(newSource(name, src))
+	f := parseSource(newSourceFile(name, src))
 	if f.diags.HasErrors() {
 		return nil, f.diags
 	}
@@ -17,28 +17,28 @@ func Format(name string, src []byte) ([]byte, Diagnostics) {
 
 // ParseVars reads a file of variable values, one `name = value` a line, as Terraform's .tfvars. Values that are not strings come back as JSON.
 func ParseVars(name string, src []byte) (map[string]string, Diagnostics) {
-	f := parse(newSource(name, src))
+	f := parseSource(newSourceFile(name, src))
 	if f.diags.HasErrors() {
 		return nil, f.diags
 	}
 	vars := map[string]string{}
-	c := &compiler{src: src}
+	c := &Compiler{src: src}
 	body := f.body
 	for _, b := range body.Blocks {
 		c.errorf(b.TypeRange, "Unexpected block", "A file of variables holds names and values: `name = value`.")
 	}
-	for _, a := range inOrder(body.Attributes) {
+	for _, a := range sortedAttributes(body.Attributes) {
 		key := a.Name
-		n := c.expr(a.Expr, env{})
-		if text, ok := n.value.(string); ok {
+		n := c.Compile(a.Expr, LexicalEnv{})
+		if text, ok := n.Value.(string); ok {
 			vars[key] = text
 			continue
 		}
-		b, err := value.AppendJSON(nil, n.value)
+		b, err := value.AppendJSON(nil, n.Value)
 		if err != nil {
 			c.errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
 		}
 		vars[key] = string(b)
 	}
-	return vars, c.diags.Sort()
+	return vars, c.Diags.Sort()
 }

@@ -11,21 +11,21 @@ import (
 // A Frame holds the values of one call that expressions read. The runtime makes one for a call and fills it as the call proceeds; an
 // expression reads it and never changes it. A Frame belongs to one goroutine; Fork makes one for another.
 type Frame struct {
-	Context context.Context
-	Base    string         // the absolute folder of the configuration: what relative paths are relative to
-	Input   map[string]any // validated arguments, defaults applied
-	Output  any            // of the backend in hand
-	Steps   map[string]any // by name; a skipped step is nil
-	Each    *Each          // of the element in hand
-	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
-	Tool    map[string]any // what is called, while rules are asked about it: kind, name, title, read_only, destructive, idempotent, open_world
-	Copies  func() string  // the folder of the copies of files that the call has asked for, or empty; nil when it has no files
-	Failure map[string]any // message, status, code, step: while the text of a failed call is made
+	Context   context.Context
+	Base      string         // the absolute folder of the configuration: what relative paths are relative to
+	Input     map[string]any // validated arguments, defaults applied
+	Output    any            // of the backend in hand
+	Steps     map[string]any // by name; a skipped step is nil
+	Each      *Each          // of the element in hand
+	Caller    map[string]any // subject, groups, claims, scopes, headers, client, capabilities
+	Tool      map[string]any // what is called, while rules are asked about it: kind, name, title, read_only, destructive, idempotent, open_world
+	StagedDir func() string  // the folder of the copies of files that the call has asked for, or empty; nil when it has no files
+	Failure   map[string]any // message, status, code, step: while the text of a failed call is made
 
-	functions functions.Context
+	Functions functions.Context
 	locals    *callLocals
-	vars      []any // of the for expressions around, innermost last
-	lenient   bool  // a member that is not there reads as null: for the texts of a call that has already acted
+	Vars      []any // of the for expressions around, innermost last
+	Lenient   bool  // a member that is not there reads as null: for the texts of a call that has already acted
 }
 
 // Each is the element of a step's each: Key is the index in a list or the key in a map.
@@ -47,7 +47,7 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 		Context:   ctx,
 		Base:      base,
 		Steps:     map[string]any{},
-		functions: functions.Context{Now: now, Memory: functions.DefaultMemory},
+		Functions: functions.Context{Now: now, Memory: functions.DefaultMemory},
 		locals:    &callLocals{},
 	}
 }
@@ -56,12 +56,12 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 func (f *Frame) Fork(ctx context.Context) *Frame {
 	g := *f
 	g.Context = ctx
-	g.vars = append([]any(nil), f.vars...)
+	g.Vars = append([]any(nil), f.Vars...)
 	return &g
 }
 
-// local computes a local of the call unless it was computed before.
-func (f *Frame) local(name string, eval func(*Frame) (any, error)) (any, error) {
+// Local computes a local of the call unless it was computed before.
+func (f *Frame) Local(name string, eval func(*Frame) (any, error)) (any, error) {
 	f.locals.mu.Lock()
 	known, ok := f.locals.values[name]
 	f.locals.mu.Unlock()
@@ -81,8 +81,8 @@ func (f *Frame) local(name string, eval func(*Frame) (any, error)) (any, error) 
 	return v, err
 }
 
-// Computed returns the locals of the call that were computed so far. One that could not be computed is not among them.
-func (f *Frame) Computed() map[string]any {
+// ComputedLocals returns the locals of the call that were computed so far. One that could not be computed is not among them.
+func (f *Frame) ComputedLocals() map[string]any {
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
 	out := make(map[string]any, len(f.locals.values))
@@ -94,8 +94,8 @@ func (f *Frame) Computed() map[string]any {
 	return out
 }
 
-// Recall makes locals known that were computed when the call was under way before, so that they are not computed anew: a uuid() stays the same.
-func (f *Frame) Recall(locals map[string]any) {
+// RestoreLocals makes locals known that were computed when the call was under way before, so that they are not computed anew: a uuid() stays the same.
+func (f *Frame) RestoreLocals(locals map[string]any) {
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
 	f.locals.values = make(map[string]localValue, len(locals))
@@ -104,39 +104,39 @@ func (f *Frame) Recall(locals map[string]any) {
 	}
 }
 
-// bind sets a loop variable. Slots are given at load, so two loops around the same expression never share one.
-func (f *Frame) bind(slot int, v any) {
-	for len(f.vars) <= slot {
-		f.vars = append(f.vars, nil)
+// BindVar sets a loop variable. Slots are given at load, so two loops around the same expression never share one.
+func (f *Frame) BindVar(slot int, v any) {
+	for len(f.Vars) <= slot {
+		f.Vars = append(f.Vars, nil)
 	}
-	f.vars[slot] = v
+	f.Vars[slot] = v
 }
 
-const roundCost = 64 // bytes that a round of a loop is charged, whatever it makes
+const iterationCost = 64 // bytes that a round of a loop is charged, whatever it makes
 
-// round begins another round of a loop, unless the call is over or its budget spent.
-func (f *Frame) round() error {
+// SpendIteration begins another round of a loop, unless the call is over or its budget spent.
+func (f *Frame) SpendIteration() error {
 	if f.Context != nil {
 		if err := f.Context.Err(); err != nil {
 			return err
 		}
 	}
-	return f.functions.Spend(roundCost)
+	return f.Functions.Spend(iterationCost)
 }
 
-// charge takes what v is as text from the budget. Inside a loop one large value can be written any number of times.
-func (f *Frame) charge(v any) error {
+// SpendBytes takes what v is as text from the budget. Inside a loop one large value can be written any number of times.
+func (f *Frame) SpendBytes(v any) error {
 	switch v := v.(type) {
 	case nil, bool, int, float64:
 		return nil // the round has paid
 	case string:
-		return f.functions.Spend(len(v))
+		return f.Functions.Spend(len(v))
 	}
-	n, err := functions.Size(v, f.functions.Memory)
+	n, err := functions.Size(v, f.Functions.Memory)
 	if err != nil {
 		n = -1 // nothing is left, so that no loop goes on
 	}
-	if spent := f.functions.Spend(n); err == nil {
+	if spent := f.Functions.Spend(n); err == nil {
 		err = spent
 	}
 	return err

@@ -87,8 +87,8 @@ func FuzzEval(f *testing.F) {
 		if v, err = value.ResolveAll(v); err == nil && value.Kind(v) == "" {
 			t.Fatalf("%T is no value", v)
 		}
-		if v == nil && e.node.null == "" && e.node.typ.Kind != 0 && !e.node.typ.AllowsNull() {
-			t.Fatalf("%s is null, and the type at load is %s", expression, e.node.typ)
+		if v == nil && e.node.NullReason == "" && e.node.Type.Kind != 0 && !e.node.Type.AllowsNull() {
+			t.Fatalf("%s is null, and the type at load is %s", expression, e.node.Type)
 		}
 		if after := string(mustJSON(t, frame.Input)); after != before {
 			t.Fatalf("the arguments were changed:\n%s\n%s", before, after)

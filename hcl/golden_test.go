@@ -150,7 +150,7 @@ func listed(c *Config) (out []byte) {
 				out = append(out, " "+hint.name...)
 			}
 		}
-		out = append(out, completed(&t.Work)+"\n"...)
+		out = append(out, completed(&t.Operation)+"\n"...)
 	}
 	for _, p := range c.Prompts {
 		out = append(out, "prompt "+p.Name...)
@@ -160,7 +160,7 @@ func listed(c *Config) (out []byte) {
 		for _, m := range p.Messages {
 			out = fmt.Appendf(out, " %s %d", m.Role, len(m.Content))
 		}
-		out = append(out, completed(&p.Work)+"\n"...)
+		out = append(out, completed(&p.Operation)+"\n"...)
 	}
 	for _, r := range c.Resources {
 		out = fmt.Appendf(out, "resource %s %s", r.Name, r.URI)
@@ -168,8 +168,8 @@ func listed(c *Config) (out []byte) {
 			out = fmt.Appendf(append(out, r.Template.Raw()+" "...), "%s", r.Input.AppendSchema(nil))
 		}
 		out = fmt.Appendf(out, " mime_type %q size %d", r.MimeType, r.Size)
-		if r.Caching != nil {
-			out = fmt.Appendf(out, " ttl %s private %t", r.Caching.TTL, r.Caching.Private)
+		if r.CacheHint != nil {
+			out = fmt.Appendf(out, " ttl %s private %t", r.CacheHint.TTL, r.CacheHint.Private)
 		}
 		if r.Refresh > 0 {
 			out = fmt.Appendf(out, " refresh %s", r.Refresh)
@@ -177,19 +177,19 @@ func listed(c *Config) (out []byte) {
 		if !r.Listed {
 			out = append(out, " unlisted"...)
 		}
-		out = append(out, completed(&r.Work)+"\n"...)
+		out = append(out, completed(&r.Operation)+"\n"...)
 	}
 	for _, t := range c.Toolsets {
 		out = fmt.Appendf(out, "toolset %s %q %q %q\n", t.Name, t.Tools, t.Prompts, t.Resources)
 	}
 	for _, p := range c.Policies {
-		out = fmt.Appendf(out, "policy %s %q %q %q whole %t\n", p.Name, p.Tools, p.Prompts, p.Resources, p.Whole)
+		out = fmt.Appendf(out, "policy %s %q %q %q whole %t\n", p.Name, p.Tools, p.Prompts, p.Resources, p.AppliesToAll)
 	}
 	return out
 }
 
 // completed says how the inputs of a block are completed.
-func completed(w *Work) (said string) {
+func completed(w *Operation) (said string) {
 	for _, m := range w.Input.Members {
 		if c := w.Completion(m.Name); c != nil {
 			said += fmt.Sprintf(" %s completed by %q and %d backends", m.Name, c.Values, len(c.Steps))

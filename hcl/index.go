@@ -11,60 +11,60 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (c *compiler) index(e *hclsyntax.IndexExpr, in env) node {
-	n, key := c.expr(e.Collection, in), c.expr(e.Key, in)
-	if name, ok := key.value.(string); ok && key.known {
-		return c.attribute(n, name, e.BracketRange, in)
+func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) TypedExpr {
+	n, key := c.Compile(e.Collection, in), c.Compile(e.Key, in)
+	if name, ok := key.Value.(string); ok && key.Known {
+		return c.compileAttribute(n, name, e.BracketRange, in)
 	}
-	return c.element(n, key, e.BracketRange, in)
+	return c.compileElement(n, key, e.BracketRange, in)
 }
 
-// element compiles n[key] with a key that is not a constant text.
-func (c *compiler) element(n, key node, r hclv2.Range, in env) node {
-	c.guarded(n, r)
-	out := node{called: fmt.Sprintf("%s[%s]", subject(n), indexText(key)), typ: anyType, known: n.known && key.known, sensitive: n.sensitive || key.sensitive, caller: n.caller || key.caller}
-	switch n.typ.Kind {
+// compileElement compiles n[key] with a key that is not a constant text.
+func (c *Compiler) compileElement(n, key TypedExpr, r hclv2.Range, in LexicalEnv) TypedExpr {
+	c.checkNotNull(n, r)
+	out := TypedExpr{Phrase: fmt.Sprintf("%s[%s]", Subject(n), indexPhrase(key)), Type: AnyType, Known: n.Known && key.Known, Sensitive: n.Sensitive || key.Sensitive, CallerSpecific: n.CallerSpecific || key.CallerSpecific}
+	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
-		out.typ = n.typ.Elem
-		out.null = nullableReason(out.called, n.typ.Elem)
+		out.Type = n.Type.Elem
+		out.NullReason = NullableReason(out.Phrase, n.Type.Elem)
 	case schema.Object:
-		out.typ = commonMember(n.typ)
-		out.finite(n, key)
+		out.Type = commonMemberType(n.Type)
+		out.asEnum(n, key)
 	case schema.Any:
 	default:
-		c.errorf(r, "Not a list", "%s is %s, and only lists, maps and objects have elements.", opening(n), describe(n.typ))
-		return broken()
+		c.errorf(r, "Not a list", "%s is %s, and only lists, maps and objects have elements.", SubjectCapitalized(n), TypePhrase(n.Type))
+		return Broken()
 	}
-	what := subject(n)
-	out.eval = func(f *Frame) (any, error) {
-		v, err := n.eval(f)
+	what := Subject(n)
+	out.Eval = func(f *Frame) (any, error) {
+		v, err := n.Eval(f)
 		if err != nil {
 			return nil, err
 		}
-		k, err := key.eval(f)
+		k, err := key.Eval(f)
 		if err != nil {
 			return nil, err
 		}
-		return element(f, v, k, what)
+		return elementAt(f, v, k, what)
 	}
-	if out.known {
-		return c.fold(out, r)
+	if out.Known {
+		return c.foldConstant(out, r)
 	}
 	return out
 }
 
-// indexText is how a sentence writes an index.
-func indexText(key node) string {
-	if i, ok := key.value.(int); ok && key.known {
+// indexPhrase is how a sentence writes an index.
+func indexPhrase(key TypedExpr) string {
+	if i, ok := key.Value.(int); ok && key.Known {
 		return strconv.Itoa(i)
 	}
-	if key.path != "" {
-		return key.path
+	if key.Path != "" {
+		return key.Path
 	}
 	return "…"
 }
 
-func element(f *Frame, v, key any, what string) (any, error) {
+func elementAt(f *Frame, v, key any, what string) (any, error) {
 	v, err := value.Resolve(v)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func element(f *Frame, v, key any, what string) (any, error) {
 			return nil, fmt.Errorf("an index into %s must be a whole number, got %s", what, value.Kind(key))
 		}
 		if i < 0 || i >= len(v) {
-			if f.lenient {
+			if f.Lenient {
 				return nil, nil
 			}
 			return nil, fmt.Errorf("%s has %d elements, and there is none at index %d", what, len(v), i)
@@ -91,17 +91,17 @@ func element(f *Frame, v, key any, what string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return lookup(f, v, name, what, false)
+		return MemberOf(f, v, name, what, false)
 	}
 	return nil, fmt.Errorf("%s is a %s and has no elements", what, value.Kind(v))
 }
 
-// finite makes an index into a map of known texts an enumeration of those texts, which raw() accepts.
-func (n *node) finite(collection, key node) {
-	if !collection.known {
+// asEnum makes an index into a map of known texts an enumeration of those texts, which raw() accepts.
+func (n *TypedExpr) asEnum(collection, key TypedExpr) {
+	if !collection.Known {
 		return
 	}
-	m, ok := collection.value.(map[string]any)
+	m, ok := collection.Value.(map[string]any)
 	if !ok {
 		return
 	}
@@ -113,10 +113,10 @@ func (n *node) finite(collection, key node) {
 		}
 		t.Enum = append(t.Enum, schema.EnumValue{Value: s})
 	}
-	n.typ = t
+	n.Type = t
 }
 
-func commonMember(t *schema.Type) *schema.Type {
+func commonMemberType(t *schema.Type) *schema.Type {
 	var common *schema.Type
 	for _, m := range t.Members {
 		if common == nil {
@@ -126,7 +126,7 @@ func commonMember(t *schema.Type) *schema.Type {
 		common = schema.Unify(common, m.Type)
 	}
 	if common == nil {
-		return anyType
+		return AnyType
 	}
 	return common
 }

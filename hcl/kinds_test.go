@@ -14,11 +14,11 @@ import (
 func testKinds() Kinds {
 	return Kinds{
 		Backends: []BackendKind{
-			{Name: "http", Connections: []string{"http"}, New: func() (Described, Spec) { b := &httpBlock{}; return b, b.spec() }},
-			{Name: "sql", Connections: []string{"sqlite", "postgres", "mysql"}, Needed: true, New: func() (Described, Spec) { b := &sqlBlock{}; return b, b.spec() }},
-			{Name: "shell", Connections: []string{"shell"}, New: func() (Described, Spec) { b := &shellBlock{}; return b, b.spec() }},
-			{Name: "csv", New: func() (Described, Spec) { b := &csvBlock{}; return b, b.spec() }},
-			{Name: "file", New: func() (Described, Spec) { b := &fileBlock{}; return b, b.spec() }},
+			{Name: "http", Connections: []string{"http"}, New: func() (Describer, Spec) { b := &httpBlock{}; return b, b.spec() }},
+			{Name: "sql", Connections: []string{"sqlite", "postgres", "mysql"}, ConnectionRequired: true, New: func() (Describer, Spec) { b := &sqlBlock{}; return b, b.spec() }},
+			{Name: "shell", Connections: []string{"shell"}, New: func() (Describer, Spec) { b := &shellBlock{}; return b, b.spec() }},
+			{Name: "csv", New: func() (Describer, Spec) { b := &csvBlock{}; return b, b.spec() }},
+			{Name: "file", New: func() (Describer, Spec) { b := &fileBlock{}; return b, b.spec() }},
 		},
 		Connections: []ConnectionKind{
 			{Name: "http", New: func() (any, Spec) { c := &httpConnection{}; return c, c.spec() }},
@@ -35,10 +35,10 @@ func is(kind schema.Kind) *schema.Type { return &schema.Type{Kind: kind} }
 func out(name string, t *schema.Type) *schema.Member { return &schema.Member{Name: name, Type: t} }
 
 type httpBlock struct {
-	Get, Post, Delete *Address
-	Query, Headers    *Entries
+	Get, Post, Delete *RequestURL
+	Query, Headers    *KeyValues
 	JSON, Body        *Expr
-	Form              *Entries
+	Form              *KeyValues
 	Hosts, OKStatus   []string
 	As                string
 	Response          *schema.Type
@@ -55,7 +55,7 @@ type retryBlock struct {
 }
 
 type paginateBlock struct {
-	Param       *Text
+	Param       *StringExpr
 	Items, Next *Program
 	MaxPages    int
 }
@@ -63,11 +63,11 @@ type paginateBlock struct {
 func (b *httpBlock) spec() Spec {
 	b.As = "json"
 	return Join(
-		Exactly("the request",
+		ExactlyOneOf("the request",
 			Attr(&b.Get, "get", "The address of a GET.").AllowSecret(),
 			Attr(&b.Post, "post", "The address of a POST.").AllowSecret(),
 			Attr(&b.Delete, "delete", "The address of a DELETE.").AllowSecret()),
-		AtMost("the body",
+		AtMostOneOf("the body",
 			Attr(&b.JSON, "json", "A value sent as JSON.").AllowSecret(),
 			Attr(&b.Form, "form", "Fields sent as a form.").AllowSecret(),
 			Attr(&b.Body, "body", "A text or bytes sent as they are.").AllowSecret().AllowFile()),
@@ -88,7 +88,7 @@ func (b *httpBlock) spec() Spec {
 				}
 			}),
 			Block(&b.Paginate, "paginate", "Follows pages.", func(p *paginateBlock) Spec {
-				return append(WithOutput(httpOutput(anyType),
+				return append(WithOutput(httpOutput(AnyType),
 					Attr(&p.Items, "items", "The items of a page.").Require(),
 					Attr(&p.Next, "next", "What the next page is.").Require()),
 					Attr(&p.Param, "param", "The parameter that names the page."),
@@ -98,9 +98,9 @@ func (b *httpBlock) spec() Spec {
 	)
 }
 
-func (b *httpBlock) Describe(conn *Connection) (Facts, error) {
+func (b *httpBlock) Describe(conn *Connection) (Effects, error) {
 	address := b.Get
-	for _, a := range []*Address{b.Post, b.Delete} {
+	for _, a := range []*RequestURL{b.Post, b.Delete} {
 		if a != nil {
 			address = a
 		}
@@ -109,20 +109,20 @@ func (b *httpBlock) Describe(conn *Connection) (Facts, error) {
 	if address != nil && address.NeedsHosts() && len(b.Hosts) == 0 {
 		errs = append(errs, Blame(&b.Get, "The host of this address is a value: say which hosts it may name, hosts = [\"api.example.com\"]."))
 	}
-	body := anyType
+	body := AnyType
 	if b.Response != nil {
 		body = b.Response.Opened()
 	}
-	f := Facts{
+	f := Effects{
 		ReadOnly: b.Get != nil, Writes: b.Delete != nil, Destructive: b.Delete != nil, Idempotent: b.Post == nil, OpenWorld: conn == nil,
 		Output:  httpOutput(body),
-		Default: Default{Member: "body"},
+		Default: DefaultResult{Member: "body"},
 	}
 	switch b.As {
 	case "bytes":
-		f.Output.Members[2].Type, f.Default = is(schema.Bytes), Default{}
+		f.Output.Members[2].Type, f.Default = is(schema.Bytes), DefaultResult{}
 	case "text":
-		f.Output.Members[2].Type, f.Default = is(schema.String), Default{Text: "body"}
+		f.Output.Members[2].Type, f.Default = is(schema.String), DefaultResult{Text: "body"}
 	case "json":
 	default:
 		errs = append(errs, Blame(&b.As, "as is \"json\", \"text\" or \"bytes\", and this is %q.", b.As))
@@ -136,7 +136,7 @@ func httpOutput(body *schema.Type) *schema.Type {
 
 type httpConnection struct {
 	BaseURL string
-	Headers *Entries
+	Headers *KeyValues
 	Auth    *authBlock
 }
 
@@ -186,7 +186,7 @@ type sqlBlock struct {
 
 func (b *sqlBlock) spec() Spec {
 	return Join(
-		EachField(&b.Each, "each", "Runs exec once an element.", Exactly("the statement",
+		EachField(&b.Each, "each", "Runs exec once an element.", ExactlyOneOf("the statement",
 			Attr(&b.Query, "query", "A statement that reads."),
 			Attr(&b.Exec, "exec", "A statement that writes, or a list of them."),
 			Attr(&b.Statement, "statement", "A whole statement of the caller."))...),
@@ -194,12 +194,12 @@ func (b *sqlBlock) spec() Spec {
 	)
 }
 
-func (b *sqlBlock) Describe(*Connection) (Facts, error) {
-	row := &schema.Type{Kind: schema.Map, Elem: anyType}
-	return Facts{
+func (b *sqlBlock) Describe(*Connection) (Effects, error) {
+	row := &schema.Type{Kind: schema.Map, Elem: AnyType}
+	return Effects{
 		ReadOnly: b.Exec == nil, Writes: b.Exec != nil, Destructive: b.Exec != nil,
-		Output:  schema.ObjectOf(out("rows", schema.ListOf(row)), out("row", row.AsNullable()), out("affected", is(schema.Integer)), out("results", schema.ListOf(anyType))),
-		Default: Default{Member: "rows"},
+		Output:  schema.ObjectOf(out("rows", schema.ListOf(row)), out("row", row.AsNullable()), out("affected", is(schema.Integer)), out("results", schema.ListOf(AnyType))),
+		Default: DefaultResult{Member: "rows"},
 	}, nil
 }
 
@@ -219,8 +219,8 @@ type shellBlock struct {
 	Command    *Argv
 	Pipe       *Pipe
 	Script     *Script
-	Stdin      *Text
-	Env        *Entries
+	Stdin      *StringExpr
+	Env        *KeyValues
 	InheritEnv []string
 	OKCodes    []int
 	Loud       bool
@@ -228,7 +228,7 @@ type shellBlock struct {
 
 func (b *shellBlock) spec() Spec {
 	return Join(
-		Exactly("what is run",
+		ExactlyOneOf("what is run",
 			Attr(&b.Command, "command", "A command as a list of words."),
 			Attr(&b.Pipe, "pipe", "Commands that read each other."),
 			Attr(&b.Script, "script", "A script for sh.")),
@@ -242,11 +242,11 @@ func (b *shellBlock) spec() Spec {
 	)
 }
 
-func (b *shellBlock) Describe(*Connection) (Facts, error) {
-	return Facts{
+func (b *shellBlock) Describe(*Connection) (Effects, error) {
+	return Effects{
 		OpenWorld: true, Destructive: true,
 		Output:  schema.ObjectOf(out("stdout", is(schema.String)), out("stderr", is(schema.String)), out("code", is(schema.Integer))),
-		Default: Default{Text: "stdout"},
+		Default: DefaultResult{Text: "stdout"},
 	}, nil
 }
 
@@ -259,8 +259,8 @@ func (c *shellConnection) spec() Spec {
 func (c *shellConnection) Words() []string { return c.Command }
 
 type csvBlock struct {
-	Directory *Text
-	File      *Text
+	Directory *StringExpr
+	File      *StringExpr
 	Rows      *Expr
 	IfExists  string
 }
@@ -274,23 +274,23 @@ func (b *csvBlock) spec() Spec {
 	}
 }
 
-func (b *csvBlock) Describe(*Connection) (Facts, error) {
-	return Facts{
+func (b *csvBlock) Describe(*Connection) (Effects, error) {
+	return Effects{
 		Writes:  true,
 		Output:  schema.ObjectOf(out("path", is(schema.String)), out("count", is(schema.Integer))),
-		Default: Default{Members: []string{"path", "count"}},
+		Default: DefaultResult{Members: []string{"path", "count"}},
 	}, nil
 }
 
 type fileBlock struct {
-	Read, Write *Text
+	Read, Write *StringExpr
 	Content     *Expr
 	As          string
 }
 
 func (b *fileBlock) spec() Spec {
 	return Join(
-		Exactly("what is done", Attr(&b.Read, "read", "The file to read."), Attr(&b.Write, "write", "The file to write.")),
+		ExactlyOneOf("what is done", Attr(&b.Read, "read", "The file to read."), Attr(&b.Write, "write", "The file to write.")),
 		Spec{
 			Attr(&b.Content, "content", "What is written.").AllowFile(),
 			Attr(&b.As, "as", "What the content is."),
@@ -298,18 +298,18 @@ func (b *fileBlock) spec() Spec {
 	)
 }
 
-func (b *fileBlock) Describe(*Connection) (Facts, error) {
+func (b *fileBlock) Describe(*Connection) (Effects, error) {
 	content := is(schema.String)
-	def := Default{Members: []string{"path", "size"}, Document: "content"}
+	def := DefaultResult{Members: []string{"path", "size"}, Document: "content"}
 	if b.As == "bytes" {
-		content, def = is(schema.Bytes), Default{Document: "content"}
+		content, def = is(schema.Bytes), DefaultResult{Document: "content"}
 	}
 	media := ""
 	if b.Read != nil {
 		name, _ := b.Read.Known()
-		media = MimeType(name)
+		media = TypeByExtension(name)
 	}
-	return Facts{
+	return Effects{
 		ReadOnly: b.Read != nil, Writes: b.Write != nil, Idempotent: true, Default: def, MimeType: media,
 		Output: schema.ObjectOf(out("content", content), out("path", is(schema.String)), out("size", is(schema.Integer))),
 	}, nil

@@ -31,45 +31,45 @@ type Options struct {
 func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	defer opts.Cache.lock()()
 	l := newLoader(fsys, kinds, opts)
-	files := l.sources()
+	files := l.readSources()
 	for _, f := range files {
 		l.config.Sources[f.name] = f.src
 		l.partial = l.partial || f.diags.HasErrors()
-		l.sort(f)
+		l.indexBlocks(f)
 	}
-	l.values()
-	l.digests()
-	l.callers()
-	l.connections()
-	l.signedIn()
-	l.audit()
-	l.state()
-	l.uploads()
-	l.webhooks()
-	l.recognize()
-	l.refresh(files)
-	tools := l.tools()
-	l.prompts(tools)
-	l.resources(tools)
-	l.toolsets()
-	l.policies()
-	l.approvers()
-	l.unused()
-	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.revealed
-	l.config.ID, l.config.Partial = l.identity(files), l.config.Partial || l.partial
-	opts.Cache.keep(files, l.globals)
-	return l.config, shown(files, l.diags).scrub(l.globals.revealed)
+	l.decodeValues()
+	l.digestValues()
+	l.decodeAuth()
+	l.decodeConnections()
+	l.checkTokenExchange()
+	l.decodeAudit()
+	l.decodeState()
+	l.decodeFiles()
+	l.decodeWebhooks()
+	l.reuseGlobals()
+	l.dropStaleBlocks(files)
+	tools := l.decodeTools()
+	l.decodePrompts(tools)
+	l.decodeResources(tools)
+	l.decodeToolsets()
+	l.decodePolicies()
+	l.decodeApprovals()
+	l.warnUnused()
+	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.secretValues
+	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
+	opts.Cache.store(files, l.globals)
+	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
 }
 
-// A block is one top-level block and the file it stands in.
-type block struct {
+// sourceBlock is one top-level block and the file it stands in.
+type sourceBlock struct {
 	*hclsyntax.Block
-	file  *source
-	place int // among the blocks of the file that are offered to clients
+	file  *sourceFile
+	index int // among the blocks of the file that are offered to clients
 }
 
 // label returns the label at i, or empty.
-func (b block) label(i int) string {
+func (b sourceBlock) label(i int) string {
 	if i < len(b.Labels) {
 		return b.Labels[i]
 	}
@@ -79,17 +79,17 @@ func (b block) label(i int) string {
 // A loader holds what one Load has found so far.
 type loader struct {
 	*globals
-	files folder
+	files fileReader
 	kinds Kinds
 	opts  Options
-	*standing
+	*blockSpecs
 
 	config   *Config
 	diags    Diagnostics
-	blocks   map[string][]block
+	blocks   map[string][]sourceBlock
 	partial  bool // a file could not be read: what it may declare is not missed
 	used     map[*Connection]bool
-	told     map[string]bool // the webhooks that something names
+	notified map[string]bool // the webhooks that something names
 	programs *program.Cache
 	declared map[string]Range // where each name was first declared, by "kind name"
 }
@@ -109,15 +109,15 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		}
 	}
 	return &loader{
-		globals: &globals{linked: map[string]map[string]*Connection{}, patterns: new(functions.Patterns)},
-		files:   folder{fsys: fsys}, kinds: kinds, opts: opts,
-		config:   &Config{Sources: map[string][]byte{}},
-		blocks:   map[string][]block{},
-		used:     map[*Connection]bool{},
-		told:     map[string]bool{},
-		standing: stand(kinds),
-		programs: new(program.Cache),
-		declared: map[string]Range{},
+		globals: &globals{connectionsByKind: map[string]map[string]*Connection{}, patterns: new(functions.Patterns)},
+		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
+		config:     &Config{Sources: map[string][]byte{}},
+		blocks:     map[string][]sourceBlock{},
+		used:       map[*Connection]bool{},
+		notified:   map[string]bool{},
+		blockSpecs: newBlockSpecs(kinds),
+		programs:   new(program.Cache),
+		declared:   map[string]Range{},
 	}
 }
 
@@ -133,19 +133,19 @@ var topLevel = map[string]struct {
 	"policy": {1, `policy "name" {`, true}, "webhook": {1, `webhook "name" {`, false}, "approvals": {0, "approvals {", true},
 }
 
-// sort puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place
+// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place
 // that tells block types apart.
-func (l *loader) sort(f *source) {
+func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", allOf(sortedNames(topLevel)))
+		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", JoinAnd(SortedNames(topLevel)))
 		l.config.Partial = true
 	}
-	f.offers = 0
+	f.exposed = 0
 	for _, b := range f.body.Blocks {
 		want, ok := topLevel[b.Type]
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, home(b.Type, suggestOr(b.Type, sortedNames(topLevel), " At the top of a file there are "+allOf(sortedNames(topLevel))+".")))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, topLevelHint(b.Type, SuggestOr(b.Type, SortedNames(topLevel), " At the top of a file there are "+JoinAnd(SortedNames(topLevel))+".")))
 			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
@@ -153,61 +153,61 @@ func (l *loader) sort(f *source) {
 			if len(b.Labels) > want.labels {
 				r = b.LabelRanges[want.labels]
 			}
-			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", sentence(article(b.Type)), want.form)
+			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", ToSentence(WithArticle(b.Type)), want.form)
 			l.config.Partial = true
 			continue
 		}
-		l.blocks[b.Type] = append(l.blocks[b.Type], block{b, f, f.offers})
+		l.blocks[b.Type] = append(l.blocks[b.Type], sourceBlock{b, f, f.exposed})
 		if want.offered {
-			f.offers++
+			f.exposed++
 		}
 	}
 }
 
 func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
-	l.diags.errorf(at(r), summary, format, args...)
+	l.diags.Errorf(RangeOf(r), summary, format, args...)
 }
 
-// claim reports a name that was declared before, and says whether it is new.
-func (l *loader) claim(noun, name string, b block) bool {
+// declare reports a name that was declared before, and says whether it is new.
+func (l *loader) declare(noun, name string, b sourceBlock) bool {
 	r := b.DefRange()
 	if len(b.LabelRanges) > 0 {
 		r = b.LabelRanges[len(b.LabelRanges)-1]
 	}
-	return l.claimAt(noun, name, r)
+	return l.declareAt(noun, name, r)
 }
 
-func (l *loader) claimAt(noun, name string, r hclv2.Range) bool {
+func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 	key := noun + " " + name
 	if first, twice := l.declared[key]; twice {
 		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File, first.Start.Line)
 		return false
 	}
-	l.declared[key] = at(r)
+	l.declared[key] = RangeOf(r)
 	return true
 }
 
-// identifier reports a name that could not be written in an expression.
-func (l *loader) identifier(noun, name string, r hclv2.Range) {
+// checkIdentifier reports a name that could not be written in an expression.
+func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 	if !hclsyntax.ValidIdentifier(name) {
 		l.diags = append(l.diags, invalidName(noun, name, r))
 	}
 }
 
 func invalidName(noun, name string, r hclv2.Range) *Diagnostic {
-	return &Diagnostic{Summary: "Invalid name", Subject: at(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", article(noun), name)}
+	return &Diagnostic{Summary: "Invalid name", Subject: RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", WithArticle(noun), name)}
 }
 
-// decoder starts decoding blocks of a file.
-func (l *loader) decoder(f *source) *decoder {
-	return &decoder{file: f, load: l.base, scope: l.base, places: map[any]Range{}, shared: l}
+// newDecoder starts decoding blocks of a file.
+func (l *loader) newDecoder(f *sourceFile) *Decoder {
+	return &Decoder{file: f, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}, loader: l}
 }
 
-// identity digests everything the configuration was made of.
-func (l *loader) identity(files []*source) string {
-	parts := []string{l.environment()}
+// configID digests everything the configuration was made of.
+func (l *loader) configID(files []*sourceFile) string {
+	parts := []string{l.environmentDigest()}
 	for _, f := range files {
 		parts = append(parts, f.name, string(f.digest[:]))
 	}
-	return digest(parts...)
+	return hashParts(parts...)
 }

@@ -4,21 +4,21 @@ package hcl
 type Log struct {
 	Level   string // as in RFC 5424: "debug" to "emergency"
 	Logger  string
-	Message *Message // with Data, one of the two
+	Message *TextTemplate // with Data, one of the two
 	Data    *Expr
 }
 
 func (l *Log) spec() Spec {
 	return Join(
 		Spec{
-			choice(&l.Level, "level", "How much it matters.", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency").Or("info"),
+			Choice(&l.Level, "level", "How much it matters.", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency").DefaultDoc("info"),
 			Attr(&l.Logger, "logger", "The name of what logs, for clients that sort by it."),
 		},
-		Exactly("what is logged",
-			said(&l.Message, "message", "A text."),
+		ExactlyOneOf("what is logged",
+			MessageAttr(&l.Message, "message", "A text."),
 			Attr(&l.Data, "data", "A value, as in { order = input.id }.")),
 	)
 }
 
 // Describe says that nothing is changed.
-func (l *Log) Describe(*Connection) (Facts, error) { return silent, nil }
+func (l *Log) Describe(*Connection) (Effects, error) { return noEffects, nil }

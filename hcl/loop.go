@@ -12,12 +12,12 @@ import (
 
 // A loopVar is a variable of a for expression, innermost first. The anonymous one of a splat has no name.
 type loopVar struct {
-	name string
-	said string // what a sentence calls it when it has no name
-	slot int
-	typ  *schema.Type
-	null string
-	next *loopVar
+	name       string
+	phrase     string // what a sentence calls it when it has no name
+	slot       int
+	typ        *schema.Type
+	nullReason string
+	next       *loopVar
 
 	sensitive bool // what is looped over holds a secret
 }
@@ -31,46 +31,46 @@ func (v *loopVar) find(name string) *loopVar {
 	return nil
 }
 
-// variable is a loop variable where it is read.
-func (c *compiler) variable(v *loopVar, in env) node {
+// loopVariable is a loop variable where it is read.
+func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) TypedExpr {
 	slot := v.slot
-	c.reads.loop = max(c.reads.loop, loopVars-slot)
-	if in.facts.notNull(v.name) {
-		v = &loopVar{name: v.name, said: v.said, typ: v.typ, sensitive: v.sensitive}
+	c.reads.Loop = max(c.reads.Loop, maxLoopVars-slot)
+	if in.NonNull.Has(v.name) {
+		v = &loopVar{name: v.name, phrase: v.phrase, typ: v.typ, sensitive: v.sensitive}
 	}
-	return node{typ: v.typ, null: v.null, path: v.name, called: v.said, sensitive: v.sensitive, eval: func(f *Frame) (any, error) { return f.vars[slot], nil }}
+	return TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase, Sensitive: v.sensitive, Eval: func(f *Frame) (any, error) { return f.Vars[slot], nil }}
 }
 
-// declare makes a variable of a loop over something, whose values are of type t.
-func (c *compiler) declare(name string, t *schema.Type, over node, in env) (env, int) {
+// bindLoopVar makes a variable of a loop over something, whose values are of type t.
+func (c *Compiler) bindLoopVar(name string, t *schema.Type, over TypedExpr, in LexicalEnv) (LexicalEnv, int) {
 	slot := c.slots
 	c.slots++
-	v := &loopVar{name: name, slot: slot, typ: t, next: in.vars, sensitive: over.sensitive}
+	v := &loopVar{name: name, slot: slot, typ: t, next: in.vars, sensitive: over.Sensitive}
 	if t.Nullable {
-		v.null = name + " may be null"
+		v.nullReason = name + " may be null"
 	}
-	return env{in.facts.forget(name), v}, slot
+	return LexicalEnv{in.NonNull.Shadow(name), v}, slot
 }
 
-// elements says what a loop over n yields, and reports what cannot be looped over.
-func (c *compiler) elements(n node, r hclv2.Range) (key, elem *schema.Type) {
-	c.guarded(n, r)
-	switch n.typ.Kind {
+// ElementTypes says what a loop over n yields, and reports what cannot be looped over.
+func (c *Compiler) ElementTypes(n TypedExpr, r hclv2.Range) (key, elem *schema.Type) {
+	c.checkNotNull(n, r)
+	switch n.Type.Kind {
 	case schema.List, schema.Set:
-		return integerType, n.typ.Elem
+		return IntegerType, n.Type.Elem
 	case schema.Map:
-		return stringType, n.typ.Elem
+		return StringType, n.Type.Elem
 	case schema.Object:
-		return stringType, commonMember(n.typ)
+		return StringType, commonMemberType(n.Type)
 	case schema.Any:
-		return anyType, anyType
+		return AnyType, AnyType
 	}
-	c.errorf(r, "Not a list", "A loop goes over a list or a map, and %s is %s.", subject(n), describe(n.typ))
-	return anyType, anyType
+	c.errorf(r, "Not a list", "A loop goes over a list or a map, and %s is %s.", Subject(n), TypePhrase(n.Type))
+	return AnyType, AnyType
 }
 
-// each calls do for every element in order: a list's by index, a map's by key.
-func each(v any, what string, do func(key, elem any) error) error {
+// forEach calls do for every element in order: a list's by index, a map's by key.
+func forEach(v any, what string, do func(key, elem any) error) error {
 	v, err := value.Resolve(v)
 	if err != nil {
 		return err
@@ -94,65 +94,65 @@ func each(v any, what string, do func(key, elem any) error) error {
 	return fmt.Errorf("a loop goes over a list or a map, and %s is %s", what, value.Kind(v))
 }
 
-func (c *compiler) forExpr(e *hclsyntax.ForExpr, in env) node {
-	var n node
-	read := c.looping(func() { n = c.forParts(e, in) })
-	n.sensitive, n.caller, n.known = read.sensitive, read.caller, read.known()
-	return c.fold(n, e.Range())
+func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) TypedExpr {
+	var n TypedExpr
+	read := c.trackLoop(func() { n = c.compileForParts(e, in) })
+	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
+	return c.foldConstant(n, e.Range())
 }
 
-func (c *compiler) forParts(e *hclsyntax.ForExpr, in env) node {
-	coll := c.expr(e.CollExpr, in)
-	keyType, elemType := c.elements(coll, e.CollExpr.Range())
+func (c *Compiler) compileForParts(e *hclsyntax.ForExpr, in LexicalEnv) TypedExpr {
+	coll := c.Compile(e.CollExpr, in)
+	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
 	body, keySlot := in, -1
 	if e.KeyVar != "" {
-		body, keySlot = c.declare(e.KeyVar, keyType, coll, body)
+		body, keySlot = c.bindLoopVar(e.KeyVar, keyType, coll, body)
 	}
-	body, valSlot := c.declare(e.ValVar, elemType, coll, body)
-	var n, cond, key node
+	body, valSlot := c.bindLoopVar(e.ValVar, elemType, coll, body)
+	var n, cond, key TypedExpr
 	if e.CondExpr != nil {
-		cond = c.boolean(e.CondExpr, body)
-		yes, _ := body.facts.assume(c.narrowing(e.CondExpr, body))
-		body.facts = yes
+		cond = c.compileCondition(e.CondExpr, body)
+		yes, _ := body.NonNull.Branches(c.nonNullWhen(e.CondExpr, body))
+		body.NonNull = yes
 	}
 	if e.KeyExpr != nil {
-		key = c.expr(e.KeyExpr, body)
+		key = c.Compile(e.KeyExpr, body)
 	}
-	val := c.expr(e.ValExpr, body)
-	loop := &forLoop{coll: coll, cond: cond, key: key, val: val, keySlot: keySlot, valSlot: valSlot, group: e.Group, what: subject(coll)}
+	val := c.Compile(e.ValExpr, body)
+	loop := &forLoop{coll: coll, cond: cond, key: key, val: val, keySlot: keySlot, valSlot: valSlot, group: e.Group, what: Subject(coll)}
 	if e.KeyExpr != nil {
-		n.typ, n.eval = &schema.Type{Kind: schema.Map, Elem: val.held()}, loop.object
+		n.Type, n.Eval = &schema.Type{Kind: schema.Map, Elem: val.TypeWithNull()}, loop.object
 		if e.Group {
-			n.typ = &schema.Type{Kind: schema.Map, Elem: schema.ListOf(val.held())}
+			n.Type = &schema.Type{Kind: schema.Map, Elem: schema.ListOf(val.TypeWithNull())}
 		}
 	} else {
-		n.typ, n.eval = schema.ListOf(val.held()), loop.list
+		n.Type, n.Eval = schema.ListOf(val.TypeWithNull()), loop.list
 	}
 	return n
 }
 
 type forLoop struct {
-	coll, cond, key, val node
+	coll, cond, key, val TypedExpr
 	keySlot, valSlot     int
 	group                bool
 	what                 string
 }
 
 func (l *forLoop) run(f *Frame, do func() error) error {
-	v, err := l.coll.eval(f)
+	v, err := l.coll.Eval(f)
 	if err != nil {
 		return err
 	}
-	return each(v, l.what, func(k, e any) error {
-		if err := f.round(); err != nil {
+	return forEach(v, l.what, func(k, e any) error {
+		if err := f.SpendIteration(); err != nil {
 			return err
 		}
 		if l.keySlot >= 0 {
-			f.bind(l.keySlot, k)
+			f.BindVar(l.keySlot, k)
 		}
-		f.bind(l.valSlot, e)
-		if l.cond.eval != nil {
-			if ok, err := truth(l.cond, f); err != nil || !ok {
+		f.BindVar(l.valSlot, e)
+		if l.cond.Eval != nil {
+			if ok, err := EvalBool(l.cond, f); err != nil || !ok {
 				return err
 			}
 		}
@@ -163,12 +163,12 @@ func (l *forLoop) run(f *Frame, do func() error) error {
 func (l *forLoop) list(f *Frame) (any, error) {
 	out := []any{}
 	err := l.run(f, func() error {
-		v, err := l.val.eval(f)
+		v, err := l.val.Eval(f)
 		if err != nil {
 			return err
 		}
 		out = append(out, v)
-		return f.charge(v)
+		return f.SpendBytes(v)
 	})
 	return out, err
 }
@@ -176,7 +176,7 @@ func (l *forLoop) list(f *Frame) (any, error) {
 func (l *forLoop) object(f *Frame) (any, error) {
 	out := map[string]any{}
 	err := l.run(f, func() error {
-		k, err := l.key.eval(f)
+		k, err := l.key.Eval(f)
 		if err != nil {
 			return err
 		}
@@ -184,9 +184,9 @@ func (l *forLoop) object(f *Frame) (any, error) {
 		if err != nil || k == nil {
 			return fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
 		}
-		v, err := l.val.eval(f)
+		v, err := l.val.Eval(f)
 		if err == nil {
-			err = f.charge(v)
+			err = f.SpendBytes(v)
 		}
 		if err != nil {
 			return err
@@ -205,32 +205,32 @@ func (l *forLoop) object(f *Frame) (any, error) {
 	return out, err
 }
 
-// splat compiles list[*].name: the member of each element; null is an empty list and any other single value a list of one.
-func (c *compiler) splat(e *hclsyntax.SplatExpr, in env) node {
-	var n node
-	read := c.looping(func() { n = c.splatParts(e, in) })
-	n.sensitive, n.caller, n.known = read.sensitive, read.caller, read.known()
-	return c.fold(n, e.Range())
+// compileSplat compiles list[*].name: the member of each element; null is an empty list and any other single value a list of one.
+func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) TypedExpr {
+	var n TypedExpr
+	read := c.trackLoop(func() { n = c.compileSplatParts(e, in) })
+	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
+	return c.foldConstant(n, e.Range())
 }
 
-func (c *compiler) splatParts(e *hclsyntax.SplatExpr, in env) node {
-	src := c.expr(e.Source, in)
-	elem := src.typ
-	switch src.typ.Kind {
+func (c *Compiler) compileSplatParts(e *hclsyntax.SplatExpr, in LexicalEnv) TypedExpr {
+	src := c.Compile(e.Source, in)
+	elem := src.Type
+	switch src.Type.Kind {
 	case schema.List, schema.Set:
-		elem = src.typ.Elem
+		elem = src.Type.Elem
 	case schema.Any:
-		elem = anyType
+		elem = AnyType
 	}
-	if src.null != "" {
+	if src.NullReason != "" {
 		elem = elem.NotNull()
 	}
-	body, slot := c.declare("", elem, src, in)
-	body.vars.said = subject(src) + "[*]"
-	val := c.expr(e.Each, body)
-	n := node{typ: schema.ListOf(val.held())}
-	n.eval = func(f *Frame) (any, error) {
-		v, err := src.eval(f)
+	body, slot := c.bindLoopVar("", elem, src, in)
+	body.vars.phrase = Subject(src) + "[*]"
+	val := c.Compile(e.Each, body)
+	n := TypedExpr{Type: schema.ListOf(val.TypeWithNull())}
+	n.Eval = func(f *Frame) (any, error) {
+		v, err := src.Eval(f)
 		if err == nil {
 			v, err = value.Resolve(v)
 		}
@@ -243,12 +243,12 @@ func (c *compiler) splatParts(e *hclsyntax.SplatExpr, in env) node {
 		}
 		out := make([]any, len(elems))
 		for i, el := range elems {
-			if err := f.round(); err != nil {
+			if err := f.SpendIteration(); err != nil {
 				return nil, err
 			}
-			f.bind(slot, el)
-			if out[i], err = val.eval(f); err == nil {
-				err = f.charge(out[i])
+			f.BindVar(slot, el)
+			if out[i], err = val.Eval(f); err == nil {
+				err = f.SpendBytes(out[i])
 			}
 			if err != nil {
 				return nil, err
@@ -259,10 +259,10 @@ func (c *compiler) splatParts(e *hclsyntax.SplatExpr, in env) node {
 	return n
 }
 
-// anonymous is the element inside a splat.
-func (c *compiler) anonymous(in env) node {
+// splatElement is the element inside a splat.
+func (c *Compiler) splatElement(in LexicalEnv) TypedExpr {
 	if v := in.vars.find(""); v != nil {
-		return c.variable(v, in)
+		return c.loopVariable(v, in)
 	}
-	return broken()
+	return Broken()
 }

@@ -16,55 +16,55 @@ var operatorText = map[*hclsyntax.Operation]string{
 	hclsyntax.OpEqual: "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLogicalAnd: "&&", hclsyntax.OpLogicalOr: "||", hclsyntax.OpLogicalNot: "!",
 }
 
-func (c *compiler) binary(e *hclsyntax.BinaryOpExpr, in env) node {
+func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) TypedExpr {
 	switch e.Op {
 	case hclsyntax.OpLogicalAnd, hclsyntax.OpLogicalOr:
-		return c.logical(e, in)
+		return c.compileLogical(e, in)
 	case hclsyntax.OpEqual, hclsyntax.OpNotEqual:
-		return c.equality(e, in)
+		return c.compileEquality(e, in)
 	}
-	return c.arithmetic(e, in)
+	return c.compileArithmetic(e, in)
 }
 
-// logical evaluates its right side only when the left leaves the answer open, and knows there what the left has said about nulls.
-func (c *compiler) logical(e *hclsyntax.BinaryOpExpr, in env) node {
-	a := c.boolean(e.LHS, in)
-	yes, no := in.facts.assume(c.narrowing(e.LHS, in))
+// compileLogical evaluates its right side only when the left leaves the answer open, and knows there what the left has said about nulls.
+func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) TypedExpr {
+	a := c.compileCondition(e.LHS, in)
+	yes, no := in.NonNull.Branches(c.nonNullWhen(e.LHS, in))
 	open, stop := yes, false
 	if e.Op == hclsyntax.OpLogicalOr {
 		open, stop = no, true
 	}
-	b := c.boolean(e.RHS, env{open, in.vars})
-	n := node{typ: boolType, known: a.known && b.known, sensitive: a.sensitive || b.sensitive, caller: a.caller || b.caller}
-	n.eval = func(f *Frame) (any, error) {
-		v, err := truth(a, f)
+	b := c.compileCondition(e.RHS, LexicalEnv{open, in.vars})
+	n := TypedExpr{Type: BoolType, Known: a.Known && b.Known, Sensitive: a.Sensitive || b.Sensitive, CallerSpecific: a.CallerSpecific || b.CallerSpecific}
+	n.Eval = func(f *Frame) (any, error) {
+		v, err := EvalBool(a, f)
 		if err != nil || v == stop {
 			return v, err
 		}
-		return truth(b, f)
+		return EvalBool(b, f)
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }
 
-func (c *compiler) equality(e *hclsyntax.BinaryOpExpr, in env) node {
-	a, b := c.expr(e.LHS, in), c.expr(e.RHS, in)
-	if a.typ.Kind != schema.Any && b.typ.Kind != schema.Any && !comparable(a.typ, b.typ) && !(a.known && a.value == nil) && !(b.known && b.value == nil) {
-		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s: they are never equal.", opening(a), describe(a.typ), subject(b), describe(b.typ))
+func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) TypedExpr {
+	a, b := c.Compile(e.LHS, in), c.Compile(e.RHS, in)
+	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !comparable(a.Type, b.Type) && !(a.Known && a.Value == nil) && !(b.Known && b.Value == nil) {
+		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s: they are never equal.", SubjectCapitalized(a), TypePhrase(a.Type), Subject(b), TypePhrase(b.Type))
 	}
 	negate := e.Op == hclsyntax.OpNotEqual
-	n := node{typ: boolType, known: a.known && b.known, sensitive: a.sensitive || b.sensitive, caller: a.caller || b.caller}
-	n.eval = func(f *Frame) (any, error) {
-		x, err := a.eval(f)
+	n := TypedExpr{Type: BoolType, Known: a.Known && b.Known, Sensitive: a.Sensitive || b.Sensitive, CallerSpecific: a.CallerSpecific || b.CallerSpecific}
+	n.Eval = func(f *Frame) (any, error) {
+		x, err := a.Eval(f)
 		if err != nil {
 			return nil, err
 		}
-		y, err := b.eval(f)
+		y, err := b.Eval(f)
 		if err != nil {
 			return nil, err
 		}
 		return value.Equal(x, y) != negate, nil
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }
 
 func comparable(a, b *schema.Type) bool {
@@ -82,49 +82,49 @@ func comparable(a, b *schema.Type) bool {
 	return class(a) == class(b)
 }
 
-func (c *compiler) arithmetic(e *hclsyntax.BinaryOpExpr, in env) node {
-	a, b := c.number(e.LHS, operatorText[e.Op], in), c.number(e.RHS, operatorText[e.Op], in)
-	n := node{typ: &schema.Type{Kind: schema.Number}, known: a.known && b.known, sensitive: a.sensitive || b.sensitive, caller: a.caller || b.caller}
+func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) TypedExpr {
+	a, b := c.compileNumber(e.LHS, operatorText[e.Op], in), c.compileNumber(e.RHS, operatorText[e.Op], in)
+	n := TypedExpr{Type: &schema.Type{Kind: schema.Number}, Known: a.Known && b.Known, Sensitive: a.Sensitive || b.Sensitive, CallerSpecific: a.CallerSpecific || b.CallerSpecific}
 	switch e.Op {
 	case hclsyntax.OpGreaterThan, hclsyntax.OpGreaterThanOrEqual, hclsyntax.OpLessThan, hclsyntax.OpLessThanOrEqual:
-		n.typ = boolType
+		n.Type = BoolType
 	case hclsyntax.OpDivide:
 	default:
-		if a.typ.Kind == schema.Integer && b.typ.Kind == schema.Integer {
-			n.typ = integerType
+		if a.Type.Kind == schema.Integer && b.Type.Kind == schema.Integer {
+			n.Type = IntegerType
 		}
 	}
 	op := e.Op
-	n.eval = func(f *Frame) (any, error) {
-		x, err := a.eval(f)
+	n.Eval = func(f *Frame) (any, error) {
+		x, err := a.Eval(f)
 		if err != nil {
 			return nil, err
 		}
-		y, err := b.eval(f)
+		y, err := b.Eval(f)
 		if err != nil {
 			return nil, err
 		}
 		return compute(op, x, y)
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }
 
-// number compiles an operand of an operator that takes numbers.
-func (c *compiler) number(e hclsyntax.Expression, op string, in env) node {
-	n := c.expr(e, in)
-	switch n.typ.Kind {
+// compileNumber compiles an operand of an operator that takes numbers.
+func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEnv) TypedExpr {
+	n := c.Compile(e, in)
+	switch n.Type.Kind {
 	case schema.Number, schema.Integer, schema.Any:
-		if n.null != "" {
-			c.errorf(e.Range(), "Value may be null", "%s, and %s takes numbers. Write coalesce(%s, 0), or guard it with a condition.", reason(n), op, c.text(e.Range()))
+		if n.NullReason != "" {
+			c.errorf(e.Range(), "Value may be null", "%s, and %s takes numbers. Write coalesce(%s, 0), or guard it with a condition.", NullSentence(n), op, c.sourceText(e.Range()))
 		}
 		return n
 	}
 	hint := ""
-	if op == "+" && n.typ.Kind == schema.String {
+	if op == "+" && n.Type.Kind == schema.String {
 		hint = " To join texts write one template: \"${a}${b}\"."
 	}
-	c.errorf(e.Range(), "Number needed", "%s takes numbers, and this is %s.%s", op, describe(n.typ), hint)
-	return broken()
+	c.errorf(e.Range(), "Number needed", "%s takes numbers, and this is %s.%s", op, TypePhrase(n.Type), hint)
+	return Broken()
 }
 
 var arithmeticOf = map[*hclsyntax.Operation]func(a, b any) (any, error){
@@ -152,26 +152,26 @@ func compute(op *hclsyntax.Operation, a, b any) (any, error) {
 	return arithmeticOf[op](a, b)
 }
 
-func (c *compiler) unary(e *hclsyntax.UnaryOpExpr, in env) node {
+func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) TypedExpr {
 	if e.Op == hclsyntax.OpLogicalNot {
-		a := c.boolean(e.Val, in)
-		a.typ, a.path = boolType, ""
+		a := c.compileCondition(e.Val, in)
+		a.Type, a.Path = BoolType, ""
 		inner := a
-		a.eval = func(f *Frame) (any, error) {
-			v, err := truth(inner, f)
+		a.Eval = func(f *Frame) (any, error) {
+			v, err := EvalBool(inner, f)
 			return !v, err
 		}
-		return c.fold(a, e.Range())
+		return c.foldConstant(a, e.Range())
 	}
-	a := c.number(e.Val, "-", in)
-	inner := a.eval
-	a.path = ""
-	a.eval = func(f *Frame) (any, error) {
+	a := c.compileNumber(e.Val, "-", in)
+	inner := a.Eval
+	a.Path = ""
+	a.Eval = func(f *Frame) (any, error) {
 		v, err := inner(f)
 		if err != nil {
 			return nil, err
 		}
 		return compute(hclsyntax.OpSubtract, 0, v)
 	}
-	return c.fold(a, e.Range())
+	return c.foldConstant(a, e.Range())
 }

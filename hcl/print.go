@@ -38,8 +38,8 @@ func (d *Diagnostic) print(w io.Writer, src []byte) error {
 	return err
 }
 
-// shownLine is how many characters of a line are printed around the place of a diagnostic.
-const shownLine = 240
+// maxLineWidth is how many characters of a line are printed around the place of a diagnostic.
+const maxLineWidth = 240
 
 // window returns the part of a line that is printed, and where the carets stand below it.
 func (d *Diagnostic) window(line string) (part string, lead, length int) {
@@ -49,11 +49,11 @@ func (d *Diagnostic) window(line string) (part string, lead, length int) {
 	if d.Subject.End.Line != d.Subject.Start.Line {
 		length = len(runes) - lead
 	}
-	if len(runes) <= shownLine {
+	if len(runes) <= maxLineWidth {
 		return line, lead, max(length, 1)
 	}
-	from := max(lead-shownLine/2, 0)
-	to := min(from+shownLine, len(runes))
+	from := max(lead-maxLineWidth/2, 0)
+	to := min(from+maxLineWidth, len(runes))
 	part = string(runes[from:to])
 	if from > 0 {
 		part, lead = "…"+part, lead-from+1
@@ -61,7 +61,7 @@ func (d *Diagnostic) window(line string) (part string, lead, length int) {
 	if to < len(runes) {
 		part += "…"
 	}
-	return part, lead, max(min(length, shownLine/2), 1)
+	return part, lead, max(min(length, maxLineWidth/2), 1)
 }
 
 // lineAt is the line of a source in which an offset lies.
@@ -83,10 +83,10 @@ func (d *Diagnostic) MarshalJSON() ([]byte, error) {
 		Summary  string `json:"summary"`
 		Detail   string `json:"detail"`
 		Range    *Range `json:"range,omitempty"`
-	}{d.Severity.String(), d.Summary, d.Detail, d.place()})
+	}{d.Severity.String(), d.Summary, d.Detail, d.subjectRange()})
 }
 
-func (d *Diagnostic) place() *Range {
+func (d *Diagnostic) subjectRange() *Range {
 	if d.Subject.File == "" {
 		return nil
 	}

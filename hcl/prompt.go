@@ -4,45 +4,45 @@ import "sort"
 
 // Prompt is one prompt block.
 type Prompt struct {
-	Work
+	Operation
 	Title       string
 	Description string
 	Icons       []*Icon
 	Messages    []*PromptMessage
-	Error       *Message
+	Error       *TextTemplate
 }
 
-// A promptDecl is a prompt being decoded.
-type promptDecl struct {
-	*workDecl
+// promptDecoder is a prompt being decoded.
+type promptDecoder struct {
+	*operationDecoder
 	prompt *Prompt
 }
 
-func newPromptDecl(l *loader, b block) *promptDecl {
-	p := &promptDecl{prompt: &Prompt{}}
-	p.workDecl = newWorkDecl(l, b, "prompt", &p.prompt.Work)
-	p.inputs.noun, p.inputs.texts = "argument", &texts{"an argument of a prompt", true}
+func newPromptDecl(l *loader, b sourceBlock) *promptDecoder {
+	p := &promptDecoder{prompt: &Prompt{}}
+	p.operationDecoder = newWorkDecl(l, b, "prompt", &p.prompt.Operation)
+	p.inputs.noun, p.inputs.texts = "argument", &textInputs{"an argument of a prompt", true}
 	return p
 }
 
-// prompts decodes the prompt blocks. The tools are complete by now.
-func (l *loader) prompts(tools map[string]*toolDecl) {
+// decodePrompts decodes the prompt blocks. The tools are complete by now.
+func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 	blocks := l.blocks["prompt"]
-	decls := make([]*promptDecl, len(blocks))
+	decls := make([]*promptDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
-		if w := keptWork(blocks[i]); w != nil {
-			decls[i] = &promptDecl{prompt: w.kept.made.(*Prompt), workDecl: w}
+		if w := cachedOperation(blocks[i]); w != nil {
+			decls[i] = &promptDecoder{prompt: w.cached.result.(*Prompt), operationDecoder: w}
 			return
 		}
 		decls[i] = newPromptDecl(l, blocks[i])
 		decls[i].dec.tools = tools
 		decls[i].decode()
-		decls[i].shed()
+		decls[i].dropBody()
 	})
 	for _, p := range decls {
-		l.accept(p.workDecl, p.prompt, tools)
-		l.diags = append(l.diags, p.askers()...)
-		if l.claim("prompt", p.prompt.Name, p.block) && p.enabled {
+		l.commit(p.operationDecoder, p.prompt, tools)
+		l.diags = append(l.diags, p.checkCalledToolsAsk()...)
+		if l.declare("prompt", p.prompt.Name, p.block) && p.enabled {
 			l.config.Prompts = append(l.config.Prompts, p.prompt)
 		}
 	}
@@ -50,44 +50,44 @@ func (l *loader) prompts(tools map[string]*toolDecl) {
 }
 
 // promptSpec is everything a prompt block may hold except its backend, in the order of the reference.
-func promptSpec(p *promptDecl) Spec {
+func promptSpec(p *promptDecoder) Spec {
 	return Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
 
-func (p *promptDecl) headSpec() Spec {
+func (p *promptDecoder) headSpec() Spec {
 	return Spec{
 		Attr(&p.prompt.Title, "title", "The name as a person reads it."),
 		Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
 		p.timeoutField("How long making the messages may take."),
 		p.requiresField(),
 		p.enabledField(),
-		icons(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
-		labelled("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.input),
+		iconsField(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
+		Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
 	}
 }
 
-func (p *promptDecl) messageSpec() Spec {
-	return Spec{messages(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
+func (p *promptDecoder) messageSpec() Spec {
+	return Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
 }
 
-func (p *promptDecl) decode() {
+func (p *promptDecoder) decode() {
 	d, b := p.dec, p.block
-	p.named()
+	p.checkName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
-	d.unknown(b.Body, head, body, said, failure, d.shared.standing.work)
-	d.fields(b.Body, head, b.DefRange())
-	p.timed()
-	p.inputs.finish()
-	d.scope = p.scope()
-	d.fields(b.Body, body, b.DefRange())
-	d.facts = d.facts.and(p.prompt.Allow)
-	p.does()
-	d.fields(b.Body, said, b.DefRange())
-	p.failing(failure)
-	p.onlyReads("A prompt is what a person chooses to say")
-	p.described(p.prompt.Description)
-	p.completions()
-	p.unusedInputs()
+	d.CheckNames(b.Body, head, body, said, failure, d.loader.blockSpecs.operation)
+	d.Fields(b.Body, head, b.DefRange())
+	p.checkTimeout()
+	p.inputs.buildInputType()
+	d.Scope = p.scope()
+	d.Fields(b.Body, body, b.DefRange())
+	d.NonNull = d.NonNull.whenTrue(p.prompt.Allow)
+	p.decodeSteps()
+	d.Fields(b.Body, said, b.DefRange())
+	p.decodeErrorText(failure)
+	p.requireReadOnly("A prompt is what a person chooses to say")
+	p.checkDescription(p.prompt.Description)
+	p.decodeCompletions()
+	p.warnUnusedInputs()
 	p.prompt.Digest = p.digest()
 	p.digestCalls()
 }

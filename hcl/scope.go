@@ -7,40 +7,40 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// A scope says which roots an expression may read, what is known of them, and why others may not be read. It is a chain: a scope adds one
+// Scope says which roots an expression may read, what is known of them, and why others may not be read. It is a chain: a scope adds one
 // root to the scope around it, so that the scopes of a thousand tools share what they have in common. Scopes are never changed.
-type scope struct {
-	around *scope
+type Scope struct {
+	outer  *Scope
 	name   string
-	root   *root  // nil: name exists in the language but may not be read here
-	why    string // when root is nil: why, and what to do
+	root   *Root  // nil: name exists in the language but may not be read here
+	reason string // when root is nil: why, and what to do
 
-	call    bool // values of a call are readable, and call-time functions may stand
-	secrets secretRule
+	Call    bool // values of a call are readable, and call-time functions may stand
+	Secrets SecretPolicy
 }
 
-// secretRule says what a sensitive value may do where an expression stands.
-type secretRule int
+// SecretPolicy says what a sensitive value may do where an expression stands.
+type SecretPolicy int
 
 const (
-	secretsRefused secretRule = iota // it would be seen by a caller, a log or another process
-	secretsAllowed
+	RejectSecrets SecretPolicy = iota // it would be seen by a caller, a log or another process
+	AllowSecrets
 )
 
-// find returns what a name means: a root, or why it may not be read; neither when the language does not have it.
-func (s *scope) find(name string) (r *root, why string) {
-	for ; s != nil; s = s.around {
+// Find returns what a name means: a root, or why it may not be read; neither when the language does not have it.
+func (s *Scope) Find(name string) (r *Root, why string) {
+	for ; s != nil; s = s.outer {
 		if s.name == name {
-			return s.root, s.why
+			return s.root, s.reason
 		}
 	}
 	return nil, ""
 }
 
-// readable are the names of the roots, sorted.
-func (s *scope) readable() (names []string) {
+// Readable are the names of the roots, sorted.
+func (s *Scope) Readable() (names []string) {
 	seen := map[string]bool{"": true}
-	for ; s != nil; s = s.around {
+	for ; s != nil; s = s.outer {
 		if !seen[s.name] && s.root != nil {
 			names = append(names, s.name)
 		}
@@ -50,72 +50,72 @@ func (s *scope) readable() (names []string) {
 	return names
 }
 
-// with returns the scope in which name is the root r.
-func (s *scope) with(name string, r *root) *scope {
-	return &scope{around: s, name: name, root: r, call: s.call, secrets: s.secrets}
+// With returns the scope in which name is the root r.
+func (s *Scope) With(name string, r *Root) *Scope {
+	return &Scope{outer: s, name: name, root: r, Call: s.Call, Secrets: s.Secrets}
 }
 
-// without returns the scope in which name may not be read, for the reason given.
-func (s *scope) without(name, why string) *scope {
-	return &scope{around: s, name: name, why: why, call: s.call, secrets: s.secrets}
+// Without returns the scope in which name may not be read, for the reason given.
+func (s *Scope) Without(name, why string) *Scope {
+	return &Scope{outer: s, name: name, reason: why, Call: s.Call, Secrets: s.Secrets}
 }
 
-// allowing returns the scope under another rule for secrets.
-func (s *scope) allowing(rule secretRule) *scope {
-	return &scope{around: s, call: s.call, secrets: rule}
+// WithSecrets returns the scope under another rule for secrets.
+func (s *Scope) WithSecrets(rule SecretPolicy) *Scope {
+	return &Scope{outer: s, Call: s.Call, Secrets: rule}
 }
 
-// during returns the scope in which values of a call are readable.
-func (s *scope) during() *scope {
-	return &scope{around: s, call: true, secrets: s.secrets}
+// DuringCall returns the scope in which values of a call are readable.
+func (s *Scope) DuringCall() *Scope {
+	return &Scope{outer: s, Call: true, Secrets: s.Secrets}
 }
 
-// A root is the first name of a traversal: var, input, step, …
-type root struct {
-	typ     *schema.Type                // of the whole root
-	members map[string]*member          // nil when its members are not listed: then typ decides
-	later   map[string]string           // members that exist elsewhere, and why they cannot be read here
-	partial bool                        // members may be declared in a file that could not be read
-	whole   func(f *Frame) (any, error) // the root as a value; nil when it may not be read as a whole
-	noun    string                      // what a member is called in a diagnostic: "input", "variable"
-	sealed  bool                        // its members may hold secrets: never readable in expr
-	seen    *program.Shape              // as programs see it, made when the first one asks
+// Root is the first name of a traversal: var, input, step, …
+type Root struct {
+	Type        *schema.Type                // of the whole root
+	Members     map[string]*Member          // nil when its members are not listed: then typ decides
+	Unavailable map[string]string           // members that exist elsewhere, and why they cannot be read here
+	Partial     bool                        // members may be declared in a file that could not be read
+	Value       func(f *Frame) (any, error) // the root as a value; nil when it may not be read as a whole
+	Noun        string                      // what a member is called in a diagnostic: "input", "variable"
+	Hidden      bool                        // its members may hold secrets: never readable in expr
+	seen        *program.Shape              // as programs see it, made when the first one asks
 }
 
-// A member is one name of a root.
-type member struct {
-	typ       *schema.Type
-	nullable  string // why it may be null, or empty when it never is
-	known     bool
-	value     any
-	eval      func(*Frame) (any, error) // for what is not known at load
-	sensitive bool
-	caller    bool // it depends on the caller's identity
-	own       bool // of one tool, and of no other
-	used      bool
-	digest    string // of its name and value; of globals only
+// Member is one name of a root.
+type Member struct {
+	Type           *schema.Type
+	NullReason     string // why it may be null, or empty when it never is
+	Known          bool
+	Value          any
+	Eval           func(*Frame) (any, error) // for what is not known at load
+	Sensitive      bool
+	CallerSpecific bool // it depends on the caller's identity
+	Local          bool // of one tool, and of no other
+	Used           bool
+	Digest         string // of its name and value; of globals only
 }
 
-// get is the member's value in one call.
-func (m *member) get(f *Frame) (any, error) {
-	if m.known {
-		return m.value, nil
+// Resolve is the member's value in one call.
+func (m *Member) Resolve(f *Frame) (any, error) {
+	if m.Known {
+		return m.Value, nil
 	}
-	return m.eval(f)
+	return m.Eval(f)
 }
 
-// fail makes a member whose value is wrong one of which nothing is known, so that its mistake is reported once.
-func (m *member) fail() {
-	m.known, m.typ, m.value, m.nullable = false, anyType, nil, ""
-	m.eval = func(*Frame) (any, error) { return nil, nil }
+// MarkFailed makes a member whose value is wrong one of which nothing is known, so that its mistake is reported once.
+func (m *Member) MarkFailed() {
+	m.Known, m.Type, m.Value, m.NullReason = false, AnyType, nil, ""
+	m.Eval = func(*Frame) (any, error) { return nil, nil }
 }
 
 // knownRoot is a root whose members are all known at load.
-func (l *loader) knownRoot(noun string, members map[string]*member) *root {
-	return &root{noun: noun, members: members, typ: anyType, partial: l.partial, whole: func(*Frame) (any, error) {
+func (l *loader) knownRoot(noun string, members map[string]*Member) *Root {
+	return &Root{Noun: noun, Members: members, Type: AnyType, Partial: l.partial, Value: func(*Frame) (any, error) {
 		all := make(map[string]any, len(members))
 		for name, m := range members {
-			all[name] = m.value
+			all[name] = m.Value
 		}
 		return all, nil
 	}}

@@ -13,40 +13,40 @@ type secretBlock struct {
 
 func (s *secretBlock) spec() Spec {
 	return Join(
-		Exactly("where the secret comes from",
+		ExactlyOneOf("where the secret comes from",
 			Attr(&s.Env, "env", "The environment variable that holds the secret."),
 			Attr(&s.File, "file", "The file that holds the secret; one line break at its end is dropped. Relative to the folder.")),
-		Spec{Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").Or("false")},
+		Spec{Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").DefaultDoc("false")},
 	)
 }
 
-func (l *loader) secret(b block) {
+func (l *loader) decodeSecret(b sourceBlock) {
 	name := b.label(0)
-	l.identifier("secret", name, b.LabelRanges[0])
+	l.checkIdentifier("secret", name, b.LabelRanges[0])
 	s := &secretBlock{}
-	d := l.decoder(b.file)
-	d.body(b.Body, s.spec(), b.DefRange())
-	m := &member{typ: stringType, known: true, sensitive: true}
-	text, ok, where := l.reveal(s)
+	d := l.newDecoder(b.file)
+	d.Body(b.Body, s.spec(), b.DefRange())
+	m := &Member{Type: StringType, Known: true, Sensitive: true}
+	text, ok, where := l.readSecret(s)
 	switch {
 	case ok:
-		m.value = text
-		l.revealed = append(l.revealed, text)
+		m.Value = text
+		l.secretValues = append(l.secretValues, text)
 	case s.Optional:
-		m.nullable = "secret." + name + " is optional and not set"
+		m.NullReason = "secret." + name + " is optional and not set"
 	case s.Env != "" || s.File != "":
-		d.errorf(b.LabelRanges[0], "Missing secret", "The secret %q is not there: %s. Write optional = true if the tools can do without.", name, where)
-		m.fail()
+		d.Errorf(b.LabelRanges[0], "Missing secret", "The secret %q is not there: %s. Write optional = true if the tools can do without.", name, where)
+		m.MarkFailed()
 	default:
-		m.fail()
+		m.MarkFailed()
 	}
-	l.diags = append(l.diags, d.diags...)
-	if l.claim("secret", name, b) {
+	l.diags = append(l.diags, d.Diags...)
+	if l.declare("secret", name, b) {
 		l.secrets[name] = m
 	}
 }
 
-func (l *loader) reveal(s *secretBlock) (text string, ok bool, where string) {
+func (l *loader) readSecret(s *secretBlock) (text string, ok bool, where string) {
 	if s.Env != "" {
 		text, ok = l.opts.Getenv(s.Env)
 		return text, ok && text != "", fmt.Sprintf("the environment variable %s is not set", s.Env)

@@ -8,10 +8,10 @@ import (
 )
 
 // programEnv is the scope as a program sees it, without null where a guard around has ruled it out. Sealed roots and secret members are not there.
-func (c *compiler) programEnv(known *facts) program.Env {
+func (c *Compiler) programEnv(known *NonNull) program.Env {
 	out := program.Env{Roots: make(map[string]*program.Shape, 8), Now: c.now}
-	for _, name := range c.scope.readable() {
-		if r, _ := c.scope.find(name); !r.sealed && name != "error" {
+	for _, name := range c.Scope.Readable() {
+		if r, _ := c.Scope.Find(name); !r.Hidden && name != "error" {
 			out.Roots[name] = r.shape()
 		}
 	}
@@ -44,22 +44,22 @@ func withoutNull(s *program.Shape, path []string) *program.Shape {
 }
 
 // shape is the root as programs see it.
-func (r *root) shape() *program.Shape {
-	if r.partial || r.seen != nil {
+func (r *Root) shape() *program.Shape {
+	if r.Partial || r.seen != nil {
 		return r.seen
 	}
-	if r.members == nil {
-		r.seen = shapeOf(r.typ)
+	if r.Members == nil {
+		r.seen = shapeOf(r.Type)
 		return r.seen
 	}
-	s := &program.Shape{Kind: program.Object, Members: make(map[string]*program.Shape, len(r.members))}
-	for name, m := range r.members {
+	s := &program.Shape{Kind: program.Object, Members: make(map[string]*program.Shape, len(r.Members))}
+	for name, m := range r.Members {
 		switch {
-		case m.sensitive:
-		case m.nullable != "":
-			s.Members[name] = nullableShape(m.typ)
+		case m.Sensitive:
+		case m.NullReason != "":
+			s.Members[name] = nullableShape(m.Type)
 		default:
-			s.Members[name] = shapeOf(m.typ)
+			s.Members[name] = shapeOf(m.Type)
 		}
 	}
 	r.seen = s

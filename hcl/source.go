@@ -13,27 +13,27 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// A source is one parsed file.
-type source struct {
-	name   string
-	src    []byte
-	body   *hclsyntax.Body
-	diags  Diagnostics // of the syntax
-	digest [sha256.Size]byte
-	offers int        // how many blocks of it are offered to clients
-	kept   []*decoded // of those blocks in order, as the last load left them
-	under  *globals   // what they were decoded under
-	bare   bool       // the bodies of blocks that are kept were dropped: they are several times the size of what was made of them
+// sourceFile is one parsed file.
+type sourceFile struct {
+	name          string
+	src           []byte
+	body          *hclsyntax.Body
+	diags         Diagnostics // of the syntax
+	digest        [sha256.Size]byte
+	exposed       int            // how many blocks of it are offered to clients
+	cached        []*cachedBlock // of those blocks in order, as the last load left them
+	decodedWith   *globals       // what they were decoded under
+	bodiesDropped bool           // the bodies of blocks that are kept were dropped: they are several times the size of what was made of them
 }
 
-// sources reads and parses every *.hcl below the root, in the order of their names. Folders and files that start with a dot are skipped.
-func (l *loader) sources() []*source {
-	var files []*source
+// readSources reads and parses every *.hcl below the root, in the order of their names. Folders and files that start with a dot are skipped.
+func (l *loader) readSources() []*sourceFile {
+	var files []*sourceFile
 	err := fs.WalkDir(l.files.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		hidden := strings.HasPrefix(path.Base(name), ".") && name != "."
 		switch {
 		case err != nil:
-			l.unreadable(name, err)
+			l.reportUnreadable(name, err)
 			if name == "." {
 				return fs.SkipAll
 			}
@@ -45,21 +45,21 @@ func (l *loader) sources() []*source {
 		}
 		src, err := fs.ReadFile(l.files.fsys, name)
 		if err != nil {
-			l.unreadable(name, err)
+			l.reportUnreadable(name, err)
 			return nil
 		}
-		files = append(files, &source{name: name, src: src})
+		files = append(files, &sourceFile{name: name, src: src})
 		return nil
 	})
 	if err != nil {
-		l.unreadable(".", err)
+		l.reportUnreadable(".", err)
 	}
-	l.opts.Parallel(len(files), func(i int) { files[i] = l.opts.Cache.parsed(files[i].name, files[i].src) })
+	l.opts.Parallel(len(files), func(i int) { files[i] = l.opts.Cache.parseFile(files[i].name, files[i].src) })
 	return files
 }
 
-// unreadable reports what cannot be read, and does not miss what may be declared there. An error with a Reason says it in words for the author.
-func (l *loader) unreadable(name string, err error) {
+// reportUnreadable reports what cannot be read, and does not miss what may be declared there. An error with a Reason says it in words for the author.
+func (l *loader) reportUnreadable(name string, err error) {
 	l.partial = true
 	why := "it cannot be read"
 	var known interface{ Reason() string }
@@ -75,12 +75,12 @@ func (l *loader) unreadable(name string, err error) {
 	if name == "." {
 		what, where = "the folder", Range{}
 	}
-	l.diags.errorf(where, "Unreadable configuration", "%s could not be read: %s.", sentence(what), why)
+	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", ToSentence(what), why)
 }
 
-// parse reads the syntax of one file. A file that the parser could not survive is refused before it.
-func parse(s *source) *source {
-	if d := s.oversized(); d != nil {
+// parseSource reads the syntax of one file. A file that the parser could not survive is refused before it.
+func parseSource(s *sourceFile) *sourceFile {
+	if d := s.checkLimits(); d != nil {
 		s.diags = Diagnostics{d}
 		return s
 	}
@@ -88,22 +88,22 @@ func parse(s *source) *source {
 	if body, ok := file.Body.(*hclsyntax.Body); ok {
 		s.body = body
 	}
-	s.diags = syntax(diags, s.src)
+	s.diags = explainSyntaxErrors(diags, s.src)
 	return s
 }
 
-func newSource(name string, src []byte) *source {
+func newSourceFile(name string, src []byte) *sourceFile {
 	h := sha256.New()
 	h.Write([]byte(name))
 	h.Write([]byte{0})
 	h.Write(src)
-	s := &source{name: name, src: src, body: &hclsyntax.Body{}}
+	s := &sourceFile{name: name, src: src, body: &hclsyntax.Body{}}
 	h.Sum(s.digest[:0])
 	return s
 }
 
-// digest names what a list of texts says.
-func digest(parts ...string) string {
+// hashParts names what a list of texts says.
+func hashParts(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:%s", len(p), p)

@@ -25,51 +25,52 @@ type Field struct {
 	Many     bool   // the block may be repeated
 	Label    string // what the label of the block says; empty when it has none
 
-	group  *group
-	target any // the pointer decoded into
-	attr   func(*decoder, hclsyntax.Expression, Field)
-	block  func(*decoder, *hclsyntax.Block)
-	nested func() Spec // of a block, for the reference
+	formerly string // the name that the argument had before, which is answered with the present one
+	group    *group
+	target   any // the pointer decoded into
+	attr     func(*Decoder, hclsyntax.Expression, Field)
+	block    func(*Decoder, *hclsyntax.Block)
+	nested   func() Spec // of a block, for the reference
 }
 
 // A group says how many of some arguments may be written.
 type group struct {
-	what    string
-	exactly bool
+	what     string
+	required bool
 }
 
 // Value is what an argument can be decoded into. The Go type says when the value is known: plain types once, when the file is loaded; Expr, Text,
 // Entries and the like are computed for every call.
 type Value interface {
 	string | bool | int | float64 | *bool | []string | []int | time.Duration | Size | SecretText | *schema.Type |
-		*Expr | *Text | *Message | *Entries | *SQL | *Script | *Argv | *Pipe | *Address | *Condition | *Program
+		*Expr | *StringExpr | *TextTemplate | *KeyValues | *SQL | *Script | *Argv | *Pipe | *RequestURL | *Condition | *Program
 }
 
 // Attr declares an argument that is decoded into dst.
 func Attr[T Value](dst *T, name, doc string) Field {
-	return Field{Name: name, Doc: doc, Type: typeName(dst), target: dst, attr: func(d *decoder, e hclsyntax.Expression, f Field) {
-		d.places[dst] = at(e.Range())
-		d.value(any(dst), e, f)
+	return Field{Name: name, Doc: doc, Type: typeName(dst), target: dst, attr: func(d *Decoder, e hclsyntax.Expression, f Field) {
+		d.Ranges[dst] = RangeOf(e.Range())
+		d.decodeValue(any(dst), e, f)
 	}}
 }
 
 // Block declares a nested block that is decoded into a new T.
 func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
-	return Field{Name: name, Doc: doc, target: dst, nested: func() Spec { return spec(new(T)) }, block: func(d *decoder, b *hclsyntax.Block) {
-		d.places[dst] = at(b.DefRange())
+	return Field{Name: name, Doc: doc, target: dst, nested: func() Spec { return spec(new(T)) }, block: func(d *Decoder, b *hclsyntax.Block) {
+		d.Ranges[dst] = RangeOf(b.DefRange())
 		v := new(T)
-		d.body(b.Body, spec(v), b.DefRange())
+		d.Body(b.Body, spec(v), b.DefRange())
 		*dst = v
 	}}
 }
 
-// special declares an argument that the language itself reads in a way of its own.
-func special(name, typ, doc string, read func(*decoder, hclsyntax.Expression)) Field {
-	return Field{Name: name, Type: typ, Doc: doc, attr: func(d *decoder, e hclsyntax.Expression, _ Field) { read(d, e) }}
+// Custom declares an argument that the language itself reads in a way of its own.
+func Custom(name, typ, doc string, read func(*Decoder, hclsyntax.Expression)) Field {
+	return Field{Name: name, Type: typ, Doc: doc, attr: func(d *Decoder, e hclsyntax.Expression, _ Field) { read(d, e) }}
 }
 
-// labelled declares a block of the language that may be repeated, with a label or, when label is empty, none.
-func labelled(name, label, doc string, nested func() Spec, read func(*decoder, *hclsyntax.Block)) Field {
+// Blocks declares a block of the language that may be repeated, with a label or, when label is empty, none.
+func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hclsyntax.Block)) Field {
 	return Field{Name: name, Label: label, Doc: doc, Many: true, nested: nested, block: read}
 }
 
@@ -82,14 +83,14 @@ func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
 	each := Attr(dst, name, doc).AllowFile()
 	for i, f := range fields {
 		inner := f.attr
-		fields[i].attr = func(d *decoder, e hclsyntax.Expression, f Field) {
-			around := d.scope
+		fields[i].attr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+			around := d.Scope
 			if *dst != nil {
-				key, elem := d.eachTypes(*dst)
-				d.scope = around.with("each", eachRoot(key, elem))
+				key, elem := d.EachTypes(*dst)
+				d.Scope = around.With("each", EachRoot(key, elem))
 			}
 			inner(d, e, f)
-			d.scope = around
+			d.Scope = around
 		}
 	}
 	return append(Spec{each}, fields...)
@@ -99,11 +100,11 @@ func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
 func WithOutput(t *schema.Type, fields ...Field) Spec {
 	for i, f := range fields {
 		inner := f.attr
-		fields[i].attr = func(d *decoder, e hclsyntax.Expression, f Field) {
-			around := d.scope
-			d.scope = around.with("output", outputRoot(t))
+		fields[i].attr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+			around := d.Scope
+			d.Scope = around.With("output", OutputRoot(t))
 			inner(d, e, f)
-			d.scope = around
+			d.Scope = around
 		}
 	}
 	return fields
@@ -121,14 +122,17 @@ func (f Field) AllowFile() Field { f.Files = true; return f }
 // FixedKeys asks that the keys of Entries are the author's own.
 func (f Field) FixedKeys() Field { f.Fixed = true; return f }
 
-// Or documents what an argument is when it is not written.
-func (f Field) Or(text string) Field { f.Default = text; return f }
+// DefaultDoc documents what an argument is when it is not written.
+func (f Field) DefaultDoc(text string) Field { f.Default = text; return f }
 
-// Exactly groups arguments of which exactly one must be written; what names the choice in a sentence.
-func Exactly(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }
+// RenamedFrom declares the name that the argument had before: where it is written, the diagnostic says what to write instead.
+func (f Field) RenamedFrom(name string) Field { f.formerly = name; return f }
 
-// AtMost groups arguments of which one may be written.
-func AtMost(what string, fields ...Field) Spec { return grouped(&group{what, false}, fields) }
+// ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a sentence.
+func ExactlyOneOf(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }
+
+// AtMostOneOf groups arguments of which one may be written.
+func AtMostOneOf(what string, fields ...Field) Spec { return grouped(&group{what, false}, fields) }
 
 func grouped(g *group, fields Spec) Spec {
 	for i := range fields {
@@ -163,7 +167,7 @@ func (f Field) Choice() (what string, must bool) {
 	if f.group == nil {
 		return "", false
 	}
-	return f.group.what, f.group.exactly
+	return f.group.what, f.group.required
 }
 
 func typeName(dst any) string {
@@ -190,9 +194,9 @@ func typeName(dst any) string {
 		return "type"
 	case **Expr:
 		return "value"
-	case **Text, **Message:
+	case **StringExpr, **TextTemplate:
 		return "template"
-	case **Entries:
+	case **KeyValues:
 		return "map of values"
 	case **SQL:
 		return "SQL"
@@ -202,7 +206,7 @@ func typeName(dst any) string {
 		return "list of words"
 	case **Pipe:
 		return "list of commands"
-	case **Address:
+	case **RequestURL:
 		return "URL"
 	case **Condition:
 		return "expr, true or false"

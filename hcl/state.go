@@ -18,29 +18,29 @@ func (s *State) Same(other *State) bool {
 }
 
 func (s *State) spec() Spec {
-	return Exactly("where it is kept",
-		special("sqlite", "string", "A file, for one process, or several on one machine. Relative to the folder of the configuration; serve --state FILE wins.", s.sqlite),
-		special("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.postgres),
+	return ExactlyOneOf("where it is kept",
+		Custom("sqlite", "string", "A file, for one process, or several on one machine. Relative to the folder of the configuration; serve --state FILE wins.", s.decodeSQLite),
+		Custom("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.decodePostgres),
 	)
 }
 
-func (s *State) sqlite(d *decoder, e hclsyntax.Expression) {
-	s.SQLite = d.fileName(e, ownFile{"state", "sqlite", "state.db"})
+func (s *State) decodeSQLite(d *Decoder, e hclsyntax.Expression) {
+	s.SQLite = d.decodeFileName(e, serverFile{"state", "sqlite", "state.db"})
 }
 
-func (s *State) postgres(d *decoder, e hclsyntax.Expression) {
-	s.Postgres = d.database(e)
+func (s *State) decodePostgres(d *Decoder, e hclsyntax.Expression) {
+	s.Postgres = d.decodeDatabaseURL(e)
 }
 
-// state decodes the state block.
-func (l *loader) state() {
+// decodeState decodes the state block.
+func (l *loader) decodeState() {
 	s := &State{}
-	d, b, ok := l.single("state", s.spec())
+	d, b, ok := l.decodeSingleton("state", s.spec())
 	if !ok {
 		return
 	}
-	s.Range = at(b.DefRange())
-	l.diags = append(l.diags, d.diags...)
+	s.Range = RangeOf(b.DefRange())
+	l.diags = append(l.diags, d.Diags...)
 	if len(l.blocks["state"]) > 1 || s.SQLite != "" && s.Postgres != "" {
 		s.SQLite, s.Postgres = "", "" // what names two places says of neither that it is there
 	}

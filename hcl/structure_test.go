@@ -16,7 +16,7 @@ import (
 )
 
 // summariesAt are the functions of this package that report something, and which of their arguments is the summary.
-var summariesAt = map[string]int{"errorf": 1, "warnf": 1, "fail": 0}
+var summariesAt = map[string]int{"errorf": 1, "warnf": 1, "Errorf": 1, "Warnf": 1, "fail": 0}
 
 // summaries are all summaries that stand in the sources of this package. One that ends with a space is completed by the noun of what it is about.
 func summaries(t *testing.T) map[string]string {
@@ -59,7 +59,7 @@ func summaries(t *testing.T) map[string]string {
 				if at, ok := summariesAt[called]; ok && len(n.Args) > at+1 {
 					note(n.Args[at])
 				}
-				if called == "blames" {
+				if called == "ToDiagnostics" {
 					note(n.Args[1])
 				}
 			case *ast.KeyValueExpr:

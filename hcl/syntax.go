@@ -9,26 +9,26 @@ import (
 
 func errorIs(err, target error) bool { return errors.Is(err, target) }
 
-// maxSyntax is how many diagnostics a file with a syntax error shows: what follows the first is mostly its echo.
-const maxSyntax = 2
+// maxSyntaxErrors is how many diagnostics a file with a syntax error shows: what follows the first is mostly its echo.
+const maxSyntaxErrors = 2
 
 // A hole that is not closed takes the closing quote with it.
 const (
-	unclosedHole = "Unclosed template interpolation sequence"
-	unclosedText = "Invalid multi-line string"
+	unclosedInterpolation = "Unclosed template interpolation sequence"
+	unclosedText          = "Invalid multi-line string"
 
 	unclosedHeredoc = "Unterminated template string"
 )
 
-// syntaxWords are our words where the parser's do not say what to write.
-var syntaxWords = map[string]string{
+// syntaxDetails are our words where the parser's do not say what to write.
+var syntaxDetails = map[string]string{
 	"Missing newline after argument":           "An argument ends with its line: write each on a line of its own. The operators are && and ||, and texts are joined in one template, \"${a} ${b}\".",
 	"Missing newline after block definition":   "A block ends with its line: what follows its closing brace begins on a line of its own.",
 	"Argument definition required":             "A block written on one line holds one argument and no other block. Begin a new line after its opening brace.",
 	"Argument or block definition required":    "Here stands an argument, `name = value`, or a block, `name \"label\" {`.",
 	"Invalid block definition":                 "A block is written `name \"label\" {`, without an equals sign and with its opening brace on the same line.",
 	"Unclosed configuration block":             "This block, or one inside it, has no closing brace.",
-	unclosedHole:                               "The ${ has no closing brace before the end of the text.",
+	unclosedInterpolation:                      "The ${ has no closing brace before the end of the text.",
 	"Unexpected end of template":               "A %{if ...} needs its %{endif}, and a %{for ...} its %{endfor}, before the end of the text.",
 	"Attribute redefined":                      "This argument is written above in the same block already. Each is written once.",
 	"Missing expression":                       "The value is missing.",
@@ -39,26 +39,26 @@ var syntaxWords = map[string]string{
 	"Invalid string literal":                   "No value can stand in this text: it is the author's own. A check or expect whose message has values takes them in the argument `message = \"…\"`; $${ writes ${ as it is.",
 }
 
-// syntax takes the diagnostics of the parser about a source, in our words where we know better ones.
-func syntax(in hclv2.Diagnostics, src []byte) Diagnostics {
+// explainSyntaxErrors takes the diagnostics of the parser about a source, in our words where we know better ones.
+func explainSyntaxErrors(in hclv2.Diagnostics, src []byte) Diagnostics {
 	var out Diagnostics
-	for _, d := range adopt(in).Sort() {
+	for _, d := range FromHCL(in).Sort() {
 		n := len(out)
 		if n > 0 && d.Summary == "Invalid character" && out[n-1].Subject.Start.Line == d.Subject.Start.Line && out[n-1].Summary == "Argument or block definition required" {
 			out[n-1] = d // because of which nothing was understood of the line
 			continue
 		}
-		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" || out[n-1].Subject.Start == d.Subject.Start || follows(out[n-1], d, src))
-		if n < maxSyntax && !echo {
+		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" || out[n-1].Subject.Start == d.Subject.Start || isConsequence(out[n-1], d, src))
+		if n < maxSyntaxErrors && !echo {
 			out = append(out, d)
 		}
 	}
 	for _, d := range out {
 		d.Detail = strings.TrimSpace(d.Detail)
-		if better, ok := syntaxWords[d.Summary]; ok {
+		if better, ok := syntaxDetails[d.Summary]; ok {
 			d.Detail = better
 		}
-		slip(d, src)
+		explainMistake(d, src)
 		if len(strings.Fields(d.Summary)) > 5 {
 			d.Detail = strings.TrimSpace(d.Summary + ". " + d.Detail)
 			d.Summary = "Syntax error"
@@ -67,21 +67,21 @@ func syntax(in hclv2.Diagnostics, src []byte) Diagnostics {
 	return out
 }
 
-// follows reports whether a mistake is there only because of the one before it.
-func follows(first, d *Diagnostic, src []byte) bool {
+// isConsequence reports whether a mistake is there only because of the one before it.
+func isConsequence(first, d *Diagnostic, src []byte) bool {
 	switch first.Summary {
-	case unclosedHole:
+	case unclosedInterpolation:
 		return d.Summary == unclosedText
 	case unclosedText:
 		return true // every closing quote behind it opens, and every opening one closes
 	case "Invalid expression":
-		return d.Summary == "Argument or block definition required" && quotedMarker.Match(src[min(first.Subject.Start.Byte, len(src)):])
+		return d.Summary == "Argument or block definition required" && quotedMarkerPattern.Match(src[min(first.Subject.Start.Byte, len(src)):])
 	}
 	return false
 }
 
-// shown sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
-func shown(files []*source, diags Diagnostics) Diagnostics {
+// finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
+func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
 	broken := map[string]bool{}
 	for _, f := range files {
 		broken[f.name] = f.diags.HasErrors()

@@ -18,16 +18,16 @@ var terraformBlocks = map[string]string{
 	"provisioner":   " Programs are run by a shell block, in a tool or a step.",
 }
 
-// terraformBlock says what a block of Terraform is here, or otherwise.
-func terraformBlock(block, otherwise string) string {
+// terraformBlockHint says what a block of Terraform is here, or otherwise.
+func terraformBlockHint(block, otherwise string) string {
 	if instead, ok := terraformBlocks[block]; ok {
 		return instead
 	}
 	return otherwise
 }
 
-// terraformArgument says how an argument of Terraform is written where there are those of among, or otherwise.
-func terraformArgument(name string, among []string, otherwise string) string {
+// terraformArgumentHint says how an argument of Terraform is written where there are those of among, or otherwise.
+func terraformArgumentHint(name string, among []string, otherwise string) string {
 	has := func(n string) bool { return slices.Contains(among, n) }
 	switch name {
 	case "count", "for_each":
@@ -48,7 +48,7 @@ func terraformArgument(name string, among []string, otherwise string) string {
 			return " What may be null says so in its type: nullable(string)."
 		}
 	case "enabled", "disabled":
-		if has("url") && has("keep") {
+		if has("url") && has("retention") {
 			return " A webhook is off where its url is null, as that of a secret with optional = true may be."
 		}
 	case "groups", "subjects", "roles":

@@ -9,26 +9,26 @@ import (
 	"hatchel/hcl/value"
 )
 
-// template compiles a template that makes a text.
-func (c *compiler) template(e *hclsyntax.TemplateExpr, in env) node {
+// compileTemplate compiles a template that makes a text.
+func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) TypedExpr {
 	if e.IsStringLiteral() {
-		return constant(native(e.Parts[0].(*hclsyntax.LiteralValueExpr).Val))
+		return Constant(LiteralValue(e.Parts[0].(*hclsyntax.LiteralValueExpr).Val))
 	}
 	if len(e.Parts) == 0 {
-		return constant("")
+		return Constant("")
 	}
 	var t *template.Tree
-	read := c.reading(func() {
-		t = c.tree(e, in)
-		c.survey(t.Nodes)
-		c.foreign(c.name, t.Nodes)
+	read := c.trackReads(func() {
+		t = c.compileTree(e, in)
+		c.checkTextParts(t.Nodes)
+		c.warnEmbedded(c.Name, t.Nodes)
 	})
-	n := node{typ: stringType, known: read.known(), sensitive: read.sensitive, caller: read.caller}
-	if c.nulls == nullPropagates {
-		n.null = nullableHole(t.Nodes)
+	n := TypedExpr{Type: StringType, Known: read.Known(), Sensitive: read.Sensitive, CallerSpecific: read.Caller}
+	if c.Nulls == PropagateNull {
+		n.NullReason = nullableInterpolation(t.Nodes)
 	}
-	w := writer{nodes: t.Nodes, nulls: c.nulls}
-	n.eval = func(f *Frame) (any, error) {
+	w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
+	n.Eval = func(f *Frame) (any, error) {
 		out, err := w.append(nil, f)
 		if err != nil {
 			if err == errNullText {
@@ -38,16 +38,16 @@ func (c *compiler) template(e *hclsyntax.TemplateExpr, in env) node {
 		}
 		return string(out), nil
 	}
-	return c.fold(n, e.Range())
+	return c.foldConstant(n, e.Range())
 }
 
-// survey reports what cannot stand in a text.
-func (c *compiler) survey(nodes []template.Node) {
+// checkTextParts reports what cannot stand in a text.
+func (c *Compiler) checkTextParts(nodes []template.Node) {
 	for _, x := range nodes {
 		switch x := x.(type) {
 		case *template.Hole:
 			switch {
-			case x.Type.Nullable && c.nulls == nullRefused:
+			case x.Type.Nullable && c.Nulls == RejectNull:
 				c.errorf(x.Range, "Value may be null", "%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
 			case x.Type.Kind == template.File:
 				c.errorf(x.Range, "File in text", "%s is a file, which has no text. Name what is meant: ${%s.filename}, ${%s.url}; or write ${base64encode(%s)}.", x.Source, x.Source, x.Source, x.Source)
@@ -57,15 +57,15 @@ func (c *compiler) survey(nodes []template.Node) {
 				c.errorf(x.Range, "Function not available here", "%s(...) has a meaning in SQL or in the path of a request only.", x.Func)
 			}
 		case *template.If:
-			c.survey(x.Then)
-			c.survey(x.Else)
+			c.checkTextParts(x.Then)
+			c.checkTextParts(x.Else)
 		case *template.For:
-			c.survey(x.Body)
+			c.checkTextParts(x.Body)
 		}
 	}
 }
 
-func nullableHole(nodes []template.Node) string {
+func nullableInterpolation(nodes []template.Node) string {
 	for _, x := range nodes {
 		if h, ok := x.(*template.Hole); ok && h.Type.Nullable {
 			return h.Source + " may be null"
@@ -77,24 +77,24 @@ func nullableHole(nodes []template.Node) string {
 // errNullText says that a text is null because a part of it is.
 var errNullText = fmt.Errorf("a part of the text is null")
 
-// A writer appends a text made of nodes.
-type writer struct {
+// textWriter appends a text made of nodes.
+type textWriter struct {
 	nodes []template.Node
-	nulls nullRule
+	nulls NullPolicy
 }
 
-func (w writer) append(dst []byte, f *Frame) ([]byte, error) {
+func (w textWriter) append(dst []byte, f *Frame) ([]byte, error) {
 	var err error
 	for _, n := range w.nodes {
 		switch n := n.(type) {
 		case *template.Text:
 			dst = append(dst, n.Value...)
 		case *template.Hole:
-			dst, err = w.hole(dst, n, f)
+			dst, err = w.interpolation(dst, n, f)
 		case *template.If:
 			dst, err = w.branch(dst, n, f)
 		case *template.For:
-			inner := writer{n.Body, w.nulls}
+			inner := textWriter{n.Body, w.nulls}
 			err = n.Over(f, func(g template.Frame) (err error) {
 				dst, err = inner.append(dst, g.(*Frame))
 				return err
@@ -107,7 +107,7 @@ func (w writer) append(dst []byte, f *Frame) ([]byte, error) {
 	return dst, nil
 }
 
-func (w writer) branch(dst []byte, n *template.If, f *Frame) ([]byte, error) {
+func (w textWriter) branch(dst []byte, n *template.If, f *Frame) ([]byte, error) {
 	v, err := n.Cond(f)
 	if err != nil {
 		return dst, err
@@ -117,12 +117,12 @@ func (w writer) branch(dst []byte, n *template.If, f *Frame) ([]byte, error) {
 		return dst, fmt.Errorf("a condition must be true or false, got %s", value.Kind(v))
 	}
 	if ok {
-		return writer{n.Then, w.nulls}.append(dst, f)
+		return textWriter{n.Then, w.nulls}.append(dst, f)
 	}
-	return writer{n.Else, w.nulls}.append(dst, f)
+	return textWriter{n.Else, w.nulls}.append(dst, f)
 }
 
-func (w writer) hole(dst []byte, h *template.Hole, f *Frame) ([]byte, error) {
+func (w textWriter) interpolation(dst []byte, h *template.Hole, f *Frame) ([]byte, error) {
 	v, err := h.Value(f)
 	if err != nil {
 		return dst, err
@@ -132,13 +132,13 @@ func (w writer) hole(dst []byte, h *template.Hole, f *Frame) ([]byte, error) {
 		return append(dst, v...), nil
 	case nil:
 		switch w.nulls {
-		case nullPropagates:
+		case PropagateNull:
 			return dst, errNullText
-		case nullRefused:
+		case RejectNull:
 			return dst, fmt.Errorf("%s is null, and a text cannot hold null", h.Source)
 		}
 	case value.Bytes:
-		if w.nulls == nullPrints {
+		if w.nulls == PrintNull {
 			return fmt.Appendf(dst, "(%d bytes)", len(v)), nil
 		}
 	}

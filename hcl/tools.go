@@ -2,36 +2,36 @@ package hcl
 
 import "strings"
 
-// tools decodes the tool blocks: first the inputs of all, so that each can call the others, then everything else.
-func (l *loader) tools() map[string]*toolDecl {
+// decodeTools decodes the tool blocks: first the inputs of all, so that each can call the others, then everything else.
+func (l *loader) decodeTools() map[string]*toolDecoder {
 	blocks := l.blocks["tool"]
-	decls := make([]*toolDecl, len(blocks))
+	decls := make([]*toolDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
-		if w := keptWork(blocks[i]); w != nil {
-			decls[i] = &toolDecl{tool: w.kept.made.(*Tool), workDecl: w}
+		if w := cachedOperation(blocks[i]); w != nil {
+			decls[i] = &toolDecoder{tool: w.cached.result.(*Tool), operationDecoder: w}
 			return
 		}
-		decls[i] = l.declare(blocks[i])
+		decls[i] = l.declareTool(blocks[i])
 	})
-	byName := make(map[string]*toolDecl, len(decls))
+	byName := make(map[string]*toolDecoder, len(decls))
 	for _, t := range decls {
-		if l.claim("tool", t.tool.Name, t.block) {
+		if l.declare("tool", t.tool.Name, t.block) {
 			byName[t.tool.Name] = t
 		}
 	}
 	l.opts.Parallel(len(decls), func(i int) {
-		if t := decls[i]; t.kept == nil {
+		if t := decls[i]; t.cached == nil {
 			t.dec.tools = byName
 			t.decode()
-			t.shed()
+			t.dropBody()
 		}
 	})
 	for _, t := range decls {
-		l.accept(t.workDecl, t.tool, byName)
+		l.commit(t.operationDecoder, t.tool, byName)
 	}
-	l.cycles(decls)
-	l.confusable(byName)
-	for _, name := range sortedNames(byName) {
+	l.checkCycles(decls)
+	l.warnConfusableNames(byName)
+	for _, name := range SortedNames(byName) {
 		if t := byName[name]; t.enabled {
 			l.config.Tools = append(l.config.Tools, t.tool)
 		}
@@ -39,14 +39,14 @@ func (l *loader) tools() map[string]*toolDecl {
 	return byName
 }
 
-// confusable warns about names that a model would mix up.
-func (l *loader) confusable(tools map[string]*toolDecl) {
+// warnConfusableNames warns about names that a model would mix up.
+func (l *loader) warnConfusableNames(tools map[string]*toolDecoder) {
 	seen := make(map[string]string, len(tools))
 	separators := strings.NewReplacer("-", "", "_", "", ".", "")
-	for _, name := range sortedNames(tools) {
+	for _, name := range SortedNames(tools) {
 		plain := separators.Replace(strings.ToLower(name))
 		if other, ok := seen[plain]; ok {
-			l.diags.warnf(at(tools[name].block.LabelRanges[0]), "Easily confused names", "The tools %q and %q differ only in case or separators; a model will mix them up.", other, name)
+			l.diags.Warnf(RangeOf(tools[name].block.LabelRanges[0]), "Easily confused names", "The tools %q and %q differ only in case or separators; a model will mix them up.", other, name)
 			continue
 		}
 		seen[plain] = name

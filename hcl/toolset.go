@@ -27,11 +27,11 @@ func (t *Toolset) HasPrompt(name string) bool { return t == nil || matchesAny(t.
 func (t *Toolset) HasResource(name string) bool { return t == nil || matchesAny(t.Resources, name) }
 
 func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return globs(p, name) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return matchesPattern(p, name) })
 }
 
-// globs reports whether a pattern, in which * stands for any characters, is of the name.
-func globs(pattern, name string) bool {
+// matchesPattern reports whether a pattern, in which * stands for any characters, is of the name.
+func matchesPattern(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
 	if len(parts) == 1 {
@@ -51,38 +51,38 @@ func globs(pattern, name string) bool {
 	return true
 }
 
-// A toolsetDecl is a toolset being decoded.
-type toolsetDecl struct {
-	offers
+// toolsetDecoder is a toolset being decoded.
+type toolsetDecoder struct {
+	exposedNames
 	toolset *Toolset
 }
 
-func (t *toolsetDecl) spec() Spec {
+func (t *toolsetDecoder) spec() Spec {
 	const doc = " in the set: names, or patterns in which * stands for any characters."
 	return Spec{
 		Attr(&t.toolset.Title, "title", "The name as a person reads it."),
 		Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
-		t.named(&t.toolset.Tools, "tools", "The tools"+doc),
-		t.named(&t.toolset.Prompts, "prompts", "The prompts"+doc),
-		t.named(&t.toolset.Resources, "resources", "The resources"+doc),
+		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
+		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
+		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
 	}
 }
 
-// toolsets decodes the toolset blocks, when everything that they can hold is known.
-func (l *loader) toolsets() {
-	offered := l.offered()
+// decodeToolsets decodes the toolset blocks, when everything that they can hold is known.
+func (l *loader) decodeToolsets() {
+	offered := l.collectExposedNames()
 	for _, b := range l.blocks["toolset"] {
-		t := &toolsetDecl{offered, &Toolset{Name: b.label(0), Range: at(b.DefRange())}}
-		d := l.decoder(b.file)
-		if !offeredName.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
-			d.errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
+		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: RangeOf(b.DefRange())}}
+		d := l.newDecoder(b.file)
+		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
+			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
 		}
-		d.body(b.Body, t.spec(), b.DefRange())
-		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.diags.HasErrors() && !d.blind {
-			d.errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
+		d.Body(b.Body, t.spec(), b.DefRange())
+		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() && !d.MissingValue {
+			d.Errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
 		}
-		l.diags = append(l.diags, d.diags...)
-		if l.claim("toolset", t.toolset.Name, b) {
+		l.diags = append(l.diags, d.Diags...)
+		if l.declare("toolset", t.toolset.Name, b) {
 			l.config.Toolsets = append(l.config.Toolsets, t.toolset)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// under returns the absolute path of name below dir, which is relative to base. Links are resolved, and what would leave dir is
+// resolveUnder returns the absolute path of name below dir, which is relative to base. Links are resolved, and what would leave dir is
 // refused. The file itself need not exist; the folder must.
-func under(base, dir, name string) (string, error) {
+func resolveUnder(base, dir, name string) (string, error) {
 	if strings.ContainsRune(name, 0) {
 		return "", fmt.Errorf("a path cannot hold a NUL character")
 	}
@@ -24,7 +24,7 @@ func under(base, dir, name string) (string, error) {
 		return "", fmt.Errorf("the folder that %q would be in is not there", name)
 	}
 	full := filepath.Join(root, name)
-	resolved, err := resolve(full)
+	resolved, err := resolveLinks(full)
 	if err != nil {
 		return "", fmt.Errorf("%q cannot be reached", name)
 	}
@@ -34,8 +34,8 @@ func under(base, dir, name string) (string, error) {
 	return resolved, nil
 }
 
-// resolve follows links of as much of a path as exists.
-func resolve(path string) (string, error) {
+// resolveLinks follows links of as much of a path as exists.
+func resolveLinks(path string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err == nil || !os.IsNotExist(err) {
 		return resolved, err
@@ -43,7 +43,7 @@ func resolve(path string) (string, error) {
 	if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&os.ModeSymlink != 0 {
 		return "", err // a link to nowhere could be completed by somebody else later
 	}
-	parent, err := resolve(filepath.Dir(path))
+	parent, err := resolveLinks(filepath.Dir(path))
 	if err != nil {
 		return "", err
 	}

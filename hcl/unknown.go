@@ -8,48 +8,69 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// unknown reports arguments and blocks that the parts of a spec do not have.
-func (d *decoder) unknown(b *hclsyntax.Body, parts ...Spec) {
-	d.typos = nil
+// CheckNames reports arguments and blocks that the parts of a spec do not have.
+func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
+	d.Typos = nil
 	for name, a := range b.Attributes {
-		f, known := field(parts, name, true)
+		f, known := findField(parts, name, true)
 		switch {
 		case known && f.attr != nil:
 		case known:
-			d.errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
+			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
+		case renamedTo(parts, name) != "":
+			present := renamedTo(parts, name)
+			d.noteMeant(present)
+			d.Errorf(a.NameRange, "Renamed argument", "%q was renamed to %q. Write %s = ….", name, present, present)
 		default:
 			all, attrs, _ := fieldNames(parts)
-			d.mistyped(name, all)
-			d.errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, strange(name, all, suggestOr(name, all, within(name, parts, thereAre(attrs)))))
+			d.noteTypo(name, all)
+			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, foreignArgumentHint(name, all, SuggestOr(name, all, argumentHint(name, parts, ListAre(attrs)))))
 		}
 	}
 	for _, nested := range b.Blocks {
-		f, known := field(parts, nested.Type, false)
+		f, known := findField(parts, nested.Type, false)
 		switch {
 		case known && f.attr == nil:
 		case known:
-			d.errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
+			d.Errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
 		default:
 			all, _, blocks := fieldNames(parts)
-			d.mistyped(nested.Type, all)
-			d.errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, elsewhere(nested.Type, all, suggestOr(nested.Type, all, thereAre(blocks))))
+			d.noteTypo(nested.Type, all)
+			d.Errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, blockHint(nested.Type, all, SuggestOr(nested.Type, all, ListAre(blocks))))
 		}
 	}
 }
 
-// mistyped notes what a name was probably meant to be, so that its absence is not reported too.
-func (d *decoder) mistyped(name string, among []string) {
-	if d.typos == nil {
-		d.typos = map[string]bool{}
-	}
-	d.typos[spelling.Nearest(name, among)] = true
+// noteTypo records which argument a misspelled name was meant to be, so that its absence is not reported as well.
+func (d *Decoder) noteTypo(name string, among []string) {
+	d.noteMeant(spelling.Nearest(name, among))
 	if name == "type" && slices.Contains(among, "is") {
-		d.typos["is"] = true
+		d.noteMeant("is")
 	}
 }
 
-// field finds what a name means, as an argument or as a block where it can be both.
-func field(parts []Spec, name string, argument bool) (found *Field, known bool) {
+// noteMeant records that an argument was written under another name.
+func (d *Decoder) noteMeant(name string) {
+	if d.Typos == nil {
+		d.Typos = map[string]bool{}
+	}
+	d.Typos[name] = true
+}
+
+// renamedTo returns the present name of an argument that was called name before, or "".
+func renamedTo(parts []Spec, name string) string {
+	for _, spec := range parts {
+		for i := range spec {
+			if spec[i].formerly == name && name != "" {
+				return spec[i].Name
+			}
+		}
+	}
+	return ""
+}
+
+// findField finds what a name means, as an argument or as a block where it can be both.
+func findField(parts []Spec, name string, argument bool) (found *Field, known bool) {
 	for _, spec := range parts {
 		for i := range spec {
 			if spec[i].Name != name {
@@ -75,21 +96,21 @@ func fieldNames(parts []Spec) (all, attrs, blocks []string) {
 	return all, attrs, blocks
 }
 
-// within says which block here holds an argument that stands beside it, or otherwise.
-func within(name string, parts []Spec, otherwise string) string {
+// argumentHint says which block here holds an argument that stands beside it, or otherwise.
+func argumentHint(name string, parts []Spec, otherwise string) string {
 	for _, f := range Join(parts...) {
 		if f.attr != nil {
 			continue
 		}
-		if inner, known := field([]Spec{f.Nested()}, name, true); known && inner.attr != nil {
+		if inner, known := findField([]Spec{f.Nested()}, name, true); known && inner.attr != nil {
 			return " It stands in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
 		}
 	}
 	return otherwise
 }
 
-// strange says how the thing is said here that has an argument of its own elsewhere, or otherwise.
-func strange(name string, among []string, otherwise string) string {
+// foreignArgumentHint says how the thing is said here that has an argument of its own elsewhere, or otherwise.
+func foreignArgumentHint(name string, among []string, otherwise string) string {
 	has := func(n string) bool { return slices.Contains(among, n) }
 	switch {
 	case name == "required" && has("type") && has("default"):
@@ -106,11 +127,11 @@ func strange(name string, among []string, otherwise string) string {
 	if name == "type" && has("is") {
 		return " What a name stands for is written is = object({ … })."
 	}
-	return terraformArgument(name, among, otherwise)
+	return terraformArgumentHint(name, among, otherwise)
 }
 
-// elsewhere says where a block of the language stands that does not stand here, or otherwise.
-func elsewhere(block string, among []string, otherwise string) string {
+// blockHint says where a block of the language stands that does not stand here, or otherwise.
+func blockHint(block string, among []string, otherwise string) string {
 	switch {
 	case slices.Contains([]string{"sqlite", "postgres", "postgresql", "mysql", "mariadb"}, block) && slices.Contains(among, "sql"):
 		return ` The block is called sql, and its label is the connection: sql "name" { … }.`
@@ -123,11 +144,11 @@ func elsewhere(block string, among []string, otherwise string) string {
 	case block == "variable" && slices.Contains(among, "input"):
 		return " What a caller gives is an input: input \"name\" { type = string }. A variable stands at the top of a file, and is known when it is loaded."
 	}
-	return home(block, otherwise)
+	return topLevelHint(block, otherwise)
 }
 
-// home says in which block one stands that is about trust, or otherwise.
-func home(block, otherwise string) string {
+// topLevelHint says in which block one stands that is about trust, or otherwise.
+func topLevelHint(block, otherwise string) string {
 	switch block {
 	case "api_key", "jwt":
 		return " Whom the server knows stands in auth: auth { " + block + " … }."
@@ -146,5 +167,5 @@ func home(block, otherwise string) string {
 	case "sandbox":
 		return " Programs are confined: a sandbox stands in a shell block, or in a connection \"shell\"."
 	}
-	return terraformBlock(block, otherwise)
+	return terraformBlockHint(block, otherwise)
 }

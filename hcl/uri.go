@@ -11,8 +11,8 @@ var (
 	uriPart = regexp.MustCompile(`^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`)
 )
 
-// notOfURI is the first character that cannot stand in a URI, or empty.
-func notOfURI(text string) string {
+// invalidURIChar is the first character that cannot stand in a URI, or empty.
+func invalidURIChar(text string) string {
 	rest := text[len(uriPart.FindString(text)):]
 	for _, r := range rest {
 		return string(r)
@@ -22,12 +22,12 @@ func notOfURI(text string) string {
 
 // checkURI says what is wrong with the URI of a resource. Its error is a sentence for the author.
 func checkURI(uri string) error {
-	bad := notOfURI(uri)
+	bad := invalidURIChar(uri)
 	switch {
 	case strings.ContainsAny(uri, "{}"):
 		return fmt.Errorf("braces stand in the URI of one resource. A family of them is written uri_template = %q", uri)
 	case !scheme.MatchString(uri):
-		return absolute(uri)
+		return missingSchemeError(uri)
 	case scheme.FindString(uri) == uri:
 		return fmt.Errorf("a URI goes on after its scheme, as in \"%s//app\"", uri)
 	case len(uri) > maxURI:
@@ -35,20 +35,20 @@ func checkURI(uri string) error {
 	case bad == "%":
 		return fmt.Errorf("a %% that escapes nothing is written %%25")
 	case bad != "":
-		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, escaped(bad))
+		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, percentEncode(bad))
 	}
 	return nil
 }
 
-// absolute says that a URI begins with a scheme.
-func absolute(uri string) error {
-	if notOfURI(strings.NewReplacer("{", "", "}", "").Replace(uri)) != "" {
+// missingSchemeError says that a URI begins with a scheme.
+func missingSchemeError(uri string) error {
+	if invalidURIChar(strings.NewReplacer("{", "", "}", "").Replace(uri)) != "" {
 		uri = "app"
 	}
 	return fmt.Errorf("a URI begins with a scheme, as in \"config://%s\"", strings.TrimLeft(uri, ":/"))
 }
 
-func escaped(char string) (out string) {
+func percentEncode(char string) (out string) {
 	for i := range len(char) {
 		out += fmt.Sprintf("%%%02X", char[i])
 	}

@@ -20,60 +20,60 @@ type variableBlock struct {
 
 func (v *variableBlock) spec() Spec {
 	return Spec{
-		special("type", "type", "What values the variable takes. Any when it is left out.", func(d *decoder, e hclsyntax.Expression) {
-			v.typ = d.typ(e)
-			d.refuseFile(v.typ, e, "a variable")
+		Custom("type", "type", "What values the variable takes. Any when it is left out.", func(d *Decoder, e hclsyntax.Expression) {
+			v.typ = d.DecodeType(e)
+			d.RejectFileType(v.typ, e, "a variable")
 		}),
-		special("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *decoder, e hclsyntax.Expression) { v.def = e }),
+		Custom("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *Decoder, e hclsyntax.Expression) { v.def = e }),
 		Attr(&v.Description, "description", "What the variable is for."),
 		Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),
 	}
 }
 
-func (l *loader) variable(b block) {
+func (l *loader) decodeVariable(b sourceBlock) {
 	name := b.label(0)
-	l.identifier("variable", name, b.LabelRanges[0])
-	v := &variableBlock{typ: anyType}
-	d := l.decoder(b.file)
-	d.body(b.Body, v.spec(), b.DefRange())
-	m := &member{typ: v.typ, known: true}
-	text, source, given := l.given(name, v.Env)
+	l.checkIdentifier("variable", name, b.LabelRanges[0])
+	v := &variableBlock{typ: AnyType}
+	d := l.newDecoder(b.file)
+	d.Body(b.Body, v.spec(), b.DefRange())
+	m := &Member{Type: v.typ, Known: true}
+	text, source, given := l.givenValue(name, v.Env)
 	switch {
 	case given:
 		var problem string
-		if m.value, problem = parseVariable(v.typ, text); problem != "" {
-			d.errorf(b.LabelRanges[0], "Invalid variable value", "The value of %q given by %s is refused: %s.", name, source, problem)
-			m.fail()
+		if m.Value, problem = parseVariable(v.typ, text); problem != "" {
+			d.Errorf(b.LabelRanges[0], "Invalid variable value", "The value of %q given by %s is refused: %s.", name, source, problem)
+			m.MarkFailed()
 		}
 	case v.def != nil:
 		var ok bool
-		if m.value, ok = d.variableDefault(v); !ok {
-			m.fail()
+		if m.Value, ok = d.variableDefault(v); !ok {
+			m.MarkFailed()
 		}
 	default:
-		d.errorf(b.LabelRanges[0], "Missing variable value", "The variable %q has no default. Give it with --var %s=…, HATCHEL_VAR_%s or a --var-file.", name, name, name)
-		m.fail()
+		d.Errorf(b.LabelRanges[0], "Missing variable value", "The variable %q has no default. Give it with --var %s=…, HATCHEL_VAR_%s or a --var-file.", name, name, name)
+		m.MarkFailed()
 	}
-	if m.value == nil && m.known {
-		m.nullable = "var." + name + " is null"
+	if m.Value == nil && m.Known {
+		m.NullReason = "var." + name + " is null"
 	}
-	l.diags = append(l.diags, d.diags...)
-	if l.claim("variable", name, b) {
+	l.diags = append(l.diags, d.Diags...)
+	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
 }
 
-func (d *decoder) variableDefault(v *variableBlock) (any, bool) {
-	before := len(d.diags)
-	val, ok, diags := v.typ.Default(v.def, d.typeEnv())
-	if d.diags[before:].HasErrors() {
+func (d *Decoder) variableDefault(v *variableBlock) (any, bool) {
+	before := len(d.Diags)
+	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
+	if d.Diags[before:].HasErrors() {
 		return nil, false // of what cannot be read nothing more is to be said
 	}
-	d.diags = append(d.diags, adopt(diags)...)
+	d.Diags = append(d.Diags, FromHCL(diags)...)
 	return val, ok
 }
 
-func (l *loader) given(name, env string) (text, source string, ok bool) {
+func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
 	if text, ok = l.opts.Vars[name]; ok {
 		return text, "--var or --var-file", true
 	}
@@ -88,11 +88,11 @@ func (l *loader) given(name, env string) (text, source string, ok bool) {
 	return "", "", false
 }
 
-// strayVariables reports values given for variables that are not declared.
-func (l *loader) strayVariables() {
-	for _, name := range sortedNames(l.opts.Vars) {
+// checkStrayVariables reports values given for variables that are not declared.
+func (l *loader) checkStrayVariables() {
+	for _, name := range SortedNames(l.opts.Vars) {
 		if l.variables[name] == nil {
-			l.diags.errorf(Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, didYouMean(name, sortedNames(l.variables)))
+			l.diags.Errorf(Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, DidYouMean(name, SortedNames(l.variables)))
 		}
 	}
 }
@@ -103,7 +103,7 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 	if t.Kind != schema.String && t.Kind != schema.Any {
 		decoded, err := value.Decode([]byte(text))
 		if err != nil {
-			return nil, fmt.Sprintf("%s is needed, written as JSON", describe(t))
+			return nil, fmt.Sprintf("%s is needed, written as JSON", TypePhrase(t))
 		}
 		v = decoded
 	}

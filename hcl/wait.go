@@ -18,25 +18,25 @@ type Wait struct {
 }
 
 func (w *Wait) spec() Spec {
-	constant := lasting(&w.For, "for", "How long to wait.", "A wait for no time is none. Write for how long, as in \"500ms\", or leave the step out.")
+	constant := PositiveDuration(&w.For, "for", "How long to wait.", "A wait for no time is none. Write for how long, as in \"500ms\", or leave the step out.")
 	inner := constant.attr
-	constant.attr = func(d *decoder, e hclsyntax.Expression, f Field) {
-		before := len(d.diags)
+	constant.attr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+		before := len(d.Diags)
 		inner(d, e, f)
-		d.diags[before:].reword(map[string]string{
+		d.Diags[before:].ReplaceDetails(map[string]string{
 			"Value not available here": "for is known when the file is loaded. A wait that depends on the call is written seconds = …, a number.",
 		})
 	}
 	return Join(
-		Exactly("how long to wait",
+		ExactlyOneOf("how long to wait",
 			constant,
-			numeric(&w.Seconds, "seconds", "How many seconds to wait, where that depends on the call, as in seconds = input.seconds.")),
-		Spec{Attr(&w.Detach, "detach", "Whether the connection of the client is let go meanwhile, where it can come back for its answer.").Or("false")},
+			NumberExpr(&w.Seconds, "seconds", "How many seconds to wait, where that depends on the call, as in seconds = input.seconds.")),
+		Spec{Attr(&w.Detach, "detach", "Whether the connection of the client is let go meanwhile, where it can come back for its answer.").DefaultDoc("false")},
 	)
 }
 
 // Describe says that nothing is changed.
-func (w *Wait) Describe(*Connection) (Facts, error) { return silent, nil }
+func (w *Wait) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
 // Duration is how long a call waits. Its error is a sentence for the model.
 func (w *Wait) Duration(f *Frame) (time.Duration, error) {

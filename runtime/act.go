@@ -25,7 +25,7 @@ func (c *compiler) builtinStep(b *hcl.Backend) adapters.Action {
 		return failStep{block}
 	case *hcl.ProtocolFault:
 		return faultStep{block, c.g.scrubber}
-	case *hcl.Round:
+	case *hcl.AskGroup:
 		return &askGroup{block.Asks}
 	}
 	return nil

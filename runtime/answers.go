@@ -125,7 +125,7 @@ func awaitInflight(ctx context.Context, f *inflight) error {
 
 // runForWaiters performs the call for all that wait for it. When it ends for a reason of its own, one of those tries instead.
 func (p *Program) runForWaiters(c *call, of digest, f *inflight) (err error) {
-	defer p.generation.build.caches.results.finish(of, f, p.tool.Memo.TTL)
+	defer p.generation.build.caches.results.finish(of, f, p.tool.Cache.TTL)
 	if err := p.perform(c); err != nil {
 		if own := new(*limitError); c.frame.Context.Err() == nil && c.stopCtx.Err() == nil && !errors.As(err, own) {
 			f.err = err
@@ -141,14 +141,14 @@ func (p *Program) runForWaiters(c *call, of digest, f *inflight) (err error) {
 // cacheKey is what the call asks, so far as the answer depends on it.
 func (p *Program) cacheKey(c *call) (digest, error) {
 	input := any(c.frame.Input)
-	if p.tool.Memo.Key != nil {
+	if p.tool.Cache.Key != nil {
 		var err error
-		if input, err = p.tool.Memo.Key.Eval(c.frame); err != nil {
+		if input, err = p.tool.Cache.Key.Eval(c.frame); err != nil {
 			return digest{}, err
 		}
 	}
 	frozen, err := appendFrozen(nil, input)
-	if err != nil || p.tool.Memo.Public {
+	if err != nil || p.tool.Cache.Public {
 		return digestOf("answer", p.decl.Name, p.decl.Digest, string(frozen)), err
 	}
 	caller, err := appendFrozen(nil, c.frame.Caller)

@@ -39,7 +39,7 @@ func (c *compiler) approvals(p *Program) {
 		p.approvalRules = append(p.approvalRules, &approvalRule{name, decl.When, decl})
 	}
 	for _, policy := range c.policies {
-		if policy.approve != nil && policy.policy.AboutTool(p.decl.Name) {
+		if policy.approve != nil && policy.policy.AppliesToTool(p.decl.Name) {
 			p.approvalRules = append(p.approvalRules, policy.approve)
 		}
 	}
@@ -49,7 +49,7 @@ func (c *compiler) approvals(p *Program) {
 	p.toolRoot = toolRoot(p.tool)
 	parts := []string{p.decl.Digest, p.rules.identity()}
 	for _, r := range p.approvalRules {
-		p.asksClient = p.asksClient || r.decl.Caller
+		p.asksClient = p.asksClient || r.decl.ByCaller
 		if r.when != nil {
 			parts = append(parts, r.name, r.when.Digest())
 		}

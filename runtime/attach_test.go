@@ -141,7 +141,7 @@ func TestCopiesLastAsLongAsTheCall(t *testing.T) {
 		if err != nil || string(content) != "content" {
 			t.Errorf("%s holds %s, %v", path, content, err)
 		}
-		if folder := call.Frame.Copies(); !strings.HasPrefix(path.(string), folder+"/") {
+		if folder := call.Frame.StagedDir(); !strings.HasPrefix(path.(string), folder+"/") {
 			t.Errorf("%s is not in %s", path, folder)
 		}
 		paths = append(paths, path.(string))

@@ -393,7 +393,7 @@ func TestAReloadLosesNoRecord(t *testing.T) {
 	}
 	for i := range 20 {
 		file := []string{"second.jsonl", "audit.jsonl", "audit.jsonl"}[i%3]
-		load(t, h, fmt.Sprintf("audit {\n  file = %q\n  keep = %d\n}\n", file, i+1)+src)
+		load(t, h, fmt.Sprintf("audit {\n  file = %q\n  max_files = %d\n}\n", file, i+1)+src)
 	}
 	close(stop)
 	all.Wait()

@@ -101,7 +101,7 @@ func (as *AuditLogs) release(place string, s *sharedLog) error {
 }
 
 func auditLimits(decl *hcl.Audit) audit.Limits {
-	return audit.Limits{Rotate: int64(decl.Rotate), Keep: decl.Keep}
+	return audit.Limits{Rotate: int64(decl.Rotate), Keep: decl.MaxFiles}
 }
 
 // applyAuditLimits says when a file is full from now on. What is in a database has no files.

@@ -32,7 +32,7 @@ type decision struct {
 // evaluation is one round of asking rules.
 type evaluation struct {
 	frame         *hcl.Frame
-	reading       hcl.Reading
+	reading       hcl.EvalBuffer
 	beforeInputs  bool           // there is no call yet, so nothing is asked that reads one
 	partial       bool           // not all inputs are there yet: a deny that cannot be computed without them denies nothing
 	sharedResults map[*rule]bool // what the rules have answered that answer alike for everything; may be nil
@@ -52,7 +52,7 @@ func (a *evaluation) eval(r *rule) (holds, open bool, err error) {
 	if kept && a.callResults.known&r.bit != 0 {
 		return a.callResults.hold&r.bit != 0, false, nil
 	}
-	holds, err = a.reading.Ask(r.condition, a.frame)
+	holds, err = a.reading.Eval(r.condition, a.frame)
 	if kept && err == nil {
 		a.callResults.known |= r.bit
 		if holds {

@@ -67,7 +67,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 		drained:  make(chan struct{}),
 
 		completions: map[*hcl.Completion]*completion{},
-		uploads:     cfg.Uploads(),
+		uploads:     cfg.AcceptsUploads(),
 	}
 	c.g.ctx, c.g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.g.pinnedCtx, c.g.cancelPinned = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -147,14 +147,14 @@ func (c *compiler) promptsAndResources() {
 }
 
 // completions makes what looks up the inputs of w.
-func (c *compiler) completions(w *hcl.Work) {
+func (c *compiler) completions(w *hcl.Operation) {
 	for _, m := range w.Input.Members {
 		decl := w.Completions[m.Name]
 		if decl == nil || len(decl.Steps) == 0 {
 			continue
 		}
 		made := &completion{completion: decl}
-		made.initialize(c.g, "completion", &decl.Work, nil)
+		made.initialize(c.g, "completion", &decl.Operation, nil)
 		c.bindSteps(&made.operation)
 		c.g.completions[decl] = made
 	}

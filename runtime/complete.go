@@ -107,7 +107,7 @@ func (r *operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 	c := r.newCall(ctx, callerRoot(req.Caller), adapters.Nobody{})
 	c.setCaller(req.Caller)
 	defer c.reply.release()
-	c.frame.Input = r.decl.FromSome(r.knownInputs(req))
+	c.frame.Input = r.decl.ParsePartial(r.knownInputs(req))
 	return r.rules.decide(&evaluation{frame: c.frame, partial: true}).verdict == allowed
 }
 
@@ -151,7 +151,7 @@ func (c *completion) evalValues(f *hcl.Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := c.decl.Steps[0].Backend.Facts.Default
+	d := c.decl.Steps[0].Backend.Effects.Default
 	if d.Text != "" {
 		text, err := appendText(nil, m[d.Text])
 		return nonEmptyLines(string(text)), err

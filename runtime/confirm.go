@@ -21,7 +21,7 @@ func confirmationAsk(timeout time.Duration) *hcl.Ask {
 	form := schema.ObjectOf(&schema.Member{Name: "approve", Optional: true, HasDefault: true, Default: false, Type: &schema.Type{
 		Kind: schema.Bool, Title: "Approve", Description: "Whether this call may be made.",
 	}})
-	return &hcl.Ask{Key: approvalKey, Timeout: timeout, Elicit: &hcl.Elicit{Fields: form, Answer: form.Compile(), Declined: true}}
+	return &hcl.Ask{Key: approvalKey, Timeout: timeout, Elicit: &hcl.Elicit{Fields: form, Validator: form.Compile(), ContinueOnDecline: true}}
 }
 
 const missingConfirmation = refusal("The user has not approved this call. Nothing was done.")
@@ -69,7 +69,7 @@ func (p *Program) askUser(c *call) error {
 		}
 	}
 	n.record = &audit.Approval{By: "caller", At: time.Now(), Rules: namesOf(n.callerRules)}
-	answer, err := ask.Answer(sent)
+	answer, err := ask.ParseResponse(sent)
 	if err != nil {
 		return missingConfirmation // whatever it was, it was no yes
 	}

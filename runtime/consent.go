@@ -42,10 +42,10 @@ func (p *Program) findRequiredApprovals(c *call) error {
 		n = new(approvalState)
 	}
 	c.frame.Tool = p.toolRoot
-	var reading hcl.Reading
+	var reading hcl.EvalBuffer
 	for _, r := range p.approvalRules {
 		if r.when != nil {
-			wanted, err := reading.Ask(r.when, c.frame)
+			wanted, err := reading.Eval(r.when, c.frame)
 			if err != nil {
 				c.decision = decision{verdict: denied, rule: r.name, cause: err}
 				return c.denialError()
@@ -54,7 +54,7 @@ func (p *Program) findRequiredApprovals(c *call) error {
 				continue
 			}
 		}
-		if r.decl.Caller {
+		if r.decl.ByCaller {
 			n.callerRules = append(n.callerRules, r)
 		} else {
 			n.operatorRules = append(n.operatorRules, r)

@@ -92,7 +92,7 @@ func appendLink(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
 	dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), uri)
 	dst = value.AppendString(append(dst, `,"name":`...), name)
 	dst = appendMember(dst, "title", title)
-	note, err := appendTemplate(b.Note, f)
+	note, err := appendTemplate(b.Description, f)
 	dst = appendMember(dst, "description", string(note))
 	dst = appendMember(dst, "mimeType", b.MimeType)
 	if b.Size > 0 {
@@ -150,14 +150,14 @@ func appendContentAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]b
 }
 
 // appendTemplate and rendered are what the author has written with its values in place; empty for nothing.
-func appendTemplate(m *hcl.Message, f *hcl.Frame) ([]byte, error) {
+func appendTemplate(m *hcl.TextTemplate, f *hcl.Frame) ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
 	return m.Append(nil, f)
 }
 
-func renderText(t *hcl.Text, f *hcl.Frame) (string, error) {
+func renderText(t *hcl.StringExpr, f *hcl.Frame) (string, error) {
 	if t == nil {
 		return "", nil
 	}

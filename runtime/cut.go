@@ -20,7 +20,7 @@ func (r *operation) maxText() int {
 }
 
 // truncationHint is a sentence that says how to get less of an answer.
-func truncationHint(noun string, w *hcl.Work) string {
+func truncationHint(noun string, w *hcl.Operation) string {
 	var names []string
 	for _, m := range w.Input.Members {
 		names = append(names, "`"+m.Name+"`")
@@ -50,7 +50,7 @@ func (r *operation) truncate(text []byte, narrow string) []byte {
 func (r *operation) writesLog() bool {
 	return slices.ContainsFunc(r.steps, func(s *boundStep) bool {
 		called, ok := s.action.(*toolCall)
-		return s.decl.Backend.Facts.Log || ok && called.target.writesLog()
+		return s.decl.Backend.Effects.Log || ok && called.target.writesLog()
 	})
 }
 

@@ -211,7 +211,7 @@ func (c *call) pauseKey(ctx context.Context) error {
 func (c *call) mayHaveActed(failed *failure) bool {
 	for i, s := range c.operation.steps {
 		switch {
-		case s.decl.Backend.Facts.ReadOnly:
+		case s.decl.Backend.Effects.ReadOnly:
 		case i < c.nextStep:
 			return true
 		case i == c.nextStep && failed != nil:

@@ -21,10 +21,10 @@ func newDefaultResult(t *hcl.Tool) (a defaultResult) {
 	case t.Result != nil:
 		a.structured = true
 		return a
-	case len(t.Steps) != 1 || t.Named() || worded && t.Returns == nil:
+	case len(t.Steps) != 1 || t.HasNamedSteps() || worded && t.Returns == nil:
 		return a
 	}
-	facts := t.Steps[0].Backend.Facts
+	facts := t.Steps[0].Backend.Effects
 	a.member, a.members, a.text = facts.Default.Member, facts.Default.Members, facts.Default.Text
 	a.schema = defaultType(facts)
 	a.structured = t.Returns != nil || a.schema != nil
@@ -32,7 +32,7 @@ func newDefaultResult(t *hcl.Tool) (a defaultResult) {
 }
 
 // defaultType is what is known of the default result, as far as it says anything; text is not structured.
-func defaultType(f hcl.Facts) *schema.Type {
+func defaultType(f hcl.Effects) *schema.Type {
 	if f.Output == nil {
 		return nil
 	}

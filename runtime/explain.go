@@ -173,17 +173,17 @@ type RuleText struct {
 func (g *Generation) ListRules() []OperationRules {
 	all := make([]OperationRules, 0, len(g.sortedPrograms)+len(g.prompts)+len(g.resources))
 	for _, p := range g.sortedPrograms {
-		ruled := p.listRules(g.Config.Server.Closed)
+		ruled := p.listRules(g.Config.Server.DenyByDefault)
 		for _, r := range p.approvalRules {
 			ruled.Rules = append(ruled.Rules, RuleText{r.name, r.program(), r.source()})
 		}
 		all = append(all, ruled)
 	}
 	for _, p := range g.prompts {
-		all = append(all, p.listRules(g.Config.Server.Closed))
+		all = append(all, p.listRules(g.Config.Server.DenyByDefault))
 	}
 	for _, r := range g.resources {
-		all = append(all, r.listRules(g.Config.Server.Closed))
+		all = append(all, r.listRules(g.Config.Server.DenyByDefault))
 	}
 	return all
 }

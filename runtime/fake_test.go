@@ -58,14 +58,14 @@ func (b *fakeBlock) spec() hcl.Spec {
 	}
 }
 
-func (b *fakeBlock) Describe(*hcl.Connection) (hcl.Facts, error) {
+func (b *fakeBlock) Describe(*hcl.Connection) (hcl.Effects, error) {
 	t := &schema.Type{Kind: schema.Any}
 	if b.Rows {
 		t = schema.ListOf(&schema.Type{Kind: schema.Map, Elem: t})
 	}
-	return hcl.Facts{
+	return hcl.Effects{
 		Output:  schema.ObjectOf(&schema.Member{Name: "value", Type: t}),
-		Default: hcl.Default{Member: "value"},
+		Default: hcl.DefaultResult{Member: "value"},
 		Log:     b.Log,
 	}, nil
 }

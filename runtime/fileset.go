@@ -91,7 +91,7 @@ func (c *call) fileSet() *fileSet {
 		shelf := g.build.State.files
 		c.files = &fileSet{ctx: c.frame.Context, shelf: shelf, rules: uploadRules(&g.Config.Files), owner: c.action.Owner, copies: shelf.NewCopies(), dryRun: c.dryRun}
 		c.ownsFiles = true
-		c.frame.Copies = c.files.copies.Folder
+		c.frame.StagedDir = c.files.copies.Folder
 	}
 	return c.files
 }
@@ -99,7 +99,7 @@ func (c *call) fileSet() *fileSet {
 // shareFiles makes the files of another call those of this one, which it has called.
 func (c *call) shareFiles(fs *fileSet) {
 	if c.files == nil {
-		c.files, c.frame.Copies = fs, fs.copies.Folder
+		c.files, c.frame.StagedDir = fs, fs.copies.Folder
 	}
 }
 

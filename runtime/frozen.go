@@ -18,7 +18,7 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 		"at":     c.nextStep,
 		"spent":  int(c.clock().Milliseconds()),
 		"steps":  c.frame.Steps,
-		"locals": c.frame.Computed(),
+		"locals": c.frame.ComputedLocals(),
 	}
 	if input != nil {
 		m["input"] = input
@@ -66,7 +66,7 @@ func (c *call) thaw(frozen []byte) error {
 		c.approval = thawApprovalState(n)
 	}
 	if locals, ok := m["locals"].(map[string]any); ok {
-		c.frame.Recall(locals)
+		c.frame.RestoreLocals(locals)
 	}
 	if input, ok := m["input"].(map[string]any); ok {
 		c.frame.Input = input

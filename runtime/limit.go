@@ -52,7 +52,7 @@ type limit struct {
 }
 
 func (b limit) key(caller string) limitKey {
-	if b.rule.Together {
+	if b.rule.Shared {
 		caller = ""
 	} else {
 		caller = "of " + caller // of nobody, too
@@ -61,7 +61,7 @@ func (b limit) key(caller string) limitKey {
 }
 
 // defaultLimit is what a server that knows its callers lets each of them do when the configuration does not say.
-var defaultLimit = &hcl.Limit{Concurrency: 10, Queue: 100, Wait: 10 * time.Second}
+var defaultLimit = &hcl.Limit{Concurrency: 10, Queue: 100, MaxWait: 10 * time.Second}
 
 // newLimits are the limits of a tool: of the server first, so that no place of the tool is held while that is waited for.
 func newLimits(cfg *hcl.Config, t *hcl.Tool) (all []limit) {
@@ -121,7 +121,7 @@ func (c *call) releaseLimits() {
 
 // acquire counts a call, after it has waited for its turn if it may.
 func (ms *limiter) acquire(ctx context.Context, s *State, of limitKey, b limit) error {
-	patience := time.Now().Add(b.rule.Wait)
+	patience := time.Now().Add(b.rule.MaxWait)
 	if err := ms.acquireSlot(ctx, of, b, patience); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (b limit) subject() string {
 	if b.tool == "" {
 		whose = "the tools of this server"
 	}
-	if b.rule.Together {
+	if b.rule.Shared {
 		return whose + " by all callers"
 	}
 	return whose + " by one caller"

@@ -131,7 +131,7 @@ func TestNoMoreRunAtOnceThanTheLimitSays(t *testing.T) {
 		limit {
 			concurrency = 2
 			queue       = 2
-			wait        = "5s"
+			max_wait        = "5s"
 		}
 		fake { do = "slow" }
 	}`, func(t *testing.T, h *Host) {
@@ -185,7 +185,7 @@ func TestWhoeverGoesAwayGivesUpItsPlace(t *testing.T) {
 		limit {
 			concurrency = 1
 			queue       = 5
-			wait        = "1h"
+			max_wait        = "1h"
 		}
 		fake { do = "slow" }
 	}`, func(t *testing.T, h *Host) {
@@ -221,7 +221,7 @@ func TestAQueueAlsoWaitsForTheRate(t *testing.T) {
 		limit {
 			rate  = "1/s"
 			queue = 2
-			wait  = "10s"
+			max_wait  = "10s"
 		}
 		text = "done"
 	}`, func(t *testing.T, h *Host) {

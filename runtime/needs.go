@@ -10,8 +10,8 @@ import (
 func (c *compiler) checkRequirements() {
 	for _, r := range c.g.operations {
 		c.markApprovalWaits(r)
-		r.requiredCapabilities = gatherNested(r, func(w *hcl.Work) []string { return w.Requires })
-		r.requiredScopes = gatherNested(r, func(w *hcl.Work) []string { return w.Scopes })
+		r.requiredCapabilities = gatherNested(r, func(w *hcl.Operation) []string { return w.Requires })
+		r.requiredScopes = gatherNested(r, func(w *hcl.Operation) []string { return w.Scopes })
 	}
 	if c.diags.HasErrors() {
 		return // what is opened below stays open: nothing that is not served says where
@@ -29,7 +29,7 @@ func (c *compiler) checkRequirements() {
 			return // it would be said of every other one, too
 		}
 	}
-	on := slices.IndexFunc(c.g.Config.Webhooks, func(w *hcl.Webhook) bool { return !w.Off })
+	on := slices.IndexFunc(c.g.Config.Webhooks, func(w *hcl.Webhook) bool { return !w.Disabled })
 	if on < 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func (c *compiler) checkRequirements() {
 }
 
 // gatherNested are what a routine, and the tools that its steps call, ask of who calls.
-func gatherNested(r *operation, of func(*hcl.Work) []string) []string {
+func gatherNested(r *operation, of func(*hcl.Operation) []string) []string {
 	all := slices.Clone(of(r.decl))
 	for _, s := range r.steps {
 		if call, ok := s.action.(*toolCall); ok {

@@ -63,7 +63,7 @@ func (ms *limiter) reserve(ctx context.Context, s *State, of limitKey, b limit, 
 func (b limit) rate() state.Rhythm {
 	r := state.Rhythm{Every: b.rule.Rate.Every(), Burst: b.rule.Burst}
 	if b.rule.Queue > 0 {
-		r.Patience = b.rule.Wait
+		r.Patience = b.rule.MaxWait
 	}
 	return r
 }

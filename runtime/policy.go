@@ -14,22 +14,22 @@ import (
 type rule struct {
 	name        string // by which decisions are told: policy.finance.deny, tool.pay.allow
 	condition   *hcl.Condition
-	message     *hcl.Message // of its policy, for who is denied; nil when there is none
-	readsInputs bool         // it reads what only a call has, so that no list can be made by it
-	readsTool   bool         // it may hold for one thing and not for another, whoever asks
-	bit         uint64       // of an answered; 0 for those that came after all bits were given away
-	reported    atomic.Bool  // that it cannot be computed, while a list was made
+	message     *hcl.TextTemplate // of its policy, for who is denied; nil when there is none
+	readsInputs bool              // it reads what only a call has, so that no list can be made by it
+	readsTool   bool              // it may hold for one thing and not for another, whoever asks
+	bit         uint64            // of an answered; 0 for those that came after all bits were given away
+	reported    atomic.Bool       // that it cannot be computed, while a list was made
 }
 
-func newRule(name string, c *hcl.Condition, message *hcl.Message) *rule {
+func newRule(name string, c *hcl.Condition, message *hcl.TextTemplate) *rule {
 	if c == nil {
 		return nil
 	}
-	return &rule{name: name, condition: c, message: message, readsInputs: c.OfCall(), readsTool: c.Reads("tool")}
+	return &rule{name: name, condition: c, message: message, readsInputs: c.DependsOnCall(), readsTool: c.Reads("tool")}
 }
 
 // rule is newRule for a rule whose answer can be remembered by its bit.
-func (c *compiler) rule(name string, condition *hcl.Condition, message *hcl.Message) *rule {
+func (c *compiler) rule(name string, condition *hcl.Condition, message *hcl.TextTemplate) *rule {
 	r := newRule(name, condition, message)
 	if r != nil {
 		r.bit = 1 << c.nextBit
@@ -56,7 +56,7 @@ type rules struct {
 
 // newRules gathers the rules about a routine.
 func (c *compiler) newRules(r *operation, tool map[string]any, about func(*hcl.Policy) bool) *rules {
-	rs := &rules{tool: tool, own: c.rule(r.kind+"."+r.decl.Name+".allow", r.decl.Allow, nil), closed: c.g.Config.Server.Closed}
+	rs := &rules{tool: tool, own: c.rule(r.kind+"."+r.decl.Name+".allow", r.decl.Allow, nil), closed: c.g.Config.Server.DenyByDefault}
 	for _, p := range c.policies {
 		if !about(p.policy) {
 			continue
@@ -132,14 +132,14 @@ func (c *compiler) authorize() {
 		c.policies = append(c.policies, rules)
 	}
 	for _, p := range c.g.sortedPrograms {
-		p.rules = c.newRules(&p.operation, toolRoot(p.tool), func(policy *hcl.Policy) bool { return policy.AboutTool(p.decl.Name) })
+		p.rules = c.newRules(&p.operation, toolRoot(p.tool), func(policy *hcl.Policy) bool { return policy.AppliesToTool(p.decl.Name) })
 		c.approvals(p)
 	}
 	for _, p := range c.g.prompts {
-		p.rules = c.newRules(&p.operation, p.ruleRoot(p.prompt.Title), func(policy *hcl.Policy) bool { return policy.AboutPrompt(p.decl.Name) })
+		p.rules = c.newRules(&p.operation, p.ruleRoot(p.prompt.Title), func(policy *hcl.Policy) bool { return policy.AppliesToPrompt(p.decl.Name) })
 	}
 	for _, r := range c.g.resources {
-		r.rules = c.newRules(&r.operation, r.ruleRoot(r.resource.Title), func(policy *hcl.Policy) bool { return policy.AboutResource(r.decl.Name) })
+		r.rules = c.newRules(&r.operation, r.ruleRoot(r.resource.Title), func(policy *hcl.Policy) bool { return policy.AppliesToResource(r.decl.Name) })
 	}
 }
 
@@ -153,6 +153,6 @@ func toolRoot(t *hcl.Tool) map[string]any {
 
 // ruleRoot is what rules read of what is no tool, and therefore changes nothing.
 func (r *operation) ruleRoot(title string) map[string]any {
-	open := slices.ContainsFunc(r.decl.Steps, func(s *hcl.Step) bool { return s.Backend.Facts.OpenWorld })
+	open := slices.ContainsFunc(r.decl.Steps, func(s *hcl.Step) bool { return s.Backend.Effects.OpenWorld })
 	return map[string]any{"kind": r.kind, "name": r.decl.Name, "title": title, "read_only": true, "destructive": false, "idempotent": true, "open_world": open}
 }

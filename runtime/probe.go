@@ -87,14 +87,14 @@ func (g *Generation) probeWebhooks(ctx context.Context) (diags hcl.Diagnostics) 
 	hooks, why := enabledWebhooks(g.Config), make([]string, len(g.Config.Webhooks))
 	var running sync.WaitGroup
 	for i, w := range g.Config.Webhooks {
-		if !w.Off {
+		if !w.Disabled {
 			running.Go(func() { why[i] = webhook.Reach(ctx, hooks[w.Name]) })
 		}
 	}
 	running.Wait()
 	for i, w := range g.Config.Webhooks {
 		if why[i] != "" {
-			diags = append(diags, &hcl.Diagnostic{Summary: "Webhook does not answer", Detail: "No event can be sent to " + w.Place() + ": " + why[i] + ".", Subject: w.Range})
+			diags = append(diags, &hcl.Diagnostic{Summary: "Webhook does not answer", Detail: "No event can be sent to " + w.DisplayAddress() + ": " + why[i] + ".", Subject: w.Range})
 		}
 	}
 	return diags

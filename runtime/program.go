@@ -27,7 +27,7 @@ type Program struct {
 
 func newProgram(g *Generation, t *hcl.Tool) *Program {
 	p := &Program{tool: t, headerInputs: headerInputs(t.Input), defaults: newDefaultResult(t)}
-	p.initialize(g, "tool", &t.Work, t.Error)
+	p.initialize(g, "tool", &t.Operation, t.Error)
 	p.hasEffects = !t.ReadOnly
 	p.limits = newLimits(g.Config, t)
 	return p
@@ -144,7 +144,7 @@ func (p *Program) run(c *call, in inputs) error {
 	if err := p.findRequiredApprovals(c); err != nil {
 		return err
 	}
-	if p.tool.Memo != nil && c.approval == nil {
+	if p.tool.Cache != nil && c.approval == nil {
 		return p.runCached(c)
 	}
 	return p.runUncached(c)

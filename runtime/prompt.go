@@ -18,7 +18,7 @@ type prompt struct {
 
 func newPrompt(g *Generation, decl *hcl.Prompt) *prompt {
 	p := &prompt{prompt: decl}
-	p.initialize(g, "prompt", &decl.Work, decl.Error)
+	p.initialize(g, "prompt", &decl.Operation, decl.Error)
 	return p
 }
 
@@ -82,7 +82,7 @@ func (p *prompt) listEntry() mcp.Entry {
 	return mcp.Entry{Name: d.Name, Legacy: e, Modern: e}
 }
 
-func appendArguments(dst []byte, arguments []hcl.Argument) []byte {
+func appendArguments(dst []byte, arguments []hcl.PromptArgument) []byte {
 	for i, a := range arguments {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -25,7 +25,7 @@ const maxResourceProbes = 8
 
 func newResource(g *Generation, decl *hcl.Resource) *resource {
 	r := &resource{resource: decl, probeSlots: make(chan struct{}, maxResourceProbes)}
-	r.initialize(g, "resource", &decl.Work, decl.Error)
+	r.initialize(g, "resource", &decl.Operation, decl.Error)
 	return r
 }
 
@@ -44,7 +44,7 @@ func (r *resource) read(ctx context.Context, req *mcp.CallRequest, variables map
 		return d, withURI(req.Name, err)
 	}
 	d.Private = true // until somebody says that it is for everybody
-	if k := r.resource.Caching; k != nil {
+	if k := r.resource.CacheHint; k != nil {
 		d.TTL, d.Private = k.TTL, k.Private
 	}
 	return d, nil

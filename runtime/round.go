@@ -111,9 +111,9 @@ func (t *elicitation) pendingQuestions(r *askGroup, f *hcl.Frame) (left []*hcl.A
 
 // acceptAnswer reads an answer, and reports whether it can be used.
 func (t *elicitation) acceptAnswer(a *hcl.Ask, sent any) (bool, error) {
-	answer, err := a.Answer(sent)
-	var declined *hcl.Declined
-	var wrong *hcl.WrongAnswer
+	answer, err := a.ParseResponse(sent)
+	var declined *hcl.DeclinedError
+	var wrong *hcl.InvalidAnswerError
 	switch {
 	case err == nil:
 		t.done[a.Key] = answer
@@ -135,7 +135,7 @@ func (t *elicitation) fallback(a *hcl.Ask, need string, f *hcl.Frame) error {
 	if a.Fallback == nil {
 		return refusal(fmt.Sprintf("The question %q takes a client that has the capability %q, and yours does not say that it has. Nothing after the question was done.", a.Key, need))
 	}
-	answer, err := a.Instead(f)
+	answer, err := a.FallbackAnswer(f)
 	if err != nil {
 		return asFault(err)
 	}

@@ -11,8 +11,8 @@ import (
 // the other side has answered, and serves any number of calls at once.
 type operation struct {
 	kind                 string // what it is to people: "tool", "prompt", …
-	decl                 *hcl.Work
-	errorText            *hcl.Message // how a failure is told; nil for its own words
+	decl                 *hcl.Operation
+	errorText            *hcl.TextTemplate // how a failure is told; nil for its own words
 	generation           *Generation
 	steps                []*boundStep
 	truncationHint       string      // a sentence that says how to get less of an answer
@@ -28,9 +28,9 @@ type operation struct {
 }
 
 // initialize makes the routine of a part of a generation, whose stages are not bound yet.
-func (r *operation) initialize(g *Generation, noun string, decl *hcl.Work, failed *hcl.Message) {
+func (r *operation) initialize(g *Generation, noun string, decl *hcl.Operation, failed *hcl.TextTemplate) {
 	r.kind, r.decl, r.errorText, r.generation, r.truncationHint = noun, decl, failed, g, truncationHint(noun, decl)
-	r.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Facts.ReadOnly })
+	r.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
 	r.hasSensitiveInput = hasSensitive(decl.Input)
 	r.takesFiles = decl.Input.HoldsFile()
 }

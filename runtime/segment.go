@@ -27,7 +27,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities), Call: frozen,
 	}
 	if p.tool.Task != nil {
-		t.Callback = p.tool.Task.Callback
+		t.Callback = p.tool.Task.Notify
 	}
 	ts := p.generation.build.State.tasks
 	if err := ts.create(ctx, t); err != nil {
@@ -57,7 +57,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 
 // taskRetention is for how long the task of a call is kept.
 func (p *Program) taskRetention(c *call) time.Duration {
-	ttl := hcl.DefaultTTL
+	ttl := hcl.DefaultTaskTTL
 	if p.tool.Task != nil {
 		ttl = p.tool.Task.TTL
 	}

@@ -40,10 +40,10 @@ func (p *Program) shapeValue(c *call) (err error) {
 		}
 		a.hasValue = true
 	}
-	if p.tool.Returned == nil || !a.hasValue {
+	if p.tool.ReturnsValidator == nil || !a.hasValue {
 		return nil
 	}
-	checked, violations := p.tool.Returned.Check(a.value)
+	checked, violations := p.tool.ReturnsValidator.Check(a.value)
 	if len(violations) > 0 {
 		return &adapters.Fault{Message: "the result is not what this tool promises, so it was not sent:\n" + violationList(violations)}
 	}

@@ -52,7 +52,7 @@ func (s *boundStep) runOnce(call *adapters.Call) (any, error) {
 		}
 	}
 	out, err := s.repeat(call)
-	if err != nil && s.decl.Continue && call.Frame.Context.Err() == nil && !continuesLater(err) {
+	if err != nil && s.decl.ContinueOnError && call.Frame.Context.Err() == nil && !continuesLater(err) {
 		f := newFailure(err)
 		return map[string]any{"error": f.errorRoot("")}, nil
 	}

@@ -47,17 +47,17 @@ func (g *Generation) enqueue(ctx context.Context, names []string, e *webhook.Eve
 func enabledWebhooks(c *hcl.Config) map[string]webhook.Hook {
 	hooks := make(map[string]webhook.Hook, len(c.Webhooks))
 	for _, w := range c.Webhooks {
-		if w.Off {
+		if w.Disabled {
 			continue
 		}
-		hooks[w.Name] = webhook.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.Place(), Keys: w.Keys(), Timeout: w.Timeout, Keep: w.Keep}
+		hooks[w.Name] = webhook.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.DisplayAddress(), Keys: w.Keys(), Timeout: w.Timeout, Keep: w.Retention}
 	}
 	return hooks
 }
 
 // serveWebhooks says what webhooks there are from now on, and with what they are told.
 func (s *State) serveWebhooks(g *Generation) {
-	for _, name := range g.Config.WebhooksOff() {
+	for _, name := range g.Config.DisabledWebhooks() {
 		g.log().Info("a webhook is off, because its url is null: it is told nothing", "webhook", name)
 	}
 	s.outbox.Serve(webhook.Service{Hooks: enabledWebhooks(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
@@ -77,7 +77,7 @@ func (s *State) openWebhooks(ctx context.Context) (state.Store, error) {
 func (s *State) webhookHealth(ctx context.Context, c *hcl.Config) []webhook.Health {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	return s.outbox.Health(ctx, c.WebhooksOff()...)
+	return s.outbox.Health(ctx, c.DisabledWebhooks()...)
 }
 
 // startDelivery has what is left of deliveries delivered, if there can be any: it opens the store only if that is there already, or was asked for.

@@ -10,7 +10,7 @@ import (
 // toolCall is the action of a block that calls another tool.
 type toolCall struct {
 	target *Program
-	inputs *hcl.Entries
+	inputs *hcl.KeyValues
 }
 
 // Do calls the tool as a client would, with the caller's identity, and answers {result, text}.

@@ -23,7 +23,7 @@ func (r *operation) validate(c *call, in inputs) error {
 	var violations []schema.Violation
 	switch {
 	case in.texts != nil:
-		c.frame.Input, violations = r.decl.FromTexts(in.texts)
+		c.frame.Input, violations = r.decl.ParseTexts(in.texts)
 	case in.values == nil:
 		c.frame.Input, violations = r.decl.Validator.Arguments(in.raw)
 	default:
@@ -65,9 +65,9 @@ func (r *operation) runChecks(c *call) error {
 }
 
 // message is a text of the author about what does not hold.
-func (c *call) message(m *hcl.Message) string { return message(m, c.frame) }
+func (c *call) message(m *hcl.TextTemplate) string { return message(m, c.frame) }
 
-func message(m *hcl.Message, f *hcl.Frame) string {
+func message(m *hcl.TextTemplate, f *hcl.Frame) string {
 	text, err := m.Append(nil, f)
 	if err != nil {
 		return err.Error()

@@ -16,7 +16,7 @@ type action struct {
 	request    *request
 	service    *service
 	method     string
-	path       *hcl.Address
+	path       *hcl.RequestURL
 	timeout    time.Duration  // of one attempt; 0 is the call's
 	fixed      nethttp.Header // of every call; nil when a call has headers of its own. Never changed
 	maxBody    int64

@@ -14,14 +14,14 @@ import (
 // auth is an auth block: one way to sign in.
 type auth struct {
 	Bearer hcl.SecretText
-	Basic  *hcl.Entries
-	Header *hcl.Entries
-	Query  *hcl.Entries
+	Basic  *hcl.KeyValues
+	Header *hcl.KeyValues
+	Query  *hcl.KeyValues
 	OAuth2 *oauth2
 }
 
 func (a *auth) spec() hcl.Spec {
-	return hcl.Exactly("how to sign in",
+	return hcl.ExactlyOneOf("how to sign in",
 		hcl.Attr(&a.Bearer, "bearer", "A token, sent as `Authorization: Bearer …`."),
 		hcl.Attr(&a.Basic, "basic", "A user name and a password, as in { username = \"reports\", password = secret.shop }.").AllowSecret().FixedKeys(),
 		hcl.Attr(&a.Header, "header", "Headers that hold keys, as in { X-Api-Key = secret.key }.").AllowSecret().FixedKeys(),
@@ -89,7 +89,7 @@ func (b bearer) sign(_ context.Context, _ *hcl.Frame, d *draft) error {
 }
 
 // basic is a user name and a password.
-type basic struct{ entries *hcl.Entries }
+type basic struct{ entries *hcl.KeyValues }
 
 func (b basic) sign(_ context.Context, f *hcl.Frame, d *draft) error {
 	entries, err := b.entries.Eval(f)
@@ -117,14 +117,14 @@ func (d *draft) authorize(scheme, credentials string, secrets ...string) {
 }
 
 // headerKeys are keys in headers.
-type headerKeys struct{ entries *hcl.Entries }
+type headerKeys struct{ entries *hcl.KeyValues }
 
 func (k headerKeys) sign(_ context.Context, f *hcl.Frame, d *draft) error {
 	return d.addHeaders(f, k.entries)
 }
 
 // queryKeys are keys in the query.
-type queryKeys struct{ entries *hcl.Entries }
+type queryKeys struct{ entries *hcl.KeyValues }
 
 func (k queryKeys) sign(_ context.Context, f *hcl.Frame, d *draft) error {
 	entries, err := k.entries.Eval(f)

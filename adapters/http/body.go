@@ -17,13 +17,13 @@ import (
 // A body is what a request carries; at most one of its members is written.
 type body struct {
 	JSON      *hcl.Expr
-	Form      *hcl.Entries
-	Multipart *hcl.Entries
+	Form      *hcl.KeyValues
+	Multipart *hcl.KeyValues
 	Raw       *hcl.Expr
 }
 
 func (b *body) spec() hcl.Spec {
-	return hcl.AtMost("the body",
+	return hcl.AtMostOneOf("the body",
 		hcl.Attr(&b.JSON, "json", "A value that is sent as JSON.").AllowSecret(),
 		hcl.Attr(&b.Form, "form", "Fields that are sent as a form. A list repeats its name.").AllowSecret(),
 		hcl.Attr(&b.Multipart, "multipart", "Parts that are sent as multipart/form-data: a string or number is a field, bytes and uploaded files are files, and { content, filename, type } says how a file is called.").AllowSecret().AllowFile(),

@@ -14,7 +14,7 @@ import (
 // connection is a connection "http" block.
 type connection struct {
 	BaseURL   string
-	Headers   *hcl.Entries
+	Headers   *hcl.KeyValues
 	Timeout   time.Duration
 	MaxBody   hcl.Size
 	Redirects int
@@ -36,9 +36,9 @@ func (c *connection) spec() hcl.Spec {
 	return hcl.Spec{
 		hcl.Attr(&c.BaseURL, "base_url", "What the paths of the blocks follow, as in \"https://shop.example/api/v1\".").Require(),
 		hcl.Attr(&c.Headers, "headers", "Headers of every request. They may read `caller`.").AllowSecret().FixedKeys(),
-		hcl.Attr(&c.Timeout, "timeout", "How long one attempt may take, from connecting to the last byte.").Or(`"30s"; a read that is not retried may take as long as the tool`),
-		hcl.Attr(&c.MaxBody, "max_body", "How large an answer may be, after decompression.").Or(`"4MiB"`),
-		hcl.Attr(&c.Redirects, "redirects", "How many redirects are followed. They are followed on the same host only.").Or("5"),
+		hcl.Attr(&c.Timeout, "timeout", "How long one attempt may take, from connecting to the last byte.").DefaultDoc(`"30s"; a read that is not retried may take as long as the tool`),
+		hcl.Attr(&c.MaxBody, "max_body", "How large an answer may be, after decompression.").DefaultDoc(`"4MiB"`),
+		hcl.Attr(&c.Redirects, "redirects", "How many redirects are followed. They are followed on the same host only.").DefaultDoc("5"),
 		hcl.Attr(&c.CAFile, "ca_file", "Certificates, as PEM, that the service's own is checked against instead of the system's."),
 		hcl.Attr(&c.CertFile, "cert_file", "The certificate, as PEM, that the service is shown."),
 		hcl.Attr(&c.KeyFile, "key_file", "The key of cert_file, as PEM."),

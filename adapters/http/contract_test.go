@@ -92,7 +92,7 @@ func TestAddressCanBeWhole(t *testing.T) {
 	if _, err := b.Do(t.Context(), `{"id": 7}`); err != nil || s.last().RequestURI != "/a/7?b=1" {
 		t.Errorf("%v, %s", err, s.last().RequestURI)
 	}
-	if facts := b.Tool.Steps[0].Backend.Facts; !facts.OpenWorld {
+	if facts := b.Tool.Steps[0].Backend.Effects; !facts.OpenWorld {
 		t.Errorf("%+v", facts)
 	}
 }

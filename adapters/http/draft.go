@@ -31,7 +31,7 @@ type parameter struct {
 }
 
 // addQuery adds the parameters of a call; a list repeats its name.
-func (d *draft) addQuery(f *hcl.Frame, entries *hcl.Entries) error {
+func (d *draft) addQuery(f *hcl.Frame, entries *hcl.KeyValues) error {
 	list, err := entries.Eval(f)
 	if err != nil {
 		return &adapters.Fault{Message: err.Error()}

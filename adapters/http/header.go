@@ -48,7 +48,7 @@ func refusedHeader(name string) string {
 func headerText(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
 
 // addHeaders sets the headers of a call; a list sends the header once an element.
-func (d *draft) addHeaders(f *hcl.Frame, entries *hcl.Entries) error {
+func (d *draft) addHeaders(f *hcl.Frame, entries *hcl.KeyValues) error {
 	list, err := entries.Eval(f)
 	if err != nil {
 		return &adapters.Fault{Message: err.Error()}

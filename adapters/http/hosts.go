@@ -6,7 +6,7 @@ import (
 )
 
 // checkHosts refuses hosts where the author's text already names the host, and their absence where a value does.
-func (r *request) checkHosts(address *hcl.Address, conn *hcl.Connection) (errs []error) {
+func (r *request) checkHosts(address *hcl.RequestURL, conn *hcl.Connection) (errs []error) {
 	switch {
 	case conn != nil && r.Hosts != nil:
 		errs = append(errs, hcl.Blame(&r.Hosts, "The connection names the host. Remove hosts."))
@@ -25,7 +25,7 @@ func (r *request) checkHosts(address *hcl.Address, conn *hcl.Connection) (errs [
 
 // place is the field of the verb that was written.
 func (r *request) place() any {
-	for _, a := range []**hcl.Address{&r.Get, &r.Post, &r.Put, &r.Patch, &r.Delete, &r.Head} {
+	for _, a := range []**hcl.RequestURL{&r.Get, &r.Post, &r.Put, &r.Patch, &r.Delete, &r.Head} {
 		if *a != nil {
 			return a
 		}

@@ -23,7 +23,7 @@ type oauth2 struct {
 	ClientID     hcl.SecretText
 	ClientSecret hcl.SecretText
 	Scopes       []string
-	Params       *hcl.Entries
+	Params       *hcl.KeyValues
 	ClientAuth   string
 
 	Exchange      bool
@@ -46,12 +46,12 @@ func (o *oauth2) spec() hcl.Spec {
 		hcl.Attr(&o.ClientSecret, "client_secret", "Its secret.").Require(),
 		hcl.Attr(&o.Scopes, "scopes", "What the token is asked to allow."),
 		hcl.Attr(&o.Params, "params", "Further fields of the token request, as in { audience = \"https://api.example\" }.").AllowSecret().FixedKeys(),
-		hcl.Attr(&o.ClientAuth, "client_auth", "How the client shows its secret: \"basic\", a header, or \"body\", fields of the request.").Or(`"basic"`),
+		hcl.Attr(&o.ClientAuth, "client_auth", "How the client shows its secret: \"basic\", a header, or \"body\", fields of the request.").DefaultDoc(`"basic"`),
 		hcl.Attr(&o.Exchange, "exchange", "true makes requests in the name of who calls: the token that the caller has signed in with is exchanged for one of the service (RFC 8693), for each caller. The caller's own goes to token_url only. Needs auth { jwt }."),
 		hcl.Attr(&o.Audience, "audience", "With exchange: the name of the service that the token is to be for."),
 		hcl.Attr(&o.Resource, "resource", "With exchange: the URL of the service that the token is to be for."),
-		hcl.Attr(&o.SubjectType, "subject_token_type", "With exchange: what the caller's token is said to be.").Or(`"` + accessToken + `"`),
-		hcl.Attr(&o.RequestedType, "requested_token_type", "With exchange: what is asked for, \""+accessToken+"\" or \""+jwtToken+"\".").Or("what the token server gives"),
+		hcl.Attr(&o.SubjectType, "subject_token_type", "With exchange: what the caller's token is said to be.").DefaultDoc(`"` + accessToken + `"`),
+		hcl.Attr(&o.RequestedType, "requested_token_type", "With exchange: what is asked for, \""+accessToken+"\" or \""+jwtToken+"\".").DefaultDoc("what the token server gives"),
 	}
 }
 

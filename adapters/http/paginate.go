@@ -35,7 +35,7 @@ func (p *paginate) spec() hcl.Spec {
 		hcl.Attr(&p.Next, "next", "What asks for the page after this one, as in \"output.body.next\" or \"link(output.headers, 'next')\". Null, false and an empty text end the list.").Require(),
 	)
 	return hcl.Join(param, page, hcl.Spec{
-		hcl.Attr(&p.MaxPages, "max_pages", "How many pages are read at most; output.truncated says whether there were more.").Or("10"),
+		hcl.Attr(&p.MaxPages, "max_pages", "How many pages are read at most; output.truncated says whether there were more.").DefaultDoc("10"),
 	})
 }
 

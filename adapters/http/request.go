@@ -15,10 +15,10 @@ import (
 
 // request is an http block.
 type request struct {
-	Get, Post, Put, Patch, Delete, Head *hcl.Address
+	Get, Post, Put, Patch, Delete, Head *hcl.RequestURL
 
-	Query    *hcl.Entries
-	Headers  *hcl.Entries
+	Query    *hcl.KeyValues
+	Headers  *hcl.KeyValues
 	Body     body
 	OKStatus []string
 	As       string
@@ -40,7 +40,7 @@ const (
 func (r *request) spec() hcl.Spec {
 	r.As, r.OKStatus = asJSON, []string{"2xx"}
 	return hcl.Join(
-		hcl.Exactly("the request",
+		hcl.ExactlyOneOf("the request",
 			hcl.Attr(&r.Get, "get", "The address of a GET: a path below the connection's base_url, or a whole URL.").AllowSecret(),
 			hcl.Attr(&r.Post, "post", "The address of a POST.").AllowSecret(),
 			hcl.Attr(&r.Put, "put", "The address of a PUT.").AllowSecret(),
@@ -54,12 +54,12 @@ func (r *request) spec() hcl.Spec {
 		},
 		r.Body.spec(),
 		hcl.Spec{
-			hcl.Attr(&r.OKStatus, "ok_status", "The statuses that are answers; the others fail the call.").Or(`["2xx"]`),
-			hcl.Attr(&r.As, "as", "What the body of the answer is: \"json\", \"text\" or \"bytes\".").Or(`"json"`),
+			hcl.Attr(&r.OKStatus, "ok_status", "The statuses that are answers; the others fail the call.").DefaultDoc(`["2xx"]`),
+			hcl.Attr(&r.As, "as", "What the body of the answer is: \"json\", \"text\" or \"bytes\".").DefaultDoc(`"json"`),
 			hcl.Attr(&r.Response, "response", "The type of a JSON answer. It is checked; members that the type does not name pass."),
 			hcl.Attr(&r.Hosts, "hosts", "The hosts that an address may name when its host is a value of the call: \"api.example.com\", \"*.example.com\", with a port where it is not the usual one."),
-			hcl.Attr(&r.Timeout, "timeout", "How long one attempt may take.").Or("the connection's"),
-			hcl.Attr(&r.MaxBody, "max_body", "How large the answer may be, after decompression.").Or("the connection's, else \"4MiB\""),
+			hcl.Attr(&r.Timeout, "timeout", "How long one attempt may take.").DefaultDoc("the connection's"),
+			hcl.Attr(&r.MaxBody, "max_body", "How large the answer may be, after decompression.").DefaultDoc("the connection's, else \"4MiB\""),
 			hcl.Block(&r.Retry, "retry", "Asks again after a failure that may pass. Here, and not in the connection, it also covers verbs that may not be repeated at will.", (*retry).spec),
 			hcl.Block(&r.Paginate, "paginate", "Follows the pages of a list.", (*paginate).spec),
 		},
@@ -67,10 +67,10 @@ func (r *request) spec() hcl.Spec {
 }
 
 // verb is the method and the address that were written.
-func (r *request) verb() (string, *hcl.Address) {
+func (r *request) verb() (string, *hcl.RequestURL) {
 	for _, v := range []struct {
 		method  string
-		address *hcl.Address
+		address *hcl.RequestURL
 	}{
 		{nethttp.MethodGet, r.Get}, {nethttp.MethodPost, r.Post}, {nethttp.MethodPut, r.Put},
 		{nethttp.MethodPatch, r.Patch}, {nethttp.MethodDelete, r.Delete}, {nethttp.MethodHead, r.Head},
@@ -92,11 +92,11 @@ func (r *request) repeatable() bool {
 }
 
 // Describe implements hcl.Described.
-func (r *request) Describe(conn *hcl.Connection) (hcl.Facts, error) {
+func (r *request) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	method, address := r.verb()
-	facts := hcl.Facts{
+	facts := hcl.Effects{
 		Output:      r.output(method),
-		Default:     hcl.Default{Member: "body"},
+		Default:     hcl.DefaultResult{Member: "body"},
 		ReadOnly:    method == nethttp.MethodGet || method == nethttp.MethodHead,
 		Writes:      method == nethttp.MethodPut || method == nethttp.MethodPatch || method == nethttp.MethodDelete,
 		Destructive: method == nethttp.MethodPut || method == nethttp.MethodPatch || method == nethttp.MethodDelete,
@@ -105,13 +105,13 @@ func (r *request) Describe(conn *hcl.Connection) (hcl.Facts, error) {
 	}
 	switch {
 	case r.Paginate != nil:
-		facts.Default = hcl.Default{Member: "items"}
+		facts.Default = hcl.DefaultResult{Member: "items"}
 	case method == nethttp.MethodHead:
-		facts.Default = hcl.Default{Members: []string{"status", "headers"}}
+		facts.Default = hcl.DefaultResult{Members: []string{"status", "headers"}}
 	case r.As == asText:
-		facts.Default = hcl.Default{Text: "body"}
+		facts.Default = hcl.DefaultResult{Text: "body"}
 	case r.As == asBytes:
-		facts.Default = hcl.Default{Document: "body"}
+		facts.Default = hcl.DefaultResult{Document: "body"}
 	}
 	return facts, errors.Join(slices.Concat(r.check(method), r.checkHosts(address, conn))...)
 }
@@ -198,7 +198,7 @@ func bind(ctx context.Context, r *request, env adapters.Env) (adapters.Action, e
 	}
 	a.ok, _ = parseStatuses(r.OKStatus)
 	if r.Hosts != nil {
-		a.path = address.Within(r.Hosts)
+		a.path = address.WithHosts(r.Hosts)
 	}
 	if r.Response != nil {
 		a.response = r.Response.Opened().Compile()

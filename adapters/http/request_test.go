@@ -25,7 +25,7 @@ func TestEveryVerbIsSent(t *testing.T) {
 		if r.Header.Get("User-Agent") != "hatchel/test" || r.Header.Get("Cookie") != "" {
 			t.Errorf("headers %v", r.Header)
 		}
-		facts := b.Tool.Steps[0].Backend.Facts
+		facts := b.Tool.Steps[0].Backend.Effects
 		if facts.ReadOnly != (verb == "get" || verb == "head") || facts.Idempotent != (verb != "post" && verb != "patch") || facts.OpenWorld {
 			t.Errorf("%s: %+v", verb, facts)
 		}

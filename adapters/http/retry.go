@@ -30,9 +30,9 @@ const (
 func (r *retry) spec() hcl.Spec {
 	r.Attempts, r.Backoff = defaultAttempts, defaultBackoff
 	return hcl.Spec{
-		hcl.Attr(&r.Attempts, "attempts", "How often a request is sent at most.").Or("3"),
-		hcl.Attr(&r.On, "on", "The statuses that are worth another attempt, and \"network\" for a connection that fails or breaks. A request that may not be repeated is never sent again once a connection broke under it.").Or(`["429", "502", "503", "504", "network"], for a request that may not be repeated ["429", "503", "network"]`),
-		hcl.Attr(&r.Backoff, "backoff", "How long to wait before the second attempt; it doubles from there and varies at random. A Retry-After of up to a minute is obeyed.").Or(`"200ms"`),
+		hcl.Attr(&r.Attempts, "attempts", "How often a request is sent at most.").DefaultDoc("3"),
+		hcl.Attr(&r.On, "on", "The statuses that are worth another attempt, and \"network\" for a connection that fails or breaks. A request that may not be repeated is never sent again once a connection broke under it.").DefaultDoc(`["429", "502", "503", "504", "network"], for a request that may not be repeated ["429", "503", "network"]`),
+		hcl.Attr(&r.Backoff, "backoff", "How long to wait before the second attempt; it doubles from there and varies at random. A Retry-After of up to a minute is obeyed.").DefaultDoc(`"200ms"`),
 	}
 }
 

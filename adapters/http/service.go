@@ -27,7 +27,7 @@ type service struct {
 	life      context.Context // for what outlives a call, and is ended by env.Defer
 
 	base    string // of a connection, without the slash at its end; empty when addresses are whole URLs
-	headers *hcl.Entries
+	headers *hcl.KeyValues
 	signer  signer        // nil: requests are not signed in
 	timeout time.Duration // of one attempt; 0 when nothing was written
 	maxBody hcl.Size

@@ -17,7 +17,7 @@ type action struct {
 	file      []string // the command of a script_file
 	base      environ  // before env is added
 	inherited []string // the names in it
-	env       []*hcl.Entries
+	env       []*hcl.KeyValues
 	folder    string // of the configuration
 	dir       string // when the block names none
 	codes     []int
@@ -35,7 +35,7 @@ func bind(b *block, env adapters.Env, v version) (adapters.Action, error) {
 	if !ok {
 		conn = &connection{}
 	}
-	a := &action{block: b, folder: env.Dir, dir: env.Dir, codes: []int{0}, timeout: conn.Timeout, env: []*hcl.Entries{conn.Env, b.Env}}
+	a := &action{block: b, folder: env.Dir, dir: env.Dir, codes: []int{0}, timeout: conn.Timeout, env: []*hcl.KeyValues{conn.Env, b.Env}}
 	if conn.Dir != "" {
 		a.dir = below(env.Dir, conn.Dir)
 	}

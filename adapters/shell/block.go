@@ -17,9 +17,9 @@ type block struct {
 	ScriptFile string
 
 	Stdin      *hcl.Expr
-	Env        *hcl.Entries
+	Env        *hcl.KeyValues
 	InheritEnv []string
-	Dir        *hcl.Text
+	Dir        *hcl.StringExpr
 	OKCodes    []int
 	MaxOutput  hcl.Size
 	Stderr     string
@@ -44,7 +44,7 @@ const defaultMaxOutput = 1 << 20
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = asText, defaultMaxOutput
 	return hcl.Join(
-		hcl.Exactly("what to run",
+		hcl.ExactlyOneOf("what to run",
 			hcl.Attr(&b.Command, "command", "A program and its words. No shell reads them: a value is one word whatever it holds, a list is spliced in, null is left out."),
 			hcl.Attr(&b.Pipe, "pipe", "Commands, each reading what the one before it writes. Null leaves one out; the failure of any fails the call."),
 			hcl.Attr(&b.Script, "script", "A script for sh, or for bash when its first line is #!/bin/bash. Values travel in the environment and never become a part of its text. What the shell expands itself is $name, or $${name}."),
@@ -54,25 +54,25 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.Stdin, "stdin", "What the program reads: a text, bytes, an uploaded file, or the JSON of a list or an object. Without it there is nothing to read.").AllowFile(),
 			hcl.Attr(&b.Env, "env", "Variables of the environment. Null leaves one out. Variables that decide what code runs, such as PATH, stand in a connection.").AllowSecret().FixedKeys(),
 			hcl.Attr(&b.InheritEnv, "inherit_env", "Names of variables that are passed on from the environment of the server, beside PATH, HOME and TMPDIR."),
-			hcl.Attr(&b.Dir, "dir", "The working folder. To keep a value below a folder write under(\"folder\", value).").Or("the connection's, else the folder of the configuration"),
-			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that are answers; the others fail the call. A program that a signal ended has 128 and the signal's number.").Or("the connection's, else [0]"),
-			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and as much of stderr, is kept. Of a longer text the beginning and the end are; longer data fails the call.").Or(`"1MiB"`),
-			hcl.Attr(&b.Stderr, "stderr", "\"merge\" puts the error output into stdout, in the order of writing.").Or("apart"),
-			hcl.Attr(&b.Parse, "parse", "What stdout is: \"text\", \"json\", \"jsonl\" (one value a line) or \"lines\".").Or(`"text"`),
-			hcl.Attr(&b.Timeout, "timeout", "How long the whole may take.").Or("the connection's, else the tool's"),
+			hcl.Attr(&b.Dir, "dir", "The working folder. To keep a value below a folder write under(\"folder\", value).").DefaultDoc("the connection's, else the folder of the configuration"),
+			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that are answers; the others fail the call. A program that a signal ended has 128 and the signal's number.").DefaultDoc("the connection's, else [0]"),
+			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and as much of stderr, is kept. Of a longer text the beginning and the end are; longer data fails the call.").DefaultDoc(`"1MiB"`),
+			hcl.Attr(&b.Stderr, "stderr", "\"merge\" puts the error output into stdout, in the order of writing.").DefaultDoc("apart"),
+			hcl.Attr(&b.Parse, "parse", "What stdout is: \"text\", \"json\", \"jsonl\" (one value a line) or \"lines\".").DefaultDoc(`"text"`),
+			hcl.Attr(&b.Timeout, "timeout", "How long the whole may take.").DefaultDoc("the connection's, else the tool's"),
 			hcl.Block(&b.Sandbox, "sandbox", "What the programs may do; it stands for all of the connection's. Without one they read the folder of the configuration and the system's programs, write to a TMPDIR of their own, and have no network.", (*sandbox).spec),
 		},
 	)
 }
 
 // Describe implements hcl.Described.
-func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
-	facts := hcl.Facts{Output: b.output(), Default: hcl.Default{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true}
+func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
+	facts := hcl.Effects{Output: b.output(), Default: hcl.DefaultResult{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true}
 	switch b.Parse {
 	case asJSON, asJSONLines:
-		facts.Default = hcl.Default{Member: "json"}
+		facts.Default = hcl.DefaultResult{Member: "json"}
 	case asLines:
-		facts.Default = hcl.Default{Member: "lines"}
+		facts.Default = hcl.DefaultResult{Member: "lines"}
 	}
 	return facts, errors.Join(b.check(conn)...)
 }

@@ -12,7 +12,7 @@ import (
 // connection is a connection "shell" block. It is its own handle: nothing is opened.
 type connection struct {
 	Command    []string
-	Env        *hcl.Entries
+	Env        *hcl.KeyValues
 	InheritEnv []string
 	Dir        string
 	OKCodes    []int
@@ -25,9 +25,9 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Attr(&c.Command, "command", "The words that the command of a block follows, as in [\"kubectl\", \"--context\", \"prod\"]."),
 		hcl.Attr(&c.Env, "env", "Variables of the environment, under those of the block.").AllowSecret().FixedKeys(),
 		hcl.Attr(&c.InheritEnv, "inherit_env", "Names of variables that are passed on from the environment of the server, beside PATH, HOME and TMPDIR."),
-		hcl.Attr(&c.Dir, "dir", "The working folder of blocks that name none.").Or("the folder of the configuration"),
-		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that are answers, for blocks that name none.").Or("[0]"),
-		hcl.Attr(&c.Timeout, "timeout", "How long a call may take, for blocks that do not say.").Or("the tool's"),
+		hcl.Attr(&c.Dir, "dir", "The working folder of blocks that name none.").DefaultDoc("the folder of the configuration"),
+		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that are answers, for blocks that name none.").DefaultDoc("[0]"),
+		hcl.Attr(&c.Timeout, "timeout", "How long a call may take, for blocks that do not say.").DefaultDoc("the tool's"),
 		hcl.Block(&c.Sandbox, "sandbox", "What the programs of blocks may do that have no sandbox of their own.", (*sandbox).spec),
 	}
 }

@@ -35,8 +35,8 @@ func (a *action) draft(f *hcl.Frame) (*draft, error) {
 			return nil, &adapters.Fault{Message: err.Error()}
 		}
 	}
-	if f.Copies != nil {
-		d.copies = f.Copies()
+	if f.StagedDir != nil {
+		d.copies = f.StagedDir()
 	}
 	return d, nil
 }
@@ -123,7 +123,7 @@ func (a *action) fillEnv(f *hcl.Frame, d *draft) error {
 	return nil
 }
 
-func (d *draft) addVariable(e hcl.Entry, secret bool) error {
+func (d *draft) addVariable(e hcl.KeyValue, secret bool) error {
 	if !isVariable(e.Name) {
 		return fmt.Errorf("%q is not the name of a variable of the environment", e.Name)
 	}

@@ -74,7 +74,7 @@ func isVariable(name string) bool {
 }
 
 // checkNames blames names that no variable can have.
-func checkNames(env **hcl.Entries, written []string, inherit *[]string, inherited []string) (errs []error) {
+func checkNames(env **hcl.KeyValues, written []string, inherit *[]string, inherited []string) (errs []error) {
 	for _, name := range written {
 		if !isVariable(name) {
 			errs = append(errs, hcl.Blame(env, "%q is not the name of a variable: it is empty or holds an equals sign or NUL.", name))

@@ -45,13 +45,13 @@ func (s *sandbox) spec() hcl.Spec {
 		hcl.Attr(&s.Mode, "mode", "\"none\" lets programs do all that the server may. Without it Linux 5.13 or later is needed, with Landlock."),
 		hcl.Attr(&s.Read, "read", "Files and folders that may be read, and programs in them run, beside the folder of the configuration, a constant dir, the folders of PATH and the system's programs, libraries, locales, time zones and certificates."),
 		hcl.Attr(&s.Write, "write", "Files and folders that may be read and written. Without it only TMPDIR can be, a folder of the call's own that is removed with it. On Linux before 6.2 a file is cut only by who has it open, not by its name as truncate(2) does; before 5.19 nothing is renamed or linked from one folder to another, and mv copies."),
-		hcl.Attr(&s.Network, "network", "Lets programs open sockets of every kind, also to services of this machine.").Or("false: none at all"),
-		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of all files that the server's user owns, wherever they are.").Or("false: of those that may be written"),
-		hcl.Attr(&s.Memory, "memory", "How much memory the programs of a call may use, each and together.").Or("what the machine has"),
-		hcl.Attr(&s.CPU, "cpu", "How much processor time the programs of a call may use, each and together.").Or("no limit but timeout"),
-		hcl.Attr(&s.Files, "files", "How many files one program may have open.").Or(fmt.Sprint(defaultFiles)),
-		hcl.Attr(&s.FileSize, "file_size", "How large a file may become that a program writes. How many it writes is not limited.").Or(`"1GiB"`),
-		hcl.Attr(&s.Processes, "processes", "How many processes a call may have at once, with sixteen threads for each.").Or(fmt.Sprint(defaultProcesses)),
+		hcl.Attr(&s.Network, "network", "Lets programs open sockets of every kind, also to services of this machine.").DefaultDoc("false: none at all"),
+		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of all files that the server's user owns, wherever they are.").DefaultDoc("false: of those that may be written"),
+		hcl.Attr(&s.Memory, "memory", "How much memory the programs of a call may use, each and together.").DefaultDoc("what the machine has"),
+		hcl.Attr(&s.CPU, "cpu", "How much processor time the programs of a call may use, each and together.").DefaultDoc("no limit but timeout"),
+		hcl.Attr(&s.Files, "files", "How many files one program may have open.").DefaultDoc(fmt.Sprint(defaultFiles)),
+		hcl.Attr(&s.FileSize, "file_size", "How large a file may become that a program writes. How many it writes is not limited.").DefaultDoc(`"1GiB"`),
+		hcl.Attr(&s.Processes, "processes", "How many processes a call may have at once, with sixteen threads for each.").DefaultDoc(fmt.Sprint(defaultProcesses)),
 	}
 }
 

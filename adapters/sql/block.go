@@ -28,12 +28,12 @@ func (b *block) spec() hcl.Spec {
 	b.MaxRows = defaultMaxRows
 	return hcl.Join(
 		hcl.EachField(&b.Each, "each", "A list or map: the statements run once for every element, which they read as each.key and each.value, all in one transaction.",
-			hcl.Exactly("the statement",
+			hcl.ExactlyOneOf("the statement",
 				hcl.Attr(&b.Query, "query", "A statement that reads. It runs where the database refuses every write."),
 				hcl.Attr(&b.Exec, "exec", "A statement that changes something, or a list of them: one transaction."),
 				hcl.Attr(&b.Statement, "statement", `A whole statement that the caller wrote, such as input.sql. Only on a connection with mode = "ro".`),
 			)...),
-		hcl.Spec{hcl.Attr(&b.MaxRows, "max_rows", "How many rows are taken. output.truncated says that there were more.").Or("1000")},
+		hcl.Spec{hcl.Attr(&b.MaxRows, "max_rows", "How many rows are taken. output.truncated says that there were more.").DefaultDoc("1000")},
 	)
 }
 
@@ -44,7 +44,7 @@ type connectionConfig interface {
 }
 
 // Describe says what the block answers with and what it changes.
-func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
+func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	var errs []error
 	refuse := func(field any, format string, args ...any) { errs = append(errs, hcl.Blame(field, format, args...)) }
 	if conn != nil {
@@ -85,7 +85,7 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
 	if b.Exec != nil {
 		return b.execFacts(), errors.Join(errs...)
 	}
-	return hcl.Facts{Output: objectOf(rowMembers()), Default: hcl.Default{Member: "rows"}, ReadOnly: true, Idempotent: true}, errors.Join(errs...)
+	return hcl.Effects{Output: objectOf(rowMembers()), Default: hcl.DefaultResult{Member: "rows"}, ReadOnly: true, Idempotent: true}, errors.Join(errs...)
 }
 
 const (
@@ -124,8 +124,8 @@ func (b *block) programs() []*sqltext.Program {
 	return nil
 }
 
-func (b *block) execFacts() hcl.Facts {
-	f := hcl.Facts{Writes: true}
+func (b *block) execFacts() hcl.Effects {
+	f := hcl.Effects{Writes: true}
 	returning := false
 	for _, p := range b.programs() {
 		f.Destructive = f.Destructive || loses(p)

@@ -27,11 +27,11 @@ func (c *serverConnection) spec(example string) hcl.Spec {
 	return hcl.Spec{
 		hcl.Attr(&c.URL, "url", "Where the database is and who signs in, as in "+example+". TLS is an option of the URL.").Require(),
 		modeAttr(&c.Mode),
-		hcl.Attr(&c.MaxConnections, "max_connections", "How many statements run at once.").Or("10"),
-		hcl.Attr(&c.MaxIdle, "max_idle_time", "How long an unused connection is kept open.").Or(`"5m"`),
-		hcl.Attr(&c.ConnectTimeout, "connect_timeout", "How long connecting may take.").Or(`"5s"`),
+		hcl.Attr(&c.MaxConnections, "max_connections", "How many statements run at once.").DefaultDoc("10"),
+		hcl.Attr(&c.MaxIdle, "max_idle_time", "How long an unused connection is kept open.").DefaultDoc(`"5m"`),
+		hcl.Attr(&c.ConnectTimeout, "connect_timeout", "How long connecting may take.").DefaultDoc(`"5s"`),
 		hcl.Attr(&c.Timeout, "timeout", "How long the server lets one statement run. Without it, as long as the call may last."),
-		hcl.Attr(&c.Decimals, "decimals", `How decimals are answered: "text" keeps every digit in a string, "number" writes a JSON number with the same digits.`).Or(`"text"`),
+		hcl.Attr(&c.Decimals, "decimals", `How decimals are answered: "text" keeps every digit in a string, "number" writes a JSON number with the same digits.`).DefaultDoc(`"text"`),
 	}
 }
 

@@ -40,14 +40,14 @@ func (c *sqliteConnection) spec() hcl.Spec {
 		hcl.Attr(&c.File, "file", `The database file, relative to the folder. With mode = "rw" it is created when it is missing; its folder is not.`).Require(),
 		modeAttr(&c.Mode),
 		hcl.Attr(&c.Init, "init", `Statements that run when the database is first opened for writing, such as file("schema.sql"). They must be able to run again.`),
-		hcl.Attr(&c.BusyTimeout, "busy_timeout", "How long a statement waits for another process that holds the file.").Or(`"5s"`),
-		hcl.Attr(&c.Readers, "readers", "How many queries run at once. Changes run one after the other.").Or("one a processor, at least 4"),
+		hcl.Attr(&c.BusyTimeout, "busy_timeout", "How long a statement waits for another process that holds the file.").DefaultDoc(`"5s"`),
+		hcl.Attr(&c.Readers, "readers", "How many queries run at once. Changes run one after the other.").DefaultDoc("one a processor, at least 4"),
 	}
 }
 
 // modeAttr is the argument mode of every kind of connection.
 func modeAttr(mode *string) hcl.Field {
-	return hcl.Attr(mode, "mode", `"ro" lets nothing be changed through this connection; "rw" lets exec change it.`).Or(`"rw"`)
+	return hcl.Attr(mode, "mode", `"ro" lets nothing be changed through this connection; "rw" lets exec change it.`).DefaultDoc(`"rw"`)
 }
 
 func checkMode(mode *string) error {

@@ -102,7 +102,7 @@ func filling(ctx context.Context, t *testing.T, tool, arguments string, typed io
 	if !ok {
 		t.Fatal("there is no such tool")
 	}
-	talk := &interview{about: tool, asks: asksOf(&p.Tool().Work), form: newForm(typed, screen)}
+	talk := &interview{about: tool, asks: asksOf(&p.Tool().Operation), form: newForm(typed, screen)}
 	answered := ""
 	err := talk.conduct(ctx, []byte(arguments), func(req *mcp.CallRequest) (*mcp.Questions, error) {
 		out, err := p.RunToEnd(ctx, req)

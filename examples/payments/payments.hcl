@@ -31,10 +31,10 @@ tool "pay_order" {
   input "amount" { type = integer("In cents", { min = 1 }) }
   idempotency { ttl = "24h" }
   limit {
-    rate  = "10/m"
-    burst = 3
-    queue = 5
-    wait  = "20s"
+    rate     = "10/m"
+    burst    = 3
+    queue    = 5
+    max_wait = "20s"
   }
 
   http "bank" {

@@ -12,8 +12,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (c *compiler) plus(n *ast.BinaryNode, l, r term) term {
-	numbers, texts := c.operands(n, l, r, "added")
+func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
+	numbers, texts := c.checkOperands(n, l, r, "added")
 	shape := anything
 	switch {
 	case l.shape.Kind == Integer && r.shape.Kind == Integer:
@@ -23,8 +23,8 @@ func (c *compiler) plus(n *ast.BinaryNode, l, r term) term {
 	case texts && (l.shape.Kind == String || r.shape.Kind == String):
 		shape = text
 	}
-	return term{shape: shape, at: c.at(n), eval: func(f *frame) (any, error) {
-		a, b, err := pair(f, l.eval, r.eval)
+	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err
 		}
@@ -43,30 +43,30 @@ func (c *compiler) plus(n *ast.BinaryNode, l, r term) term {
 	}}
 }
 
-func pair(f *frame, l, r eval) (a, b any, err error) {
-	if a, err = resolved(f, l); err != nil {
+func evalPair(f *frame, l, r eval) (a, b any, err error) {
+	if a, err = evalResolved(f, l); err != nil {
 		return nil, nil, err
 	}
-	b, err = resolved(f, r)
+	b, err = evalResolved(f, r)
 	return a, b, err
 }
 
-func (c *compiler) arithmetic(n *ast.BinaryNode, l, r term) term {
+func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	compute := map[string]func(a, b any) (any, error){
 		"-": functions.Subtract, "*": functions.Multiply, "/": functions.Divide, "%": functions.Modulo, "^": functions.Power, "**": functions.Power,
 	}[n.Operator]
 	if compute == nil {
-		c.problem(c.at(n), "Unknown operator", "There is no operator %q in programs.", n.Operator)
-		return broken(c.at(n))
+		c.report(c.spanOf(n), "Unknown operator", "There is no operator %q in programs.", n.Operator)
+		return broken(c.spanOf(n))
 	}
-	ok := c.expect(n.Left, l, Number)
-	ok = c.expect(n.Right, r, Number) && ok
+	ok := c.checkKind(n.Left, l, Number)
+	ok = c.checkKind(n.Right, r, Number) && ok
 	shape := number
 	if ok && l.shape.Kind == Integer && r.shape.Kind == Integer && strings.Contains("-*%", n.Operator) {
 		shape = integer
 	}
-	return term{shape: shape, at: c.at(n), eval: func(f *frame) (any, error) {
-		a, b, err := pair(f, l.eval, r.eval)
+	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err
 		}
@@ -80,19 +80,19 @@ func (c *compiler) arithmetic(n *ast.BinaryNode, l, r term) term {
 	}}
 }
 
-func (c *compiler) sign(n *ast.UnaryNode) term {
-	t := c.expr(n.Node)
-	c.expect(n.Node, t, Number)
+func (c *compiler) compileSign(n *ast.UnaryNode) typedExpr {
+	t := c.compile(n.Node)
+	c.checkKind(n.Node, t, Number)
 	shape := t.shape
 	if !shape.numeric() {
 		shape = number
 	}
 	minus := n.Operator == "-"
 	if v, ok := t.value.(int); t.known && ok && minus {
-		return constant(-v, integer, c.extent(n))
+		return constant(-v, integer, c.fullSpan(n))
 	}
-	return term{shape: shape, at: c.at(n), eval: func(f *frame) (any, error) {
-		v, err := resolved(f, t.eval)
+	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+		v, err := evalResolved(f, t.eval)
 		if err != nil {
 			return nil, err
 		}
@@ -106,11 +106,11 @@ func (c *compiler) sign(n *ast.UnaryNode) term {
 	}}
 }
 
-func (c *compiler) interval(n *ast.BinaryNode, l, r term) term {
-	c.expect(n.Left, l, Integer)
-	c.expect(n.Right, r, Integer)
-	return term{shape: listOf(integer), at: c.at(n), eval: func(f *frame) (any, error) {
-		a, b, err := pair(f, l.eval, r.eval)
+func (c *compiler) compileRange(n *ast.BinaryNode, l, r typedExpr) typedExpr {
+	c.checkKind(n.Left, l, Integer)
+	c.checkKind(n.Right, r, Integer)
+	return typedExpr{shape: listOf(integer), at: c.spanOf(n), eval: func(f *frame) (any, error) {
+		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err
 		}

@@ -15,9 +15,9 @@ import (
 
 // A Builtin is a function that exists in programs only, beside the table of package functions.
 type Builtin struct {
-	Name string
-	Form string // how a call is written
-	Doc  string // one sentence
+	Name  string
+	Usage string // how a call is written
+	Doc   string // one sentence
 }
 
 // Builtins returns every builtin, sorted by name. The slice is the caller's own.
@@ -39,7 +39,7 @@ type builtin struct {
 func isBuiltin(name string) bool { _, ok := builtins[name]; return ok }
 
 // What other expr programs have and these do not.
-var gone = map[string]string{
+var removedBuiltins = map[string]string{
 	"trimPrefix": "write trimprefix(text, prefix).", "trimSuffix": "write trimsuffix(text, suffix).",
 	"hasPrefix": "write startswith(text, prefix).", "hasSuffix": "write endswith(text, suffix).",
 	"splitAfter": "write split(separator, text).",
@@ -161,7 +161,7 @@ func take(_ *functions.Context, a []any) (any, error) {
 }
 
 func get(_ *functions.Context, a []any) (any, error) {
-	v, err := fetch(a[0], a[1], false)
+	v, err := elementOf(a[0], a[1], false)
 	if err != nil {
 		return nil, nil // to find nothing is what get is for
 	}

@@ -11,62 +11,62 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (c *compiler) call(n *ast.CallNode) term {
+func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
 	switch callee := n.Callee.(type) {
 	case *ast.IdentifierNode:
-		return c.function(renamed(callee.Value), c.at(callee), n.Arguments)
+		return c.compileFunction(originalName(callee.Value), c.spanOf(callee), n.Arguments)
 	case *ast.MemberNode:
 		name, _ := callee.Property.(*ast.StringNode)
 		if name != nil {
-			c.problem(c.at(callee.Property), "Method call", "Values have no methods. A function takes its value as an argument: %s(%s).", name.Value, c.written(callee.Node))
-			return broken(c.at(n))
+			c.report(c.spanOf(callee.Property), "Method call", "Values have no methods. A function takes its value as an argument: %s(%s).", name.Value, c.source(callee.Node))
+			return broken(c.spanOf(n))
 		}
 	}
-	c.problem(c.extent(n), "Not a function", "Only functions of the table can be called.")
-	return broken(c.at(n))
+	c.report(c.fullSpan(n), "Not a function", "Only functions of the table can be called.")
+	return broken(c.spanOf(n))
 }
 
-func (c *compiler) builtin(n *ast.BuiltinNode) term {
+func (c *compiler) compileBuiltin(n *ast.BuiltinNode) typedExpr {
 	if b := builtins[n.Name]; b.predicate && (n.Name != "sum" || len(n.Arguments) > 1) {
-		return c.predicate(n)
+		return c.compilePredicateCall(n)
 	}
-	return c.function(n.Name, c.at(n), n.Arguments)
+	return c.compileFunction(n.Name, c.spanOf(n), n.Arguments)
 }
 
-// function compiles a call of the table or of a builtin without a predicate.
-func (c *compiler) function(name string, at span, args []ast.Node) term {
+// compileFunction compiles a call of the table or of a builtin without a predicate.
+func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedExpr {
 	fn, ok := functions.Lookup(name)
 	if !ok {
 		b, there := builtins[name]
 		if !there || b.predicate {
-			c.unknownFunction(name, at)
+			c.reportUnknownFunction(name, at)
 			for _, a := range args {
-				c.expr(a)
+				c.compile(a)
 			}
 			return broken(at)
 		}
 		fn = b.fn
 	}
 	if fn.LoadOnly {
-		c.problem(at, "Known at load only", "%s reads the configuration's folder. Name the result in locals, as ${%s(...)} there, and read local.name here.", name, name)
+		c.report(at, "Known at load only", "%s reads the configuration's folder. Name the result in locals, as ${%s(...)} there, and read local.name here.", name, name)
 		return broken(at)
 	}
 	if err := fn.CheckCount(len(args)); err != nil {
-		c.problem(at, "Wrong number of arguments", "%v: %s.%s", err, signature(fn), elsewhere[name])
+		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, signature(fn), argumentCountHints[name])
 		return broken(at)
 	}
-	terms := make([]term, len(args))
+	terms := make([]typedExpr, len(args))
 	for i, a := range args {
-		terms[i] = c.expr(a)
+		terms[i] = c.compile(a)
 		p, _ := fn.Param(i)
-		c.takes(fn, p, a, terms[i])
+		c.checkArgument(fn, p, a, terms[i])
 	}
-	c.advise(name, at, terms, args)
-	return term{shape: resultShape(fn, terms), at: at, eval: invoke(fn, terms)}
+	c.warnSplitOrder(name, at, terms, args)
+	return typedExpr{shape: resultShape(fn, terms), at: at, eval: invoke(fn, terms)}
 }
 
 // What else a call may have meant that has the wrong number of arguments.
-var elsewhere = map[string]string{"trim": " White space is removed by trimspace(text)."}
+var argumentCountHints = map[string]string{"trim": " White space is removed by trimspace(text)."}
 
 func signature(fn *functions.Function) string {
 	var b strings.Builder
@@ -106,36 +106,36 @@ func kindOf(k functions.Kind) Kind {
 	return Any
 }
 
-func (c *compiler) takes(fn *functions.Function, p functions.Param, n ast.Node, t term) {
+func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
 	k := kindOf(p.Kind)
 	switch {
 	case p.Kind == functions.Any:
-	case p.Kind == functions.Data && (t.shape.can(String) || t.shape.can(Bytes)) && !t.shape.Nullable:
+	case p.Kind == functions.Data && (t.shape.canBe(String) || t.shape.canBe(Bytes)) && !t.shape.Nullable:
 	case p.Kind == functions.Data && t.shape.Nullable:
-		c.mayBeNull(n)
-	case k == Any || !t.shape.can(k):
-		c.problem(c.extent(n), "Wrong argument type", "%s: the %s must be %s, this is %s.", fn.Name, p.Name, p.Kind, kindWords[t.shape.Kind])
+		c.reportNullable(n)
+	case k == Any || !t.shape.canBe(k):
+		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.", fn.Name, p.Name, p.Kind, kindPhrases[t.shape.Kind])
 	case t.shape.Nullable:
-		c.mayBeNull(n)
+		c.reportNullable(n)
 	}
 }
 
-// advise warns of the argument order that other expr programs have.
-func (c *compiler) advise(name string, at span, terms []term, args []ast.Node) {
+// warnSplitOrder warns of the argument order that other expr programs have.
+func (c *compiler) warnSplitOrder(name string, at span, terms []typedExpr, args []ast.Node) {
 	if name != "split" || len(terms) != 2 || terms[0].known || !terms[1].known {
 		return
 	}
-	c.problem(at, "Separator comes first", "split takes the separator first: write split(%s, %s).", c.written(args[1]), c.written(args[0]))
+	c.report(at, "Separator comes first", "split takes the separator first: write split(%s, %s).", c.source(args[1]), c.source(args[0]))
 	c.problems[len(c.problems)-1].Warning = true
 }
 
-func (c *compiler) unknownFunction(name string, at span) {
-	if hint := gone[name]; hint != "" {
-		c.problem(at, "Unknown function", "There is no function %q here: %s", name, hint)
+func (c *compiler) reportUnknownFunction(name string, at span) {
+	if hint := removedBuiltins[name]; hint != "" {
+		c.report(at, "Unknown function", "There is no function %q here: %s", name, hint)
 		return
 	}
 	if instead := functions.Instead(name); instead != "" {
-		c.problem(at, "Unknown function", "There is no function %q. Write %s.", name, instead)
+		c.report(at, "Unknown function", "There is no function %q. Write %s.", name, instead)
 		return
 	}
 	var candidates []string
@@ -145,10 +145,10 @@ func (c *compiler) unknownFunction(name string, at span) {
 	for _, b := range Builtins() {
 		candidates = append(candidates, b.Name)
 	}
-	c.problem(at, "Unknown function", "There is no function %q.%s", name, didYouMean(name, candidates))
+	c.report(at, "Unknown function", "There is no function %q.%s", name, didYouMean(name, candidates))
 }
 
-func resultShape(fn *functions.Function, args []term) *Shape {
+func resultShape(fn *functions.Function, args []typedExpr) *Shape {
 	first := anything
 	if len(args) > 0 {
 		first = args[0].shape.notNull()
@@ -163,7 +163,7 @@ func resultShape(fn *functions.Function, args []term) *Shape {
 	case functions.Unify:
 		s := first
 		for _, a := range args {
-			s = unify(s, a.shape.notNull())
+			s = unifyTypes(s, a.shape.notNull())
 		}
 		return s
 	}
@@ -187,7 +187,7 @@ func orNullable(s *Shape, r functions.Result) *Shape {
 	return s
 }
 
-func invoke(fn *functions.Function, args []term) eval {
+func invoke(fn *functions.Function, args []typedExpr) eval {
 	evals := make([]eval, len(args))
 	for i, a := range args {
 		evals[i] = a.eval
@@ -210,13 +210,13 @@ func invoke(fn *functions.Function, args []term) eval {
 			}
 			f.args = append(f.args, v)
 		}
-		if err := f.tick(work); err != nil {
+		if err := f.spendSteps(work); err != nil {
 			return nil, err
 		}
 		v, err := fn.Call(&f.call, f.args[base:])
 		f.args = f.args[:base]
 		if errors.Is(err, functions.ErrMemory) {
-			return nil, fmt.Errorf("%s: %s", fn.Name, sentence(err))
+			return nil, fmt.Errorf("%s: %s", fn.Name, errorSentence(err))
 		}
 		return v, err
 	}

@@ -18,36 +18,36 @@ type compiler struct {
 	problems []Problem
 	reads    [][]string
 	scopes   []scope        // of let and of predicates, innermost last
-	facts    map[string]int // paths that are not null here, counted
+	nonNull  map[string]int // paths that are not null here, counted
 	vars     int
-	serial   int // names the places that let and predicates introduce
+	paths    int // names the places that let and predicates introduce
 	brackets []span
-	spreads  map[ast.Node]span
+	spans    map[ast.Node]span
 }
 
-// A term is a compiled part.
-type term struct {
-	eval  eval
-	shape *Shape
-	path  []string // the traversal that it is, or nil
-	read  []string // the part of a traversal that is known at load
-	skips bool     // an optional step of the traversal may end it with null
-	known bool     // it is constant
-	value any      // what it is then
-	at    span
+// typedExpr is a compiled part.
+type typedExpr struct {
+	eval             eval
+	shape            *Shape
+	path             []string // the traversal that it is, or nil
+	read             []string // the part of a traversal that is known at load
+	mayBeNullByChain bool     // an optional step of the traversal may end it with null
+	known            bool     // it is constant
+	value            any      // what it is then
+	at               span
 	// The paths that are certainly not null when the part gave true, or false.
 	whenTrue, whenFalse [][]string
 }
 
-func (c *compiler) problem(at span, summary, format string, args ...any) {
+func (c *compiler) report(at span, summary, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Offset: at.from, Length: at.to - at.from, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 }
 
-func (c *compiler) at(n ast.Node) span { return c.place(n.Location()) }
+func (c *compiler) spanOf(n ast.Node) span { return c.place(n.Location()) }
 
-// extent is everything that a part was written as.
-func (c *compiler) extent(n ast.Node) span {
-	at := c.spread(n)
+// fullSpan is everything that a part was written as.
+func (c *compiler) fullSpan(n ast.Node) span {
+	at := c.span(n)
 	for changed := true; changed; { // a bracket inside takes its partner in
 		changed = false
 		for _, b := range c.brackets {
@@ -60,18 +60,18 @@ func (c *compiler) extent(n ast.Node) span {
 	return at
 }
 
-// spread is the extent before brackets count. It is asked of every part of every part, hence kept.
-func (c *compiler) spread(n ast.Node) span {
-	at, ok := c.spreads[n]
+// span is the extent before brackets count. It is asked of every part of every part, hence kept.
+func (c *compiler) span(n ast.Node) span {
+	at, ok := c.spans[n]
 	if !ok {
-		at = c.spreadOf(n)
-		c.spreads[n] = at
+		at = c.computeSpan(n)
+		c.spans[n] = at
 	}
 	return at
 }
 
-func (c *compiler) spreadOf(n ast.Node) span {
-	at := c.at(n)
+func (c *compiler) computeSpan(n ast.Node) span {
+	at := c.spanOf(n)
 	var parts []ast.Node
 	switch n := n.(type) {
 	case *ast.UnaryNode:
@@ -85,80 +85,80 @@ func (c *compiler) spreadOf(n ast.Node) span {
 	case *ast.SliceNode:
 		parts = []ast.Node{n.Node}
 	case *ast.CallNode:
-		at, parts = c.opening(at), n.Arguments
+		at, parts = c.includeParenthesis(at), n.Arguments
 	case *ast.BuiltinNode:
-		at, parts = c.opening(at), n.Arguments
+		at, parts = c.includeParenthesis(at), n.Arguments
 	case *ast.PredicateNode:
 		parts = []ast.Node{n.Node}
 	case *ast.ConditionalNode: // the parser places it behind itself
-		at, parts = c.spread(n.Cond), []ast.Node{n.Exp1, n.Exp2}
+		at, parts = c.span(n.Cond), []ast.Node{n.Exp1, n.Exp2}
 	case *ast.PairNode:
 		parts = []ast.Node{n.Value}
 	}
 	for _, p := range parts {
-		s := c.spread(p)
+		s := c.span(p)
 		at = span{min(at.from, s.from), max(at.to, s.to)}
 	}
 	return at
 }
 
-// opening takes the parenthesis after a function's name in.
-func (c *compiler) opening(at span) span {
+// includeParenthesis takes the parenthesis after a function's name in.
+func (c *compiler) includeParenthesis(at span) span {
 	if rest := strings.TrimLeft(c.src[at.to:], " \t\r\n"); strings.HasPrefix(rest, "(") {
 		at.to = len(c.src) - len(rest) + 1
 	}
 	return at
 }
 
-func (c *compiler) written(n ast.Node) string {
-	s := c.extent(n)
+func (c *compiler) source(n ast.Node) string {
+	s := c.fullSpan(n)
 	return c.src[s.from:s.to]
 }
 
 // broken stands for a part that has a problem; what is around it gets none because of it.
-func broken(at span) term {
-	return term{shape: anything, at: at, eval: func(*frame) (any, error) { return nil, nil }}
+func broken(at span) typedExpr {
+	return typedExpr{shape: anything, at: at, eval: func(*frame) (any, error) { return nil, nil }}
 }
 
-func constant(v any, s *Shape, at span) term {
-	return term{shape: s, at: at, known: true, value: v, eval: func(*frame) (any, error) { return v, nil }}
+func constant(v any, s *Shape, at span) typedExpr {
+	return typedExpr{shape: s, at: at, known: true, value: v, eval: func(*frame) (any, error) { return v, nil }}
 }
 
-// wanted checks what the whole program gives.
-func (c *compiler) wanted(n ast.Node, t term, want Want) {
+// checkResult checks what the whole program gives.
+func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
 	if want != WantBool {
 		return
 	}
-	switch at := c.extent(n); {
-	case !t.shape.can(Bool):
-		c.problem(at, "Not a condition", "True or false is expected, this is %s.", kindWords[t.shape.Kind])
+	switch at := c.fullSpan(n); {
+	case !t.shape.canBe(Bool):
+		c.report(at, "Not a condition", "True or false is expected, this is %s.", kindPhrases[t.shape.Kind])
 	case t.shape.Nullable:
-		c.problem(at, "Condition may be null", "True or false is expected: write %s ?? false, or compare it.", c.written(n))
+		c.report(at, "Condition may be null", "True or false is expected: write %s ?? false, or compare it.", c.source(n))
 	}
 }
 
-// expr compiles a part and records what it reads.
-func (c *compiler) expr(n ast.Node) term {
-	t := c.term(n)
+// compile compiles a part and records what it reads.
+func (c *compiler) compile(n ast.Node) typedExpr {
+	t := c.compileNode(n)
 	if t.read != nil {
 		c.reads = append(c.reads, t.read)
 	}
 	switch n.(type) {
 	case *ast.MemberNode, *ast.CallNode, *ast.BuiltinNode, *ast.BinaryNode, *ast.SliceNode:
-		t.eval = placed(t.eval, c.extent(n))
+		t.eval = withSpan(t.eval, c.fullSpan(n))
 	}
 	return t
 }
 
-// placed says where a failure happened, unless an inner part did.
-func placed(e eval, at span) eval {
+// withSpan says where a failure happened, unless an inner part did.
+func withSpan(e eval, at span) eval {
 	return func(f *frame) (any, error) {
 		v, err := e(f)
 		if err == nil || err == errSkipped {
 			return v, err
 		}
-		if _, ok := err.(*Fault); !ok {
-			err = &Fault{Message: sentence(err), Offset: at.from, Length: at.to - at.from}
+		if _, ok := err.(*EvalError); !ok {
+			err = &EvalError{Message: errorSentence(err), Offset: at.from, Length: at.to - at.from}
 		}
 		return nil, err
 	}
@@ -169,8 +169,8 @@ func (c *compiler) isRoot(name string) bool {
 	return ok
 }
 
-func (c *compiler) term(n ast.Node) term {
-	at := c.at(n)
+func (c *compiler) compileNode(n ast.Node) typedExpr {
+	at := c.spanOf(n)
 	switch n := n.(type) {
 	case *ast.NilNode:
 		return constant(nil, nullShape, at)
@@ -188,56 +188,56 @@ func (c *compiler) term(n ast.Node) term {
 	case *ast.BytesNode:
 		return constant(value.Bytes(n.Value), bytes, at)
 	case *ast.IdentifierNode:
-		return c.identifier(n)
+		return c.compileIdentifier(n)
 	case *ast.PointerNode:
-		return c.pointer(n)
+		return c.compileElement(n)
 	case *ast.MemberNode:
-		return c.member(n)
+		return c.compileMember(n)
 	case *ast.ChainNode:
-		return c.chain(n)
+		return c.compileChain(n)
 	case *ast.SliceNode:
-		return c.slice(n)
+		return c.compileSlice(n)
 	case *ast.UnaryNode:
-		return c.unary(n)
+		return c.compileUnary(n)
 	case *ast.BinaryNode:
-		return c.binary(n)
+		return c.compileBinary(n)
 	case *ast.ConditionalNode:
-		return c.conditional(n)
+		return c.compileConditional(n)
 	case *ast.VariableDeclaratorNode:
-		return c.let(n)
+		return c.compileLet(n)
 	case *ast.SequenceNode:
-		return c.sequence(n)
+		return c.compileSequence(n)
 	case *ast.ArrayNode:
-		return c.array(n)
+		return c.compileArray(n)
 	case *ast.MapNode:
-		return c.object(n)
+		return c.compileObject(n)
 	case *ast.CallNode:
-		return c.call(n)
+		return c.compileCall(n)
 	case *ast.BuiltinNode:
-		return c.builtin(n)
+		return c.compileBuiltin(n)
 	case *ast.PredicateNode:
-		return c.expr(n.Node)
+		return c.compile(n.Node)
 	}
-	c.problem(c.extent(n), "Unknown expression", "This part of expr does not exist in programs.")
+	c.report(c.fullSpan(n), "Unknown expression", "This part of expr does not exist in programs.")
 	return broken(at)
 }
 
-// expect reports a part that cannot be of the kind, or that may be null.
-func (c *compiler) expect(n ast.Node, t term, k Kind) bool {
-	if !t.shape.can(k) {
-		c.problem(c.extent(n), "Wrong type", "%s is expected, this is %s.", capital(kindWords[k]), kindWords[t.shape.Kind])
+// checkKind reports a part that cannot be of the kind, or that may be null.
+func (c *compiler) checkKind(n ast.Node, t typedExpr, k Kind) bool {
+	if !t.shape.canBe(k) {
+		c.report(c.fullSpan(n), "Wrong type", "%s is expected, this is %s.", capitalize(kindPhrases[k]), kindPhrases[t.shape.Kind])
 		return false
 	}
 	if t.shape.Nullable {
-		c.mayBeNull(n)
+		c.reportNullable(n)
 		return false
 	}
 	return true
 }
 
-func (c *compiler) mayBeNull(n ast.Node) {
-	w := c.written(n)
-	c.problem(c.extent(n), "Value may be null", "%s may be null here. Give it a default, (%s ?? ...), or ask before: %s != null && ...", w, w, w)
+func (c *compiler) reportNullable(n ast.Node) {
+	w := c.source(n)
+	c.report(c.fullSpan(n), "Value may be null", "%s may be null here. Give it a default, (%s ?? ...), or ask before: %s != null && ...", w, w, w)
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -12,15 +12,15 @@ type eval func(f *frame) (any, error)
 
 // A frame is the state of one run.
 type frame struct {
-	roots  map[string]any
-	vars   []any
-	loops  []loop
-	args   []any // arguments of the calls under way, innermost last
-	ctx    context.Context
-	call   functions.Context
-	steps  int // left
-	check  int // when steps falls below this, the context is asked
-	finish int // steps of the whole run, to say so
+	roots map[string]any
+	vars  []any
+	loops []loop
+	args  []any // arguments of the calls under way, innermost last
+	ctx   context.Context
+	call  functions.Context
+	steps int // left
+	check int // when steps falls below this, the context is asked
+	total int // steps of the whole run, to say so
 }
 
 // A loop is one round of a predicate.
@@ -32,10 +32,10 @@ type loop struct {
 
 const checkEvery = 2048
 
-func (f *frame) begin(p *Program, ctx context.Context, roots map[string]any) {
+func (f *frame) start(p *Program, ctx context.Context, roots map[string]any) {
 	f.roots, f.ctx = roots, ctx
 	f.steps = p.env.Limits.Steps
-	f.finish, f.check = f.steps, f.steps-checkEvery
+	f.total, f.check = f.steps, f.steps-checkEvery
 	f.call.Now, f.call.Memory, f.call.Patterns = p.env.Now, p.env.Limits.Memory, &p.patterns
 }
 
@@ -53,8 +53,8 @@ var (
 	errEnded = errors.New("the time of the call is over")
 )
 
-// tick accounts for n steps and notices that the call has ended.
-func (f *frame) tick(n int) error {
+// spendSteps accounts for n steps and notices that the call has ended.
+func (f *frame) spendSteps(n int) error {
 	f.steps -= n
 	if f.steps > f.check {
 		return nil
@@ -63,18 +63,18 @@ func (f *frame) tick(n int) error {
 	if f.steps < 0 {
 		return errSteps
 	}
-	return f.alive()
+	return f.checkContext()
 }
 
-func (f *frame) alive() error {
+func (f *frame) checkContext() error {
 	if f.ctx.Err() == nil {
 		return nil
 	}
-	return &Fault{Message: errEnded.Error(), Cause: context.Cause(f.ctx)}
+	return &EvalError{Message: errEnded.Error(), Cause: context.Cause(f.ctx)}
 }
 
-// sentence says that a budget is exhausted in words for the one who made the call.
-func sentence(err error) string {
+// errorSentence says that a budget is exhausted in words for the one who made the call.
+func errorSentence(err error) string {
 	if errors.Is(err, functions.ErrMemory) {
 		return "the result is too large; filter the data or pick fewer members"
 	}

@@ -56,7 +56,7 @@ func FuzzCompileAndRunStayWithinBounds(f *testing.F) {
 
 func check(t *testing.T, p *Program) {
 	v, err := p.Run(context.Background(), roots(t))
-	var fault *Fault
+	var fault *EvalError
 	if err != nil && (!errors.As(err, &fault) || fault.Cause != nil) {
 		t.Fatalf("%v, %v", err, errors.Unwrap(err))
 	}

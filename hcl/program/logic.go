@@ -8,14 +8,14 @@ import (
 	"hatchel/hcl/value"
 )
 
-// condition compiles a part that must give a bool.
-func (c *compiler) condition(n ast.Node) term {
-	t := c.expr(n)
-	c.expect(n, t, Bool)
+// compileCondition compiles a part that must give a bool.
+func (c *compiler) compileCondition(n ast.Node) typedExpr {
+	t := c.compile(n)
+	c.checkKind(n, t, Bool)
 	return t
 }
 
-func truth(f *frame, e eval) (bool, error) {
+func evalBool(f *frame, e eval) (bool, error) {
 	v, err := e(f)
 	if err != nil {
 		return false, err
@@ -32,61 +32,61 @@ func truth(f *frame, e eval) (bool, error) {
 	return b, nil
 }
 
-func (c *compiler) and(n *ast.BinaryNode) term {
-	l := c.condition(n.Left)
-	r := c.given(l.truths(), func() term { return c.condition(n.Right) })
-	return term{shape: boolean, at: c.at(n),
-		whenTrue: both(l.truths(), r.truths()), whenFalse: shared(l.whenFalse, r.whenFalse),
+func (c *compiler) compileAnd(n *ast.BinaryNode) typedExpr {
+	l := c.compileCondition(n.Left)
+	r := c.withNonNull(l.nonNullWhenTrue(), func() typedExpr { return c.compileCondition(n.Right) })
+	return typedExpr{shape: boolean, at: c.spanOf(n),
+		whenTrue: unionPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue()), whenFalse: intersectPaths(l.whenFalse, r.whenFalse),
 		eval: func(f *frame) (any, error) {
-			if ok, err := truth(f, l.eval); !ok || err != nil {
+			if ok, err := evalBool(f, l.eval); !ok || err != nil {
 				return false, err
 			}
-			ok, err := truth(f, r.eval)
+			ok, err := evalBool(f, r.eval)
 			return ok, err
 		}}
 }
 
-func (c *compiler) or(n *ast.BinaryNode) term {
-	l := c.condition(n.Left)
-	r := c.given(l.whenFalse, func() term { return c.condition(n.Right) })
-	return term{shape: boolean, at: c.at(n),
-		whenTrue: shared(l.truths(), r.truths()), whenFalse: both(l.whenFalse, r.whenFalse),
+func (c *compiler) compileOr(n *ast.BinaryNode) typedExpr {
+	l := c.compileCondition(n.Left)
+	r := c.withNonNull(l.whenFalse, func() typedExpr { return c.compileCondition(n.Right) })
+	return typedExpr{shape: boolean, at: c.spanOf(n),
+		whenTrue: intersectPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue()), whenFalse: unionPaths(l.whenFalse, r.whenFalse),
 		eval: func(f *frame) (any, error) {
-			if ok, err := truth(f, l.eval); ok || err != nil {
+			if ok, err := evalBool(f, l.eval); ok || err != nil {
 				return ok, err
 			}
-			ok, err := truth(f, r.eval)
+			ok, err := evalBool(f, r.eval)
 			return ok, err
 		}}
 }
 
-// truths are the paths that are not null when the term is true; a traversal that is true is itself not null.
-func (t term) truths() [][]string {
+// nonNullWhenTrue are the paths that are not null when the term is true; a traversal that is true is itself not null.
+func (t typedExpr) nonNullWhenTrue() [][]string {
 	if t.path != nil {
 		return prefixes(t.path)
 	}
 	return t.whenTrue
 }
 
-func (c *compiler) unary(n *ast.UnaryNode) term {
+func (c *compiler) compileUnary(n *ast.UnaryNode) typedExpr {
 	switch n.Operator {
 	case "!", "not":
-		t := c.condition(n.Node)
+		t := c.compileCondition(n.Node)
 		inner := t.eval
-		return term{shape: boolean, at: c.at(n), whenTrue: t.whenFalse, whenFalse: t.truths(), eval: func(f *frame) (any, error) {
-			ok, err := truth(f, inner)
+		return typedExpr{shape: boolean, at: c.spanOf(n), whenTrue: t.whenFalse, whenFalse: t.nonNullWhenTrue(), eval: func(f *frame) (any, error) {
+			ok, err := evalBool(f, inner)
 			return !ok, err
 		}}
 	}
-	return c.sign(n)
+	return c.compileSign(n)
 }
 
-func (c *compiler) conditional(n *ast.ConditionalNode) term {
-	cond := c.condition(n.Cond)
-	yes := c.given(cond.truths(), func() term { return c.expr(n.Exp1) })
-	no := c.given(cond.whenFalse, func() term { return c.expr(n.Exp2) })
-	return term{shape: unify(yes.shape, no.shape), at: c.at(n), eval: func(f *frame) (any, error) {
-		ok, err := truth(f, cond.eval)
+func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
+	cond := c.compileCondition(n.Cond)
+	yes := c.withNonNull(cond.nonNullWhenTrue(), func() typedExpr { return c.compile(n.Exp1) })
+	no := c.withNonNull(cond.whenFalse, func() typedExpr { return c.compile(n.Exp2) })
+	return typedExpr{shape: unifyTypes(yes.shape, no.shape), at: c.spanOf(n), eval: func(f *frame) (any, error) {
+		ok, err := evalBool(f, cond.eval)
 		if err != nil {
 			return nil, err
 		}
@@ -97,18 +97,18 @@ func (c *compiler) conditional(n *ast.ConditionalNode) term {
 	}}
 }
 
-func (c *compiler) coalesce(n *ast.BinaryNode) term {
-	l := c.expr(n.Left)
-	r := c.expr(n.Right)
+func (c *compiler) compileCoalesce(n *ast.BinaryNode) typedExpr {
+	l := c.compile(n.Left)
+	r := c.compile(n.Right)
 	shape := l.shape
 	switch {
 	case shape.Kind == Null:
 		shape = r.shape
 	case shape.Nullable:
-		shape = unify(shape.notNull(), r.shape)
+		shape = unifyTypes(shape.notNull(), r.shape)
 	}
-	return term{shape: shape, at: c.at(n), eval: func(f *frame) (any, error) {
-		v, err := resolvedNull(f, l.eval)
+	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+		v, err := evalResolvedNull(f, l.eval)
 		if err != nil || v != nil {
 			return v, err
 		}
@@ -116,8 +116,8 @@ func (c *compiler) coalesce(n *ast.BinaryNode) term {
 	}}
 }
 
-// resolvedNull keeps a Deferred as it is unless it is null.
-func resolvedNull(f *frame, e eval) (any, error) {
+// evalResolvedNull keeps a Deferred as it is unless it is null.
+func evalResolvedNull(f *frame, e eval) (any, error) {
 	v, err := e(f)
 	if d, ok := v.(value.Deferred); ok && err == nil {
 		inner, err := d.Value()

@@ -15,8 +15,8 @@ import (
 // errSkipped leaves an optional chain; chain turns it into null.
 var errSkipped = errors.New("skipped")
 
-func (c *compiler) chain(n *ast.ChainNode) term {
-	t := c.term(n.Node)
+func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
+	t := c.compileNode(n.Node)
 	inner := t.eval
 	t.eval = func(f *frame) (any, error) {
 		v, err := inner(f)
@@ -25,36 +25,36 @@ func (c *compiler) chain(n *ast.ChainNode) term {
 		}
 		return v, err
 	}
-	if t.skips {
-		t.shape = c.narrowed(t.path, t.shape.orNull())
+	if t.mayBeNullByChain {
+		t.shape = c.withoutRuledOutNull(t.path, t.shape.orNull())
 	}
-	t.skips = false
+	t.mayBeNullByChain = false
 	return t
 }
 
-func (c *compiler) member(n *ast.MemberNode) term {
-	var base term
+func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
+	var base typedExpr
 	switch n.Node.(type) {
 	case *ast.MemberNode, *ast.IdentifierNode, *ast.PointerNode, *ast.ChainNode:
-		base = c.term(n.Node) // one traversal is read as a whole
+		base = c.compileNode(n.Node) // one traversal is read as a whole
 	default:
-		base = c.expr(n.Node)
+		base = c.compile(n.Node)
 	}
-	key := c.expr(n.Property)
-	t := term{at: key.at, read: base.read, shape: c.memberShape(n, base, key), skips: base.skips || n.Optional && (base.shape.Nullable || base.shape.Kind == Null)}
+	key := c.compile(n.Property)
+	t := typedExpr{at: key.at, read: base.read, shape: c.memberType(n, base, key), mayBeNullByChain: base.mayBeNullByChain || n.Optional && (base.shape.Nullable || base.shape.Kind == Null)}
 	name, isText := key.value.(string)
 	if isText && base.path != nil {
 		t.path = append(base.path[:len(base.path):len(base.path)], name)
 		if base.read != nil && len(base.read) == len(base.path) {
 			t.read = t.path
 		}
-		t.shape = c.narrowed(t.path, t.shape)
+		t.shape = c.withoutRuledOutNull(t.path, t.shape)
 	}
-	t.eval = access(base.eval, key, n.Optional)
+	t.eval = compileAccess(base.eval, key, n.Optional)
 	return t
 }
 
-func access(base eval, key term, optional bool) eval {
+func compileAccess(base eval, key typedExpr, optional bool) eval {
 	name, isText := key.value.(string)
 	if isText {
 		return func(f *frame) (any, error) {
@@ -65,7 +65,7 @@ func access(base eval, key term, optional bool) eval {
 			if m, ok := b.(map[string]any); ok {
 				return m[name], nil
 			}
-			return fetch(b, name, optional)
+			return elementOf(b, name, optional)
 		}
 	}
 	index := key.eval
@@ -78,11 +78,11 @@ func access(base eval, key term, optional bool) eval {
 		if err != nil {
 			return nil, err
 		}
-		return fetch(b, k, optional)
+		return elementOf(b, k, optional)
 	}
 }
 
-func fetch(base, key any, optional bool) (any, error) {
+func elementOf(base, key any, optional bool) (any, error) {
 	base, err := value.Resolve(base)
 	if err != nil {
 		return nil, errUnreadable
@@ -95,16 +95,16 @@ func fetch(base, key any, optional bool) (any, error) {
 		if optional {
 			return nil, errSkipped
 		}
-		return nil, fmt.Errorf("cannot read %s of null", keyWords(key))
+		return nil, fmt.Errorf("cannot read %s of null", keyPhrase(key))
 	case map[string]any:
 		if k, ok := key.(string); ok {
 			return b[k], nil
 		}
-		return nil, fmt.Errorf("an object has no %s; its keys are strings", keyWords(key))
+		return nil, fmt.Errorf("an object has no %s; its keys are strings", keyPhrase(key))
 	case []any:
 		i, ok := value.Int(key)
 		if !ok {
-			return nil, fmt.Errorf("a list has no %s; its elements are read by number", keyWords(key))
+			return nil, fmt.Errorf("a list has no %s; its elements are read by number", keyPhrase(key))
 		}
 		if i < 0 {
 			i += len(b)
@@ -114,12 +114,12 @@ func fetch(base, key any, optional bool) (any, error) {
 		}
 		return b[i], nil
 	}
-	return nil, fmt.Errorf("cannot read %s of a %s", keyWords(key), value.Kind(base))
+	return nil, fmt.Errorf("cannot read %s of a %s", keyPhrase(key), value.Kind(base))
 }
 
 var errUnreadable = errors.New("a value of the answer is not valid JSON")
 
-func keyWords(key any) string {
+func keyPhrase(key any) string {
 	switch k := key.(type) {
 	case string:
 		if utf8.RuneCountInString(k) > 60 {
@@ -132,14 +132,14 @@ func keyWords(key any) string {
 	return "member that is a " + value.Kind(key)
 }
 
-// memberShape checks one step of a traversal.
-func (c *compiler) memberShape(n *ast.MemberNode, base, key term) *Shape {
+// memberType checks one step of a traversal.
+func (c *compiler) memberType(n *ast.MemberNode, base, key typedExpr) *Shape {
 	s := base.shape
 	name, isText := key.value.(string)
 	if s.Nullable && !n.Optional {
-		at := c.extent(n.Node)
+		at := c.fullSpan(n.Node)
 		w := c.src[at.from:at.to]
-		c.problem(at, "Value may be null", "%s may be null here. Read it with ?., as %s?.%s, or ask before: %s != null && ...", w, w, c.src[key.at.from:key.at.to], w)
+		c.report(at, "Value may be null", "%s may be null here. Read it with ?., as %s?.%s, or ask before: %s != null && ...", w, w, c.src[key.at.from:key.at.to], w)
 		return anything
 	}
 	switch s.Kind {
@@ -147,25 +147,25 @@ func (c *compiler) memberShape(n *ast.MemberNode, base, key term) *Shape {
 		return anything
 	case Object:
 		if !isText {
-			c.expect(n.Property, key, String)
+			c.checkKind(n.Property, key, String)
 			return anything
 		}
 		if m, ok := s.Members[name]; ok {
 			return m.known()
 		}
-		c.unknownMember(base, name, key.at)
+		c.reportUnknownMember(base, name, key.at)
 		return anything
 	case Map:
-		if c.expect(n.Property, key, String) {
+		if c.checkKind(n.Property, key, String) {
 			return s.elem().orNull()
 		}
 		return anything
 	case List:
 		if isText {
-			c.problem(key.at, "Member of a list", "A list has no member \"%[1]s\". Read one element, %[2]s[0].%[1]s, or go through all: map(%[2]s, .%[1]s).", name, c.written(n.Node))
+			c.report(key.at, "Member of a list", "A list has no member \"%[1]s\". Read one element, %[2]s[0].%[1]s, or go through all: map(%[2]s, .%[1]s).", name, c.source(n.Node))
 			return anything
 		}
-		if c.expect(n.Property, key, Integer) {
+		if c.checkKind(n.Property, key, Integer) {
 			return s.elem()
 		}
 		return anything
@@ -173,24 +173,24 @@ func (c *compiler) memberShape(n *ast.MemberNode, base, key term) *Shape {
 		if n.Optional {
 			return anything
 		}
-		c.problem(c.extent(n.Node), "Value is null", "null has no members.")
+		c.report(c.fullSpan(n.Node), "Value is null", "null has no members.")
 		return anything
 	}
 	hint := ""
 	if _, ok := functions.Lookup(name); ok {
-		hint = fmt.Sprintf(" Write %s(%s).", name, c.written(n.Node))
+		hint = fmt.Sprintf(" Write %s(%s).", name, c.source(n.Node))
 	}
-	c.problem(key.at, "Member of a value", "%s has no members.%s", capital(kindWords[s.Kind]), hint)
+	c.report(key.at, "Member of a value", "%s has no members.%s", capitalize(kindPhrases[s.Kind]), hint)
 	return anything
 }
 
 // What the members of a root are called.
-var memberWords = map[string]string{"input": "input", "var": "variable", "local": "local", "step": "step"}
+var rootMemberNouns = map[string]string{"input": "input", "var": "variable", "local": "local", "step": "step"}
 
-func (c *compiler) unknownMember(base term, name string, at span) {
+func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 	word, where := "member", ""
-	if len(base.path) == 1 && memberWords[base.path[0]] != "" {
-		word = memberWords[base.path[0]]
+	if len(base.path) == 1 && rootMemberNouns[base.path[0]] != "" {
+		word = rootMemberNouns[base.path[0]]
 	} else if base.path != nil && c.isRoot(base.path[0]) {
 		for i, p := range base.path {
 			if i > 0 {
@@ -212,14 +212,14 @@ func (c *compiler) unknownMember(base term, name string, at span) {
 		}
 		hint += "."
 	}
-	if within := deeper(base.shape, name); within != "" && where != "" && didYouMean(name, candidates) == "" {
+	if within := onlyNestedMember(base.shape, name); within != "" && where != "" && didYouMean(name, candidates) == "" {
 		hint += " Write " + where[len(" in "):] + "." + within + "." + name + "."
 	}
-	c.problem(at, "Unknown "+word, "There is no %s %q%s.%s", word, name, where, hint)
+	c.report(at, "Unknown "+word, "There is no %s %q%s.%s", word, name, where, hint)
 }
 
-// deeper is the only member that has a member of that name, or empty.
-func deeper(s *Shape, name string) (within string) {
+// onlyNestedMember is the only member that has a member of that name, or empty.
+func onlyNestedMember(s *Shape, name string) (within string) {
 	for _, m := range sortedNames(s.Members) {
 		if inner := s.Members[m]; inner == nil || inner.Members[name] == nil {
 			continue
@@ -232,24 +232,24 @@ func deeper(s *Shape, name string) (within string) {
 	return within
 }
 
-func (c *compiler) slice(n *ast.SliceNode) term {
-	base := c.expr(n.Node)
-	if !base.shape.can(List) && !base.shape.can(String) {
-		c.problem(c.extent(n.Node), "Wrong type", "A list or a string is expected, this is %s.", kindWords[base.shape.Kind])
+func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
+	base := c.compile(n.Node)
+	if !base.shape.canBe(List) && !base.shape.canBe(String) {
+		c.report(c.fullSpan(n.Node), "Wrong type", "A list or a string is expected, this is %s.", kindPhrases[base.shape.Kind])
 	} else if base.shape.Nullable {
-		c.mayBeNull(n.Node)
+		c.reportNullable(n.Node)
 	}
 	bound := func(n ast.Node) eval {
 		if n == nil {
 			return nil
 		}
-		t := c.expr(n)
-		c.expect(n, t, Integer)
+		t := c.compile(n)
+		c.checkKind(n, t, Integer)
 		return t.eval
 	}
 	from, to := bound(n.From), bound(n.To)
-	return term{shape: base.shape, at: c.at(n), eval: func(f *frame) (any, error) {
-		v, err := resolved(f, base.eval)
+	return typedExpr{shape: base.shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+		v, err := evalResolved(f, base.eval)
 		if err != nil {
 			return nil, err
 		}
@@ -264,11 +264,11 @@ func (c *compiler) slice(n *ast.SliceNode) term {
 		default:
 			return nil, fmt.Errorf("cannot take a part of a %s", value.Kind(v))
 		}
-		a, err := edge(f, from, 0, size)
+		a, err := evalBound(f, from, 0, size)
 		if err != nil {
 			return nil, err
 		}
-		b, err := edge(f, to, size, size)
+		b, err := evalBound(f, to, size, size)
 		if err != nil {
 			return nil, err
 		}
@@ -276,15 +276,15 @@ func (c *compiler) slice(n *ast.SliceNode) term {
 		if isList {
 			return list[a:b:b], nil
 		}
-		return characters(s, a, b), nil
+		return sliceText(s, a, b), nil
 	}}
 }
 
-func edge(f *frame, bound eval, absent, size int) (int, error) {
+func evalBound(f *frame, bound eval, absent, size int) (int, error) {
 	if bound == nil {
 		return absent, nil
 	}
-	v, err := resolved(f, bound)
+	v, err := evalResolved(f, bound)
 	if err != nil {
 		return 0, err
 	}
@@ -298,7 +298,7 @@ func edge(f *frame, bound eval, absent, size int) (int, error) {
 	return min(max(i, 0), size), nil
 }
 
-func characters(s string, from, to int) string {
+func sliceText(s string, from, to int) string {
 	n, start := 0, len(s)
 	for i := range s {
 		if n == from {
@@ -312,8 +312,8 @@ func characters(s string, from, to int) string {
 	return s[start:]
 }
 
-// resolved computes a part and decodes what it gives.
-func resolved(f *frame, e eval) (any, error) {
+// evalResolved computes a part and decodes what it gives.
+func evalResolved(f *frame, e eval) (any, error) {
 	v, err := e(f)
 	if err != nil {
 		return nil, err

@@ -11,39 +11,39 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (c *compiler) binary(n *ast.BinaryNode) term {
+func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	switch n.Operator {
 	case "&&", "and":
-		return c.and(n)
+		return c.compileAnd(n)
 	case "||", "or":
-		return c.or(n)
+		return c.compileOr(n)
 	case "??":
-		return c.coalesce(n)
+		return c.compileCoalesce(n)
 	}
-	l, r := c.expr(n.Left), c.expr(n.Right)
+	l, r := c.compile(n.Left), c.compile(n.Right)
 	switch n.Operator {
 	case "==", "!=":
-		return c.equality(n, l, r)
+		return c.compileEquality(n, l, r)
 	case "<", "<=", ">", ">=":
-		return c.ordering(n, l, r)
+		return c.compileOrdering(n, l, r)
 	case "in":
-		return c.in(n, l, r)
+		return c.compileIn(n, l, r)
 	case "contains", "startsWith", "endsWith":
-		return c.searching(n, l, r)
+		return c.compileTextSearch(n, l, r)
 	case "matches":
-		return c.matching(n, l, r)
+		return c.compileMatches(n, l, r)
 	case "..":
-		return c.interval(n, l, r)
+		return c.compileRange(n, l, r)
 	case "+":
-		return c.plus(n, l, r)
+		return c.compileAdd(n, l, r)
 	}
-	return c.arithmetic(n, l, r)
+	return c.compileArithmetic(n, l, r)
 }
 
-func (c *compiler) equality(n *ast.BinaryNode, l, r term) term {
-	c.comparable(n, l, r)
-	t := term{shape: boolean, at: c.at(n)}
-	isNull := func(t term) bool { return t.known && t.value == nil }
+func (c *compiler) compileEquality(n *ast.BinaryNode, l, r typedExpr) typedExpr {
+	c.checkComparable(n, l, r)
+	t := typedExpr{shape: boolean, at: c.spanOf(n)}
+	isNull := func(t typedExpr) bool { return t.known && t.value == nil }
 	var same, differs [][]string
 	switch {
 	case isNull(r):
@@ -98,46 +98,46 @@ func equal(f *frame, a, b any) (bool, error) {
 			return false, nil
 		}
 	}
-	if err := f.walk(a); err != nil {
+	if err := f.spendValue(a); err != nil {
 		return false, err
 	}
-	if err := f.walk(b); err != nil {
+	if err := f.spendValue(b); err != nil {
 		return false, err
 	}
 	return value.Equal(a, b), nil
 }
 
-// walk accounts for looking at every part of a value.
-func (f *frame) walk(v any) error {
+// spendValue accounts for looking at every part of a value.
+func (f *frame) spendValue(v any) error {
 	n, err := functions.Size(v, functions.MaxWalk)
 	if err != nil {
 		return err
 	}
-	return f.tick(n / 16)
+	return f.spendSteps(n / 16)
 }
 
-// comparable reports comparisons that are never true.
-func (c *compiler) comparable(n *ast.BinaryNode, l, r term) {
+// checkComparable reports comparisons that are never true.
+func (c *compiler) checkComparable(n *ast.BinaryNode, l, r typedExpr) {
 	if !l.shape.mayEqual(r.shape) {
 		hint := ""
 		if l.shape.Kind == String && r.shape.numeric() || r.shape.Kind == String && l.shape.numeric() {
 			hint = " tonumber(...) and tostring(...) convert."
 		}
-		c.problem(c.extent(n), "Never equal", "%s is compared with %s.%s", capital(kindWords[l.shape.Kind]), kindWords[r.shape.Kind], hint)
+		c.report(c.fullSpan(n), "Never equal", "%s is compared with %s.%s", capitalize(kindPhrases[l.shape.Kind]), kindPhrases[r.shape.Kind], hint)
 		return
 	}
-	for _, pair := range [][2]term{{l, r}, {r, l}} {
+	for _, pair := range [][2]typedExpr{{l, r}, {r, l}} {
 		s, isText := pair[1].value.(string)
 		if values := pair[0].shape.Values; isText && values != nil && !slices.Contains(values, s) {
-			c.problem(pair[1].at, "Never equal", "The value is never %q.%s It is one of: %s.", s, didYouMean(s, values), strings.Join(values, ", "))
+			c.report(pair[1].at, "Never equal", "The value is never %q.%s It is one of: %s.", s, didYouMean(s, values), strings.Join(values, ", "))
 		}
 	}
 }
 
-func (c *compiler) ordering(n *ast.BinaryNode, l, r term) term {
-	numbers, texts := c.operands(n, l, r, "compared")
+func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr {
+	numbers, texts := c.checkOperands(n, l, r, "compared")
 	if !numbers && !texts {
-		return term{shape: boolean, at: c.at(n), eval: broken(c.at(n)).eval}
+		return typedExpr{shape: boolean, at: c.spanOf(n), eval: broken(c.spanOf(n)).eval}
 	}
 	holds := map[string]func(int) bool{
 		"<":  func(d int) bool { return d < 0 },
@@ -145,8 +145,8 @@ func (c *compiler) ordering(n *ast.BinaryNode, l, r term) term {
 		">":  func(d int) bool { return d > 0 },
 		">=": func(d int) bool { return d >= 0 },
 	}[n.Operator]
-	known := both(prefixes(l.path), prefixes(r.path))
-	return term{shape: boolean, at: c.at(n), whenTrue: known, whenFalse: known, eval: func(f *frame) (any, error) {
+	known := unionPaths(prefixes(l.path), prefixes(r.path))
+	return typedExpr{shape: boolean, at: c.spanOf(n), whenTrue: known, whenFalse: known, eval: func(f *frame) (any, error) {
 		a, err := l.eval(f)
 		if err != nil {
 			return nil, err
@@ -178,7 +178,7 @@ func compare(a, b any) (int, error) {
 			return strings.Compare(x, y), nil
 		}
 	}
-	a, b, err := resolveTwo(a, b)
+	a, b, err := resolvePair(a, b)
 	if err != nil {
 		return 0, err
 	}
@@ -193,7 +193,7 @@ func compare(a, b any) (int, error) {
 	return strings.Compare(x, y), nil
 }
 
-func resolveTwo(a, b any) (any, any, error) {
+func resolvePair(a, b any) (any, any, error) {
 	a, err := value.Resolve(a)
 	if err != nil {
 		return nil, nil, errUnreadable
@@ -204,10 +204,10 @@ func resolveTwo(a, b any) (any, any, error) {
 	return a, b, nil
 }
 
-// operands checks that both sides can be numbers, or both strings, and are not null.
-func (c *compiler) operands(n *ast.BinaryNode, l, r term, verb string) (numbers, texts bool) {
-	numbers = l.shape.can(Number) && r.shape.can(Number)
-	texts = l.shape.can(String) && r.shape.can(String)
+// checkOperands checks that both sides can be numbers, or both strings, and are not null.
+func (c *compiler) checkOperands(n *ast.BinaryNode, l, r typedExpr, verb string) (numbers, texts bool) {
+	numbers = l.shape.canBe(Number) && r.shape.canBe(Number)
+	texts = l.shape.canBe(String) && r.shape.canBe(String)
 	if !numbers && !texts {
 		hint := ""
 		switch {
@@ -218,14 +218,14 @@ func (c *compiler) operands(n *ast.BinaryNode, l, r term, verb string) (numbers,
 		case l.shape.Kind == String && r.shape.numeric(), r.shape.Kind == String && l.shape.numeric():
 			hint = " tonumber(...) reads a number from a string."
 		}
-		c.problem(c.extent(n), "Wrong types", "%s and %s cannot be %s.%s", capital(kindWords[l.shape.Kind]), kindWords[r.shape.Kind], verb, hint)
+		c.report(c.fullSpan(n), "Wrong types", "%s and %s cannot be %s.%s", capitalize(kindPhrases[l.shape.Kind]), kindPhrases[r.shape.Kind], verb, hint)
 		return false, false
 	}
 	if l.shape.Nullable {
-		c.mayBeNull(n.Left)
+		c.reportNullable(n.Left)
 	}
 	if r.shape.Nullable {
-		c.mayBeNull(n.Right)
+		c.reportNullable(n.Right)
 	}
 	return numbers, texts
 }

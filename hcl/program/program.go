@@ -33,7 +33,7 @@ type Limits struct {
 	Result int // bytes of the result as JSON; 16 MiB
 }
 
-func (l Limits) filled() Limits {
+func (l Limits) withDefaults() Limits {
 	if l.Steps == 0 {
 		l.Steps = 10_000_000
 	}
@@ -56,36 +56,36 @@ const (
 
 // A Program is a compiled source. It is immutable and safe for concurrent use.
 type Program struct {
-	src      string
-	run      eval
-	want     Want
-	shape    *Shape
-	reads    [][]string
-	narrows  [][]string
-	excludes [][]string
-	vars     int
-	env      Env
-	patterns functions.Patterns
-	frames   sync.Pool
+	src              string
+	run              eval
+	want             Want
+	shape            *Shape
+	reads            [][]string
+	nonNullWhenTrue  [][]string
+	nonNullWhenFalse [][]string
+	vars             int
+	env              Env
+	patterns         functions.Patterns
+	frames           sync.Pool
 }
 
 // Compile checks a source against its environment. The program is nil when a problem is more than a warning.
 func Compile(src string, env Env, want Want) (*Program, []Problem) {
-	env.Limits = env.Limits.filled()
+	env.Limits = env.Limits.withDefaults()
 	tree, problem := parse(src)
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
-	c := compiler{src: tree.source, place: tree.place, brackets: tree.brackets, env: env, facts: map[string]int{}, spreads: map[ast.Node]span{}}
-	t := c.expr(tree.root)
-	c.wanted(tree.root, t, want)
+	c := compiler{src: tree.source, place: tree.place, brackets: tree.brackets, env: env, nonNull: map[string]int{}, spans: map[ast.Node]span{}}
+	t := c.compile(tree.root)
+	c.checkResult(tree.root, t, want)
 	sort.SliceStable(c.problems, func(i, j int) bool { return c.problems[i].Offset < c.problems[j].Offset })
 	for _, p := range c.problems {
 		if !p.Warning {
 			return nil, c.problems
 		}
 	}
-	p := &Program{src: src, run: t.eval, want: want, shape: t.shape, reads: prefixFree(c.reads), narrows: c.rooted(t.whenTrue), excludes: c.rooted(t.whenFalse), vars: c.vars, env: env}
+	p := &Program{src: src, run: t.eval, want: want, shape: t.shape, reads: dropCovered(c.reads), nonNullWhenTrue: c.rootPaths(t.whenTrue), nonNullWhenFalse: c.rootPaths(t.whenFalse), vars: c.vars, env: env}
 	p.frames.New = func() any { return &frame{vars: make([]any, p.vars)} }
 	return p, c.problems
 }
@@ -96,11 +96,11 @@ func (p *Program) Source() string { return p.src }
 // Reads returns the traversals that the program names, sorted; one stands for everything below it.
 func (p *Program) Reads() [][]string { return p.reads }
 
-// Narrows returns the traversals that are certainly not null when the program gives true, sorted.
-func (p *Program) Narrows() [][]string { return p.narrows }
+// NonNullWhenTrue returns the traversals that are certainly not null when the program gives true, sorted.
+func (p *Program) NonNullWhenTrue() [][]string { return p.nonNullWhenTrue }
 
-// Excludes returns the traversals that are certainly not null when the program gives false, sorted: what went on past a step that ends a call.
-func (p *Program) Excludes() [][]string { return p.excludes }
+// NonNullWhenFalse returns the traversals that are certainly not null when the program gives false, sorted: what went on past a step that ends a call.
+func (p *Program) NonNullWhenFalse() [][]string { return p.nonNullWhenFalse }
 
 // Run computes the program over the roots of one call, which it does not change. An error is a *Fault.
 // The result is a value of the model and may hold a Deferred that nothing looked into.
@@ -108,40 +108,40 @@ func (p *Program) Run(ctx context.Context, roots map[string]any) (out any, err e
 	f := p.frames.Get().(*frame)
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, &Fault{Message: "the program failed unexpectedly", Length: len(p.src), Cause: fmt.Errorf("panic: %v", r)}
+			out, err = nil, &EvalError{Message: "the program failed unexpectedly", Length: len(p.src), Cause: fmt.Errorf("panic: %v", r)}
 			return // the frame is in an unknown state
 		}
 		f.clear()
 		p.frames.Put(f)
 	}()
-	f.begin(p, ctx, roots)
-	if err := f.alive(); err != nil {
+	f.start(p, ctx, roots)
+	if err := f.checkContext(); err != nil {
 		return nil, err
 	}
 	if out, err = p.run(f); err != nil {
-		return nil, p.fault(err)
+		return nil, p.evalError(err)
 	}
-	return p.accept(out)
+	return p.checkLimits(out)
 }
 
-func (p *Program) fault(err error) error {
-	if f, ok := err.(*Fault); ok {
+func (p *Program) evalError(err error) error {
+	if f, ok := err.(*EvalError); ok {
 		return f
 	}
-	return &Fault{Message: sentence(err), Length: len(p.src)}
+	return &EvalError{Message: errorSentence(err), Length: len(p.src)}
 }
 
-func (p *Program) accept(out any) (any, error) {
+func (p *Program) checkLimits(out any) (any, error) {
 	switch v := out.(type) {
 	case bool:
 		return v, nil
 	case []any, map[string]any:
 		if _, err := functions.Size(v, p.env.Limits.Result); err != nil {
-			return nil, &Fault{Message: sentence(err), Length: len(p.src)}
+			return nil, &EvalError{Message: errorSentence(err), Length: len(p.src)}
 		}
 	case string:
 		if len(v) > p.env.Limits.Result {
-			return nil, &Fault{Message: sentence(functions.ErrMemory), Length: len(p.src)}
+			return nil, &EvalError{Message: errorSentence(functions.ErrMemory), Length: len(p.src)}
 		}
 	case value.Deferred:
 		if p.want == WantBool {
@@ -153,13 +153,13 @@ func (p *Program) accept(out any) (any, error) {
 		}
 	}
 	if p.want == WantBool {
-		return nil, &Fault{Message: "must give true or false, got " + value.Kind(out), Length: len(p.src)}
+		return nil, &EvalError{Message: "must give true or false, got " + value.Kind(out), Length: len(p.src)}
 	}
 	return out, nil
 }
 
-// prefixFree sorts paths and drops those that an earlier, shorter one covers.
-func prefixFree(paths [][]string) [][]string {
+// dropCovered sorts paths and drops those that an earlier, shorter one covers.
+func dropCovered(paths [][]string) [][]string {
 	sortPaths(paths)
 	out := [][]string{}
 	for _, p := range paths {

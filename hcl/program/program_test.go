@@ -120,7 +120,7 @@ func render(t *testing.T, name, src string) string {
 	}
 	given := roots(t)
 	v, err := p.Run(context.Background(), given)
-	var fault *Fault
+	var fault *EvalError
 	switch {
 	case errors.As(err, &fault):
 		fmt.Fprintf(&b, "fault [%s] %s\n", src[fault.Offset:fault.Offset+fault.Length], fault.Message)
@@ -146,7 +146,7 @@ func render(t *testing.T, name, src string) string {
 		}
 	}
 	paths("reads", p.Reads())
-	paths("not null when true:", p.Narrows())
+	paths("not null when true:", p.NonNullWhenTrue())
 	return b.String()
 }
 
@@ -280,7 +280,7 @@ func TestBuiltinsAreDocumentedAndHaveNoTwin(t *testing.T) {
 		t.Error("not sorted")
 	}
 	for _, b := range all {
-		if !strings.HasSuffix(b.Doc, ".") || !strings.HasPrefix(b.Form, b.Name+"(") {
+		if !strings.HasSuffix(b.Doc, ".") || !strings.HasPrefix(b.Usage, b.Name+"(") {
 			t.Errorf("%+v", b)
 		}
 	}

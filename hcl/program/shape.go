@@ -23,7 +23,7 @@ const (
 	Bytes               //
 )
 
-var kindWords = [...]string{"any value", "null", "a bool", "a string", "a number", "an integer", "a list", "an object", "an object", "bytes"}
+var kindPhrases = [...]string{"any value", "null", "a bool", "a string", "a number", "an integer", "a list", "an object", "an object", "bytes"}
 
 // A Shape is what is known at load of a value. Shapes are shared and never changed. A nil *Shape means Any.
 type Shape struct {
@@ -74,8 +74,8 @@ func (s *Shape) notNull() *Shape {
 func (s *Shape) numeric() bool { return s.Kind == Number || s.Kind == Integer }
 func (s *Shape) keyed() bool   { return s.Kind == Object || s.Kind == Map }
 
-// can tells whether a value of this shape, when it is not null, can be of the kind.
-func (s *Shape) can(k Kind) bool {
+// canBe tells whether a value of this shape, when it is not null, can be of the kind.
+func (s *Shape) canBe(k Kind) bool {
 	switch {
 	case s.Kind == Any, s.Kind == k:
 		return true
@@ -92,11 +92,11 @@ func (s *Shape) mayEqual(t *Shape) bool {
 	if s.Kind == Null || t.Kind == Null || s.Nullable && t.Nullable {
 		return true
 	}
-	return t.Kind == Any || s.can(t.Kind)
+	return t.Kind == Any || s.canBe(t.Kind)
 }
 
-// unify is the shape of a value that has one shape or the other.
-func unify(s, t *Shape) *Shape {
+// unifyTypes is the shape of a value that has one shape or the other.
+func unifyTypes(s, t *Shape) *Shape {
 	switch {
 	case s == t:
 		return s
@@ -117,7 +117,7 @@ func unify(s, t *Shape) *Shape {
 	case s.Kind != t.Kind:
 		return anything
 	case s.Kind == List || s.Kind == Map:
-		out.Elem = unify(s.elem(), t.elem())
+		out.Elem = unifyTypes(s.elem(), t.elem())
 	case s.Kind == Object:
 		if len(s.Members) != len(t.Members) {
 			return anything
@@ -128,7 +128,7 @@ func unify(s, t *Shape) *Shape {
 			if !ok {
 				return anything
 			}
-			out.Members[k] = unify(m.known(), other.known())
+			out.Members[k] = unifyTypes(m.known(), other.known())
 		}
 	case s.Values != nil && slices.Equal(s.Values, t.Values):
 		out.Values = s.Values

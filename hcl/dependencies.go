@@ -1,0 +1,41 @@
+package hcl
+
+// ReadSet are what the parts compiled so far depend on. The zero value depends on nothing.
+type ReadSet struct {
+	Call      bool // a value of the call, or something that is wrong
+	Sensitive bool
+	Caller    bool // the caller's identity
+	Loop      int  // loopVars minus the lowest slot of the variables read of loops around; 0 when none is
+}
+
+const maxLoopVars = 1 << 30
+
+func (r ReadSet) Union(s ReadSet) ReadSet {
+	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Caller || s.Caller, max(r.Loop, s.Loop)}
+}
+
+// Known reports whether what was read is known when the file is loaded.
+func (r ReadSet) Known() bool { return !r.Call && r.Loop == 0 }
+
+// trackReads compiles something and tells what it reads.
+func (c *Compiler) trackReads(compile func()) ReadSet {
+	outer := c.reads
+	c.reads = ReadSet{}
+	compile()
+	inner := c.reads
+	c.reads = outer.Union(inner)
+	return inner
+}
+
+// trackLoop compiles a loop: its own variables are nothing that it depends on.
+func (c *Compiler) trackLoop(compile func()) ReadSet {
+	first, outer := c.slots, c.reads
+	c.reads = ReadSet{}
+	compile()
+	if maxLoopVars-c.reads.Loop >= first {
+		c.reads.Loop = 0
+	}
+	inner := c.reads
+	c.reads = outer.Union(inner)
+	return inner
+}

@@ -1,0 +1,267 @@
+package hcl
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// Compiler turns expressions of one file into nodes. It checks everything on the way: both branches of conditionals, the bodies of
+// loops, what may be null, where secrets go. It never stops at a mistake; what is wrong compiles to a node of any type.
+type Compiler struct {
+	Scope *Scope
+	src   []byte // of the file, to tell %{if} from ${c ? a : b}
+	load  functions.Context
+	now   func() time.Time // the clock of programs
+	Nulls NullPolicy
+	slots int // loop variables in use, so that each gets a place of its own in the frame
+	reads ReadSet
+	uses  *dependencies // what the tool in hand reads; nil outside of tools
+	Name  string        // of the argument or member whose value is compiled
+	Diags Diagnostics
+
+	fileURLs bool  // files have addresses
+	auth     *Auth // whom the server knows; nil for nobody
+}
+
+// NullPolicy says what a null inside a text does.
+type NullPolicy int
+
+const (
+	RejectNull    NullPolicy = iota // it is a mistake: at load where it may be null, at call where it is
+	PropagateNull                   // the whole text is null
+	PrintNull                       // it reads "null"
+)
+
+// TypedExpr is one compiled expression.
+type TypedExpr struct {
+	Eval           func(*Frame) (any, error)
+	Type           *schema.Type
+	NullReason     string // why it may be null here, or empty when it is not
+	Known          bool
+	Value          any // when known
+	Sensitive      bool
+	CallerSpecific bool   // it depends on the caller's identity
+	Path           string // the traversal that it is, if it is nothing else: what narrowing is about
+	Phrase         string // what a sentence calls it, where that is not the path
+}
+
+// TypeWithNull is the type of a place that holds the value: null passes where the value may be null.
+func (n TypedExpr) TypeWithNull() *schema.Type {
+	if n.NullReason != "" {
+		return n.Type.AsNullable()
+	}
+	return n.Type
+}
+
+// LexicalEnv is what surrounds an expression inside a larger one.
+type LexicalEnv struct {
+	NonNull *NonNull
+	vars    *loopVar
+}
+
+func Constant(v any) TypedExpr {
+	n := TypedExpr{Known: true, Value: v, Type: TypeOf(v), Eval: func(*Frame) (any, error) { return v, nil }}
+	if v == nil {
+		n.NullReason = "it is null"
+	}
+	return n
+}
+
+// Dynamic is a node of which nothing is known; it also stands for what did not compile.
+func Dynamic(eval func(*Frame) (any, error)) TypedExpr {
+	return TypedExpr{Type: AnyType, Eval: eval}
+}
+
+func Broken() TypedExpr {
+	return Dynamic(func(*Frame) (any, error) { return nil, nil })
+}
+
+func (c *Compiler) errorf(r hclv2.Range, summary, format string, args ...any) {
+	c.reads.Call = true
+	c.Diags.Errorf(RangeOf(r), summary, format, args...)
+}
+
+func (c *Compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
+	c.Diags.Warnf(RangeOf(r), summary, format, args...)
+}
+
+// Compile compiles one expression.
+func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return c.compileLiteral(e)
+	case *hclsyntax.TemplateExpr:
+		return c.compileTemplate(e, in)
+	case *hclsyntax.TemplateWrapExpr:
+		return c.Compile(e.Wrapped, in)
+	case *hclsyntax.ParenthesesExpr:
+		return c.Compile(e.Expression, in)
+	case *hclsyntax.ScopeTraversalExpr:
+		return c.compileTraversal(e.Traversal, in)
+	case *hclsyntax.RelativeTraversalExpr:
+		return c.compileSteps(c.Compile(e.Source, in), e.Traversal, in)
+	case *hclsyntax.IndexExpr:
+		return c.compileIndex(e, in)
+	case *hclsyntax.SplatExpr:
+		return c.compileSplat(e, in)
+	case *hclsyntax.ConditionalExpr:
+		return c.compileConditional(e, in)
+	case *hclsyntax.BinaryOpExpr:
+		return c.compileBinary(e, in)
+	case *hclsyntax.UnaryOpExpr:
+		return c.compileUnary(e, in)
+	case *hclsyntax.FunctionCallExpr:
+		return c.compileCall(e, in)
+	case *hclsyntax.ObjectConsExpr:
+		return c.compileObject(e, in)
+	case *hclsyntax.TupleConsExpr:
+		return c.compileTuple(e, in)
+	case *hclsyntax.ForExpr:
+		return c.compileFor(e, in)
+	case *hclsyntax.AnonSymbolExpr:
+		return c.splatElement(in)
+	}
+	// The parser leaves such a place behind where the syntax is wrong, and has reported it.
+	c.reads.Call = true
+	return Broken()
+}
+
+// compileLiteral takes a number as it was written: no digit is lost and no exponent is multiplied out.
+func (c *Compiler) compileLiteral(e *hclsyntax.LiteralValueExpr) TypedExpr {
+	if !e.Val.IsNull() && e.Val.Type() == cty.Number {
+		return Constant(value.Number(c.sourceText(e.SrcRange)))
+	}
+	return Constant(LiteralValue(e.Val))
+}
+
+// LiteralValue converts what the parser makes of a literal, and of the key of an index.
+func LiteralValue(v cty.Value) any {
+	switch {
+	case v.IsNull() || !v.IsKnown():
+		return nil
+	case v.Type() == cty.String:
+		return v.AsString()
+	case v.Type() == cty.Bool:
+		return v.True()
+	case v.Type() == cty.Number:
+		f := v.AsBigFloat()
+		if i, exact := f.Int64(); exact == big.Exact {
+			return int(i)
+		}
+		approximate, _ := f.Float64()
+		return approximate
+	}
+	return nil
+}
+
+func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEnv) TypedExpr {
+	cond := c.compileCondition(e.Condition, in)
+	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
+	a := c.Compile(e.TrueResult, LexicalEnv{yes, in.vars})
+	b := c.Compile(e.FalseResult, LexicalEnv{no, in.vars})
+	if cond.Known && a.Known && b.Known {
+		chosen := b
+		if cond.Value == true {
+			chosen = a
+		}
+		chosen.Sensitive = a.Sensitive || b.Sensitive || cond.Sensitive
+		chosen.Path = ""
+		return chosen
+	}
+	null := a.NullReason
+	if null == "" {
+		null = b.NullReason
+	}
+	return TypedExpr{
+		Type:           UnifyTypes(a, b),
+		NullReason:     null,
+		Sensitive:      a.Sensitive || b.Sensitive || cond.Sensitive,
+		CallerSpecific: a.CallerSpecific || b.CallerSpecific || cond.CallerSpecific,
+		Eval: func(f *Frame) (any, error) {
+			ok, err := EvalBool(cond, f)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				return a.Eval(f)
+			}
+			return b.Eval(f)
+		},
+	}
+}
+
+// UnifyTypes is the type of a value that is one of two; null takes the other's type.
+func UnifyTypes(a, b TypedExpr) *schema.Type {
+	switch {
+	case a.Known && a.Value == nil:
+		return b.Type
+	case b.Known && b.Value == nil:
+		return a.Type
+	}
+	return schema.Unify(a.Type, b.Type)
+}
+
+// compileCondition compiles a condition.
+func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
+	n := c.Compile(e, in)
+	switch {
+	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
+		c.errorf(e.Range(), "Condition needed", "A condition is true or false, and this is %s. Compare it with something, as in `x != null` or `length(x) > 0`.", TypePhrase(n.Type))
+	case n.NullReason != "":
+		c.errorf(e.Range(), "Value may be null", "%s Write `%s == true`.", NullSentence(n), c.sourceText(e.Range()))
+	}
+	return n
+}
+
+func EvalBool(n TypedExpr, f *Frame) (bool, error) {
+	v, err := n.Eval(f)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, fmt.Errorf("a condition must be true or false, got %s", value.Kind(v))
+	}
+	return b, nil
+}
+
+const maxConstantSize = 16 << 20 // bytes of the JSON of a value that is known at load
+
+// foldConstant computes what is known at load once, and places its error.
+func (c *Compiler) foldConstant(n TypedExpr, r hclv2.Range) TypedExpr {
+	if !n.Known {
+		return n
+	}
+	v, err := n.Eval(&Frame{Functions: c.load})
+	if err != nil {
+		c.errorf(r, "Invalid value", "%s.", ToSentence(err.Error()))
+		return Broken()
+	}
+	if size, err := functions.Size(v, maxConstantSize); err != nil || size > maxConstantSize { // parts may be shared, so that a few lines double it again and again
+		c.errorf(r, "Value too large", "A value that is known when the configuration is loaded may have %d MiB and %d levels, and this one has more.", maxConstantSize>>20, value.MaxDepth)
+		return Broken()
+	}
+	folded := Constant(v)
+	folded.Sensitive, folded.Path, folded.Phrase = n.Sensitive, n.Path, n.Phrase
+	if n.Type.Kind != schema.Any && v != nil {
+		folded.Type = n.Type
+	}
+	return folded
+}
+
+// sourceText is the source of a range.
+func (c *Compiler) sourceText(r hclv2.Range) string {
+	if r.Start.Byte < 0 || r.End.Byte > len(c.src) || r.Start.Byte > r.End.Byte {
+		return ""
+	}
+	return string(c.src[r.Start.Byte:r.End.Byte])
+}

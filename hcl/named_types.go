@@ -1,0 +1,122 @@
+package hcl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+// lazyTypes resolves type blocks on demand, so that their order does not matter.
+type lazyTypes struct {
+	loader *loader
+	blocks map[string]sourceBlock
+	done   map[string]*schema.Type
+	path   []string // being resolved, for cycles
+}
+
+func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+	fail := func(summary, format string, args ...any) (*schema.Type, hclv2.Diagnostics) {
+		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r}}
+	}
+	if t, ok := s.done[name]; ok {
+		return t, nil
+	}
+	b, ok := s.blocks[name]
+	if !ok {
+		if s.loader.partial {
+			return AnyType, nil // it may be declared in a file that could not be read
+		}
+		return fail("Unknown type", "There is no type block %q.%s", name, SuggestOr(name, SortedNames(s.blocks), ListAre(SortedNames(s.blocks))))
+	}
+	if slices.Contains(s.path, name) {
+		return fail("Type refers to itself", "type.%s contains itself: %s. Write any where it would begin again.", name, strings.Join(append(s.path, name), " → "))
+	}
+	s.path = append(s.path, name)
+	var t *schema.Type
+	d := s.loader.newDecoder(b.file)
+	d.Body(b.Body, typeSpec(&t), b.DefRange())
+	s.loader.diags = append(s.loader.diags, d.Diags...)
+	s.path = s.path[:len(s.path)-1]
+	if t == nil {
+		t = AnyType
+	}
+	left := maxTypeParts
+	if countParts(t, &left); left < 0 { // a type that is named twice in another, and that twice again, doubles with each line
+		t = AnyType
+		s.done[name] = t
+		return fail("Type too large", "type.%s has more than %d parts, those of the types in it included. Write any for some of them.", name, maxTypeParts)
+	}
+	s.done[name] = t
+	return t, nil
+}
+
+const maxTypeParts = 10_000 // of a type: members and elements at every depth
+
+// countParts takes the parts of a type from left, and stops below zero.
+func countParts(t *schema.Type, left *int) {
+	if *left--; *left < 0 || t == nil {
+		return
+	}
+	if t.Elem != nil {
+		countParts(t.Elem, left)
+	}
+	for _, m := range t.Members {
+		countParts(m.Type, left)
+	}
+}
+
+func typeSpec(t **schema.Type) Spec {
+	return Spec{Custom("is", "type", "What the name stands for.", func(d *Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
+}
+
+// DecodeType reads a type expression.
+func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
+	t, diags := schema.ParseType(e, d.TypeEnv())
+	d.Diags = append(d.Diags, FromHCL(diags)...)
+	return t
+}
+
+// namedType resolves type.name.
+func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+	if d.Deps != nil {
+		d.Deps.Types = append(d.Deps.Types, name)
+	}
+	return d.loader.types.resolve(name, r)
+}
+
+// digest is of everything that a type says.
+func (s *lazyTypes) digest(name string) string {
+	t := s.done[name]
+	if t == nil {
+		return ""
+	}
+	return hashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
+}
+
+// TypeEnv is what type expressions of the file may refer to.
+func (d *Decoder) TypeEnv() schema.Env {
+	return schema.Env{
+		Type: d.namedType,
+		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
+			x, ok := e.(hclsyntax.Expression)
+			if !ok {
+				return nil, nil
+			}
+			n := d.CompileKnown(x, Field{})
+			return n.Value, nil
+		},
+		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
+			x, ok := e.(hclsyntax.Expression)
+			if !ok {
+				return 0, nil
+			}
+			return int64(d.Size(x, Field{})), nil
+		},
+		Uploads: &d.loader.config.Files.uploadURL,
+	}
+}
