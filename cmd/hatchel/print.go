@@ -36,7 +36,7 @@ func countDiagnostics(diags hcl.Diagnostics) string {
 	errs, warnings := diags.Counts()
 	switch {
 	case errs == 0 && warnings == 0:
-		return "no problems"
+		return "no errors"
 	case warnings == 0:
 		return plural(errs, "error")
 	case errs == 0:
