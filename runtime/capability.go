@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -75,5 +76,5 @@ func capabilityError(c *mcp.Caller, name string) error {
 	if c.Revision.Modern() {
 		return mcp.MissingCapability(capabilityPath[name]...)
 	}
-	return refusal("This takes a client that has the capability \"" + name + "\", and yours does not say that it has. Nothing was done.")
+	return failure.Refusal("This takes a client that has the capability \"" + name + "\", and yours does not say that it has. Nothing was done.")
 }

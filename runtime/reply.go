@@ -7,6 +7,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -115,10 +116,10 @@ func (p *Program) tooLargeError(size int) error {
 }
 
 // outcome is what the protocol sends.
-func (p *Program) outcome(c *call, failed *failure, revision mcp.Revision) mcp.Outcome {
+func (p *Program) outcome(c *call, failed *failure.Failure, revision mcp.Revision) mcp.Outcome {
 	if failed != nil {
 		defer c.reply.release()
-		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.meta()}
+		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.Meta()}
 	}
 	r := c.reply
 	r.pendingParts = 1

@@ -15,6 +15,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/hcl"
 	"hatchel/runtime"
+	"hatchel/runtime/source"
 )
 
 // loadFlags are the flags of every command that loads a configuration directory.
@@ -49,7 +50,7 @@ func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			return runtime.ReadRegularFile(path, maxSecretFile)
+			return source.ReadRegularFile(path, maxSecretFile)
 		},
 	}, err
 }
@@ -106,7 +107,7 @@ type loadedFolder struct {
 
 // decode reads and decodes a directory. The error reports that it cannot be read; mistakes are in diags.
 func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error) {
-	folder, err := runtime.NewFolder(path)
+	folder, err := source.NewFolder(path)
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", path, reason(err))
 	}

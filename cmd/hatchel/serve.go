@@ -18,6 +18,7 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/server"
+	"hatchel/runtime/source"
 )
 
 // serveFlags are the flags of serve.
@@ -83,7 +84,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	folder, err := runtime.NewFolder(path)
+	folder, err := source.NewFolder(path)
 	if err != nil {
 		return failf("%s cannot be found: %s", path, reason(err))
 	}

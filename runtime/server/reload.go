@@ -7,11 +7,12 @@ import (
 	"sync"
 
 	"hatchel/runtime"
+	"hatchel/runtime/source"
 )
 
 // Reloader loads a configuration directory into a host, one load at a time. All fields are required.
 type Reloader struct {
-	Folder *runtime.Folder
+	Folder *source.Folder
 	Host   *runtime.Host
 	Log    *slog.Logger
 	// Loaded is called after every load, before the next one begins.
