@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
@@ -122,7 +123,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.isSet() {
-		caller.ClientInfo = mcp.AppendString([]byte(`{"name":"hatchel call","version":`), release())
+		caller.ClientInfo = jsonscan.AppendString([]byte(`{"name":"hatchel call","version":`), release())
 		caller.ClientInfo = append(caller.ClientInfo, '}')
 	}
 	arguments, err := f.arguments(cmd, program, args[1:], func(name string) (any, error) {

@@ -23,7 +23,7 @@ var layers = []struct {
 	{of: "internal/*"},
 	{of: "hcl", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/*", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
-	{of: "runtime/mcp"},
+	{of: "runtime/mcp", may: []string{"hcl/jsonscan"}},
 	{of: "adapters", may: []string{"hcl", "hcl/*"}},
 	{of: "adapters/all", may: []string{"adapters", "adapters/*"}},
 	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "runtime/auth/issuertest"}},

@@ -1,12 +1,11 @@
 package functions
 
-import (
-	"strings"
-)
+import "strings"
 
 func linkFunctions() []Function {
 	return []Function{
-		New("link", `Gives the URL of a relation such as "next" from the Link header of a response, or null.`, params(param("headers", Object), param("relation", String)), nullable(String), link),
+		New("link", `Returns the URL of a relation such as "next" from the Link header of a response, or null.`,
+			params(param("headers", Object), param("relation", String)), nullable(String), link),
 	}
 }
 
@@ -23,7 +22,7 @@ func link(_ *Context, a []any) (any, error) {
 		for s != "" {
 			var target string
 			var relations []string
-			target, relations, s = linkValue(s)
+			target, relations, s = parseLink(s)
 			for _, r := range relations {
 				if target != "" && strings.EqualFold(r, a[1].(string)) {
 					return target, nil
@@ -34,8 +33,9 @@ func link(_ *Context, a []any) (any, error) {
 	return nil, nil
 }
 
-// linkValue reads one <target>; name=value; ... of RFC 8288 and returns what follows its comma. Malformed text yields no target.
-func linkValue(s string) (target string, relations []string, rest string) {
+// parseLink parses one <target>; name=value; ... of RFC 8288 and returns what follows its comma. The
+// target of malformed text is empty.
+func parseLink(s string) (target string, relations []string, rest string) {
 	s = strings.TrimLeft(s, " \t,")
 	after, ok := strings.CutPrefix(s, "<")
 	if !ok {
@@ -53,14 +53,14 @@ func linkValue(s string) (target string, relations []string, rest string) {
 			return strings.TrimSpace(target), relations, rest
 		}
 		var name, text string
-		name, text, s = linkParameter(s[1:])
+		name, text, s = parseLinkParameter(s[1:])
 		if strings.EqualFold(name, "rel") && !found { // only the first one counts
 			relations, found = strings.Fields(text), true
 		}
 	}
 }
 
-func linkParameter(s string) (name, text, rest string) {
+func parseLinkParameter(s string) (name, text, rest string) {
 	s = strings.TrimLeft(s, " \t")
 	end := strings.IndexAny(s, "=;,")
 	if end < 0 {
@@ -71,8 +71,9 @@ func linkParameter(s string) (name, text, rest string) {
 		return name, "", rest
 	}
 	rest = strings.TrimLeft(rest[1:], " \t")
-	if strings.HasPrefix(rest, `"`) {
-		return quotedParameter(name, rest[1:])
+	if after, quoted := strings.CutPrefix(rest, `"`); quoted {
+		text, rest = parseQuoted(after)
+		return name, text, rest
 	}
 	if end = strings.IndexAny(rest, " \t;,"); end < 0 {
 		end = len(rest)
@@ -80,18 +81,19 @@ func linkParameter(s string) (name, text, rest string) {
 	return name, rest[:end], rest[end:]
 }
 
-func quotedParameter(name, s string) (_, text, rest string) {
+// parseQuoted parses a quoted string after its opening quote.
+func parseQuoted(s string) (text, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '"':
-			return name, b.String(), s[i+1:]
+			return b.String(), s[i+1:]
 		case '\\':
 			if i++; i == len(s) {
-				return name, b.String(), ""
+				return b.String(), ""
 			}
 		}
 		b.WriteByte(s[i])
 	}
-	return name, b.String(), ""
+	return b.String(), ""
 }

@@ -15,10 +15,10 @@ func proposal(who string) approval.Proposal {
 	return approval.Proposal{Approved: true, Decision: by(who)}
 }
 
-func TestAProposalKeepsOthersFromDecidingAndHoldsWhenItIsConfirmed(t *testing.T) {
+func TestProposalKeepsOthersFromDeciding(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		here, there := approval.NewBook(open()), approval.NewBook(open())
-		a := asked(t, here, "x")
+		a := openNew(t, here, "x")
 		p, err := here.Propose(t.Context(), a.ID, proposal("bob"), "here")
 		if err != nil {
 			t.Fatal(err)
@@ -27,7 +27,7 @@ func TestAProposalKeepsOthersFromDecidingAndHoldsWhenItIsConfirmed(t *testing.T)
 			t.Errorf("what is proposed is used (%v)", err)
 		}
 		var already *approval.AlreadyError
-		if _, err := there.Propose(t.Context(), a.ID, proposal("eve"), "there"); !errors.As(err, &already) || already.Decision.By != "bob" || already.Error() != "bob is deciding it at this moment" {
+		if _, err := there.Propose(t.Context(), a.ID, proposal("eve"), "there"); !errors.As(err, &already) || already.Decision.By != "bob" || already.Error() != "bob is deciding it right now" {
 			t.Errorf("another proposes: %v", err)
 		}
 		if _, err := there.Decide(t.Context(), a.ID, false, by("eve")); !errors.As(err, &already) || already.Decision.By != "bob" {
@@ -48,15 +48,15 @@ func TestAProposalKeepsOthersFromDecidingAndHoldsWhenItIsConfirmed(t *testing.T)
 	})
 }
 
-func TestOneOfAllWhoHearOfAProposalWritesItDown(t *testing.T) {
+func TestOneWriterClaimsAProposal(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
-		a := asked(t, books[0], "x")
+		a := openNew(t, books[0], "x")
 		p, err := books[0].Propose(t.Context(), a.ID, proposal("bob"), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		claimed := atOnce(func(i int) bool {
+		claimed := concurrently(func(i int) bool {
 			got, err := books[i%2].Claim(t.Context(), a.ID, "writer")
 			if err != nil {
 				t.Error(err)
@@ -72,10 +72,10 @@ func TestOneOfAllWhoHearOfAProposalWritesItDown(t *testing.T) {
 	})
 }
 
-func TestAProposalThatIsWithdrawnOrForgottenLeavesEverythingAsItWas(t *testing.T) {
+func TestDroppedProposalChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := remembered(t)
-		a := asked(t, b, "x")
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
 		p, err := b.Propose(t.Context(), a.ID, proposal("bob"), "")
 		if err != nil {
 			t.Fatal(err)
@@ -94,10 +94,10 @@ func TestAProposalThatIsWithdrawnOrForgottenLeavesEverythingAsItWas(t *testing.T
 }
 
 // Who was held up while another one has begun to decide, and now gives up, gives up nothing of theirs.
-func TestWhoGivesUpLateLeavesTheProposalOfAnotherAlone(t *testing.T) {
+func TestLateWithdrawLeavesLaterProposalAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := remembered(t)
-		a := asked(t, b, "x")
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
 		late, err := b.Propose(t.Context(), a.ID, proposal("bob"), "writer")
 		if err != nil {
 			t.Fatal(err)
@@ -120,10 +120,10 @@ func TestWhoGivesUpLateLeavesTheProposalOfAnotherAlone(t *testing.T) {
 	})
 }
 
-func TestWhatWasProposedInTimeHolds(t *testing.T) {
+func TestProposalInTimeTakesEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := remembered(t)
-		a := asked(t, b, "x")
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
 		time.Sleep(5*time.Minute - time.Second)
 		p, err := b.Propose(t.Context(), a.ID, proposal("bob"), "writer")
 		if err != nil {
@@ -161,7 +161,7 @@ func (e *eager) Add(ctx context.Context, r *state.Record) (*state.Record, error)
 	return before, err
 }
 
-func TestAProposalThatHoldsAtOnceIsMade(t *testing.T) {
+func TestProposalMayBeConfirmedBeforeProposeReturns(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		server := approval.NewBook(open())
 		here := approval.NewBook(&eager{open(), func(id string) {
@@ -173,7 +173,7 @@ func TestAProposalThatHoldsAtOnceIsMade(t *testing.T) {
 				t.Fatal(err)
 			}
 		}})
-		a := asked(t, here, "x")
+		a := openNew(t, here, "x")
 		if _, err := here.Propose(t.Context(), a.ID, proposal("bob"), ""); err != nil {
 			t.Error(err)
 		}

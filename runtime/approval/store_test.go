@@ -16,7 +16,7 @@ func TestOneApprovalIsOpenForAPurpose(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
 		ids := make([]string, 32)
-		asked := atOnce(func(i int) bool {
+		asked := concurrently(func(i int) bool {
 			a, isNew, err := books[i%2].Open(t.Context(), "same", request("ann"))
 			if err != nil {
 				t.Error(err)
@@ -36,13 +36,13 @@ func TestOneApprovalIsOpenForAPurpose(t *testing.T) {
 	})
 }
 
-func TestOfAllWhoDecideOneWinsAndTheOthersAreToldWho(t *testing.T) {
+func TestOneOfConcurrentDecisionsWins(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
-		a := asked(t, books[0], "x")
+		a := openNew(t, books[0], "x")
 		winners := make(chan string, 32)
 		told := make(chan string, 32)
-		won := atOnce(func(i int) bool {
+		won := concurrently(func(i int) bool {
 			_, err := books[i%2].Decide(t.Context(), a.ID, i%3 == 0, by(fmt.Sprint(i)))
 			var already *approval.AlreadyError
 			switch {
@@ -67,10 +67,10 @@ func TestOfAllWhoDecideOneWinsAndTheOthersAreToldWho(t *testing.T) {
 	})
 }
 
-func TestAnApprovalIsUsedOnce(t *testing.T) {
+func TestApprovalIsUsedOnce(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
-		a := asked(t, books[0], "x")
+		a := openNew(t, books[0], "x")
 		use := func(i int) bool {
 			used, err := books[i%2].Use(t.Context(), a)
 			if err != nil {
@@ -87,7 +87,7 @@ func TestAnApprovalIsUsedOnce(t *testing.T) {
 		if again, isNew, err := books[0].Open(t.Context(), "x", request("ann")); isNew || err != nil || again.ID != a.ID || again.Status != approval.Approved {
 			t.Errorf("the same call is asked afresh: %+v %v", again, err)
 		}
-		if used := atOnce(use); used != 1 {
+		if used := concurrently(use); used != 1 {
 			t.Errorf("it was used %d times", used)
 		}
 		if again, isNew, err := books[1].Open(t.Context(), "x", request("ann")); !isNew || err != nil || again.ID == a.ID {
@@ -96,9 +96,9 @@ func TestAnApprovalIsUsedOnce(t *testing.T) {
 	})
 }
 
-func TestWhatWasRejectedIsNotUsedAndAskedAfresh(t *testing.T) {
-	b, _ := remembered(t)
-	a := asked(t, b, "x")
+func TestRejectedApprovalIsRequestedAnew(t *testing.T) {
+	b, _ := newBook(t)
+	a := openNew(t, b, "x")
 	got, err := b.Decide(t.Context(), strings.ToLower(a.ID), false, by("bob"))
 	if err != nil || got.Status != approval.Rejected || got.Decision.Reason != "because" {
 		t.Fatalf("%+v %v", got, err)
@@ -109,13 +109,13 @@ func TestWhatWasRejectedIsNotUsedAndAskedAfresh(t *testing.T) {
 	if found, err := b.Find(t.Context(), a.ID); err != nil || found.Status != approval.Rejected || found.Decision.By != "bob" || string(found.Arguments) != `{"amount":120}` {
 		t.Errorf("%+v %v", found, err)
 	}
-	asked(t, b, "x")
+	openNew(t, b, "x")
 }
 
-func TestWhatIsNotDecidedInTimeHasExpired(t *testing.T) {
+func TestUndecidedApprovalExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := remembered(t)
-		a := asked(t, b, "x")
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
 		time.Sleep(5*time.Minute - time.Second)
 		waited := make(chan *approval.Approval, 1)
 		go func() {
@@ -131,13 +131,13 @@ func TestWhatIsNotDecidedInTimeHasExpired(t *testing.T) {
 		}
 		_, err := b.Decide(t.Context(), a.ID, true, by("bob"))
 		var already *approval.AlreadyError
-		if !errors.As(err, &already) || already.Status != approval.Expired || already.Error() != "nobody has decided in time" {
+		if !errors.As(err, &already) || already.Status != approval.Expired || already.Error() != "nobody decided in time" {
 			t.Errorf("it is decided: %v", err)
 		}
 		if used, err := b.Use(t.Context(), a); used || err != nil {
 			t.Errorf("it is used: %v", err)
 		}
-		asked(t, b, "x")
+		openNew(t, b, "x")
 		time.Sleep(2 * time.Hour)
 		if found, err := b.Find(t.Context(), a.ID); found != nil || err != nil {
 			t.Errorf("after 2 hours there is %+v (%v)", found, err)
@@ -145,10 +145,10 @@ func TestWhatIsNotDecidedInTimeHasExpired(t *testing.T) {
 	})
 }
 
-func TestWhatWasDecidedIsKeptForAWeek(t *testing.T) {
+func TestDecidedApprovalIsKeptForAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := remembered(t)
-		a := asked(t, b, "x")
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
 		if _, err := b.Decide(t.Context(), a.ID, true, by("bob")); err != nil {
 			t.Fatal(err)
 		}
@@ -163,11 +163,11 @@ func TestWhatWasDecidedIsKeptForAWeek(t *testing.T) {
 	})
 }
 
-func TestWhatWasApprovedLateCanBeUsedForFiveMinutes(t *testing.T) {
+func TestLateApprovalIsUsableForFiveMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for after, usable := range map[time.Duration]bool{5*time.Minute - time.Second: true, 5*time.Minute + time.Second: false} {
-			b, _ := remembered(t)
-			a := asked(t, b, "x")
+			b, _ := newBook(t)
+			a := openNew(t, b, "x")
 			time.Sleep(5*time.Minute - time.Second)
 			if _, err := b.Decide(t.Context(), a.ID, true, by("bob")); err != nil {
 				t.Fatal(err)
@@ -183,11 +183,11 @@ func TestWhatWasApprovedLateCanBeUsedForFiveMinutes(t *testing.T) {
 	})
 }
 
-func TestOnlySoManyOfOneCallerArePending(t *testing.T) {
-	b, _ := remembered(t)
-	first := asked(t, b, "0")
+func TestPendingApprovalsOfACallerAreLimited(t *testing.T) {
+	b, _ := newBook(t)
+	first := openNew(t, b, "0")
 	for i := 1; i < 1024; i++ {
-		asked(t, b, fmt.Sprint(i))
+		openNew(t, b, fmt.Sprint(i))
 	}
 	if _, _, err := b.Open(t.Context(), "more", request("ann")); !errors.Is(err, approval.ErrShare) {
 		t.Errorf("one more: %v", err)
@@ -211,14 +211,14 @@ func TestOnlySoManyOfOneCallerArePending(t *testing.T) {
 	if _, err := b.Decide(t.Context(), first.ID, false, by("bob")); err != nil {
 		t.Fatal(err)
 	}
-	asked(t, b, "more of ann")
+	openNew(t, b, "more of ann")
 }
 
 func TestIDsAreEasyToTypeAndSortByTime(t *testing.T) {
-	b, _ := remembered(t)
+	b, _ := newBook(t)
 	seen, last := map[string]bool{}, ""
 	for i := range 20 {
-		id := asked(t, b, fmt.Sprint(i)).ID
+		id := openNew(t, b, fmt.Sprint(i)).ID
 		if len(id) != 16 || strings.Trim(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" || seen[id] || id[:9] < last {
 			t.Errorf("%s after %s", id, last)
 		}

@@ -8,21 +8,26 @@ import (
 	"sync"
 )
 
-// Patterns keeps compiled regular expressions. It is safe for concurrent use, and keeps no more than a few hundred.
+// Patterns is a cache of compiled regular expressions. The zero value is ready to use. It is safe for
+// concurrent use.
 type Patterns struct {
-	mu   sync.RWMutex
-	kept map[string]*regexp.Regexp // guarded by mu
+	mu       sync.RWMutex
+	compiled map[string]*regexp.Regexp // guarded by mu
 }
 
-const mostPatterns = 256
+const (
+	maxPatterns      = 256 // entries of the cache, which is emptied then
+	maxPatternLength = 4096
+)
 
-// Compile compiles a regular expression, or finds it.
+// Compile returns the compiled pattern. The error is a sentence for the author. A nil Patterns compiles
+// each time.
 func (p *Patterns) Compile(pattern string) (*regexp.Regexp, error) {
 	if p == nil {
 		return compilePattern(pattern)
 	}
 	p.mu.RLock()
-	re := p.kept[pattern]
+	re := p.compiled[pattern]
 	p.mu.RUnlock()
 	if re != nil {
 		return re, nil
@@ -33,41 +38,40 @@ func (p *Patterns) Compile(pattern string) (*regexp.Regexp, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.kept == nil || len(p.kept) >= mostPatterns {
-		p.kept = make(map[string]*regexp.Regexp)
+	if p.compiled == nil || len(p.compiled) >= maxPatterns {
+		p.compiled = make(map[string]*regexp.Regexp)
 	}
-	p.kept[pattern] = re
+	p.compiled[pattern] = re
 	return re, nil
 }
 
 func compilePattern(pattern string) (*regexp.Regexp, error) {
-	if len(pattern) > 4096 {
-		return nil, errors.New("the pattern is longer than 4096 bytes")
+	if len(pattern) > maxPatternLength {
+		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternLength)
 	}
 	re, err := regexp.Compile(pattern)
 	var bad *syntax.Error
-	if errors.As(err, &bad) {
-		return nil, fmt.Errorf("the pattern is not a regular expression: %s in %q", patternWords(bad.Code), bad.Expr)
+	if !errors.As(err, &bad) {
+		return re, err
 	}
-	return re, err
-}
-
-func patternWords(code syntax.ErrorCode) string {
-	switch code {
+	reason := string(bad.Code)
+	switch bad.Code {
 	case syntax.ErrInvalidPerlOp:
-		return "lookaround and backreferences do not exist here"
+		reason = "lookaround and backreferences are not supported"
 	case syntax.ErrMissingRepeatArgument:
-		return "nothing to repeat"
+		reason = "nothing to repeat"
 	}
-	return string(code)
+	return nil, fmt.Errorf("the pattern is not a regular expression: %s in %q", reason, bad.Expr)
 }
 
-func patternFunctions() []Function {
+func regexFunctions() []Function {
 	pattern, text := param("pattern", String), param("text", String)
 	return []Function{
-		New("regex", "Gives the first match of a pattern: a string, a list of its groups, or an object of its named groups; no match is an error.", params(pattern, text), fixed(Any), regex),
-		New("regexall", "Gives every match of a pattern as a list.", params(pattern, text), listOf(Any), regexAll),
-		New("regexreplace", "Replaces every match of a pattern; $1 and ${name} in the replacement stand for groups.", params(text, pattern, param("replacement", String)), fixed(String), regexReplace),
+		New("regex", "Returns the first match of a pattern: a string, a list of its groups, or an object of its "+
+			"named groups; fails if nothing matches.", params(pattern, text), fixed(Any), regex),
+		New("regexall", "Returns a list of all matches of a pattern.", params(pattern, text), listOf(Any), regexAll),
+		New("regexreplace", "Replaces every match of a pattern; $1 and ${name} in the replacement are groups.",
+			params(text, pattern, param("replacement", String)), fixed(String), regexReplace),
 	}
 }
 
@@ -79,9 +83,9 @@ func regex(c *Context, a []any) (any, error) {
 	s := a[1].(string)
 	m := re.FindStringSubmatchIndex(s)
 	if m == nil {
-		return nil, errors.New("the pattern matches nothing in the text")
+		return nil, errors.New("the pattern does not match the text")
 	}
-	return match(c, re, s, m)
+	return matchValue(c, re, s, m)
 }
 
 func regexAll(c *Context, a []any) (any, error) {
@@ -95,7 +99,7 @@ func regexAll(c *Context, a []any) (any, error) {
 	}
 	out := []any{}
 	for _, m := range re.FindAllStringSubmatchIndex(s, c.Memory/(itemSize*(2+re.NumSubexp()))) {
-		v, err := match(c, re, s, m)
+		v, err := matchValue(c, re, s, m)
 		if err != nil {
 			return nil, err
 		}
@@ -104,8 +108,9 @@ func regexAll(c *Context, a []any) (any, error) {
 	return out, nil
 }
 
-// match gives one match in the form that the pattern's groups ask for.
-func match(c *Context, re *regexp.Regexp, s string, m []int) (any, error) {
+// matchValue returns the match m of re in s: an object if the pattern has named groups, a list if it has
+// groups, else a string. A group that did not take part in the match is null.
+func matchValue(c *Context, re *regexp.Regexp, s string, m []int) (any, error) {
 	group := func(i int) any {
 		if m[2*i] < 0 {
 			return nil
@@ -113,7 +118,7 @@ func match(c *Context, re *regexp.Regexp, s string, m []int) (any, error) {
 		return s[m[2*i]:m[2*i+1]]
 	}
 	names := re.SubexpNames()
-	if err := c.Spend(entrySize * len(names)); err != nil {
+	if err := c.entries(len(names)); err != nil {
 		return nil, err
 	}
 	if len(names) == 1 {
@@ -139,15 +144,15 @@ func regexReplace(c *Context, a []any) (any, error) {
 	}
 	s, replacement := a[0].(string), a[2].(string)
 	var out []byte
-	last := 0
+	end := 0
 	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
 		before := len(out)
-		out = append(out, s[last:m[0]]...)
+		out = append(out, s[end:m[0]]...)
 		out = re.ExpandString(out, replacement, s, m)
-		last = m[1]
+		end = m[1]
 		if err := c.Spend(len(out) - before + itemSize); err != nil {
 			return nil, err
 		}
 	}
-	return c.text(string(append(out, s[last:]...)))
+	return c.text(string(append(out, s[end:]...)))
 }

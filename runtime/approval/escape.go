@@ -9,15 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Harmless is JSON that says the same, and in which every character that is none to read is written as an escape: callers have a say in it, and terminals obey some.
+// Harmless escapes the characters of a JSON text that are not printable. Callers control parts of the
+// text, and terminals obey control characters. The result has the same meaning.
 func Harmless(text []byte) []byte {
-	if !bytes.ContainsFunc(text, steers) {
+	if !bytes.ContainsFunc(text, unprintable) {
 		return text
 	}
 	out := make([]byte, 0, len(text)+64)
 	for _, r := range string(text) {
 		switch {
-		case !steers(r):
+		case !unprintable(r):
 			out = utf8.AppendRune(out, r)
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)
@@ -29,11 +30,11 @@ func Harmless(text []byte) []byte {
 	return out
 }
 
-// steers reports whether a character is none to read. Those between the tokens of JSON are.
-func steers(r rune) bool { return r != '\n' && r != '\t' && r != '\r' && !unicode.IsPrint(r) }
+// unprintable reports whether a character must be escaped. White space between JSON tokens need not.
+func unprintable(r rune) bool { return r != '\n' && r != '\t' && r != '\r' && !unicode.IsPrint(r) }
 
-// Legible is a text in which every character that is none to read is shown as \u and its number; its line breaks are left. It steers no terminal, and reads in the order in which it
-// stands.
+// Legible replaces the characters of a text that are not printable by \u and their number, and tabs by
+// spaces. Line breaks stay. The result controls no terminal and is displayed in its order.
 func Legible(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
 		return text

@@ -14,12 +14,12 @@ import (
 	"hatchel/runtime/state"
 )
 
-func TestWhoWaitsHearsOfADecisionOfAnotherProcess(t *testing.T) {
+func TestAwaitNoticesDecisionOfAnotherProcess(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		here := open()
 		waits, decides := approval.NewBook(here), approval.NewBook(open())
-		hears(t, here, waits)
-		a := asked(t, waits, "x")
+		watch(t, here, waits)
+		a := openNew(t, waits, "x")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		waited := make(chan error, 1)
@@ -39,32 +39,32 @@ func TestWhoWaitsHearsOfADecisionOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// counted is a store that counts how often records are read.
-type counted struct {
+// countingStore counts reads.
+type countingStore struct {
 	state.Store
 	reads atomic.Int64
 }
 
-func (c *counted) Record(ctx context.Context, kind, name string) (*state.Record, error) {
+func (c *countingStore) Record(ctx context.Context, kind, name string) (*state.Record, error) {
 	c.reads.Add(1)
 	return c.Store.Record(ctx, kind, name)
 }
 
-func (c *counted) List(ctx context.Context, q state.Query) ([]*state.Record, error) {
+func (c *countingStore) List(ctx context.Context, q state.Query) ([]*state.Record, error) {
 	c.reads.Add(1)
 	return c.Store.List(ctx, q)
 }
 
-func TestOfAThousandWhoWaitOnlyThoseReadWhoseApprovalHasChanged(t *testing.T) {
+func TestOnlyWaitersOfChangedApprovalsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, store := remembered(t)
-		c := &counted{Store: store}
+		_, store := newBook(t)
+		c := &countingStore{Store: store}
 		b := approval.NewBook(c)
 		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		var ids []string
 		for i := range 1000 {
-			a := asked(t, b, fmt.Sprint(i))
+			a := openNew(t, b, fmt.Sprint(i))
 			ids = append(ids, a.ID)
 			waiting.Go(func() { b.Await(ctx, a, 0, nil) })
 		}
@@ -91,10 +91,10 @@ func TestOfAThousandWhoWaitOnlyThoseReadWhoseApprovalHasChanged(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsIsTickedAndEndsWithItsContext(t *testing.T) {
+func TestAwaitTicksAndEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := remembered(t)
-		a := asked(t, b, "x")
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		ticks := 0
@@ -110,26 +110,26 @@ func TestWhoWaitsIsTickedAndEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// broken is a store that is away while it is told to be.
-type broken struct {
+// flakyStore is unavailable on demand.
+type flakyStore struct {
 	state.Store
-	away atomic.Bool
+	unavailable atomic.Bool
 }
 
-func (b *broken) Record(ctx context.Context, kind, name string) (*state.Record, error) {
-	if b.away.Load() {
+func (b *flakyStore) Record(ctx context.Context, kind, name string) (*state.Record, error) {
+	if b.unavailable.Load() {
 		return nil, state.ErrAway
 	}
 	return b.Store.Record(ctx, kind, name)
 }
 
-func TestWhoWaitsGoesOnWhileTheStoreIsAway(t *testing.T) {
+func TestAwaitGoesOnWhileTheStoreIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, store := remembered(t)
-		s := &broken{Store: store}
+		_, store := newBook(t)
+		s := &flakyStore{Store: store}
 		b := approval.NewBook(s)
-		a := asked(t, b, "x")
-		s.away.Store(true)
+		a := openNew(t, b, "x")
+		s.unavailable.Store(true)
 		waited := make(chan *approval.Approval, 1)
 		go func() {
 			got, err := b.Await(t.Context(), a, 0, nil)
@@ -142,7 +142,7 @@ func TestWhoWaitsGoesOnWhileTheStoreIsAway(t *testing.T) {
 		if _, err := approval.NewBook(store).Decide(t.Context(), a.ID, true, by("bob")); err != nil {
 			t.Fatal(err)
 		}
-		s.away.Store(false)
+		s.unavailable.Store(false)
 		if got := <-waited; got.Status != approval.Approved {
 			t.Errorf("%+v", got)
 		}
