@@ -58,7 +58,7 @@ func (k *apiKeyDecoder) decodeExpires(d *Decoder, e hclsyntax.Expression) {
 	switch {
 	case err != nil:
 		d.Errorf(e.Range(), "Invalid time", "expires is a date and time with its offset like \"2027-01-01T00:00:00Z\", and this is %q.", text)
-	case !t.After(d.loader.opts.Now()):
+	case !t.After(d.Env.Now()):
 		d.Diags.Warnf(RangeOf(e.Range()), "Expired key", "The key is not good any more. Drop the block, or give out another key.")
 	}
 	k.key.Expires = t

@@ -45,7 +45,7 @@ func (t *toolDecoder) approvalField() Field {
 	return Blocks("approval", "", "Somebody must agree before anything is done, and is shown what would be. Each that holds must be given; what was agreed to is one call, and this one only.", func() Spec { return approvalSpec(&Approval{}) }, func(d *Decoder, b *hclsyntax.Block) {
 		a := newApproval(RangeOf(b.DefRange()))
 		t.tool.Approvals = append(t.tool.Approvals, a)
-		d.decodeApproval(a, b, a.whenSpec(), a.askSpec())
+		decodeApproval(d, a, b, a.whenSpec(), a.askSpec())
 	})
 }
 
@@ -66,13 +66,13 @@ func (p *policyDecoder) approvalField() Field {
 		a.Range = RangeOf(b.DefRange())
 		known := d.NonNull
 		d.NonNull = known.whenTrue(p.policy.Approve)
-		d.decodeApproval(a, b, nil, a.askSpec())
+		decodeApproval(d, a, b, nil, a.askSpec())
 		d.NonNull = known
 	}}
 }
 
 // decodeApproval decodes one approval block: first when it is needed, and then the rest, which may rest on that.
-func (d *Decoder) decodeApproval(a *Approval, b *hclsyntax.Block, when, ask Spec) {
+func decodeApproval(d *Decoder, a *Approval, b *hclsyntax.Block, when, ask Spec) {
 	d.CheckNames(b.Body, when, ask)
 	known := d.NonNull
 	d.Fields(b.Body, when, b.DefRange())

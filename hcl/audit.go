@@ -32,11 +32,11 @@ func (a *Audit) spec() Spec {
 }
 
 func (a *Audit) decodeFile(d *Decoder, e hclsyntax.Expression) {
-	a.File = d.decodeFileName(e, serverFile{"audit", "file", "audit.jsonl"})
+	a.File = decodeFileName(d, e, serverFile{"audit", "file", "audit.jsonl"})
 }
 
 func (a *Audit) decodePostgres(d *Decoder, e hclsyntax.Expression) {
-	a.Postgres = d.decodeDatabaseURL(e)
+	a.Postgres = decodeDatabaseURL(d, e)
 }
 
 func (a *Audit) decodeStdout(d *Decoder, e hclsyntax.Expression) {

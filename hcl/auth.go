@@ -64,6 +64,7 @@ func (l *loader) decodeAuth() {
 		slices.SortFunc(a.auth.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
 		l.diags = append(l.diags, d.Diags...)
 		l.config.Auth = a.auth
+		l.env.Authenticated, l.env.CallerHeaders = true, a.auth.Headers
 	}
 }
 
@@ -90,7 +91,7 @@ func (w *operationDecoder) requiredScopesField() Field {
 	read := f.attr
 	f.attr = func(d *Decoder, e hclsyntax.Expression, _ Field) {
 		read(d, e, f)
-		if len(w.op.Scopes) > 0 && len(d.loader.blocks["auth"]) == 0 && !d.loader.partial {
+		if len(w.op.Scopes) > 0 && len(w.loader.blocks["auth"]) == 0 && !w.loader.partial {
 			d.Diags.Warnf(RangeOf(e.Range()), "Scopes without auth", "Nobody is asked who they are, so nobody is asked for scopes. Declare whom the server knows, as in auth { jwt { … } }.")
 		}
 	}

@@ -103,18 +103,18 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		return w.decodeToolCall(b)
 	}
 	d := w.dec
-	kind, _ := d.loader.findBackendKind(b.Type)
+	kind, _ := w.loader.findBackendKind(b.Type)
 	if a, own := findStepBlock(b.Type); own {
 		kind = a.BackendKind
 	}
 	out := &Backend{Kind: kind.Name, Range: RangeOf(b.DefRange())}
-	out.Connection = d.findConnection(kind, b)
+	out.Connection = w.findConnection(kind, b)
 
 	inner := *d
 	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]Range{}, false
 	inner.HasConnection = kind.ConnectionRequired || len(b.Labels) > 0 && len(kind.Connections) > 0
 	if out.Connection != nil {
-		if ck, ok := d.loader.findConnectionKind(out.Connection.Kind); ok {
+		if ck, ok := w.loader.findConnectionKind(out.Connection.Kind); ok {
 			inner.Dialect = ck.Dialect
 		}
 		if own, ok := out.Connection.Config.(interface{ Words() []string }); ok {
@@ -151,8 +151,8 @@ func (l *loader) findConnectionKind(kind string) (ConnectionKind, bool) {
 }
 
 // findConnection finds what the label of a backend names.
-func (d *Decoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
-	names := d.connectionNames(kind)
+func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
+	d, names := w.dec, w.loader.connectionNames(kind)
 	switch {
 	case len(b.Labels) > 1:
 		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.", ToSentence(WithArticle(kind.Name)))
@@ -170,7 +170,7 @@ func (d *Decoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connecti
 	}
 	var found *Connection
 	for _, k := range kind.Connections {
-		if c := d.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
+		if c := w.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
 			if found != nil {
 				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], WithArticle(kind.Name), found.Kind, c.Kind)
 			}
@@ -178,7 +178,7 @@ func (d *Decoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connecti
 		}
 	}
 	if found == nil {
-		if d.loader.partial {
+		if w.loader.partial {
 			return nil // it may be declared in a file that could not be read
 		}
 		hint := SuggestOr(b.Labels[0], names, ListAre(names))
@@ -188,13 +188,13 @@ func (d *Decoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connecti
 		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0], WithArticle(kind.Name), hint)
 		return nil
 	}
-	d.Deps.Connections = append(d.Deps.Connections, found)
+	w.deps.connections = append(w.deps.connections, found)
 	return found
 }
 
-func (d *Decoder) connectionNames(kind BackendKind) (names []string) {
+func (l *loader) connectionNames(kind BackendKind) (names []string) {
 	for _, k := range kind.Connections {
-		names = append(names, SortedNames(d.loader.connectionsByKind[k])...)
+		names = append(names, SortedNames(l.connectionsByKind[k])...)
 	}
 	sort.Strings(names)
 	return slices.Compact(names)

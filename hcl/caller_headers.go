@@ -7,11 +7,11 @@ import (
 
 // checkCallerHeader reports a header of the caller that auth does not list: it is never there, whoever calls, and a rule that asks for it decides the same for everybody.
 func (c *Compiler) checkCallerHeader(name string, place Range) {
-	if c.auth == nil || slices.Contains(c.auth.Headers, name) {
+	if !c.env.Authenticated || slices.Contains(c.env.CallerHeaders, name) {
 		return
 	}
 	lower := strings.ToLower(name)
-	if slices.Contains(c.auth.Headers, lower) {
+	if slices.Contains(c.env.CallerHeaders, lower) {
 		c.Diags.Errorf(place, "Header not listed", "Names of headers are in lower case here: write caller.headers[\"%s\"], or ['%s'] in a program.", lower, lower)
 		return
 	}

@@ -23,14 +23,14 @@ func checkSpec(c *Check) Spec {
 // expectSpec declares expect blocks.
 func expectSpec(dst *[]*Check) Spec {
 	return Spec{Blocks("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() Spec { return checkSpec(&Check{}) }, func(d *Decoder, b *hclsyntax.Block) {
-		check := d.decodeCheck(b)
+		check := decodeCheck(d, b)
 		*dst = append(*dst, check)
 		d.NonNull = d.NonNull.whenTrue(check.That) // the next is asked only when it holds
 	})}
 }
 
 // decodeCheck decodes a check or expect block, whose message is its label or an argument.
-func (d *Decoder) decodeCheck(b *hclsyntax.Block) *Check {
+func decodeCheck(d *Decoder, b *hclsyntax.Block) *Check {
 	c := &Check{Range: RangeOf(b.DefRange())}
 	spec, known := checkSpec(c), d.NonNull
 	d.CheckNames(b.Body, spec)

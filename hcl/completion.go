@@ -116,18 +116,18 @@ func (w *operationDecoder) decodeCompletions() {
 // decodeCompletionBlock decodes one complete block. What it reads of the inputs is what was typed: texts.
 func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.Block) *Completion {
 	out := &Completion{}
-	c := newWorkDecl(w.dec.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
+	c := newOperationDecoder(w.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
 	out.Name = w.op.Name + "." + m.Name
 	c.inputs.noun, c.singleBackend = w.inputs.noun, true
 	d := c.dec
-	d.Deps, d.tools = w.dec.Deps, w.dec.tools
+	c.deps, c.tools, d.Deps = w.deps, w.tools, w.dec.Deps
 	for _, other := range w.op.Input.Members {
 		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: StringType, Optional: other.Name != m.Name})
 	}
 	c.op.Input = schema.ObjectOf(c.inputs.members...)
 	c.op.Validator = c.op.Input.Compile()
 
-	d.CheckNames(b.Body, completeSpec(out), d.loader.blockSpecs.backends)
+	d.CheckNames(b.Body, completeSpec(out), c.loader.blockSpecs.backends)
 	d.Fields(b.Body, out.headSpec(), b.DefRange())
 	d.Scope = c.scope()
 	c.checkTimeout()

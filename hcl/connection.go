@@ -33,15 +33,16 @@ func (l *loader) decodeConnections() {
 		}
 		config, spec := kind.New()
 		d := l.newDecoder(b.file)
-		d.Scope, d.Deps = callerScope(l.base), &dependencies{}
+		deps := &dependencies{}
+		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: RangeOf(b.DefRange())}
 		d.Body(b.Body, Join(spec, conn.Limits.spec()), b.DefRange())
 		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}
-		conn.Digest = l.blockDigest(b, d.Deps)
-		l.markUsed(d.Deps)
+		conn.Digest = l.blockDigest(b, deps)
+		l.markUsed(deps)
 		l.files.digest = hashParts(l.files.digest, d.Deps.FilesDigest)
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Diags = append(d.Diags, ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)

@@ -63,7 +63,7 @@ var contentKinds = []contentKind{
 }
 
 // decodeContent decodes a content block.
-func (d *Decoder) decodeContent(b *hclsyntax.Block) *Content {
+func decodeContent(d *Decoder, b *hclsyntax.Block) *Content {
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A content block is written `content \"text\" {`.")
 		return nil

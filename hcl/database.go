@@ -7,7 +7,7 @@ import (
 )
 
 // decodeDatabaseURL is the address of a PostgreSQL database, which is known when the files are loaded; empty for what is none.
-func (d *Decoder) decodeDatabaseURL(e hclsyntax.Expression) SecretText {
+func decodeDatabaseURL(d *Decoder, e hclsyntax.Expression) SecretText {
 	n := d.CompileKnown(e, Field{Name: "postgres", Secret: true})
 	address, _ := n.Value.(string)
 	switch {

@@ -17,7 +17,8 @@ import (
 
 // Decoder fills configurations from the bodies of one file.
 type Decoder struct {
-	file          *sourceFile
+	Env           *Env
+	Src           []byte // of the file
 	LoadScope     *Scope   // what is readable where a value is known at load
 	Scope         *Scope   // what is readable where a value is computed for a call
 	NonNull       *NonNull // what a `when` around has ruled out
@@ -25,9 +26,7 @@ type Decoder struct {
 	ArgvPrefix    []string // of the shell connection that the block's own words follow
 	HasConnection bool     // the block names a connection
 	Ranges        map[any]Range
-	tools         map[string]*toolDecoder // every tool, for steps that call one
-	loader        *loader
-	Deps          *dependencies // of the tool in hand; nil outside of tools
+	Deps          *Dependencies // of the tool in hand; nil outside of tools
 	MissingValue  bool          // something that must be known at load is not, and that was reported where it comes from
 	Typos         map[string]bool
 	Diags         Diagnostics
@@ -194,22 +193,11 @@ func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) TypedExpr {
 	if f.Secret {
 		s = s.WithSecrets(AllowSecrets)
 	}
-	c := &Compiler{Scope: s, src: d.file.src, load: d.functionContext(), uses: d.Deps}
+	c := NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
 	n := c.Compile(e, LexicalEnv{})
 	d.Diags = append(d.Diags, c.Diags...)
 	d.MissingValue = d.MissingValue || !n.Known
 	return n
-}
-
-// functionContext is what functions see that are computed at load.
-func (d *Decoder) functionContext() functions.Context {
-	return d.loader.functionContext(func(name string, content []byte) {
-		if d.Deps != nil {
-			d.Deps.ReadsFiles, d.Deps.FilesDigest = true, hashParts(d.Deps.FilesDigest, name, string(content))
-			return
-		}
-		d.loader.files.digest = hashParts(d.loader.files.digest, name, string(content))
-	})
 }
 
 // Items reads a list of strings or integers.

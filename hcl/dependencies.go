@@ -39,3 +39,13 @@ func (c *Compiler) trackLoop(compile func()) ReadSet {
 	c.reads = outer.Union(inner)
 	return inner
 }
+
+// Dependencies are what a block reads of what is declared elsewhere. It belongs to one block; nothing else writes it.
+type Dependencies struct {
+	Members     []*Member
+	Types       []string
+	Webhooks    []string // that it notifies
+	Caller      bool     // who calls
+	ReadsFiles  bool     // it reads files of the configuration directory, which may change without its own
+	FilesDigest string   // digest of those files
+}

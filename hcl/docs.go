@@ -22,7 +22,7 @@ func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
 	l.decodeValues()
 	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{Labels: []string{""}}}
-	t := newToolDecl(l, bare)
+	t := newToolDecoder(l, bare)
 	step := &Step{}
 	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
 	refs := []BlockReference{
@@ -38,8 +38,8 @@ func Reference(kinds Kinds) []BlockReference {
 		{"files", "files", "Lets callers upload files, for inputs of the type file. POST /files takes the bytes of a file and answers its file_id, which a caller gives to such an input. POST /files/uploads answers an address to which somebody without a credential can upload one file, once. A file can be used by the caller who has uploaded it, and by nobody else. There is at most one.", (&Files{}).spec()},
 		{`webhook "name"`, "webhook", "An address to which the server posts events: those of an approval (approval.requested, approval.decided) and of a task (task.finished) that name it in notify. The body is JSON, {type, timestamp, data}, and is signed as Standard Webhooks says, in the headers webhook-id, webhook-timestamp and webhook-signature. An event that is not answered with 2xx is sent again with the same webhook-id, also after a restart.", (&Webhook{}).spec()},
 		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes." + backends, toolSpec(t)},
-		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps." + backends, promptSpec(newPromptDecl(l, bare))},
-		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps." + backends + " Without text or data it holds what its backend gives: a file, the body of an answer, rows as JSON, what a program prints.", resourceSpec(newResourceDecl(l, bare))},
+		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps." + backends, promptSpec(newPromptDecoder(l, bare))},
+		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps." + backends + " Without text or data it holds what its backend gives: a file, the body of an answer, rows as JSON, what a program prints.", resourceSpec(newResourceDecoder(l, bare))},
 		{`toolset "name"`, "toolset", "A part of what is offered, under an address of its own: /mcp/<name>, or serve --toolset.", (&toolsetDecoder{toolset: &Toolset{}}).spec()},
 		{`policy "name"`, "policy", "Rules about who may call what: the tools, prompts and resources that it names, or everything when it names nothing. A deny that holds goes before every allow. A call for which an approve holds waits until somebody has approved it, if it is allowed. Where policies have an allow, one of them must hold, and the allow of the tool itself must hold in any case. What no rule decides is decided by default in the server block. A rule that cannot be computed denies. Rules read caller, input and tool, which has kind (tool, prompt or resource), name, title, read_only, destructive, idempotent and open_world; an input that not all of them have may be null. What a caller may not call is not listed for them, unless the rule reads inputs.", (&policyDecoder{policy: &Policy{}}).spec()},
 		{"approvals", "approvals", "Who may approve calls over HTTP that wait for an operator: with GET /approvals, POST /approvals/ID/approve and POST /approvals/ID/reject. Without this block nobody may. On the machine of the server hatchel approvals decides, for everybody who may write its state. There is at most one.", (&Approvals{}).spec()},

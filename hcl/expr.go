@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/program"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
 	"hatchel/hcl/value"
@@ -87,7 +88,7 @@ func (m *TextTemplate) Known() (string, bool) {
 
 // DecodeComputed decodes what is computed for every call.
 func (d *Decoder) DecodeComputed(dst any, e hclsyntax.Expression, f Field) {
-	c := d.NewCompiler(f)
+	c := d.Compiler(f)
 	c.Name = f.Name
 	switch dst := dst.(type) {
 	case **Expr:
@@ -114,19 +115,19 @@ func (d *Decoder) DecodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	case **RequestURL:
 		*dst = c.compileURL(e, LexicalEnv{NonNull: d.NonNull}, d.HasConnection)
 	case **Condition:
-		*dst = d.compileConditionProgram(c, e, f)
+		*dst = c.CompileCondition(e, d.NonNull, f.Name)
 	case **Program:
-		*dst = d.compileAnyProgram(c, e, f)
+		*dst = c.CompileProgram(e, d.NonNull, f.Name, program.WantAny)
 	}
 	d.Diags = append(d.Diags, c.Diags...)
 }
 
-func (d *Decoder) NewCompiler(f Field) *Compiler {
+func (d *Decoder) Compiler(f Field) *Compiler {
 	s := d.Scope
 	if f.Secret {
 		s = s.WithSecrets(AllowSecrets)
 	}
-	return &Compiler{Scope: s, src: d.file.src, load: d.functionContext(), now: d.loader.opts.Now, uses: d.Deps, fileURLs: d.loader.config.Files.BaseURL != "", auth: d.loader.config.Auth}
+	return NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
 }
 
 func (c *Compiler) compileString(e hclsyntax.Expression, in LexicalEnv, f Field) *StringExpr {

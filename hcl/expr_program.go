@@ -126,32 +126,29 @@ func (p *Program) rootValues(roots map[string]any, f *Frame, output any) error {
 	return nil
 }
 
-func (d *Decoder) compileConditionProgram(c *Compiler, e hclsyntax.Expression, f Field) *Condition {
-	return &Condition{*d.compileProgram(c, e, f, program.WantBool)}
+// CompileCondition compiles an expression that gives true or false. Name is that of its argument.
+func (c *Compiler) CompileCondition(e hclsyntax.Expression, known *NonNull, name string) *Condition {
+	return &Condition{*c.CompileProgram(e, known, name, program.WantBool)}
 }
 
-func (d *Decoder) compileAnyProgram(c *Compiler, e hclsyntax.Expression, f Field) *Program {
-	return d.compileProgram(c, e, f, program.WantAny)
-}
-
-// compileProgram compiles a program written as a literal text, and places its problems in the file.
-func (d *Decoder) compileProgram(c *Compiler, e hclsyntax.Expression, f Field, want program.Want) *Program {
+// CompileProgram compiles a program written as a literal text, and places its problems in the file. Name is that of its argument.
+func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *NonNull, name string, want program.Want) *Program {
 	out := &Program{Range: RangeOf(e.Range())}
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() && !isPlainText(t) {
-		c.errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.", f.Name, f.Name, c.asProgram(e))
+		c.errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.", name, name, c.asProgram(e))
 		return out
 	}
 	text := c.programText(t)
-	p, problems := d.loader.programs.Compile(text.Value, c.programEnv(d.NonNull), want)
+	p, problems := c.env.Programs.Compile(text.Value, c.programEnv(known), want)
 	for _, x := range problems {
 		severity := Error
 		if x.Warning {
 			severity = Warning
 		}
 		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
-		if name, secret := c.secretLocal(text.Value[:to]); secret && !x.Warning {
-			x.Summary, x.Detail = "Secret in a program", name+" holds a secret, and a program never sees one. Use it where a secret may stand, in a header or env, as ${"+name+"}."
+		if local, secret := c.secretLocal(text.Value[:to]); secret && !x.Warning {
+			x.Summary, x.Detail = "Secret in a program", local+" holds a secret, and a program never sees one. Use it where a secret may stand, in a header or env, as ${"+local+"}."
 		}
 		if why := c.laterStepReason(text.Value[:from], text.Value[from:to]); why != "" && !x.Warning {
 			x.Summary, x.Detail = "Value not available here", why
@@ -214,8 +211,8 @@ func (c *Compiler) recordReads(p *Program) {
 		if r == nil {
 			continue
 		}
-		if name == "caller" && c.uses != nil {
-			c.uses.Caller = true
+		if name == "caller" && c.deps != nil {
+			c.deps.Caller = true
 		}
 		if len(path) > 2 && name == "caller" && path[1] == "headers" {
 			c.checkCallerHeader(path[2], p.Range)

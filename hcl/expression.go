@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"hatchel/hcl/functions"
+	"hatchel/hcl/program"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -19,17 +20,28 @@ import (
 type Compiler struct {
 	Scope *Scope
 	src   []byte // of the file, to tell %{if} from ${c ? a : b}
-	load  functions.Context
-	now   func() time.Time // the clock of programs
 	Nulls NullPolicy
 	slots int // loop variables in use, so that each gets a place of its own in the frame
 	reads ReadSet
-	uses  *dependencies // what the tool in hand reads; nil outside of tools
+	deps  *Dependencies // what the tool in hand reads; nil outside of tools
 	Name  string        // of the argument or member whose value is compiled
 	Diags Diagnostics
+	env   *CompileEnv
+}
 
-	fileURLs bool  // files have addresses
-	auth     *Auth // whom the server knows; nil for nobody
+// CompileEnv is what every expression of a configuration is compiled with.
+type CompileEnv struct {
+	Now           func() time.Time                       // the clock of expr programs
+	Functions     func(*Dependencies) functions.Context // what functions that are computed at load may use; nil gives nothing
+	Programs      *program.Cache
+	FileURLs      bool     // uploaded files have addresses
+	Authenticated bool     // an auth block says whom the server knows
+	CallerHeaders []string // the headers that it lists, in lower case
+}
+
+// NewCompiler returns a Compiler for the expressions of one file. Deps, which records what they read, may be nil.
+func NewCompiler(env *CompileEnv, src []byte, scope *Scope, deps *Dependencies) *Compiler {
+	return &Compiler{env: env, src: src, Scope: scope, deps: deps}
 }
 
 // NullPolicy says what a null inside a text does.
@@ -164,7 +176,7 @@ func LiteralValue(v cty.Value) any {
 }
 
 func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEnv) TypedExpr {
-	cond := c.compileCondition(e.Condition, in)
+	cond := c.compileBool(e.Condition, in)
 	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
 	a := c.Compile(e.TrueResult, LexicalEnv{yes, in.vars})
 	b := c.Compile(e.FalseResult, LexicalEnv{no, in.vars})
@@ -211,7 +223,7 @@ func UnifyTypes(a, b TypedExpr) *schema.Type {
 }
 
 // compileCondition compiles a condition.
-func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
+func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
 	n := c.Compile(e, in)
 	switch {
 	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
@@ -241,7 +253,7 @@ func (c *Compiler) foldConstant(n TypedExpr, r hclv2.Range) TypedExpr {
 	if !n.Known {
 		return n
 	}
-	v, err := n.Eval(&Frame{Functions: c.load})
+	v, err := n.Eval(&Frame{Functions: c.functions()})
 	if err != nil {
 		c.errorf(r, "Invalid value", "%s.", ToSentence(err.Error()))
 		return Broken()
@@ -264,4 +276,12 @@ func (c *Compiler) sourceText(r hclv2.Range) string {
 		return ""
 	}
 	return string(c.src[r.Start.Byte:r.End.Byte])
+}
+
+// functions returns what functions that are computed at load may use.
+func (c *Compiler) functions() functions.Context {
+	if c.env.Functions == nil {
+		return functions.Context{Memory: functions.DefaultMemory}
+	}
+	return c.env.Functions(c.deps)
 }

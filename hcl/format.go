@@ -22,7 +22,7 @@ func ParseVars(name string, src []byte) (map[string]string, Diagnostics) {
 		return nil, f.diags
 	}
 	vars := map[string]string{}
-	c := &Compiler{src: src}
+	c := NewCompiler(&CompileEnv{}, src, nil, nil)
 	body := f.body
 	for _, b := range body.Blocks {
 		c.errorf(b.TypeRange, "Unexpected block", "A file of variables holds names and values: `name = value`.")

@@ -81,11 +81,11 @@ func (l *loader) digestValues() {
 
 // blockDigest is of a block and of everything it refers to: values known at load, types, files and connections.
 func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
-	parts := make([]string, 0, len(u.Members)+len(u.Connections)+len(u.Types)+2)
+	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
 	for _, m := range u.Members {
 		parts = append(parts, m.Digest)
 	}
-	for _, c := range u.Connections {
+	for _, c := range u.connections {
 		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
 	}
 	for _, name := range u.Types {
@@ -96,20 +96,15 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	return hashParts(parts...)
 }
 
-// dependencies are what a block reads of the globals.
+// dependencies are what a block reads of the globals, and the connections that it uses.
 type dependencies struct {
-	Members     []*Member
-	Connections []*Connection
-	Types       []string
-	Webhooks    []string // whom it has told something
-	Caller      bool     // who calls
-	ReadsFiles  bool     // it reads files of the folder, which may change without its own
-	FilesDigest string   // digest of those files
+	Dependencies
+	connections []*Connection
 }
 
 // callerSpecific reports whether what a block does depends on who calls.
 func (u *dependencies) callerSpecific() bool {
-	return u.Caller || slices.ContainsFunc(u.Connections, func(c *Connection) bool { return c.callerSpecific })
+	return u.Caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
 }
 
 // markUsed marks what a tool reads as used.
@@ -117,7 +112,7 @@ func (l *loader) markUsed(u *dependencies) {
 	for _, m := range u.Members {
 		m.Used = true
 	}
-	for _, c := range u.Connections {
+	for _, c := range u.connections {
 		l.used[c] = true
 	}
 	for _, name := range u.Webhooks {
@@ -146,8 +141,8 @@ type fileReader struct {
 	digest string // digests of what was read for the globals
 }
 
-// functionContext is what functions see while files are loaded; read is told of every file.
-func (l *loader) functionContext(read func(name string, content []byte)) functions.Context {
+// functionContext is what functions see that are computed at load. Every file that they read becomes a part of deps, or of the globals without deps.
+func (l *loader) functionContext(deps *Dependencies) functions.Context {
 	fsys := l.files.fsys
 	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns, ReadFile: func(name string) ([]byte, error) {
 		clean := path.Clean(name)
@@ -155,7 +150,11 @@ func (l *loader) functionContext(read func(name string, content []byte)) functio
 			return nil, fs.ErrInvalid
 		}
 		b, err := fs.ReadFile(fsys, clean)
-		read(clean, b)
+		if deps != nil {
+			deps.ReadsFiles, deps.FilesDigest = true, hashParts(deps.FilesDigest, clean, string(b))
+		} else {
+			l.files.digest = hashParts(l.files.digest, clean, string(b))
+		}
 		return b, err
 	}}
 }

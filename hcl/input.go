@@ -74,7 +74,7 @@ func (in *inputs) decodeInput(d *Decoder, block *hclsyntax.Block) {
 		return
 	}
 	if !d.Diags[before:].HasErrors() {
-		d.checkFileLimits(m)
+		in.checkFileLimits(d, m)
 		in.checkTextType(d, m, block)
 		in.decodeCompletion(d, m, block)
 	}

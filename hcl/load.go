@@ -14,6 +14,7 @@ import (
 
 	"hatchel/hcl/functions"
 	"hatchel/hcl/program"
+	"hatchel/hcl/schema"
 )
 
 // Options are what a load may read beside the files.
@@ -37,6 +38,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 		l.partial = l.partial || f.diags.HasErrors()
 		l.indexBlocks(f)
 	}
+	l.env.Partial = l.partial
 	l.decodeValues()
 	l.digestValues()
 	l.decodeAuth()
@@ -90,7 +92,7 @@ type loader struct {
 	partial  bool // a file could not be read: what it may declare is not missed
 	used     map[*Connection]bool
 	notified map[string]bool // the webhooks that something names
-	programs *program.Cache
+	env      Env
 	declared map[string]Range // where each name was first declared, by "kind name"
 }
 
@@ -108,7 +110,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 			}
 		}
 	}
-	return &loader{
+	l := &loader{
 		globals: &globals{connectionsByKind: map[string]map[string]*Connection{}, patterns: new(functions.Patterns)},
 		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
@@ -116,9 +118,14 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		used:       map[*Connection]bool{},
 		notified:   map[string]bool{},
 		blockSpecs: newBlockSpecs(kinds),
-		programs:   new(program.Cache),
 		declared:   map[string]Range{},
 	}
+	l.env = Env{
+		CompileEnv: CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(program.Cache)},
+		UploadURL:  &l.config.Files.uploadURL,
+		NamedType: func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
+	}
+	return l
 }
 
 // topLevel are the blocks of a file, how many labels each has, and which of them are offered to clients: nothing else can read those.
@@ -200,7 +207,7 @@ func invalidName(noun, name string, r hclv2.Range) *Diagnostic {
 
 // newDecoder starts decoding blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *Decoder {
-	return &Decoder{file: f, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}, loader: l}
+	return &Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}}
 }
 
 // configID digests everything the configuration was made of.

@@ -111,7 +111,7 @@ func (c *Compiler) compileForParts(e *hclsyntax.ForExpr, in LexicalEnv) TypedExp
 	body, valSlot := c.bindLoopVar(e.ValVar, elemType, coll, body)
 	var n, cond, key TypedExpr
 	if e.CondExpr != nil {
-		cond = c.compileCondition(e.CondExpr, body)
+		cond = c.compileBool(e.CondExpr, body)
 		yes, _ := body.NonNull.Branches(c.nonNullWhen(e.CondExpr, body))
 		body.NonNull = yes
 	}

@@ -86,7 +86,7 @@ func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	if d.Deps != nil {
 		d.Deps.Types = append(d.Deps.Types, name)
 	}
-	return d.loader.types.resolve(name, r)
+	return d.Env.NamedType(name, r)
 }
 
 // digest is of everything that a type says.
@@ -117,6 +117,6 @@ func (d *Decoder) TypeEnv() schema.Env {
 			}
 			return int64(d.Size(x, Field{})), nil
 		},
-		Uploads: &d.loader.config.Files.uploadURL,
+		Uploads: d.Env.UploadURL,
 	}
 }

@@ -39,7 +39,10 @@ type operationDecoder struct {
 	op              *Operation
 	block           sourceBlock
 	singleBackend   bool // its backend is the only one: it has no steps
+	loader          *loader
 	dec             *Decoder
+	deps            *dependencies           // what the block reads
+	tools           map[string]*toolDecoder // every tool, for steps that call one
 	inputs          *inputs
 	input           *Root
 	descriptionRefs []descriptionRef
@@ -53,10 +56,10 @@ type operationDecoder struct {
 	unavailable map[string]string  // steps, and why they cannot be read before they were done
 }
 
-func newWorkDecl(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
+func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
 	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, RangeOf(b.DefRange())
-	w := &operationDecoder{noun: noun, op: work, block: b, dec: l.newDecoder(b.file), enabled: true, results: map[string]*Member{}}
-	w.dec.Deps = &dependencies{}
+	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file), deps: &dependencies{}, enabled: true, results: map[string]*Member{}}
+	w.dec.Deps = &w.deps.Dependencies
 	w.inputs = newInputs(w)
 	return w
 }
@@ -103,7 +106,7 @@ func (w *operationDecoder) bodySpec() Spec {
 	return Spec{
 		Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", noSpec, w.decodeLocals),
 		Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() Spec { return checkSpec(&Check{}) }, func(d *Decoder, b *hclsyntax.Block) {
-			check := d.decodeCheck(b)
+			check := decodeCheck(d, b)
 			w.op.Checks = append(w.op.Checks, check)
 			d.NonNull = d.NonNull.whenTrue(check.That) // it holds for everything after it
 		}),
@@ -116,7 +119,7 @@ func (w *operationDecoder) bodySpec() Spec {
 func (w *operationDecoder) scope() *Scope {
 	w.input = inputRoot(w.op.Input)
 	w.input.Partial = w.inputs.partial
-	return w.dec.loader.call.With("input", w.input)
+	return w.loader.call.With("input", w.input)
 }
 
 // decodeErrorText decodes what is said of a failure.
@@ -139,7 +142,7 @@ func (w *operationDecoder) has(names ...string) bool {
 }
 
 // digest is of the block and of everything it refers to.
-func (w *operationDecoder) digest() string { return w.dec.loader.blockDigest(w.block, w.dec.Deps) }
+func (w *operationDecoder) digest() string { return w.loader.blockDigest(w.block, w.deps) }
 
 // digestCalls makes the digest one of the tools that are called, too. Their own must be complete.
 func (w *operationDecoder) digestCalls() {

@@ -28,13 +28,13 @@ func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) Typed
 
 // compileLogical evaluates its right side only when the left leaves the answer open, and knows there what the left has said about nulls.
 func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) TypedExpr {
-	a := c.compileCondition(e.LHS, in)
+	a := c.compileBool(e.LHS, in)
 	yes, no := in.NonNull.Branches(c.nonNullWhen(e.LHS, in))
 	open, stop := yes, false
 	if e.Op == hclsyntax.OpLogicalOr {
 		open, stop = no, true
 	}
-	b := c.compileCondition(e.RHS, LexicalEnv{open, in.vars})
+	b := c.compileBool(e.RHS, LexicalEnv{open, in.vars})
 	n := TypedExpr{Type: BoolType, Known: a.Known && b.Known, Sensitive: a.Sensitive || b.Sensitive, CallerSpecific: a.CallerSpecific || b.CallerSpecific}
 	n.Eval = func(f *Frame) (any, error) {
 		v, err := EvalBool(a, f)
@@ -154,7 +154,7 @@ func compute(op *hclsyntax.Operation, a, b any) (any, error) {
 
 func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) TypedExpr {
 	if e.Op == hclsyntax.OpLogicalNot {
-		a := c.compileCondition(e.Val, in)
+		a := c.compileBool(e.Val, in)
 		a.Type, a.Path = BoolType, ""
 		inner := a
 		a.Eval = func(f *Frame) (any, error) {

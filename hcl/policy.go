@@ -72,13 +72,14 @@ func (l *loader) decodePolicies() {
 	for _, b := range l.blocks["policy"] {
 		p := &policyDecoder{about, &Policy{Name: b.label(0), Range: RangeOf(b.DefRange())}}
 		d := l.newDecoder(b.file)
-		d.Deps = &dependencies{}
+		deps := &dependencies{}
+		d.Deps = &deps.Dependencies
 		if !exposedNamePattern.MatchString(p.policy.Name) {
 			d.Errorf(b.LabelRanges[0], "Invalid policy name", "Decisions are told by the name of their policy: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", p.policy.Name)
 		}
 		p.decode(d, b, l)
-		p.policy.Digest = l.blockDigest(b, d.Deps)
-		l.markUsed(d.Deps)
+		p.policy.Digest = l.blockDigest(b, deps)
+		l.markUsed(deps)
 		l.diags = append(l.diags, d.Diags...)
 		if l.declare("policy", p.policy.Name, b) {
 			l.config.Policies = append(l.config.Policies, p.policy)
@@ -105,7 +106,7 @@ func (p *policyDecoder) decode(d *Decoder, b sourceBlock, l *loader) {
 	}
 	input := inputsRoot(p.policy.operations(l.config))
 	input.Partial = l.partial || unclear // what it names wrongly has inputs, too
-	d.Scope = d.loader.call.With("tool", toolRoot()).With("input", input)
+	d.Scope = l.call.With("tool", toolRoot()).With("input", input)
 	d.Fields(b.Body, rules, b.DefRange())
 	p.checkApproveRule(d, b, l.config)
 	p.checkPublicCaches(d, b, l.config)

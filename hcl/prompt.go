@@ -18,9 +18,9 @@ type promptDecoder struct {
 	prompt *Prompt
 }
 
-func newPromptDecl(l *loader, b sourceBlock) *promptDecoder {
+func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
 	p := &promptDecoder{prompt: &Prompt{}}
-	p.operationDecoder = newWorkDecl(l, b, "prompt", &p.prompt.Operation)
+	p.operationDecoder = newOperationDecoder(l, b, "prompt", &p.prompt.Operation)
 	p.inputs.noun, p.inputs.texts = "argument", &textInputs{"an argument of a prompt", true}
 	return p
 }
@@ -34,8 +34,8 @@ func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 			decls[i] = &promptDecoder{prompt: w.cached.result.(*Prompt), operationDecoder: w}
 			return
 		}
-		decls[i] = newPromptDecl(l, blocks[i])
-		decls[i].dec.tools = tools
+		decls[i] = newPromptDecoder(l, blocks[i])
+		decls[i].tools = tools
 		decls[i].decode()
 		decls[i].dropBody()
 	})
@@ -74,7 +74,7 @@ func (p *promptDecoder) decode() {
 	d, b := p.dec, p.block
 	p.checkName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
-	d.CheckNames(b.Body, head, body, said, failure, d.loader.blockSpecs.operation)
+	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
 	p.checkTimeout()
 	p.inputs.buildInputType()

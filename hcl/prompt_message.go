@@ -24,7 +24,7 @@ type messageBlock struct {
 // messageBlocks declares the message blocks of a prompt, or of what the client's model is asked.
 func messageBlocks(dst *[]*PromptMessage, doc string) Field {
 	return Blocks("message", "role", doc, func() Spec { return (&messageBlock{PromptMessage: &PromptMessage{}}).spec() }, func(d *Decoder, b *hclsyntax.Block) {
-		if m := d.decodeMessage(b); m != nil {
+		if m := decodeMessage(d, b); m != nil {
 			*dst = append(*dst, m)
 		}
 	})
@@ -46,7 +46,7 @@ func (m *messageBlock) bodySpec() Spec {
 	return Spec{
 		Attr(&m.Text, "text", "A text, short for one content \"text\" block."),
 		Blocks("content", "kind", "One piece of content, in written order. The label is text, image, audio, resource or link. Clients get a message for each.", func() Spec { return contentSpec(&Content{}) }, func(d *Decoder, b *hclsyntax.Block) {
-			if c := d.decodeContent(b); c != nil {
+			if c := decodeContent(d, b); c != nil {
 				m.Content = append(m.Content, c)
 			}
 		}),
@@ -54,7 +54,7 @@ func (m *messageBlock) bodySpec() Spec {
 }
 
 // decodeMessage decodes one message block; nil when nobody says it.
-func (d *Decoder) decodeMessage(b *hclsyntax.Block) *PromptMessage {
+func decodeMessage(d *Decoder, b *hclsyntax.Block) *PromptMessage {
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A message block is written `message \"user\" {`.")
 		return nil

@@ -37,9 +37,9 @@ type resourceDecoder struct {
 	constant bool // what it holds is known at load
 }
 
-func newResourceDecl(l *loader, b sourceBlock) *resourceDecoder {
+func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
 	r := &resourceDecoder{resource: &Resource{Listed: true}}
-	r.operationDecoder = newWorkDecl(l, b, "resource", &r.resource.Operation)
+	r.operationDecoder = newOperationDecoder(l, b, "resource", &r.resource.Operation)
 	r.inputs.texts = &textInputs{"a variable of a URI", false}
 	return r
 }
@@ -53,8 +53,8 @@ func (l *loader) decodeResources(tools map[string]*toolDecoder) {
 			decls[i] = &resourceDecoder{resource: w.cached.result.(*Resource), operationDecoder: w}
 			return
 		}
-		decls[i] = newResourceDecl(l, blocks[i])
-		decls[i].dec.tools = tools
+		decls[i] = newResourceDecoder(l, blocks[i])
+		decls[i].tools = tools
 		decls[i].decode()
 		decls[i].dropBody()
 	})
@@ -106,7 +106,7 @@ func (r *resourceDecoder) decode() {
 	d, b := r.dec, r.block
 	r.checkName()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
-	d.CheckNames(b.Body, head, body, hold, failure, d.loader.blockSpecs.operation)
+	d.CheckNames(b.Body, head, body, hold, failure, r.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
 	r.checkTimeout()
 	r.decodeURI()

@@ -28,7 +28,7 @@ func (r *resourceDecoder) decodeBody() {
 	case len(res.Steps) > 0:
 		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource with steps says what it holds: text = \"${step.<name>…}\", or data.")
 	default:
-		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(d.loader.backendNames(), ", "))
+		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(r.loader.backendNames(), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind

@@ -14,7 +14,7 @@ type serverFile struct {
 }
 
 // decodeFileName is the name of such a file, which is known when the files are loaded; empty for what is none.
-func (d *Decoder) decodeFileName(e hclsyntax.Expression, f serverFile) string {
+func decodeFileName(d *Decoder, e hclsyntax.Expression, f serverFile) string {
 	name, ok := d.Known(e, Field{Name: f.argument}, "string").(string)
 	switch {
 	case !ok:

@@ -25,11 +25,11 @@ func (s *State) spec() Spec {
 }
 
 func (s *State) decodeSQLite(d *Decoder, e hclsyntax.Expression) {
-	s.SQLite = d.decodeFileName(e, serverFile{"state", "sqlite", "state.db"})
+	s.SQLite = decodeFileName(d, e, serverFile{"state", "sqlite", "state.db"})
 }
 
 func (s *State) decodePostgres(d *Decoder, e hclsyntax.Expression) {
-	s.Postgres = d.decodeDatabaseURL(e)
+	s.Postgres = decodeDatabaseURL(d, e)
 }
 
 // decodeState decodes the state block.

@@ -34,7 +34,7 @@ type Repeat struct {
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
 	for _, b := range w.block.Body.Blocks {
-		if w.dec.loader.isBackend(b.Type) {
+		if w.loader.isBackend(b.Type) {
 			backends = append(backends, b)
 		}
 		if b.Type == "step" {
@@ -128,7 +128,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	s := &Step{Name: b.Labels[0], Range: RangeOf(b.DefRange())}
 	w.checkStepName(s, b)
 	each, guard, answer := s.eachSpec(), s.whenSpec(), Join(s.repeatSpec(), expectSpec(&s.Expects))
-	d.CheckNames(b.Body, each, guard, answer, d.loader.blockSpecs.backends, d.loader.blockSpecs.stepBlocks)
+	d.CheckNames(b.Body, each, guard, answer, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
 	around, known := d.Scope, d.NonNull
 	d.Scope = d.Scope.Without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")
@@ -205,7 +205,7 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 		switch {
 		case nested.Type == "ask":
 			asks = append(asks, nested)
-		case w.dec.loader.isBackend(nested.Type), isStepBlock(nested.Type):
+		case w.loader.isBackend(nested.Type), isStepBlock(nested.Type):
 			found = append(found, nested)
 		}
 	}
@@ -218,7 +218,7 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	}
 	if len(found) == 0 {
 		if !w.hasUnknownBlock(b) {
-			w.dec.Errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(append(w.dec.loader.backendNames(), "tool"), ", "), JoinOr(stepBlockNames()))
+			w.dec.Errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(append(w.loader.backendNames(), "tool"), ", "), JoinOr(stepBlockNames()))
 		}
 		return &Backend{Effects: Effects{Output: AnyType}, Range: RangeOf(b.DefRange())}
 	}
@@ -285,7 +285,7 @@ func typeWithError(t *schema.Type) *schema.Type {
 
 // EachTypes is the type of each.key and each.value.
 func (d *Decoder) EachTypes(e *Expr) (key, elem *schema.Type) {
-	c := &Compiler{Scope: d.Scope, src: d.file.src}
+	c := NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
 	key, elem = c.ElementTypes(e.node, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)})
 	d.Diags = append(d.Diags, c.Diags...)
 	return key, elem

@@ -140,7 +140,7 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 		}
 		return a
 	case *hclsyntax.ConditionalExpr:
-		cond := c.compileCondition(x.Condition, in)
+		cond := c.compileBool(x.Condition, in)
 		yes, no := in.NonNull.Branches(c.nonNullWhen(x.Condition, in))
 		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult, LexicalEnv{no, in.vars})
 		a.Cond, a.Then, a.Else = cond.asTemplateValue(), &then, &els

@@ -43,18 +43,18 @@ type toolDecoder struct {
 	specs                                        toolSpecs
 }
 
-func newToolDecl(l *loader, b sourceBlock) *toolDecoder {
+func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t := &toolDecoder{tool: &Tool{Listed: true}}
-	t.operationDecoder = newWorkDecl(l, b, "tool", &t.tool.Operation)
+	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
 	return t
 }
 
 // declareTool reads the name, the description and the inputs.
 func (l *loader) declareTool(b sourceBlock) *toolDecoder {
-	t := newToolDecl(l, b)
+	t := newToolDecoder(l, b)
 	t.checkName()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.dec.loader.blockSpecs.operation)
+	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.loader.blockSpecs.operation)
 	t.dec.Fields(b.Body, t.specs.head, b.DefRange())
 	t.checkTimeout()
 	t.addKeyInput()
@@ -100,7 +100,7 @@ func (t *toolDecoder) answerSpec() Spec {
 		Attr(&t.tool.Result, "result", "The structured result. Without it the backend's own."),
 		Attr(&t.tool.Text, "text", "The text of the result. Without it the structured result as JSON."),
 		Blocks("content", "kind", "One piece of content, in written order, when one text is not enough. The label is text, image, audio, resource or link.", func() Spec { return contentSpec(&Content{}) }, func(d *Decoder, b *hclsyntax.Block) {
-			if c := d.decodeContent(b); c != nil {
+			if c := decodeContent(d, b); c != nil {
 				t.tool.Content = append(t.tool.Content, c)
 			}
 		}),
@@ -145,7 +145,7 @@ func (t *toolDecoder) checkHasResult() {
 	}
 	switch {
 	case len(t.tool.Steps) == 0 && !t.dec.Diags.HasErrors():
-		t.dec.Errorf(t.block.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(t.dec.loader.backendNames(), ", "))
+		t.dec.Errorf(t.block.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(t.loader.backendNames(), ", "))
 	case len(t.tool.Steps) == 1 && !t.tool.HasNamedSteps() && !t.tool.Steps[0].Backend.Effects.Default.isSet():
 		t.dec.Errorf(t.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
 	}

@@ -30,10 +30,10 @@ func (t *toolDecoder) cacheField() Field {
 func (t *toolDecoder) decodeCache(d *Decoder, b *hclsyntax.Block) {
 	m := &ResultCache{}
 	t.tool.Cache = m
-	reads := d.Deps.callerSpecific()
+	reads := t.deps.callerSpecific()
 	d.Deps.Caller = false
 	d.Body(b.Body, m.spec(), b.DefRange())
-	behalf := slices.ContainsFunc(d.Deps.Connections, func(c *Connection) bool { return c.onBehalfOf != (Range{}) })
+	behalf := slices.ContainsFunc(t.deps.connections, func(c *Connection) bool { return c.onBehalfOf != (Range{}) })
 	switch keyed := d.Deps.Caller; {
 	case !m.Public:
 	case behalf:

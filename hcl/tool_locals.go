@@ -72,7 +72,7 @@ func (s *lazyToolLocals) compileLocal(d *Decoder, name string) {
 	if s.members[name] != nil {
 		return
 	}
-	c := d.NewCompiler(Field{Name: name, Secret: true})
+	c := d.Compiler(Field{Name: name, Secret: true})
 	n := c.Compile(a.Expr, LexicalEnv{})
 	d.Diags = append(d.Diags, c.Diags...)
 	m := &Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific}

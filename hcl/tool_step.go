@@ -31,10 +31,10 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
 		return out
 	}
-	target := d.tools[b.Labels[0]]
+	target := w.tools[b.Labels[0]]
 	if target == nil {
-		if !d.loader.partial {
-			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], SuggestOr(b.Labels[0], SortedNames(d.tools), ListAre(SortedNames(d.tools))))
+		if !w.loader.partial {
+			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], SuggestOr(b.Labels[0], SortedNames(w.tools), ListAre(SortedNames(w.tools))))
 		}
 		return out
 	}
@@ -64,7 +64,7 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 	given := map[string]bool{}
 	for _, a := range sortedAttributes(b.Body.Attributes) {
 		given[a.Name] = true
-		c := d.NewCompiler(Field{Name: a.Name})
+		c := d.Compiler(Field{Name: a.Name})
 		c.Nulls = PropagateNull
 		n := c.Compile(a.Expr, LexicalEnv{NonNull: d.NonNull})
 		d.Diags = append(d.Diags, c.Diags...)
@@ -155,5 +155,5 @@ func (t *toolDecoder) inheritEffects() {
 	}
 	before := len(t.dec.Diags)
 	t.deriveEffects()
-	t.dec.loader.diags = append(t.dec.loader.diags, t.dec.Diags[before:]...)
+	t.loader.diags = append(t.loader.diags, t.dec.Diags[before:]...)
 }

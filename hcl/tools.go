@@ -21,7 +21,7 @@ func (l *loader) decodeTools() map[string]*toolDecoder {
 	}
 	l.opts.Parallel(len(decls), func(i int) {
 		if t := decls[i]; t.cached == nil {
-			t.dec.tools = byName
+			t.tools = byName
 			t.decode()
 			t.dropBody()
 		}

@@ -16,8 +16,8 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) TypedExpr 
 		return c.compileSteps(c.loopVariable(v, in), t[1:], in)
 	}
 	r, why := c.Scope.Find(name)
-	if name == "caller" && c.uses != nil {
-		c.uses.Caller = true
+	if name == "caller" && c.deps != nil {
+		c.deps.Caller = true
 	}
 	if r == nil {
 		c.reportUnknownRoot(t, why)
@@ -47,11 +47,11 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) TypedExpr 
 
 // markUse notes that a member is read.
 func (c *Compiler) markUse(m *Member) {
-	if c.uses != nil && m.CallerSpecific {
-		c.uses.Caller = true
+	if c.deps != nil && m.CallerSpecific {
+		c.deps.Caller = true
 	}
-	if c.uses != nil && !m.Local {
-		c.uses.Members = append(c.uses.Members, m) // noted when all tools are decoded, which may happen side by side
+	if c.deps != nil && !m.Local {
+		c.deps.Members = append(c.deps.Members, m) // noted when all tools are decoded, which may happen side by side
 		return
 	}
 	m.Used = true
@@ -193,7 +193,7 @@ func (c *Compiler) compileAttribute(n TypedExpr, name string, r hclv2.Range, in 
 			c.errorf(r, "Unknown member", "%s is a file and has no member %q.%s", SubjectCapitalized(n), name, SuggestOr(name, memberNames(schema.FileMembers()), ListHas(memberNames(schema.FileMembers()))))
 			return Broken()
 		}
-		if out.Type = m.Type; name == "url" && !c.fileURLs {
+		if out.Type = m.Type; name == "url" && !c.env.FileURLs {
 			c.errorf(r, "Address not known", "%s is an address of this server, and nobody says how others reach it. Write files { base_url = \"https://…\" } at the top of a file.", Subject(out))
 		}
 	case schema.Map:

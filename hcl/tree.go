@@ -68,7 +68,7 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 }
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
-	cond := c.compileCondition(e.Condition, in)
+	cond := c.compileBool(e.Condition, in)
 	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
 	return &template.If{
 		Cond:  cond.asTemplateValue(),

@@ -7,8 +7,8 @@ import (
 )
 
 // checkFileLimits reports files of an input that could never be uploaded, because the files block takes other types, or smaller ones only.
-func (d *Decoder) checkFileLimits(m *schema.Member) {
-	taken := &d.loader.config.Files
+func (in *inputs) checkFileLimits(d *Decoder, m *schema.Member) {
+	taken := &in.operation.loader.config.Files
 	m.Type.EachFile(func(t *schema.Type) {
 		if !schema.MediaOverlap(taken.Types, t.MediaTypes) {
 			d.Errorf(m.Range, "File never taken", "The input takes %s, and the files block takes %s alone, so no file of this input can be uploaded. Name its types in types of the files block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))

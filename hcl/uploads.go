@@ -104,6 +104,7 @@ func (l *loader) decodeFiles() {
 		f.Range = RangeOf(b.DefRange())
 		l.diags = append(l.diags, d.Diags...)
 	}
+	l.env.FileURLs = f.BaseURL != ""
 }
 
 // AcceptsUploads reports whether callers may upload: the files block is there, or a tool takes a file.

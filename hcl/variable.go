@@ -47,7 +47,7 @@ func (l *loader) decodeVariable(b sourceBlock) {
 		}
 	case v.def != nil:
 		var ok bool
-		if m.Value, ok = d.variableDefault(v); !ok {
+		if m.Value, ok = decodeVariableDefault(d, v); !ok {
 			m.MarkFailed()
 		}
 	default:
@@ -63,7 +63,7 @@ func (l *loader) decodeVariable(b sourceBlock) {
 	}
 }
 
-func (d *Decoder) variableDefault(v *variableBlock) (any, bool) {
+func decodeVariableDefault(d *Decoder, v *variableBlock) (any, bool) {
 	before := len(d.Diags)
 	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
 	if d.Diags[before:].HasErrors() {

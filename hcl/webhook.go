@@ -96,6 +96,9 @@ func (l *loader) decodeWebhooks() {
 		}
 	}
 	sort.Slice(l.config.Webhooks, func(i, j int) bool { return l.config.Webhooks[i].Name < l.config.Webhooks[j].Name })
+	for _, w := range l.config.Webhooks {
+		l.env.Webhooks = append(l.env.Webhooks, w.Name)
+	}
 }
 
 // urlField declares where a webhook leads: null is nowhere.
@@ -125,7 +128,7 @@ func (w *Webhook) secretField() Field {
 		for i, v := range all {
 			switch text := v.(type) {
 			case string:
-				d.checkSecret(ElementRange(e, i), text)
+				checkSecret(d, ElementRange(e, i), text)
 				w.Secrets = append(w.Secrets, SecretText(text))
 			case nil:
 			default:
@@ -136,7 +139,7 @@ func (w *Webhook) secretField() Field {
 }
 
 // checkSecret says what is wrong with one secret, and does not show it.
-func (d *Decoder) checkSecret(where hclv2.Range, secret string) {
+func checkSecret(d *Decoder, where hclv2.Range, secret string) {
 	switch key, ok := webhookKey(secret); {
 	case !ok:
 		d.Errorf(where, "Invalid webhook secret", "What follows whsec_ is base64, with its padding, and this is not.")
@@ -167,17 +170,14 @@ func (w *Webhook) checkAddress(d *Decoder, b *hclsyntax.Block) {
 // webhooksField declares a list of webhooks, by name.
 func webhooksField(dst *[]string, name, doc string) Field {
 	return Custom(name, "list of webhooks", doc, func(d *Decoder, e hclsyntax.Expression) {
-		var known []string
-		for _, w := range d.loader.config.Webhooks {
-			known = append(known, w.Name)
-		}
+		known := d.Env.Webhooks
 		if rejectWebhookReferences(d, e) {
 			return
 		}
 		for i, hook := range Items[string](d, e, Field{Name: name}, "strings") {
 			switch {
 			case !slices.Contains(known, hook):
-				if !d.loader.partial {
+				if !d.Env.Partial {
 					d.Errorf(ElementRange(e, i), "Unknown webhook", "There is no webhook %q.%s", hook, SuggestOr(hook, known, listWebhooks(known)))
 				}
 			case !slices.Contains(*dst, hook):
