@@ -65,7 +65,7 @@ func (p *policyDecoder) approvalField() Field {
 		a := p.policy.Approval
 		a.Range = RangeOf(b.DefRange())
 		known := d.NonNull
-		d.NonNull = known.whenTrue(p.policy.Approve)
+		d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
 		decodeApproval(d, a, b, nil, a.askSpec())
 		d.NonNull = known
 	}}
@@ -77,7 +77,7 @@ func decodeApproval(d *Decoder, a *Approval, b *hclsyntax.Block, when, ask Spec)
 	known := d.NonNull
 	d.Fields(b.Body, when, b.DefRange())
 	if a.When != nil {
-		d.NonNull = known.whenTrue(a.When)
+		d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
 	}
 	d.Fields(b.Body, ask, b.DefRange())
 	d.NonNull = known

@@ -90,10 +90,10 @@ func newBlockSpecs(kinds Kinds) *blockSpecs {
 	ignore := func(*Decoder, *hclsyntax.Block) {}
 	s := &blockSpecs{stepBlocks: stepBlockSpecs()}
 	for _, k := range kinds.Backends {
-		s.backends = append(s.backends, Blocks(k.Name, "connection", "", noSpec, ignore))
+		s.backends = append(s.backends, Blocks(k.Name, "connection", "", nil, ignore))
 	}
-	s.backends = append(s.backends, Blocks("tool", "name", "", noSpec, ignore))
-	s.operation = Join(s.backends, Spec{Blocks("step", "name", "", noSpec, ignore)}, expectSpec(new([]*Check)), s.stepBlocks)
+	s.backends = append(s.backends, Blocks("tool", "name", "", nil, ignore))
+	s.operation = Join(s.backends, Spec{Blocks("step", "name", "", nil, ignore)}, expectSpec(new([]*Check)), s.stepBlocks)
 	return s
 }
 

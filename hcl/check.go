@@ -1,10 +1,6 @@
 package hcl
 
-import (
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"hatchel/hcl/template"
-)
+import "github.com/hashicorp/hcl/v2/hclsyntax"
 
 // Check is a check or an expect block: what must hold, and what the caller is told when it does not.
 type Check struct {
@@ -25,7 +21,7 @@ func expectSpec(dst *[]*Check) Spec {
 	return Spec{Blocks("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() Spec { return checkSpec(&Check{}) }, func(d *Decoder, b *hclsyntax.Block) {
 		check := decodeCheck(d, b)
 		*dst = append(*dst, check)
-		d.NonNull = d.NonNull.whenTrue(check.That) // the next is asked only when it holds
+		d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // the next is asked only when it holds
 	})}
 }
 
@@ -46,7 +42,7 @@ func decodeCheck(d *Decoder, b *hclsyntax.Block) *Check {
 	case len(b.Labels) == 1 && c.Message != nil:
 		d.Errorf(b.LabelRanges[0], "Two messages", "The message stands in the label or in the argument `message`, not in both.")
 	case len(b.Labels) == 1:
-		c.Message = &TextTemplate{writer: textWriter{nodes: []template.Node{&template.Text{Value: b.Labels[0]}}, nulls: PrintNull}, Range: RangeOf(b.LabelRanges[0])}
+		c.Message = LiteralTemplate(b.Labels[0], RangeOf(b.LabelRanges[0]))
 	case c.Message == nil:
 		d.Errorf(b.DefRange(), "Missing message", "A %s block says what the caller is told: `%s \"the order is not paid\" {`.", b.Type, b.Type)
 	}

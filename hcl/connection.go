@@ -43,7 +43,7 @@ func (l *loader) decodeConnections() {
 		}
 		conn.Digest = l.blockDigest(b, deps)
 		l.markUsed(deps)
-		l.files.digest = hashParts(l.files.digest, d.Deps.FilesDigest)
+		l.files.digest = HashParts(l.files.digest, d.Deps.FilesDigest)
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Diags = append(d.Diags, ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
 		}

@@ -9,7 +9,6 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 	"hatchel/hcl/value"
@@ -18,7 +17,7 @@ import (
 // Decoder fills configurations from the bodies of one file.
 type Decoder struct {
 	Env           *Env
-	Src           []byte // of the file
+	Src           []byte   // of the file
 	LoadScope     *Scope   // what is readable where a value is known at load
 	Scope         *Scope   // what is readable where a value is computed for a call
 	NonNull       *NonNull // what a `when` around has ruled out
@@ -212,4 +211,19 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 		out = append(out, item)
 	}
 	return out
+}
+
+// RejectFileType reports a type with a file in it, where no caller sends one.
+func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
+	if t.HoldsFile() {
+		d.Errorf(e.Range(), "Misplaced file", "A file is what a caller of a tool uploads, so it is the type of an input, and %s has none.", what)
+	}
+}
+
+// FieldRange is where an argument was written, or the block.
+func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
+	if r, ok := d.Ranges[field]; ok {
+		return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}
+	}
+	return b.DefRange()
 }

@@ -39,10 +39,10 @@ func (w *operationDecoder) checkDescription(text string) {
 			block, own := w.block.Range(), a.SrcRange
 			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) + string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
 		}
-		if near := spelling.Nearest(m[1], memberNames(w.op.Input)); near != "" || !strings.Contains(elsewhere, m[1]) {
+		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
 			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &Diagnostic{
 				Severity: Warning, Summary: "Description names no " + w.inputs.noun, Subject: RangeOf(a.Expr.Range()),
-				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, SuggestOr(m[1], memberNames(w.op.Input), ListAre(memberNames(w.op.Input)))),
+				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, SuggestOr(m[1], w.op.Input.MemberNames(), ListAre(w.op.Input.MemberNames()))),
 			}})
 		}
 	}

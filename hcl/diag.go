@@ -194,3 +194,6 @@ func FromHCL(in hclv2.Diagnostics) (out Diagnostics) {
 	}
 	return out
 }
+
+// Hidden stands where a secret was.
+const Hidden = "(secret)"

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/program"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
 	"hatchel/hcl/value"
@@ -86,65 +85,21 @@ func (m *TextTemplate) Known() (string, bool) {
 	return out.String(), true
 }
 
-// DecodeComputed decodes what is computed for every call.
-func (d *Decoder) DecodeComputed(dst any, e hclsyntax.Expression, f Field) {
-	c := d.Compiler(f)
-	c.Name = f.Name
-	switch dst := dst.(type) {
-	case **Expr:
-		n := c.Compile(e, LexicalEnv{NonNull: d.NonNull})
-		c.rejectFileValue(n, e, f)
-		*dst = &Expr{n, RangeOf(e.Range())}
-	case **StringExpr:
-		*dst = c.compileString(e, LexicalEnv{NonNull: d.NonNull}, f)
-	case **TextTemplate:
-		*dst = c.compileText(e, LexicalEnv{NonNull: d.NonNull})
-	case **KeyValues:
-		*dst = c.compileKeyValues(e, LexicalEnv{NonNull: d.NonNull}, f)
-	case **SQL:
-		*dst = c.compileSQL(e, LexicalEnv{NonNull: d.NonNull}, d.Dialect)
-		for i, s := range (*dst).statements {
-			d.Ranges[s] = (*dst).ranges[i]
-		}
-	case **Script:
-		*dst = c.compileScript(e, LexicalEnv{NonNull: d.NonNull})
-	case **Argv:
-		*dst = d.compileArgv(c, e)
-	case **Pipe:
-		*dst = c.compilePipe(e, LexicalEnv{NonNull: d.NonNull})
-	case **RequestURL:
-		*dst = c.compileURL(e, LexicalEnv{NonNull: d.NonNull}, d.HasConnection)
-	case **Condition:
-		*dst = c.CompileCondition(e, d.NonNull, f.Name)
-	case **Program:
-		*dst = c.CompileProgram(e, d.NonNull, f.Name, program.WantAny)
-	}
-	d.Diags = append(d.Diags, c.Diags...)
-}
-
-func (d *Decoder) Compiler(f Field) *Compiler {
-	s := d.Scope
-	if f.Secret {
-		s = s.WithSecrets(AllowSecrets)
-	}
-	return NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
-}
-
-func (c *Compiler) compileString(e hclsyntax.Expression, in LexicalEnv, f Field) *StringExpr {
+func (c *Compiler) CompileString(e hclsyntax.Expression, in LexicalEnv, a Argument) *StringExpr {
 	n := c.Compile(e, in)
 	switch n.Type.Kind {
 	case schema.File:
-		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is a file. Name what is meant, as in %s.filename.", f.Name, Subject(n))
+		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is a file. Name what is meant, as in %s.filename.", a.Name, Subject(n))
 	case schema.List, schema.Set, schema.Map, schema.Object, schema.Bytes:
-		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", f.Name, TypePhrase(n.Type))
+		c.errorf(e.Range(), "Wrong type", "%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", a.Name, TypePhrase(n.Type))
 	}
 	if n.NullReason != "" {
-		c.errorf(e.Range(), "Value may be null", "%s, and %s needs a text. Write coalesce(…), or guard it.", NullSentence(n), f.Name)
+		c.errorf(e.Range(), "Value may be null", "%s, and %s needs a text. Write coalesce(…), or guard it.", NullSentence(n), a.Name)
 	}
 	return &StringExpr{n, RangeOf(e.Range())}
 }
 
-func (c *Compiler) compileText(e hclsyntax.Expression, in LexicalEnv) *TextTemplate {
+func (c *Compiler) CompileText(e hclsyntax.Expression, in LexicalEnv) *TextTemplate {
 	c.Nulls = PrintNull
 	t := c.compileTree(e, in)
 	c.checkTextParts(t.Nodes)
@@ -180,4 +135,16 @@ func referenceRoot(s string) string {
 		}
 	}
 	return root
+}
+
+// LiteralTemplate returns the template of a text without values.
+func LiteralTemplate(text string, r Range) *TextTemplate {
+	return &TextTemplate{textWriter{nodes: []template.Node{&template.Text{Value: text}}, nulls: PrintNull}, r}
+}
+
+// Argument is what is said of an argument whose value is compiled.
+type Argument struct {
+	Name       string
+	TakesFiles bool // an uploaded file may stand in it: its bytes are taken
+	FixedKeys  bool // of KeyValues: the keys must be known at load
 }

@@ -90,7 +90,7 @@ func (p *Program) Digest() string {
 		}
 	}
 	slices.Sort(parts)
-	return hashParts(parts...)
+	return HashParts(parts...)
 }
 
 // rootValues puts what the program reads of a call into roots.
@@ -255,4 +255,20 @@ func (c *Compiler) secretLocal(text string) (name string, secret bool) {
 	}
 	m := r.Members[text[i+len("local."):]]
 	return text[i:], m != nil && m.Sensitive
+}
+
+// NonNullWhenTrue are the traversals that are certainly not null where the condition holds. A nil Condition rules nothing out.
+func (c *Condition) NonNullWhenTrue() [][]string {
+	if c == nil || c.program == nil {
+		return nil
+	}
+	return c.program.NonNullWhenTrue()
+}
+
+// NonNullWhenFalse are the traversals that are certainly not null where the condition does not hold.
+func (c *Condition) NonNullWhenFalse() [][]string {
+	if c == nil || c.program == nil {
+		return nil
+	}
+	return c.program.NonNullWhenFalse()
 }

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"fmt"
 	"math/big"
 	"time"
 
@@ -31,7 +30,7 @@ type Compiler struct {
 
 // CompileEnv is what every expression of a configuration is compiled with.
 type CompileEnv struct {
-	Now           func() time.Time                       // the clock of expr programs
+	Now           func() time.Time                      // the clock of expr programs
 	Functions     func(*Dependencies) functions.Context // what functions that are computed at load may use; nil gives nothing
 	Programs      *program.Cache
 	FileURLs      bool     // uploaded files have addresses
@@ -44,57 +43,10 @@ func NewCompiler(env *CompileEnv, src []byte, scope *Scope, deps *Dependencies) 
 	return &Compiler{env: env, src: src, Scope: scope, deps: deps}
 }
 
-// NullPolicy says what a null inside a text does.
-type NullPolicy int
-
-const (
-	RejectNull    NullPolicy = iota // it is a mistake: at load where it may be null, at call where it is
-	PropagateNull                   // the whole text is null
-	PrintNull                       // it reads "null"
-)
-
-// TypedExpr is one compiled expression.
-type TypedExpr struct {
-	Eval           func(*Frame) (any, error)
-	Type           *schema.Type
-	NullReason     string // why it may be null here, or empty when it is not
-	Known          bool
-	Value          any // when known
-	Sensitive      bool
-	CallerSpecific bool   // it depends on the caller's identity
-	Path           string // the traversal that it is, if it is nothing else: what narrowing is about
-	Phrase         string // what a sentence calls it, where that is not the path
-}
-
-// TypeWithNull is the type of a place that holds the value: null passes where the value may be null.
-func (n TypedExpr) TypeWithNull() *schema.Type {
-	if n.NullReason != "" {
-		return n.Type.AsNullable()
-	}
-	return n.Type
-}
-
 // LexicalEnv is what surrounds an expression inside a larger one.
 type LexicalEnv struct {
 	NonNull *NonNull
 	vars    *loopVar
-}
-
-func Constant(v any) TypedExpr {
-	n := TypedExpr{Known: true, Value: v, Type: TypeOf(v), Eval: func(*Frame) (any, error) { return v, nil }}
-	if v == nil {
-		n.NullReason = "it is null"
-	}
-	return n
-}
-
-// Dynamic is a node of which nothing is known; it also stands for what did not compile.
-func Dynamic(eval func(*Frame) (any, error)) TypedExpr {
-	return TypedExpr{Type: AnyType, Eval: eval}
-}
-
-func Broken() TypedExpr {
-	return Dynamic(func(*Frame) (any, error) { return nil, nil })
 }
 
 func (c *Compiler) errorf(r hclv2.Range, summary, format string, args ...any) {
@@ -211,17 +163,6 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 	}
 }
 
-// UnifyTypes is the type of a value that is one of two; null takes the other's type.
-func UnifyTypes(a, b TypedExpr) *schema.Type {
-	switch {
-	case a.Known && a.Value == nil:
-		return b.Type
-	case b.Known && b.Value == nil:
-		return a.Type
-	}
-	return schema.Unify(a.Type, b.Type)
-}
-
 // compileCondition compiles a condition.
 func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) TypedExpr {
 	n := c.Compile(e, in)
@@ -232,18 +173,6 @@ func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) TypedExpr 
 		c.errorf(e.Range(), "Value may be null", "%s Write `%s == true`.", NullSentence(n), c.sourceText(e.Range()))
 	}
 	return n
-}
-
-func EvalBool(n TypedExpr, f *Frame) (bool, error) {
-	v, err := n.Eval(f)
-	if err != nil {
-		return false, err
-	}
-	b, ok := v.(bool)
-	if !ok {
-		return false, fmt.Errorf("a condition must be true or false, got %s", value.Kind(v))
-	}
-	return b, nil
 }
 
 const maxConstantSize = 16 << 20 // bytes of the JSON of a value that is known at load

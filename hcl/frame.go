@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/hcl/functions"
+	"hatchel/hcl/value"
 )
 
 // A Frame holds the values of one call that expressions read. The runtime makes one for a call and fills it as the call proceeds; an
@@ -140,4 +141,16 @@ func (f *Frame) SpendBytes(v any) error {
 		err = spent
 	}
 	return err
+}
+
+// fileArgument is a file as a function takes it: its bytes where those are asked for, which are paid for as any other.
+func (f *Frame) fileArgument(fn *functions.Function, i int, file value.File) (any, error) {
+	p, _ := fn.Param(i)
+	if p.Kind != functions.Bytes && p.Kind != functions.Data {
+		return file, nil
+	}
+	if err := f.Functions.Spend(int(file.Facts().Size)); err != nil {
+		return nil, err
+	}
+	return value.Raw(file)
 }

@@ -41,7 +41,7 @@ func (l *loader) reuseGlobals() {
 			parts = append(parts, r.Filename, fmt.Sprint(r.Start), string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
 		}
 	}
-	l.key = hashParts(parts...)
+	l.key = HashParts(parts...)
 	l.call = l.base.DuringCall().With("caller", callerRoot()).
 		Without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
 		Without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
@@ -74,7 +74,7 @@ func (l *loader) digestValues() {
 			if err != nil { // it holds bytes
 				text = fmt.Append(nil, m.Value)
 			}
-			m.Digest = hashParts(noun, name, string(text))
+			m.Digest = HashParts(noun, name, string(text))
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	}
 	slices.Sort(parts) // programs note what they read in any order
 	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.FilesDigest)
-	return hashParts(parts...)
+	return HashParts(parts...)
 }
 
 // dependencies are what a block reads of the globals, and the connections that it uses.
@@ -131,7 +131,7 @@ func (l *loader) environmentDigest() string {
 			parts = append(parts, name, fmt.Sprint(set[name].Value))
 		}
 	}
-	l.inputsDigest = hashParts(parts...)
+	l.inputsDigest = HashParts(parts...)
 	return l.inputsDigest
 }
 
@@ -151,9 +151,9 @@ func (l *loader) functionContext(deps *Dependencies) functions.Context {
 		}
 		b, err := fs.ReadFile(fsys, clean)
 		if deps != nil {
-			deps.ReadsFiles, deps.FilesDigest = true, hashParts(deps.FilesDigest, clean, string(b))
+			deps.ReadsFiles, deps.FilesDigest = true, HashParts(deps.FilesDigest, clean, string(b))
 		} else {
-			l.files.digest = hashParts(l.files.digest, clean, string(b))
+			l.files.digest = HashParts(l.files.digest, clean, string(b))
 		}
 		return b, err
 	}}

@@ -29,7 +29,9 @@ func (c *Compiler) compileElement(n, key TypedExpr, r hclv2.Range, in LexicalEnv
 		out.NullReason = NullableReason(out.Phrase, n.Type.Elem)
 	case schema.Object:
 		out.Type = commonMemberType(n.Type)
-		out.asEnum(n, key)
+		if enum := enumOfMembers(n); enum != nil {
+			out.Type = enum
+		}
 	case schema.Any:
 	default:
 		c.errorf(r, "Not a list", "%s is %s, and only lists, maps and objects have elements.", SubjectCapitalized(n), TypePhrase(n.Type))
@@ -64,56 +66,21 @@ func indexPhrase(key TypedExpr) string {
 	return "…"
 }
 
-func elementAt(f *Frame, v, key any, what string) (any, error) {
-	v, err := value.Resolve(v)
-	if err != nil {
-		return nil, err
-	}
-	switch v := v.(type) {
-	case []any:
-		i, ok := value.Int(key)
-		if s, isText := key.(string); isText {
-			n, err := strconv.Atoi(s)
-			i, ok = n, err == nil
-		}
-		if !ok {
-			return nil, fmt.Errorf("an index into %s must be a whole number, got %s", what, value.Kind(key))
-		}
-		if i < 0 || i >= len(v) {
-			if f.Lenient {
-				return nil, nil
-			}
-			return nil, fmt.Errorf("%s has %d elements, and there is none at index %d", what, len(v), i)
-		}
-		return v[i], nil
-	case map[string]any, nil:
-		name, err := value.Text(key)
-		if err != nil {
-			return nil, err
-		}
-		return MemberOf(f, v, name, what, false)
-	}
-	return nil, fmt.Errorf("%s is a %s and has no elements", what, value.Kind(v))
-}
-
-// asEnum makes an index into a map of known texts an enumeration of those texts, which raw() accepts.
-func (n *TypedExpr) asEnum(collection, key TypedExpr) {
-	if !collection.Known {
-		return
-	}
+// enumOfMembers is the type of an index into a constant map of texts: an enumeration of those texts, which raw() accepts. It is nil for anything else.
+func enumOfMembers(collection TypedExpr) *schema.Type {
 	m, ok := collection.Value.(map[string]any)
-	if !ok {
-		return
+	if !collection.Known || !ok {
+		return nil
 	}
 	t := &schema.Type{Kind: schema.String}
 	for _, k := range value.Keys(m) {
 		s, ok := m[k].(string)
 		if !ok {
-			return
+			return nil
 		}
 		t.Enum = append(t.Enum, schema.EnumValue{Value: s})
 	}
-	n.Type = t
+	return t
 }
 
 func commonMemberType(t *schema.Type) *schema.Type {

@@ -155,7 +155,7 @@ func (in *inputs) buildInputType() {
 		w.Input = in.verbatim
 	}
 	w.Validator = w.Input.Compile()
-	names := memberNames(w.Input)
+	names := w.Input.MemberNames()
 	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i], names[i-1]) {

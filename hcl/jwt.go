@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
@@ -115,12 +114,4 @@ func urlProblem(text string) string {
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-// FieldRange is where an argument was written, or the block.
-func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
-	if r, ok := d.Ranges[field]; ok {
-		return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}
-	}
-	return b.DefRange()
 }

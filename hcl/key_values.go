@@ -121,42 +121,47 @@ func (e *KeyValues) Secret(name string) bool {
 	return false
 }
 
-func (c *Compiler) compileKeyValues(e hclsyntax.Expression, in LexicalEnv, f Field) *KeyValues {
+func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Argument) *KeyValues {
 	c.Nulls = PropagateNull
 	out := &KeyValues{Range: RangeOf(e.Range())}
 	obj, ok := e.(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		return c.compileMap(e, in, f)
+		return c.compileMap(e, in, a)
 	}
 	seen := map[string]bool{}
 	for _, item := range obj.Items {
 		key := c.compileKey(item.KeyExpr, in)
-		if f.Fixed && !key.Known {
-			c.errorf(item.KeyExpr.Range(), "Known name needed", "The names in %s are the author's: they cannot depend on a call.", f.Name)
+		if a.FixedKeys && !key.Known {
+			c.errorf(item.KeyExpr.Range(), "Known name needed", "The names in %s are the author's: they cannot depend on a call.", a.Name)
 		}
 		if name, ok := key.Value.(string); ok {
 			if seen[name] {
-				c.errorf(item.KeyExpr.Range(), "Duplicate key", "%q is written twice in %s.", name, f.Name)
+				c.errorf(item.KeyExpr.Range(), "Duplicate key", "%q is written twice in %s.", name, a.Name)
 			}
 			seen[name] = true
 		}
 		w := keyValueExpr{key, c.compileNamed(key, item.ValueExpr, in), RangeOf(item.ValueExpr.Range())}
-		c.rejectFileValue(w.value, item.ValueExpr, f)
+		c.RejectFileValue(w.value, item.ValueExpr, a)
 		out.pairs = append(out.pairs, w)
 	}
 	return out
 }
 
-func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, f Field) *KeyValues {
+func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, a Argument) *KeyValues {
 	n := c.Compile(e, in)
-	c.rejectFileValue(n, e, f)
+	c.RejectFileValue(n, e, a)
 	switch n.Type.Kind {
 	case schema.Object, schema.Map, schema.Any:
 	default:
-		c.errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, and this is %s.", f.Name, TypePhrase(n.Type))
+		c.errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, and this is %s.", a.Name, TypePhrase(n.Type))
 	}
-	if f.Fixed && !n.Known && n.Type.Kind != schema.Object {
-		c.errorf(e.Range(), "Known names needed", "The names in %s are the author's: write them out, as in { name = value }.", f.Name)
+	if a.FixedKeys && !n.Known && n.Type.Kind != schema.Object {
+		c.errorf(e.Range(), "Known names needed", "The names in %s are the author's: write them out, as in { name = value }.", a.Name)
 	}
 	return &KeyValues{mapExpr: &Expr{n, RangeOf(e.Range())}, Range: RangeOf(e.Range())}
+}
+
+// Add appends a value under a name that is known at load.
+func (e *KeyValues) Add(name string, v TypedExpr, r Range) {
+	e.pairs = append(e.pairs, keyValueExpr{Constant(name), v, r})
 }

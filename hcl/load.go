@@ -123,7 +123,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	l.env = Env{
 		CompileEnv: CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(program.Cache)},
 		UploadURL:  &l.config.Files.uploadURL,
-		NamedType: func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
+		NamedType:  func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
 	}
 	return l
 }
@@ -216,5 +216,5 @@ func (l *loader) configID(files []*sourceFile) string {
 	for _, f := range files {
 		parts = append(parts, f.name, string(f.digest[:]))
 	}
-	return hashParts(parts...)
+	return HashParts(parts...)
 }

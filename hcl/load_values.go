@@ -36,3 +36,14 @@ func (l *loader) decodeValues() {
 	}
 	l.decodeServer()
 }
+
+// knownRoot is a root whose members are all known at load.
+func (l *loader) knownRoot(noun string, members map[string]*Member) *Root {
+	return &Root{Noun: noun, Members: members, Type: AnyType, Partial: l.partial, Value: func(*Frame) (any, error) {
+		all := make(map[string]any, len(members))
+		for name, m := range members {
+			all[name] = m.Value
+		}
+		return all, nil
+	}}
+}

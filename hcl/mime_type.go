@@ -3,9 +3,6 @@ package hcl
 import (
 	"path"
 	"strings"
-
-	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // typesByExtension are the media types of files by the end of their names. They are listed here, because those of the system differ from machine to machine.
@@ -20,29 +17,3 @@ var typesByExtension = map[string]string{
 
 // TypeByExtension is the media type of a file of that name, or empty when the name does not say.
 func TypeByExtension(name string) string { return typesByExtension[strings.ToLower(path.Ext(name))] }
-
-// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
-func (r *Resource) MediaType(uri string, body any) string {
-	if r.MimeType != "" {
-		return r.MimeType
-	}
-	path, _, _ := strings.Cut(uri, "?")
-	if known := TypeByExtension(path); known != "" {
-		return known
-	}
-	switch body.(type) {
-	case value.Bytes:
-		return "application/octet-stream"
-	case string:
-		return "text/plain"
-	}
-	return "application/json"
-}
-
-// typeOfResult is the media type of what a resource holds of a type.
-func typeOfResult(t *schema.Type) string {
-	if t.Kind == schema.String {
-		return "text/plain"
-	}
-	return "application/json"
-}

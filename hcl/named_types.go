@@ -74,49 +74,11 @@ func typeSpec(t **schema.Type) Spec {
 	return Spec{Custom("is", "type", "What the name stands for.", func(d *Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
 }
 
-// DecodeType reads a type expression.
-func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
-	t, diags := schema.ParseType(e, d.TypeEnv())
-	d.Diags = append(d.Diags, FromHCL(diags)...)
-	return t
-}
-
-// namedType resolves type.name.
-func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
-	if d.Deps != nil {
-		d.Deps.Types = append(d.Deps.Types, name)
-	}
-	return d.Env.NamedType(name, r)
-}
-
 // digest is of everything that a type says.
 func (s *lazyTypes) digest(name string) string {
 	t := s.done[name]
 	if t == nil {
 		return ""
 	}
-	return hashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
-}
-
-// TypeEnv is what type expressions of the file may refer to.
-func (d *Decoder) TypeEnv() schema.Env {
-	return schema.Env{
-		Type: d.namedType,
-		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return nil, nil
-			}
-			n := d.CompileKnown(x, Field{})
-			return n.Value, nil
-		},
-		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return 0, nil
-			}
-			return int64(d.Size(x, Field{})), nil
-		},
-		Uploads: d.Env.UploadURL,
-	}
+	return HashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
 }

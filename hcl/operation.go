@@ -104,11 +104,11 @@ func errorSpec(dst **TextTemplate, what string) Spec {
 // bodySpec is what must hold before anything is done.
 func (w *operationDecoder) bodySpec() Spec {
 	return Spec{
-		Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", noSpec, w.decodeLocals),
+		Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", nil, w.decodeLocals),
 		Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() Spec { return checkSpec(&Check{}) }, func(d *Decoder, b *hclsyntax.Block) {
 			check := decodeCheck(d, b)
 			w.op.Checks = append(w.op.Checks, check)
-			d.NonNull = d.NonNull.whenTrue(check.That) // it holds for everything after it
+			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // it holds for everything after it
 		}),
 		w.requiredScopesField(),
 		Attr(&w.op.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
@@ -147,7 +147,7 @@ func (w *operationDecoder) digest() string { return w.loader.blockDigest(w.block
 // digestCalls makes the digest one of the tools that are called, too. Their own must be complete.
 func (w *operationDecoder) digestCalls() {
 	for _, c := range w.calls {
-		w.op.Digest = hashParts(w.op.Digest, c.call.Tool.Digest)
+		w.op.Digest = HashParts(w.op.Digest, c.call.Tool.Digest)
 	}
 }
 

@@ -17,19 +17,19 @@ const (
 )
 
 // checkLimits reports a file that is not given to the parser.
-func (s *sourceFile) checkLimits() *Diagnostic {
-	start := Range{File: s.name, Start: Pos{1, 1, 0}, End: Pos{1, 1, 0}}
-	if len(s.src) > maxFileSize {
-		return &Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("A file may have %d KiB, and this one has %d KiB. Split it; every .hcl file of the folder is read.", maxFileSize>>10, len(s.src)>>10), Subject: start}
+func checkLimits(name string, src []byte) *Diagnostic {
+	start := Range{File: name, Start: Pos{1, 1, 0}, End: Pos{1, 1, 0}}
+	if len(src) > maxFileSize {
+		return &Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("A file may have %d KiB, and this one has %d KiB. Split it; every .hcl file of the folder is read.", maxFileSize>>10, len(src)>>10), Subject: start}
 	}
-	if i := bytes.IndexByte(s.src, 0); i >= 0 {
-		nul := Range{File: s.name, Start: posAt(s.src, i), End: posAt(s.src, i+1)}
+	if i := bytes.IndexByte(src, 0); i >= 0 {
+		nul := Range{File: name, Start: posAt(src, i), End: posAt(src, i+1)}
 		return &Diagnostic{Summary: "Invalid character", Detail: "A NUL character is no text. Files in UTF-16 are full of them: save the file as UTF-8.", Subject: nul}
 	}
-	if isFlat(s.src) {
+	if isFlat(src) {
 		return nil
 	}
-	return checkNesting(s.src, s.name)
+	return checkNesting(src, name)
 }
 
 // isFlat is a quick upper bound of nesting and chains, by bytes and whatever they mean, that almost every file passes.

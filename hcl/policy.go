@@ -134,7 +134,7 @@ func (p *Policy) operations(c *Config) (works []*Operation) {
 
 // checkPublicCaches reports documents that clients may keep for everybody although it depends on the caller whether they may be read.
 func (p *policyDecoder) checkPublicCaches(d *Decoder, b sourceBlock, c *Config) {
-	if !p.policy.Allow.readsCaller() && !p.policy.Deny.readsCaller() {
+	if !readsCaller(p.policy.Allow) && !readsCaller(p.policy.Deny) {
 		return
 	}
 	for _, r := range c.Resources {
@@ -145,7 +145,7 @@ func (p *policyDecoder) checkPublicCaches(d *Decoder, b sourceBlock, c *Config) 
 }
 
 // readsCaller reports whether the condition depends on who calls. Nil does not.
-func (c *Condition) readsCaller() bool { return c != nil && c.Reads("caller") }
+func readsCaller(c *Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
 	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},

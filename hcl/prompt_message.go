@@ -75,7 +75,7 @@ func decodeMessage(d *Decoder, b *hclsyntax.Block) *PromptMessage {
 		d.Scope = around.With("each", EachRoot(key, elem))
 	}
 	d.Fields(b.Body, m.whenSpec(), b.DefRange())
-	d.NonNull = known.whenTrue(m.When)
+	d.NonNull = known.AddPaths(m.When.NonNullWhenTrue())
 	d.Fields(b.Body, m.bodySpec(), b.DefRange())
 	d.Scope, d.NonNull = around, known
 	written, text := b.Body.Attributes["text"]

@@ -113,7 +113,7 @@ func (r *resourceDecoder) decode() {
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
 	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.whenTrue(r.resource.Allow)
+	d.NonNull = d.NonNull.AddPaths(r.resource.Allow.NonNullWhenTrue())
 	r.decodeSteps()
 	d.Fields(b.Body, hold, b.DefRange())
 	r.decodeBody()

@@ -102,3 +102,29 @@ func (r *resourceDecoder) setSize(size int) {
 		r.resource.Size = size
 	}
 }
+
+// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
+func (r *Resource) MediaType(uri string, body any) string {
+	if r.MimeType != "" {
+		return r.MimeType
+	}
+	path, _, _ := strings.Cut(uri, "?")
+	if known := TypeByExtension(path); known != "" {
+		return known
+	}
+	switch body.(type) {
+	case value.Bytes:
+		return "application/octet-stream"
+	case string:
+		return "text/plain"
+	}
+	return "application/json"
+}
+
+// typeOfResult is the media type of what a resource holds of a type.
+func typeOfResult(t *schema.Type) string {
+	if t.Kind == schema.String {
+		return "text/plain"
+	}
+	return "application/json"
+}

@@ -109,14 +109,3 @@ func (m *Member) MarkFailed() {
 	m.Known, m.Type, m.Value, m.NullReason = false, AnyType, nil, ""
 	m.Eval = func(*Frame) (any, error) { return nil, nil }
 }
-
-// knownRoot is a root whose members are all known at load.
-func (l *loader) knownRoot(noun string, members map[string]*Member) *Root {
-	return &Root{Noun: noun, Members: members, Type: AnyType, Partial: l.partial, Value: func(*Frame) (any, error) {
-		all := make(map[string]any, len(members))
-		for name, m := range members {
-			all[name] = m.Value
-		}
-		return all, nil
-	}}
-}

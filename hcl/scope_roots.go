@@ -29,10 +29,6 @@ func inputMember(m *schema.Member) *Member {
 	return out
 }
 
-func OutputRoot(t *schema.Type) *Root {
-	return &Root{Noun: "member of output", Type: t, Value: func(f *Frame) (any, error) { return f.Output, nil }}
-}
-
 // stepRoot is the results of the steps so far.
 func stepRoot(members map[string]*Member, later map[string]string) *Root {
 	if members == nil {
@@ -44,23 +40,6 @@ func stepRoot(members map[string]*Member, later map[string]string) *Root {
 // stepMember is the result of one step; why says when it may be null.
 func stepMember(name string, t *schema.Type, why string) *Member {
 	return &Member{Local: true, Type: t, NullReason: why, Eval: func(f *Frame) (any, error) { return f.Steps[name], nil }}
-}
-
-// EachRoot is the element in hand.
-func EachRoot(key, elem *schema.Type) *Root {
-	return &Root{Noun: "member of each", Type: AnyType, Members: map[string]*Member{
-		"key": {Local: true, Type: key, Eval: func(f *Frame) (any, error) { return f.Each.Key, nil }},
-		"value": {Local: true, Type: elem, NullReason: NullableReason("each.value", elem), Eval: func(f *Frame) (any, error) {
-			return f.Each.Value, nil
-		}},
-	}}
-}
-
-func NullableReason(path string, t *schema.Type) string {
-	if t.Nullable {
-		return path + " may be null"
-	}
-	return ""
 }
 
 var callerType = schema.ObjectOf(

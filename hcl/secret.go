@@ -61,18 +61,3 @@ func (l *loader) readSecret(s *secretBlock) (text string, ok bool, where string)
 	text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	return text, text != "", fmt.Sprintf("the file %s is empty", s.File)
 }
-
-// Hidden stands where a secret was.
-const Hidden = "(secret)"
-
-// SecretText is known at load and may hold a secret. It prints as Hidden; Reveal gives the text to the library that needs it.
-type SecretText string
-
-func (SecretText) String() string   { return Hidden }
-func (SecretText) GoString() string { return Hidden }
-
-// MarshalText keeps a secret out of every encoder.
-func (SecretText) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
-
-// Reveal is the text itself.
-func (s SecretText) Reveal() string { return string(s) }

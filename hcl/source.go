@@ -2,14 +2,11 @@ package hcl
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
@@ -66,9 +63,9 @@ func (l *loader) reportUnreadable(name string, err error) {
 	switch {
 	case errors.As(err, &known):
 		why = known.Reason()
-	case errorIs(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
 		why = "it does not exist"
-	case errorIs(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
 	what, where := "this file", Range{File: name, Start: Pos{Line: 1, Column: 1}, End: Pos{Line: 1, Column: 1}}
@@ -80,15 +77,7 @@ func (l *loader) reportUnreadable(name string, err error) {
 
 // parseSource reads the syntax of one file. A file that the parser could not survive is refused before it.
 func parseSource(s *sourceFile) *sourceFile {
-	if d := s.checkLimits(); d != nil {
-		s.diags = Diagnostics{d}
-		return s
-	}
-	file, diags := hclsyntax.ParseConfig(s.src, s.name, hclv2.InitialPos)
-	if body, ok := file.Body.(*hclsyntax.Body); ok {
-		s.body = body
-	}
-	s.diags = explainSyntaxErrors(diags, s.src)
+	s.body, s.diags = Parse(s.name, s.src)
 	return s
 }
 
@@ -102,11 +91,20 @@ func newSourceFile(name string, src []byte) *sourceFile {
 	return s
 }
 
-// hashParts names what a list of texts says.
-func hashParts(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+// finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
+func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
+	broken := map[string]bool{}
+	for _, f := range files {
+		broken[f.name] = f.diags.HasErrors()
 	}
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	var out Diagnostics
+	for _, d := range diags {
+		if !broken[d.Subject.File] {
+			out = append(out, d)
+		}
+	}
+	for _, f := range files {
+		out = append(out, f.diags...)
+	}
+	return out.Sort()
 }

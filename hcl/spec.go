@@ -74,9 +74,6 @@ func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hc
 	return Field{Name: name, Label: label, Doc: doc, Many: true, nested: nested, block: read}
 }
 
-// noSpec is of a block that holds names of the author's choosing.
-func noSpec() Spec { return nil }
-
 // EachField declares the argument each: a list or map, for every element of which the fields after it are computed anew. They can read each.key and each.value;
 // the adapter sets Frame.Each of a fork of the frame.
 func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
@@ -214,4 +211,8 @@ func typeName(dst any) string {
 		return "expr"
 	}
 	return ""
+}
+
+func (f Field) argument() Argument {
+	return Argument{Name: f.Name, TakesFiles: f.Files, FixedKeys: f.Fixed}
 }

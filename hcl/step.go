@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
@@ -138,7 +137,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		d.Scope = d.Scope.With("each", EachRoot(key, elem))
 	}
 	d.Fields(b.Body, guard, b.DefRange())
-	d.NonNull = known.whenTrue(s.When)
+	d.NonNull = known.AddPaths(s.When.NonNullWhenTrue())
 	s.Backend = w.decodeStepBackend(b)
 	d.Scope = d.Scope.With("output", OutputRoot(s.Backend.Effects.Output))
 	d.Fields(b.Body, answer, b.DefRange())
@@ -149,7 +148,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		s.Repeat.Every = time.Second
 	}
 	w.op.Steps = append(w.op.Steps, s)
-	d.NonNull = d.NonNull.afterExpect(s)
+	d.NonNull = nonNullAfter(s, d.NonNull)
 	w.publishStep(s)
 }
 
@@ -170,7 +169,7 @@ func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 // publishStep makes what a step leaves readable for what follows.
 func (w *operationDecoder) publishStep(s *Step) {
 	if s.Backend.endsCall() {
-		w.dec.NonNull = w.dec.NonNull.whenFalse(s.When)
+		w.dec.NonNull = w.dec.NonNull.AddPaths(s.When.NonNullWhenFalse())
 		if s.When == nil {
 			w.endedBy = s.Name
 		}
@@ -283,10 +282,18 @@ func typeWithError(t *schema.Type) *schema.Type {
 	return schema.ObjectOf(members...)
 }
 
-// EachTypes is the type of each.key and each.value.
-func (d *Decoder) EachTypes(e *Expr) (key, elem *schema.Type) {
-	c := NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
-	key, elem = c.ElementTypes(e.node, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)})
-	d.Diags = append(d.Diags, c.Diags...)
-	return key, elem
+// nonNullAfter adds to known what is not null in the result of a step that always runs, and that ends the call when an expect does not hold.
+func nonNullAfter(s *Step, known *NonNull) *NonNull {
+	if s.When != nil || s.Each != nil || s.ContinueOnError {
+		return known
+	}
+	for _, e := range s.Expects {
+		for _, path := range e.That.NonNullWhenTrue() {
+			if path[0] == "output" {
+				path = append([]string{"step", s.Name}, path[1:]...)
+			}
+			known = known.AddPaths([][]string{path})
+		}
+	}
+	return known
 }

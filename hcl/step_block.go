@@ -56,9 +56,9 @@ func isStepBlock(name string) bool {
 func stepBlockSpecs() (spec Spec) {
 	ignore := func(*Decoder, *hclsyntax.Block) {}
 	for _, a := range stepBlocks {
-		spec = append(spec, Blocks(a.Name, "", "", noSpec, ignore))
+		spec = append(spec, Blocks(a.Name, "", "", nil, ignore))
 	}
-	return append(spec, Blocks("ask", "name", "", noSpec, ignore))
+	return append(spec, Blocks("ask", "name", "", nil, ignore))
 }
 
 // noEffects is what a block says of itself that changes nothing and gives nothing.

@@ -1,13 +1,11 @@
 package hcl
 
 import (
-	"errors"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
-
-func errorIs(err, target error) bool { return errors.Is(err, target) }
 
 // maxSyntaxErrors is how many diagnostics a file with a syntax error shows: what follows the first is mostly its echo.
 const maxSyntaxErrors = 2
@@ -80,20 +78,15 @@ func isConsequence(first, d *Diagnostic, src []byte) bool {
 	return false
 }
 
-// finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
-func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
-	broken := map[string]bool{}
-	for _, f := range files {
-		broken[f.name] = f.diags.HasErrors()
+// Parse reads the syntax of one file. The body is never nil; it is empty when the file exceeds a limit and was not given to the parser.
+func Parse(name string, src []byte) (*hclsyntax.Body, Diagnostics) {
+	if d := checkLimits(name, src); d != nil {
+		return &hclsyntax.Body{}, Diagnostics{d}
 	}
-	var out Diagnostics
-	for _, d := range diags {
-		if !broken[d.Subject.File] {
-			out = append(out, d)
-		}
+	file, diags := hclsyntax.ParseConfig(src, name, hclv2.InitialPos)
+	body, ok := file.Body.(*hclsyntax.Body)
+	if !ok {
+		body = &hclsyntax.Body{}
 	}
-	for _, f := range files {
-		out = append(out, f.diags...)
-	}
-	return out.Sort()
+	return body, explainSyntaxErrors(diags, src)
 }

@@ -20,7 +20,10 @@ type SQL struct {
 // Statements are the compiled statements in order. Each binds the values of a call as parameters; see package sqltext.
 func (s *SQL) Statements() []*sqltext.Program { return s.statements }
 
-func (c *Compiler) compileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sqltext.Dialect) *SQL {
+// StatementRange is where statement i was written.
+func (s *SQL) StatementRange(i int) Range { return s.ranges[i] }
+
+func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sqltext.Dialect) *SQL {
 	s := &SQL{Range: RangeOf(e.Range())}
 	exprs := []hclsyntax.Expression{e}
 	if t, ok := e.(*hclsyntax.TupleConsExpr); ok {
@@ -49,7 +52,7 @@ func (s *Script) Env(f *Frame) ([]string, error) { return s.script.Env(f) }
 // Argv is the command that runs the script: the interpreter it was checked for, and the text.
 func (s *Script) Argv() []string { return s.script.Argv() }
 
-func (c *Compiler) compileScript(e hclsyntax.Expression, in LexicalEnv) *Script {
+func (c *Compiler) CompileScript(e hclsyntax.Expression, in LexicalEnv) *Script {
 	s, diags := shelltext.CompileScript(c.compileTree(e, in))
 	c.Diags = append(c.Diags, FromHCL(diags)...)
 	return &Script{s, RangeOf(e.Range())}
@@ -67,17 +70,18 @@ func (a *Argv) ReadsProgram() string { return a.argv.ReadsProgram() }
 // Bind appends the words of a call.
 func (a *Argv) Bind(f *Frame, dst []string) ([]string, error) { return a.argv.Bind(f, dst) }
 
-func (d *Decoder) compileArgv(c *Compiler, e hclsyntax.Expression) *Argv {
-	args, ok := c.listElements(e, LexicalEnv{NonNull: d.NonNull})
+// CompileArgv compiles a command. Prefix are the words of its connection that stand before its own.
+func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, prefix []string) *Argv {
+	args, ok := c.listElements(e, in)
 	if !ok {
 		return nil
 	}
-	if len(args)+len(d.ArgvPrefix) == 0 {
+	if len(args)+len(prefix) == 0 {
 		c.errorf(e.Range(), "Empty list", "A command has at least the name of a program.")
 		return nil
 	}
 	var all []shelltext.Arg
-	for _, w := range d.ArgvPrefix {
+	for _, w := range prefix {
 		all = append(all, shelltext.Arg{Text: &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())}, Range: e.Range()}, Range: e.Range()})
 	}
 	a, diags := shelltext.CompileArgv(append(all, args...))
@@ -97,7 +101,7 @@ func (p *Pipe) ReadsProgram() string { return p.pipe.ReadsProgram() }
 // Bind gives the words of every stage of a call.
 func (p *Pipe) Bind(f *Frame) ([][]string, error) { return p.pipe.Bind(f) }
 
-func (c *Compiler) compilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
+func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
 	stages, ok := c.listElements(e, in)
 	if !ok {
 		return nil
@@ -143,7 +147,7 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 		cond := c.compileBool(x.Condition, in)
 		yes, no := in.NonNull.Branches(c.nonNullWhen(x.Condition, in))
 		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult, LexicalEnv{no, in.vars})
-		a.Cond, a.Then, a.Else = cond.asTemplateValue(), &then, &els
+		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
 		return a
 	}
 	if isNullLiteral(e) {
@@ -177,7 +181,7 @@ func (a *RequestURL) Bind(f *Frame, dst []byte) ([]byte, error) { return a.bind(
 // NeedsHosts reports that the host is data, so that the block must say which hosts are allowed.
 func (a *RequestURL) NeedsHosts() bool { return a.needsHosts }
 
-func (c *Compiler) compileURL(e hclsyntax.Expression, in LexicalEnv, linked bool) *RequestURL {
+func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool) *RequestURL {
 	t := c.compileTree(e, in)
 	a := &RequestURL{Range: RangeOf(e.Range())}
 	if len(t.Nodes) == 1 {

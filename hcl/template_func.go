@@ -15,7 +15,7 @@ func (c *Compiler) templateFuncValue(h *template.Hole, call *hclsyntax.FunctionC
 	switch n := len(h.Args); {
 	case n == 0, call.Name == "under" && n != 2, call.Name != "under" && call.Name != "ident" && n != 1, n > 2:
 		c.errorf(call.Range(), "Wrong number of arguments", "%s takes %s.", call.Name, want[call.Name])
-		return Broken().asTemplateValue(), template.Type{}
+		return asTemplateValue(Broken()), template.Type{}
 	}
 	if call.Name != "under" {
 		return h.Args[0].Value, h.Args[0].Type

@@ -113,7 +113,7 @@ func (t *toolDecoder) decode() {
 	d.Scope = t.scope()
 	before := d.Scope
 	d.Fields(b.Body, t.specs.body, b.DefRange())
-	d.NonNull = d.NonNull.whenTrue(t.tool.Allow)
+	d.NonNull = d.NonNull.AddPaths(t.tool.Allow.NonNullWhenTrue())
 	t.decodeApprovals()
 	d.Deps.Caller = false // who may call, and what must be approved, was asked before anything is answered
 	t.decodeSteps()

@@ -74,7 +74,7 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 		}
 		m, ok := target.Input.Lookup(a.Name)
 		if !ok && !target.Input.Open {
-			d.Errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name, SuggestOr(a.Name, memberNames(target.Input), ListHas(memberNames(target.Input))))
+			d.Errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name, SuggestOr(a.Name, target.Input.MemberNames(), ListHas(target.Input.MemberNames())))
 			continue
 		}
 		if ok {
@@ -84,7 +84,7 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 				d.Errorf(a.Expr.Range(), "Value may be null", "%s, and the input %q of the tool %q is required.", NullSentence(n), a.Name, target.Name)
 			}
 		}
-		out.pairs = append(out.pairs, keyValueExpr{Constant(a.Name), n, RangeOf(a.Expr.Range())})
+		out.Add(a.Name, n, RangeOf(a.Expr.Range()))
 	}
 	for _, m := range target.Input.Members {
 		if near := spelling.Nearest(m.Name, SortedNames(given)); !m.Optional && !given[m.Name] && (near == "" || hasInput(target, near)) {

@@ -6,7 +6,6 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 
 	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // compileTraversal compiles root.member.step…
@@ -176,7 +175,7 @@ func (c *Compiler) compileAttribute(n TypedExpr, name string, r hclv2.Range, in 
 	case schema.Object:
 		m, ok := n.Type.Lookup(name)
 		if !ok {
-			c.errorf(r, "Unknown member", "%s has no member %q.%s", SubjectCapitalized(n), name, SuggestOr(name, memberNames(n.Type), ListHas(memberNames(n.Type))+nestedPath(n, name)))
+			c.errorf(r, "Unknown member", "%s has no member %q.%s", SubjectCapitalized(n), name, SuggestOr(name, n.Type.MemberNames(), ListHas(n.Type.MemberNames())+nestedPath(n, name)))
 			return Broken()
 		}
 		out.Type = m.Type
@@ -190,7 +189,7 @@ func (c *Compiler) compileAttribute(n TypedExpr, name string, r hclv2.Range, in 
 	case schema.File:
 		m, ok := schema.FileMembers().Lookup(name)
 		if !ok {
-			c.errorf(r, "Unknown member", "%s is a file and has no member %q.%s", SubjectCapitalized(n), name, SuggestOr(name, memberNames(schema.FileMembers()), ListHas(memberNames(schema.FileMembers()))))
+			c.errorf(r, "Unknown member", "%s is a file and has no member %q.%s", SubjectCapitalized(n), name, SuggestOr(name, schema.FileMembers().MemberNames(), ListHas(schema.FileMembers().MemberNames())))
 			return Broken()
 		}
 		if out.Type = m.Type; name == "url" && !c.env.FileURLs {
@@ -255,31 +254,6 @@ func (c *Compiler) checkNotNull(n TypedExpr, r hclv2.Range) {
 		hint = fmt.Sprintf("guard it: `%s != null ? … : …`, or `%%{if %s != null}` in a template", n.Path, n.Path)
 	}
 	c.errorf(r, "Value may be null", "%s, and null has no members; %s.", NullSentence(n), hint)
-}
-
-// MemberOf reads a member of a value of a call.
-func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
-	if file, ok := v.(value.File); ok {
-		return file.Member(name)
-	}
-	v, err := value.Resolve(v)
-	if err != nil {
-		return nil, err
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		x, ok := v[name]
-		if !ok && !optional && !f.Lenient {
-			return nil, fmt.Errorf("%s has no member %q", what, name)
-		}
-		return x, nil
-	case nil:
-		if f.Lenient {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("%s is null and has no member %q", what, name)
-	}
-	return nil, fmt.Errorf("%s is a %s and has no member %q", what, value.Kind(v), name)
 }
 
 func TraverserName(s hclv2.Traverser) (string, bool) {

@@ -71,7 +71,7 @@ func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEn
 	cond := c.compileBool(e.Condition, in)
 	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
 	return &template.If{
-		Cond:  cond.asTemplateValue(),
+		Cond:  asTemplateValue(cond),
 		Then:  c.compileNodes(e.TrueResult, LexicalEnv{yes, in.vars}),
 		Else:  c.compileNodes(e.FalseResult, LexicalEnv{no, in.vars}),
 		Range: e.Condition.Range(),
@@ -132,7 +132,7 @@ func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, i
 		if n.Type.Kind == schema.Bytes && n.Known {
 			n.Type = AnyType
 		}
-		h.Value, h.Type = n.asTemplateValue(), c.templateType(e, n, in)
+		h.Value, h.Type = asTemplateValue(n), c.templateType(e, n, in)
 		if in.vars != nil {
 			h.Value = spendValue(h.Value)
 		}
@@ -149,7 +149,8 @@ func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, i
 // templateFuncs are the functions whose meaning depends on where they stand.
 var templateFuncs = map[string]bool{"ident": true, "raw": true, "path": true, "under": true}
 
-func (n TypedExpr) asTemplateValue() template.Value {
+// asTemplateValue hands an expression to the compilers of templates, which pass the frame through.
+func asTemplateValue(n TypedExpr) template.Value {
 	eval := n.Eval
 	return func(f template.Frame) (any, error) { return eval(f.(*Frame)) }
 }

@@ -7,9 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // Files says what callers may upload.
@@ -118,39 +116,4 @@ func (c *Config) AcceptsUploads() bool {
 		}
 	}
 	return false
-}
-
-// fileArgument is a file as a function takes it: its bytes where those are asked for, which are paid for as any other.
-func (f *Frame) fileArgument(fn *functions.Function, i int, file value.File) (any, error) {
-	p, _ := fn.Param(i)
-	if p.Kind != functions.Bytes && p.Kind != functions.Data {
-		return file, nil
-	}
-	if err := f.Functions.Spend(int(file.Facts().Size)); err != nil {
-		return nil, err
-	}
-	return value.Raw(file)
-}
-
-// RejectFileType reports a type with a file in it, where no caller sends one.
-func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
-	if t.HoldsFile() {
-		d.Errorf(e.Range(), "Misplaced file", "A file is what a caller of a tool uploads, so it is the type of an input, and %s has none.", what)
-	}
-}
-
-// rejectFileValue reports a file, or what holds one, in an argument that does not take its bytes.
-func (c *Compiler) rejectFileValue(n TypedExpr, e hclsyntax.Expression, f Field) {
-	if f.Files || !n.Type.HoldsFile() {
-		return
-	}
-	what := "holds a file"
-	if n.Type.Kind == schema.File {
-		what = "is a file"
-	}
-	name := Subject(n)
-	if n.Path == "" || n.Type.Kind != schema.File {
-		name = "input.name"
-	}
-	c.errorf(e.Range(), "File has no text", "%s %s, and %s takes texts and the like. Name what is meant: %s.filename, %s.url, or base64encode(%s). Bytes are sent with multipart or body of an http block, stdin of a program, content of a file or a parameter in SQL; a program reads the copy %s.path.", Subject(n), what, f.Name, name, name, name, name)
 }
