@@ -27,7 +27,7 @@ var embeddedLanguages = []embeddedLanguage{
 // warnEmbedded warns about values in a text that another system parses. name is the argument or member that holds the text.
 func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 	var text strings.Builder
-	var holes []*template.Hole
+	var holes []*template.Interpolation
 	collectFreeValues(nodes, &text, &holes)
 	if len(holes) == 0 {
 		return
@@ -44,12 +44,12 @@ func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 }
 
 // collectFreeValues collects the author's text and the values that can be any text.
-func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*template.Hole) {
+func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*template.Interpolation) {
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *template.Text:
 			text.WriteString(n.Value)
-		case *template.Hole:
+		case *template.Interpolation:
 			free := n.Type.Kind == template.String || n.Type.Kind == template.Any || n.Type.Kind == template.List || n.Type.Kind == template.Object
 			if free && !n.Type.Known && !strings.HasPrefix(n.Source, "jsonencode(") {
 				*holes = append(*holes, n)

@@ -45,7 +45,7 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) Typ
 func (c *Compiler) checkTextParts(nodes []template.Node) {
 	for _, x := range nodes {
 		switch x := x.(type) {
-		case *template.Hole:
+		case *template.Interpolation:
 			switch {
 			case x.Type.Nullable && c.Nulls == RejectNull:
 				c.errorf(x.Range, "Value may be null", "%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
@@ -67,7 +67,7 @@ func (c *Compiler) checkTextParts(nodes []template.Node) {
 
 func nullableInterpolation(nodes []template.Node) string {
 	for _, x := range nodes {
-		if h, ok := x.(*template.Hole); ok && h.Type.Nullable {
+		if h, ok := x.(*template.Interpolation); ok && h.Type.Nullable {
 			return h.Source + " may be null"
 		}
 	}
@@ -89,7 +89,7 @@ func (w textWriter) append(dst []byte, f *Frame) ([]byte, error) {
 		switch n := n.(type) {
 		case *template.Text:
 			dst = append(dst, n.Value...)
-		case *template.Hole:
+		case *template.Interpolation:
 			dst, err = w.interpolation(dst, n, f)
 		case *template.If:
 			dst, err = w.branch(dst, n, f)
@@ -122,7 +122,7 @@ func (w textWriter) branch(dst []byte, n *template.If, f *Frame) ([]byte, error)
 	return textWriter{n.Else, w.nulls}.append(dst, f)
 }
 
-func (w textWriter) interpolation(dst []byte, h *template.Hole, f *Frame) ([]byte, error) {
+func (w textWriter) interpolation(dst []byte, h *template.Interpolation, f *Frame) ([]byte, error) {
 	v, err := h.Value(f)
 	if err != nil {
 		return dst, err

@@ -124,8 +124,8 @@ func literalSize(nodes []template.Node) int {
 }
 
 // compileInterpolation compiles one ${...}.
-func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, in LexicalEnv) *template.Hole {
-	h := &template.Hole{Range: r, Source: c.sourceText(e.Range())}
+func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, in LexicalEnv) *template.Interpolation {
+	h := &template.Interpolation{Range: r, Source: c.sourceText(e.Range())}
 	call, ok := e.(*hclsyntax.FunctionCallExpr)
 	if !ok || !templateFuncs[call.Name] {
 		n := c.Compile(e, in)

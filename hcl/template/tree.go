@@ -21,14 +21,14 @@ type Text struct {
 	Place func(from, to int) hclv2.Range
 }
 
-// A Hole is one ${...}: always one complete value.
-type Hole struct {
-	Value  Value       // gives the value at call
-	Source string      // what stands between ${ and }, as written, for hints
-	Range  hclv2.Range // the whole ${...}
-	Type   Type        // what is known of the value at load
-	Func   string      // "ident", "raw", "path" or "under" when the hole is a call of that contextual function, else ""
-	Args   []*Hole     // the arguments of Func, each with its own Value, Type and Range
+// Interpolation is one ${...}: always one complete value.
+type Interpolation struct {
+	Value  Value            // gives the value at call
+	Source string           // what stands between ${ and }, as written, for hints
+	Range  hclv2.Range      // the whole ${...}
+	Type   Type             // what is known of the value at load
+	Func   string           // "ident", "raw", "path" or "under" when the hole is a call of that contextual function, else ""
+	Args   []*Interpolation // the arguments of Func, each with its own Value, Type and Range
 }
 
 // If is %{if}, with or without %{else}.
@@ -45,10 +45,10 @@ type For struct {
 	Range hclv2.Range // of the collection
 }
 
-func (*Text) node() {}
-func (*Hole) node() {}
-func (*If) node()   {}
-func (*For) node()  {}
+func (*Text) node()          {}
+func (*Interpolation) node() {}
+func (*If) node()            {}
+func (*For) node()           {}
 
 // A Frame carries the values of one call to Value and Loop. Compiled programs pass it through and never look inside.
 type Frame any

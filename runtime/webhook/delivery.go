@@ -11,26 +11,29 @@ import (
 
 // Event is something that happened.
 type Event struct {
-	ID   string // by which who receives it twice knows it; letters, digits, _ and -
+	ID   string // the same in every delivery; letters, digits, _ and -
 	Type string // such as task.finished
 	At   time.Time
 	Data any
 
-	Of string    // what it is about, where that is not settled yet: it is delivered when Settled says so, and says what is known then; without Data, nothing is told of what is not known any more
-	By time.Time // when that is settled at the latest; zero for soon
+	// Of is the subject of an event whose outcome is not known yet; empty otherwise. The event is
+	// delivered when Settled returns one, with its contents. If the subject is gone by then, this
+	// event is delivered as it is, or dropped when it has no Data.
+	Of string
+	By time.Time // when the outcome is known at the latest; zero for soon
 }
 
-// body is the event as it is sent.
+// body encodes the event as it is sent.
 func (e *Event) body() ([]byte, error) {
-	return encoded(struct {
+	return encodeJSON(struct {
 		Type      string    `json:"type"`
 		Timestamp time.Time `json:"timestamp"`
 		Data      any       `json:"data"`
 	}{e.Type, e.At.UTC().Truncate(time.Millisecond), e.Data})
 }
 
-// encoded is JSON in which texts stand as they are.
-func encoded(v any) ([]byte, error) {
+// encodeJSON encodes v without escaping HTML characters.
+func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -38,108 +41,114 @@ func encoded(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// delivery is an event that is to be delivered to a webhook, as it is remembered. Where it is delivered to, and how it is signed, is not.
+// delivery is the body of the record of an event for a webhook. It holds neither URL nor keys, so
+// that those of the current configuration are used.
 type delivery struct {
 	record *state.Record
 
-	ID     string          `json:"id"`
-	Of     string          `json:"of,omitempty"` // what must be settled before
-	By     int64           `json:"by,omitempty"` // when that is settled at the latest; 0 for soon
-	Put    int64           `json:"put"`          // in milliseconds since 1970, as By and Until
-	Until  int64           `json:"until"`        // when it is given up
-	Tries  int             `json:"tries,omitempty"`
-	Failed string          `json:"failed,omitempty"` // of what the last try failed
-	Body   json.RawMessage `json:"body"`
+	ID       string          `json:"id"`
+	Subject  string          `json:"of,omitempty"` // of an unresolved event
+	ResultBy int64           `json:"by,omitempty"` // Event.By; all times are milliseconds since 1970
+	Created  int64           `json:"put"`
+	Until    int64           `json:"until"` // when delivery is given up
+	Attempts int             `json:"tries,omitempty"`
+	Error    string          `json:"failed,omitempty"` // of the last attempt
+	Body     json.RawMessage `json:"body"`
 }
 
-// done is the group of what is delivered, or given up: it is remembered so that it is not put again. No webhook is called that.
-const done = "+"
+// Records of deliveries that have ended are kept in this group for a while, so that the same event is
+// not added again. No webhook has this name.
+const (
+	endedGroup   = "+"
+	endedKeepFor = time.Hour
+)
 
-// afterwards is for how much longer than it is tried a delivery is remembered.
-const afterwards = time.Hour
+// resolveGrace is how long the subject of a new event has before it is resolved for the first time.
+const resolveGrace = time.Second
 
-// grace is how long who puts an event about something that is not settled has to settle it, before it is looked whether that was done.
-const grace = time.Second
+// noBody is the body of an event without data.
+const noBody = "null"
 
-func nameOf(hook, id string) string { return hook + "/" + id }
+func deliveryName(hook, id string) string { return hook + "/" + id }
 
 func newRecord(h Hook, e *Event, now time.Time) (*state.Record, error) {
 	body, err := e.body()
 	if err != nil {
 		return nil, err
 	}
-	d := &delivery{ID: e.ID, Of: e.Of, Put: now.UnixMilli(), Body: body}
-	d.record = &state.Record{Kind: Kind, Name: nameOf(h.Name, e.ID), Group: h.Name, Due: now}
+	d := &delivery{ID: e.ID, Subject: e.Of, Created: now.UnixMilli(), Body: body}
+	d.record = &state.Record{Kind: Kind, Name: deliveryName(h.Name, e.ID), Group: h.Name, Due: now}
 	from := now
 	if e.Of != "" {
-		d.record.Group, d.record.Due = unsettled(h.Name), now.Add(grace)
+		d.record.Group, d.record.Due = unresolvedGroup(h.Name), now.Add(resolveGrace)
 		if e.Data == nil {
-			d.Body = json.RawMessage(nothing)
+			d.Body = json.RawMessage(noBody)
 		}
 		if e.By.After(now) {
-			from, d.By = e.By, e.By.UnixMilli()
+			from, d.ResultBy = e.By, e.By.UnixMilli()
 		}
 	}
-	d.keep(h, from)
+	d.startRetention(h, from)
 	return d.record, d.encode()
 }
 
-// nothing is the body of what has none.
-const nothing = "null"
-
-// keep says from when on it is tried to deliver it.
-func (d *delivery) keep(h Hook, from time.Time) {
+// startRetention sets from when on delivery is attempted for the retention of the webhook.
+func (d *delivery) startRetention(h Hook, from time.Time) {
 	until := from.Add(h.Keep)
-	d.Until, d.record.Expires = until.UnixMilli(), until.Add(afterwards)
+	d.Until, d.record.Expires = until.UnixMilli(), until.Add(endedKeepFor)
 }
 
-// settle makes the delivery one that is due.
-func (d *delivery) settle(h Hook, now time.Time) {
-	d.Of, d.By, d.record.Group, d.record.Due = "", 0, h.Name, now
-	d.keep(h, now)
+// makeDue turns an unresolved delivery into one that is due.
+func (d *delivery) makeDue(h Hook, now time.Time) {
+	d.Subject, d.ResultBy, d.record.Group, d.record.Due = "", 0, h.Name, now
+	d.startRetention(h, now)
 }
 
-func readRecord(r *state.Record) (*delivery, error) {
+func decodeRecord(r *state.Record) (*delivery, error) {
 	d := &delivery{record: r}
 	return d, json.Unmarshal(r.Body, d)
 }
 
 func (d *delivery) encode() (err error) {
-	d.record.Body, err = encoded(d)
+	d.record.Body, err = encodeJSON(d)
 	return err
 }
 
-// end makes the delivery one that is remembered for its name only.
+// end marks the delivery as ended.
 func (d *delivery) end() {
-	d.Of, d.record.Group, d.record.Due, d.Body = "", done, d.record.Expires, json.RawMessage(nothing)
+	d.Subject, d.record.Group, d.record.Due, d.Body = "", endedGroup, d.record.Expires, json.RawMessage(noBody)
 }
 
-// pauses are how long it is waited after each try, and after all others.
-var pauses = [...]time.Duration{2 * time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+// retryIntervals are the pauses after the first attempts; the last one repeats.
+var retryIntervals = [...]time.Duration{
+	2 * time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
+}
 
-// again returns when it is tried again after a failure at now, of which the receiver has said to come back after that time. It reports false when it is given up.
-func (d *delivery) again(now time.Time, after time.Duration) (time.Time, bool) {
-	pause := pauses[min(max(d.Tries, 1), len(pauses))-1]
-	pause += time.Duration(rand.Int64N(int64(pause)/5 + 1)) // so that not everything comes at once when the receiver is back
+// nextAttempt returns when to attempt the delivery again after a failure at now, but not before
+// retryAfter has passed. It reports false when delivery is given up.
+func (d *delivery) nextAttempt(now time.Time, retryAfter time.Duration) (time.Time, bool) {
+	pause := retryIntervals[min(max(d.Attempts, 1), len(retryIntervals))-1]
+	pause += time.Duration(rand.Int64N(int64(pause)/5 + 1)) // spreads the load on a receiver that is back
 	until := time.UnixMilli(d.Until)
 	if now.Add(pause).After(until) {
 		return time.Time{}, false
 	}
-	if due := now.Add(max(pause, after)); due.Before(until) {
+	if due := now.Add(max(pause, retryAfter)); due.Before(until) {
 		return due, true
 	}
-	return until, true // the last try
+	return until, true // the last attempt
 }
 
-// later is when it is looked again whether what the delivery is about is settled: ever more rarely, because who settles it says so; and when it is settled at the latest.
-func (d *delivery) later(now time.Time) time.Time {
-	most, by := time.Minute, time.UnixMilli(d.By)
+// nextResolve returns when to resolve the event again. The interval grows, because Ready reports the
+// outcome in the normal case.
+func (d *delivery) nextResolve(now time.Time) time.Time {
+	longest, by := time.Minute, time.UnixMilli(d.ResultBy)
 	if by.After(now) {
-		most = 15 * time.Minute
+		longest = 15 * time.Minute
 	}
-	due := now.Add(min(max(now.Sub(time.UnixMilli(d.Put)), grace), most))
+	due := now.Add(min(max(now.Sub(time.UnixMilli(d.Created)), resolveGrace), longest))
 	if by.After(now) && due.After(by) {
-		return by.Add(grace)
+		return by.Add(resolveGrace)
 	}
 	return due
 }

@@ -9,46 +9,45 @@ import (
 )
 
 const (
-	most      = 8               // deliveries that are sent to one webhook at once, by this process
-	margin    = 5 * time.Second // that a claim lasts longer than an attempt can
-	restAfter = 2 * time.Second // a store that is away is asked again
-	pause     = 100 * time.Millisecond
+	claimMargin    = 5 * time.Second // that a claim outlasts the timeout of its attempt
+	storeRetry     = 2 * time.Second // pause after a failure of the store
+	nextPageDelay  = 100 * time.Millisecond
+	deliveriesPage = maxConcurrent + 1
 )
 
-// dispatch has delivered what is due, and sleeps until the next is.
+// dispatch starts due deliveries, and sleeps until the next one is due or it is woken up.
 func (o *Outbox) dispatch(ctx context.Context) {
 	for {
-		var due <-chan time.Time
-		next := o.round(ctx)
-		var timer *time.Timer
-		if !next.IsZero() {
-			timer = time.NewTimer(max(time.Until(next), 0))
-			due = timer.C
+		timer := time.NewTimer(time.Hour)
+		if next := o.startDue(ctx); next.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(max(time.Until(next), 0))
 		}
 		select {
 		case <-o.wake:
-		case <-due:
+		case <-timer.C:
 		case <-ctx.Done():
+			timer.Stop()
 			return
 		}
-		if timer != nil {
-			timer.Stop()
-		}
+		timer.Stop()
 	}
 }
 
-// round begins what is due now, and returns when the next is; zero for not before something happens.
-func (o *Outbox) round(ctx context.Context) (next time.Time) {
+// startDue starts the deliveries that are due, and returns when the next one is; the zero time means
+// not before the dispatcher is woken up.
+func (o *Outbox) startDue(ctx context.Context) (next time.Time) {
 	o.mu.Lock()
 	service := o.service
 	o.mu.Unlock()
 	for _, h := range service.Hooks {
-		next = earlier(next, o.look(ctx, h, service))
+		next = earlier(next, o.startDueOf(ctx, h, service))
 	}
 	return next
 }
 
-// earlier is the earlier of two times, of which zero is never.
+// earlier returns the earlier of two times; the zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -56,73 +55,76 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// look begins what is due for one webhook, and returns when it has to be looked again.
-func (o *Outbox) look(ctx context.Context, h Hook, s Service) (next time.Time) {
-	next = o.lookForSettled(ctx, h, s) // which makes more of them due
-	if rest := o.rest(h.Name); rest.After(time.Now()) {
-		return earlier(next, rest)
+// startDueOf starts the deliveries that are due for one webhook, and returns when to look again.
+func (o *Outbox) startDueOf(ctx context.Context, h Hook, s Service) (next time.Time) {
+	next = o.resolvePending(ctx, h, s) // which makes more of them due
+	if until := o.pausedUntil(h.Name); until.After(time.Now()) {
+		return earlier(next, until)
 	}
-	rows, err := o.store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: most + 1})
+	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: deliveriesPage})
 	if err != nil {
-		return time.Now().Add(restAfter)
+		return time.Now().Add(storeRetry)
 	}
-	for _, row := range rows {
+	for _, r := range records {
 		switch {
-		case row.Due.After(time.Now()):
-			return earlier(next, row.Due)
-		case o.free(h.Name) <= 0:
-			return next // until one has ended
+		case r.Due.After(time.Now()):
+			return earlier(next, r.Due)
+		case o.freeSlots(h.Name) <= 0:
+			return next // until a request ends
 		}
-		next = earlier(next, o.begins(ctx, row, h, s))
+		next = earlier(next, o.start(ctx, r, h, s))
 	}
-	if len(rows) > most {
-		next = earlier(next, time.Now().Add(pause)) // more may be due
-	}
-	return next
+	return earlier(next, afterPage(records))
 }
 
-// free is how many more deliveries may be sent to a webhook now.
-func (o *Outbox) free(hook string) int {
+// afterPage returns when to read the next page, if there may be one.
+func afterPage(records []*state.Record) time.Time {
+	if len(records) < deliveriesPage {
+		return time.Time{}
+	}
+	return time.Now().Add(nextPageDelay)
+}
+
+func (o *Outbox) freeSlots(hook string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.streaks[hook].away() {
-		return 1 - len(o.sending[hook])
-	}
-	return most - len(o.sending[hook])
+	return o.endpoint(hook).freeSlots()
 }
 
-// begins begins one delivery, if no other process does, and returns when it has to be looked at again in any case.
-func (o *Outbox) begins(ctx context.Context, row *state.Record, h Hook, s Service) time.Time {
-	d, ok := o.read(ctx, row, s)
+// start starts one delivery unless another process does, and returns when to look at it again. A
+// delivery is claimed by its due time: others leave it alone until the claim has run out.
+func (o *Outbox) start(ctx context.Context, r *state.Record, h Hook, s Service) time.Time {
+	d, ok := o.decode(ctx, r, s)
 	if !ok {
 		return time.Time{}
 	}
 	now := time.Now()
-	if why := o.absence(h.Name); why != "" && now.After(time.UnixMilli(d.Until)) {
-		o.conclude(d, h, s, &failure{said: why})
+	if message := o.lastFailure(h.Name); message != "" && now.After(time.UnixMilli(d.Until)) {
+		o.recordOutcome(d, h, s, &failure{message: message})
 		return now
 	}
-	due := now.Add(h.Timeout + margin)
-	row.Due = due
-	d.Tries++
-	won, err := o.replace(ctx, d)
-	if won {
+	claimedUntil := now.Add(h.Timeout + claimMargin)
+	r.Due = claimedUntil
+	d.Attempts++
+	claimed, err := o.replace(ctx, d)
+	if claimed {
 		o.deliver(d, h, s)
 	}
-	return earlier(due, again(err))
+	return earlier(claimedUntil, retryAt(err))
 }
 
-// read is the delivery of a record. One that cannot be read is forgotten.
-func (o *Outbox) read(ctx context.Context, row *state.Record, s Service) (*delivery, bool) {
-	d, err := readRecord(row)
+// decode decodes a record, and removes one that is malformed.
+func (o *Outbox) decode(ctx context.Context, r *state.Record, s Service) (*delivery, bool) {
+	d, err := decodeRecord(r)
 	if err != nil {
-		o.store.Remove(ctx, row)
-		s.Log.LogAttrs(ctx, slog.LevelError, "what was to be delivered cannot be read", slog.String("delivery", row.Name), slog.String("error", err.Error()))
+		o.store.Remove(ctx, r)
+		s.Log.LogAttrs(ctx, slog.LevelError, "malformed webhook delivery removed",
+			slog.String("delivery", r.Name), slog.String("error", err.Error()))
 	}
 	return d, err == nil
 }
 
-// replace remembers what a delivery is now, and reports whether nobody else has in the meantime.
+// replace stores a delivery, and reports false when another process has changed it.
 func (o *Outbox) replace(ctx context.Context, d *delivery) (bool, error) {
 	if err := d.encode(); err != nil {
 		return false, err
@@ -130,70 +132,69 @@ func (o *Outbox) replace(ctx context.Context, d *delivery) (bool, error) {
 	return o.store.Replace(ctx, d.record)
 }
 
-// again is when a store that has failed is asked again.
-func again(err error) time.Time {
+// retryAt returns when to use the store again after an error.
+func retryAt(err error) time.Time {
 	if err == nil {
 		return time.Time{}
 	}
-	return time.Now().Add(restAfter)
+	return time.Now().Add(storeRetry)
 }
 
-// deliver sends a delivery that is claimed, on a goroutine of its own.
+// deliver sends a claimed delivery in the background.
 func (o *Outbox) deliver(d *delivery, h Hook, s Service) {
-	o.mu.Lock()
-	add(o.sending, h.Name, d.record.Name)
-	o.mu.Unlock()
+	o.addSending(h.Name, 1)
 	o.delivering.Go(func() {
-		why := o.send(o.hurry, d, h, s.Agent)
-		o.saw(h.Name, why, time.Now())
-		o.conclude(d, h, s, why)
-		o.mu.Lock()
-		delete(o.sending[h.Name], d.record.Name)
-		o.mu.Unlock()
+		failed := o.send(o.sendCtx, d, h, s.Agent)
+		o.recordAttempt(h.Name, failed, time.Now())
+		o.recordOutcome(d, h, s, failed)
+		o.addSending(h.Name, -1)
 		o.Wake()
 	})
 }
 
-// conclude remembers what came of a try: nil when the receiver has taken it.
-func (o *Outbox) conclude(d *delivery, h Hook, s Service, why *failure) {
+func (o *Outbox) addSending(hook string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.endpoint(hook).sending += n
+}
+
+// recordOutcome stores and logs the outcome of an attempt; failed is nil after a success.
+func (o *Outbox) recordOutcome(d *delivery, h Hook, s Service, failed *failure) {
 	now := time.Now()
-	said := []slog.Attr{slog.String("webhook", h.Name), slog.String("to", h.Place), slog.String("id", d.ID), slog.Int("tries", d.Tries)}
-	if why != nil {
-		said = append(said, slog.String("error", why.said))
+	attrs := []slog.Attr{
+		slog.String("webhook", h.Name), slog.String("to", h.Place),
+		slog.String("id", d.ID), slog.Int("attempts", d.Attempts),
 	}
-	switch due, tries := d.again(now, why.asked()); {
-	case why == nil:
-		s.Log.LogAttrs(o.ctx, slog.LevelDebug, "an event was delivered", said...)
+	if failed != nil {
+		attrs = append(attrs, slog.String("error", failed.message))
+	}
+	switch due, retry := d.nextAttempt(now, failed.wait()); {
+	case failed == nil:
+		s.Log.LogAttrs(o.ctx, slog.LevelDebug, "webhook event delivered", attrs...)
 		d.end()
-	case why.stopped:
-		d.Tries--
+	case failed.stopped:
+		d.Attempts--
 		d.record.Due = now
-	case why.gone, !tries:
-		s.Log.LogAttrs(o.ctx, slog.LevelError, "an event is given up, the webhook does not take it", said...)
+	case failed.permanent, !retry:
+		s.Log.LogAttrs(o.ctx, slog.LevelError, "webhook delivery failed permanently", attrs...)
 		d.end()
 	default:
 		level := slog.LevelDebug
-		if d.Tries == 1 {
+		if d.Attempts == 1 {
 			level = slog.LevelWarn
 		}
-		s.Log.LogAttrs(o.ctx, level, "an event was not delivered, and is tried again", append(said, slog.Time("next", due))...)
-		d.record.Due, d.Failed = due, why.said
+		s.Log.LogAttrs(o.ctx, level, "webhook delivery failed", append(attrs, slog.Time("next", due))...)
+		d.record.Due, d.Error = due, failed.message
 	}
-	if err := o.remember(d, now.Add(margin)); err != nil {
-		s.Log.LogAttrs(o.ctx, slog.LevelWarn, "what came of an event cannot be remembered, and it is delivered again", said...)
-	}
-}
-
-// remember replaces the record of a delivery, for as long as it is claimed: then it is somebody else's.
-func (o *Outbox) remember(d *delivery, until time.Time) error {
-	for {
+	// After the claim has run out the delivery may be another process's.
+	ctx, cancel := context.WithDeadline(o.sendCtx, now.Add(claimMargin))
+	defer cancel()
+	err := state.Retry(ctx, func(context.Context) error {
 		_, err := o.replace(o.ctx, d)
-		if err == nil || o.hurry.Err() != nil || time.Now().After(until) {
-			return err
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-o.hurry.Done():
-		}
+		return err
+	})
+	if err != nil {
+		const message = "webhook delivery outcome not stored, the event will be sent again"
+		s.Log.LogAttrs(o.ctx, slog.LevelWarn, message, attrs...)
 	}
 }

@@ -13,25 +13,26 @@ import (
 	"time"
 )
 
-// failure is why the receiver has not taken a delivery.
+// failure is the reason why an attempt did not succeed.
 type failure struct {
-	said    string        // for the operator, without anything that could be a secret
-	after   time.Duration // that the receiver asks to wait
-	gone    bool          // it will never take it
-	away    bool          // so is it with all others, for now
-	stopped bool          // it was not the receiver, but this process
+	message     string        // for the operator; it holds nothing of the URL
+	retryAfter  time.Duration // that the receiver has asked for
+	permanent   bool          // the receiver will never accept the event
+	unavailable bool          // every other delivery would fail now, too
+	stopped     bool          // this process has cancelled the request
 }
 
-// asked is how long the receiver asks to wait. Nil asks for nothing.
-func (f *failure) asked() time.Duration {
+// wait returns how long the receiver has asked to wait; a nil failure asks for nothing.
+func (f *failure) wait() time.Duration {
 	if f == nil {
 		return 0
 	}
-	return f.after
+	return f.retryAfter
 }
 
-// unsent is the failure of a request that was not answered. The errors of net/http hold the URL, which is not passed on.
-func unsent(err error, stopped bool) *failure {
+// connectionFailure describes a request without a response. It does not pass on errors of net/http,
+// because they hold the URL.
+func connectionFailure(err error, stopped bool) *failure {
 	var (
 		dns    *net.DNSError
 		verify *tls.CertificateVerificationError
@@ -39,47 +40,51 @@ func unsent(err error, stopped bool) *failure {
 		record tls.RecordHeaderError
 		slow   interface{ Timeout() bool }
 	)
-	f := &failure{stopped: stopped, away: !stopped, said: "no connection could be made to the receiver, or it broke"}
+	message := "the connection to the receiver failed"
 	switch {
 	case errors.As(err, &host):
-		f.said = "the certificate of the receiver is for another name"
+		message = "the certificate of the receiver is for another name"
 	case errors.As(err, &verify):
-		f.said = "the certificate of the receiver is not trusted here"
+		message = "the certificate of the receiver is not trusted here"
 	case errors.As(err, &record):
-		f.said = "no secure connection could be made to the receiver"
+		message = "the TLS handshake with the receiver failed"
 	case errors.As(err, &dns):
-		f.said = "the name of the receiver could not be resolved"
+		message = "the name of the receiver could not be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		f.said = "the receiver refuses connections"
+		message = "the receiver refuses connections"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
-		f.said = "the receiver did not answer in time"
+		message = "the receiver did not answer in time"
 	}
-	return f
+	return &failure{message: message, stopped: stopped, unavailable: !stopped}
 }
 
-// refused is the failure of a request that was answered; nil when it was taken.
-func refused(resp *http.Response) *failure {
+// responseFailure describes a response other than success; nil means success.
+func responseFailure(resp *http.Response) *failure {
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
-	said := strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+	status := strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
 	if resp.StatusCode/100 == 3 {
-		said += ", and redirects are not followed"
+		status += "; redirects are not followed"
 	}
-	f := &failure{said: "the receiver answered " + said, after: retryAfter(resp.Header.Get("Retry-After")), gone: resp.StatusCode == http.StatusGone}
+	f := &failure{
+		message:    "the receiver answered " + status,
+		retryAfter: parseRetryAfter(resp.Header.Get("Retry-After")),
+		permanent:  resp.StatusCode == http.StatusGone,
+	}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		f.away = true
+		f.unavailable = true
 	}
 	return f
 }
 
-const longestWait = 365 * 24 * time.Hour
+const maxRetryAfter = 365 * 24 * time.Hour
 
-// retryAfter reads how long to wait, in seconds or until a date (RFC 9110, section 10.2.3); 0 when it does not say.
-func retryAfter(text string) time.Duration {
+// parseRetryAfter parses seconds or a date (RFC 9110, section 10.2.3). Anything else is 0.
+func parseRetryAfter(text string) time.Duration {
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), int64(longestWait/time.Second))) * time.Second
+		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return max(time.Until(at), 0)

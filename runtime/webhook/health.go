@@ -9,64 +9,64 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Health is what waits for a webhook.
+// Health describes the pending deliveries of a webhook.
 type Health struct {
 	Name    string     `json:"name"`
-	Off     bool       `json:"off,omitempty"` // nothing is delivered to it
-	To      string     `json:"to,omitempty"`  // its scheme and host
-	Waiting int        `json:"waiting"`       // deliveries, those being sent among them
+	Off     bool       `json:"off,omitempty"` // the webhook is disabled, and nothing is delivered
+	To      string     `json:"to,omitempty"`  // scheme and host
+	Waiting int        `json:"waiting"`       // deliveries, including those in flight
 	Oldest  *time.Time `json:"oldest,omitempty"`
-	Error   string     `json:"error,omitempty"` // of what the oldest has failed last, or else the last of all
+	Error   string     `json:"error,omitempty"` // of the last attempt of the oldest, or else of any
 }
 
-// oldestAmong is how many deliveries are looked at for the oldest.
-const oldestAmong = 100
+// maxOldestScan is how many deliveries are searched for the oldest one.
+const maxOldestScan = 100
 
-// Health says of every webhook what waits for it, also of those that are off, by name: what they were to be told before waits until they are on again, or its time has passed. While the store is away, or not open, nothing is known to wait.
-func (o *Outbox) Health(ctx context.Context, off ...string) []Health {
+// Health returns the health of every webhook, and of the disabled ones whose names are given, sorted
+// by name. Events from before a webhook was disabled wait until it is enabled, or their retention has
+// passed. While the store is not open or unavailable no delivery counts as waiting.
+func (o *Outbox) Health(ctx context.Context, disabled ...string) []Health {
 	o.mu.Lock()
 	service, store := o.service, o.store
 	o.mu.Unlock()
-	all := make([]Health, 0, len(service.Hooks)+len(off))
+	all := make([]Health, 0, len(service.Hooks)+len(disabled))
 	for _, hook := range service.Hooks {
-		h := Health{Name: hook.Name, To: hook.Place}
-		if store != nil {
-			h.look(ctx, store)
-		}
-		if h.Error == "" && h.Waiting > 0 {
-			h.Error = o.absence(h.Name)
-		}
-		all = append(all, h)
+		all = append(all, Health{Name: hook.Name, To: hook.Place})
 	}
-	for _, name := range off {
-		h := Health{Name: name, Off: true}
+	for _, name := range disabled {
+		all = append(all, Health{Name: name, Off: true})
+	}
+	for i := range all {
+		h := &all[i]
 		if store != nil {
-			h.look(ctx, store)
+			h.readPending(ctx, store)
 		}
-		all = append(all, h)
+		if !h.Off && h.Error == "" && h.Waiting > 0 {
+			h.Error = o.lastFailure(h.Name)
+		}
 	}
 	slices.SortFunc(all, func(a, b Health) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-func (h *Health) look(ctx context.Context, store state.Records) {
+func (h *Health) readPending(ctx context.Context, store state.Records) {
 	n, err := store.Count(ctx, Kind, h.Name)
 	if err != nil || n == 0 {
 		return
 	}
-	rows, err := store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: oldestAmong})
+	records, err := store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: maxOldestScan})
 	if err != nil {
 		return
 	}
 	h.Waiting = n
 	var oldest *delivery
-	for _, row := range rows {
-		if d, err := readRecord(row); err == nil && (oldest == nil || d.Put < oldest.Put) {
+	for _, r := range records {
+		if d, err := decodeRecord(r); err == nil && (oldest == nil || d.Created < oldest.Created) {
 			oldest = d
 		}
 	}
 	if oldest != nil {
-		at := time.UnixMilli(oldest.Put).UTC()
-		h.Oldest, h.Error = &at, oldest.Failed
+		at := time.UnixMilli(oldest.Created).UTC()
+		h.Oldest, h.Error = &at, oldest.Error
 	}
 }

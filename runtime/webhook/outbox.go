@@ -1,5 +1,7 @@
-// Package webhook delivers events to webhooks, as Standard Webhooks says (https://www.standardwebhooks.com). What was put into it is delivered at least once, with the same
-// id each time, by one of the processes that share a store, also when the one that has put it there is gone; until the time is over for which its webhook keeps it.
+// Package webhook delivers events to webhooks as Standard Webhooks specifies
+// (https://www.standardwebhooks.com). An event that was put into the Outbox is delivered at least
+// once, always with the same ID, by one of the processes that share the store, even when the process
+// that has put it there is gone. Delivery is given up when the retention of the webhook has passed.
 package webhook
 
 import (
@@ -17,71 +19,65 @@ import (
 // Kind is the kind of the records of deliveries.
 const Kind = "delivery"
 
-// Hook is a webhook, as it is declared now.
+// Hook is a webhook as the configuration declares it.
 type Hook struct {
 	Name    string
 	URL     string
-	Place   string        // where that leads, as far as it may be shown
-	Keys    [][]byte      // each signs what is sent
+	Place   string        // scheme and host of URL, for logs and health reports
+	Keys    [][]byte      // every request is signed with each of them
 	Timeout time.Duration // of one attempt
-	Keep    time.Duration // for which an event is tried
+	Keep    time.Duration // how long delivery of an event is attempted
 }
 
 // Service is what an Outbox delivers with.
 type Service struct {
-	Hooks map[string]Hook
-	Agent string // the User-Agent
+	Hooks map[string]Hook // by name
+	Agent string          // value of the User-Agent header
 	Log   *slog.Logger
 }
 
-// Settled returns what there is to say of a thing that an event is about. It reports false while that is not settled; nil says that nothing is known of it any more.
-type Settled func(ctx context.Context, of string) (e *Event, settled bool, err error)
+// Settled returns the final event about a subject. It reports false while the outcome of the subject
+// is not known yet. A nil event means that the subject does not exist any more.
+type Settled func(ctx context.Context, subject string) (e *Event, settled bool, err error)
 
-// Outbox delivers. It has no goroutine before both Serve and Open were called, and does nothing while nothing waits. Its methods may be called by many goroutines at once.
+// Outbox delivers events. It starts a goroutine when Serve and Open were called, and does nothing
+// while nothing is pending. Its methods may be called concurrently.
 type Outbox struct {
-	settled Settled
+	resolve Settled
 	client  *resty.Client
 	wake    chan struct{}
 
-	mu      sync.Mutex
-	service Service            // guarded by mu
-	store   state.Records      // nil before it is open; guarded by mu
-	ctx     context.Context    // of the goroutines; guarded by mu
-	stop    context.CancelFunc // ends the dispatching; nil before it began; guarded by mu
-	closed  bool               // guarded by mu
-	sending map[string]names   // that are being sent by this process, by webhook; guarded by mu
-	ready   map[string]names   // that somebody says are settled, by webhook; guarded by mu
-	streaks map[string]*streak // of failed tries, by webhook; guarded by mu
+	mu        sync.Mutex
+	service   Service                   // guarded by mu
+	store     state.Records             // nil before Open; guarded by mu
+	ctx       context.Context           // of the goroutines; guarded by mu
+	stop      context.CancelFunc        // ends the dispatcher; nil before it was started; guarded by mu
+	closed    bool                      // guarded by mu
+	endpoints map[string]*endpointState // by webhook; guarded by mu
 
 	dispatching sync.WaitGroup
 	delivering  sync.WaitGroup
-	hurry       context.Context // ends when what is being sent must stop
+	sendCtx     context.Context // of requests; it ends when they must stop
 	abort       context.CancelFunc
 }
 
-// names are those of deliveries.
-type names map[string]struct{}
-
-// add adds a name to those of a webhook.
-func add(to map[string]names, hook, name string) {
-	if to[hook] == nil {
-		to[hook] = names{}
-	}
-	to[hook][name] = struct{}{}
-}
-
 // New returns an Outbox that delivers nothing yet.
-func New(settled Settled) *Outbox {
-	return &Outbox{settled: settled, client: newClient(), wake: make(chan struct{}, 1), sending: map[string]names{}, ready: map[string]names{}, streaks: map[string]*streak{}}
+func New(resolve Settled) *Outbox {
+	return &Outbox{
+		resolve: resolve, client: newClient(), wake: make(chan struct{}, 1), endpoints: map[string]*endpointState{},
+	}
 }
 
-// Serve says from now on what webhooks there are.
+// Serve replaces the webhooks. Backoff after failures starts anew, because a webhook may have another
+// URL now.
 func (o *Outbox) Serve(s Service) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.service = s
-	clear(o.streaks) // a webhook may lead elsewhere now
-	o.begin()
+	for _, e := range o.endpoints {
+		e.succeeded()
+	}
+	o.startDispatcher()
 	o.Wake()
 }
 
@@ -93,7 +89,7 @@ func (o *Outbox) Hook(name string) (Hook, bool) {
 	return h, ok
 }
 
-// Open says where deliveries are remembered, and has those delivered that are.
+// Open sets the store and starts to deliver what is pending there. Only the first call has an effect.
 func (o *Outbox) Open(ctx context.Context, store state.Records) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,21 +97,21 @@ func (o *Outbox) Open(ctx context.Context, store state.Records) {
 		return
 	}
 	o.store, o.ctx = store, context.WithoutCancel(ctx)
-	o.begin()
+	o.startDispatcher()
 }
 
-// begin starts to deliver, if there is something to deliver from, and to.
-func (o *Outbox) begin() {
+// startDispatcher starts the dispatcher once there are a store and a webhook. The caller holds mu.
+func (o *Outbox) startDispatcher() {
 	if o.store == nil || o.stop != nil || o.closed || len(o.service.Hooks) == 0 {
 		return
 	}
 	var ctx context.Context
 	ctx, o.stop = context.WithCancel(o.ctx)
-	o.hurry, o.abort = context.WithCancel(o.ctx)
+	o.sendCtx, o.abort = context.WithCancel(o.ctx)
 	o.dispatching.Go(func() { o.dispatch(ctx) })
 }
 
-// Wake has it looked whether something is due: something was put into the outbox, maybe by another process, or what it waited for is settled.
+// Wake makes the dispatcher look for due deliveries: this or another process has added some.
 func (o *Outbox) Wake() {
 	select {
 	case o.wake <- struct{}{}:
@@ -123,11 +119,11 @@ func (o *Outbox) Wake() {
 	}
 }
 
-// Ready has an event delivered at once that waited for what it is about to be settled, to every webhook.
+// Ready makes the dispatcher resolve the deliveries of an event whose subject has its outcome now.
 func (o *Outbox) Ready(id string) {
 	o.mu.Lock()
 	for hook := range o.service.Hooks {
-		add(o.ready, hook, nameOf(hook, id))
+		o.endpoint(hook).addResolved(deliveryName(hook, id))
 	}
 	o.mu.Unlock()
 	o.Wake()
@@ -135,8 +131,9 @@ func (o *Outbox) Ready(id string) {
 
 var errNoHook = errors.New("there is no such webhook")
 
-// Put remembers that an event is to be delivered, durably; it does not wait for that. Of any number of events with the same id one is delivered to each webhook. Of an event that
-// cannot be remembered because too much is, the log tells, too: then it is lost.
+// Put stores the delivery of an event to a webhook. The event is stored, not delivered, when Put
+// returns. Of all events with the same ID one is delivered to each webhook. When the store is full the
+// event is lost, which is logged, and the error is state.ErrFull.
 func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event) error {
 	if h.Name == "" {
 		return errNoHook
@@ -145,29 +142,31 @@ func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event)
 	if err != nil {
 		return err
 	}
-	before, err := store.Add(ctx, r)
+	existing, err := store.Add(ctx, r)
 	switch {
 	case errors.Is(err, state.ErrFull):
-		o.lost(ctx, h, e)
-	case err == nil && before == nil:
+		o.logLost(ctx, h, e)
+	case err == nil && existing == nil:
 		o.Wake()
 	}
 	return err
 }
 
-func (o *Outbox) lost(ctx context.Context, h Hook, e *Event) {
+func (o *Outbox) logLost(ctx context.Context, h Hook, e *Event) {
 	o.mu.Lock()
 	log := o.service.Log
 	o.mu.Unlock()
 	if log != nil {
-		log.LogAttrs(ctx, slog.LevelError, "too much is remembered already, and an event is not delivered", slog.String("webhook", h.Name), slog.String("event", e.Type), slog.String("id", e.ID))
+		log.LogAttrs(ctx, slog.LevelError, "webhook event lost, the state store is full",
+			slog.String("webhook", h.Name), slog.String("event", e.Type), slog.String("id", e.ID))
 	}
 }
 
-// moment is how long what is being sent has to end when the outbox is closed.
-const moment = 3 * time.Second
+// closeGrace is how long requests in flight may take after Close.
+const closeGrace = 3 * time.Second
 
-// Close delivers nothing any more. What is being sent gets a moment to end; what has not then, and what is not being sent, stays for who opens the store next.
+// Close ends delivery and waits up to 3 seconds for requests in flight. Whatever is not delivered
+// then stays in the store.
 func (o *Outbox) Close() {
 	o.mu.Lock()
 	o.closed = true
@@ -178,8 +177,8 @@ func (o *Outbox) Close() {
 	}
 	stop()
 	o.dispatching.Wait()
-	late := time.AfterFunc(moment, o.abort)
+	timer := time.AfterFunc(closeGrace, o.abort)
 	o.delivering.Wait()
-	late.Stop()
+	timer.Stop()
 	o.abort()
 }

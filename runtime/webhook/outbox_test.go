@@ -18,7 +18,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-func TestADeliveryIsSignedAndSentOnce(t *testing.T) {
+func TestDeliveryIsSignedAndSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(204)), inMemory(t), hook("ops")
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
@@ -38,8 +38,8 @@ func TestADeliveryIsSignedAndSentOnce(t *testing.T) {
 	})
 }
 
-// While one secret takes the place of another, who knows only one of them takes what is sent.
-func TestADeliveryIsSignedWithEverySecret(t *testing.T) {
+// While keys are rotated, a receiver that knows only one of them accepts every delivery.
+func TestDeliveryIsSignedWithEveryKey(t *testing.T) {
 	const other = "a secret that takes the place of the first one"
 	for name, keys := range map[string][]string{"the new one first": {other, secret}, "the old one first": {secret, other}, "only another": {other}} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestADeliveryIsSignedWithEverySecret(t *testing.T) {
 	}
 }
 
-func TestASignatureIsGoodForItsBodyAndItsTime(t *testing.T) {
+func TestSignatureCoversIDTimeAndBody(t *testing.T) {
 	oracle, err := webhooks.NewWebhookRaw([]byte(secret))
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestASignatureIsGoodForItsBodyAndItsTime(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTakenIsSentAgainEverMoreRarely(t *testing.T) {
+func TestRetryIntervalsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []int{503, 302, 404, 400, 200}
 		r := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -114,14 +114,14 @@ func TestWhatIsNotTakenIsSentAgainEverMoreRarely(t *testing.T) {
 			if i == 0 {
 				continue
 			}
-			if waited := x.at.Sub(got[i-1].at); waited < pauses[i-1] || waited > pauses[i-1]*6/5+time.Second {
-				t.Errorf("request %d came after %v, want about %v", i, waited, pauses[i-1])
+			if waited := x.at.Sub(got[i-1].at); waited < retryIntervals[i-1] || waited > retryIntervals[i-1]*6/5+time.Second {
+				t.Errorf("request %d came after %v, want about %v", i, waited, retryIntervals[i-1])
 			}
 		}
 	})
 }
 
-func TestAReceiverSaysWhenToComeBack(t *testing.T) {
+func TestRetryAfterIsHonoured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		said := []string{"600", began.Add(2 * time.Hour).UTC().Format(http.TimeFormat), "soon", "-1"}
@@ -147,7 +147,7 @@ func TestAReceiverSaysWhenToComeBack(t *testing.T) {
 	})
 }
 
-func TestWhatIsNeverTakenIsGivenUp(t *testing.T) {
+func TestDeliveryFailsPermanently(t *testing.T) {
 	for name, x := range map[string]struct {
 		status, after string
 		keep          time.Duration
@@ -187,7 +187,7 @@ func TestWhatIsNeverTakenIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestAReceiverThatHangsHoldsNobodyElse(t *testing.T) {
+func TestHangingReceiverHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, quick, store := newReceiver(t, hang), newReceiver(t, always(200)), inMemory(t)
 		a, b := hook("slow"), hook("quick")
@@ -202,11 +202,11 @@ func TestAReceiverThatHangsHoldsNobodyElse(t *testing.T) {
 		if n := len(quick.all()); n != 30 {
 			t.Errorf("%d of 30 were delivered while the other receiver hangs", n)
 		}
-		if n := len(slow.all()); n != most {
-			t.Errorf("%d are sent to a slow receiver at once, want %d", n, most)
+		if n := len(slow.all()); n != maxConcurrent {
+			t.Errorf("%d are sent to a slow receiver at once, want %d", n, maxConcurrent)
 		}
 		pass(time.Minute)
-		if n, at := len(slow.all()), slow.within(a.Timeout); n <= most || at > most {
+		if n, at := len(slow.all()), slow.within(a.Timeout); n <= maxConcurrent || at > maxConcurrent {
 			t.Errorf("%d were sent in a minute, %d at once", n, at)
 		}
 		w := o.Health(t.Context())
@@ -216,8 +216,7 @@ func TestAReceiverThatHangsHoldsNobodyElse(t *testing.T) {
 	})
 }
 
-// Replicas that share a store.
-func TestOfSeveralReplicasOneDelivers(t *testing.T) {
+func TestOneReplicaDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
 		to := map[string]*receiver{"ops": r}
@@ -239,7 +238,7 @@ func TestOfSeveralReplicasOneDelivers(t *testing.T) {
 	})
 }
 
-func TestWhatIsLeftIsDeliveredByWhoComesNext(t *testing.T) {
+func TestNextProcessDeliversTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, r, store, h := newReceiver(t, hang), newReceiver(t, always(200)), inMemory(t), hook("ops")
 		h.Timeout = time.Minute
@@ -250,7 +249,7 @@ func TestWhatIsLeftIsDeliveredByWhoComesNext(t *testing.T) {
 		pass(0)
 		began := time.Now()
 		first.Close()
-		if took := time.Since(began); took > 2*moment {
+		if took := time.Since(began); took > 2*closeGrace {
 			t.Errorf("it took %v to close", took)
 		}
 		put(t, first, store, h, "task-10")
@@ -262,15 +261,15 @@ func TestWhatIsLeftIsDeliveredByWhoComesNext(t *testing.T) {
 	})
 }
 
-// A process that was killed while it sent has claimed what it sent, for as long as that can take.
-func TestAClaimEnds(t *testing.T) {
+// A claim lasts as long as an attempt can take.
+func TestClaimOfKilledProcessEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
 		row, err := newRecord(h, &Event{ID: "task-1", Type: "x"}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		row.Due = time.Now().Add(h.Timeout + margin)
+		row.Due = time.Now().Add(h.Timeout + claimMargin)
 		if _, err := store.Add(t.Context(), row); err != nil {
 			t.Fatal(err)
 		}
@@ -279,14 +278,14 @@ func TestAClaimEnds(t *testing.T) {
 		if n := len(r.all()); n != 0 {
 			t.Fatalf("%d requests while another process sends", n)
 		}
-		pass(2 * margin)
+		pass(2 * claimMargin)
 		if n := len(r.all()); n != 1 {
 			t.Errorf("%d requests after the claim has ended", n)
 		}
 	})
 }
 
-func TestAWebhookIsTheOneThatIsDeclaredNow(t *testing.T) {
+func TestCurrentDeclarationIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, r, store, h := newReceiver(t, always(500)), newReceiver(t, always(200)), inMemory(t), hook("ops")
 		o := connected(t, store, map[string]*receiver{"ops": old, "moved": r}, h)
@@ -307,7 +306,7 @@ func TestAWebhookIsTheOneThatIsDeclaredNow(t *testing.T) {
 	})
 }
 
-// counting counts how often something is listed.
+// counting counts the calls of List.
 type counting struct {
 	state.Records
 	lists atomic.Int64
@@ -318,7 +317,7 @@ func (c *counting) List(ctx context.Context, q state.Query) ([]*state.Record, er
 	return c.Records.List(ctx, q)
 }
 
-func TestNothingIsDoneWhileNothingWaits(t *testing.T) {
+func TestOutboxIsIdleWithoutEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(200)), &counting{Records: inMemory(t)}, hook("ops")
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
@@ -327,12 +326,12 @@ func TestNothingIsDoneWhileNothingWaits(t *testing.T) {
 		before := store.lists.Load()
 		pass(10 * time.Hour)
 		if n := store.lists.Load() - before; n != 0 || len(r.all()) != 1 {
-			t.Errorf("it was looked %d times for what is due", n)
+			t.Errorf("%d looks for due deliveries", n)
 		}
 	})
 }
 
-func TestASecretIsNeverSaid(t *testing.T) {
+func TestLogAndHealthHoldNoSecret(t *testing.T) {
 	var log bytes.Buffer
 	health := ""
 	synctest.Test(t, func(t *testing.T) {
@@ -350,7 +349,7 @@ func TestASecretIsNeverSaid(t *testing.T) {
 		pass(time.Hour)
 	})
 	said := health + log.String()
-	if !strings.Contains(said, "http://ops.example") || !strings.Contains(said, "the receiver answered 410 Gone") || !strings.Contains(said, "it broke") {
+	if !strings.Contains(said, "http://ops.example") || !strings.Contains(said, "the receiver answered 410 Gone") || !strings.Contains(said, "the connection to the receiver failed") {
 		t.Errorf("it says too little: %s", said)
 	}
 	if strings.Contains(said, "hunter22") || strings.Contains(said, secret) || strings.Contains(said, "/hooks") {

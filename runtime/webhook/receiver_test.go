@@ -19,16 +19,16 @@ import (
 
 const secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// received is a request that a receiver has got.
+// received is a request to a receiver.
 type received struct {
 	at      time.Time
 	host    string
 	id      string
 	body    string
-	refused error // by who checks it as Standard Webhooks says, with the library of the standard
+	refused error // by the library of Standard Webhooks
 }
 
-// receiver is a real server, in memory, that webhooks lead to.
+// receiver is an HTTP server in memory.
 type receiver struct {
 	conns  chan net.Conn
 	answer func(n int, w http.ResponseWriter, r *http.Request) // to the nth request, from 1
@@ -88,7 +88,7 @@ func (r *receiver) all() []received {
 	return append([]received(nil), r.got...)
 }
 
-// within is how many requests came in the busiest stretch of that length. A receiver does not know when whoever sent has hung up: that is seen by what is sent next.
+// within returns the largest number of requests in any period of that length.
 func (r *receiver) within(length time.Duration) (most int) {
 	got := r.all()
 	for i, first := range got {
@@ -131,7 +131,7 @@ func inMemory(t *testing.T) *state.SQLite {
 	return store
 }
 
-// connected is an outbox whose webhooks lead to receivers, by their host names.
+// connected returns an outbox whose webhooks lead to receivers by their host names.
 func connected(t *testing.T, store state.Records, to map[string]*receiver, hooks ...Hook) *Outbox {
 	t.Helper()
 	o := New(func(context.Context, string) (*Event, bool, error) { return nil, true, nil })
@@ -156,7 +156,7 @@ func put(t *testing.T, o *Outbox, store state.Records, h Hook, id string) {
 	}
 }
 
-// pass lets time pass, until everything that comes of it is done.
+// pass lets time pass until everything is idle.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -17,32 +17,34 @@ import (
 )
 
 const (
-	dialTimeout  = 10 * time.Second
-	largestHead  = 64 << 10
-	largestReply = 4 << 10 // that is read, so that the connection can be used again
+	dialTimeout      = 10 * time.Second
+	maxHeaderBytes   = 64 << 10
+	maxResponseBytes = 4 << 10 // that are read so that the connection can be used again
 )
 
-// newClient makes what requests are sent with. Certificates are checked, redirects are not followed, and nothing is kept of an answer: no cookies.
+// newClient returns the HTTP client for all requests. It verifies certificates, follows no redirects
+// and keeps no cookies.
 func newClient() *resty.Client {
 	transport := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    dialTimeout,
 		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    most,
+		MaxIdleConnsPerHost:    maxConcurrent,
 		IdleConnTimeout:        30 * time.Second,
-		MaxResponseHeaderBytes: largestHead,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return resty.NewWithClient(&http.Client{Transport: transport, CheckRedirect: stay}).SetDoNotParseResponse(true).SetDisableWarn(true)
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := resty.NewWithClient(&http.Client{Transport: transport, CheckRedirect: noRedirect})
+	return client.SetDoNotParseResponse(true).SetDisableWarn(true)
 }
 
-// send tries a delivery once. It returns nil when the receiver has taken it.
-func (o *Outbox) send(hurry context.Context, d *delivery, h Hook, agent string) *failure {
-	ctx, cancel := context.WithTimeout(hurry, h.Timeout)
+// send makes one attempt. It returns nil when the receiver has accepted the event.
+func (o *Outbox) send(ctx context.Context, d *delivery, h Hook, agent string) *failure {
+	bounded, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	now := strconv.FormatInt(time.Now().Unix(), 10)
-	resp, err := o.client.R().SetContext(ctx).SetHeaders(map[string]string{
+	resp, err := o.client.R().SetContext(bounded).SetHeaders(map[string]string{
 		"Content-Type":      "application/json",
 		"User-Agent":        agent,
 		"webhook-id":        d.ID,
@@ -50,14 +52,15 @@ func (o *Outbox) send(hurry context.Context, d *delivery, h Hook, agent string) 
 		"webhook-signature": signatures(h.Keys, d.ID, now, d.Body),
 	}).SetBody(bytes.NewReader(d.Body)).Post(h.URL)
 	if err != nil {
-		return unsent(err, hurry.Err() != nil)
+		return connectionFailure(err, ctx.Err() != nil)
 	}
 	defer resp.RawResponse.Body.Close()
-	io.CopyN(io.Discard, resp.RawResponse.Body, largestReply)
-	return refused(resp.RawResponse)
+	io.CopyN(io.Discard, resp.RawResponse.Body, maxResponseBytes)
+	return responseFailure(resp.RawResponse)
 }
 
-// signatures are those of all keys, of which who receives them needs to know one.
+// signatures returns one signature for each key, so that keys can be rotated: a receiver needs to
+// know only one of them.
 func signatures(keys [][]byte, id, timestamp string, body []byte) string {
 	all := make([]string, len(keys))
 	for i, key := range keys {
@@ -66,7 +69,7 @@ func signatures(keys [][]byte, id, timestamp string, body []byte) string {
 	return strings.Join(all, " ")
 }
 
-// signature is that of Standard Webhooks, version 1.
+// signature returns a signature of version 1 of Standard Webhooks.
 func signature(key []byte, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	io.WriteString(mac, id+"."+timestamp+".")

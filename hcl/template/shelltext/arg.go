@@ -10,9 +10,9 @@ import (
 
 // An Arg is one element of a written list of words. Exactly one of Text, Hole, Group and Cond is set; an Arg with none of them is a written null.
 type Arg struct {
-	Text  *template.Tree // a quoted template: the author's text, with or without values
-	Hole  *template.Hole // an expression that is the whole element; a list becomes one word an element
-	Group []Arg          // a written nested list, not nil: left out whole when a member is null
+	Text  *template.Tree          // a quoted template: the author's text, with or without values
+	Hole  *template.Interpolation // an expression that is the whole element; a list becomes one word an element
+	Group []Arg                   // a written nested list, not nil: left out whole when a member is null
 
 	Cond       template.Value // a conditional whose branches are elements: gives a bool
 	Then, Else *Arg
@@ -35,7 +35,7 @@ func (a *Arg) literal() (string, bool) {
 		switch n := n.(type) {
 		case *template.Text:
 			b.WriteString(n.Value)
-		case *template.Hole:
+		case *template.Interpolation:
 			s, ok := n.Type.Constant.(string)
 			if !n.Type.Known || !ok {
 				return "", false
@@ -71,7 +71,7 @@ func (a *Arg) nullable() bool {
 func nullableNodes(nodes []template.Node) bool {
 	for _, n := range nodes {
 		switch n := n.(type) {
-		case *template.Hole:
+		case *template.Interpolation:
 			if n.Type.Nullable {
 				return true
 			}
@@ -109,7 +109,7 @@ func nodesSource(nodes []template.Node) string {
 		switch n := n.(type) {
 		case *template.Text:
 			b.WriteString(escaper.Replace(n.Value))
-		case *template.Hole:
+		case *template.Interpolation:
 			b.WriteString("${" + n.Source + "}")
 		default:
 			b.WriteString("...")
@@ -119,10 +119,10 @@ func nodesSource(nodes []template.Node) string {
 }
 
 // holes calls visit for every hole of a template.
-func holes(nodes []template.Node, visit func(*template.Hole)) {
+func holes(nodes []template.Node, visit func(*template.Interpolation)) {
 	for _, n := range nodes {
 		switch n := n.(type) {
-		case *template.Hole:
+		case *template.Interpolation:
 			visit(n)
 		case *template.If:
 			holes(n.Then, visit)

@@ -67,7 +67,7 @@ type element struct {
 	fixed      bool
 	ends       bool // it is the -- after which words are no longer options
 	nodes      []template.Node
-	hole       *template.Hole
+	hole       *template.Interpolation
 	group      []element
 	cond       template.Value
 	then, els  *element
@@ -112,7 +112,7 @@ func compileElement(a *Arg, ends map[*Arg]bool) element {
 }
 
 // trusted reports that the author decided what a value can begin with.
-func trusted(h *template.Hole) bool {
+func trusted(h *template.Interpolation) bool {
 	if h.Func == "under" || h.Type.Known {
 		return true
 	}
@@ -260,7 +260,7 @@ func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
 		case *template.Text:
 			b.begun = b.begun || n.Value != ""
 			b.buf = append(b.buf, n.Value...)
-		case *template.Hole:
+		case *template.Interpolation:
 			present, err = b.renderHole(n, source)
 		case *template.If:
 			var yes bool
@@ -288,7 +288,7 @@ func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
 	return true, nil
 }
 
-func (b *binder) renderHole(h *template.Hole, source *string) (bool, error) {
+func (b *binder) renderHole(h *template.Interpolation, source *string) (bool, error) {
 	text, number, ok, err := scalar(h, b.frame)
 	if err != nil || !ok {
 		return false, err

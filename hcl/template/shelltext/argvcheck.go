@@ -98,7 +98,7 @@ func (c argvCheck) element(a *Arg) {
 }
 
 // whole checks an element that is one value.
-func (c argvCheck) whole(h *template.Hole) {
+func (c argvCheck) whole(h *template.Interpolation) {
 	t := h.Type
 	if t.Kind == template.List {
 		for _, e := range append(t.Tuple, elem(t)...) {
@@ -120,7 +120,7 @@ func elem(t template.Type) []template.Type {
 	return []template.Type{*t.Elem}
 }
 
-func (c argvCheck) scalar(h *template.Hole) {
+func (c argvCheck) scalar(h *template.Interpolation) {
 	if c.function(h) {
 		return
 	}
@@ -137,7 +137,7 @@ func (c argvCheck) scalar(h *template.Hole) {
 }
 
 // function refuses contextual functions of other contexts.
-func (d *diagnostics) function(h *template.Hole) bool {
+func (d *diagnostics) function(h *template.Interpolation) bool {
 	switch h.Func {
 	case "ident", "raw":
 		d.errorf(h.Range, "Function of another context", `%s() belongs to SQL. Write the value alone: %s.`, h.Func, argument(h))
@@ -149,7 +149,7 @@ func (d *diagnostics) function(h *template.Hole) bool {
 	return true
 }
 
-func argument(h *template.Hole) string {
+func argument(h *template.Interpolation) string {
 	if len(h.Args) == 0 {
 		return h.Source
 	}
@@ -170,7 +170,7 @@ func plural(k template.Kind) string {
 
 // text checks an element that is a template.
 func (c argvCheck) text(t *template.Tree) {
-	holes(t.Nodes, func(h *template.Hole) { c.scalar(h) })
+	holes(t.Nodes, func(h *template.Interpolation) { c.scalar(h) })
 	for _, n := range t.Nodes {
 		if s, ok := n.(*template.Text); ok {
 			if i := strings.IndexByte(s.Value, 0); i >= 0 {
@@ -182,7 +182,7 @@ func (c argvCheck) text(t *template.Tree) {
 		return
 	}
 	text, ok := t.Nodes[0].(*template.Text)
-	h, hole := t.Nodes[1].(*template.Hole)
+	h, hole := t.Nodes[1].(*template.Interpolation)
 	if !ok || !hole || !free(h.Type) || h.Func == "under" {
 		return
 	}

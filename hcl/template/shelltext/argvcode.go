@@ -77,7 +77,7 @@ func (a *Arg) word(index int) word {
 		return word{text: s, whole: true, index: index}
 	}
 	w := word{index: index}
-	visit := func(h *template.Hole) {
+	visit := func(h *template.Interpolation) {
 		t := h.Type
 		if t.Kind == template.List && t.Elem != nil && !t.Known {
 			t = *t.Elem
@@ -120,7 +120,7 @@ func (a *Arg) holeSource() string {
 	if a.Hole != nil {
 		source = a.Hole.Source
 	} else if a.Text != nil {
-		holes(a.Text.Nodes, func(h *template.Hole) {
+		holes(a.Text.Nodes, func(h *template.Interpolation) {
 			if source == "" {
 				source = h.Source
 			}

@@ -23,7 +23,7 @@ type piece struct {
 
 // scriptHole is a hole of a script and the place it stands in.
 type scriptHole struct {
-	*template.Hole
+	*template.Interpolation
 	variable string
 	place    spot
 }
@@ -54,7 +54,7 @@ func lay(nodes []template.Node, holes []*scriptHole, write func(*scriptHole) str
 		case *template.Text:
 			p.text = n
 			b.WriteString(n.Value)
-		case *template.Hole:
+		case *template.Interpolation:
 			p.hole = holes[next]
 			next++
 			b.WriteString(write(p.hole))

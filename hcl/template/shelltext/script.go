@@ -42,7 +42,7 @@ func (s *Script) Argv() []string { return append(append([]string(nil), s.shell..
 func (s *Script) Env(f template.Frame) ([]string, error) {
 	env := make([]string, len(s.holes))
 	for i, h := range s.holes {
-		text, _, _, err := scalar(h.Hole, f)
+		text, _, _, err := scalar(h.Interpolation, f)
 		if err != nil {
 			return nil, err
 		}
@@ -96,8 +96,8 @@ func (c *scriptCompiler) nodes() bool {
 		switch n := n.(type) {
 		case *template.Text:
 			text.WriteString(n.Value)
-		case *template.Hole:
-			c.holes = append(c.holes, &scriptHole{Hole: n})
+		case *template.Interpolation:
+			c.holes = append(c.holes, &scriptHole{Interpolation: n})
 			c.value(n)
 		case *template.If:
 			c.errorf(n.Range, "Structure in a script", `The text of a script is the same in every call, so %%{if} has no place in it. Let the shell decide: if [ ${...} = true ]; then ...; fi.`)
@@ -120,7 +120,7 @@ func unused(prefix, text string) string {
 	return prefix
 }
 
-func (c *scriptCompiler) value(h *template.Hole) {
+func (c *scriptCompiler) value(h *template.Interpolation) {
 	if c.function(h) {
 		return
 	}

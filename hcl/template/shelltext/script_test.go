@@ -257,7 +257,7 @@ func FuzzScriptsCompileOrSayWhy(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string, tame bool) {
-		h := &template.Hole{Source: "input.x", Type: template.Type{Kind: template.String}, Value: func(template.Frame) (any, error) { return "x", nil }}
+		h := &template.Interpolation{Source: "input.x", Type: template.Type{Kind: template.String}, Value: func(template.Frame) (any, error) { return "x", nil }}
 		if tame {
 			h.Type.Kind = template.Integer
 		}

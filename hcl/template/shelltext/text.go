@@ -13,7 +13,7 @@ import (
 const maxWord = 128<<10 - 64
 
 // scalar is a value as one piece of text. A null has none: ok is false.
-func scalar(h *template.Hole, f template.Frame) (text string, number, ok bool, err error) {
+func scalar(h *template.Interpolation, f template.Frame) (text string, number, ok bool, err error) {
 	v, err := h.Value(f)
 	if err != nil {
 		return "", false, false, err

@@ -79,13 +79,13 @@ func (b *binding) add(v any) {
 	b.text = b.dialect.placeholder(b.text, len(b.args)-b.base)
 }
 
-// A step renders one part of a template.
-type step interface {
+// op renders one part of a template.
+type op interface {
 	bind(*binding) error
 	sample(*sampler)
 }
 
-type block []step
+type block []op
 
 func (steps block) bind(b *binding) error {
 	for _, s := range steps {
@@ -107,7 +107,7 @@ func (t literalText) bind(b *binding) error {
 type branch struct {
 	cond        template.Value
 	then, other block
-	gap         bool
+	separates   bool
 	key         any
 	at          string
 }
@@ -119,12 +119,12 @@ func (s *branch) bind(b *binding) error {
 	}
 	yes, ok := v.(bool)
 	if !ok {
-		return fmt.Errorf("a condition of the statement is not true or false but %s", kindOf(v))
+		return fmt.Errorf("a condition of the statement is not true or false but %s", describeKind(v))
 	}
 	if yes {
 		return s.then.bind(b)
 	}
-	if s.gap {
+	if s.separates {
 		b.text = append(b.text, ' ')
 	}
 	return s.other.bind(b)
@@ -136,8 +136,8 @@ type loop struct {
 	key  any
 	at   string
 
-	gap   any  // the key of the branch in the body that separates the rounds
-	leads bool // it is the first of the body, not the last
+	separator      any  // the key of the branch in the body that separates the rounds
+	separatorFirst bool // it is the first of the body, not the last
 }
 
 func (s *loop) bind(b *binding) error {

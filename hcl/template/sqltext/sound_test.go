@@ -212,7 +212,7 @@ func sound(t *testing.T, g *generator, tree *template.Tree, source string, prepa
 func ExampleProgram_Bind() {
 	tree := &template.Tree{Nodes: []template.Node{
 		&template.Text{Value: "SELECT * FROM orders WHERE id = "},
-		&template.Hole{Source: "input.id", Type: template.Type{Kind: template.Integer}, Value: func(f template.Frame) (any, error) { return f, nil }},
+		&template.Interpolation{Source: "input.id", Type: template.Type{Kind: template.Integer}, Value: func(f template.Frame) (any, error) { return f, nil }},
 	}}
 	p, _ := Compile(tree, PostgreSQL)
 	text, args, _ := p.Bind(42, nil)

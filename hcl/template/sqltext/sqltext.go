@@ -57,12 +57,12 @@ func (d Dialect) quote(dst []byte, s string) []byte {
 func Compile(t *template.Tree, d Dialect) (*Program, hclv2.Diagnostics) {
 	c := &checker{
 		dialect: d, tree: t,
-		places: map[*template.Hole]place{}, texts: map[*template.Hole][]*template.Text{}, unseparated: map[*template.For]bool{},
+		contexts: map[*template.Interpolation]holeContext{}, rawTexts: map[*template.Interpolation][]*template.Text{}, unseparated: map[*template.For]bool{},
 		seen: map[seenKey]bool{}, verbs: map[string]bool{},
 	}
-	c.end(c.nodes(t.Nodes, set{initial()}))
+	c.checkEnd(c.readNodes(t.Nodes, stateSet{initial()}))
 	if c.diags.HasErrors() {
 		return nil, c.diags
 	}
-	return c.program(), c.diags
+	return c.generate(), c.diags
 }

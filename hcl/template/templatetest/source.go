@@ -127,8 +127,8 @@ func merge(nodes []template.Node) []template.Node {
 }
 
 // Hole returns the hole that computes e and stands at r.
-func (s *Source) Hole(e hclsyntax.Expression, r hclv2.Range) *template.Hole {
-	h := &template.Hole{Source: s.Text[e.Range().Start.Byte:e.Range().End.Byte], Range: r}
+func (s *Source) Hole(e hclsyntax.Expression, r hclv2.Range) *template.Interpolation {
+	h := &template.Interpolation{Source: s.Text[e.Range().Start.Byte:e.Range().End.Byte], Range: r}
 	switch e := e.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
 		name := e.Traversal.RootName()

@@ -42,8 +42,8 @@ func unhex(c byte) int {
 	return -1
 }
 
-// percent reads %XX at the start of s.
-func percent(s string) (c byte, ok bool) {
+// decodePercent reads %XX at the start of s.
+func decodePercent(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' {
 		return 0, false
 	}
@@ -58,7 +58,7 @@ func decode(s string) string {
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		if c, ok := percent(s[i:]); ok {
+		if c, ok := decodePercent(s[i:]); ok {
 			b = append(b, c)
 			i += 2
 		} else {
@@ -71,7 +71,7 @@ func decode(s string) string {
 // checkSegment refuses what some server could read as anything but one segment, however often it decodes.
 func checkSegment(segment, source string) error {
 	for {
-		if why := unfit(segment); why != "" {
+		if why := forbiddenIn(segment); why != "" {
 			return fmt.Errorf("%s cannot be used in the path of a URL: the part of the path it makes %s; send a plain name", source, why)
 		}
 		next := decode(segment)
@@ -82,7 +82,7 @@ func checkSegment(segment, source string) error {
 	}
 }
 
-func unfit(s string) string {
+func forbiddenIn(s string) string {
 	name, _, _ := strings.Cut(s, ";") // some servers drop what follows
 	switch {
 	case s == "":

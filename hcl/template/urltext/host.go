@@ -64,7 +64,7 @@ func checkData(s, source string, hosts []string) error {
 	}
 	for i := end; i < len(rest); i++ {
 		c := rest[i]
-		_, escaped := percent(rest[i:])
+		_, escaped := decodePercent(rest[i:])
 		switch {
 		case c == '#':
 			return fmt.Errorf("%s must not hold a fragment: leave out the # and what follows", source)
