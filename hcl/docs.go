@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
 	"hatchel/hcl/schema"
 )
 
@@ -14,7 +15,7 @@ type BlockReference struct {
 	Name string // as it is written, with its labels: `connection "http" "name"`
 	Key  string // what `hatchel docs` calls it: "http", "connection http"
 	Doc  string
-	Spec Spec
+	Spec decode.Spec
 }
 
 // Reference documents every block of the language and of the adapters.
@@ -54,7 +55,7 @@ func Reference(kinds Kinds) []BlockReference {
 		{"breaker", "breaker", "In a connection: when the other side is left alone because it fails.", (&Breaker{}).spec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
-		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.whenSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
+		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, decode.Join(step.eachSpec(), step.whenSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
 		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are asked at once, and each answer is read as step.<step>.<ask>. However often the client comes back, a step that was done is not done again.", askSpec(&Ask{})},
 		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action, which is \"accept\", \"decline\", \"cancel\" or \"fallback\", and for a form content, what was filled in; after a decline that is null.", (&Elicit{}).spec()},
 		{"sample", "sample", "What an ask puts to the model of the client. Gives text, what it has answered, and model, stop_reason, role and content as the client sent them.", (&Sample{}).spec()},
@@ -70,7 +71,7 @@ func Reference(kinds Kinds) []BlockReference {
 	}
 	for _, k := range kinds.Connections {
 		_, spec := k.New()
-		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, Join(spec, new(ConnectionLimits).spec())})
+		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, decode.Join(spec, new(ConnectionLimits).spec())})
 	}
 	for _, k := range kinds.Backends {
 		_, spec := k.New()

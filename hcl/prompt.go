@@ -1,6 +1,10 @@
 package hcl
 
-import "sort"
+import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
+	"sort"
+)
 
 // Prompt is one prompt block.
 type Prompt struct {
@@ -9,7 +13,7 @@ type Prompt struct {
 	Description string
 	Icons       []*Icon
 	Messages    []*PromptMessage
-	Error       *TextTemplate
+	Error       *hclexpr.TextTemplate
 }
 
 // promptDecoder is a prompt being decoded.
@@ -50,24 +54,24 @@ func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 }
 
 // promptSpec is everything a prompt block may hold except its backend, in the order of the reference.
-func promptSpec(p *promptDecoder) Spec {
-	return Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
+func promptSpec(p *promptDecoder) decode.Spec {
+	return decode.Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
 
-func (p *promptDecoder) headSpec() Spec {
-	return Spec{
-		Attr(&p.prompt.Title, "title", "The name as a person reads it."),
-		Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
+func (p *promptDecoder) headSpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&p.prompt.Title, "title", "The name as a person reads it."),
+		decode.Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
 		p.timeoutField("How long making the messages may take."),
 		p.requiresField(),
 		p.enabledField(),
 		iconsField(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
-		Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
+		decode.Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
 	}
 }
 
-func (p *promptDecoder) messageSpec() Spec {
-	return Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
+func (p *promptDecoder) messageSpec() decode.Spec {
+	return decode.Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
 }
 
 func (p *promptDecoder) decode() {

@@ -3,6 +3,8 @@ package hcl
 import (
 	"crypto/sha256"
 	"errors"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/syntax"
 	"io/fs"
 	"path"
 	"strings"
@@ -15,7 +17,7 @@ type sourceFile struct {
 	name          string
 	src           []byte
 	body          *hclsyntax.Body
-	diags         Diagnostics // of the syntax
+	diags         diag.Diagnostics // of the syntax
 	digest        [sha256.Size]byte
 	exposed       int            // how many blocks of it are offered to clients
 	cached        []*cachedBlock // of those blocks in order, as the last load left them
@@ -68,16 +70,16 @@ func (l *loader) reportUnreadable(name string, err error) {
 	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what, where := "this file", Range{File: name, Start: Pos{Line: 1, Column: 1}, End: Pos{Line: 1, Column: 1}}
+	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}
 	if name == "." {
-		what, where = "the folder", Range{}
+		what, where = "the folder", diag.Range{}
 	}
-	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", ToSentence(what), why)
+	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
 
 // parseSource reads the syntax of one file. A file that the parser could not survive is refused before it.
 func parseSource(s *sourceFile) *sourceFile {
-	s.body, s.diags = Parse(s.name, s.src)
+	s.body, s.diags = syntax.Parse(s.name, s.src)
 	return s
 }
 
@@ -92,12 +94,12 @@ func newSourceFile(name string, src []byte) *sourceFile {
 }
 
 // finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
-func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
+func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
 	broken := map[string]bool{}
 	for _, f := range files {
 		broken[f.name] = f.diags.HasErrors()
 	}
-	var out Diagnostics
+	var out diag.Diagnostics
 	for _, d := range diags {
 		if !broken[d.Subject.File] {
 			out = append(out, d)
