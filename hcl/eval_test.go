@@ -230,7 +230,7 @@ func TestFailuresAtCallAreSentences(t *testing.T) {
 		`{ for x in [1, 1] : "k" => x }`:     ``,
 		`{ for x in input.list : "k" => x }`: `two elements have the key "k"; write ` + "`...`" + ` after the value to group them`,
 		`input.n / (input.n - 7)`:            `division by zero`,
-		`jsondecode(input.s)`:                `jsondecode: invalid JSON at byte 0: a value cannot start with 'e'`,
+		`jsondecode(input.s)`:                `jsondecode: invalid JSON at byte 0: a value is expected`,
 		`input.list["x"]`:                    ``,
 		`input.list[input.s]`:                `an index into input.list must be a whole number, got string`,
 	} {

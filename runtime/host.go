@@ -9,6 +9,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/wait"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -89,12 +90,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	next.inheritProbes(last)
 	first, committed := make(chan struct{}), make(chan struct{})
 	next.probing.Go(func() { next.probeRows(first, committed, h.toolsChanged) })
-	wait := time.NewTimer(maxProbeWait)
-	select {
-	case <-first:
-	case <-wait.C:
-	}
-	wait.Stop()
+	wait.Until(first, maxProbeWait, nil)
 	next.publish()
 	next.applyAuditLimits()
 	h.build.State.serveWebhooks(next)

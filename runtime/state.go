@@ -3,12 +3,12 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -158,7 +158,7 @@ func (s *State) current() state.Store {
 	return s.store
 }
 
-func (s *State) seal(ctx context.Context, frozen []byte, of digest, until time.Time) (string, error) {
+func (s *State) seal(ctx context.Context, frozen []byte, of digest.Digest, until time.Time) (string, error) {
 	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return "", err
@@ -166,7 +166,7 @@ func (s *State) seal(ctx context.Context, frozen []byte, of digest, until time.T
 	return sealer.seal(ctx, frozen, of, until)
 }
 
-func (s *State) unseal(ctx context.Context, sealed string, of digest) ([]byte, error) {
+func (s *State) unseal(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
 	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -182,9 +182,6 @@ func publicError(err error) error {
 	}
 	return err
 }
-
-// stateError is an error of the store as the log tells of it, where that of a database of the tool could read the same.
-func stateError(err error) error { return fmt.Errorf("the state: %w", err) }
 
 // StateHealth says whether what is remembered can be got at.
 type StateHealth struct {

@@ -199,7 +199,7 @@ func TestAServerIsAskedOverHTTP(t *testing.T) {
 	}
 	says(t, <-answered, "refunded 500")
 	o.written(id, "approved", "bob")
-	if code, _, errs = o.run(as("ann"), "approvals", "approve", id, "--server", o.url); code != 1 || !strings.Contains(errs, "bob has approved it already") {
+	if code, _, errs = o.run(as("ann"), "approvals", "approve", id, "--server", o.url); code != 1 || !strings.Contains(errs, "bob approved it at") {
 		t.Errorf("%d %s", code, errs)
 	}
 }

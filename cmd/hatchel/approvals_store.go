@@ -17,6 +17,7 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/source"
 	"hatchel/runtime/state"
 )
 
@@ -34,7 +35,7 @@ type storeDesk struct {
 // openStore opens what a server of the folder remembers. The mistakes of a folder matter only where they leave open where that is, and then a file that is named says it: who decides has to do
 // with the state, and not with what the tools need, such as the secrets of the server.
 func (r *reviewing) openStore(ctx context.Context, stderr io.Writer) (reviewed, error) {
-	folder, err := runtime.NewFolder(r.dir)
+	folder, err := source.NewFolder(r.dir)
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", r.dir, reason(err))
 	}

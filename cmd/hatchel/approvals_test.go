@@ -196,10 +196,10 @@ func TestWhatIsDecidedTooLateIsNotDecided(t *testing.T) {
 	}
 	id := page.Approvals[0].ID
 	status, body := o.ask("bob", http.MethodPost, "/approvals/"+id+"/approve", "{}")
-	if says(t, body, "Nobody has decided in time", `"status": "expired"`); status != http.StatusConflict {
+	if says(t, body, "Nobody decided in time", `"status": "expired"`); status != http.StatusConflict {
 		t.Errorf("%d %s", status, body)
 	}
-	if code, _, errs := o.run(nil, "approvals", "approve", id); code != 1 || !strings.Contains(errs, "nobody has decided in time") {
+	if code, _, errs := o.run(nil, "approvals", "approve", id); code != 1 || !strings.Contains(errs, "nobody decided in time") {
 		t.Errorf("%d %s", code, errs)
 	}
 	if n := len(o.decisions()); n != 0 {

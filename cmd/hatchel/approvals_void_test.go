@@ -33,11 +33,11 @@ func TestWhoDecidesAboutWhatIsVoidIsToldSo(t *testing.T) {
 			t.Errorf("it is %s", s)
 		}
 		status, body := o.ask("bob", http.MethodPost, "/approvals/"+id+"/approve", "{}")
-		if says(t, body, "It is void since", "was changed", `"status": "void"`); status != http.StatusConflict {
+		if says(t, body, "It was voided at", "was changed", `"status": "void"`); status != http.StatusConflict {
 			t.Errorf("%d %s", status, body)
 		}
 		code, out, errs := o.run(environ, "approvals", "approve", id)
-		if says(t, errs, "nothing was decided", "it is void since", "was changed"); code != 1 || out != "" {
+		if says(t, errs, "nothing was decided", "it was voided at", "was changed"); code != 1 || out != "" {
 			t.Errorf("%d %q", code, out)
 		}
 		if _, out, _ = o.run(environ, "approvals", "list"); strings.Contains(out, id) {

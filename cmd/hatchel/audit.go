@@ -21,6 +21,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/source"
 )
 
 // auditing are the flags of audit.
@@ -117,7 +118,7 @@ func (a *auditing) locate(where string, stderr io.Writer) (auditLog, error) {
 
 // declared is the log that the configuration in a folder declares.
 func (a *auditing) declared(where string, stderr io.Writer) (auditLog, error) {
-	folder, err := runtime.NewFolder(where)
+	folder, err := source.NewFolder(where)
 	if err != nil {
 		return auditLog{}, failf("%s cannot be found: %s", where, reason(err))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
@@ -135,7 +136,7 @@ func (c *calling) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if c.posed() {
-		caller.ClientInfo = mcp.AppendString([]byte(`{"name":"hatchel call","version":`), release())
+		caller.ClientInfo = jsonscan.AppendString([]byte(`{"name":"hatchel call","version":`), release())
 		caller.ClientInfo = append(caller.ClientInfo, '}')
 	}
 	arguments, err := c.arguments(cmd, p, args[1:], func(name string) (any, error) { return giveFile(ctx, g, caller.Owner(), name) })

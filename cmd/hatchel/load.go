@@ -20,6 +20,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/spelling"
 	"hatchel/runtime"
+	"hatchel/runtime/source"
 )
 
 // loading are the flags of every command that loads a folder.
@@ -47,7 +48,7 @@ func (l *loading) options(dir string, stderr io.Writer) (hcl.Options, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			return runtime.ReadRegularFile(path, maxSecret)
+			return source.ReadRegularFile(path, maxSecret)
 		},
 	}, err
 }
@@ -103,7 +104,7 @@ type opened struct {
 
 // open loads and compiles a folder. Its error is about what cannot even be read.
 func (l *loading) open(ctx context.Context, path string, stderr io.Writer) (*opened, error) {
-	folder, err := runtime.NewFolder(path)
+	folder, err := source.NewFolder(path)
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", path, reason(err))
 	}

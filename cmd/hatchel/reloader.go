@@ -11,12 +11,13 @@ import (
 	"syscall"
 
 	"hatchel/runtime"
+	"hatchel/runtime/source"
 )
 
 // reloader loads the folder, one load after another, whatever asked for it.
 type reloader struct {
 	path   string // of the folder, as it was given
-	folder *runtime.Folder
+	folder *source.Folder
 	host   *runtime.Host
 	log    *slog.Logger
 	stderr io.Writer

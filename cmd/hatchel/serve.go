@@ -13,6 +13,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/source"
 )
 
 // drainTime is how long calls have to end when the server is told to stop.
@@ -69,7 +70,7 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	folder, err := runtime.NewFolder(path)
+	folder, err := source.NewFolder(path)
 	if err != nil {
 		return failf("%s cannot be found: %s", path, reason(err))
 	}
