@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"hatchel/hcl"
+	"hatchel/hcl/syntax"
 )
 
 // fmtFlags are the flags of fmt.
@@ -106,7 +106,7 @@ func (f *fmtFlags) formatFile(cmd *cobra.Command, name string) (changed, broken 
 	if err != nil {
 		return false, false, failf("%s cannot be read: %s", name, reason(err))
 	}
-	formatted, diags := hcl.Format(name, src)
+	formatted, diags := syntax.Format(name, src)
 	if diags.HasErrors() {
 		diags.Print(cmd.ErrOrStderr(), map[string][]byte{name: src})
 		return false, true, nil

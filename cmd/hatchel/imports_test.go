@@ -37,7 +37,7 @@ var layers = []struct {
 	{of: "runtime/digest"},
 	{of: "runtime/wait"},
 	{of: "runtime/source", may: []string{"runtime/wait"}},
-	{of: "runtime/failure", may: []string{"adapters", "runtime/mcp", "runtime/state"}},
+	{of: "runtime/failure", may: []string{"adapters", "hcl/jsonscan", "runtime/mcp", "runtime/state"}},
 	{of: "runtime/limit", may: []string{"hcl", "adapters", "runtime/digest", "runtime/failure", "runtime/state", "runtime/wait"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "runtime/server", may: []string{"runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}},
@@ -51,7 +51,7 @@ var layers = []struct {
 var owners = map[string][]string{
 	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*"},
 	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
-	"github.com/expr-lang/expr/":              {"hcl/program"},
+	"github.com/expr-lang/expr/":              {"hcl/program", "hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
 	"mvdan.cc/sh/":                            {"hcl/template/shelltext"},
 	"golang.org/x/tools/txtar":                {"hcl/template/templatetest"},
