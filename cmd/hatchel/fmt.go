@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"hatchel/hcl"
+	"hatchel/hcl/syntax"
 )
 
 // formatting are the flags of fmt.
@@ -101,7 +101,7 @@ func (f *formatting) file(cmd *cobra.Command, name string) (changed, broken bool
 	if err != nil {
 		return false, false, failf("%s cannot be read: %s", name, reason(err))
 	}
-	out, diags := hcl.Format(name, src)
+	out, diags := syntax.Format(name, src)
 	if diags.HasErrors() {
 		diags.Print(cmd.ErrOrStderr(), map[string][]byte{name: src})
 		return false, true, nil

@@ -50,7 +50,7 @@ var layers = []struct {
 var owners = map[string][]string{
 	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*"},
 	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
-	"github.com/expr-lang/expr/":              {"hcl/program"},
+	"github.com/expr-lang/expr/":              {"hcl/program", "hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
 	"mvdan.cc/sh/":                            {"hcl/template/shelltext"},
 	"golang.org/x/tools/txtar":                {"hcl/template/templatetest"},
