@@ -6,18 +6,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// locate finds the spot of every hole in a parsed script.
-func locate(file *syntax.File, l *layout) {
-	at := map[int]*scriptHole{}
-	for _, p := range l.pieces {
-		if p.hole != nil {
-			at[p.from] = p.hole
+// findContexts finds the spot of every interpolation in a parsed script.
+func findContexts(file *syntax.File, l *scriptText) {
+	at := map[int]*scriptValue{}
+	for _, p := range l.segments {
+		if p.value != nil {
+			at[p.from] = p.value
 		}
 	}
-	within := func(from, to syntax.Pos, s spot) {
-		for _, p := range l.pieces {
-			if p.hole != nil && p.from >= int(from.Offset()) && p.to <= int(to.Offset()) && p.hole.place == nowhere {
-				p.hole.place = s
+	within := func(from, to syntax.Pos, s quoteContext) {
+		for _, p := range l.segments {
+			if p.value != nil && p.from >= int(from.Offset()) && p.to <= int(to.Offset()) &&
+				p.value.context == ctxNone {
+				p.value.context = s
 			}
 		}
 	}
@@ -32,26 +33,27 @@ func locate(file *syntax.File, l *layout) {
 		case *syntax.ParamExp:
 			h := at[int(n.Pos().Offset())]
 			if h != nil && n.Param != nil && n.Param.Value == h.variable && n.Dollar.IsValid() {
-				h.place = spotOf(stack[:len(stack)-1])
+				h.context = contextOf(stack[:len(stack)-1])
 			}
 		case *syntax.SglQuoted:
-			s := inSingle
+			s := ctxSingleQuoted
 			if n.Dollar {
-				s = inDollar
+				s = ctxDollarQuoted
 			}
 			within(n.Pos(), n.End(), s)
 		case *syntax.Comment:
-			within(n.Pos(), n.End(), inComment)
+			within(n.Pos(), n.End(), ctxComment)
 		case *syntax.Redirect:
 			if n.Hdoc != nil && rawDelimiter(n.Word) {
-				within(n.Hdoc.Pos(), n.Hdoc.End(), inRawHere)
+				within(n.Hdoc.Pos(), n.Hdoc.End(), ctxRawHereDoc)
 			}
 		}
 		return true
 	})
 }
 
-// rawDelimiter reports that a here-document's delimiter is quoted, so that nothing in it is expanded.
+// rawDelimiter reports that a here-document's delimiter is quoted, so that nothing in it is
+// expanded.
 func rawDelimiter(w *syntax.Word) bool {
 	for _, p := range w.Parts {
 		lit, ok := p.(*syntax.Lit)
@@ -62,42 +64,42 @@ func rawDelimiter(w *syntax.Word) bool {
 	return false
 }
 
-// spotOf reads from the inside out what surrounds a variable.
-func spotOf(outer []syntax.Node) spot {
+// contextOf reads from the inside out what surrounds a variable.
+func contextOf(outer []syntax.Node) quoteContext {
 	pattern := false
 	for i := len(outer) - 1; i >= 0; i-- {
 		switch n := outer[i].(type) {
 		case *syntax.DblQuoted:
 			if pattern {
-				return bare
+				return ctxBare
 			}
-			return quoted
+			return ctxQuoted
 		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop:
-			return inArith
+			return ctxArithmetic
 		case *syntax.ParamExp:
 			if w, ok := outer[min(i+1, len(outer)-1)].(*syntax.Word); ok && n.Exp != nil && w == n.Exp.Word {
 				pattern = pattern || isPattern(n.Exp.Op)
 			} else if n.Repl != nil && ok {
 				pattern = true
 			} else {
-				return inArith // an index or a slice
+				return ctxArithmetic // an index or a slice
 			}
 		case *syntax.Redirect:
 			if w, ok := outer[i+1].(*syntax.Word); ok && w == n.Hdoc {
 				if pattern {
-					return inHerePattern
+					return ctxHereDocPattern
 				}
-				return quoted
+				return ctxQuoted
 			}
 			if n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc {
-				return nowhere
+				return ctxNone
 			}
-			return bare
+			return ctxBare
 		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.Stmt:
-			return bare
+			return ctxBare
 		}
 	}
-	return bare
+	return ctxBare
 }
 
 func isPattern(op syntax.ParExpOperator) bool {
@@ -109,33 +111,39 @@ func isPattern(op syntax.ParExpOperator) bool {
 	return false
 }
 
-// spot refuses holes where the shell would not take them as values.
-func (c *scriptCompiler) spot(h *scriptHole, file *syntax.File, l *layout) {
-	loose := free(h.Type)
-	switch h.place {
-	case nowhere:
-		c.errorf(h.Range, "Value cannot stand here", cannotStand, h.Source, h.Source)
-	case inRawHere:
-		c.errorf(h.Range, "Value in a quoted here-document", `The shell expands nothing in a here-document whose delimiter is quoted. Write the delimiter without quotes, <<EOF, and a backslash before each $ and backquote that is meant literally.`)
-	case inHerePattern:
-		c.errorf(h.Range, "Value cannot stand here", `Shells differ on a pattern inside a here-document. Assign it first: x=${%s}.`, h.Source)
-	case inComment:
+// checkContext refuses interpolations where the shell would not take them as values.
+func (c *scriptCompiler) checkContext(h *scriptValue, file *syntax.File, l *scriptText) {
+	loose := callerControlled(h.Type)
+	switch h.context {
+	case ctxNone:
+		c.errorf(h.Range, "Value not allowed here", cannotStand, h.Source, h.Source)
+	case ctxRawHereDoc:
+		c.errorf(h.Range, "Value in a quoted here-document",
+			`The shell expands nothing in a here-document whose delimiter is quoted. Write the delimiter `+
+				`without quotes, <<EOF, and a backslash before each $ and backquote that is meant literally.`)
+	case ctxHereDocPattern:
+		c.errorf(h.Range, "Value not allowed here",
+			`Shells differ on a pattern inside a here-document. Assign it first: x=${%s}.`, h.Source)
+	case ctxComment:
 		if loose {
-			c.errorf(h.Range, "Value in a comment", `A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`, h.Source)
+			c.errorf(h.Range, "Value in a comment",
+				`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`,
+				h.Source)
 		}
-	case inSingle, inDollar:
+	case ctxSingleQuoted, ctxDollarQuoted:
 		if loose {
-			c.single(h, file, l)
+			c.rejectSingleQuoted(h, file, l)
 		}
 	}
 	if loose && backquoted(h, file, l) {
-		c.errorf(h.Range, "Value in backquotes", `Backquotes read their text twice. Write $( ... ) instead of backquotes.`)
+		c.errorf(h.Range, "Value in backquotes",
+			`Backquotes read their text twice. Write $( ... ) instead of backquotes.`)
 	}
 }
 
-// single refuses a free value in single quotes and writes the word in double quotes.
-func (c *scriptCompiler) single(h *scriptHole, file *syntax.File, l *layout) {
-	from := hFrom(h, l)
+// rejectSingleQuoted refuses a free value in single quotes and writes the word in double quotes.
+func (c *scriptCompiler) rejectSingleQuoted(h *scriptValue, file *syntax.File, l *scriptText) {
+	from := offsetOf(h, l)
 	word, around := "", (*syntax.SglQuoted)(nil)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if q, ok := n.(*syntax.SglQuoted); ok && int(q.Pos().Offset()) <= from && from < int(q.End().Offset()) {
@@ -178,20 +186,20 @@ func doubleQuoted(word string) string {
 	return b.String()
 }
 
-func hFrom(h *scriptHole, l *layout) int {
-	for _, p := range l.pieces {
-		if p.hole == h {
+func offsetOf(h *scriptValue, l *scriptText) int {
+	for _, p := range l.segments {
+		if p.value == h {
 			return p.from
 		}
 	}
 	return -1
 }
 
-func backquoted(h *scriptHole, file *syntax.File, l *layout) bool {
-	from, found := hFrom(h, l), false
+func backquoted(h *scriptValue, file *syntax.File, l *scriptText) bool {
+	from, found := offsetOf(h, l), false
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if q, ok := n.(*syntax.CmdSubst); ok && q.Backquotes && int(q.Pos().Offset()) <= from && from < int(q.End().Offset()) {
-			found = true
+		if q, ok := n.(*syntax.CmdSubst); ok && q.Backquotes {
+			found = found || int(q.Pos().Offset()) <= from && from < int(q.End().Offset())
 		}
 		return true
 	})

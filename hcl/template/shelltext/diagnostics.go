@@ -38,8 +38,8 @@ func (d *diagnostics) add(severity hclv2.DiagnosticSeverity, r hclv2.Range, summ
 	d.list = append(d.list, diag)
 }
 
-// shown are the diagnostics without warnings about what an error is about already.
-func (d *diagnostics) shown() hclv2.Diagnostics {
+// final are the diagnostics without warnings about what an error is about already.
+func (d *diagnostics) final() hclv2.Diagnostics {
 	var out hclv2.Diagnostics
 	for _, w := range d.list {
 		if w.Severity == hclv2.DiagError || !d.inError(w.Subject) {
@@ -58,8 +58,9 @@ func (d *diagnostics) inError(r *hclv2.Range) bool {
 	return false
 }
 
-// free reports that the caller chooses the text of a value: nothing but its type is the author's.
-func free(t template.Type) bool {
+// callerControlled reports that the caller chooses the text of a value: nothing but its type is the
+// author's.
+func callerControlled(t template.Type) bool {
 	if t.Known {
 		return false
 	}

@@ -9,8 +9,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// maxWord is how long one word or one NAME=value may be, in bytes: the limit of Linux, with room for the name.
-const maxWord = 128<<10 - 64
+// maxWordSize is how long one word or one NAME=value may be, in bytes: the limit of Linux, with
+// room for the name.
+const maxWordSize = 128<<10 - 64
 
 // scalar is a value as one piece of text. A null has none: ok is false.
 func scalar(h *template.Interpolation, f template.Frame) (text string, number, ok bool, err error) {
@@ -36,7 +37,8 @@ func scalarText(v any, source string) (text string, number, ok bool, err error) 
 	case bool:
 		text, err = value.Text(v)
 	default:
-		return "", false, false, fmt.Errorf("%s must be a single value here, and it is %s", source, article(value.Kind(v)))
+		return "", false, false, fmt.Errorf("%s must be a single value here, and it is %s", source,
+			article(value.Kind(v)))
 	}
 	if err != nil {
 		return "", false, false, err
@@ -51,8 +53,9 @@ func checkText(text, source string) error {
 	if strings.IndexByte(text, 0) >= 0 {
 		return fmt.Errorf("%s holds a NUL character, which no program can be given; send it without", source)
 	}
-	if len(text) > maxWord {
-		return fmt.Errorf("%s is %d bytes long, and a program can be given at most %d in one value; send less", source, len(text), maxWord)
+	if len(text) > maxWordSize {
+		return fmt.Errorf("%s is %d bytes long, and a program can be given at most %d in one value; send less",
+			source, len(text), maxWordSize)
 	}
 	return nil
 }

@@ -8,10 +8,11 @@ import (
 	"hatchel/hcl/template"
 )
 
-// An Arg is one element of a written list of words. Exactly one of Text, Hole, Group and Cond is set; an Arg with none of them is a written null.
+// An Arg is one element of a written list of words. Exactly one of Text, Hole, Group and Cond is
+// set; an Arg with none of them is a written null.
 type Arg struct {
 	Text  *template.Tree          // a quoted template: the author's text, with or without values
-	Hole  *template.Interpolation // an expression that is the whole element; a list becomes one word an element
+	Value *template.Interpolation // an expression that is the whole element; a list becomes one word an element
 	Group []Arg                   // a written nested list, not nil: left out whole when a member is null
 
 	Cond       template.Value // a conditional whose branches are elements: gives a bool
@@ -23,9 +24,9 @@ type Arg struct {
 
 // literal is an element's text when the author wrote all of it.
 func (a *Arg) literal() (string, bool) {
-	if a.Hole != nil {
-		s, ok := a.Hole.Type.Constant.(string)
-		return s, ok && a.Hole.Type.Known
+	if a.Value != nil {
+		s, ok := a.Value.Type.Constant.(string)
+		return s, ok && a.Value.Type.Known
 	}
 	if a.Text == nil {
 		return "", false
@@ -53,8 +54,8 @@ func (a *Arg) nullable() bool {
 	switch {
 	case a.Text != nil:
 		return nullableNodes(a.Text.Nodes)
-	case a.Hole != nil:
-		return a.Hole.Type.Nullable
+	case a.Value != nil:
+		return a.Value.Type.Nullable
 	case a.Group != nil:
 		for i := range a.Group {
 			if a.Group[i].nullable() {
@@ -93,8 +94,8 @@ func (a *Arg) source() string {
 	switch {
 	case a.Source != "":
 		return a.Source
-	case a.Hole != nil:
-		return a.Hole.Source
+	case a.Value != nil:
+		return a.Value.Source
 	case a.Text != nil:
 		return `"` + nodesSource(a.Text.Nodes) + `"`
 	}
@@ -118,17 +119,17 @@ func nodesSource(nodes []template.Node) string {
 	return b.String()
 }
 
-// holes calls visit for every hole of a template.
-func holes(nodes []template.Node, visit func(*template.Interpolation)) {
+// walkValues calls visit for every interpolation of a template.
+func walkValues(nodes []template.Node, visit func(*template.Interpolation)) {
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *template.Interpolation:
 			visit(n)
 		case *template.If:
-			holes(n.Then, visit)
-			holes(n.Else, visit)
+			walkValues(n.Then, visit)
+			walkValues(n.Else, visit)
 		case *template.For:
-			holes(n.Body, visit)
+			walkValues(n.Body, visit)
 		}
 	}
 }

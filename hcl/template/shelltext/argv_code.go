@@ -2,13 +2,15 @@ package shelltext
 
 import "hatchel/hcl/template"
 
-// code refuses values in what a program would run, whatever branches a call takes, and notes on a whether it runs what it reads.
-func (c argvCheck) code(a *Argv, args []Arg) {
+// checkCode refuses values in what a program would run, whatever branches a call takes, and notes
+// on a whether it runs what it reads.
+func (c argvCheck) checkCode(a *Argv, args []Arg) {
 	var flat []*Arg
 	conditions := 0
 	countConditions(args, &conditions)
 	if conditions > 10 {
-		c.errorf(args[0].Range, "Too many conditional words", `A command can have at most 10 conditional elements, and this one has %d. Write several tools.`, conditions)
+		c.errorf(args[0].Range, "Too many conditional words",
+			`A command can have at most 10 conditional elements, and this one has %d. Write several tools.`, conditions)
 		return
 	}
 	for choice := range 1 << conditions {
@@ -19,18 +21,18 @@ func (c argvCheck) code(a *Argv, args []Arg) {
 		var sure []word // that no null takes away
 		for i, arg := range flat {
 			words[i] = arg.word(i)
-			a.free = a.free || words[i].free
+			a.callerControlled = a.callerControlled || words[i].callerControlled
 			if !arg.nullable() {
 				sure = append(sure, words[i])
 			}
 		}
 		for _, line := range [][]word{words, sure} {
 			if name, ok := readsProgram(line); ok {
-				a.reader = name
+				a.codeReader = name
 			}
 		}
 		for _, f := range findCode(words) {
-			c.finding(flat[f.word.index], f)
+			c.reportCode(flat[f.word.index], f)
 		}
 	}
 }
@@ -66,7 +68,7 @@ func flattenOne(a *Arg, bits *int, out *[]*Arg) {
 		}
 	case a.Group != nil:
 		flatten(a.Group, bits, out)
-	case a.Text != nil || a.Hole != nil:
+	case a.Text != nil || a.Value != nil:
 		*out = append(*out, a)
 	}
 }
@@ -74,7 +76,7 @@ func flattenOne(a *Arg, bits *int, out *[]*Arg) {
 // word is what is known of an element at load.
 func (a *Arg) word(index int) word {
 	if s, ok := a.literal(); ok {
-		return word{text: s, whole: true, index: index}
+		return word{text: s, constant: true, index: index}
 	}
 	w := word{index: index}
 	visit := func(h *template.Interpolation) {
@@ -82,14 +84,14 @@ func (a *Arg) word(index int) word {
 		if t.Kind == template.List && t.Elem != nil && !t.Known {
 			t = *t.Elem
 		}
-		w.free = w.free || free(t)
+		w.callerControlled = w.callerControlled || callerControlled(t)
 	}
-	if a.Hole != nil {
-		visit(a.Hole)
-		w.whole, w.path = a.Hole.Type.Known, a.Hole.Func == "under"
+	if a.Value != nil {
+		visit(a.Value)
+		w.constant, w.confined = a.Value.Type.Known, a.Value.Func == "under"
 		return w
 	}
-	holes(a.Text.Nodes, visit)
+	walkValues(a.Text.Nodes, visit)
 	if len(a.Text.Nodes) > 0 {
 		if t, ok := a.Text.Nodes[0].(*template.Text); ok {
 			w.text = t.Value
@@ -98,29 +100,35 @@ func (a *Arg) word(index int) word {
 	return w
 }
 
-func (c argvCheck) finding(a *Arg, f finding) {
-	if !f.strict && !f.word.free || f.file && f.word.path {
+func (c argvCheck) reportCode(a *Arg, f codeWord) {
+	if !f.strict && !f.word.callerControlled || f.file && f.word.confined {
 		return
 	}
-	hint := f.hintFor(a.holeSource())
+	hint := f.hintFor(a.valueSource())
 	switch {
 	case f.command:
-		c.errorf(a.Range, "Program depends on a call", `%s would run whatever program %s names. %s`, f.program, a.source(), hint)
+		c.errorf(a.Range, "Program depends on a call", `%s would run whatever program %s names. %s`, f.program,
+			a.source(), hint)
 	case f.file:
-		c.errorf(a.Range, "Program depends on a call", `%s would run whatever file %s names. Write the file's name as text, or keep it below a folder of yours: under("/folder", %s).`, f.program, a.source(), a.holeSource())
+		c.errorf(a.Range, "Program depends on a call",
+			`%s would run whatever file %s names. Write the file's name as text, or keep it below a fixed `+
+				`folder: under("/folder", %s).`, f.program, a.source(), a.valueSource())
 	case f.option != "":
-		c.errorf(a.Range, "Value in a program's code", `The word after %s of %s is code that %s runs, so it cannot hold a value. %s`, f.option, f.program, f.program, hint)
+		c.errorf(a.Range, "Value in a program's code",
+			`The word after %s of %s is code that %s runs, so it cannot hold a value. %s`, f.option, f.program,
+			f.program, hint)
 	default:
-		c.errorf(a.Range, "Value in a program's code", `%s would run this word, so it cannot hold a value. %s`, f.program, hint)
+		c.errorf(a.Range, "Value in a program's code", `%s would run this word, so it cannot hold a value. %s`,
+			f.program, hint)
 	}
 }
 
-func (a *Arg) holeSource() string {
+func (a *Arg) valueSource() string {
 	source := ""
-	if a.Hole != nil {
-		source = a.Hole.Source
+	if a.Value != nil {
+		source = a.Value.Source
 	} else if a.Text != nil {
-		holes(a.Text.Nodes, func(h *template.Interpolation) {
+		walkValues(a.Text.Nodes, func(h *template.Interpolation) {
 			if source == "" {
 				source = h.Source
 			}
@@ -132,16 +140,17 @@ func (a *Arg) holeSource() string {
 	return source
 }
 
-// ends finds the literal -- after which a word is no option. Where a program runs another, the -- in front of that other's name is not it.
-func (c argvCheck) ends(args []Arg) map[*Arg]bool {
+// doubleDashes finds the literal -- after which a word is no option. Where a program runs another,
+// the -- before that other's name is not it.
+func (c argvCheck) doubleDashes(args []Arg) map[*Arg]bool {
 	ends := map[*Arg]bool{}
-	name, p, known := "", program{}, false
+	name, p, known := "", commandSpec{}, false
 	if s, ok := args[0].literal(); ok {
 		name, p, known = lookup(s)
 	}
-	outer := known && p.operand == command || carriers[name]
+	outer := known && p.operand == command || commandRunners[name]
 	var all []*Arg
-	everyWord(args, &all)
+	allElements(args, &all)
 	for i, a := range all {
 		s, ok := a.literal()
 		if !ok || s != "--" {
@@ -156,26 +165,26 @@ func (c argvCheck) ends(args []Arg) map[*Arg]bool {
 	return ends
 }
 
-// everyWord lists the elements of all branches.
-func everyWord(args []Arg, out *[]*Arg) {
+// allElements lists the elements of all branches.
+func allElements(args []Arg, out *[]*Arg) {
 	for i := range args {
 		switch a := &args[i]; {
 		case a.Cond != nil:
-			everyArg(a.Then, out)
-			everyArg(a.Else, out)
+			allBranches(a.Then, out)
+			allBranches(a.Else, out)
 		default:
-			everyArg(a, out)
+			allBranches(a, out)
 		}
 	}
 }
 
-func everyArg(a *Arg, out *[]*Arg) {
+func allBranches(a *Arg, out *[]*Arg) {
 	switch {
 	case a.Group != nil:
-		everyWord(a.Group, out)
+		allElements(a.Group, out)
 	case a.Cond != nil:
-		everyArg(a.Then, out)
-		everyArg(a.Else, out)
+		allBranches(a.Then, out)
+		allBranches(a.Else, out)
 	default:
 		*out = append(*out, a)
 	}

@@ -6,17 +6,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// analyse follows the values of a call through a script, until nothing new is learned, and then reports what the shell would make code of.
-// It keeps no order: a variable that holds a value anywhere holds it everywhere.
-func analyse(d *diagnostics, file *syntax.File, l *layout, holes []*scriptHole, bash bool) {
-	a := &analysis{diagnostics: d, layout: l, flow: newFlow(), functions: map[string]*syntax.FuncDecl{}, holes: map[string]*scriptHole{}, piped: map[string]bool{}, bash: bash}
+// trackTaint follows the values of a call through a script, until nothing new is learned, and then
+// reports what the shell would make code of. It keeps no order: a variable that holds a value
+// anywhere holds it everywhere.
+func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
+	a := &taintWalk{diagnostics: d, scriptText: l, flow: newTaintState(), functions: map[string]*syntax.FuncDecl{},
+		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
 	for _, h := range holes {
-		a.holes[h.variable] = h
+		a.values[h.variable] = h
 		t := taint{from: h.Source}
-		if free(h.Type) {
-			t.level, a.anyLoose = loose, true
+		if callerControlled(h.Type) {
+			t.level, a.anyTainted = tainted, true
 			if h.Func == "under" {
-				t.level = inside
+				t.level = confined
 			}
 		}
 		a.flow.vars[h.variable] = t
@@ -27,11 +29,11 @@ func analyse(d *diagnostics, file *syntax.File, l *layout, holes []*scriptHole, 
 		}
 		return true
 	})
-	top := scope{stdin: taint{level: loose, from: standardInput}, top: true}
+	top := scope{stdin: taint{level: tainted, from: standardInput}, top: true}
 	for {
-		a.flow.grew, a.visited = false, map[visit]taint{}
+		a.flow.changed, a.visited = false, map[visit]taint{}
 		a.stmts(file.Stmts, top)
-		if !a.flow.grew {
+		if !a.flow.changed {
 			break
 		}
 	}
@@ -39,19 +41,20 @@ func analyse(d *diagnostics, file *syntax.File, l *layout, holes []*scriptHole, 
 	a.stmts(file.Stmts, top)
 }
 
-// analysis walks a script. Every method that takes a scope returns what the thing it walks may write to its standard output, or hold.
-type analysis struct {
+// taintWalk walks a script. Every method that takes a scope returns what the thing it walks may
+// write to its standard output, or hold.
+type taintWalk struct {
 	*diagnostics
-	*layout
-	flow      *flow
-	functions map[string]*syntax.FuncDecl
-	holes     map[string]*scriptHole
-	piped     map[string]bool // functions that are given something to read
-	bash      bool
-	report    bool // the last round
-	anyLoose  bool
-	visited   map[visit]taint
-	nested    *nested // set while walking code that a shell is given as a word
+	*scriptText
+	flow       *taintState
+	functions  map[string]*syntax.FuncDecl
+	values     map[string]*scriptValue
+	piped      map[string]bool // functions that are given something to read
+	bash       bool
+	report     bool // the last round
+	anyTainted bool
+	visited    map[visit]taint
+	nested     *nested // set while walking code that a shell is given as a word
 }
 
 // nested is constant code inside the script: its places are the place of the word that holds it.
@@ -66,43 +69,43 @@ type scope struct {
 	top      bool // the standard input is the tool's own, which most commands do not look at
 }
 
-func (a *analysis) refuse(n syntax.Node, summary, format string, args ...any) {
+func (a *taintWalk) errorAt(n syntax.Node, summary, format string, args ...any) {
 	if a.report {
 		from, to := a.span(n)
-		a.errorf(a.at(from, to), summary, format, args...)
+		a.errorf(a.rangeOf(from, to), summary, format, args...)
 	}
 }
 
-func (a *analysis) warn(n syntax.Node, summary, format string, args ...any) {
+func (a *taintWalk) warnAt(n syntax.Node, summary, format string, args ...any) {
 	if a.report {
 		from, to := a.span(n)
-		a.warnf(a.at(from, to), summary, format, args...)
+		a.warnf(a.rangeOf(from, to), summary, format, args...)
 	}
 }
 
-func (a *analysis) span(n syntax.Node) (from, to int) {
+func (a *taintWalk) span(n syntax.Node) (from, to int) {
 	if a.nested != nil {
 		return a.nested.from, a.nested.to
 	}
 	return int(n.Pos().Offset()), int(n.End().Offset())
 }
 
-// written is the author's text of a node, with ${...} where the values are.
-func (a *analysis) written(n syntax.Node) string {
+// sourceOf is the author's text of a node, with ${...} where the values are.
+func (a *taintWalk) sourceOf(n syntax.Node) string {
 	from, to := a.span(n)
 	s := a.source(from, to)
 	s = strings.ReplaceAll(s, `"${`, `${`)
 	return s
 }
 
-func (a *analysis) stmts(list []*syntax.Stmt, sc scope) (out taint) {
+func (a *taintWalk) stmts(list []*syntax.Stmt, sc scope) (out taint) {
 	for _, s := range list {
-		out = out.or(a.stmt(s, sc))
+		out = out.max(a.stmt(s, sc))
 	}
 	return out
 }
 
-func (a *analysis) stmt(s *syntax.Stmt, sc scope) taint {
+func (a *taintWalk) stmt(s *syntax.Stmt, sc scope) taint {
 	for _, r := range s.Redirs {
 		sc = a.redirect(r, sc)
 	}
@@ -110,11 +113,11 @@ func (a *analysis) stmt(s *syntax.Stmt, sc scope) taint {
 		return taint{}
 	}
 	out := a.command(s.Cmd, sc)
-	a.wrote(s, out)
+	a.noteFileOutput(s, out)
 	return out
 }
 
-func (a *analysis) command(c syntax.Command, sc scope) taint {
+func (a *taintWalk) command(c syntax.Command, sc scope) taint {
 	switch c := c.(type) {
 	case *syntax.CallExpr:
 		return a.call(c, sc)
@@ -124,11 +127,11 @@ func (a *analysis) command(c syntax.Command, sc scope) taint {
 			sc.stdin, sc.top = out, false
 			return a.stmt(c.Y, sc)
 		}
-		return out.or(a.stmt(c.Y, sc))
+		return out.max(a.stmt(c.Y, sc))
 	case *syntax.IfClause:
 		return a.ifClause(c, sc)
 	case *syntax.WhileClause:
-		return a.stmts(c.Cond, sc).or(a.stmts(c.Do, sc))
+		return a.stmts(c.Cond, sc).max(a.stmts(c.Do, sc))
 	case *syntax.ForClause:
 		a.loop(c.Loop, sc)
 		if c.Select {
@@ -142,26 +145,29 @@ func (a *analysis) command(c syntax.Command, sc scope) taint {
 			for _, p := range i.Patterns {
 				a.word(p, sc)
 			}
-			out = out.or(a.stmts(i.Stmts, sc))
+			out = out.max(a.stmts(i.Stmts, sc))
 		}
 		return out
 	case *syntax.Block:
 		return a.stmts(c.Stmts, sc)
 	case *syntax.Subshell:
 		if inner, ok := onlySubshell(c); ok && !a.bash && inner.Lparen.Offset() == c.Lparen.Offset()+1 {
-			a.refuse(c, "Not in this shell", `Shells differ on ((: some compute, some run commands. To compute write $(( ... )), for a subshell in a subshell put a space between the brackets.`)
+			a.errorAt(c, "Not in this shell",
+				`Shells differ on ((: some compute, some run commands. To compute write $(( ... )), for a `+
+					`subshell in a subshell put a space between the brackets.`)
 		}
 		return a.stmts(c.Stmts, sc)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
 			name := c.Name.Value
-			a.flow.raise(a.flow.out, name, a.stmt(c.Body, scope{function: name, stdin: a.flow.stdin[name], top: !a.piped[name]}))
+			a.flow.join(a.flow.out, name, a.stmt(c.Body, scope{function: name, stdin: a.flow.stdin[name],
+				top: !a.piped[name]}))
 		}
 	case *syntax.ArithmCmd:
-		a.arith(c.X, sc)
+		a.checkArithmetic(c.X, sc)
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
-			a.arith(x, sc)
+			a.checkArithmetic(x, sc)
 		}
 	case *syntax.TestClause:
 		a.test(c.X, sc)
@@ -172,7 +178,7 @@ func (a *analysis) command(c syntax.Command, sc scope) taint {
 			return a.stmt(c.Stmt, sc)
 		}
 	case *syntax.CoprocClause:
-		sc.stdin, sc.top = a.anything(), false
+		sc.stdin, sc.top = a.unknownTaint(), false
 		return a.stmt(c.Stmt, sc)
 	}
 	return taint{}
@@ -186,29 +192,29 @@ func onlySubshell(c *syntax.Subshell) (*syntax.Subshell, bool) {
 	return inner, ok
 }
 
-func (a *analysis) ifClause(c *syntax.IfClause, sc scope) taint {
-	out := a.stmts(c.Cond, sc).or(a.stmts(c.Then, sc))
+func (a *taintWalk) ifClause(c *syntax.IfClause, sc scope) taint {
+	out := a.stmts(c.Cond, sc).max(a.stmts(c.Then, sc))
 	if c.Else != nil {
-		out = out.or(a.ifClause(c.Else, sc))
+		out = out.max(a.ifClause(c.Else, sc))
 	}
 	return out
 }
 
-func (a *analysis) loop(l syntax.Loop, sc scope) {
+func (a *taintWalk) loop(l syntax.Loop, sc scope) {
 	switch l := l.(type) {
 	case *syntax.WordIter:
 		t := a.flow.args[sc.function]
 		if l.InPos.IsValid() {
 			t = taint{}
 			for _, w := range l.Items {
-				t = t.or(a.splitWord(w, sc))
+				t = t.max(a.splitWord(w, sc))
 			}
 		}
 		a.assign(l.Name, l.Name.Value, t)
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
 			if x != nil {
-				a.arith(x, sc)
+				a.checkArithmetic(x, sc)
 			}
 		}
 	}
