@@ -9,7 +9,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
-	programs "hatchel/hcl/program"
+	programs "hatchel/hcl/eval/exprlang"
 )
 
 func documentTypes(w io.Writer) error {
