@@ -37,10 +37,11 @@ var layers = []struct {
 	{of: "runtime/digest"},
 	{of: "runtime/wait"},
 	{of: "runtime/source", may: []string{"runtime/wait"}},
-	{of: "runtime/failure", may: []string{"adapters", "runtime/mcp", "runtime/state"}},
+	{of: "runtime/failure", may: []string{"adapters", "hcl/jsonscan", "runtime/mcp", "runtime/state"}},
 	{of: "runtime/limit", may: []string{"hcl", "adapters", "runtime/digest", "runtime/failure", "runtime/state", "runtime/wait"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
+	{of: "runtime/server", may: []string{"runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}},
+	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
@@ -54,7 +55,7 @@ var owners = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
 	"mvdan.cc/sh/":                            {"hcl/template/shelltext"},
 	"golang.org/x/tools/txtar":                {"hcl/template/templatetest"},
-	"github.com/go-resty/resty/":              {"adapters/http", "runtime/webhook", "cmd/hatchel"},
+	"github.com/go-resty/resty/":              {"adapters/http", "runtime/webhook"},
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},
 	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
 	"database/sql":                            {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
@@ -69,7 +70,8 @@ var owners = map[string][]string{
 	"github.com/rogpeppe/go-internal/diff":    {"cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel"},
 	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench"},
-	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench"},
+	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench", "cmd/hatchel-bench/*"},
+	"github.com/google/jsonschema-go/":        {"cmd/hatchel-bench/*"},
 }
 
 const module = "hatchel"

@@ -155,7 +155,7 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 	if isNullLiteral(e) {
 		return a
 	}
-	a.Hole = c.compileInterpolation(e, e.Range(), in)
+	a.Value = c.compileInterpolation(e, e.Range(), in)
 	return a
 }
 
