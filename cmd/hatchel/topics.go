@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"hatchel/hcl"
-	"hatchel/hcl/functions"
 	programs "hatchel/hcl/eval/exprlang"
+	"hatchel/hcl/functions"
 )
 
 func documentTypes(w io.Writer) error {
