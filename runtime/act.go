@@ -2,12 +2,13 @@ package runtime
 
 import (
 	"context"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/wait"
 )
 
 // The blocks of a step that are not backends are bound here. They answer null.
@@ -69,7 +70,7 @@ func evalNumber(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return 0, asFault(err)
+		return 0, failure.AsFault(err)
 	}
 	n, ok := value.Float(v)
 	if !ok {
@@ -111,7 +112,7 @@ func evalJSON(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
 		b, err = value.AppendJSON(nil, v)
 	}
 	if err != nil {
-		return nil, asFault(err)
+		return nil, failure.AsFault(err)
 	}
 	return b, nil
 }
@@ -122,25 +123,18 @@ type waitStep struct{ *hcl.Wait }
 func (a waitStep) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
 	long, err := a.Duration(call.Frame)
 	if err != nil {
-		return adapters.Result{}, asFault(err)
+		return adapters.Result{}, failure.AsFault(err)
 	}
 	if client, ok := call.Client.(detacher); ok && a.Detach {
 		client.Detach(long)
 	}
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return adapters.Result{}, nil
-	case <-ctx.Done():
-		return adapters.Result{}, ctx.Err()
-	}
+	return adapters.Result{}, wait.Sleep(ctx, long)
 }
 
 // Plan implements adapters.Planner.
 func (a waitStep) Plan(call *adapters.Call) (string, error) {
 	long, err := a.Duration(call.Frame)
-	return "waits " + formatDuration(long), err
+	return "waits " + failure.FormatDuration(long), err
 }
 
 type failStep struct{ *hcl.Fail }

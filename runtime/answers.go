@@ -8,22 +8,24 @@ import (
 	"time"
 
 	"hatchel/runtime/audit"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/limit"
 )
 
 // resultCache are what tools that only read have answered lately. They outlive generations: a tool that has changed is another one.
 type resultCache struct {
 	mu       sync.Mutex
-	entries  map[digest]*list.Element // of *keptAnswer; guarded by mu
-	recent   *list.List               // of the same, the one that was asked for last in front; guarded by mu
-	size     int                      // bytes, about; guarded by mu
-	inflight map[digest]*inflight     // guarded by mu
+	entries  map[digest.Digest]*list.Element // of *keptAnswer; guarded by mu
+	recent   *list.List                      // of the same, the one that was asked for last in front; guarded by mu
+	size     int                             // bytes, about; guarded by mu
+	inflight map[digest.Digest]*inflight     // guarded by mu
 }
 
 // maxCacheSize is how many bytes of answers a process keeps: what was not asked for longest goes first.
 const maxCacheSize = 64 << 20
 
 type cacheEntry struct {
-	key    digest
+	key    digest.Digest
 	result *cachedResult
 	until  time.Time
 }
@@ -37,11 +39,11 @@ type inflight struct {
 }
 
 func newResultCache() *resultCache {
-	return &resultCache{entries: map[digest]*list.Element{}, recent: list.New(), inflight: map[digest]*inflight{}}
+	return &resultCache{entries: map[digest.Digest]*list.Element{}, recent: list.New(), inflight: map[digest.Digest]*inflight{}}
 }
 
 // join returns an answer; or else the flight to wait for, or to land, when it is the caller's own.
-func (as *resultCache) join(of digest) (m *cachedResult, f *inflight, own bool) {
+func (as *resultCache) join(of digest.Digest) (m *cachedResult, f *inflight, own bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	if e := as.entries[of]; e != nil {
@@ -61,7 +63,7 @@ func (as *resultCache) join(of digest) (m *cachedResult, f *inflight, own bool) 
 }
 
 // finish ends a flight, and keeps its answer.
-func (as *resultCache) finish(of digest, f *inflight, ttl time.Duration) {
+func (as *resultCache) finish(of digest.Digest, f *inflight, ttl time.Duration) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	delete(as.inflight, of)
@@ -124,10 +126,10 @@ func awaitInflight(ctx context.Context, f *inflight) error {
 }
 
 // runForWaiters performs the call for all that wait for it. When it ends for a reason of its own, one of those tries instead.
-func (p *Program) runForWaiters(c *call, of digest, f *inflight) (err error) {
+func (p *Program) runForWaiters(c *call, of digest.Digest, f *inflight) (err error) {
 	defer p.generation.build.caches.results.finish(of, f, p.tool.Cache.TTL)
 	if err := p.perform(c); err != nil {
-		if own := new(*limitError); c.frame.Context.Err() == nil && c.stopCtx.Err() == nil && !errors.As(err, own) {
+		if own := new(*limit.Error); c.frame.Context.Err() == nil && c.stopCtx.Err() == nil && !errors.As(err, own) {
 			f.err = err
 		}
 		return err
@@ -139,18 +141,18 @@ func (p *Program) runForWaiters(c *call, of digest, f *inflight) (err error) {
 }
 
 // cacheKey is what the call asks, so far as the answer depends on it.
-func (p *Program) cacheKey(c *call) (digest, error) {
+func (p *Program) cacheKey(c *call) (digest.Digest, error) {
 	input := any(c.frame.Input)
 	if p.tool.Cache.Key != nil {
 		var err error
 		if input, err = p.tool.Cache.Key.Eval(c.frame); err != nil {
-			return digest{}, err
+			return digest.Digest{}, err
 		}
 	}
 	frozen, err := appendFrozen(nil, input)
 	if err != nil || p.tool.Cache.Public {
-		return digestOf("answer", p.decl.Name, p.decl.Digest, string(frozen)), err
+		return digest.Of("answer", p.decl.Name, p.decl.Digest, string(frozen)), err
 	}
 	caller, err := appendFrozen(nil, c.frame.Caller)
-	return digestOf("answer", p.decl.Name, p.decl.Digest, string(frozen), c.action.Owner, string(caller)), err
+	return digest.Of("answer", p.decl.Name, p.decl.Digest, string(frozen), c.action.Owner, string(caller)), err
 }

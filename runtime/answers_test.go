@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/mcp"
 )
 
@@ -239,22 +240,22 @@ func TestAToolIsAnsweredFromTheCacheAsAStepToo(t *testing.T) {
 func TestTheMemoryOfAnswersIsBounded(t *testing.T) {
 	as := newResultCache()
 	for i := range 200 {
-		of := digestOf(fmt.Sprint(i))
+		of := digest.Of(fmt.Sprint(i))
 		_, f, own := as.join(of)
 		if !own {
 			t.Fatal("it is there")
 		}
 		f.result = &cachedResult{Text: make([]byte, 1<<20)}
 		as.finish(of, f, time.Hour)
-		as.join(digestOf("0"))
-		if f := as.inflight[digestOf("0")]; i > 0 && f != nil {
+		as.join(digest.Of("0"))
+		if f := as.inflight[digest.Of("0")]; i > 0 && f != nil {
 			t.Fatal("what is asked for is forgotten")
 		}
 	}
 	if as.size > maxCacheSize || len(as.entries) != as.recent.Len() || len(as.entries) < 50 {
 		t.Errorf("%d answers of %d bytes are kept", len(as.entries), as.size)
 	}
-	if m, _, _ := as.join(digestOf("199")); m == nil {
+	if m, _, _ := as.join(digest.Of("199")); m == nil {
 		t.Error("the newest is forgotten")
 	}
 }

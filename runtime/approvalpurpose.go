@@ -1,6 +1,9 @@
 package runtime
 
-import "maps"
+import (
+	"hatchel/runtime/digest"
+	"maps"
+)
 
 // approvalFingerprint is what a call is approved for: this tool as it is configured, these arguments, this caller with all that the call can read of them. A key names one piece of work, and
 // is no part of what it is.
@@ -17,7 +20,7 @@ func (p *Program) approvalFingerprint(c *call) (string, error) {
 		nested = "step"
 	}
 	caller, err := appendFrozen(nil, stableClaims(c.frame.Caller))
-	return digestOf("approval", p.decl.Name, p.approvalDigest, string(frozen), c.action.Owner, string(caller), toolset, nested).String(), err
+	return digest.Of("approval", p.decl.Name, p.approvalDigest, string(frozen), c.action.Owner, string(caller), toolset, nested).String(), err
 }
 
 // volatileClaims are the claims that differ from one token to the next of the same person (RFC 7519, section 4.1).

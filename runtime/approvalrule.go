@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"hatchel/hcl"
+	"hatchel/runtime/digest"
 )
 
 // approvalRule is one approval block of a tool, or the rule approve of a policy.
@@ -59,7 +60,7 @@ func (c *compiler) approvals(p *Program) {
 			parts = append(parts, policy.policy.Digest)
 		}
 	}
-	p.approvalDigest = digestOf(parts...).String()
+	p.approvalDigest = digest.Of(parts...).String()
 }
 
 func namesOf(rules []*approvalRule) []string {

@@ -11,6 +11,8 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/state"
 )
 
@@ -104,14 +106,14 @@ func (p *Program) awaitOperator(c *call) error {
 	case approval.Rejected:
 		return rejectionError(p.generation.scrubber.sentence(a.Decision.Reason))
 	}
-	return refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
+	return failure.Refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
 }
 
 func rejectionError(reason string) error {
 	if reason = strings.TrimSpace(reason); reason == "" {
-		return refusal("This call needed an approval, and it was rejected. Nothing was done.")
+		return failure.Refusal("This call needed an approval, and it was rejected. Nothing was done.")
 	}
-	return refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
+	return failure.Refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
 }
 
 // openApproval finds the approval that a call like this waits for, or has been given, or asks for one.
@@ -132,13 +134,13 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	a, isNew, err = book.Open(c.frame.Context, of, *r)
 	switch {
 	case errors.Is(err, approval.ErrShare):
-		return nil, false, &limitError{fmt.Sprintf("This call needs an approval, and %d calls of the same caller wait for theirs already, which is as many as may. Nothing was done. Try again when some of them are decided, and ask for nothing else until then.", approval.MostOfCaller), time.Minute}
+		return nil, false, &limit.Error{Message: fmt.Sprintf("This call needs an approval, and %d calls of the same caller wait for theirs already, which is as many as may. Nothing was done. Try again when some of them are decided, and ask for nothing else until then.", approval.MostOfCaller), RetryAfter: time.Minute}
 	case errors.Is(err, approval.ErrCrowded):
-		return nil, false, &limitError{"This call needs an approval, and on this server too many calls of other callers wait for theirs already. Nothing was done. Try again later.", time.Minute}
+		return nil, false, &limit.Error{Message: "This call needs an approval, and on this server too many calls of other callers wait for theirs already. Nothing was done. Try again later.", RetryAfter: time.Minute}
 	case errors.Is(err, state.ErrFull):
 		return nil, false, &adapters.Fault{Message: "the call needs an approval, and the server remembers too much to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 	case err != nil:
-		return nil, false, c.contextCause(stateError(err))
+		return nil, false, c.contextCause(failure.StateError(err))
 	}
 	return a, isNew, nil
 }

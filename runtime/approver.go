@@ -5,6 +5,7 @@ import (
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 )
 
 // Approver decides about a call in the place of those who would be asked.
@@ -36,7 +37,7 @@ func (p *Program) askApprover(c *call, decide Approver) error {
 		return err
 	})
 	if err != nil {
-		return refusal(err.Error())
+		return failure.Refusal(err.Error())
 	}
 	n.record = &audit.Approval{By: by.By, At: by.At, Reason: by.Reason, Rules: r.Rules}
 	if !approved {

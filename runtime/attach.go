@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
 )
 
@@ -21,7 +22,7 @@ func (r *operation) resolveFiles(c *call) error {
 	case err != nil:
 		return c.contextCause(err)
 	case len(at.violations) > 0:
-		return refusal("The arguments are not valid, and nothing was done:\n" + violationList(at.violations))
+		return failure.Refusal("The arguments are not valid, and nothing was done:\n" + violationList(at.violations))
 	}
 	c.frame.Input, _ = out.(map[string]any)
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -45,6 +46,10 @@ func (u *auditError) Error() string {
 	return "This was not done. The server writes every call down, cannot do that at the moment, and makes no call that it cannot write down. The server's log has the reason."
 }
 
+func (u *auditError) Failure() *failure.Failure {
+	return &failure.Failure{Message: u.Error(), Refused: true, Unrecorded: true, Cause: u.cause, ID: failure.NewID()}
+}
+
 // recordStart writes down that the work of the call begins, if it may change something. With an error it must not begin.
 func (c *call) recordStart() error {
 	e := c.audit
@@ -68,18 +73,18 @@ func (c *call) recordStart() error {
 }
 
 // unrecordedFailure is what is told instead of an answer that cannot be written down.
-func (e *auditCall) unrecordedFailure(cause error) *failure {
-	f := newFailure(&auditError{cause})
-	f.message = "The answer is withheld. The server writes every call down, and cannot do that at the moment. The server's log has the reason."
+func (e *auditCall) unrecordedFailure(cause error) *failure.Failure {
+	f := failure.Of(&auditError{cause})
+	f.Message = "The answer is withheld. The server writes every call down, and cannot do that at the moment. The server's log has the reason."
 	if e.startRecorded {
-		f.message = "The call did its work, but what came of it cannot be written down at the moment, so the answer is withheld. Do not call again for the same work. The server's log has the reason."
+		f.Message = "The call did its work, but what came of it cannot be written down at the moment, so the answer is withheld. Do not call again for the same work. The server's log has the reason."
 	}
 	return f
 }
 
 // recordEnd writes down what the call came to, and returns what it comes to with that: failed, or that it could not be written down. Outcome says what it came to when that is
 // neither an answer nor a failure.
-func (c *call) recordEnd(ctx context.Context, failed *failure, outcome string) *failure {
+func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, outcome string) *failure.Failure {
 	e := c.audit
 	if e == nil {
 		return failed
@@ -97,7 +102,7 @@ func (c *call) recordEnd(ctx context.Context, failed *failure, outcome string) *
 	switch {
 	case failed != nil:
 		r.Outcome = c.outcomeOf(ctx, failed)
-		r.Message, r.Error = c.hideInputs(failed.message), failed.id
+		r.Message, r.Error = c.hideInputs(failed.Message), failed.ID
 	case outcome == "":
 		r.Outcome = audit.OK
 		r.Rows, r.Bytes = countRows(c.result.value), len(c.reply.result)+len(c.reply.text)+len(c.reply.blocks)
@@ -119,13 +124,13 @@ func (g *Generation) logAuditFailure(ctx context.Context, err error) {
 }
 
 // outcomeOf is what a call that has failed came to.
-func (c *call) outcomeOf(ctx context.Context, failed *failure) string {
+func (c *call) outcomeOf(ctx context.Context, failed *failure.Failure) string {
 	switch {
 	case ctx.Err() != nil || c.stopCtx.Err() != nil:
 		return audit.Cancelled
-	case failed.protocol != nil && c.audit.firstStep >= 0:
+	case failed.Protocol != nil && c.audit.firstStep >= 0:
 		return audit.Fault
-	case failed.refused:
+	case failed.Refused:
 		return audit.Refused
 	}
 	return audit.Failed

@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -128,7 +129,15 @@ type notVisibleError struct {
 	cause error // why the rule could not be computed
 }
 
-func (c *notVisibleError) Error() string { return c.as.Message }
+func (e *notVisibleError) Error() string { return e.as.Message }
+
+func (e *notVisibleError) Failure() *failure.Failure {
+	failed := &failure.Failure{Message: e.as.Message, Code: e.as.Code, Refused: true, Protocol: e.as, Cause: e.cause}
+	if e.cause != nil {
+		failed.ID = failure.NewID()
+	}
+	return failed
+}
 
 // checkVisible refuses a caller who may not have it whatever the inputs are. It is asked before anything else that tells of it: before scopes, headers, capabilities and arguments.
 func (r *operation) checkVisible(c *call, name string) error {
@@ -155,7 +164,7 @@ func (r *operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
 	defer c.reply.release()
 	c.remoteAddr = caller.Remote
-	failed := newFailure(c.checkVisibleSafe(name))
+	failed := failure.Of(c.checkVisibleSafe(name))
 	if failed == nil {
 		return nil
 	}
@@ -165,7 +174,7 @@ func (r *operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 
 // checkVisibleSafe is conceals, whose panics are errors.
 func (c *call) checkVisibleSafe(name string) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	return c.operation.checkVisible(c, name)
 }
 
@@ -210,6 +219,10 @@ func (d *ruleError) Error() string {
 	return "Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."
 }
 
+func (d *ruleError) Failure() *failure.Failure {
+	return &failure.Failure{Message: d.Error(), Refused: true, Cause: d.cause, ID: failure.NewID()}
+}
+
 // denialError is the refusal of a call that was decided against, in the words of the policies that did; nil for any other.
 func (c *call) denialError() error {
 	switch d := c.decision; {
@@ -230,7 +243,7 @@ func (c *call) denialError() error {
 		}
 	}
 	if len(said) == 0 {
-		return refusal("This call is not allowed for you.")
+		return failure.Refusal("This call is not allowed for you.")
 	}
-	return refusal(strings.Join(said, "\n"))
+	return failure.Refusal(strings.Join(said, "\n"))
 }

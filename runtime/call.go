@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
@@ -49,7 +50,7 @@ type call struct {
 	claim         *claim         // when it has a key
 	resumedKey    string         // that it goes on with, when it has paused in the midst of one
 	approval      *approvalState // when somebody must agree to it
-	limits        []limitKey     // what counts it, until it is over
+	limits        []limit.Key    // what counts it, until it is over
 	audit         *auditCall     // of the audit log; nil when the call is not written down
 	replayedFrom  string         // from what it was answered instead of being carried out, as audit.Record says; empty when it was
 }

@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -47,7 +49,7 @@ func (c *capabilities) AppendJSON(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = mcp.AppendString(dst, name)
+		dst = jsonscan.AppendString(dst, name)
 	}
 	return append(dst, ']')
 }
@@ -75,5 +77,5 @@ func capabilityError(c *mcp.Caller, name string) error {
 	if c.Revision.Modern() {
 		return mcp.MissingCapability(capabilityPath[name]...)
 	}
-	return refusal("This takes a client that has the capability \"" + name + "\", and yours does not say that it has. Nothing was done.")
+	return failure.Refusal("This takes a client that has the capability \"" + name + "\", and yours does not say that it has. Nothing was done.")
 }

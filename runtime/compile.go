@@ -44,7 +44,7 @@ func (b Build) withDefaults() *Build {
 		b.State = newMemoryState()
 	}
 	if b.caches == nil {
-		b.caches = newProcessCaches()
+		b.caches = newProcessCaches(b.State)
 	}
 	return &b
 }

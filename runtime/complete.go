@@ -9,6 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -85,7 +86,7 @@ func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 	defer call.reply.release()
 	call.remoteAddr = req.Caller.Remote
 	values, err = c.lookup(call, c.knownInputs(req))
-	failed := newFailure(err)
+	failed := failure.Of(err)
 	call.logOutcome(ctx, failed)
 	if failed != nil {
 		return nil, call.protocolError(failed)
@@ -128,7 +129,7 @@ func (r *operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 }
 
 func (c *completion) lookup(call *call, given map[string]string) (values []string, err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	if err := c.run(call, inputs{texts: given}); err != nil {
 		return nil, err
 	}

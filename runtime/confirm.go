@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -24,13 +25,13 @@ func confirmationAsk(timeout time.Duration) *hcl.Ask {
 	return &hcl.Ask{Key: approvalKey, Timeout: timeout, Elicit: &hcl.Elicit{Fields: form, Validator: form.Compile(), ContinueOnDecline: true}}
 }
 
-const missingConfirmation = refusal("The user has not approved this call. Nothing was done.")
+const missingConfirmation = failure.Refusal("The user has not approved this call. Nothing was done.")
 
 // askUser asks the user of the client whether they agree. Where the client cannot be asked while the call is under way, the error is *paused the first time.
 func (p *Program) askUser(c *call) error {
 	n, t := c.approval, c.elicitation
 	if t == nil {
-		return refusal("This call needs the approval of the client's user, who cannot be asked here. Nothing was done.")
+		return failure.Refusal("This call needs the approval of the client's user, who cannot be asked here. Nothing was done.")
 	}
 	timeout := slices.MinFunc(n.callerRules, func(a, b *approvalRule) int { return int(a.decl.Timeout - b.decl.Timeout) }).decl.Timeout
 	ask := confirmationAsk(timeout)
@@ -62,7 +63,7 @@ func (p *Program) askUser(c *call) error {
 			return p.supersededError()
 		}
 		if errors.Is(err, errShuttingDown) {
-			return refusal("The server is being stopped, and this call waits for the approval of its user. Nothing was done. Call again when the server is back.")
+			return failure.Refusal("The server is being stopped, and this call waits for the approval of its user. Nothing was done. Call again when the server is back.")
 		}
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -96,16 +97,16 @@ func (t *elicitation) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
 }
 
 func (t *elicitation) askOne(ctx context.Context, a *hcl.Ask, q mcp.Question) (any, error) {
-	late := &adapters.Fault{Message: fmt.Sprintf("the client did not answer the question %q within %s", a.Key, formatDuration(a.Timeout))}
+	late := &adapters.Fault{Message: fmt.Sprintf("the client did not answer the question %q within %s", a.Key, failure.FormatDuration(a.Timeout))}
 	ctx, cancel := context.WithTimeoutCause(ctx, a.Timeout, late)
 	defer cancel()
 	raw, err := t.req.Ask(ctx, q)
 	var no *mcp.ClientError
 	switch {
 	case errors.As(err, &no):
-		return nil, refusal(fmt.Sprintf("The client would not answer the question %q: %s", a.Key, no.Message))
+		return nil, failure.Refusal(fmt.Sprintf("The client would not answer the question %q: %s", a.Key, no.Message))
 	case errors.Is(err, mcp.ErrUnreachable):
-		return nil, refusal(fmt.Sprintf("This has to ask the client %q, and the client cannot be reached while it waits for the answer.", a.Key))
+		return nil, failure.Refusal(fmt.Sprintf("This has to ask the client %q, and the client cannot be reached while it waits for the answer.", a.Key))
 	case err != nil:
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hatchel/runtime/failure"
 	"hatchel/runtime/state"
 )
 
@@ -166,7 +167,7 @@ func (k *claim) release(ctx context.Context) error {
 }
 
 // finishKey remembers what the call came to, for those with the same key.
-func (c *call) finishKey(ctx context.Context, err error, failed *failure) {
+func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure) {
 	k := c.claim
 	if k == nil || !k.held {
 		return
@@ -178,10 +179,10 @@ func (c *call) finishKey(ctx context.Context, err error, failed *failure) {
 		undone = k.finish(ctx, keyDone)
 	case !c.mayHaveActed(failed):
 		undone = k.release(ctx)
-	case failed.internal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+	case failed.Internal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		undone = k.finish(ctx, keyLost)
 	default:
-		k.record.Failed = &recordedFailure{c.publicMessage(failed), failed.id}
+		k.record.Failed = &recordedFailure{c.publicMessage(failed), failed.ID}
 		undone = k.finish(ctx, keyDone)
 	}
 	tell := func(err error) {
@@ -208,14 +209,14 @@ func (c *call) pauseKey(ctx context.Context) error {
 }
 
 // mayHaveActed reports whether the call may have had an effect; failed is what it failed of at the stage that it is at, or nil when that has not begun.
-func (c *call) mayHaveActed(failed *failure) bool {
+func (c *call) mayHaveActed(failed *failure.Failure) bool {
 	for i, s := range c.operation.steps {
 		switch {
 		case s.decl.Backend.Effects.ReadOnly:
 		case i < c.nextStep:
 			return true
 		case i == c.nextStep && failed != nil:
-			return s.decl.Each != nil || s.decl.Repeat != nil || !failed.refused && !failed.untouched
+			return s.decl.Each != nil || s.decl.Repeat != nil || !failed.Refused && !failed.Untouched
 		}
 	}
 	return false

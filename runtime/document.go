@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -41,7 +42,7 @@ func (r *operation) serve(ctx context.Context, req *mcp.CallRequest, in inputs, 
 		outcome = audit.Asked
 		asked, err = c.sealQuestions(ctx, pause)
 	}
-	failed := c.recordEnd(ctx, newFailure(err), outcome)
+	failed := c.recordEnd(ctx, failure.Of(err), outcome)
 	if asked != nil && failed == nil {
 		c.reply.release()
 		return mcp.Document{Questions: asked}, nil
@@ -57,7 +58,7 @@ func (r *operation) serve(ctx context.Context, req *mcp.CallRequest, in inputs, 
 
 // runRecovered runs the call and writes what it came to. A panic in it is its error.
 func (c *call) runRecovered(in inputs, write func(*call) error) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	if err := c.operation.run(c, in); err != nil {
 		return err
 	}

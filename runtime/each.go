@@ -7,6 +7,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 )
 
 // evalElements are the elements of a list or an object, in their order, and whether they have names.
@@ -16,7 +17,7 @@ func evalElements(e *hcl.Expr, f *hcl.Frame) (elements []hcl.Each, named bool, e
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return nil, false, asFault(err)
+		return nil, false, failure.AsFault(err)
 	}
 	switch v := v.(type) {
 	case nil:
@@ -131,7 +132,7 @@ func (s *lockedClient) Log(level, logger string, data []byte) {
 
 // runRecovered is once on a goroutine whose panics nobody else would catch.
 func (s *boundStep) runRecovered(call *adapters.Call, out *any) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	*out, err = s.runOnce(call)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -64,8 +65,8 @@ func (r *operation) explain(ctx context.Context, req *mcp.CallRequest, in inputs
 		e.Message = r.notFound(name).Message
 		return e
 	}
-	if failed := newFailure(r.checkScopes(caller)); failed != nil {
-		e.Verdict, e.Rule, e.Message = string(denied), r.kind+"."+r.decl.Name+".scopes", failed.message
+	if failed := failure.Of(r.checkScopes(caller)); failed != nil {
+		e.Verdict, e.Rule, e.Message = string(denied), r.kind+"."+r.decl.Name+".scopes", failed.Message
 	}
 	return e
 }
@@ -74,7 +75,7 @@ func (r *operation) explain(ctx context.Context, req *mcp.CallRequest, in inputs
 func (r *operation) explainRules(ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program) Explanation {
 	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
 	defer c.reply.release()
-	failed := newFailure(c.admitRecovered(in))
+	failed := failure.Of(c.admitRecovered(in))
 	if r.rules == nil {
 		e := Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.failureMessage(failed), Listed: listed, Rules: []RuleState{}}
 		p.explainApprovals(c, &e, failed != nil)
@@ -132,7 +133,7 @@ func (p *Program) explainApprovals(c *call, e *Explanation, early bool) {
 }
 
 // failureMessage is what leaves the process about a failure, if there is one.
-func (c *call) failureMessage(failed *failure) string {
+func (c *call) failureMessage(failed *failure.Failure) string {
 	if failed == nil {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"hatchel/adapters"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -56,7 +57,7 @@ func (g *Generation) checkSubscribe(ctx context.Context, caller *mcp.Caller, uri
 	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
 	defer c.reply.release()
 	c.remoteAddr = caller.Remote
-	failed := newFailure(c.admitRecovered(inputs{texts: variables}))
+	failed := failure.Of(c.admitRecovered(inputs{texts: variables}))
 	if failed == nil {
 		return nil
 	}
@@ -80,7 +81,7 @@ func (g *Generation) maySubscribe(ctx context.Context, caller *mcp.Caller, uri s
 
 // admitRecovered is admit, whose panics are errors.
 func (c *call) admitRecovered(in inputs) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	return c.operation.admit(c, in)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/failure"
 )
 
 // pingTimeout is how long a connection has to answer.
@@ -50,6 +51,6 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 }
 
 func ping(ctx context.Context, h adapters.Health) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	return h.Ping(ctx)
 }

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/wait"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -89,17 +90,13 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	next.inheritProbes(last)
 	first, committed := make(chan struct{}), make(chan struct{})
 	next.probing.Go(func() { next.probeRows(first, committed, h.toolsChanged) })
-	wait := time.NewTimer(maxProbeWait)
-	select {
-	case <-first:
-	case <-wait.C:
-	}
-	wait.Stop()
+	wait.Until(first, maxProbeWait, nil)
 	next.publish()
 	next.applyAuditLimits()
 	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
 	h.build.caches.waiters.notifyReload()
+	h.build.State.recordStoredDecisions(next.ctx)
 	h.recordLoad(last, next, diags, began)
 	h.notify(func(a Notifier) { a.Retain(next.authenticator.Stands) })
 	h.listsChanged(last, next)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hatchel/hcl/schema"
+	"hatchel/runtime/wait"
 )
 
 // acceptRowType takes what is known of the rows of a routine.
@@ -75,11 +76,7 @@ func (g *Generation) probeRows(first chan<- struct{}, committed <-chan struct{},
 		if len(left) == 0 {
 			return
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-		case <-g.ctx.Done():
-			wait.Stop()
+		if wait.Sleep(g.ctx, pause) != nil {
 			return
 		}
 		left = g.probeReachable(left)

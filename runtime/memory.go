@@ -1,12 +1,23 @@
 package runtime
 
-// processCaches is what a process remembers between calls, for as long as it runs. It outlives generations.
+import (
+	"context"
+
+	"hatchel/runtime/limit"
+	"hatchel/runtime/state"
+)
+
+// processCaches is what a process knows of calls for as long as it runs. It outlives generations.
 type processCaches struct {
-	limiter *limiter
+	limiter *limit.Limiter
 	results *resultCache
 	waiters *waiters
 }
 
-func newProcessCaches() *processCaches {
-	return &processCaches{newLimiter(), newResultCache(), newWaiters()}
+func newProcessCaches(s *State) *processCaches {
+	open := func(ctx context.Context) (state.Store, error) {
+		store, _, err := s.open(ctx)
+		return store, err
+	}
+	return &processCaches{limit.New(open), newResultCache(), newWaiters()}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hatchel/hcl"
+	"hatchel/runtime/limit"
 )
 
 // checkRequirements, which is the last that can be refused, looks at all that is bound together: what a client must be able to do for it, and whether what must be remembered can be kept.
@@ -67,7 +68,7 @@ func (c *compiler) checkState(r *operation) *hcl.Diagnostic {
 			return stateDiagnostic(r.decl.Range, "Calls of this tool may have a key", err)
 		}
 	}
-	if p := c.g.programs[r.decl.Name]; r.kind == "tool" && p.hasRate() {
+	if p := c.g.programs[r.decl.Name]; r.kind == "tool" && slices.ContainsFunc(p.limits, limit.Limit.HasRate) {
 		if err := state.ensureOpen(c.ctx); err != nil {
 			return stateDiagnostic(r.decl.Range, "Calls of this tool have a rate", err)
 		}

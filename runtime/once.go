@@ -11,8 +11,11 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
 // How often a call asks what has become of another with the same key.
@@ -25,6 +28,10 @@ const (
 type replayedError struct{ *recordedFailure }
 
 func (r replayedError) Error() string { return r.Message }
+
+func (r replayedError) Failure() *failure.Failure {
+	return &failure.Failure{Message: r.Message, Refused: true, ID: r.ID}
+}
 
 // existingTaskError is a call whose work another with the same key has made a task.
 type existingTaskError struct{ task *task }
@@ -52,7 +59,7 @@ func (p *Program) runIdempotent(c *call, key string) error {
 		case errors.Is(err, state.ErrFull):
 			return &adapters.Fault{Message: "the call has a key, and the server remembers too many to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 		case err != nil:
-			return c.contextCause(stateError(err))
+			return c.contextCause(failure.StateError(err))
 		case before == nil:
 			if err := p.runClaimed(c, k, key); err != errApprovalUsed {
 				return err
@@ -74,8 +81,8 @@ func (p *Program) runIdempotent(c *call, key string) error {
 		case time.Since(orphan) > leaseTTL: // it has had another chance, as tasks have
 			return outcomeUnknown
 		}
-		if err := p.waitWithTimeout(c, func(ctx context.Context) error { return waitUntil(ctx, nil, time.Now().Add(look), nil) }); err != nil {
-			return refusal("A call with this idempotency_key is still under way. This one has done nothing. Ask again later, with the same key.")
+		if err := p.waitWithTimeout(c, func(ctx context.Context) error { return wait.Sleep(ctx, look) }); err != nil {
+			return failure.Refusal("A call with this idempotency_key is still under way. This one has done nothing. Ask again later, with the same key.")
 		}
 		if before, err = k.find(c.frame.Context); err != nil {
 			return c.contextCause(err)
@@ -123,8 +130,8 @@ func (p *Program) newClaim(c *call, key string) (*claim, error) {
 	frozen, err := c.canonicalInput()
 	return &claim{
 		tasks:  p.generation.build.State.tasks,
-		key:    digestOf("deed", p.decl.Name, c.action.Owner, key).String(),
-		record: idempotencyRecord{Arguments: digestOf("arguments", string(frozen)).String()},
+		key:    digest.Of("deed", p.decl.Name, c.action.Owner, key).String(),
+		record: idempotencyRecord{Arguments: digest.Of("arguments", string(frozen)).String()},
 		ttl:    p.tool.Idempotency.TTL,
 	}, err
 }
@@ -142,7 +149,7 @@ func (c *call) canonicalInput() ([]byte, error) {
 
 var errInProgress = errors.New("another call with the same key is under way")
 
-const outcomeUnknown = refusal("A call with this idempotency_key was interrupted, and its outcome is unknown: it may have taken effect. It is not carried out again. Find out whether it did; to do it once more, use a new key.")
+const outcomeUnknown = failure.Refusal("A call with this idempotency_key was interrupted, and its outcome is unknown: it may have taken effect. It is not carried out again. Find out whether it did; to do it once more, use a new key.")
 
 // useRecord makes the call what the one before came to. While that is under way the error is errUnderWay, and gone says that its process is not there.
 func (p *Program) useRecord(c *call, k *claim, before *state.Record) (gone bool, err error) {
@@ -152,11 +159,11 @@ func (p *Program) useRecord(c *call, k *claim, before *state.Record) (gone bool,
 	}
 	switch {
 	case d.Arguments != k.record.Arguments:
-		return false, refusal("This idempotency_key was used before, with other arguments, and nothing was done now. Use a new key for other work.")
+		return false, failure.Refusal("This idempotency_key was used before, with other arguments, and nothing was done now. Use a new key for other work.")
 	case d.State == keyStarted:
 		return !before.Alive, errInProgress
 	case d.State == keyPaused:
-		return false, refusal("The call with this idempotency_key has done a part of its work and waits for answers of its client. It goes on with those; this call has done nothing.")
+		return false, failure.Refusal("The call with this idempotency_key has done a part of its work and waits for answers of its client. It goes on with those; this call has done nothing.")
 	case d.State == keyTask:
 		c.replayedFrom = audit.FromKey
 		return false, p.joinTask(c, d.Task)
@@ -173,16 +180,16 @@ func (p *Program) useRecord(c *call, k *claim, before *state.Record) (gone bool,
 // joinTask finds the task that a call with the same key has become.
 func (p *Program) joinTask(c *call, id string) error {
 	if c.approval != nil && c.approval.task != "" {
-		return refusal("The call with this idempotency_key goes on as the task " + id + ". It is not carried out again.")
+		return failure.Refusal("The call with this idempotency_key goes on as the task " + id + ". It is not carried out again.")
 	}
 	if c.taskStage == 0 && !c.mayBecomeTask {
-		return refusal("The call with this idempotency_key goes on as a task, which this client cannot follow. It is not carried out again.")
+		return failure.Refusal("The call with this idempotency_key goes on as a task, which this client cannot follow. It is not carried out again.")
 	}
 	t, err := p.generation.build.State.tasks.find(c.frame.Context, id, c.caller)
 	var unknown *mcp.Error
 	switch {
 	case errors.As(err, &unknown):
-		return refusal("The call with this idempotency_key was a task, and what it came to is not kept any more. It is not carried out again.")
+		return failure.Refusal("The call with this idempotency_key was a task, and what it came to is not kept any more. It is not carried out again.")
 	case err != nil:
 		return err
 	}
@@ -198,6 +205,6 @@ func deriveKey(key string, part any) string {
 	if n, ok := part.(int); ok {
 		text = strconv.Itoa(n)
 	}
-	sum := digestOf("part", key, text)
+	sum := digest.Of("part", key, text)
 	return hex.EncodeToString(sum[:16])
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 
 	"hatchel/runtime/approval"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/failure"
 )
 
 // What waits for an approval while another configuration of its tool is served can be done no more: it ends at once, and what was asked for is void. Of several processes each ends what it
@@ -18,7 +20,7 @@ const (
 
 // approvalSeal marks the approvals that this process asks for, for calls of this tool as it is configured.
 func (p *Program) approvalSeal() string {
-	return digestOf("seal", p.generation.build.State.tasks.owner, p.decl.Name, p.approvalDigest).String()
+	return digest.Of("seal", p.generation.build.State.tasks.owner, p.decl.Name, p.approvalDigest).String()
 }
 
 // currentProgram is the tool as it is served now; nil when it is not.
@@ -33,9 +35,9 @@ func (p *Program) currentProgram() *Program {
 func (p *Program) supersededError() error {
 	switch now := p.currentProgram(); {
 	case now == nil:
-		return refusal("This tool was removed while the call waited for an approval; nothing was done.")
+		return failure.Refusal("This tool was removed while the call waited for an approval; nothing was done.")
 	case now.approvalDigest != p.approvalDigest:
-		return refusal("The configuration of this tool was changed while the call waited for an approval; nothing was done. Call again: what it does now must be approved afresh.")
+		return failure.Refusal("The configuration of this tool was changed while the call waited for an approval; nothing was done. Call again: what it does now must be approved afresh.")
 	}
 	return errSuperseded
 }

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"hatchel/runtime/approval"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
 // errSuperseded ends a call that waits for an approval while its configuration changes.
-const errSuperseded = refusal("The configuration was changed while this call waited for its approval, so nothing was done. Call it again: what it does now must be approved afresh.")
+const errSuperseded = failure.Refusal("The configuration was changed while this call waited for its approval, so nothing was done. Call it again: what it does now must be approved afresh.")
 
 // errShuttingDown is why the calls that wait for people end: the server is being stopped.
 var errShuttingDown = errors.New("the server is being stopped, and waits for nobody")
@@ -88,7 +90,7 @@ func (h *Host) StopWaiting() { h.build.caches.waiters.stop() }
 func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Approval, error) {
 	w := p.generation.build.caches.waiters
 	if !w.enter(c.action.Owner) {
-		return nil, &limitError{"Too many calls of one caller wait for their approvals. Nothing was done. Try again when one of them is decided.", time.Minute}
+		return nil, &limit.Error{Message: "Too many calls of one caller wait for their approvals. Nothing was done. Try again when one of them is decided.", RetryAfter: time.Minute}
 	}
 	defer w.leave(c.action.Owner)
 	book, err := p.generation.build.State.approvals(c.frame.Context)
@@ -115,7 +117,7 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 		p.voidApproval(c, book, asked)
 		return nil, p.supersededError()
 	case errors.Is(err, errShuttingDown):
-		return nil, refusal("The server is being stopped, and this call waits for an approval. Nothing was done. Call again when the server is back: the approval counts for the same call then.")
+		return nil, failure.Refusal("The server is being stopped, and this call waits for an approval. Nothing was done. Call again when the server is back: the approval counts for the same call then.")
 	case err != nil:
 		return nil, err
 	}

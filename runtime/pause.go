@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -52,13 +53,13 @@ func (c *call) sealQuestions(ctx context.Context, p *pausedError) (*mcp.Question
 }
 
 // stateDigest is what the call is, and whose: a state of it opens for the same.
-func (c *call) stateDigest() (digest, error) {
+func (c *call) stateDigest() (digest.Digest, error) {
 	arguments, err := appendFrozen(nil, c.frame.Input)
 	if err != nil {
-		return digest{}, err
+		return digest.Digest{}, err
 	}
 	decl, caller := c.operation.decl, c.elicitation.caller
-	return digestOf(c.operation.kind, decl.Name, decl.Digest, c.elicitation.request, string(arguments), caller.Owner(), caller.Toolset), nil
+	return digest.Of(c.operation.kind, decl.Name, decl.Digest, c.elicitation.request, string(arguments), caller.Owner(), caller.Toolset), nil
 }
 
 // resume goes back to where the call was when it paused.

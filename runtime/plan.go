@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/adapters"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -17,10 +18,10 @@ func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte
 	defer c.reply.release()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%s", c.publicMessage(newFailure(err)))
+			err = fmt.Errorf("%s", c.publicMessage(failure.Of(err)))
 		}
 	}()
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	c.dryRun = true
 	if err := p.admitPlan(c, caller, inputs{raw: arguments}); err != nil {
 		return "", err

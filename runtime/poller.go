@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/failure"
 )
 
 // resourcePoller looks at one followed document again and again, for as long as its resource is declared as it is.
@@ -21,9 +22,9 @@ type resourcePoller struct {
 	refresh time.Duration // between readings, 0 for none
 	files   bool          // there is a backend that tells of changes without being read
 
-	version string        // that the backends gave last
-	digest  contentDigest // of what was read last
-	failing bool          // it could not be read the last time
+	version string            // that the backends gave last
+	digest  [sha256.Size]byte // of what was read last
+	failing bool              // it could not be read the last time
 }
 
 // versionInterval is how long a file may have changed before that is seen.
@@ -108,7 +109,7 @@ func (p *resourcePoller) read() bool {
 	if p.refresh == 0 {
 		return false
 	}
-	var sum contentDigest
+	var sum [sha256.Size]byte
 	err := p.withResource(func(r *resource, c *call, in inputs) error {
 		err := c.runRecovered(in, func(c *call) error { return r.contents(c, p.subscription.uri) })
 		sum = sha256.Sum256(c.reply.blocks)
@@ -153,7 +154,7 @@ func (p *resourcePoller) withResource(do func(*resource, *call, inputs) error) (
 	}
 	c := r.newCall(p.ctx, callerRoot(p.subscription.caller), adapters.Nobody{})
 	defer c.reply.release()
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	return do(r, c, inputs{texts: variables})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/webhook"
 )
 
@@ -109,7 +110,7 @@ func (g *Generation) runProbes(ctx context.Context, all []probe) []error {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			defer recoverError(&errs[i])
+			defer failure.Recover(&errs[i])
 			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 			defer cancel()
 			t, err := p.prober.Probe(ctx)

@@ -8,6 +8,8 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
@@ -17,7 +19,7 @@ type Program struct {
 	tool           *hcl.Tool
 	headerInputs   []mcp.HeaderInput
 	defaults       defaultResult
-	limits         []limit                     // what its calls are limited by
+	limits         []limit.Limit               // what its calls are limited by
 	approvalRules  []*approvalRule             // that its calls may need, in their order
 	toolRoot       map[string]any              // what the root `tool` reads, with approvals
 	approvalDigest string                      // differs when approvals of it no longer hold
@@ -29,7 +31,7 @@ func newProgram(g *Generation, t *hcl.Tool) *Program {
 	p := &Program{tool: t, headerInputs: headerInputs(t.Input), defaults: newDefaultResult(t)}
 	p.initialize(g, "tool", &t.Operation, t.Error)
 	p.hasEffects = !t.ReadOnly
-	p.limits = newLimits(g.Config, t)
+	p.limits = limit.Of(g.Config, t)
 	return p
 }
 
@@ -61,7 +63,7 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 		outcome = interimOutcome(err)
 		out, err = p.answerInterim(ctx, c, req.Caller, err)
 	}
-	failed := newFailure(err)
+	failed := failure.Of(err)
 	c.finishKey(ctx, err, failed)
 	failed = c.recordEnd(ctx, failed, outcome)
 	if outcome != "" && failed == nil {
@@ -69,16 +71,16 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 		return out, nil
 	}
 	c.logOutcome(ctx, failed)
-	if failed != nil && failed.protocol != nil {
+	if failed != nil && failed.Protocol != nil {
 		c.reply.release()
-		return mcp.Outcome{}, failed.protocol
+		return mcp.Outcome{}, failed.Protocol
 	}
 	return p.outcome(c, failed, req.Caller.Revision), nil
 }
 
 // execute runs the call and encodes what it came to. A panic in it is its error.
 func (p *Program) execute(c *call, req *mcp.CallRequest, tasks bool) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	if err := p.checkVisible(c, req.Name); err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (p *Program) chooseTask(c *call, caller *mcp.Caller) error {
 
 // answerInterim is what is answered for a call that goes on later. An error is what the call came to instead.
 func (p *Program) answerInterim(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	var pause *pausedError
 	var before *existingTaskError
 	if errors.As(why, &pause) {

@@ -6,6 +6,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -24,7 +25,7 @@ func (t *elicitation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 		q.Params, err = t.elicitation(a, f)
 	}
 	if err != nil {
-		return q, asFault(err)
+		return q, failure.AsFault(err)
 	}
 	q.Params = t.call.operation.generation.scrubber.json(q.Params)
 	return q, nil

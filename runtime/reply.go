@@ -6,7 +6,9 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -59,9 +61,9 @@ func (r *contentOf) AppendJSON(dst []byte) []byte {
 }
 
 func (r *contentOf) appendTexts(dst, text []byte) []byte {
-	dst = mcp.AppendString(append(dst, `[{"type":"text","text":`...), text)
+	dst = jsonscan.AppendString(append(dst, `[{"type":"text","text":`...), text)
 	if len(r.note) > 0 {
-		dst = mcp.AppendString(append(dst, `},{"type":"text","text":`...), r.note)
+		dst = jsonscan.AppendString(append(dst, `},{"type":"text","text":`...), r.note)
 	}
 	return append(dst, "}]"...)
 }
@@ -115,10 +117,10 @@ func (p *Program) tooLargeError(size int) error {
 }
 
 // outcome is what the protocol sends.
-func (p *Program) outcome(c *call, failed *failure, revision mcp.Revision) mcp.Outcome {
+func (p *Program) outcome(c *call, failed *failure.Failure, revision mcp.Revision) mcp.Outcome {
 	if failed != nil {
 		defer c.reply.release()
-		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.meta()}
+		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.Meta()}
 	}
 	r := c.reply
 	r.pendingParts = 1

@@ -3,6 +3,8 @@ package runtime
 import (
 	"errors"
 	"time"
+
+	"hatchel/runtime/wait"
 )
 
 // Why the context of a call ends before the call does.
@@ -48,13 +50,13 @@ func (g *Generation) retire(grace time.Duration, hurry <-chan struct{}) {
 	if g.calls.Add(retiredBit) == retiredBit {
 		g.once.Do(func() { close(g.drained) })
 	}
-	if !waitFor(grace, g.drained, hurry) {
+	if !wait.Until(g.drained, grace, hurry) {
 		why := errReplaced
-		if waitFor(0, hurry, nil) {
+		if wait.Until(hurry, 0, nil) {
 			why = errStopped
 		}
 		g.cancel(why)
-		if !waitFor(forceStopAfter, g.drained, nil) {
+		if !wait.Until(g.drained, forceStopAfter, nil) {
 			g.log().Warn("calls do not end; their backends are closed under them", "calls", g.calls.Load()-retiredBit)
 		}
 	}
@@ -75,26 +77,8 @@ func (g *Generation) awaitPinned(hurry <-chan struct{}) {
 	case <-hurry:
 	}
 	g.cancelPinned(errStopped)
-	if !waitFor(forceStopAfter, released, nil) {
+	if !wait.Until(released, forceStopAfter, nil) {
 		g.log().Warn("tasks, or calls that have asked their clients, do not end; their backends are closed under them")
-	}
-}
-
-// waitFor reports whether done is closed before the time has passed and before hurry is closed, which may be nil.
-func waitFor(d time.Duration, done, hurry <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-	case <-hurry:
-	}
-	select {
-	case <-done:
-		return true
-	default:
-		return false
 	}
 }
 

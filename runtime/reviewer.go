@@ -9,6 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 )
 
 // What is shown to who must agree is bounded.
@@ -89,7 +90,7 @@ func clientName(who audit.Caller) string {
 
 // describeEffect is what the call would send, as a plan says it. What cannot be shown is not done.
 func (p *Program) describeEffect(c *call) (text string, err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	if text, err = p.planSteps(c); err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -21,7 +22,7 @@ type askGroup struct{ asks []*hcl.Ask }
 func (r *askGroup) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
 	talk, ok := call.Client.(*elicitation)
 	if !ok {
-		return adapters.Result{}, refusal("This asks the client, and nobody can be asked here.")
+		return adapters.Result{}, failure.Refusal("This asks the client, and nobody can be asked here.")
 	}
 	answers, err := talk.ask(r, call.Frame)
 	if err != nil {
@@ -48,7 +49,7 @@ func (t *elicitation) ask(r *askGroup, f *hcl.Frame) (map[string]any, error) {
 		t.done = map[string]any{}
 		for _, a := range r.asks {
 			if ok, err := evalCondition(a.When, f); err != nil {
-				return nil, asFault(err)
+				return nil, failure.AsFault(err)
 			} else if !ok {
 				t.done[a.Key] = nil
 			}
@@ -65,7 +66,7 @@ func (t *elicitation) ask(r *askGroup, f *hcl.Frame) (map[string]any, error) {
 			t.done, t.invalid = nil, nil
 			return done, nil
 		case try == maxTries:
-			return nil, refusal(fmt.Sprintf("The client's answer to %q cannot be used: %s", left[0].Key, t.invalid[left[0].Key]))
+			return nil, failure.Refusal(fmt.Sprintf("The client's answer to %q cannot be used: %s", left[0].Key, t.invalid[left[0].Key]))
 		}
 		questions := make([]mcp.Question, len(left))
 		for i, a := range left {
@@ -119,7 +120,7 @@ func (t *elicitation) acceptAnswer(a *hcl.Ask, sent any) (bool, error) {
 		t.done[a.Key] = answer
 		return true, nil
 	case errors.As(err, &declined):
-		return false, refusal(declined.Error())
+		return false, failure.Refusal(declined.Error())
 	case errors.As(err, &wrong):
 		if t.invalid == nil {
 			t.invalid = map[string]string{}
@@ -133,11 +134,11 @@ func (t *elicitation) acceptAnswer(a *hcl.Ask, sent any) (bool, error) {
 // fallback answers for a client that cannot be asked.
 func (t *elicitation) fallback(a *hcl.Ask, need string, f *hcl.Frame) error {
 	if a.Fallback == nil {
-		return refusal(fmt.Sprintf("The question %q takes a client that has the capability %q, and yours does not say that it has. Nothing after the question was done.", a.Key, need))
+		return failure.Refusal(fmt.Sprintf("The question %q takes a client that has the capability %q, and yours does not say that it has. Nothing after the question was done.", a.Key, need))
 	}
 	answer, err := a.FallbackAnswer(f)
 	if err != nil {
-		return asFault(err)
+		return failure.AsFault(err)
 	}
 	t.done[a.Key] = answer
 	return nil

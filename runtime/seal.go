@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"hatchel/runtime/digest"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -54,23 +55,8 @@ func newTokenSealer(ctx context.Context, store state.Store) (*tokenSealer, error
 	return &tokenSealer{aead, store}, err
 }
 
-// digest is the request that a state is for, and by whom: nothing else opens it.
-type digest [sha256.Size]byte
-
-func digestOf(parts ...string) digest {
-	sum := sha256.New()
-	for _, part := range parts {
-		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-		sum.Write([]byte(part))
-	}
-	return digest(sum.Sum(nil))
-}
-
-// String is the purpose as a name.
-func (p digest) String() string { return hex.EncodeToString(p[:]) }
-
 // seal makes the state that open opens until then.
-func (s *tokenSealer) seal(ctx context.Context, frozen []byte, of digest, until time.Time) (string, error) {
+func (s *tokenSealer) seal(ctx context.Context, frozen []byte, of digest.Digest, until time.Time) (string, error) {
 	plain := binary.BigEndian.AppendUint64(make([]byte, 0, tokenHeader+min(len(frozen), maxInlineState)), uint64(until.UnixMilli()))
 	plain = plain[:8+tokenNameSize]
 	rand.Read(plain[8:])
@@ -95,7 +81,7 @@ func tokenName(plain []byte) string { return hex.EncodeToString(plain[8 : 8+toke
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // open returns what was sealed, once: a state that was opened before, is not one of ours, of another purpose or has expired is mcp.InvalidState.
-func (s *tokenSealer) open(ctx context.Context, sealed string, of digest) ([]byte, error) {
+func (s *tokenSealer) open(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
 	b, err := tokenEncoding.DecodeString(sealed)
 	size := 1 + s.aead.NonceSize()
 	if err != nil || len(b) < size || b[0] != tokenVersion || tokenEncoding.EncodeToString(b) != sealed {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hatchel/hcl/value"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/state"
 )
 
@@ -79,12 +80,12 @@ func (n *noting) Add(ctx context.Context, r *state.Record) (*state.Record, error
 func TestASealedStateOpensOnce(t *testing.T) {
 	for claim, size := range map[string]int{"one that the client carries": maxInlineState, "one that is kept": maxInlineState + 1} {
 		t.Run(claim, func(t *testing.T) {
-			s, of, frozen := testSealer(t), digestOf("t"), bytes.Repeat([]byte("x"), size)
+			s, of, frozen := testSealer(t), digest.Of("t"), bytes.Repeat([]byte("x"), size)
 			sealed, err := s.seal(t.Context(), frozen, of, time.Now().Add(time.Hour))
 			if err != nil || len(sealed) > 2*maxInlineState {
 				t.Fatalf("it takes %d bytes, and %v", len(sealed), err)
 			}
-			if _, err := s.open(t.Context(), sealed, digestOf("u")); !refusedState(err) {
+			if _, err := s.open(t.Context(), sealed, digest.Of("u")); !refusedState(err) {
 				t.Errorf("for another request: %v", err)
 			}
 			var opened atomic.Int64
@@ -108,7 +109,7 @@ func TestASealedStateOpensOnce(t *testing.T) {
 }
 
 func TestThatAStateWasUsedIsKnownUntilItHasExpiredByAnyClock(t *testing.T) {
-	s, of := testSealer(t), digestOf("t")
+	s, of := testSealer(t), digest.Of("t")
 	store, until := &noting{Store: s.store}, time.Now().Add(time.Hour)
 	s.store = store
 	sealed, err := s.seal(t.Context(), nil, of, until)
@@ -122,7 +123,7 @@ func TestThatAStateWasUsedIsKnownUntilItHasExpiredByAnyClock(t *testing.T) {
 
 // FuzzSealedState opens states that were not given out, and thaws what no state holds.
 func FuzzSealedState(f *testing.F) {
-	s, of := testSealer(f), digestOf("tool", "t")
+	s, of := testSealer(f), digest.Of("tool", "t")
 	sealed, err := s.seal(f.Context(), []byte(`{"at":1,"spent":0,"steps":{"a":{"$bytes":"AA=="}},"locals":{"x":1},"done":{"q":null}}`), of, time.Now().Add(time.Hour))
 	if err != nil {
 		f.Fatal(err)

@@ -10,6 +10,8 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
@@ -68,7 +70,7 @@ func (p *Program) taskRetention(c *call) time.Duration {
 }
 
 // runTask works on a task in the background, with what its client has sent since it waited. The generation, which the caller has entered, stays open meanwhile.
-func (p *Program) runTask(ctx context.Context, t *task, sent map[string]any, counted []limitKey) {
+func (p *Program) runTask(ctx context.Context, t *task, sent map[string]any, counted []limit.Key) {
 	s := &taskRun{program: p, task: t, sent: sent, ctx: ctx, limits: counted}
 	p.generation.pinnedCalls.Add(1)
 	if !p.generation.build.State.tasks.start(s) {
@@ -83,7 +85,7 @@ func (p *Program) runTask(ctx context.Context, t *task, sent map[string]any, cou
 type taskRun struct {
 	program *Program
 	sent    map[string]any
-	limits  []limitKey      // what counts the call from which it comes
+	limits  []limit.Key     // what counts the call from which it comes
 	ctx     context.Context // ends when the work must
 	cancel  context.CancelCauseFunc
 
@@ -112,7 +114,7 @@ func (s *taskRun) run() {
 		s.save() // nobody finds the task any more, and webhooks are told
 	}
 	if cause != nil && cause != errStopped {
-		c.recordEnd(s.ctx, newFailure(cause), "")
+		c.recordEnd(s.ctx, failure.Of(cause), "")
 		c.reply.release() // whatever came of it, nobody wants to know
 		return
 	}
@@ -123,10 +125,10 @@ func (s *taskRun) run() {
 		c.audit.addQuestions(pause.asked)
 		err = s.pause(c, pause)
 	}
-	failed := newFailure(err)
+	failed := failure.Of(err)
 	c.finishKey(s.ctx, err, failed)
 	if failed != nil && cause != nil {
-		failed.protocol = taskStoppedError(s.task.Step)
+		failed.Protocol = taskStoppedError(s.task.Step)
 	}
 	if failed = c.recordEnd(s.ctx, failed, outcome); outcome != "" && failed == nil {
 		c.reply.release()
@@ -135,16 +137,16 @@ func (s *taskRun) run() {
 	}
 	c.logOutcome(s.ctx, failed)
 	if err := s.finish(c, failed); err != nil {
-		failed = newFailure(err)
+		failed = failure.Of(err)
 		c.logOutcome(s.ctx, failed)
-		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.message})
+		s.task.fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.Message})
 	}
 	s.saveOutcome()
 }
 
 // resume takes the call of the task up again and does what is left. A panic in it is its error.
 func (s *taskRun) resume(c *call) (err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	if err := c.restoreCall(s.task, s.sent); err != nil {
 		return err
 	}
@@ -194,11 +196,11 @@ func (s *taskRun) pause(c *call, pause *pausedError) error {
 }
 
 // finish makes the task what the call came to. A panic in it is its error.
-func (s *taskRun) finish(c *call, failed *failure) (err error) {
-	defer recoverError(&err)
-	if failed != nil && failed.protocol != nil {
+func (s *taskRun) finish(c *call, failed *failure.Failure) (err error) {
+	defer failure.Recover(&err)
+	if failed != nil && failed.Protocol != nil {
 		c.reply.release()
-		s.task.fail(failed.protocol)
+		s.task.fail(failed.Protocol)
 		return nil
 	}
 	out := s.program.outcome(c, failed, mcp.Revision20260728)

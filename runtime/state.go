@@ -3,12 +3,12 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -110,22 +110,39 @@ func (s *State) approvals(ctx context.Context) (*approval.Book, error) {
 // onRemoteChange is told of a record that another process has changed.
 func (s *State) onRemoteChange(ctx context.Context, kind, name string) {
 	s.mu.Lock()
-	book, writes := s.book, s.recordDecision
+	book := s.book
 	s.mu.Unlock()
 	book.Changed(kind, name)
 	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
-	if writes == nil || kind != "" && kind != approval.ProposalKind {
+	if kind == "" || kind == approval.ProposalKind {
+		s.recordDecisions(ctx, name)
+	}
+}
+
+// recordStoredDecisions records the decisions that were stored while no audit log was open.
+func (s *State) recordStoredDecisions(ctx context.Context) {
+	if s.current() != nil {
+		s.recordDecisions(ctx, "")
+	}
+}
+
+// recordDecisions records the decision of a proposal, or those of all proposals when the name is empty. It does not wait.
+func (s *State) recordDecisions(ctx context.Context, name string) {
+	s.mu.Lock()
+	book, record := s.book, s.recordDecision
+	s.mu.Unlock()
+	if record == nil {
 		return
 	}
 	s.tasks.background.Go(func() {
 		ids := []string{approval.Proposed(name)}
-		if kind == "" {
-			ids, _ = book.Proposals(ctx) // those that cannot be read now are forgotten soon
+		if name == "" {
+			ids, _ = book.Proposals(ctx) // a reload or the next change tries again
 		}
 		for _, id := range ids {
-			writes(ctx, book, id)
+			record(ctx, book, id)
 		}
 	})
 }
@@ -158,7 +175,7 @@ func (s *State) current() state.Store {
 	return s.store
 }
 
-func (s *State) seal(ctx context.Context, frozen []byte, of digest, until time.Time) (string, error) {
+func (s *State) seal(ctx context.Context, frozen []byte, of digest.Digest, until time.Time) (string, error) {
 	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return "", err
@@ -166,7 +183,7 @@ func (s *State) seal(ctx context.Context, frozen []byte, of digest, until time.T
 	return sealer.seal(ctx, frozen, of, until)
 }
 
-func (s *State) unseal(ctx context.Context, sealed string, of digest) ([]byte, error) {
+func (s *State) unseal(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
 	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -182,9 +199,6 @@ func publicError(err error) error {
 	}
 	return err
 }
-
-// stateError is an error of the store as the log tells of it, where that of a database of the tool could read the same.
-func stateError(err error) error { return fmt.Errorf("the state: %w", err) }
 
 // StateHealth says whether what is remembered can be got at.
 type StateHealth struct {

@@ -2,10 +2,11 @@ package runtime
 
 import (
 	"fmt"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/wait"
 )
 
 // boundStep is one step of a program, bound to its backend.
@@ -45,7 +46,7 @@ func (s *boundStep) runOnce(call *adapters.Call) (any, error) {
 	if s.decl.When != nil {
 		ok, err := s.decl.When.Eval(call.Frame, nil)
 		if err != nil {
-			return nil, asFault(err)
+			return nil, failure.AsFault(err)
 		}
 		if !ok {
 			return nil, nil
@@ -53,8 +54,8 @@ func (s *boundStep) runOnce(call *adapters.Call) (any, error) {
 	}
 	out, err := s.repeat(call)
 	if err != nil && s.decl.ContinueOnError && call.Frame.Context.Err() == nil && !continuesLater(err) {
-		f := newFailure(err)
-		return map[string]any{"error": f.errorRoot("")}, nil
+		f := failure.Of(err)
+		return map[string]any{"error": f.ErrorRoot("")}, nil
 	}
 	return out, err
 }
@@ -82,12 +83,8 @@ func (s *boundStep) repeat(call *adapters.Call) (any, error) {
 		if n >= r.Max && r.Max > 0 {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("after asking %d times the answer is still not the one that was waited for", n)}
 		}
-		wait := time.NewTimer(r.Every)
-		select {
-		case <-wait.C:
-		case <-call.Frame.Context.Done():
-			wait.Stop()
-			return nil, call.Frame.Context.Err()
+		if err := wait.Sleep(call.Frame.Context, r.Every); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -122,7 +119,7 @@ func (s *boundStep) isFinal(f *hcl.Frame, output any) (bool, error) {
 	}
 	ok, err := s.decl.Repeat.Until.Eval(f, output)
 	if err != nil {
-		return false, asFault(err)
+		return false, failure.AsFault(err)
 	}
 	return ok, nil
 }
@@ -135,7 +132,7 @@ func (s *boundStep) checkExpectations(f *hcl.Frame, output any) error {
 	for _, e := range s.decl.Expects {
 		ok, err := e.That.Eval(f, output)
 		if err != nil {
-			return asFault(err)
+			return failure.AsFault(err)
 		}
 		if !ok {
 			told := *f

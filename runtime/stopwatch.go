@@ -63,7 +63,7 @@ func (w *pausableTimeout) pause() {
 	w.left -= now.Sub(w.started)
 	w.started = now
 	for _, m := range w.call.limits {
-		w.call.operation.generation.build.caches.limiter.release(m)
+		w.call.operation.generation.build.caches.limiter.Release(m)
 	}
 }
 
@@ -75,7 +75,7 @@ func (w *pausableTimeout) resume() {
 	w.mu.Lock()
 	if w.paused--; w.paused == 0 {
 		for _, m := range w.call.limits {
-			w.call.operation.generation.build.caches.limiter.readmit(m)
+			w.call.operation.generation.build.caches.limiter.Readmit(m)
 		}
 		now := time.Now()
 		w.pausedFor += now.Sub(w.started)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
 // onRemoteChange is called when another process has updated a task, or with an empty id when it may have updated any.
@@ -64,7 +65,7 @@ func (ts *taskRegistry) retryReturn(store state.Store, waiting state.Record) {
 	}
 	ctx := ts.heartbeatCtx
 	ts.background.Go(func() {
-		for !ts.tryReturn(ctx, store, waiting) && !waitFor(storeRetryInterval, ctx.Done(), nil) {
+		for !ts.tryReturn(ctx, store, waiting) && !wait.Until(ctx.Done(), storeRetryInterval, nil) {
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
 // progressSaveInterval is how often the progress of a task is remembered and told at most.
@@ -82,7 +83,7 @@ func (s *taskRun) saveOutcome() {
 			if !errors.Is(err, state.ErrAway) || s.ctx.Err() != nil {
 				return won, err
 			}
-			waitFor(storeRetryInterval, s.ctx.Done(), nil)
+			wait.Until(s.ctx.Done(), storeRetryInterval, nil)
 		}
 	}
 	s.store(remembered)

@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -123,7 +124,7 @@ func (t *task) matchAnswers(answers []byte) (sent map[string]any, left []taskQue
 // checkAnswers looks at answers without going on. It reports whether they are enough to go on, or to end the call; otherwise the task remembers what of them can be used, and
 // the questions are those that must be asked again.
 func (p *Program) checkAnswers(ctx context.Context, t *task, sent map[string]any) (again []mcp.Question, enough bool, err error) {
-	defer recoverError(&err)
+	defer failure.Recover(&err)
 	c := p.newCall(ctx, callerRoot(t.caller()), adapters.Nobody{})
 	defer c.reply.release()
 	if err := c.restoreCall(t, sent); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
 // taskRegistry are the tasks of a server: those that this process works on, and what the store remembers of all. A task that waits for its client has no goroutine.
@@ -330,7 +331,7 @@ func (ts *taskRegistry) close() {
 	idle, beat := ts.idle, ts.stopHeartbeat
 	ts.stopHeartbeat = nil
 	ts.mu.Unlock()
-	waitFor(forceStopAfter, idle, nil)
+	wait.Until(idle, forceStopAfter, nil)
 	if beat != nil {
 		beat()
 		ts.background.Wait()

@@ -5,6 +5,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 )
 
 // toolCall is the action of a block that calls another tool.
@@ -25,11 +26,11 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
 	c.stopCtx = t.target.generation.pinnedCtx // its context ends with the call that it is a step of, which may be a task that a reload leaves alone
 	if err := t.target.run(c, inputs{values: values}); err != nil {
-		f := newFailure(err)
-		if f.internal || f.protocol != nil {
+		f := failure.Of(err)
+		if f.Internal || f.Protocol != nil {
 			return adapters.Result{}, err
 		}
-		return adapters.Result{}, &adapters.Fault{Message: c.failureText(f), Status: f.status, Code: f.code, Cause: err, After: f.retryAfter}
+		return adapters.Result{}, &adapters.Fault{Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, After: f.RetryAfter}
 	}
 	text, err := c.resultText()
 	if err != nil {
@@ -41,7 +42,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 func (t *toolCall) evalInputs(f *hcl.Frame) (map[string]any, error) {
 	entries, err := t.inputs.Eval(f)
 	if err != nil {
-		return nil, asFault(err)
+		return nil, failure.AsFault(err)
 	}
 	values := make(map[string]any, len(entries))
 	for _, e := range entries {

@@ -5,6 +5,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/runtime/failure"
 )
 
 // inputs are the arguments of a call: as they came, as another tool computed them, or as texts.
@@ -34,7 +35,7 @@ func (r *operation) validate(c *call, in inputs) error {
 	if len(violations) == 0 {
 		return nil
 	}
-	return refusal("The arguments are not valid, and nothing was done:\n" + violationList(violations))
+	return failure.Refusal("The arguments are not valid, and nothing was done:\n" + violationList(violations))
 }
 
 func violationList(violations []schema.Violation) string {
@@ -61,7 +62,7 @@ func (r *operation) runChecks(c *call) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return refusal(strings.Join(failed, "\n"))
+	return failure.Refusal(strings.Join(failed, "\n"))
 }
 
 // message is a text of the author about what does not hold.
@@ -77,5 +78,5 @@ func message(m *hcl.TextTemplate, f *hcl.Frame) string {
 
 // evalError is an expression that could not be computed: its error is a sentence for the model.
 func (c *call) evalError(err error) error {
-	return c.contextCause(asFault(err))
+	return c.contextCause(failure.AsFault(err))
 }
