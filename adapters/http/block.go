@@ -58,7 +58,8 @@ func (b *block) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&b.OKStatus, "ok_status",
 				"The statuses of successful responses. Any other status fails the call.").DefaultDoc(`["2xx"]`),
-			hcl.Choice(&b.As, "as", "How the body of the response is decoded.", asJSON, asText, asBytes).DefaultDoc(`"json"`),
+			hcl.Choice(&b.As, "as", "How the body of the response is decoded.", asJSON, asText, asBytes).
+				DefaultDoc(`"json"`),
 			hcl.Attr(&b.Response, "response", "The type of a JSON response, which is checked. Members that the type "+
 				"does not declare are allowed."),
 			hcl.Attr(&b.Hosts, "hosts", "The allowed hosts if the host of the address is a value of the call: "+

@@ -53,7 +53,7 @@ func (o *oauth2) spec() hcl.Spec {
 		hcl.Attr(&o.Audience, "audience", "With exchange: the name of the service that the token is for."),
 		hcl.Attr(&o.Resource, "resource", "With exchange: the URL of the service that the token is for."),
 		hcl.Attr(&o.SubjectType, "subject_token_type",
-			"With exchange: the type of the caller's token.").DefaultDoc(`"`+accessToken+`"`),
+			"With exchange: the type of the caller's token.").DefaultDoc(`"` + accessToken + `"`),
 		hcl.Attr(&o.RequestedType, "requested_token_type", `With exchange: the requested type, "`+accessToken+
 			`" or "`+jwtToken+`".`).DefaultDoc("the choice of the token server"),
 	}
