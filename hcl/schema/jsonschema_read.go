@@ -7,18 +7,19 @@ import (
 	"hatchel/hcl/value"
 )
 
-// FromJSONSchema returns the type of a tool's arguments whose schema is given whole, as decoded JSON. The schema is advertised as it is. It is read into a type as far as
-// the language can say it; exact tells whether that was all of it. What the type cannot say, the JSON Schema library enforces. Values in error are
-// those of package value; the error is a sentence for an author.
+// FromJSONSchema returns the type of a tool's arguments whose schema is given whole, as decoded
+// JSON. The schema is advertised as it is. It is read into a type as far as the language can say
+// it; exact tells whether that was all of it. What the type cannot say, the JSON Schema library
+// enforces. Values in error are those of package value; the error is a sentence for an author.
 func FromJSONSchema(raw any) (t *Type, exact bool, err error) {
 	if _, ok := raw.(map[string]any); !ok {
-		return &Type{Kind: Object, Open: true}, false, errNotObject{got(raw)}
+		return &Type{Kind: Object, Open: true}, false, errNotObject{describeValue(raw)}
 	}
 	library, err := compileLibrary(raw)
 	if err != nil {
 		return &Type{Kind: Object, Open: true}, false, err
 	}
-	r := reader{root: raw, exact: true}
+	r := schemaReader{root: raw, exact: true}
 	t = r.read(raw)
 	if t.Kind != Object && t.Kind != Map {
 		t, r.exact = &Type{Kind: Object, Open: true}, false
@@ -34,41 +35,43 @@ type errNotObject struct{ got string }
 
 func (e errNotObject) Error() string { return "a schema is an object, not " + e.got }
 
-// A reader turns raw schemas into types that accept at least what the schemas accept.
-type reader struct {
+// schemaReader turns raw schemas into types that accept at least what the schemas accept.
+type schemaReader struct {
 	root  any
 	exact bool     // so far, the types accept no more than the schemas
 	refs  []string // being resolved
 }
 
-// silent are keywords that assert nothing.
-var silent = []string{"$schema", "$comment", "$defs", "definitions", "deprecated", "readOnly", "writeOnly", "default", "title", "description", "examples", "x-mcp-header", "contentEncoding", "contentMediaType", "contentSchema"}
+// annotationKeywords are keywords that assert nothing.
+var annotationKeywords = []string{"$schema", "$comment", "$defs", "definitions", "deprecated", "readOnly",
+	"writeOnly", "default", "title", "description", "examples", "x-mcp-header", "contentEncoding", "contentMediaType",
+	"contentSchema"}
 
-// A node is one raw schema whose keywords are ticked off as they are understood.
-type node struct {
-	*reader
+// schemaNode is one raw schema whose keywords are marked when they are understood.
+type schemaNode struct {
+	*schemaReader
 	raw  map[string]any
 	seen []string
 }
 
-func (n *node) take(key string) (any, bool) {
+func (n *schemaNode) take(key string) (any, bool) {
 	v, ok := n.raw[key]
 	n.seen = append(n.seen, key)
 	return v, ok
 }
 
-func (n *node) text(key string) string {
+func (n *schemaNode) text(key string) string {
 	v, _ := n.take(key)
 	s, _ := v.(string)
 	return s
 }
 
-func (n *node) number(key string) any {
+func (n *schemaNode) number(key string) any {
 	v, _ := n.take(key)
 	return v
 }
 
-func (n *node) count(key string) *int {
+func (n *schemaNode) count(key string) *int {
 	if v, ok := n.take(key); ok {
 		if i, ok := value.Int(v); ok {
 			return &i
@@ -78,12 +81,12 @@ func (n *node) count(key string) *int {
 	return nil
 }
 
-func (r *reader) vague() *Type {
+func (r *schemaReader) markInexact() *Type {
 	r.exact = false
 	return &Type{}
 }
 
-func (r *reader) read(raw any) *Type {
+func (r *schemaReader) read(raw any) *Type {
 	m, ok := raw.(map[string]any)
 	if !ok {
 		if raw != true {
@@ -91,9 +94,9 @@ func (r *reader) read(raw any) *Type {
 		}
 		return &Type{}
 	}
-	n := &node{reader: r, raw: m}
+	n := &schemaNode{schemaReader: r, raw: m}
 	if ref, ok := m["$ref"].(string); ok {
-		return n.follow(ref)
+		return n.resolveRef(ref)
 	}
 	t := n.kind()
 	t.Title, t.Description, t.Header = n.text("title"), n.text("description"), n.text("x-mcp-header")
@@ -101,32 +104,33 @@ func (r *reader) read(raw any) *Type {
 		t.Examples, _ = v.([]any)
 	}
 	for key := range m {
-		if !slices.Contains(n.seen, key) && !slices.Contains(silent, key) {
+		if !slices.Contains(n.seen, key) && !slices.Contains(annotationKeywords, key) {
 			r.exact = false
 		}
 	}
 	return t
 }
 
-// follow reads the target of a reference inside the document, once: what refers to itself is left to the library.
-func (n *node) follow(ref string) *Type {
+// resolveRef reads the target of a reference inside the document, once: what refers to itself is
+// left to the library.
+func (n *schemaNode) resolveRef(ref string) *Type {
 	for key := range n.raw {
-		if key != "$ref" && !slices.Contains(silent, key) {
-			return n.vague()
+		if key != "$ref" && !slices.Contains(annotationKeywords, key) {
+			return n.markInexact()
 		}
 	}
 	path, inside := strings.CutPrefix(ref, "#/")
 	if !inside || slices.Contains(n.refs, ref) || len(n.refs) > 20 {
-		return n.vague()
+		return n.markInexact()
 	}
 	target := n.root
 	for _, token := range strings.Split(path, "/") {
 		m, ok := target.(map[string]any)
 		if !ok {
-			return n.vague()
+			return n.markInexact()
 		}
 		if target, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]; !ok {
-			return n.vague()
+			return n.markInexact()
 		}
 	}
 	n.refs = append(n.refs, ref)
@@ -135,13 +139,13 @@ func (n *node) follow(ref string) *Type {
 	return t
 }
 
-func (n *node) kind() *Type {
+func (n *schemaNode) kind() *Type {
 	declared, _ := n.take("type")
 	nullable := false
 	if list, ok := declared.([]any); ok {
 		rest := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == "null" })
 		if len(rest) != 1 || len(list)-len(rest) > 1 {
-			return n.vague()
+			return n.markInexact()
 		}
 		nullable, declared = len(rest) < len(list), rest[0]
 	}
@@ -168,14 +172,14 @@ func (n *node) kind() *Type {
 	case nil:
 		return n.untyped()
 	default:
-		return n.vague()
+		return n.markInexact()
 	}
 	n.enum(t)
 	return t
 }
 
 // untyped reads a schema without a type: a choice of texts has one all the same.
-func (n *node) untyped() *Type {
+func (n *schemaNode) untyped() *Type {
 	values, _ := n.raw["enum"].([]any)
 	if c, ok := n.raw["const"]; ok && values == nil {
 		values = []any{c}
@@ -194,7 +198,7 @@ func (n *node) untyped() *Type {
 	return t
 }
 
-func (n *node) strings(t *Type) {
+func (n *schemaNode) strings(t *Type) {
 	t.MinLength, t.MaxLength = n.count("minLength"), n.count("maxLength")
 	if source := n.text("pattern"); source != "" {
 		t.Pattern, _ = NewPattern(source)
@@ -208,7 +212,7 @@ func (n *node) strings(t *Type) {
 }
 
 // enum reads enum, const, and oneOf with titled constants.
-func (n *node) enum(t *Type) {
+func (n *schemaNode) enum(t *Type) {
 	var values []EnumValue
 	if list, ok := n.raw["enum"].([]any); ok {
 		n.take("enum")
@@ -239,18 +243,20 @@ func (n *node) enum(t *Type) {
 	}
 	for _, e := range without {
 		_, isText := e.Value.(string)
-		if t.Kind != String && t.Kind != Number && t.Kind != Integer || isText != (t.Kind == String) || !isText && !value.IsNumber(e.Value) {
+		if t.Kind != String && t.Kind != Number && t.Kind != Integer || isText != (t.Kind == String) || !isText &&
+			!value.IsNumber(e.Value) {
 			n.exact = false
 			return
 		}
 	}
-	if t.Kind == String && (t.MinLength != nil || t.MaxLength != nil || t.Pattern != nil || t.Format != "") || len(without) == 0 {
+	if t.Kind == String && (t.MinLength != nil || t.MaxLength != nil || t.Pattern != nil || t.Format != "") ||
+		len(without) == 0 {
 		n.exact = false
 	}
 	t.Enum = without
 }
 
-func (n *node) array(t *Type) {
+func (n *schemaNode) array(t *Type) {
 	t.Kind, t.Elem = List, &Type{}
 	if unique, _ := n.take("uniqueItems"); unique == true {
 		t.Kind = Set
@@ -265,7 +271,7 @@ func (n *node) array(t *Type) {
 	t.MinItems, t.MaxItems = n.count("minItems"), n.count("maxItems")
 }
 
-func (n *node) object(t *Type) {
+func (n *schemaNode) object(t *Type) {
 	t.Kind = Object
 	rest, restricted := n.take("additionalProperties")
 	properties, _ := n.raw["properties"].(map[string]any)
@@ -300,7 +306,7 @@ func (n *node) object(t *Type) {
 }
 
 // memberDefault takes over the default of an optional member when it fits.
-func (n *node) memberDefault(m *Member, raw any) {
+func (n *schemaNode) memberDefault(m *Member, raw any) {
 	property, _ := raw.(map[string]any)
 	v, ok := property["default"]
 	if !ok || !m.Optional {

@@ -20,7 +20,7 @@ func number(field func(*Type) *any) func(*parser, *Type, hclv2.Expression) {
 func (p *parser) numberValue(expr hclv2.Expression) (any, bool) {
 	v, ok := p.constant(expr)
 	if ok && (!value.IsNumber(v) || !value.IsFinite(v)) {
-		p.fail(expr.Range(), "Invalid keyword value", "A number is needed here, not %s.", got(v))
+		p.fail(expr.Range(), "Invalid keyword value", "A number is needed here, not %s.", describeValue(v))
 		return nil, false
 	}
 	return v, ok
@@ -29,7 +29,7 @@ func (p *parser) numberValue(expr hclv2.Expression) (any, bool) {
 func (p *parser) multipleOf(t *Type, expr hclv2.Expression) {
 	v, ok := p.numberValue(expr)
 	if ok && value.Compare(v, 0) <= 0 {
-		p.fail(expr.Range(), "Invalid keyword value", "multiple_of must be above 0, got %s.", show(v))
+		p.fail(expr.Range(), "Invalid keyword value", "multiple_of must be above 0, got %s.", showJSON(v))
 		return
 	}
 	if ok {
@@ -45,7 +45,8 @@ func count(field func(*Type) **int) func(*parser, *Type, hclv2.Expression) {
 		}
 		n, whole := value.Int(v)
 		if !whole || n < 0 {
-			p.fail(expr.Range(), "Invalid keyword value", "A whole number from 0 is needed here, not %s.", got(v))
+			p.fail(expr.Range(), "Invalid keyword value", "A whole number from 0 is needed here, not %s.",
+				describeValue(v))
 			return
 		}
 		*field(t) = &n
@@ -66,7 +67,9 @@ func (p *parser) pattern(t *Type, expr hclv2.Expression) {
 }
 
 // formatAliases are other names for formats.
-var formatAliases = map[string]string{"datetime": "date-time", "date_time": "date-time", "timestamp": "date-time", "url": "uri", "ip": "ipv4", "guid": "uuid", "host": "hostname", "domain": "hostname", "regexp": "regex", "mail": "email"}
+var formatAliases = map[string]string{"datetime": "date-time", "date_time": "date-time", "timestamp": "date-time",
+	"url": "uri", "ip": "ipv4", "guid": "uuid", "host": "hostname", "domain": "hostname", "regexp": "regex",
+	"mail": "email"}
 
 func (p *parser) format(t *Type, expr hclv2.Expression) {
 	name := p.text(expr, "format")
@@ -85,7 +88,9 @@ func (p *parser) format(t *Type, expr hclv2.Expression) {
 		p.fail(expr.Range(), "Unknown format", "There is no format %q. Did you mean %q?", name, near)
 		return
 	}
-	p.fail(expr.Range(), "Unknown format", "There is no format %q. The formats are %s; for anything else write a pattern.", name, strings.Join(formatNames(), ", "))
+	p.fail(expr.Range(), "Unknown format",
+		"There is no format %q. The formats are %s; for anything else write a pattern.", name,
+		strings.Join(formatNames(), ", "))
 }
 
 func (p *parser) example(t *Type, expr hclv2.Expression) {
@@ -98,15 +103,19 @@ func (p *parser) sensitive(t *Type, expr hclv2.Expression) {
 	v, ok := p.constant(expr)
 	b, isBool := v.(bool)
 	if ok && !isBool {
-		p.fail(expr.Range(), "Invalid keyword value", "sensitive is true or false, not %s.", got(v))
+		p.fail(expr.Range(), "Invalid keyword value", "sensitive is true or false, not %s.", describeValue(v))
 	}
 	t.Sensitive = b
 }
 
+// headerBytes are the bytes of a header name, the tokens of RFC 9110.
+const headerBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~"
+
 func (p *parser) header(t *Type, expr hclv2.Expression) {
 	name := p.text(expr, "header")
-	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~") != "" || name == "" {
-		p.fail(expr.Range(), "Invalid keyword value", "header is the name of an HTTP header, made of letters, digits and -, like \"Region\".")
+	if strings.Trim(name, headerBytes) != "" || name == "" {
+		p.fail(expr.Range(), "Invalid keyword value",
+			"header is the name of an HTTP header: letters, digits and -, like \"Region\".")
 		return
 	}
 	t.Header = name

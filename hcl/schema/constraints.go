@@ -19,27 +19,29 @@ func contradiction(t *Type) string {
 		{t.Above, t.Below, "above", "below", true},
 		{t.Min, t.Below, "min", "below", true},
 		{t.Above, t.Max, "above", "max", true},
-		{counted(t.MinLength), counted(t.MaxLength), "min_length", "max_length", false},
-		{counted(t.MinItems), counted(t.MaxItems), "min_items", "max_items", false},
+		{intOrNil(t.MinLength), intOrNil(t.MaxLength), "min_length", "max_length", false},
+		{intOrNil(t.MinItems), intOrNil(t.MaxItems), "min_items", "max_items", false},
 	} {
 		if c.low == nil || c.high == nil {
 			continue
 		}
 		if d := value.Compare(c.low, c.high); d > 0 || d == 0 && c.open {
-			return fmt.Sprintf("No value can satisfy %s = %s and %s = %s.", c.lowName, show(c.low), c.highName, show(c.high))
+			return fmt.Sprintf("No value can satisfy %s = %s and %s = %s.", c.lowName, showJSON(c.low), c.highName,
+				showJSON(c.high))
 		}
 	}
 	return ""
 }
 
-func counted(n *int) any {
+func intOrNil(n *int) any {
 	if n == nil {
 		return nil
 	}
 	return *n
 }
 
-// finish checks what depends on several keywords: that the values of an enumeration and the example satisfy the rest.
+// finish checks what depends on several keywords: that the values of an enumeration and the example
+// satisfy the rest.
 func (p *parser) finish(t *Type, at hclv2.Range) {
 	if len(t.Enum) > 0 {
 		plain := *t
@@ -48,7 +50,7 @@ func (p *parser) finish(t *Type, at hclv2.Range) {
 		kept := []EnumValue{}
 		for _, e := range t.Enum {
 			if _, violations := check.Check(e.Value); len(violations) > 0 {
-				p.fail(at, "Invalid enum value", "The value %s %s.", show(e.Value), violations[0].Message)
+				p.fail(at, "Invalid enum value", "The value %s %s.", showJSON(e.Value), violations[0].Message)
 				continue
 			}
 			kept = append(kept, e)
@@ -73,23 +75,29 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 		return nil, false
 	}
 	if v == nil && !t.AllowsNull() {
-		p.fail(expr.Range(), "Invalid default", "null is not a value of %s. What is left out needs no default: optional(%s); a value that may be null is optional(nullable(%s), null).", t, t, t)
+		p.fail(expr.Range(), "Invalid default",
+			"null is not a value of %s. An optional value needs no default: optional(%s); a value that may "+
+				"be null is optional(nullable(%s), null).", t, t, t)
 		return nil, false
 	}
 	if holdsFile(t, v) {
-		p.fail(expr.Range(), "Invalid default", "A file is what a caller has uploaded, so there is none before: a file that may be left out is optional(file).")
+		p.fail(expr.Range(), "Invalid default",
+			"A file is uploaded by the caller, so it cannot have a default. For a file that may be left "+
+				"out, write optional(file).")
 		return nil, false
 	}
 	out, violations := t.Compile().Check(v)
 	if len(violations) == 0 {
 		if s, ok := v.(string); ok && len(t.Enum) == 0 && isSentence(s) {
-			p.report(hclv2.DiagWarning, expr.Range(), "Possible description", fmt.Sprintf("The default is the text %s. Is this a description? It goes into the type: optional(%s(%s)).", shortened(s), t.Kind, shortened(s)))
+			p.report(hclv2.DiagWarning, expr.Range(), "Possible description",
+				fmt.Sprintf("The default is the string %s. Is this a description? Put it into the type: "+
+					"optional(%s(%s)).", quoteShort(s), t.Kind, quoteShort(s)))
 		}
 		return out, true
 	}
 	hint := ""
 	if s, ok := v.(string); ok && t.Kind != String && isSentence(s) {
-		hint = fmt.Sprintf(" Is this a description? It goes into the type: optional(%s(%s)).", t.Kind, shortened(s))
+		hint = fmt.Sprintf(" Is this a description? Put it into the type: optional(%s(%s)).", t.Kind, quoteShort(s))
 	}
 	for _, violation := range violations {
 		p.fail(expr.Range(), "Invalid default", "The default does not fit the type %s: %s.%s", t, violation, hint)

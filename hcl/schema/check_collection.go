@@ -8,28 +8,28 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (c compiler) sized(t *Type, n int, noun string) []Violation {
+func (c checkCompiler) checkSize(t *Type, n int, noun string) []Violation {
 	if t.MinItems != nil && n < *t.MinItems {
-		return one(fmt.Sprintf("must have at least %s, got %d", counting(*t.MinItems, noun), n))
+		return singleViolation(fmt.Sprintf("must have at least %s, got %d", countNoun(*t.MinItems, noun), n))
 	}
 	if t.MaxItems != nil && n > *t.MaxItems {
-		return one(fmt.Sprintf("must have at most %s, got %d", counting(*t.MaxItems, noun), n))
+		return singleViolation(fmt.Sprintf("must have at most %s, got %d", countNoun(*t.MaxItems, noun), n))
 	}
 	return nil
 }
 
-func (c compiler) list(t *Type) check {
+func (c checkCompiler) listCheck(t *Type) check {
 	elem := c.compile(t.Elem)
 	anything := t.Elem.Kind == Any && t.Elem.library == nil
 	var self check
 	self = func(v any, owned bool) (any, bool, []Violation) {
 		list, ok := v.([]any)
 		if !ok {
-			return c.other("must be a list", v, self)
+			return c.retryDecoded("must be a list", v, self)
 		}
-		violations := c.sized(t, len(list), "item")
+		violations := c.checkSize(t, len(list), "item")
 		if t.Kind == Set {
-			violations = append(violations, repetition(list)...)
+			violations = append(violations, findDuplicate(list)...)
 		}
 		if anything {
 			return v, false, violations
@@ -38,7 +38,7 @@ func (c compiler) list(t *Type) check {
 		for i, e := range list {
 			r, other, vs := elem(e, owned)
 			if vs != nil {
-				violations = append(violations, under(indexKey(i), vs)...)
+				violations = append(violations, prefix(indexKey(i), vs)...)
 				if len(violations) > maxViolations {
 					break
 				}
@@ -60,13 +60,13 @@ func (c compiler) list(t *Type) check {
 	return self
 }
 
-// repetition finds the first item of a set that equals an earlier one.
-func repetition(list []any) []Violation {
+// findDuplicate finds the first item of a set that equals an earlier one.
+func findDuplicate(list []any) []Violation {
 	if len(list) <= 8 {
 		for i, a := range list {
 			for j, b := range list[:i] {
 				if value.Equal(a, b) {
-					return one(repeated(j, i))
+					return singleViolation(duplicateMessage(j, i))
 				}
 			}
 		}
@@ -77,34 +77,34 @@ func repetition(list []any) []Violation {
 	for i, e := range list {
 		key = value.AppendKey(key[:0], e)
 		if first, twice := seen[string(key)]; twice {
-			return one(repeated(first, i))
+			return singleViolation(duplicateMessage(first, i))
 		}
 		seen[string(key)] = i
 	}
 	return nil
 }
 
-func (c compiler) mapping(t *Type) check {
+func (c checkCompiler) mapCheck(t *Type) check {
 	elem := c.compile(t.Elem)
 	var self check
 	self = func(v any, owned bool) (any, bool, []Violation) {
 		m, ok := v.(map[string]any)
 		if !ok {
-			return c.other("must be an object", v, self)
+			return c.retryDecoded("must be an object", v, self)
 		}
 		var violations []Violation
-		d := draft{members: m, owned: owned}
+		d := copyOnWrite{members: m, owned: owned}
 		for k, e := range m {
 			out, changed, vs := elem(e, owned)
 			if vs != nil {
-				violations = append(violations, under(memberKey(k), vs)...)
+				violations = append(violations, prefix(memberKey(k), vs)...)
 			}
 			if changed {
 				d.edit()[k] = out
 			}
 		}
 		slices.SortStableFunc(violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
-		violations = append(c.sized(t, len(m), "member"), violations...)
+		violations = append(c.checkSize(t, len(m), "member"), violations...)
 		if !d.changed {
 			return v, false, violations
 		}

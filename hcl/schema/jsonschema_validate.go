@@ -17,8 +17,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// extra reads schema = {...}: raw keywords that are advertised beside those of the type, and asserted by the JSON Schema library.
-func (p *parser) extra(t *Type, expr hclv2.Expression) {
+// rawSchema reads schema = {...}: raw keywords that are advertised next to those of the type, and
+// asserted by the JSON Schema library.
+func (p *parser) rawSchema(t *Type, expr hclv2.Expression) {
 	keywords, ok := p.rawKeywords(expr)
 	if !ok {
 		return
@@ -33,12 +34,15 @@ func (p *parser) extra(t *Type, expr hclv2.Expression) {
 	for _, k := range keywords {
 		doc[k.Name] = k.Value
 		if _, twice := emitted.(map[string]any)[k.Name]; twice {
-			p.fail(expr.Range(), "Repeated schema keyword", "The type %s says %q already. Leave it out here, or give the input the type any.", t, k.Name)
+			p.fail(expr.Range(), "Repeated schema keyword",
+				"The type %s already sets %q. Leave it out here, or give the input the type any.", t, k.Name)
 			return
 		}
 	}
 	if localRef(doc) {
-		p.fail(expr.Range(), "Invalid schema", "A $ref to # would point into the schema of the whole tool, which has no such part. Give the tool its whole schema, or write this one without $ref.")
+		p.fail(expr.Range(), "Invalid schema",
+			"A $ref to # would refer to the schema of the whole tool, which has no such part. Give the tool "+
+				"a whole schema, or write this one without $ref.")
 		return
 	}
 	library, err := compileLibrary(doc)
@@ -57,7 +61,8 @@ func (p *parser) rawKeywords(expr hclv2.Expression) ([]Keyword, bool) {
 	}
 	m, isObject := v.(map[string]any)
 	if !isObject {
-		p.fail(expr.Range(), "Invalid schema", "schema is an object of JSON Schema keywords, like { minProperties = 1 }, not %s.", got(v))
+		p.fail(expr.Range(), "Invalid schema",
+			"schema is an object of JSON Schema keywords, like { minProperties = 1 }, not %s.", describeValue(v))
 		return nil, false
 	}
 	var out []Keyword
@@ -80,7 +85,8 @@ func localRef(v any) bool {
 		return slices.ContainsFunc(v, localRef)
 	case map[string]any:
 		for k, e := range v {
-			if s, ok := e.(string); ok && strings.HasPrefix(s, "#") && (k == "$ref" || k == "$dynamicRef") || localRef(e) {
+			if s, ok := e.(string); ok && strings.HasPrefix(s, "#") && (k == "$ref" || k == "$dynamicRef") ||
+				localRef(e) {
 				return true
 			}
 		}
@@ -88,7 +94,8 @@ func localRef(v any) bool {
 	return false
 }
 
-// noLoader refuses references to other documents: a schema is complete, and loading never reaches out.
+// noLoader refuses references to other documents: a schema is complete, and loading never reaches
+// out.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("not available") }
@@ -100,7 +107,7 @@ func compileLibrary(doc any) (*jsonschema.Schema, error) {
 	c.AssertFormat()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(patternEngine)
-	for _, f := range libraryFormats() {
+	for _, f := range customFormats() {
 		c.RegisterFormat(f)
 	}
 	const name = "hatchel:schema"
@@ -119,12 +126,12 @@ func compileLibrary(doc any) (*jsonschema.Schema, error) {
 	}
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
-		return nil, fmt.Errorf("it refers to %s, and other documents are not read", load.URL)
+		return nil, fmt.Errorf("it refers to %s, and other documents are not loaded", load.URL)
 	}
 	var anchor *jsonschema.AnchorNotFoundError
 	var pointer *jsonschema.JSONPointerNotFoundError
 	if errors.As(err, &anchor) || errors.As(err, &pointer) {
-		return nil, errors.New("a $ref in it points nowhere")
+		return nil, errors.New("a $ref in it refers to nothing")
 	}
 	return nil, errors.New("it is not a valid JSON Schema 2020-12")
 }
@@ -154,7 +161,7 @@ func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
 		return []Violation{{Message: "could not be read"}}
 	}
 	if hugeNumber(v) {
-		return []Violation{{Message: "holds a number that is too large or too small"}}
+		return []Violation{{Message: "contains a number that is too large or too small"}}
 	}
 	var failure *jsonschema.ValidationError
 	if err := s.Validate(v); errors.As(err, &failure) {
@@ -165,7 +172,7 @@ func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
 	return nil
 }
 
-// libraryViolations words the library's findings as our own are worded.
+// libraryViolations converts the violations that the library reports.
 func libraryViolations(e *jsonschema.ValidationError, sensitive bool) []Violation {
 	switch e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
@@ -212,15 +219,15 @@ func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
 		if sensitive {
 			return ""
 		}
-		return ", got " + got(v)
+		return ", got " + describeValue(v)
 	}
 	switch k := k.(type) {
 	case *kind.Type:
 		return "must be " + strings.Join(k.Want, " or ") + ", got " + k.Got
 	case *kind.Enum:
-		return "must be one of " + listed(k.Want) + tail(k.Got)
+		return "must be one of " + listValues(k.Want) + tail(k.Got)
 	case *kind.Const:
-		return "must be " + show(k.Want) + tail(k.Got)
+		return "must be " + showJSON(k.Want) + tail(k.Got)
 	case *kind.Required:
 		return "needs " + quotedList(k.Missing)
 	case *kind.DependentRequired:
@@ -228,9 +235,9 @@ func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
 	case *kind.AdditionalProperties:
 		return "may not have " + quotedList(k.Properties)
 	case *kind.PropertyNames:
-		return fmt.Sprintf("the name %s is not allowed", shortened(k.Property))
+		return fmt.Sprintf("the name %s is not allowed", quoteShort(k.Property))
 	case *kind.UniqueItems:
-		return repeated(k.Duplicates[0], k.Duplicates[1])
+		return duplicateMessage(k.Duplicates[0], k.Duplicates[1])
 	case *kind.Pattern:
 		return "must match the pattern " + k.Want + tail(k.Got)
 	case *kind.Format:
@@ -275,17 +282,17 @@ func limitMessage(k jsonschema.ErrorKind) string {
 	case *kind.MultipleOf:
 		return "must be a multiple of " + rat(k.Want)
 	case *kind.MinLength:
-		return fmt.Sprintf("must have at least %s, got %d", counting(k.Want, "character"), k.Got)
+		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "character"), k.Got)
 	case *kind.MaxLength:
-		return fmt.Sprintf("must have at most %s, got %d", counting(k.Want, "character"), k.Got)
+		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "character"), k.Got)
 	case *kind.MinItems:
-		return fmt.Sprintf("must have at least %s, got %d", counting(k.Want, "item"), k.Got)
+		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "item"), k.Got)
 	case *kind.MaxItems:
-		return fmt.Sprintf("must have at most %s, got %d", counting(k.Want, "item"), k.Got)
+		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "item"), k.Got)
 	case *kind.MinProperties:
-		return fmt.Sprintf("must have at least %s, got %d", counting(k.Want, "member"), k.Got)
+		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "member"), k.Got)
 	case *kind.MaxProperties:
-		return fmt.Sprintf("must have at most %s, got %d", counting(k.Want, "member"), k.Got)
+		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "member"), k.Got)
 	}
 	return ""
 }
@@ -301,37 +308,37 @@ func rat(r *big.Rat) string {
 func quotedList(names []string) string {
 	sorted := slices.Sorted(slices.Values(names))
 	for i, n := range sorted {
-		sorted[i] = shortened(n)
+		sorted[i] = quoteShort(n)
 	}
 	return strings.Join(sorted, ", ")
 }
 
-// counting writes a count with its noun.
-func counting(n int, noun string) string {
+// countNoun writes a count with its noun.
+func countNoun(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-func repeated(first, second int) string {
+func duplicateMessage(first, second int) string {
 	return fmt.Sprintf("must not repeat items; [%d] equals [%d]", second, first)
 }
 
-const listedValues = 20
+const maxListedValues = 20
 
-// listed writes the values of an enumeration.
-func listed(values []any) string {
+// listValues writes the values of an enumeration.
+func listValues(values []any) string {
 	var b strings.Builder
 	for i, v := range values {
-		if i == listedValues {
+		if i == maxListedValues {
 			fmt.Fprintf(&b, " and %d more", len(values)-i)
 			break
 		}
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(show(v))
+		b.WriteString(showJSON(v))
 	}
 	return b.String()
 }

@@ -8,16 +8,17 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 )
 
-// A FormMistake is something that no form of the protocol can show: a form is an object of scalars and choices, so that every client can make one.
+// A FormMistake is something that no form of the protocol can show: a form is an object of scalars
+// and choices, so that every client can make one.
 type FormMistake struct {
 	Range  hclv2.Range // of the member
 	Detail string      // a sentence with what to write instead
 }
 
-// FormMistakes says what of an object cannot stand in a form.
+// FormMistakes says what of an object cannot be in a form.
 func (t *Type) FormMistakes() (out []FormMistake) {
 	for _, m := range t.Members {
-		if detail := m.Type.formMistake(); detail != "" && !m.Type.broken {
+		if detail := m.Type.formError(); detail != "" && !m.Type.broken {
 			out = append(out, FormMistake{m.Range, fmt.Sprintf("%q cannot be filled in: %s", m.Name, detail)})
 		}
 	}
@@ -27,69 +28,70 @@ func (t *Type) FormMistakes() (out []FormMistake) {
 // formFormats are the formats that a client may know.
 var formFormats = []string{"date", "date-time", "email", "uri"}
 
-func (t *Type) formMistake() string {
+func (t *Type) formError() string {
 	if t.Nullable {
-		return fmt.Sprintf("a form has no null. What may be left out is optional(%s).", t.NotNull())
+		return fmt.Sprintf("a form has no null. A field that may be left out is optional(%s).", t.NotNull())
 	}
 	if len(t.Examples) > 0 {
-		return "a form shows no example. Put it into the description."
+		return "a form has no examples. Put it into the description."
 	}
 	switch t.Kind {
 	case String:
-		return t.textMistake()
+		return t.textFormError()
 	case Number, Integer:
-		return t.numberMistake()
+		return t.numberFormError()
 	case Bool:
 		return ""
 	case List:
-		return t.choicesMistake()
+		return t.listFormError()
 	case Set:
-		return "what a user chooses several of is a list: list(enum(\"a\", \"b\"))."
+		return "a multiple choice is a list: list(enum(\"a\", \"b\"))."
 	case Object, Map:
-		return "a form is flat. Ask for each member by itself, as in address_street = string."
+		return "a form is flat. Ask for each member separately, as in address_street = string."
 	}
-	return "a form says what it takes: string, number, integer, bool, enum(...) or list(enum(...))."
+	return "a field of a form has one of the types string, number, integer, bool, enum(...) or list(enum(...))."
 }
 
-func (t *Type) textMistake() string {
+func (t *Type) textFormError() string {
 	switch {
 	case t.Pattern != nil:
-		return "a form has no pattern. Say in the description what is needed, and check the answer in the step's expect."
+		return "a form has no pattern. Describe the expected text in the description, and check the answer " +
+			"in the step's expect."
 	case t.Format != "" && !slices.Contains(formFormats, t.Format):
-		return fmt.Sprintf("a form knows the formats %s, and not %s.", strings.Join(formFormats, ", "), t.Format)
+		return fmt.Sprintf("a form supports the formats %s, not %s.", strings.Join(formFormats, ", "), t.Format)
 	}
 	return ""
 }
 
-func (t *Type) numberMistake() string {
+func (t *Type) numberFormError() string {
 	switch {
 	case len(t.Enum) > 0:
-		return "the choices of a form are texts. Put them in quotes."
+		return "the choices of a form are strings. Put them in quotes."
 	case t.Above != nil, t.Below != nil:
-		return "a form has min and max only, and no above or below."
+		return "a form supports min and max, but not above or below."
 	case t.MultipleOf != nil:
-		return "a form has min and max only, and no multiple_of."
+		return "a form supports min and max, but not multiple_of."
 	}
 	return ""
 }
 
-func (t *Type) choicesMistake() string {
+func (t *Type) listFormError() string {
 	e := t.Elem
 	switch {
 	case e.broken:
 		return ""
 	case e.Kind != String || len(e.Enum) == 0 || e.Nullable:
-		return "a list in a form is of choices: list(enum(\"a\", \"b\")). Free texts are asked for as one string."
+		return "a list in a form is a multiple choice: list(enum(\"a\", \"b\")). Ask for free text as one string."
 	case e.Title != "" || e.Description != "":
-		return "the title and the description are those of the list: list(enum(\"a\", \"b\"), \"What to choose\")."
+		return "put the title and the description on the list: list(enum(\"a\", \"b\"), \"What to choose\")."
 	}
 	return ""
 }
 
-// AppendForm appends the schema of a form, which FormMistakes has found nothing wrong with: an object whose members are in the few forms that the protocol has
-// for them, in declared order.
+// AppendForm appends the schema of a form, which FormMistakes has found nothing wrong with: an
+// object whose members are in the few forms that the protocol has for them, in declared order.
 func (t *Type) AppendForm(dst []byte) []byte {
-	o := &object{out: append(dst, `{"type":"object","properties":{`...)}
+	o := &jsonWriter{out: append(dst, `{"type":"object","properties":{`...)}
 	required := []any{}
 	for _, m := range t.Members {
 		o.key(m.Name)
@@ -109,7 +111,7 @@ func (t *Type) AppendForm(dst []byte) []byte {
 // appendField appends one member of a form.
 func (m *Member) appendField(dst []byte) []byte {
 	t := m.Type
-	o := &object{out: append(dst, '{')}
+	o := &jsonWriter{out: append(dst, '{')}
 	o.text("type", jsonTypes[t.Kind])
 	o.text("title", t.Title)
 	o.text("description", t.Description)
@@ -117,9 +119,9 @@ func (m *Member) appendField(dst []byte) []byte {
 		o.count("minItems", t.MinItems)
 		o.count("maxItems", t.MaxItems)
 		o.key("items")
-		o.out = t.Elem.appendChoices(o.out)
+		o.out = t.Elem.appendChoiceItems(o.out)
 	} else if len(t.Enum) > 0 {
-		t.choices(o, "oneOf")
+		t.appendChoices(o, "oneOf")
 	} else {
 		o.any("minimum", t.Min)
 		o.any("maximum", t.Max)
@@ -137,27 +139,28 @@ func (m *Member) appendField(dst []byte) []byte {
 	return append(o.out, '}')
 }
 
-// appendChoices appends what the elements of a list of choices are.
-func (t *Type) appendChoices(dst []byte) []byte {
-	o := &object{out: append(dst, '{')}
-	if !t.titled() {
+// appendChoiceItems appends what the elements of a list of choices are.
+func (t *Type) appendChoiceItems(dst []byte) []byte {
+	o := &jsonWriter{out: append(dst, '{')}
+	if !t.hasTitles() {
 		o.text("type", "string")
 	}
-	t.choices(o, "anyOf")
+	t.appendChoices(o, "anyOf")
 	for _, k := range t.Extra {
 		o.any(k.Name, k.Value)
 	}
 	return append(o.out, '}')
 }
 
-// titled reports whether the values of an enumeration have titles.
-func (t *Type) titled() bool {
+// hasTitles reports whether the values of an enumeration have titles.
+func (t *Type) hasTitles() bool {
 	return slices.ContainsFunc(t.Enum, func(e EnumValue) bool { return e.Title != "" })
 }
 
-// choices writes the values of an enumeration: plainly, or where they have titles each with its own, under the keyword that the place has for that.
-func (t *Type) choices(o *object, keyword string) {
-	if !t.titled() {
+// appendChoices writes the values of an enumeration: plainly, or where they have titles each with
+// its own, under the keyword that the place has for that.
+func (t *Type) appendChoices(o *jsonWriter, keyword string) {
+	if !t.hasTitles() {
 		values := make([]any, len(t.Enum))
 		for i, e := range t.Enum {
 			values[i] = e.Value
@@ -171,7 +174,7 @@ func (t *Type) choices(o *object, keyword string) {
 		if i > 0 {
 			o.out = append(o.out, ',')
 		}
-		one := &object{out: append(o.out, '{')}
+		one := &jsonWriter{out: append(o.out, '{')}
 		one.any("const", e.Value)
 		title := e.Title
 		if title == "" {

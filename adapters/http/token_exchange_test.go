@@ -257,7 +257,7 @@ func TestWhoHasNoTokenOrOneThatIsGoodNoMoreIsRefused(t *testing.T) {
 		want  string
 	}{
 		"no token":          {"", later(), "this caller has none"},
-		"one that was good": {u.token("ada"), time.Now().Add(-time.Second), "has expired since: the caller must authenticate again"},
+		"one that was good": {u.token("ada"), time.Now().Add(-time.Second), "has expired: the caller must authenticate again"},
 	} {
 		_, err := as(t, b, t.Context(), "ada", c.token, c.until)
 		if f := fault(t, err); !strings.Contains(f.Message, c.want) || !f.Untouched {
@@ -282,7 +282,7 @@ func TestWhatTheTokenServerRefusesIsSaidWithoutAnyToken(t *testing.T) {
 		untouched bool
 	}{
 		"the sign-in is over":    {exchange("invalid_grant"), "the caller must authenticate again", true},
-		"the service is another": {exchange("invalid_target"), "signing in failed: the token server answered 400 Bad Request, invalid_target: not", false},
+		"the service is another": {exchange("invalid_target"), "signing in failed: the token server returned 400 Bad Request, invalid_target: not", false},
 		"another secret":         {issuertest.Exchange{Client: "hatchel", Secret: "other"}, "invalid_client", false},
 	} {
 		u.Exchanges(c.how)
@@ -319,7 +319,7 @@ func TestATokenThatComesBackIsNotPassedOn(t *testing.T) {
 		source := u.source("")
 		source.HCL = strings.Replace(source.HCL, u.URL+"/token", careless.URL+"/token", 1)
 		_, err := as(t, adaptertest.Bind(t, source), t.Context(), "ada", u.token("ada"), later())
-		if f := fault(t, err); !strings.Contains(f.Message, "without a bearer token") || len(u.seen) != 0 {
+		if f := fault(t, err); !strings.Contains(f.Message, "returned no bearer token") || len(u.seen) != 0 {
 			t.Errorf("%s: %v", claim, err)
 		}
 	}
@@ -328,12 +328,12 @@ func TestATokenThatComesBackIsNotPassedOn(t *testing.T) {
 func TestAnExchangeThatCannotBeIsRefused(t *testing.T) {
 	u := serveUpstream(t)
 	for more, want := range map[string]string{
-		`resource = "orders"`:                  "resource is a whole URL without a fragment",
-		`resource = "https://shop.example/#x"`: "resource is a whole URL without a fragment",
-		`requested_token_type = "saml"`:        "no other kind signs in requests",
-		`subject_token_type = "jwt"`:           "subject_token_type is the name of a kind of token",
-		`params = { subject_token = "x" }`:     "The field subject_token of the exchange has a value already",
-		`params = { audience = "x" }`:          "The field audience of the exchange has a value already",
+		`resource = "orders"`:                  "resource must be a URL without a fragment",
+		`resource = "https://shop.example/#x"`: "resource must be a URL without a fragment",
+		`requested_token_type = "saml"`:        "requested_token_type must be",
+		`subject_token_type = "jwt"`:           "subject_token_type must be a token type",
+		`params = { subject_token = "x" }`:     "The field subject_token of the exchange already has a value",
+		`params = { audience = "x" }`:          "The field audience of the exchange already has a value",
 		`client_auth = "none"`:                 "client_auth is",
 	} {
 		if got := adaptertest.Refusal(t, u.source(more)); !strings.Contains(got, want) {
@@ -342,12 +342,12 @@ func TestAnExchangeThatCannotBeIsRefused(t *testing.T) {
 	}
 	s := u.source("")
 	s.HCL = strings.Replace(s.HCL, u.URL+"/token", "http://login.example/token", 1)
-	if got := adaptertest.Refusal(t, s); !strings.Contains(got, "write https") {
+	if got := adaptertest.Refusal(t, s); !strings.Contains(got, "must use https") {
 		t.Error(got)
 	}
 	s = u.source("")
 	s.HCL = strings.Replace(s.HCL, "exchange      = true", "", 1)
-	if got := adaptertest.Refusal(t, s); !strings.Contains(got, "Write exchange = true") {
+	if got := adaptertest.Refusal(t, s); !strings.Contains(got, "requires exchange = true") {
 		t.Error(got)
 	}
 }

@@ -14,30 +14,30 @@ type field struct {
 	dropsNull bool
 }
 
-func (c compiler) object(t *Type) *objectCheck {
-	o := &objectCheck{compiler: c, names: t.MemberNames(), open: t.Open, noun: "member"}
+func (c checkCompiler) objectCheck(t *Type) *objectChecker {
+	o := &objectChecker{checkCompiler: c, names: t.MemberNames(), open: t.Open, noun: "member"}
 	for _, m := range t.Members {
 		o.fields = append(o.fields, field{m, o.compile(m.Type), m.dropsNull()})
 	}
 	return o
 }
 
-// An objectCheck is the check of an object.
-type objectCheck struct {
-	compiler
+// objectChecker is the check of an object.
+type objectChecker struct {
+	checkCompiler
 	fields []field
 	names  []string
 	open   bool
 	noun   string // what a member is called
 }
 
-// A draft is an object that is copied before its first change, unless it is owned.
-type draft struct {
+// copyOnWrite is an object that is copied before its first change, unless it is owned.
+type copyOnWrite struct {
 	members        map[string]any
 	owned, changed bool
 }
 
-func (d *draft) edit() map[string]any {
+func (d *copyOnWrite) edit() map[string]any {
 	if !d.owned && !d.changed {
 		out := make(map[string]any, len(d.members)+1)
 		for k, v := range d.members {
@@ -50,17 +50,17 @@ func (d *draft) edit() map[string]any {
 }
 
 // result is what a check returns of a draft.
-func (d *draft) result(violations []Violation) (any, bool, []Violation) {
+func (d *copyOnWrite) result(violations []Violation) (any, bool, []Violation) {
 	return d.members, d.changed && !d.owned, violations
 }
 
-func (o *objectCheck) check(v any, owned bool) (any, bool, []Violation) {
+func (o *objectChecker) check(v any, owned bool) (any, bool, []Violation) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return o.other("must be an object", v, o.check)
+		return o.retryDecoded("must be an object", v, o.check)
 	}
 	var violations []Violation
-	d := draft{members: m, owned: owned}
+	d := copyOnWrite{members: m, owned: owned}
 	known, sent := 0, len(m)
 	for i := range o.fields {
 		f := &o.fields[i]
@@ -71,7 +71,7 @@ func (o *objectCheck) check(v any, owned bool) (any, bool, []Violation) {
 		if present && (e != nil || !f.dropsNull) {
 			out, changed, vs := f.check(e, owned)
 			if vs != nil {
-				violations = append(violations, under(memberKey(f.Name), vs)...)
+				violations = append(violations, prefix(memberKey(f.Name), vs)...)
 			}
 			if changed {
 				d.edit()[f.Name] = out
@@ -97,7 +97,7 @@ func (o *objectCheck) check(v any, owned bool) (any, bool, []Violation) {
 }
 
 // unknown refuses the members that the type does not have.
-func (o *objectCheck) unknown(m map[string]any) []Violation {
+func (o *objectChecker) unknown(m map[string]any) []Violation {
 	var names []string
 	for k := range m {
 		if !slices.Contains(o.names, k) {
@@ -107,9 +107,9 @@ func (o *objectCheck) unknown(m map[string]any) []Violation {
 	slices.Sort(names)
 	var out []Violation
 	for _, k := range names {
-		message := fmt.Sprintf("unknown %s %s", o.noun, shortened(k))
+		message := fmt.Sprintf("unknown %s %s", o.noun, quoteShort(k))
 		if near := spelling.Nearest(k, o.names); near != "" {
-			message += "; did you mean " + shortened(near) + "?"
+			message += "; did you mean " + quoteShort(near) + "?"
 		}
 		out = append(out, Violation{Message: message})
 	}

@@ -7,32 +7,33 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A check converts a value to its type and says how it does not fit. owned allows it to change lists and objects in place; otherwise
-// what must change is copied. changed reports whether the result is not the value that was given.
+// A check converts a value to its type and says how it does not fit. owned allows it to change
+// lists and objects in place; otherwise what must change is copied. changed reports whether the
+// result is not the value that was given.
 type check func(v any, owned bool) (out any, changed bool, violations []Violation)
 
-// A compiler makes checks of types.
-type compiler struct {
+// checkCompiler makes checks of types.
+type checkCompiler struct {
 	sensitive bool // no value is shown
 }
 
-func one(message string) []Violation { return []Violation{{Message: message}} }
+func singleViolation(message string) []Violation { return []Violation{{Message: message}} }
 
-// refuse words a violation: what is needed, and what came instead unless that is sensitive.
-func (c compiler) refuse(need string, v any) []Violation {
+// violation describes a violation: the requirement, and the value unless it is sensitive.
+func (c checkCompiler) violation(need string, v any) []Violation {
 	if c.sensitive {
-		return one(need)
+		return singleViolation(need)
 	}
-	return one(need + ", got " + got(v))
+	return singleViolation(need + ", got " + describeValue(v))
 }
 
-func (c compiler) compile(t *Type) check {
+func (c checkCompiler) compile(t *Type) check {
 	c.sensitive = c.sensitive || t.Sensitive
-	return c.finish(t, c.kind(t))
+	return c.wrapCheck(t, c.kindCheck(t))
 }
 
-// finish adds what stands around every kind: the library and null.
-func (c compiler) finish(t *Type, inner check) check {
+// wrapCheck adds what surrounds every kind: the library and null.
+func (c checkCompiler) wrapCheck(t *Type, inner check) check {
 	if t.library != nil {
 		inner = c.withLibrary(t, inner)
 	}
@@ -49,8 +50,9 @@ func (c compiler) finish(t *Type, inner check) check {
 	}
 }
 
-// withLibrary adds what only the library can check. It sees the value as it came, less the nulls that count as absent.
-func (c compiler) withLibrary(t *Type, inner check) check {
+// withLibrary adds what only the library can check. It sees the value as it came, less the nulls
+// that count as absent.
+func (c checkCompiler) withLibrary(t *Type, inner check) check {
 	return func(v any, owned bool) (any, bool, []Violation) {
 		raw := validateRaw(t.library, withoutNulls(t, v), c.sensitive)
 		out, changed, violations := inner(v, owned)
@@ -101,51 +103,51 @@ func withoutNulls(t *Type, v any) any {
 // dropsNull reports whether null counts as absent.
 func (m *Member) dropsNull() bool { return m.Optional && !m.Type.Nullable && m.Type.Kind != Null }
 
-func (c compiler) kind(t *Type) check {
+func (c checkCompiler) kindCheck(t *Type) check {
 	switch t.Kind {
 	case String:
-		return c.text(t)
+		return c.textCheck(t)
 	case Number, Integer:
-		return c.number(t)
+		return c.numberCheck(t)
 	case Bool:
 		return c.plain("must be true or false", func(v any) bool { _, ok := v.(bool); return ok })
 	case File:
-		return c.file()
+		return c.fileCheck()
 	case Bytes:
 		return c.plain("must be bytes", func(v any) bool { _, ok := v.(value.Bytes); return ok })
 	case Null:
 		return c.plain("must be null", func(v any) bool { return v == nil })
 	case List, Set:
-		return c.list(t)
+		return c.listCheck(t)
 	case Map:
-		return c.mapping(t)
+		return c.mapCheck(t)
 	case Object:
-		return c.object(t).check
+		return c.objectCheck(t).check
 	}
 	return func(v any, _ bool) (any, bool, []Violation) { return v, false, nil }
 }
 
-// other answers a value of the wrong kind, after decoding what was deferred.
-func (c compiler) other(need string, v any, again check) (any, bool, []Violation) {
+// retryDecoded answers a value of the wrong kind, after decoding what was deferred.
+func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool, []Violation) {
 	d, ok := v.(value.Deferred)
 	if !ok {
-		return v, false, c.refuse(need, v)
+		return v, false, c.violation(need, v)
 	}
 	decoded, err := d.Value()
 	if err != nil {
-		return v, false, one("could not be read")
+		return v, false, singleViolation("could not be read")
 	}
 	out, _, violations := again(decoded, false)
 	return out, true, violations
 }
 
-func (c compiler) plain(need string, is func(any) bool) check {
+func (c checkCompiler) plain(need string, is func(any) bool) check {
 	var self check
 	self = func(v any, _ bool) (any, bool, []Violation) {
 		if is(v) {
 			return v, false, nil
 		}
-		return c.other(need, v, self)
+		return c.retryDecoded(need, v, self)
 	}
 	return self
 }

@@ -36,7 +36,7 @@ func TestATokenServerThatRedirectsIsNotFollowed(t *testing.T) {
 			}
 			nethttp.Redirect(w, r, "/elsewhere", status)
 		})
-		if elsewhere.Load() != 0 || len(u.seen) != 0 || !strings.Contains(said, fmt.Sprint("the token server answered ", status)) {
+		if elsewhere.Load() != 0 || len(u.seen) != 0 || !strings.Contains(said, fmt.Sprint("the token server returned ", status)) {
 			t.Errorf("%d: %d requests came elsewhere: %s", status, elsewhere.Load(), said)
 		}
 	}
@@ -61,7 +61,7 @@ func TestAHugeAnswerOfATokenServerIsRefused(t *testing.T) {
 	said, _, _ := exchangedAt(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		fmt.Fprintf(w, `{"access_token": "%s", "token_type": "Bearer"}`, strings.Repeat("x", 1<<20))
 	})
-	if !strings.Contains(said, "answer is larger than 64 KiB") && !strings.Contains(said, "answer is larger than 64KiB") {
+	if !strings.Contains(said, "response is larger than 64 KiB") && !strings.Contains(said, "response is larger than 64KiB") {
 		t.Error(said)
 	}
 }

@@ -56,13 +56,13 @@ func TestAnswersAreReadAsAsked(t *testing.T) {
 
 func TestWhatIsNotTheAnswerAskedForIsSaid(t *testing.T) {
 	for _, x := range []struct{ block, kind, text, want string }{
-		{`as = "json"`, "text/html", "<html><head><title>x</title></head><body><h1>Log in</h1> please</body>", "the service's answer is not JSON but text/html: Log in please"},
-		{`as = "json"`, "application/json", `{"a": 1,}`, "the service's answer is not JSON although it says so: "},
-		{`as = "json"`, "application/json", `{"a": "` + "\xff" + `"}`, "the service's answer is not JSON"},
-		{`as = "json"`, "application/json", strings.Repeat("[", 600) + strings.Repeat("]", 600), "the service's answer is nested too deeply"},
-		{`as = "text"`, "text/plain", "\xff\xfe", `the service's answer is not text in UTF-8; the tool must read it with as = "bytes"`},
-		{`as = "text"`, "text/plain; charset=shift_jis", "x", "the service's answer is text in shift_jis"},
-		{`response = object({ id = integer, tags = list(string) })`, "application/json", `{"id": "x", "tags": ["a", 1]}`, "the service's answer is not of the expected type: id: "},
+		{`as = "json"`, "text/html", "<html><head><title>x</title></head><body><h1>Log in</h1> please</body>", "the service's response is not JSON but text/html: Log in please"},
+		{`as = "json"`, "application/json", `{"a": 1,}`, "the service's response is not JSON, although its content type is: "},
+		{`as = "json"`, "application/json", `{"a": "` + "\xff" + `"}`, "the service's response is not JSON"},
+		{`as = "json"`, "application/json", strings.Repeat("[", 600) + strings.Repeat("]", 600), "the service's response is nested too deeply"},
+		{`as = "text"`, "text/plain", "\xff\xfe", `the service's response is not UTF-8 text; the tool must use as = "bytes"`},
+		{`as = "text"`, "text/plain; charset=shift_jis", "x", "the service's response is text in shift_jis"},
+		{`response = object({ id = integer, tags = list(string) })`, "application/json", `{"id": "x", "tags": ["a", 1]}`, "the service's response does not have the expected type: id: "},
 	} {
 		s := serve(t, reply(200, x.kind, x.text))
 		_, err := adaptertest.Bind(t, tool(s.URL, "", "", "    get = \"/\"\n    "+x.block)).Do(t.Context(), `{}`)
@@ -91,12 +91,12 @@ func TestRefusedStatusIsAFaultWithAShortExcerpt(t *testing.T) {
 		kind, text string
 		want       string
 	}{
-		{404, "application/json", `{"error":"no order 42"}`, `the service answered 404 Not Found: {"error":"no order 42"}`},
-		{500, "text/plain", "boom\x1b[31m\r\n\u202eat s3cret-k3y line", "the service answered 500 Internal Server Error: boom at (secret) line"},
-		{403, "image/png", "\x89PNG", "the service answered 403 Forbidden"},
-		{400, "text/html", strings.Repeat("<br>", 2046) + "at s3cret-k3y line", "the service answered 400 Bad Request: at"}, // cut in the midst of the secret
-		{599, "", "", "the service answered 599"},
-		{301, "", "", "the service answered 301 Moved Permanently"},
+		{404, "application/json", `{"error":"no order 42"}`, `the service returned 404 Not Found: {"error":"no order 42"}`},
+		{500, "text/plain", "boom\x1b[31m\r\n\u202eat s3cret-k3y line", "the service returned 500 Internal Server Error: boom at (secret) line"},
+		{403, "image/png", "\x89PNG", "the service returned 403 Forbidden"},
+		{400, "text/html", strings.Repeat("<br>", 2046) + "at s3cret-k3y line", "the service returned 400 Bad Request: at"}, // cut in the midst of the secret
+		{599, "", "", "the service returned 599"},
+		{301, "", "", "the service returned 301 Moved Permanently"},
 	} {
 		s := serve(t, reply(x.status, x.kind, x.text))
 		_, err := adaptertest.Bind(t, tool(s.URL, "  auth {\n    bearer = secret.key\n  }", "", `    get = "/"`)).Do(t.Context(), `{}`)
@@ -151,9 +151,9 @@ func TestCompressedAnswersAreReadAndCounted(t *testing.T) {
 		t.Errorf("%v, %v", out, err)
 	}
 	_, err = b.Do(t.Context(), `{"p": "bomb"}`)
-	has(t, fault(t, err).Message, "the service's answer is larger than 4 MiB; ask for less of it")
+	has(t, fault(t, err).Message, "the service's response is larger than 4 MiB; request less of it")
 	_, err = b.Do(t.Context(), `{"p": "broken"}`)
-	has(t, fault(t, err).Message, "the service answered something that is not valid HTTP")
+	has(t, fault(t, err).Message, "the service's response is not valid HTTP")
 }
 
 func TestLargeAnswersAreRefused(t *testing.T) {
@@ -170,7 +170,7 @@ func TestLargeAnswersAreRefused(t *testing.T) {
 	for _, path := range []string{"chunked", "known"} {
 		b := adaptertest.Bind(t, tool(s.URL, `  max_body = "2KiB"`, "", fmt.Sprintf(`    get = "/%s"`, path)))
 		_, err := b.Do(t.Context(), `{}`)
-		has(t, fault(t, err).Message, "the service's answer is larger than 2 KiB")
+		has(t, fault(t, err).Message, "the service's response is larger than 2 KiB")
 	}
 }
 
@@ -213,7 +213,7 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/away": "the service redirects to another host, which is not followed", "/scheme": "another host", "/network": "another host", "/loop": "redirects again and again",
+		"/away": "the service redirects to another host, which is not followed", "/scheme": "another host", "/network": "another host", "/loop": "redirects too many times",
 	} {
 		_, err := call("get", path)
 		has(t, fault(t, err).Message, want)
@@ -223,7 +223,7 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 	}
 	b := adaptertest.Bind(t, tool(s.URL, "  redirects = 0", "", `    get = "/same"`))
 	_, err := b.Do(t.Context(), `{}`)
-	if f := fault(t, err); f.Status != 302 || !strings.Contains(f.Message, "a redirect, which is not followed") {
+	if f := fault(t, err); f.Status != 302 || !strings.Contains(f.Message, "a redirect that is not followed") {
 		t.Error(f.Message)
 	}
 }
@@ -267,22 +267,22 @@ func TestBrokenServicesAreSaid(t *testing.T) {
 	defer plain.Close()
 	for name, x := range map[string]struct{ url, want string }{
 		"Closed":    {"http://127.0.0.1:1", "the service refuses connections; it may be down"},
-		"Name":      {"http://no-such-host.invalid", "the service's name could not be resolved"},
-		"Untrusted": {secure.URL, "the service's certificate is not signed by an authority that is trusted here"},
-		"NoTLS":     {strings.Replace(plain.URL, "http:", "https:", 1), "no secure connection could be made to the service"},
-		"Reset":     {line(t, reset), "the connection to the service broke before the whole answer was there"},
+		"Name":      {"http://no-such-host.invalid", "the service's host name could not be resolved"},
+		"Untrusted": {secure.URL, "the service's certificate is not signed by a trusted authority"},
+		"NoTLS":     {strings.Replace(plain.URL, "http:", "https:", 1), "no secure connection to the service could be made"},
+		"Reset":     {line(t, reset), "the connection to the service was closed before the response was complete"},
 		"Half": {line(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\": 1")
-		}), "the connection to the service broke before the whole answer was there"},
+		}), "the connection to the service was closed before the response was complete"},
 		"Garbage": {line(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n\r\n") }), "not valid HTTP"},
 		"Headers": {line(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 400)+"\r\n")
-		}), "the headers of the service's answer are too large"},
+		}), "the headers of the service's response are too large"},
 		"Slow": {line(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\"")
 			_, _ = io.Copy(io.Discard, c)
-		}), "the service did not answer within 200ms"},
-		"Silent": {line(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "the service did not answer within 200ms"},
+		}), "the service did not respond within 200ms"},
+		"Silent": {line(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "the service did not respond within 200ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			timeout := "60s"

@@ -6,7 +6,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// AppendSchema appends the type's JSON Schema 2020-12: members and keywords in declared order, the same bytes every time.
+// AppendSchema appends the type's JSON Schema 2020-12: members and keywords in declared order, the
+// same bytes every time.
 func (t *Type) AppendSchema(dst []byte) []byte {
 	if t.verbatim != nil {
 		return appendValue(dst, *t.verbatim)
@@ -14,7 +15,8 @@ func (t *Type) AppendSchema(dst []byte) []byte {
 	return t.appendSchema(dst, nil)
 }
 
-// appendValue appends a value that came from a constant of the configuration, which holds nothing that JSON has no form for.
+// appendValue appends a value that came from a constant of the configuration, which holds nothing
+// that JSON has no form for.
 func appendValue(dst []byte, v any) []byte {
 	dst, err := value.AppendJSON(dst, v)
 	if err != nil {
@@ -23,13 +25,13 @@ func appendValue(dst []byte, v any) []byte {
 	return dst
 }
 
-// object appends the members of one JSON object.
-type object struct {
+// jsonWriter appends the members of one JSON object.
+type jsonWriter struct {
 	out   []byte
 	comma bool
 }
 
-func (o *object) key(name string) {
+func (o *jsonWriter) key(name string) {
 	if o.comma {
 		o.out = append(o.out, ',')
 	}
@@ -37,37 +39,38 @@ func (o *object) key(name string) {
 	o.out = append(value.AppendString(o.out, name), ':')
 }
 
-func (o *object) text(name, v string) {
+func (o *jsonWriter) text(name, v string) {
 	if v != "" {
 		o.key(name)
 		o.out = value.AppendString(o.out, v)
 	}
 }
 
-func (o *object) any(name string, v any) {
+func (o *jsonWriter) any(name string, v any) {
 	if v != nil {
 		o.key(name)
 		o.out = appendValue(o.out, v)
 	}
 }
 
-func (o *object) count(name string, n *int) {
+func (o *jsonWriter) count(name string, n *int) {
 	if n != nil {
 		o.key(name)
 		o.out = strconv.AppendInt(o.out, int64(*n), 10)
 	}
 }
 
-func (o *object) truth(name string, v bool) {
+func (o *jsonWriter) truth(name string, v bool) {
 	o.key(name)
 	o.out = strconv.AppendBool(o.out, v)
 }
 
-var jsonTypes = [...]string{String: "string", Number: "number", Integer: "integer", Bool: "boolean", List: "array", Set: "array", Map: "object", Object: "object", File: "object", Bytes: "string", Null: "null"}
+var jsonTypes = [...]string{String: "string", Number: "number", Integer: "integer", Bool: "boolean", List: "array",
+	Set: "array", Map: "object", Object: "object", File: "object", Bytes: "string", Null: "null"}
 
 // appendSchema appends the schema of t as that of member m, which may be nil.
 func (t *Type) appendSchema(dst []byte, m *Member) []byte {
-	o := &object{out: append(dst, '{')}
+	o := &jsonWriter{out: append(dst, '{')}
 	if t.Kind != Any {
 		o.key("type")
 		if t.Nullable && t.Kind != Null {
@@ -77,7 +80,7 @@ func (t *Type) appendSchema(dst []byte, m *Member) []byte {
 		}
 	}
 	o.text("title", t.Title)
-	o.text("description", t.explained())
+	o.text("description", t.descriptionWithUpload())
 	t.appendContent(o)
 	t.appendEnum(o)
 	o.any("minimum", t.Min)
@@ -106,7 +109,7 @@ func (t *Type) appendSchema(dst []byte, m *Member) []byte {
 	return append(o.out, '}')
 }
 
-func (t *Type) appendContent(o *object) {
+func (t *Type) appendContent(o *jsonWriter) {
 	switch t.Kind {
 	case Bytes:
 		o.text("contentEncoding", "base64")
@@ -134,12 +137,13 @@ func (t *Type) appendContent(o *object) {
 
 // described reports whether the schema of an Any says anything.
 func (t *Type) described() bool {
-	return t.verbatim != nil || t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
+	return t.verbatim != nil || t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 ||
+		len(t.Enum) > 0
 }
 
-func (t *Type) appendMembers(o *object) {
+func (t *Type) appendMembers(o *jsonWriter) {
 	o.key("properties")
-	properties := &object{out: append(o.out, '{')}
+	properties := &jsonWriter{out: append(o.out, '{')}
 	required := []any{}
 	for _, m := range t.Members {
 		properties.key(m.Name)
@@ -161,8 +165,9 @@ func (t *Type) appendMembers(o *object) {
 	}
 }
 
-// appendEnum writes titled values as oneOf with const and title, the form that clients of the protocol show to people.
-func (t *Type) appendEnum(o *object) {
+// appendEnum writes titled values as oneOf with const and title, the form that clients of the
+// protocol show to people.
+func (t *Type) appendEnum(o *jsonWriter) {
 	if len(t.Enum) == 0 {
 		return
 	}
@@ -185,7 +190,7 @@ func (t *Type) appendEnum(o *object) {
 		if i > 0 {
 			o.out = append(o.out, ',')
 		}
-		one := &object{out: append(o.out, '{')}
+		one := &jsonWriter{out: append(o.out, '{')}
 		one.any("const", e.Value)
 		one.text("title", e.Title)
 		o.out = append(one.out, '}')

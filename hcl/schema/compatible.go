@@ -6,9 +6,10 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// Compatible reports whether a value of one type may be handed on as one of another, and if not why. It refuses what is wrong for some value that is
-// known today: another kind, a null, a choice that is not offered. What depends on the value itself, such as a bound or a text that must be one of
-// a few, is left to the check at call time.
+// Compatible reports whether a value of one type may be handed on as one of another, and if not
+// why. It refuses what is wrong for some value that is known today: another kind, a null, a choice
+// that is not offered. What depends on the value itself, such as a bound or a text that must be one
+// of a few, is left to the check at call time.
 func Compatible(from, to *Type) (ok bool, why string) {
 	why = mismatch(from, to)
 	return why == "", why
@@ -27,12 +28,12 @@ func mismatch(from, to *Type) string {
 	if from.Kind == Null {
 		return ""
 	}
-	if shape(from.Kind) != shape(to.Kind) {
+	if baseKind(from.Kind) != baseKind(to.Kind) {
 		return fmt.Sprintf("it is %s, and %s is needed", from, to)
 	}
 	for _, e := range from.Enum {
 		if len(to.Enum) > 0 && !hasEnum(to.Enum, e.Value) {
-			return fmt.Sprintf("it may be %s, which is not one of %s", show(e.Value), listed(enumValues(to)))
+			return fmt.Sprintf("it may be %s, which is not one of %s", showJSON(e.Value), listValues(enumValues(to)))
 		}
 	}
 	switch {
@@ -41,7 +42,7 @@ func mismatch(from, to *Type) string {
 			return "of its elements: " + why
 		}
 	case to.Kind == Object && from.Kind == Object:
-		return missing(from, to)
+		return memberMismatch(from, to)
 	case to.Kind == Object && from.Kind == Map:
 		for _, m := range to.Members {
 			if why := mismatch(from.Elem, m.Type); why != "" {
@@ -58,8 +59,8 @@ func mismatch(from, to *Type) string {
 	return ""
 }
 
-// missing compares two objects by their members.
-func missing(from, to *Type) string {
+// memberMismatch compares two objects by their members.
+func memberMismatch(from, to *Type) string {
 	for _, m := range to.Members {
 		given, ok := from.Lookup(m.Name)
 		switch {
@@ -89,8 +90,8 @@ func missing(from, to *Type) string {
 	return ""
 }
 
-// shape puts kinds together that can hold the same values.
-func shape(k Kind) Kind {
+// baseKind maps kinds that can hold the same values to one of them.
+func baseKind(k Kind) Kind {
 	switch k {
 	case Integer:
 		return Number
@@ -102,8 +103,9 @@ func shape(k Kind) Kind {
 	return k
 }
 
-// Unify returns the narrowest type that holds the values of both, as far as the language has one; Any where they differ in kind.
-// Descriptions, bounds and formats are not kept: it types a conditional, it is not advertised.
+// Unify returns the narrowest type that holds the values of both, as far as the language has one;
+// Any where they differ in kind. Descriptions, bounds and formats are not kept: it types a
+// conditional, it is not advertised.
 func Unify(a, b *Type) *Type {
 	nullable := a.Nullable || b.Nullable || a.Kind == Null || b.Kind == Null
 	switch {
@@ -118,22 +120,22 @@ func Unify(a, b *Type) *Type {
 	case b.Kind == Null:
 		b = a
 	}
-	out := unified(a, b)
+	out := unifyNonNull(a, b)
 	out.Nullable = nullable && out.Kind != Any
 	out.Sensitive = a.Sensitive || b.Sensitive
 	return out
 }
 
-func unified(a, b *Type) *Type {
-	if shape(a.Kind) != shape(b.Kind) {
+func unifyNonNull(a, b *Type) *Type {
+	if baseKind(a.Kind) != baseKind(b.Kind) {
 		return &Type{}
 	}
 	kind := a.Kind
 	if a.Kind != b.Kind {
-		kind = shape(a.Kind)
+		kind = baseKind(a.Kind)
 	}
 	out := &Type{Kind: kind}
-	switch shape(kind) {
+	switch baseKind(kind) {
 	case String, Number:
 		if len(a.Enum) > 0 && len(b.Enum) > 0 {
 			out.Enum = append(out.Enum, a.Enum...)
@@ -146,18 +148,20 @@ func unified(a, b *Type) *Type {
 	case List:
 		out.Elem = Unify(a.Elem, b.Elem)
 	case Object:
-		return unifiedObjects(a, b)
+		return unifyObjects(a, b)
 	}
 	return out
 }
 
-// unifiedObjects joins maps with maps and objects with objects of the same names; anything else is a map of what its members have in common.
-func unifiedObjects(a, b *Type) *Type {
+// unifyObjects joins maps with maps and objects with objects of the same names; anything else is a
+// map of what its members have in common.
+func unifyObjects(a, b *Type) *Type {
 	if a.Kind == Object && b.Kind == Object && sameNames(a, b) {
 		out := &Type{Kind: Object, Open: a.Open || b.Open}
 		for _, m := range a.Members {
 			o, _ := b.Lookup(m.Name)
-			out.Members = append(out.Members, &Member{Name: m.Name, Type: Unify(m.Type, o.Type), Optional: m.Optional || o.Optional})
+			out.Members = append(out.Members, &Member{Name: m.Name, Type: Unify(m.Type, o.Type),
+				Optional: m.Optional || o.Optional})
 		}
 		return out
 	}
