@@ -41,7 +41,7 @@ func TestTheCommandDecidesWhileTheServerRuns(t *testing.T) {
 		if code != 1 || out != "" {
 			t.Errorf("%d %q", code, out)
 		}
-		says(t, errs, "nothing was decided", "os:"+userName(), "already", "used")
+		says(t, errs, "nothing was decided", "os:"+userName(), "approved it at", "used")
 		if code, _, errs = o.run(environ, "approvals", "approve", "0123456789ABCDEF"); code != 1 || !strings.Contains(errs, "there is no approval") {
 			t.Errorf("%d %q", code, errs)
 		}
