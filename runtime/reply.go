@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
@@ -60,9 +61,9 @@ func (r *contentOf) AppendJSON(dst []byte) []byte {
 }
 
 func (r *contentOf) appendTexts(dst, text []byte) []byte {
-	dst = mcp.AppendString(append(dst, `[{"type":"text","text":`...), text)
+	dst = jsonscan.AppendString(append(dst, `[{"type":"text","text":`...), text)
 	if len(r.note) > 0 {
-		dst = mcp.AppendString(append(dst, `},{"type":"text","text":`...), r.note)
+		dst = jsonscan.AppendString(append(dst, `},{"type":"text","text":`...), r.note)
 	}
 	return append(dst, "}]"...)
 }
