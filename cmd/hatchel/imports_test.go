@@ -39,6 +39,7 @@ var layers = []struct {
 	{of: "runtime/source", may: []string{"runtime/wait"}},
 	{of: "runtime/failure", may: []string{"adapters", "runtime/mcp", "runtime/state"}},
 	{of: "runtime/limit", may: []string{"hcl", "adapters", "runtime/digest", "runtime/failure", "runtime/state", "runtime/wait"}},
+	{of: "runtime/result", may: []string{"hcl", "hcl/*", "adapters", "runtime/digest", "runtime/failure", "runtime/mcp"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
