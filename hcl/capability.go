@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -24,14 +26,14 @@ var capabilityType = func() *schema.Type {
 }()
 
 // requiresField declares what the client must be able to do.
-func (w *operationDecoder) requiresField() Field {
-	return Custom("requires", "list of capabilities", "What the client must be able to do: "+JoinOr(capabilities)+". Any other client is refused, and told why.", func(d *Decoder, e hclsyntax.Expression) {
-		for i, name := range Items[string](d, e, Field{Name: "requires"}, "strings") {
+func (w *operationDecoder) requiresField() decode.Field {
+	return decode.Custom("requires", "list of capabilities", "What the client must be able to do: "+diag.JoinOr(capabilities)+". Any other client is refused, and told why.", func(d *decode.Decoder, e hclsyntax.Expression) {
+		for i, name := range decode.Items[string](d, e, decode.Field{Name: "requires"}, "strings") {
 			switch {
 			case name == "elicitation.form":
-				d.Errorf(ElementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
+				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
 			case !slices.Contains(capabilities, name):
-				d.Errorf(ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, SuggestOr(name, capabilities, ListAre(capabilities)))
+				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, diag.SuggestOr(name, capabilities, diag.ListAre(capabilities)))
 			case !slices.Contains(w.op.Requires, name):
 				w.op.Requires = append(w.op.Requires, name)
 			}

@@ -1,6 +1,9 @@
 package hcl
 
 import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"slices"
 	"sort"
 
@@ -14,10 +17,10 @@ type Connection struct {
 	Config any
 	Limits ConnectionLimits
 	Digest string // of everything the block says, so that an unchanged one keeps its pool
-	Range  Range
+	Range  diag.Range
 
-	callerSpecific bool  // what it does depends on who calls
-	onBehalfOf     Range // where it says that it works in the name of who calls; empty when it does not
+	callerSpecific bool       // what it does depends on who calls
+	onBehalfOf     diag.Range // where it says that it works in the name of who calls; empty when it does not
 }
 
 // decodeConnections decodes the connection blocks.
@@ -33,18 +36,19 @@ func (l *loader) decodeConnections() {
 		}
 		config, spec := kind.New()
 		d := l.newDecoder(b.file)
-		d.Scope, d.Deps = callerScope(l.base), &dependencies{}
-		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: RangeOf(b.DefRange())}
-		d.Body(b.Body, Join(spec, conn.Limits.spec()), b.DefRange())
+		deps := &dependencies{}
+		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
+		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: diag.RangeOf(b.DefRange())}
+		d.Body(b.Body, decode.Join(spec, conn.Limits.spec()), b.DefRange())
 		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}
-		conn.Digest = l.blockDigest(b, d.Deps)
-		l.markUsed(d.Deps)
-		l.files.digest = hashParts(l.files.digest, d.Deps.FilesDigest)
+		conn.Digest = l.blockDigest(b, deps)
+		l.markUsed(deps)
+		l.files.digest = eval.HashParts(l.files.digest, d.Deps.FilesDigest)
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
-			d.Diags = append(d.Diags, ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
+			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
 		}
 		l.diags = append(l.diags, d.Diags...)
 		if l.connectionsByKind[kind.Name] == nil {
@@ -67,8 +71,8 @@ func (l *loader) checkTokenExchange() {
 		}
 	}
 	for _, c := range l.globals.connections {
-		if c.onBehalfOf != (Range{}) && !l.partial {
-			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.onBehalfOf})
+		if c.onBehalfOf != (diag.Range{}) && !l.partial {
+			l.diags = append(l.diags, &diag.Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.onBehalfOf})
 		}
 	}
 }
@@ -82,11 +86,11 @@ func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
 		names = append(names, k.Name)
 	}
 	sort.Strings(names)
-	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), SuggestOr(b.label(0), names, ListAre(names)))
+	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), diag.SuggestOr(b.label(0), names, diag.ListAre(names)))
 	return ConnectionKind{}, false
 }
 
 // callerScope is what a connection's headers may read of a call: who calls, and nothing else.
-func callerScope(base *Scope) *Scope {
+func callerScope(base *eval.Scope) *eval.Scope {
 	return base.DuringCall().With("caller", callerRoot())
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/spelling"
 )
 
@@ -16,7 +17,7 @@ var (
 // descriptionRef name is one that a description writes in backquotes and that nothing of its block is called.
 type descriptionRef struct {
 	name    string
-	warning *Diagnostic
+	warning *diag.Diagnostic
 }
 
 // checkDescription checks the description, which the model chooses by. What it calls by a name is an input, a word that stands elsewhere in the block, or a tool.
@@ -26,7 +27,7 @@ func (w *operationDecoder) checkDescription(text string) {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		w.dec.Errorf(a.Expr.Range(), "Empty description", "%s is chosen by its description: say what it does and when to use it.", ToSentence(WithArticle(w.noun)))
+		w.dec.Errorf(a.Expr.Range(), "Empty description", "%s is chosen by its description: say what it does and when to use it.", diag.ToSentence(diag.WithArticle(w.noun)))
 		return
 	}
 	elsewhere := ""
@@ -39,10 +40,10 @@ func (w *operationDecoder) checkDescription(text string) {
 			block, own := w.block.Range(), a.SrcRange
 			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) + string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
 		}
-		if near := spelling.Nearest(m[1], memberNames(w.op.Input)); near != "" || !strings.Contains(elsewhere, m[1]) {
-			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &Diagnostic{
-				Severity: Warning, Summary: "Description names no " + w.inputs.noun, Subject: RangeOf(a.Expr.Range()),
-				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, SuggestOr(m[1], memberNames(w.op.Input), ListAre(memberNames(w.op.Input)))),
+		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
+			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &diag.Diagnostic{
+				Severity: diag.Warning, Summary: "Description names no " + w.inputs.noun, Subject: diag.RangeOf(a.Expr.Range()),
+				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
 			}})
 		}
 	}

@@ -1,12 +1,16 @@
 package hcl
 
-import "github.com/hashicorp/hcl/v2/hclsyntax"
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
+)
 
 // Fail ends the call as one that failed, in words for the model.
-type Fail struct{ Message *TextTemplate }
+type Fail struct{ Message *hclexpr.TextTemplate }
 
-func (f *Fail) spec() Spec {
-	return Spec{MessageAttr(&f.Message, "message", "What the model is told: what is wrong, and what to do.").Require()}
+func (f *Fail) spec() decode.Spec {
+	return decode.Spec{decode.MessageAttr(&f.Message, "message", "What the model is told: what is wrong, and what to do.").Require()}
 }
 
 // Describe says that nothing is changed.
@@ -15,8 +19,8 @@ func (f *Fail) Describe(*Connection) (Effects, error) { return noEffects, nil }
 // ProtocolFault ends the request with an error of the protocol.
 type ProtocolFault struct {
 	Code    int
-	Message *TextTemplate
-	Data    *Expr // nil for none
+	Message *hclexpr.TextTemplate
+	Data    *hclexpr.Expr // nil for none
 }
 
 // Codes of JSON-RPC that a request itself may earn; the others of its range belong to the protocol.
@@ -28,16 +32,16 @@ const (
 	maxReservedCode = -32000
 )
 
-func (f *ProtocolFault) spec() Spec {
-	return Spec{
-		Custom("code", "integer", "The code of the error. Codes of your own are outside of -32768 to -32000.", f.decodeCode).DefaultDoc("-32602"),
-		MessageAttr(&f.Message, "message", "What is wrong with the request, in one sentence.").Require(),
-		Attr(&f.Data, "data", "A value that is sent beside the message."),
+func (f *ProtocolFault) spec() decode.Spec {
+	return decode.Spec{
+		decode.Custom("code", "integer", "The code of the error. Codes of your own are outside of -32768 to -32000.", f.decodeCode).DefaultDoc("-32602"),
+		decode.MessageAttr(&f.Message, "message", "What is wrong with the request, in one sentence.").Require(),
+		decode.Attr(&f.Data, "data", "A value that is sent beside the message."),
 	}
 }
 
-func (f *ProtocolFault) decodeCode(d *Decoder, e hclsyntax.Expression) {
-	code, ok := d.Known(e, Field{Name: "code"}, "integer").(int)
+func (f *ProtocolFault) decodeCode(d *decode.Decoder, e hclsyntax.Expression) {
+	code, ok := d.Known(e, decode.Field{Name: "code"}, "integer").(int)
 	if !ok {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
@@ -14,25 +16,25 @@ import (
 // so that the tools of unchanged files can be kept as they are.
 type globals struct {
 	key               string // digest of all they were made of
-	variables         map[string]*Member
-	secrets           map[string]*Member
-	local             map[string]*Member
+	variables         map[string]*eval.Member
+	secrets           map[string]*eval.Member
+	local             map[string]*eval.Member
 	lazyLocals        *lazyLocals
 	types             *lazyTypes
 	connectionsByKind map[string]map[string]*Connection // by kind and name
 	connections       []*Connection
 	server            Server
-	secretValues      []string // the texts of all secrets
-	inputsDigest      string   // digest of what was read beside the files
-	base              *Scope   // what is readable everywhere at load
-	call              *Scope   // what is readable in a call before anything was done
+	secretValues      []string    // the texts of all secrets
+	inputsDigest      string      // digest of what was read beside the files
+	base              *eval.Scope // what is readable everywhere at load
+	call              *eval.Scope // what is readable in a call before anything was done
 	patterns          *functions.Patterns
 }
 
 // reuseGlobals takes over the globals of the load before when nothing about them has changed.
 func (l *loader) reuseGlobals() {
 	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
-	for _, kind := range SortedNames(l.blocks) {
+	for _, kind := range diag.SortedNames(l.blocks) {
 		if topLevel[kind].offered {
 			continue
 		}
@@ -41,7 +43,7 @@ func (l *loader) reuseGlobals() {
 			parts = append(parts, r.Filename, fmt.Sprint(r.Start), string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
 		}
 	}
-	l.key = hashParts(parts...)
+	l.key = eval.HashParts(parts...)
 	l.call = l.base.DuringCall().With("caller", callerRoot()).
 		Without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
 		Without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
@@ -53,13 +55,13 @@ func (l *loader) reuseGlobals() {
 	}
 	for _, name := range l.call.Readable() {
 		r, _ := l.call.Find(name)
-		r.shape() // now, because tools are decoded on any goroutine
+		r.Shape() // now, because tools are decoded on any goroutine
 	}
 }
 
 // copyUsage says what this load has read so far; what was read before counts no more.
 func (g *globals) copyUsage(to *globals) {
-	for _, sets := range [][2]map[string]*Member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
+	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
 		for name, m := range sets[0] {
 			sets[1][name].Used = m.Used
 		}
@@ -68,24 +70,24 @@ func (g *globals) copyUsage(to *globals) {
 
 // digestValues says what every value is that is known at load, for the digests of what reads it.
 func (l *loader) digestValues() {
-	for noun, set := range map[string]map[string]*Member{"var": l.variables, "secret": l.secrets, "local": l.local} {
+	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets, "local": l.local} {
 		for name, m := range set {
 			text, err := value.AppendJSON(nil, m.Value)
 			if err != nil { // it holds bytes
 				text = fmt.Append(nil, m.Value)
 			}
-			m.Digest = hashParts(noun, name, string(text))
+			m.Digest = eval.HashParts(noun, name, string(text))
 		}
 	}
 }
 
 // blockDigest is of a block and of everything it refers to: values known at load, types, files and connections.
 func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
-	parts := make([]string, 0, len(u.Members)+len(u.Connections)+len(u.Types)+2)
+	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
 	for _, m := range u.Members {
 		parts = append(parts, m.Digest)
 	}
-	for _, c := range u.Connections {
+	for _, c := range u.connections {
 		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
 	}
 	for _, name := range u.Types {
@@ -93,23 +95,18 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	}
 	slices.Sort(parts) // programs note what they read in any order
 	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.FilesDigest)
-	return hashParts(parts...)
+	return eval.HashParts(parts...)
 }
 
-// dependencies are what a block reads of the globals.
+// dependencies are what a block reads of the globals, and the connections that it uses.
 type dependencies struct {
-	Members     []*Member
-	Connections []*Connection
-	Types       []string
-	Webhooks    []string // whom it has told something
-	Caller      bool     // who calls
-	ReadsFiles  bool     // it reads files of the folder, which may change without its own
-	FilesDigest string   // digest of those files
+	eval.Dependencies
+	connections []*Connection
 }
 
 // callerSpecific reports whether what a block does depends on who calls.
 func (u *dependencies) callerSpecific() bool {
-	return u.Caller || slices.ContainsFunc(u.Connections, func(c *Connection) bool { return c.callerSpecific })
+	return u.Caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
 }
 
 // markUsed marks what a tool reads as used.
@@ -117,7 +114,7 @@ func (l *loader) markUsed(u *dependencies) {
 	for _, m := range u.Members {
 		m.Used = true
 	}
-	for _, c := range u.Connections {
+	for _, c := range u.connections {
 		l.used[c] = true
 	}
 	for _, name := range u.Webhooks {
@@ -131,12 +128,12 @@ func (l *loader) environmentDigest() string {
 		return l.inputsDigest
 	}
 	var parts []string
-	for _, set := range []map[string]*Member{l.variables, l.secrets} {
-		for _, name := range SortedNames(set) {
+	for _, set := range []map[string]*eval.Member{l.variables, l.secrets} {
+		for _, name := range diag.SortedNames(set) {
 			parts = append(parts, name, fmt.Sprint(set[name].Value))
 		}
 	}
-	l.inputsDigest = hashParts(parts...)
+	l.inputsDigest = eval.HashParts(parts...)
 	return l.inputsDigest
 }
 
@@ -146,8 +143,8 @@ type fileReader struct {
 	digest string // digests of what was read for the globals
 }
 
-// functionContext is what functions see while files are loaded; read is told of every file.
-func (l *loader) functionContext(read func(name string, content []byte)) functions.Context {
+// functionContext is what functions see that are computed at load. Every file that they read becomes a part of deps, or of the globals without deps.
+func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 	fsys := l.files.fsys
 	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns, ReadFile: func(name string) ([]byte, error) {
 		clean := path.Clean(name)
@@ -155,7 +152,11 @@ func (l *loader) functionContext(read func(name string, content []byte)) functio
 			return nil, fs.ErrInvalid
 		}
 		b, err := fs.ReadFile(fsys, clean)
-		read(clean, b)
+		if deps != nil {
+			deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
+		} else {
+			l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
+		}
 		return b, err
 	}}
 }

@@ -1,6 +1,9 @@
 package hcl
 
-import "hatchel/hcl/template/sqltext"
+import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/template/sqltext"
+)
 
 // Kinds are the blocks that adapters bring to the language.
 type Kinds struct {
@@ -12,9 +15,9 @@ type Kinds struct {
 type BackendKind struct {
 	Name               string
 	Doc                string
-	New                func() (config Describer, spec Spec) // a new configuration and the spec that decodes into it
-	Connections        []string                             // the kinds of connection that its label can name; none: the block has no label
-	ConnectionRequired bool                                 // a label must be written
+	New                func() (config Describer, spec decode.Spec) // a new configuration and the spec that decodes into it
+	Connections        []string                                    // the kinds of connection that its label can name; none: the block has no label
+	ConnectionRequired bool                                        // a label must be written
 }
 
 // Describer is the configuration of a backend. Describe is called once, after everything else was decoded, and says what the backend gives and does. Its error
@@ -27,8 +30,8 @@ type Describer interface {
 type ConnectionKind struct {
 	Name    string
 	Doc     string
-	New     func() (config any, spec Spec) // config may implement Checked
-	Dialect sqltext.Dialect                // of the SQL that its backends write; meaningful for databases only
+	New     func() (config any, spec decode.Spec) // config may implement Checked
+	Dialect sqltext.Dialect                       // of the SQL that its backends write; meaningful for databases only
 }
 
 // OnBehalf is the configuration of a connection that may work in the name of who calls, with a token that is made from the caller's own. It returns the argument that says so, or nil.

@@ -12,8 +12,13 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/program"
+	"hatchel/hcl/schema"
 )
 
 // Options are what a load may read beside the files.
@@ -28,7 +33,7 @@ type Options struct {
 
 // Load reads a configuration. The Config is never nil; it may be used only when the diagnostics hold no errors. It finds every mistake of
 // every file in one pass.
-func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
+func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 	defer opts.Cache.lock()()
 	l := newLoader(fsys, kinds, opts)
 	files := l.readSources()
@@ -37,6 +42,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 		l.partial = l.partial || f.diags.HasErrors()
 		l.indexBlocks(f)
 	}
+	l.env.Partial = l.partial
 	l.decodeValues()
 	l.digestValues()
 	l.decodeAuth()
@@ -85,13 +91,13 @@ type loader struct {
 	*blockSpecs
 
 	config   *Config
-	diags    Diagnostics
+	diags    diag.Diagnostics
 	blocks   map[string][]sourceBlock
 	partial  bool // a file could not be read: what it may declare is not missed
 	used     map[*Connection]bool
 	notified map[string]bool // the webhooks that something names
-	programs *program.Cache
-	declared map[string]Range // where each name was first declared, by "kind name"
+	env      decode.Env
+	declared map[string]diag.Range // where each name was first declared, by "kind name"
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -108,7 +114,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 			}
 		}
 	}
-	return &loader{
+	l := &loader{
 		globals: &globals{connectionsByKind: map[string]map[string]*Connection{}, patterns: new(functions.Patterns)},
 		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
@@ -116,9 +122,14 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		used:       map[*Connection]bool{},
 		notified:   map[string]bool{},
 		blockSpecs: newBlockSpecs(kinds),
-		programs:   new(program.Cache),
-		declared:   map[string]Range{},
+		declared:   map[string]diag.Range{},
 	}
+	l.env = decode.Env{
+		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(program.Cache)},
+		UploadURL:  &l.config.Files.uploadURL,
+		NamedType:  func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
+	}
+	return l
 }
 
 // topLevel are the blocks of a file, how many labels each has, and which of them are offered to clients: nothing else can read those.
@@ -137,7 +148,7 @@ var topLevel = map[string]struct {
 // that tells block types apart.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", JoinAnd(SortedNames(topLevel)))
+		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", diag.JoinAnd(diag.SortedNames(topLevel)))
 		l.config.Partial = true
 	}
 	f.exposed = 0
@@ -145,7 +156,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 		want, ok := topLevel[b.Type]
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, topLevelHint(b.Type, SuggestOr(b.Type, SortedNames(topLevel), " At the top of a file there are "+JoinAnd(SortedNames(topLevel))+".")))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, diag.SortedNames(topLevel), " At the top of a file there are "+diag.JoinAnd(diag.SortedNames(topLevel))+".")))
 			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
@@ -153,7 +164,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			if len(b.Labels) > want.labels {
 				r = b.LabelRanges[want.labels]
 			}
-			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", ToSentence(WithArticle(b.Type)), want.form)
+			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", diag.ToSentence(diag.WithArticle(b.Type)), want.form)
 			l.config.Partial = true
 			continue
 		}
@@ -165,7 +176,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 }
 
 func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
-	l.diags.Errorf(RangeOf(r), summary, format, args...)
+	l.diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
 // declare reports a name that was declared before, and says whether it is new.
@@ -183,7 +194,7 @@ func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File, first.Start.Line)
 		return false
 	}
-	l.declared[key] = RangeOf(r)
+	l.declared[key] = diag.RangeOf(r)
 	return true
 }
 
@@ -194,13 +205,13 @@ func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 	}
 }
 
-func invalidName(noun, name string, r hclv2.Range) *Diagnostic {
-	return &Diagnostic{Summary: "Invalid name", Subject: RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", WithArticle(noun), name)}
+func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
+	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", diag.WithArticle(noun), name)}
 }
 
 // newDecoder starts decoding blocks of a file.
-func (l *loader) newDecoder(f *sourceFile) *Decoder {
-	return &Decoder{file: f, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}, loader: l}
+func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
+	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]diag.Range{}}
 }
 
 // configID digests everything the configuration was made of.
@@ -209,5 +220,5 @@ func (l *loader) configID(files []*sourceFile) string {
 	for _, f := range files {
 		parts = append(parts, f.name, string(f.digest[:]))
 	}
-	return hashParts(parts...)
+	return eval.HashParts(parts...)
 }

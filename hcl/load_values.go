@@ -1,11 +1,15 @@
 package hcl
 
-import "hatchel/hcl/schema"
+import (
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+)
 
 // decodeValues reads what is known at load: types, variables, secrets, locals, the server.
 func (l *loader) decodeValues() {
-	l.variables, l.secrets, l.local = map[string]*Member{}, map[string]*Member{}, map[string]*Member{}
-	l.base = &Scope{}
+	l.variables, l.secrets, l.local = map[string]*eval.Member{}, map[string]*eval.Member{}, map[string]*eval.Member{}
+	l.base = &eval.Scope{}
 	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
 		l.base = l.base.Without(name, name+" is known only during a call, and this is read once, when the file is loaded.")
 	}
@@ -27,12 +31,23 @@ func (l *loader) decodeValues() {
 	for _, b := range l.blocks["secret"] {
 		l.decodeSecret(b)
 	}
-	l.base = l.base.With("secret", &Root{Noun: "secret", Members: l.secrets, Type: AnyType, Hidden: true, Partial: l.partial})
+	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true, Partial: l.partial})
 	l.decodeLocals()
-	for _, name := range SortedNames(l.types.blocks) {
+	for _, name := range diag.SortedNames(l.types.blocks) {
 		b := l.types.blocks[name]
 		_, diags := l.types.resolve(name, b.LabelRanges[0])
-		l.diags = append(l.diags, FromHCL(diags)...)
+		l.diags = append(l.diags, diag.FromHCL(diags)...)
 	}
 	l.decodeServer()
+}
+
+// knownRoot is a root whose members are all known at load.
+func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.Root {
+	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial, Value: func(*eval.Frame) (any, error) {
+		all := make(map[string]any, len(members))
+		for name, m := range members {
+			all[name] = m.Value
+		}
+		return all, nil
+	}}
 }

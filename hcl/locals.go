@@ -1,6 +1,10 @@
 package hcl
 
 import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"slices"
 	"sort"
 	"strings"
@@ -26,19 +30,19 @@ func (l *loader) decodeLocals() {
 		for _, nested := range b.Body.Blocks {
 			l.errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.", nested.Type)
 		}
-		for _, name := range SortedNames(b.Body.Attributes) {
+		for _, name := range diag.SortedNames(b.Body.Attributes) {
 			a := b.Body.Attributes[name]
 			key := "local " + name
 			if first, twice := l.declared[key]; twice {
 				l.errorf(a.NameRange, "Duplicate local", "local.%s is already declared at %s:%d.", name, first.File, first.Start.Line)
 				continue
 			}
-			l.declared[key] = RangeOf(a.NameRange)
+			l.declared[key] = diag.RangeOf(a.NameRange)
 			l.lazyLocals.exprs[name] = localExpr{a, b.file}
 		}
 	}
 	l.base = l.base.With("local", l.knownRoot("local", l.local))
-	names := SortedNames(l.lazyLocals.exprs)
+	names := diag.SortedNames(l.lazyLocals.exprs)
 	sort.SliceStable(names, func(i, j int) bool {
 		return l.lazyLocals.exprs[names[i]].attr.SrcRange.Start.Byte < l.lazyLocals.exprs[names[j]].attr.SrcRange.Start.Byte
 	})
@@ -55,7 +59,7 @@ func (l *loader) evalLocal(name string) {
 	}
 	if slices.Contains(l.lazyLocals.path, name) {
 		l.errorf(e.attr.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name, strings.Join(append(l.lazyLocals.path, name), " → "))
-		l.local[name] = &Member{}
+		l.local[name] = &eval.Member{}
 		l.local[name].MarkFailed()
 		return
 	}
@@ -68,12 +72,12 @@ func (l *loader) evalLocal(name string) {
 		return
 	}
 	d := l.newDecoder(e.file)
-	n := d.CompileKnown(e.attr.Expr, Field{Name: name, Secret: true})
+	n := d.CompileKnown(e.attr.Expr, decode.Field{Name: name, Secret: true})
 	l.diags = append(l.diags, d.Diags...)
 	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(e.attr.Expr) {
 		l.errorf(e.attr.Expr.Range(), "Value not known", "local.%s must be known when the file is loaded. A value of a call is named in a locals block inside its tool.", name)
 	}
-	m := &Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive}
+	m := &eval.Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive}
 	switch {
 	case !n.Known:
 		m.MarkFailed()
@@ -90,7 +94,7 @@ func (l *loader) readsFailedValue(e hclsyntax.Expression) bool {
 		if r == nil || len(t) < 2 {
 			continue
 		}
-		name, _ := TraverserName(t[1])
+		name, _ := hclexpr.TraverserName(t[1])
 		if m := r.Members[name]; m == nil || !m.Known {
 			return true
 		}

@@ -1,22 +1,27 @@
 package hcl
 
+import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
+)
+
 // Log sends a message to the client's log.
 type Log struct {
 	Level   string // as in RFC 5424: "debug" to "emergency"
 	Logger  string
-	Message *TextTemplate // with Data, one of the two
-	Data    *Expr
+	Message *hclexpr.TextTemplate // with Data, one of the two
+	Data    *hclexpr.Expr
 }
 
-func (l *Log) spec() Spec {
-	return Join(
-		Spec{
-			Choice(&l.Level, "level", "How much it matters.", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency").DefaultDoc("info"),
-			Attr(&l.Logger, "logger", "The name of what logs, for clients that sort by it."),
+func (l *Log) spec() decode.Spec {
+	return decode.Join(
+		decode.Spec{
+			decode.Choice(&l.Level, "level", "How much it matters.", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency").DefaultDoc("info"),
+			decode.Attr(&l.Logger, "logger", "The name of what logs, for clients that sort by it."),
 		},
-		ExactlyOneOf("what is logged",
-			MessageAttr(&l.Message, "message", "A text."),
-			Attr(&l.Data, "data", "A value, as in { order = input.id }.")),
+		decode.ExactlyOneOf("what is logged",
+			decode.MessageAttr(&l.Message, "message", "A text."),
+			decode.Attr(&l.Data, "data", "A value, as in { order = input.id }.")),
 	)
 }
 

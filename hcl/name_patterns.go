@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"slices"
 	"strings"
 
@@ -29,25 +31,25 @@ func (l *loader) collectExposedNames() exposedNames {
 }
 
 // namesField declares a list of names and patterns, each of which must be of something.
-func (o exposedNames) namesField(dst *[]string, noun, doc string) Field {
-	return Custom(noun, "list of names", doc, func(d *Decoder, e hclsyntax.Expression) {
-		*dst = Items[string](d, e, Field{Name: noun}, "strings")
+func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
+	return decode.Custom(noun, "list of names", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+		*dst = decode.Items[string](d, e, decode.Field{Name: noun}, "strings")
 		names := o.names[noun]
 		for i, pattern := range *dst {
-			r := ElementRange(e, i)
+			r := decode.ElementRange(e, i)
 			if o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }) {
 				continue
 			}
 			single := strings.TrimSuffix(noun, "s")
 			if strings.Contains(pattern, "*") {
-				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, SuggestOr(pattern, names, ListAre(names)))
+				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
 				continue
 			}
 			if noun == "resources" && scheme.MatchString(pattern) {
-				d.Errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, ListAre(names))
+				d.Errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, diag.ListAre(names))
 				continue
 			}
-			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, SuggestOr(pattern, names, ListAre(names)))
+			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
 		}
 	})
 }

@@ -1,17 +1,22 @@
 package hcl
 
+import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
+)
+
 // Progress tells the client how far the call is.
 type Progress struct {
-	Done    *Expr // a number
-	Total   *Expr // a number, nil when unknown
-	Message *TextTemplate
+	Done    *hclexpr.Expr // a number
+	Total   *hclexpr.Expr // a number, nil when unknown
+	Message *hclexpr.TextTemplate
 }
 
-func (p *Progress) spec() Spec {
-	return Spec{
-		NumberExpr(&p.Done, "done", "How much is done. It must grow from one to the next.").Require(),
-		NumberExpr(&p.Total, "total", "How much there is to do, when that is known."),
-		MessageAttr(&p.Message, "message", "What is being done, for a person to read."),
+func (p *Progress) spec() decode.Spec {
+	return decode.Spec{
+		decode.NumberExpr(&p.Done, "done", "How much is done. It must grow from one to the next.").Require(),
+		decode.NumberExpr(&p.Total, "total", "How much there is to do, when that is known."),
+		decode.MessageAttr(&p.Message, "message", "What is being done, for a person to read."),
 	}
 }
 

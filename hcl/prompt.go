@@ -1,6 +1,10 @@
 package hcl
 
-import "sort"
+import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
+	"sort"
+)
 
 // Prompt is one prompt block.
 type Prompt struct {
@@ -9,7 +13,7 @@ type Prompt struct {
 	Description string
 	Icons       []*Icon
 	Messages    []*PromptMessage
-	Error       *TextTemplate
+	Error       *hclexpr.TextTemplate
 }
 
 // promptDecoder is a prompt being decoded.
@@ -18,9 +22,9 @@ type promptDecoder struct {
 	prompt *Prompt
 }
 
-func newPromptDecl(l *loader, b sourceBlock) *promptDecoder {
+func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
 	p := &promptDecoder{prompt: &Prompt{}}
-	p.operationDecoder = newWorkDecl(l, b, "prompt", &p.prompt.Operation)
+	p.operationDecoder = newOperationDecoder(l, b, "prompt", &p.prompt.Operation)
 	p.inputs.noun, p.inputs.texts = "argument", &textInputs{"an argument of a prompt", true}
 	return p
 }
@@ -34,8 +38,8 @@ func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 			decls[i] = &promptDecoder{prompt: w.cached.result.(*Prompt), operationDecoder: w}
 			return
 		}
-		decls[i] = newPromptDecl(l, blocks[i])
-		decls[i].dec.tools = tools
+		decls[i] = newPromptDecoder(l, blocks[i])
+		decls[i].tools = tools
 		decls[i].decode()
 		decls[i].dropBody()
 	})
@@ -50,37 +54,37 @@ func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 }
 
 // promptSpec is everything a prompt block may hold except its backend, in the order of the reference.
-func promptSpec(p *promptDecoder) Spec {
-	return Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
+func promptSpec(p *promptDecoder) decode.Spec {
+	return decode.Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
 
-func (p *promptDecoder) headSpec() Spec {
-	return Spec{
-		Attr(&p.prompt.Title, "title", "The name as a person reads it."),
-		Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
+func (p *promptDecoder) headSpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&p.prompt.Title, "title", "The name as a person reads it."),
+		decode.Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
 		p.timeoutField("How long making the messages may take."),
 		p.requiresField(),
 		p.enabledField(),
 		iconsField(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
-		Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
+		decode.Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
 	}
 }
 
-func (p *promptDecoder) messageSpec() Spec {
-	return Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
+func (p *promptDecoder) messageSpec() decode.Spec {
+	return decode.Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
 }
 
 func (p *promptDecoder) decode() {
 	d, b := p.dec, p.block
 	p.checkName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
-	d.CheckNames(b.Body, head, body, said, failure, d.loader.blockSpecs.operation)
+	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
 	p.checkTimeout()
 	p.inputs.buildInputType()
 	d.Scope = p.scope()
 	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.whenTrue(p.prompt.Allow)
+	d.NonNull = d.NonNull.AddPaths(p.prompt.Allow.NonNullWhenTrue())
 	p.decodeSteps()
 	d.Fields(b.Body, said, b.DefRange())
 	p.decodeErrorText(failure)

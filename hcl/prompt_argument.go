@@ -3,6 +3,7 @@ package hcl
 import (
 	"strings"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -37,7 +38,7 @@ func describeArgument(t *schema.Type) string {
 	case t.Kind == schema.Bool:
 		form = "true or false."
 	case t.Kind != schema.String:
-		form = "Written as JSON: " + TypePhrase(t) + "."
+		form = "Written as JSON: " + eval.TypePhrase(t) + "."
 	}
 	said := strings.TrimSpace(t.Description)
 	if said != "" && form != "" && !strings.ContainsAny(said[len(said)-1:], ".!?") {

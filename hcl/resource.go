@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
 	"sort"
 	"time"
 )
@@ -17,12 +19,12 @@ type Resource struct {
 	MimeType    string       // empty when it depends on what is read: see MediaType
 	Size        int          // in bytes, 0 when unknown
 	Annotations *Annotations
-	Text        *TextTemplate // one of Text, Data and Body is set
-	Data        *Expr         // bytes, or a text in base64
-	Body        *Expr         // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
-	Refresh     time.Duration // how often it is read again for those who follow it; 0 when it changes only with its file
-	CacheHint   *CacheHint    // nil says nothing
-	Error       *TextTemplate
+	Text        *hclexpr.TextTemplate // one of Text, Data and Body is set
+	Data        *hclexpr.Expr         // bytes, or a text in base64
+	Body        *hclexpr.Expr         // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
+	Refresh     time.Duration         // how often it is read again for those who follow it; 0 when it changes only with its file
+	CacheHint   *CacheHint            // nil says nothing
+	Error       *hclexpr.TextTemplate
 }
 
 // minRefresh is how often a resource is read again at most.
@@ -37,9 +39,9 @@ type resourceDecoder struct {
 	constant bool // what it holds is known at load
 }
 
-func newResourceDecl(l *loader, b sourceBlock) *resourceDecoder {
+func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
 	r := &resourceDecoder{resource: &Resource{Listed: true}}
-	r.operationDecoder = newWorkDecl(l, b, "resource", &r.resource.Operation)
+	r.operationDecoder = newOperationDecoder(l, b, "resource", &r.resource.Operation)
 	r.inputs.texts = &textInputs{"a variable of a URI", false}
 	return r
 }
@@ -53,8 +55,8 @@ func (l *loader) decodeResources(tools map[string]*toolDecoder) {
 			decls[i] = &resourceDecoder{resource: w.cached.result.(*Resource), operationDecoder: w}
 			return
 		}
-		decls[i] = newResourceDecl(l, blocks[i])
-		decls[i].dec.tools = tools
+		decls[i] = newResourceDecoder(l, blocks[i])
+		decls[i].tools = tools
 		decls[i].decode()
 		decls[i].dropBody()
 	})
@@ -69,51 +71,51 @@ func (l *loader) decodeResources(tools map[string]*toolDecoder) {
 }
 
 // resourceSpec is everything a resource block may hold except its backend, in the order of the reference.
-func resourceSpec(r *resourceDecoder) Spec {
-	return Join(r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure"))
+func resourceSpec(r *resourceDecoder) decode.Spec {
+	return decode.Join(r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure"))
 }
 
-func (r *resourceDecoder) headSpec() Spec {
-	return Join(
-		ExactlyOneOf("the URI",
-			Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
-			Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}{?page}\": each variable is read as input.<name>. {x} holds no slash, {+x} may, and {/x}, {?x,y} and {&x} may be missing.")),
-		Spec{
-			Attr(&r.resource.Title, "title", "The name as a person reads it."),
-			Attr(&r.resource.Description, "description", "What the resource holds."),
-			Attr(&r.resource.MimeType, "mime_type", "The media type. Without it text/plain for a text, application/json for a value, and what the end of its name says for a file."),
-			PositiveInt(&r.resource.Size, "size", "How many bytes it holds, where that is known. A constant text or data says so itself."),
-			Attr(&r.resource.Listed, "listed", "Whether clients see the resource in the list. It can be read in any case.").DefaultDoc("true"),
+func (r *resourceDecoder) headSpec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("the URI",
+			decode.Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
+			decode.Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}{?page}\": each variable is read as input.<name>. {x} holds no slash, {+x} may, and {/x}, {?x,y} and {&x} may be missing.")),
+		decode.Spec{
+			decode.Attr(&r.resource.Title, "title", "The name as a person reads it."),
+			decode.Attr(&r.resource.Description, "description", "What the resource holds."),
+			decode.Attr(&r.resource.MimeType, "mime_type", "The media type. Without it text/plain for a text, application/json for a value, and what the end of its name says for a file."),
+			decode.PositiveInt(&r.resource.Size, "size", "How many bytes it holds, where that is known. A constant text or data says so itself."),
+			decode.Attr(&r.resource.Listed, "listed", "Whether clients see the resource in the list. It can be read in any case.").DefaultDoc("true"),
 			r.enabledField(),
 			r.requiresField(),
 			r.timeoutField("How long reading may take."),
-			Attr(&r.resource.Refresh, "refresh", "How often it is read again for those who follow it. Without it they are told of a new configuration and of a changed file."),
-			Block(&r.cache, "cache", "How long clients may keep what they read.", (*cacheBlock).spec),
+			decode.Attr(&r.resource.Refresh, "refresh", "How often it is read again for those who follow it. Without it they are told of a new configuration and of a changed file."),
+			decode.Block(&r.cache, "cache", "How long clients may keep what they read.", (*cacheBlock).spec),
 			annotationsField(&r.resource.Annotations),
 			iconsField(&r.resource.Icons, "Pictures of the resource, for clients that show some."),
-			Blocks("input", "name", "Says more of a variable of uri_template: its type, what it means, how it is completed.", argumentSpec, r.inputs.decodeInput),
+			decode.Blocks("input", "name", "Says more of a variable of uri_template: its type, what it means, how it is completed.", argumentSpec, r.inputs.decodeInput),
 		},
 	)
 }
 
-func (r *resourceDecoder) dataSpec() Spec {
-	return AtMostOneOf("what the resource holds",
-		Attr(&r.resource.Text, "text", "The text that is read."),
-		Attr(&r.resource.Data, "data", "The bytes that are read: filebase64(…), output.content of as = \"bytes\", or a text in base64."))
+func (r *resourceDecoder) dataSpec() decode.Spec {
+	return decode.AtMostOneOf("what the resource holds",
+		decode.Attr(&r.resource.Text, "text", "The text that is read."),
+		decode.Attr(&r.resource.Data, "data", "The bytes that are read: filebase64(…), output.content of as = \"bytes\", or a text in base64."))
 }
 
 func (r *resourceDecoder) decode() {
 	d, b := r.dec, r.block
 	r.checkName()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
-	d.CheckNames(b.Body, head, body, hold, failure, d.loader.blockSpecs.operation)
+	d.CheckNames(b.Body, head, body, hold, failure, r.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
 	r.checkTimeout()
 	r.decodeURI()
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
 	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.whenTrue(r.resource.Allow)
+	d.NonNull = d.NonNull.AddPaths(r.resource.Allow.NonNullWhenTrue())
 	r.decodeSteps()
 	d.Fields(b.Body, hold, b.DefRange())
 	r.decodeBody()

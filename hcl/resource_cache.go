@@ -1,6 +1,9 @@
 package hcl
 
-import "time"
+import (
+	"hatchel/hcl/decode"
+	"time"
+)
 
 // CacheHint says how long a client may keep what it read.
 type CacheHint struct {
@@ -14,10 +17,10 @@ type cacheBlock struct {
 	Scope string
 }
 
-func (c *cacheBlock) spec() Spec {
-	return Spec{
-		Attr(&c.TTL, "ttl", "How long a client may keep what it read.").Require(),
-		Choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").DefaultDoc("private"),
+func (c *cacheBlock) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.TTL, "ttl", "How long a client may keep what it read.").Require(),
+		decode.Choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").DefaultDoc("private"),
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -13,7 +15,7 @@ func (r *resourceDecoder) decodeURI() {
 	switch {
 	case r.resource.URI != "":
 		if err := checkURI(r.resource.URI); err != nil {
-			d.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", ToSentence(err.Error()))
+			d.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", diag.ToSentence(err.Error()))
 		}
 	case r.template != "":
 		t, err := parseURITemplate(r.template)
@@ -22,7 +24,7 @@ func (r *resourceDecoder) decodeURI() {
 		}
 		switch {
 		case err != nil:
-			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", ToSentence(err.Error()))
+			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
 		case len(t.variables) == 0:
 			d.Errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
 		default:
@@ -56,15 +58,15 @@ func (r *resourceDecoder) matchVariables() {
 	for i, v := range t.variables {
 		names[i] = v.Name
 		if declared[v.Name] == nil {
-			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: StringType, Optional: v.Optional})
-			r.inputs.labelRanges[v.Name] = RangeOf(r.attrRange("uri_template"))
+			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: eval.StringType, Optional: v.Optional})
+			r.inputs.labelRanges[v.Name] = diag.RangeOf(r.attrRange("uri_template"))
 			continue
 		}
 		r.setOptional(declared[v.Name], v)
 	}
 	for _, m := range r.inputs.members {
 		if !slices.Contains(names, m.Name) {
-			r.dec.Errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, SuggestOr(m.Name, names, ListAre(names)))
+			r.dec.Errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, diag.SuggestOr(m.Name, names, diag.ListAre(names)))
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package hcl
 
-import "github.com/hashicorp/hcl/v2/hclsyntax"
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"hatchel/hcl/diag"
+)
 
 // cachedBlock block is what is kept of a tool, a prompt or a resource for the next load: blocks of files in which nothing changed are taken from the load
 // before, unless they look at what may have changed elsewhere: tools, or files of the folder.
@@ -8,7 +11,7 @@ type cachedBlock struct {
 	result          any // *Tool, *Prompt or *Resource
 	enabled         bool
 	descriptionRefs []descriptionRef
-	diags           Diagnostics
+	diags           diag.Diagnostics
 	deps            *dependencies
 }
 
@@ -73,7 +76,7 @@ func (w *operationDecoder) dropBody() {
 func (l *loader) commit(w *operationDecoder, made any, tools map[string]*toolDecoder) {
 	k := w.cached
 	if k == nil {
-		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags, deps: w.dec.Deps}
+		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags, deps: w.deps}
 		if f := w.block.file; w.reusable() {
 			f.cached[w.block.index], f.bodiesDropped = k, true
 		}

@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"hatchel/hcl/decode"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,8 +15,8 @@ type serverFile struct {
 }
 
 // decodeFileName is the name of such a file, which is known when the files are loaded; empty for what is none.
-func (d *Decoder) decodeFileName(e hclsyntax.Expression, f serverFile) string {
-	name, ok := d.Known(e, Field{Name: f.argument}, "string").(string)
+func decodeFileName(d *decode.Decoder, e hclsyntax.Expression, f serverFile) string {
+	name, ok := d.Known(e, decode.Field{Name: f.argument}, "string").(string)
 	switch {
 	case !ok:
 	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):

@@ -1,12 +1,17 @@
 package hcl
 
+import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
+)
+
 // decodeSingleton decodes the one block of a kind, in which nothing of a call can be read; a second one is reported.
-func (l *loader) decodeSingleton(kind string, spec Spec) (d *Decoder, b sourceBlock, ok bool) {
+func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
 	return l.decodeSingletonIn(kind, l.base, spec)
 }
 
 // decodeSingletonIn is single for a block in which a scope can be read.
-func (l *loader) decodeSingletonIn(kind string, in *Scope, spec Spec) (d *Decoder, b sourceBlock, ok bool) {
+func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
 	for i, b := range l.blocks[kind] {
 		if i > 0 {
 			first := l.blocks[kind][0]

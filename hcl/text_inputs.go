@@ -3,6 +3,9 @@ package hcl
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -14,7 +17,7 @@ type textInputs struct {
 }
 
 // checkTextType reports an input that no text can be.
-func (in *inputs) checkTextType(d *Decoder, m *schema.Member, b *hclsyntax.Block) {
+func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
 	if in.texts == nil {
 		return
 	}
@@ -29,7 +32,7 @@ func (in *inputs) checkTextType(d *Decoder, m *schema.Member, b *hclsyntax.Block
 	default:
 		fit = "string"
 	}
-	d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", ToSentence(in.texts.phrase), TypePhrase(m.Type), fit)
+	d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", diag.ToSentence(in.texts.phrase), eval.TypePhrase(m.Type), fit)
 }
 
 // ParseTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text becomes what the declared type says: a string is taken as

@@ -1,6 +1,9 @@
 package hcl
 
-import "strings"
+import (
+	"hatchel/hcl/diag"
+	"strings"
+)
 
 // decodeTools decodes the tool blocks: first the inputs of all, so that each can call the others, then everything else.
 func (l *loader) decodeTools() map[string]*toolDecoder {
@@ -21,7 +24,7 @@ func (l *loader) decodeTools() map[string]*toolDecoder {
 	}
 	l.opts.Parallel(len(decls), func(i int) {
 		if t := decls[i]; t.cached == nil {
-			t.dec.tools = byName
+			t.tools = byName
 			t.decode()
 			t.dropBody()
 		}
@@ -31,7 +34,7 @@ func (l *loader) decodeTools() map[string]*toolDecoder {
 	}
 	l.checkCycles(decls)
 	l.warnConfusableNames(byName)
-	for _, name := range SortedNames(byName) {
+	for _, name := range diag.SortedNames(byName) {
 		if t := byName[name]; t.enabled {
 			l.config.Tools = append(l.config.Tools, t.tool)
 		}
@@ -43,10 +46,10 @@ func (l *loader) decodeTools() map[string]*toolDecoder {
 func (l *loader) warnConfusableNames(tools map[string]*toolDecoder) {
 	seen := make(map[string]string, len(tools))
 	separators := strings.NewReplacer("-", "", "_", "", ".", "")
-	for _, name := range SortedNames(tools) {
+	for _, name := range diag.SortedNames(tools) {
 		plain := separators.Replace(strings.ToLower(name))
 		if other, ok := seen[plain]; ok {
-			l.diags.Warnf(RangeOf(tools[name].block.LabelRanges[0]), "Easily confused names", "The tools %q and %q differ only in case or separators; a model will mix them up.", other, name)
+			l.diags.Warnf(diag.RangeOf(tools[name].block.LabelRanges[0]), "Easily confused names", "The tools %q and %q differ only in case or separators; a model will mix them up.", other, name)
 			continue
 		}
 		seen[plain] = name

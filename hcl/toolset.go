@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"slices"
 	"sort"
 	"strings"
@@ -14,7 +16,7 @@ type Toolset struct {
 	Tools        []string
 	Prompts      []string
 	Resources    []string
-	Range        Range
+	Range        diag.Range
 }
 
 // HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset, which stands for all that is offered.
@@ -57,11 +59,11 @@ type toolsetDecoder struct {
 	toolset *Toolset
 }
 
-func (t *toolsetDecoder) spec() Spec {
+func (t *toolsetDecoder) spec() decode.Spec {
 	const doc = " in the set: names, or patterns in which * stands for any characters."
-	return Spec{
-		Attr(&t.toolset.Title, "title", "The name as a person reads it."),
-		Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
+	return decode.Spec{
+		decode.Attr(&t.toolset.Title, "title", "The name as a person reads it."),
+		decode.Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
 		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
 		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
 		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
@@ -72,7 +74,7 @@ func (t *toolsetDecoder) spec() Spec {
 func (l *loader) decodeToolsets() {
 	offered := l.collectExposedNames()
 	for _, b := range l.blocks["toolset"] {
-		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: RangeOf(b.DefRange())}}
+		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
 		d := l.newDecoder(b.file)
 		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
 			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)

@@ -1,5 +1,7 @@
 package hcl
 
+import "hatchel/hcl/diag"
+
 // warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is wrong may be what reads it.
 func (l *loader) warnUnused() {
 	if l.partial || l.diags.HasErrors() {
@@ -7,16 +9,16 @@ func (l *loader) warnUnused() {
 	}
 	for _, b := range l.blocks["variable"] {
 		if m := l.variables[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["secret"] {
 		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["connection"] {
-		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == RangeOf(b.DefRange()) {
+		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == diag.RangeOf(b.DefRange()) {
 			l.diags.Warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
 		}
 	}

@@ -6,6 +6,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -18,25 +21,25 @@ type variableBlock struct {
 	def         hclsyntax.Expression
 }
 
-func (v *variableBlock) spec() Spec {
-	return Spec{
-		Custom("type", "type", "What values the variable takes. Any when it is left out.", func(d *Decoder, e hclsyntax.Expression) {
+func (v *variableBlock) spec() decode.Spec {
+	return decode.Spec{
+		decode.Custom("type", "type", "What values the variable takes. Any when it is left out.", func(d *decode.Decoder, e hclsyntax.Expression) {
 			v.typ = d.DecodeType(e)
 			d.RejectFileType(v.typ, e, "a variable")
 		}),
-		Custom("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *Decoder, e hclsyntax.Expression) { v.def = e }),
-		Attr(&v.Description, "description", "What the variable is for."),
-		Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),
+		decode.Custom("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *decode.Decoder, e hclsyntax.Expression) { v.def = e }),
+		decode.Attr(&v.Description, "description", "What the variable is for."),
+		decode.Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),
 	}
 }
 
 func (l *loader) decodeVariable(b sourceBlock) {
 	name := b.label(0)
 	l.checkIdentifier("variable", name, b.LabelRanges[0])
-	v := &variableBlock{typ: AnyType}
+	v := &variableBlock{typ: eval.AnyType}
 	d := l.newDecoder(b.file)
 	d.Body(b.Body, v.spec(), b.DefRange())
-	m := &Member{Type: v.typ, Known: true}
+	m := &eval.Member{Type: v.typ, Known: true}
 	text, source, given := l.givenValue(name, v.Env)
 	switch {
 	case given:
@@ -47,7 +50,7 @@ func (l *loader) decodeVariable(b sourceBlock) {
 		}
 	case v.def != nil:
 		var ok bool
-		if m.Value, ok = d.variableDefault(v); !ok {
+		if m.Value, ok = decodeVariableDefault(d, v); !ok {
 			m.MarkFailed()
 		}
 	default:
@@ -63,13 +66,13 @@ func (l *loader) decodeVariable(b sourceBlock) {
 	}
 }
 
-func (d *Decoder) variableDefault(v *variableBlock) (any, bool) {
+func decodeVariableDefault(d *decode.Decoder, v *variableBlock) (any, bool) {
 	before := len(d.Diags)
 	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
 	if d.Diags[before:].HasErrors() {
 		return nil, false // of what cannot be read nothing more is to be said
 	}
-	d.Diags = append(d.Diags, FromHCL(diags)...)
+	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 	return val, ok
 }
 
@@ -90,9 +93,9 @@ func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
 
 // checkStrayVariables reports values given for variables that are not declared.
 func (l *loader) checkStrayVariables() {
-	for _, name := range SortedNames(l.opts.Vars) {
+	for _, name := range diag.SortedNames(l.opts.Vars) {
 		if l.variables[name] == nil {
-			l.diags.Errorf(Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, DidYouMean(name, SortedNames(l.variables)))
+			l.diags.Errorf(diag.Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, diag.DidYouMean(name, diag.SortedNames(l.variables)))
 		}
 	}
 }
@@ -103,7 +106,7 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 	if t.Kind != schema.String && t.Kind != schema.Any {
 		decoded, err := value.Decode([]byte(text))
 		if err != nil {
-			return nil, fmt.Sprintf("%s is needed, written as JSON", TypePhrase(t))
+			return nil, fmt.Sprintf("%s is needed, written as JSON", eval.TypePhrase(t))
 		}
 		v = decoded
 	}

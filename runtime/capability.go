@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
@@ -48,7 +49,7 @@ func (c *capabilities) AppendJSON(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = mcp.AppendString(dst, name)
+		dst = jsonscan.AppendString(dst, name)
 	}
 	return append(dst, ']')
 }

@@ -72,7 +72,7 @@ func shortened(s string) string {
 		return string(value.AppendString(nil, s))
 	}
 	cut := strings.TrimSuffix(head, "…")
-	return fmt.Sprintf("%s… (%d characters)", value.AppendStringBody([]byte{'"'}, cut, true), utf8.RuneCountInString(s))
+	return fmt.Sprintf("%s… (%d characters)", value.AppendString(nil, cut), utf8.RuneCountInString(s))
 }
 
 // clip cuts a text after shownRunes characters.

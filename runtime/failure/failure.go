@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -116,7 +117,7 @@ func Of(err error) *Failure {
 func (f *Failure) Meta() mcp.Appender {
 	var b []byte
 	if f.ID != "" {
-		b = append(mcp.AppendString(append(b, `"correlationId":`...), f.ID), ',')
+		b = append(jsonscan.AppendString(append(b, `"correlationId":`...), f.ID), ',')
 	}
 	if f.RetryAfter > 0 {
 		seconds := int64((f.RetryAfter + time.Second - 1) / time.Second)

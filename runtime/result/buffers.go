@@ -3,6 +3,7 @@ package result
 import (
 	"sync"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/mcp"
 )
 
@@ -69,9 +70,9 @@ func (p *contentPart) AppendJSON(dst []byte) []byte {
 }
 
 func (p *contentPart) appendTexts(dst, text []byte) []byte {
-	dst = mcp.AppendString(append(dst, `[{"type":"text","text":`...), text)
+	dst = jsonscan.AppendString(append(dst, `[{"type":"text","text":`...), text)
 	if len(p.note) > 0 {
-		dst = mcp.AppendString(append(dst, `},{"type":"text","text":`...), p.note)
+		dst = jsonscan.AppendString(append(dst, `},{"type":"text","text":`...), p.note)
 	}
 	return append(dst, "}]"...)
 }

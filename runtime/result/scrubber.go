@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 )
 
@@ -37,7 +38,7 @@ func NewScrubber(secrets []string) *Scrubber {
 	slices.SortFunc(s.secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	s.secrets = slices.Compact(s.secrets)
 	for _, secret := range s.secrets {
-		inJSON := string(value.AppendStringBody(nil, secret, false))
+		inJSON := string(jsonscan.AppendStringContent(nil, secret))
 		for _, form := range []string{secret, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)} {
 			if !slices.ContainsFunc(s.forms, func(f []byte) bool { return string(f) == form }) {
 				s.forms = append(s.forms, []byte(form))
