@@ -52,7 +52,7 @@ var layers = []struct {
 var owners = map[string][]string{
 	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*"},
 	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
-	"github.com/expr-lang/expr/":              {"hcl/program", "hcl/eval/exprlang"},
+	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
 	"mvdan.cc/sh/":                            {"hcl/template/shelltext"},
 	"golang.org/x/tools/txtar":                {"hcl/template/templatetest"},
@@ -61,7 +61,7 @@ var owners = map[string][]string{
 	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
 	"database/sql":                            {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/mattn/go-sqlite3":             {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
-	"github.com/yosida95/uritemplate":         {"hcl"},
+	"github.com/yosida95/uritemplate":         {"hcl/uritemplate"},
 	"github.com/jackc/pgx/":                   {"adapters/sql", "runtime/audit", "runtime/postgres", "runtime/postgres/postgrestest", "runtime/state"},
 	"github.com/go-sql-driver/mysql":          {"adapters/sql"},
 	"github.com/golang-jwt/jwt/":              {"runtime/auth", "runtime/auth/issuertest"},
