@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"hatchel/hcl"
+	programs "hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/functions"
-	programs "hatchel/hcl/program"
 )
 
 func documentTypes(w io.Writer) error {
