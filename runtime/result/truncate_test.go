@@ -1,4 +1,4 @@
-package runtime
+package result
 
 import (
 	"strings"
@@ -12,8 +12,8 @@ func TestCutEndsAtABoundaryAndFitsTheLimit(t *testing.T) {
 		"a value":     {strings.Repeat(`{"a":1},`, 100), "},"},
 		"a character": {strings.Repeat("ä", 400), "ä"},
 	} {
-		got := string(truncateText([]byte(c.text), 300, "Ask for less."))
-		shown, note, ok := strings.Cut(got, "\n[Cut here: ")
+		got := string(TruncateText([]byte(c.text), 300, "Ask for less."))
+		shown, note, ok := strings.Cut(got, "\n[Truncated: ")
 		if !ok || !strings.HasSuffix(shown, c.ends) || !strings.HasPrefix(c.text, shown) || len(got) > 300 || !utf8.ValidString(got) || !strings.HasSuffix(note, "Ask for less.]") {
 			t.Errorf("%s: %d bytes, %q", claim, len(got), got)
 		}
@@ -28,7 +28,7 @@ func TestCutWithinKeepsTheBeginningAndTheEnd(t *testing.T) {
 		"one more":   {strings.Repeat("x", 301), "x", "x"},
 	} {
 		got := string(truncateMiddle([]byte(c.text), 300, "Ask for less."))
-		head, rest, ok := strings.Cut(got, "\n[Cut here: ")
+		head, rest, ok := strings.Cut(got, "\n[Truncated: ")
 		note, tail, ended := strings.Cut(rest, "]\n")
 		if !ok || !ended || !strings.HasPrefix(c.text, head) || !strings.HasSuffix(c.text, tail) || !strings.HasSuffix(head, c.before) || !strings.HasPrefix(tail, c.after) ||
 			len(got) > 300 || len(got) < 200 || !utf8.ValidString(got) || !strings.HasSuffix(note, "are shown, the beginning and the end. Ask for less.") {
@@ -47,7 +47,7 @@ func TestCutWithinKeepsTheBeginningAndTheEnd(t *testing.T) {
 }
 
 func TestScrubberLeavesJSONValid(t *testing.T) {
-	s := newScrubber([]string{"12345", "pass/word", "no"})
+	s := NewScrubber([]string{"12345", "pass/word", "no"})
 	for in, want := range map[string]string{
 		`{"a":"12345"}`:                     `{"a":"(secret)"}`,
 		`{"a":12345,"b":123456}`:            `{"a":"(secret)","b":123456}`,
@@ -55,15 +55,15 @@ func TestScrubberLeavesJSONValid(t *testing.T) {
 		`"no"`:                              `"no"`,
 		`["say \"12345\""]`:                 `["say \"(secret)\""]`,
 	} {
-		if got := string(s.json([]byte(in))); got != want {
+		if got := string(s.JSON([]byte(in))); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
-	if got := s.sentence("key=pass%2Fword and pass/word"); got != "key=(secret) and (secret)" {
+	if got := s.Text("key=pass%2Fword and pass/word"); got != "key=(secret) and (secret)" {
 		t.Errorf("got %s", got)
 	}
-	var none *scrubber
-	if none.sentence("x") != "x" || string(none.json([]byte("1"))) != "1" {
+	var none *Scrubber
+	if none.Text("x") != "x" || string(none.JSON([]byte("1"))) != "1" {
 		t.Error("a scrubber without secrets changed something")
 	}
 }

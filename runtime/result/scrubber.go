@@ -1,4 +1,4 @@
-package runtime
+package result
 
 import (
 	"bytes"
@@ -15,15 +15,15 @@ import (
 	"hatchel/hcl/value"
 )
 
-// scrubber takes known secrets out of what leaves the process. A nil scrubber has none to look for.
-type scrubber struct {
+// Scrubber takes known secrets out of what leaves the process. A nil Scrubber has none to look for.
+type Scrubber struct {
 	secrets    []string                               // longest first, so that one that contains another goes whole
 	forms      [][]byte                               // all the ways in which a secret may be written in a text or in JSON
 	prefixEnds map[[adapters.ShortestSecret]byte]bool // with which a part of one may end, so that most texts are done with at one look
 }
 
-func newScrubber(secrets []string) *scrubber {
-	s := new(scrubber)
+func NewScrubber(secrets []string) *Scrubber {
+	s := new(Scrubber)
 	for _, secret := range secrets {
 		if len(secret) < adapters.ShortestSecret {
 			continue
@@ -74,7 +74,7 @@ func base64Forms(secret string) (codes []string) {
 }
 
 // containsSecret reports whether any secret occurs.
-func (s *scrubber) containsSecret(b []byte) bool {
+func (s *Scrubber) containsSecret(b []byte) bool {
 	for _, f := range s.forms {
 		if bytes.Contains(b, f) {
 			return true
@@ -83,8 +83,8 @@ func (s *scrubber) containsSecret(b []byte) bool {
 	return false
 }
 
-// text returns the text without secrets, and without the beginnings of those that were cut off where something is quoted.
-func (s *scrubber) text(b []byte) []byte {
+// Bytes returns the text without secrets, and without the beginnings of those that were cut off where something is quoted.
+func (s *Scrubber) Bytes(b []byte) []byte {
 	if s == nil {
 		return b
 	}
@@ -100,7 +100,7 @@ func (s *scrubber) text(b []byte) []byte {
 const ellipsis = "…"
 
 // hideTruncated hides what may be the beginning of a secret before each mark of a cut: whoever quotes something long cuts it, and does not know of secrets.
-func (s *scrubber) hideTruncated(b []byte) []byte {
+func (s *Scrubber) hideTruncated(b []byte) []byte {
 	var out []byte
 	done := 0 // bytes of b that are in out
 	for at := 0; ; at += len(ellipsis) {
@@ -121,7 +121,7 @@ func (s *scrubber) hideTruncated(b []byte) []byte {
 }
 
 // truncatedSecret is where the longest beginning of a secret stands at the end of a text, but for a quote behind it; nothing where there is none.
-func (s *scrubber) truncatedSecret(b []byte) (from, to int) {
+func (s *Scrubber) truncatedSecret(b []byte) (from, to int) {
 	for _, quote := range []string{"", `"`, `\"`, " "} {
 		quoted, ok := bytes.CutSuffix(b, []byte(quote))
 		if !ok || len(quoted) < adapters.ShortestSecret || !s.prefixEnds[[adapters.ShortestSecret]byte(quoted[len(quoted)-adapters.ShortestSecret:])] {
@@ -138,16 +138,16 @@ func (s *scrubber) truncatedSecret(b []byte) (from, to int) {
 	return from, to
 }
 
-// sentence is text for a string.
-func (s *scrubber) sentence(text string) string {
+// Text is Bytes for a string.
+func (s *Scrubber) Text(text string) string {
 	if s == nil {
 		return text
 	}
-	return string(s.text([]byte(text)))
+	return string(s.Bytes([]byte(text)))
 }
 
-// json returns a JSON text without secrets, in which every other token is as it was.
-func (s *scrubber) json(b []byte) []byte {
+// JSON returns a JSON text without secrets, in which every other token is as it was.
+func (s *Scrubber) JSON(b []byte) []byte {
 	if s == nil || !s.containsSecret(b) && !bytes.Contains(b, []byte(ellipsis)) {
 		return b
 	}
@@ -181,7 +181,7 @@ func jsonTokenLen(b []byte) int {
 	return 1
 }
 
-func (s *scrubber) appendToken(dst, t []byte) []byte {
+func (s *Scrubber) appendToken(dst, t []byte) []byte {
 	if t[0] != '"' {
 		if slices.Contains(s.secrets, string(t)) {
 			return append(dst, `"`+hcl.Hidden+`"`...)
