@@ -123,7 +123,7 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	out.Name = w.op.Name + "." + m.Name
 	c.inputs.noun, c.singleBackend = w.inputs.noun, true
 	d := c.dec
-	c.deps, c.tools, d.Deps = w.deps, w.tools, w.dec.Deps
+	c.deps, d.Deps = w.deps, w.dec.Deps
 	for _, other := range w.op.Input.Members {
 		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: eval.StringType, Optional: other.Name != m.Name})
 	}

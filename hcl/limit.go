@@ -2,13 +2,14 @@ package hcl
 
 import (
 	"fmt"
-	"hatchel/hcl/decode"
-	"hatchel/hcl/eval"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
 )
 
 // Limit says how often, and how many at once, calls may be.

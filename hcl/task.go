@@ -1,11 +1,12 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // Task says that calls of a tool may go on after their first answer, where the client can follow that.

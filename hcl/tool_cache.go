@@ -1,13 +1,14 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // ResultCache says that answers of a tool that only reads are kept for a while, and given again.

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"hatchel/hcl"
+	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/functions"
-	"hatchel/hcl/program"
 )
 
 // Topic is a page of the reference that is not about a block.
@@ -100,7 +100,7 @@ input "tags" { type = optional(list(string, { max_items = 5 }), []) }`,
 		}},
 		{Text: "These are available in expressions only. A predicate reads the element as # and its members as .name: " +
 			"output.rows | filter(.amount > 0).", Column: "function", List: true, rowsOf: func() (rows [][2]string) {
-			for _, f := range program.Builtins() {
+			for _, f := range exprlang.Builtins() {
 				rows = append(rows, [2]string{f.Usage, f.Doc})
 			}
 			return rows
