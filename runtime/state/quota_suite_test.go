@@ -10,14 +10,14 @@ import (
 	"hatchel/runtime/state"
 )
 
-// bounded is a Store that says how much it takes.
+// bounded is a Store with a quota.
 type bounded interface {
 	state.Store
 	Bound(bytes int64)
 }
 
-// staysBounded fills an empty store, in a bubble of time.
-func staysBounded(t *testing.T, s bounded) {
+// testQuota fills an empty store. It must run in a synctest bubble.
+func testQuota(t *testing.T, s bounded) {
 	s.Bound(1 << 20)
 	ctx, soon, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Second), time.Now().Add(time.Hour)
 	first := recordOf("first", later)
@@ -54,7 +54,7 @@ func staysBounded(t *testing.T, s bounded) {
 		full("to pace "+name, err, want)
 	}
 	follows := func(name string) *state.Record {
-		return &state.Record{Kind: "f", Name: name, Expires: later, Follows: true}
+		return &state.Record{Kind: "f", Name: name, Expires: later, Priority: state.FollowUp}
 	}
 	if n, err := fill("k"); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
 		t.Fatalf("%d records of 100 KiB are taken, and then: %v", n, err)
@@ -86,28 +86,28 @@ func staysBounded(t *testing.T, s bounded) {
 	addition("one that is new when others have expired", &state.Record{Kind: "k", Name: "last", Expires: later, Body: large}, false)
 }
 
-// leavesRoom fills an empty store with what yields: others find as much room as that has taken.
-func leavesRoom(t *testing.T, s bounded) {
+// testPriority fills an empty store with records of low priority: others find as much room again.
+func testPriority(t *testing.T, s bounded) {
 	s.Bound(2 << 20)
 	ctx, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Hour)
-	fill := func(kind string, yields bool) (n int, err error) {
+	fill := func(kind string, priority state.Priority) (n int, err error) {
 		for ; n < 100 && err == nil; n++ {
 			r := recordOf(strconv.Itoa(n), later)
-			r.Kind, r.Body, r.Yields = kind, make([]byte, 100<<10), yields
+			r.Kind, r.Body, r.Priority = kind, make([]byte, 100<<10), priority
 			_, err = s.Add(ctx, r)
 		}
 		return n, err
 	}
-	if n, err := fill("yields", true); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
+	if n, err := fill("low", state.Low); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
 		t.Fatalf("%d records of 100 KiB that yield are taken, and then: %v", n, err)
 	}
-	if n, err := fill("k", false); !errors.Is(err, state.ErrFull) || n < 5 {
+	if n, err := fill("k", state.Normal); !errors.Is(err, state.ErrFull) || n < 5 {
 		t.Errorf("beside them %d records of 100 KiB are taken, and then: %v", n, err)
 	}
-	if _, err := fill("more", true); !errors.Is(err, state.ErrFull) {
+	if _, err := fill("more", state.Low); !errors.Is(err, state.ErrFull) {
 		t.Errorf("of a full store one that yields is taken: %v", err)
 	}
-	first := must[*state.Record](t)(s.Record(ctx, "yields", "0"))
+	first := must[*state.Record](t)(s.Record(ctx, "low", "0"))
 	if !remove(t, s, first) {
 		t.Error("one that yields cannot be removed")
 	}

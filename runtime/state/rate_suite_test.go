@@ -9,7 +9,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-func eventsArePaced(t *testing.T, open func() state.Store) {
+func testPace(t *testing.T, open func() state.Store) {
 	s := open()
 	pace := func(name string, patience time.Duration) (time.Duration, bool) {
 		t.Helper()
@@ -49,7 +49,7 @@ func eventsArePaced(t *testing.T, open func() state.Store) {
 	}
 }
 
-func paceIsShared(t *testing.T, open func() state.Store) {
+func testSharedPace(t *testing.T, open func() state.Store) {
 	a, b := open(), open()
 	defer a.Close()
 	defer b.Close()
@@ -72,7 +72,7 @@ func paceIsShared(t *testing.T, open func() state.Store) {
 	}
 }
 
-func turnsThatAreTooFarOffComeEarlier(t *testing.T, open func() state.Store) {
+func testStaleReservations(t *testing.T, open func() state.Store) {
 	s := open()
 	defer s.Close()
 	slow := state.Rhythm{Every: 24 * time.Hour, Burst: 1, Patience: 48 * time.Hour}
