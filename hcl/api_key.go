@@ -3,11 +3,12 @@ package hcl
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // APIKey is one api_key block. The key itself is not kept.

@@ -1,12 +1,13 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Approval says that somebody must agree to a call before anything of it is done.
@@ -35,7 +36,7 @@ func (a *Approval) askSpec() decode.Spec {
 	a.Timeout = defaultApprovalTimeout
 	return decode.Spec{
 		decode.BoolChoice(&a.ByCaller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").DefaultDoc(`"operator"`),
-		decode.PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.", "Nobody decides in no time. Write how long there is, as in \"5m\".").DefaultDoc("5m"),
+		decode.PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.").DefaultDoc("5m"),
 		decode.MessageAttr(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
 		webhooksField(&a.Notify, "notify", "The webhooks that are told that an operator is asked, and later what was decided. Only with by = \"operator\"."),
 	}
@@ -143,4 +144,29 @@ func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 		look(&r.Operation)
 	}
 	return called
+}
+
+// Approvals is the approvals block: who may decide about the calls that an operator must approve.
+type Approvals struct {
+	Allow *hclexpr.Condition // over caller, who decides, and tool, which was called
+	Range diag.Range
+}
+
+func (a *Approvals) spec() decode.Spec {
+	return decode.Spec{decode.Attr(&a.Allow, "allow", "Who may decide: a program over caller (who decides) and tool (which was called). Nobody decides about a call of their own.").Require()}
+}
+
+// decodeApprovers decodes the approvals block.
+func (l *loader) decodeApprovers() {
+	a := &Approvals{}
+	d, b, ok := l.decodeSingletonIn("approvals", l.call.With("tool", toolRoot()), a.spec())
+	if !ok {
+		return
+	}
+	a.Range = diag.RangeOf(b.DefRange())
+	if len(l.blocks["auth"]) == 0 && !l.partial {
+		d.Errorf(b.DefRange(), "Approvals without auth", "Nobody is asked who they are, so it cannot be told who decides. Declare whom the server knows, as in auth { jwt { … } }, or leave this block out: hatchel approvals decides on this machine.")
+	}
+	l.diags = append(l.diags, d.Diags...)
+	l.config.Approvals = a
 }

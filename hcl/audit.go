@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 )

@@ -1,13 +1,14 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // Auth is the auth block: whom the server knows.
@@ -49,18 +50,22 @@ func (a *authDecoder) decodeHeaders(d *decode.Decoder, e hclsyntax.Expression) {
 	}
 }
 
-// decodeAuth decodes the blocks that say who may come in: auth and tls.
-func (l *loader) decodeAuth() {
+// decodeTLS decodes the tls block.
+func (l *loader) decodeTLS() {
 	t := &TLS{}
 	if d, b, ok := l.decodeSingleton("tls", t.spec()); ok {
 		t.Range = diag.RangeOf(b.DefRange())
 		l.diags = append(l.diags, d.Diags...)
 		l.config.TLS = t
 	}
+}
+
+// decodeAuth decodes the auth block.
+func (l *loader) decodeAuth() {
 	a := &authDecoder{auth: &Auth{}}
 	if d, b, ok := l.decodeSingleton("auth", a.spec()); ok {
 		a.auth.Range = diag.RangeOf(b.DefRange())
-		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue && t.ClientCA == "" {
+		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue && (l.config.TLS == nil || l.config.TLS.ClientCA == "") {
 			d.Errorf(b.DefRange(), "Empty auth", "Nobody could come in. Write whom the server knows: api_key \"ci\" { … } or jwt { … }.")
 		}
 		slices.SortFunc(a.auth.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
@@ -98,4 +103,20 @@ func (w *operationDecoder) requiredScopesField() decode.Field {
 		}
 	}
 	return f
+}
+
+// TLS is the tls block: how the server proves who it is, and whose certificates it takes from clients. Paths are relative to the folder.
+type TLS struct {
+	Cert     string
+	Key      string
+	ClientCA string // empty when clients show no certificates
+	Range    diag.Range
+}
+
+func (t *TLS) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&t.Cert, "cert", "The file of the server's certificate, and of those between it and its authority, as PEM. It is read again when it changes.").Require(),
+		decode.Attr(&t.Key, "key", "The file of its key, as PEM.").Require(),
+		decode.Attr(&t.ClientCA, "client_ca", "A file of authorities, as PEM. Who shows a certificate that one of them has signed is the caller whom it names."),
+	}
 }

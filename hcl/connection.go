@@ -1,13 +1,15 @@
 package hcl
 
 import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"slices"
-	"sort"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // Connection is one decoded connection block.
@@ -25,17 +27,16 @@ type Connection struct {
 
 // decodeConnections decodes the connection blocks.
 func (l *loader) decodeConnections() {
-	for _, b := range l.blocks["connection"] {
+	l.eachBlock("connection", func(d *decode.Decoder, b sourceBlock) {
 		kind, ok := l.connectionKind(b)
 		name := b.label(1)
 		if !ok {
-			continue
+			return
 		}
 		if !l.declare("connection", kind.Name+" "+name, b) {
-			continue
+			return
 		}
 		config, spec := kind.New()
-		d := l.newDecoder(b.file)
 		deps := &dependencies{}
 		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: diag.RangeOf(b.DefRange())}
@@ -50,13 +51,12 @@ func (l *loader) decodeConnections() {
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
 		}
-		l.diags = append(l.diags, d.Diags...)
 		if l.connectionsByKind[kind.Name] == nil {
 			l.connectionsByKind[kind.Name] = map[string]*Connection{}
 		}
 		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
-	}
+	})
 	sort.Slice(l.globals.connections, func(i, j int) bool {
 		a, b := l.globals.connections[i], l.globals.connections[j]
 		return a.Kind < b.Kind || a.Kind == b.Kind && a.Name < b.Name
@@ -93,4 +93,39 @@ func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
 // callerScope is what a connection's headers may read of a call: who calls, and nothing else.
 func callerScope(base *eval.Scope) *eval.Scope {
 	return base.DuringCall().With("caller", callerRoot())
+}
+
+// ConnectionLimits is what every connection may say of how much it is used.
+type ConnectionLimits struct {
+	Concurrency int // calls that may be under way at once; 0 for any number
+	Breaker     *Breaker
+}
+
+// Breaker says when a connection that fails is left alone for a while.
+type Breaker struct {
+	Failures int           // in a row
+	Window   time.Duration // within which they come
+	Cooldown time.Duration // for which nothing is sent then
+}
+
+const (
+	defaultFailures = 5
+	defaultWindow   = 30 * time.Second
+	defaultCooldown = 30 * time.Second
+)
+
+func (g *ConnectionLimits) spec() decode.Spec {
+	return decode.Spec{
+		decode.PositiveInt(&g.Concurrency, "concurrency", "How many blocks may use the connection at once, of all tools; the others wait while their calls have time. Without it any number."),
+		decode.Block(&g.Breaker, "breaker", "Leaves the other side alone for a while when it fails again and again: what needs it is refused at once, and then one call tries.", (*Breaker).spec),
+	}
+}
+
+func (b *Breaker) spec() decode.Spec {
+	b.Failures, b.Window, b.Cooldown = defaultFailures, defaultWindow, defaultCooldown
+	return decode.Spec{
+		decode.PositiveInt(&b.Failures, "failures", "How many calls in a row must fail: no answer, none in time, or one that says that the other side is out of order. An answer that refuses a call is none of them.").DefaultDoc("5"),
+		decode.PositiveDuration(&b.Window, "window", "The time within which they fail.").DefaultDoc("30s"),
+		decode.PositiveDuration(&b.Cooldown, "cooldown", "How long nothing is sent. Then one call tries, and what becomes of it decides.").DefaultDoc("30s"),
+	}
 }

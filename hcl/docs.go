@@ -21,7 +21,6 @@ type BlockReference struct {
 // Reference documents every block of the language and of the adapters.
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
-	l.decodeValues()
 	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{Labels: []string{""}}}
 	t := newToolDecoder(l, bare)
 	step := &Step{}

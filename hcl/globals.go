@@ -35,7 +35,7 @@ type globals struct {
 func (l *loader) reuseGlobals() {
 	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
 	for _, kind := range diag.SortedNames(l.blocks) {
-		if topLevel[kind].offered {
+		if _, exposed, _ := findBlockType(kind); exposed {
 			continue
 		}
 		for _, b := range l.blocks[kind] {
@@ -159,4 +159,74 @@ func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 		}
 		return b, err
 	}}
+}
+
+// newGlobals returns globals of which nothing is known yet.
+func newGlobals() *globals {
+	base := &eval.Scope{}
+	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
+		base = base.Without(name, name+" is known only during a call, and this is read once, when the file is loaded.")
+	}
+	for _, name := range []string{"var", "secret", "local"} {
+		base = base.Without(name, name+" cannot be read here: this is read before any value is known. Write the value itself.")
+	}
+	return &globals{
+		base:              base,
+		variables:         map[string]*eval.Member{},
+		secrets:           map[string]*eval.Member{},
+		local:             map[string]*eval.Member{},
+		connectionsByKind: map[string]map[string]*Connection{},
+		patterns:          new(functions.Patterns),
+	}
+}
+
+// knownRoot is a root whose members are all known at load.
+func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.Root {
+	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial, Value: func(*eval.Frame) (any, error) {
+		all := make(map[string]any, len(members))
+		for name, m := range members {
+			all[name] = m.Value
+		}
+		return all, nil
+	}}
+}
+
+// warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is wrong may be what reads it.
+func (l *loader) warnUnused() {
+	if l.partial || l.diags.HasErrors() {
+		return
+	}
+	for _, b := range l.blocks["variable"] {
+		if m := l.variables[b.label(0)]; m != nil && !m.Used {
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["secret"] {
+		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["connection"] {
+		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == diag.RangeOf(b.DefRange()) {
+			l.diags.Warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
+		}
+	}
+	for _, w := range l.config.Webhooks {
+		if !l.notified[w.Name] {
+			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in notify of a task or of an approval.", w.Name)
+		}
+	}
+}
+
+// warnUnusedInputs warns about what a caller must fill in for nothing.
+func (w *operationDecoder) warnUnusedInputs() {
+	if w.dec.Diags.HasErrors() {
+		return // what is wrong may be what reads them
+	}
+	for _, m := range w.op.Input.Members {
+		r, declared := w.inputs.labelRanges[m.Name]
+		if declared && !w.input.Members[m.Name].Used {
+			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is read nowhere in this %s.", w.inputs.noun, m.Name, w.noun)
+		}
+	}
 }

@@ -1,8 +1,6 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -10,6 +8,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // JWT is one jwt block: an issuer whose access tokens are taken.

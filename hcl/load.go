@@ -7,6 +7,7 @@ package hcl
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -15,9 +16,8 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/eval/hclexpr"
-	"hatchel/hcl/functions"
-	"hatchel/hcl/program"
 	"hatchel/hcl/schema"
 )
 
@@ -43,23 +43,15 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 		l.indexBlocks(f)
 	}
 	l.env.Partial = l.partial
-	l.decodeValues()
-	l.digestValues()
-	l.decodeAuth()
-	l.decodeConnections()
+	for _, t := range globalBlocks {
+		t.decode(l)
+	}
 	l.checkTokenExchange()
-	l.decodeAudit()
-	l.decodeState()
-	l.decodeFiles()
-	l.decodeWebhooks()
 	l.reuseGlobals()
 	l.dropStaleBlocks(files)
-	tools := l.decodeTools()
-	l.decodePrompts(tools)
-	l.decodeResources(tools)
-	l.decodeToolsets()
-	l.decodePolicies()
-	l.decodeApprovals()
+	for _, t := range exposedBlocks {
+		t.decode(l)
+	}
 	l.warnUnused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.secretValues
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
@@ -97,7 +89,8 @@ type loader struct {
 	used     map[*Connection]bool
 	notified map[string]bool // the webhooks that something names
 	env      decode.Env
-	declared map[string]diag.Range // where each name was first declared, by "kind name"
+	tools    map[string]*toolDecoder // by name, for steps that call one
+	declared map[string]diag.Range   // where each name was first declared, by "kind name"
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -115,7 +108,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		}
 	}
 	l := &loader{
-		globals: &globals{connectionsByKind: map[string]map[string]*Connection{}, patterns: new(functions.Patterns)},
+		globals: newGlobals(),
 		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
 		blocks:     map[string][]sourceBlock{},
@@ -125,38 +118,81 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		declared:   map[string]diag.Range{},
 	}
 	l.env = decode.Env{
-		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(program.Cache)},
+		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
 		UploadURL:  &l.config.Files.uploadURL,
 		NamedType:  func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
 	}
+	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
 	return l
 }
 
-// topLevel are the blocks of a file, how many labels each has, and which of them are offered to clients: nothing else can read those.
-var topLevel = map[string]struct {
-	labels  int
-	form    string
-	offered bool
-}{
-	"server": {0, "server {", false}, "variable": {1, `variable "name" {`, false}, "secret": {1, `secret "name" {`, false}, "locals": {0, "locals {", false},
-	"type": {1, `type "name" {`, false}, "auth": {0, "auth {", false}, "tls": {0, "tls {", false}, "audit": {0, "audit {", false}, "state": {0, "state {", false}, "files": {0, "files {", false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
-	"prompt": {1, `prompt "name" {`, true}, "resource": {1, `resource "name" {`, true}, "toolset": {1, `toolset "name" {`, true},
-	"policy": {1, `policy "name" {`, true}, "webhook": {1, `webhook "name" {`, false}, "approvals": {0, "approvals {", true},
+// blockType is a type of block at the top of a file.
+type blockType struct {
+	name   string
+	labels int
+	form   string        // how it begins
+	decode func(*loader) // decodes all blocks of the type
 }
 
-// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place
-// that tells block types apart.
+// globalBlocks are the blocks that everything can read, in the order in which they are decoded. Types come first and are resolved on demand.
+var globalBlocks = []blockType{
+	{"type", 1, `type "name" {`, (*loader).declareTypes},
+	{"variable", 1, `variable "name" {`, (*loader).decodeVariables},
+	{"secret", 1, `secret "name" {`, (*loader).decodeSecrets},
+	{"locals", 0, "locals {", (*loader).decodeLocals},
+	{"server", 0, "server {", (*loader).decodeServer},
+	{"tls", 0, "tls {", (*loader).decodeTLS},
+	{"auth", 0, "auth {", (*loader).decodeAuth},
+	{"connection", 2, `connection "http" "name" {`, (*loader).decodeConnections},
+	{"audit", 0, "audit {", (*loader).decodeAudit},
+	{"state", 0, "state {", (*loader).decodeState},
+	{"files", 0, "files {", (*loader).decodeFiles},
+	{"webhook", 1, `webhook "name" {`, (*loader).decodeWebhooks},
+}
+
+// exposedBlocks are the blocks that are offered to clients, or that decide about those, in the order in which they are decoded: nothing else can read them.
+var exposedBlocks = []blockType{
+	{"tool", 1, `tool "name" {`, (*loader).decodeTools},
+	{"prompt", 1, `prompt "name" {`, (*loader).decodePrompts},
+	{"resource", 1, `resource "name" {`, (*loader).decodeResources},
+	{"toolset", 1, `toolset "name" {`, (*loader).decodeToolsets},
+	{"policy", 1, `policy "name" {`, (*loader).decodePolicies},
+	{"approvals", 0, "approvals {", (*loader).decodeApprovers},
+}
+
+// findBlockType finds a type of block by its name, and says whether its blocks are exposed.
+func findBlockType(name string) (found blockType, exposed, ok bool) {
+	for i, types := range [][]blockType{globalBlocks, exposedBlocks} {
+		for _, t := range types {
+			if t.name == name {
+				return t, i == 1, true
+			}
+		}
+	}
+	return blockType{}, false, false
+}
+
+// blockTypeNames are the names of all types of blocks, sorted.
+func blockTypeNames() (names []string) {
+	for _, t := range slices.Concat(globalBlocks, exposedBlocks) {
+		names = append(names, t.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", diag.JoinAnd(diag.SortedNames(topLevel)))
+		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", diag.JoinAnd(blockTypeNames()))
 		l.config.Partial = true
 	}
 	f.exposed = 0
 	for _, b := range f.body.Blocks {
-		want, ok := topLevel[b.Type]
+		want, exposed, ok := findBlockType(b.Type)
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, diag.SortedNames(topLevel), " At the top of a file there are "+diag.JoinAnd(diag.SortedNames(topLevel))+".")))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(), " At the top of a file there are "+diag.JoinAnd(blockTypeNames())+".")))
 			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
@@ -169,7 +205,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			continue
 		}
 		l.blocks[b.Type] = append(l.blocks[b.Type], sourceBlock{b, f, f.exposed})
-		if want.offered {
+		if exposed {
 			f.exposed++
 		}
 	}
@@ -221,4 +257,19 @@ func (l *loader) configID(files []*sourceFile) string {
 		parts = append(parts, f.name, string(f.digest[:]))
 	}
 	return eval.HashParts(parts...)
+}
+
+// eachBlock calls do for every block of a type, with a Decoder for its file, and takes over what that reports.
+func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
+	for _, b := range l.blocks[name] {
+		d := l.newDecoder(b.file)
+		do(d, b)
+		l.report(d)
+	}
+}
+
+// report takes over the diagnostics of a Decoder, which has none afterwards.
+func (l *loader) report(d *decode.Decoder) {
+	l.diags = append(l.diags, d.Diags...)
+	d.Diags = nil
 }

@@ -85,3 +85,21 @@ func (s *lazyTypes) digest(name string) string {
 	}
 	return eval.HashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
 }
+
+// declareTypes indexes the type blocks. Each is resolved when it is first named.
+func (l *loader) declareTypes() {
+	for _, b := range l.blocks["type"] {
+		l.checkIdentifier("type", b.label(0), b.LabelRanges[0])
+		if l.declare("type", b.label(0), b) {
+			l.types.blocks[b.label(0)] = b
+		}
+	}
+}
+
+// resolveTypes resolves the types that nothing has named so far.
+func (l *loader) resolveTypes() {
+	for _, name := range diag.SortedNames(l.types.blocks) {
+		_, diags := l.types.resolve(name, l.types.blocks[name].LabelRanges[0])
+		l.diags = append(l.diags, diag.FromHCL(diags)...)
+	}
+}

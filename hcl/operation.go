@@ -1,8 +1,10 @@
 package hcl
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -13,6 +15,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/spelling"
 )
 
 // Operation is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
@@ -45,8 +48,7 @@ type operationDecoder struct {
 	singleBackend   bool // its backend is the only one: it has no steps
 	loader          *loader
 	dec             *decode.Decoder
-	deps            *dependencies           // what the block reads
-	tools           map[string]*toolDecoder // every tool, for steps that call one
+	deps            *dependencies // what the block reads
 	inputs          *inputs
 	input           *eval.Root
 	descriptionRefs []descriptionRef
@@ -83,13 +85,6 @@ func (w *operationDecoder) checkName() {
 	}
 }
 
-// checkTimeout reports a timeout that nothing can keep.
-func (w *operationDecoder) checkTimeout() {
-	if a, ok := w.block.Body.Attributes["timeout"]; ok && w.op.Timeout == 0 && !w.dec.Diags.HasErrors() {
-		w.dec.Errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
-	}
-}
-
 // enabledField declares whether the block counts.
 func (w *operationDecoder) enabledField() decode.Field {
 	return decode.Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").DefaultDoc("true")
@@ -97,7 +92,7 @@ func (w *operationDecoder) enabledField() decode.Field {
 
 // timeoutField declares how long all of it may take.
 func (w *operationDecoder) timeoutField(doc string) decode.Field {
-	return decode.Attr(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
+	return decode.PositiveDuration(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
 }
 
 // errorSpec declares what is said of a failure; what is its name in a sentence.
@@ -170,4 +165,44 @@ func (w *operationDecoder) attrRange(name string) hclv2.Range {
 		return a.Expr.Range()
 	}
 	return w.block.DefRange()
+}
+
+var (
+	quotedName     = regexp.MustCompile("`([^`]+)`")
+	identifierLike = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+)
+
+// descriptionRef name is one that a description writes in backquotes and that nothing of its block is called.
+type descriptionRef struct {
+	name    string
+	warning *diag.Diagnostic
+}
+
+// checkDescription checks the description, which the model chooses by. What it calls by a name is an input, a word that stands elsewhere in the block, or a tool.
+func (w *operationDecoder) checkDescription(text string) {
+	a, ok := w.block.Body.Attributes["description"]
+	if !ok || w.dec.Diags.HasErrors() {
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		w.dec.Errorf(a.Expr.Range(), "Empty description", "%s is chosen by its description: say what it does and when to use it.", diag.ToSentence(diag.WithArticle(w.noun)))
+		return
+	}
+	elsewhere := ""
+	for _, m := range quotedName.FindAllStringSubmatch(text, -1) {
+		if _, known := w.op.Input.Lookup(m[1]); known || !identifierLike.MatchString(m[1]) {
+			continue
+		}
+		if elsewhere == "" {
+			src := w.block.file.src
+			block, own := w.block.Range(), a.SrcRange
+			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) + string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
+		}
+		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
+			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &diag.Diagnostic{
+				Severity: diag.Warning, Summary: "Description names no " + w.inputs.noun, Subject: diag.RangeOf(a.Expr.Range()),
+				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
+			}})
+		}
+	}
 }

@@ -73,9 +73,8 @@ func (p *policyDecoder) ruleSpec() decode.Spec {
 // decodePolicies decodes the policy blocks, when everything that they can be about is known.
 func (l *loader) decodePolicies() {
 	about := l.collectExposedNames()
-	for _, b := range l.blocks["policy"] {
+	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
 		p := &policyDecoder{about, &Policy{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
-		d := l.newDecoder(b.file)
 		deps := &dependencies{}
 		d.Deps = &deps.Dependencies
 		if !exposedNamePattern.MatchString(p.policy.Name) {
@@ -84,11 +83,11 @@ func (l *loader) decodePolicies() {
 		p.decode(d, b, l)
 		p.policy.Digest = l.blockDigest(b, deps)
 		l.markUsed(deps)
-		l.diags = append(l.diags, d.Diags...)
+		l.report(d)
 		if l.declare("policy", p.policy.Name, b) {
 			l.config.Policies = append(l.config.Policies, p.policy)
 		}
-	}
+	})
 	sort.Slice(l.config.Policies, func(i, j int) bool { return l.config.Policies[i].Name < l.config.Policies[j].Name })
 }
 

@@ -1,9 +1,14 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/eval/hclexpr"
 	"sort"
+	"strings"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
 // Prompt is one prompt block.
@@ -30,7 +35,7 @@ func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
 }
 
 // decodePrompts decodes the prompt blocks. The tools are complete by now.
-func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
+func (l *loader) decodePrompts() {
 	blocks := l.blocks["prompt"]
 	decls := make([]*promptDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
@@ -39,12 +44,11 @@ func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 			return
 		}
 		decls[i] = newPromptDecoder(l, blocks[i])
-		decls[i].tools = tools
 		decls[i].decode()
 		decls[i].dropBody()
 	})
 	for _, p := range decls {
-		l.commit(p.operationDecoder, p.prompt, tools)
+		l.commit(p.operationDecoder, p.prompt)
 		l.diags = append(l.diags, p.checkCalledToolsAsk()...)
 		if l.declare("prompt", p.prompt.Name, p.block) && p.enabled {
 			l.config.Prompts = append(l.config.Prompts, p.prompt)
@@ -80,7 +84,6 @@ func (p *promptDecoder) decode() {
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
 	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
-	p.checkTimeout()
 	p.inputs.buildInputType()
 	d.Scope = p.scope()
 	d.Fields(b.Body, body, b.DefRange())
@@ -94,4 +97,54 @@ func (p *promptDecoder) decode() {
 	p.warnUnusedInputs()
 	p.prompt.Digest = p.digest()
 	p.digestCalls()
+}
+
+// PromptArgument is what clients are told of an argument of a prompt.
+type PromptArgument struct {
+	Name        string
+	Title       string
+	Description string
+	Required    bool
+}
+
+// Arguments are the arguments in written order. A client is told no types, so that the descriptions say how a value is written.
+func (p *Prompt) Arguments() []PromptArgument {
+	out := make([]PromptArgument, len(p.Input.Members))
+	for i, m := range p.Input.Members {
+		out[i] = PromptArgument{Name: m.Name, Title: m.Type.Title, Description: describeArgument(m.Type), Required: !m.Optional}
+	}
+	return out
+}
+
+// describeArgument is the description of a type and how its values are written.
+func describeArgument(t *schema.Type) string {
+	form := ""
+	switch {
+	case len(t.Enum) > 0:
+		form = "One of " + strings.Join(enumTexts(t), ", ") + "."
+	case t.Kind == schema.Integer:
+		form = "An integer."
+	case t.Kind == schema.Number:
+		form = "A number."
+	case t.Kind == schema.Bool:
+		form = "true or false."
+	case t.Kind != schema.String:
+		form = "Written as JSON: " + eval.TypePhrase(t) + "."
+	}
+	said := strings.TrimSpace(t.Description)
+	if said != "" && form != "" && !strings.ContainsAny(said[len(said)-1:], ".!?") {
+		said += "."
+	}
+	return strings.TrimSpace(said + " " + form)
+}
+
+// enumTexts are the values of an enumeration as texts.
+func enumTexts(t *schema.Type) (texts []string) {
+	for _, e := range t.Enum {
+		text, err := value.Text(e.Value)
+		if err == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }

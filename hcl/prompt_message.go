@@ -1,13 +1,14 @@
 package hcl
 
 import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
-	"slices"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // PromptMessage is one message block of a prompt: one message of the protocol for every piece of its content.

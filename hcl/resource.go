@@ -1,10 +1,12 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/eval/hclexpr"
 	"sort"
 	"time"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/uritemplate"
 )
 
 // Resource is one resource block: one document, or with a Template a family of them, whose variables are inputs.
@@ -14,10 +16,10 @@ type Resource struct {
 	Description string
 	Icons       []*Icon
 	Listed      bool
-	URI         string       // empty for a template
-	Template    *URITemplate // nil for one document
-	MimeType    string       // empty when it depends on what is read: see MediaType
-	Size        int          // in bytes, 0 when unknown
+	URI         string                // empty for a template
+	Template    *uritemplate.Template // nil for one document
+	MimeType    string                // empty when it depends on what is read: see MediaType
+	Size        int                   // in bytes, 0 when unknown
 	Annotations *Annotations
 	Text        *hclexpr.TextTemplate // one of Text, Data and Body is set
 	Data        *hclexpr.Expr         // bytes, or a text in base64
@@ -47,7 +49,7 @@ func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
 }
 
 // decodeResources decodes the resource blocks. The tools are complete by now.
-func (l *loader) decodeResources(tools map[string]*toolDecoder) {
+func (l *loader) decodeResources() {
 	blocks := l.blocks["resource"]
 	decls := make([]*resourceDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
@@ -56,12 +58,11 @@ func (l *loader) decodeResources(tools map[string]*toolDecoder) {
 			return
 		}
 		decls[i] = newResourceDecoder(l, blocks[i])
-		decls[i].tools = tools
 		decls[i].decode()
 		decls[i].dropBody()
 	})
 	for _, r := range decls {
-		l.commit(r.operationDecoder, r.resource, tools)
+		l.commit(r.operationDecoder, r.resource)
 		l.diags = append(l.diags, r.checkCalledToolsAsk()...)
 		if l.declare("resource", r.resource.Name, r.block) && r.enabled && l.claimURI(r.resource) {
 			l.config.Resources = append(l.config.Resources, r.resource)
@@ -110,7 +111,6 @@ func (r *resourceDecoder) decode() {
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
 	d.CheckNames(b.Body, head, body, hold, failure, r.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
-	r.checkTimeout()
 	r.decodeURI()
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
@@ -142,5 +142,35 @@ func (r *resourceDecoder) checkRefresh() {
 		if s.Backend.Kind == "ask" && res.Refresh > 0 {
 			d.Errorf(r.attrRange("refresh"), "Nobody to ask", "The step %q asks a client, and there is none when a resource is read again by itself. Drop refresh, or the question.", s.Name)
 		}
+	}
+}
+
+// CacheHint says how long a client may keep what it read.
+type CacheHint struct {
+	TTL     time.Duration
+	Private bool
+}
+
+// A cacheBlock is a cache block being decoded.
+type cacheBlock struct {
+	TTL   time.Duration
+	Scope string
+}
+
+func (c *cacheBlock) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.TTL, "ttl", "How long a client may keep what it read.").Require(),
+		decode.Choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").DefaultDoc("private"),
+	}
+}
+
+// decodeCache is what a cache block says. What depends on who reads it is nobody else's.
+func (r *resourceDecoder) decodeCache() {
+	if r.cache == nil {
+		return
+	}
+	r.resource.CacheHint = &CacheHint{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
+	if r.cache.Scope == "public" && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
+		r.dec.Errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` or `scopes` says that not everybody may. Write scope = \"private\".")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/uritemplate"
 )
 
 // decodeURI reads the URI or the template of a resource, and makes inputs of the variables.
@@ -14,18 +15,18 @@ func (r *resourceDecoder) decodeURI() {
 	d := r.dec
 	switch {
 	case r.resource.URI != "":
-		if err := checkURI(r.resource.URI); err != nil {
+		if err := uritemplate.CheckURI(r.resource.URI); err != nil {
 			d.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", diag.ToSentence(err.Error()))
 		}
 	case r.template != "":
-		t, err := parseURITemplate(r.template)
-		if err == nil && !scheme.MatchString(t.prefix) {
-			err = missingSchemeError(r.template)
+		t, err := uritemplate.Parse(r.template)
+		if err == nil && !uritemplate.HasScheme(t.Prefix()) {
+			err = uritemplate.MissingScheme(r.template)
 		}
 		switch {
 		case err != nil:
 			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
-		case len(t.variables) == 0:
+		case len(t.Variables()) == 0:
 			d.Errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
 		default:
 			r.resource.Template = t
@@ -50,12 +51,12 @@ func (r *resourceDecoder) matchVariables() {
 		}
 		return
 	}
-	names := make([]string, len(t.variables))
+	names := make([]string, len(t.Variables()))
 	declared := map[string]*schema.Member{}
 	for _, m := range r.inputs.members {
 		declared[m.Name] = m
 	}
-	for i, v := range t.variables {
+	for i, v := range t.Variables() {
 		names[i] = v.Name
 		if declared[v.Name] == nil {
 			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: eval.StringType, Optional: v.Optional})
@@ -72,7 +73,7 @@ func (r *resourceDecoder) matchVariables() {
 }
 
 // setOptional makes an input optional whose variable may be missing from a URI, and reports one that never is.
-func (r *resourceDecoder) setOptional(m *schema.Member, v URIVariable) {
+func (r *resourceDecoder) setOptional(m *schema.Member, v uritemplate.Variable) {
 	if v.Optional {
 		m.Optional = true
 		return
@@ -86,7 +87,7 @@ func (r *resourceDecoder) setOptional(m *schema.Member, v URIVariable) {
 func (l *loader) claimURI(r *Resource) bool {
 	key, what := r.URI, r.URI
 	if r.Template != nil {
-		key, what = r.Template.pathForm(), r.Template.Raw()
+		key, what = r.Template.Form(), r.Template.Raw()
 	}
 	if key == "" {
 		return true // what is wrong was reported

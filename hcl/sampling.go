@@ -1,12 +1,13 @@
 package hcl
 
 import (
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 	"math"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Sample asks the model of the client.

@@ -2,9 +2,10 @@ package hcl
 
 import (
 	"fmt"
+	"strings"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
-	"strings"
 )
 
 // A secretBlock is what a secret block holds.
@@ -22,11 +23,16 @@ func (s *secretBlock) spec() decode.Spec {
 	)
 }
 
-func (l *loader) decodeSecret(b sourceBlock) {
+// decodeSecrets decodes the secret blocks.
+func (l *loader) decodeSecrets() {
+	l.eachBlock("secret", l.decodeSecret)
+	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true, Partial: l.partial})
+}
+
+func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
 	l.checkIdentifier("secret", name, b.LabelRanges[0])
 	s := &secretBlock{}
-	d := l.newDecoder(b.file)
 	d.Body(b.Body, s.spec(), b.DefRange())
 	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
 	text, ok, where := l.readSecret(s)
@@ -42,7 +48,7 @@ func (l *loader) decodeSecret(b sourceBlock) {
 	default:
 		m.MarkFailed()
 	}
-	l.diags = append(l.diags, d.Diags...)
+	l.report(d)
 	if l.declare("secret", name, b) {
 		l.secrets[name] = m
 	}

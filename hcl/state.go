@@ -1,7 +1,10 @@
 package hcl
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 )
@@ -49,4 +52,42 @@ func (l *loader) decodeState() {
 		s.SQLite, s.Postgres = "", "" // what names two places says of neither that it is there
 	}
 	l.config.State = s
+}
+
+// serverFile is a file that the server writes for itself, as an argument names it.
+type serverFile struct {
+	purpose  string // what is in it: audit, state
+	argument string
+	example  string // a name that it could have
+}
+
+// decodeFileName is the name of such a file, which is known when the files are loaded; empty for what is none.
+func decodeFileName(d *decode.Decoder, e hclsyntax.Expression, f serverFile) string {
+	name, ok := d.Known(e, decode.Field{Name: f.argument}, "string").(string)
+	switch {
+	case !ok:
+	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%s names a file, as in %q, and this is %q.", f.argument, f.example, name)
+	case strings.HasSuffix(name, ".hcl"):
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%q would be read as a part of the configuration. Call it %q.", name, f.example)
+	default:
+		return name
+	}
+	return ""
+}
+
+// decodeDatabaseURL is the address of a PostgreSQL database, which is known when the files are loaded; empty for what is none.
+func decodeDatabaseURL(d *decode.Decoder, e hclsyntax.Expression) decode.SecretText {
+	n := d.CompileKnown(e, decode.Field{Name: "postgres", Secret: true})
+	address, _ := n.Value.(string)
+	switch {
+	case !n.Known:
+	case n.Value == nil:
+		d.Errorf(e.Range(), "Invalid database address", "There is none: this is null. A secret that is needed here is not optional.")
+	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
+		return decode.SecretText(address)
+	default:
+		d.Errorf(e.Range(), "Invalid database address", "The address of a PostgreSQL database begins with postgres://, as in postgres://user:password@host:5432/database?sslmode=verify-full.")
+	}
+	return ""
 }

@@ -35,10 +35,10 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
 		return out
 	}
-	target := w.tools[b.Labels[0]]
+	target := w.loader.tools[b.Labels[0]]
 	if target == nil {
 		if !w.loader.partial {
-			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], diag.SuggestOr(b.Labels[0], diag.SortedNames(w.tools), diag.ListAre(diag.SortedNames(w.tools))))
+			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], diag.SuggestOr(b.Labels[0], diag.SortedNames(w.loader.tools), diag.ListAre(diag.SortedNames(w.loader.tools))))
 		}
 		return out
 	}

@@ -9,7 +9,9 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
 )
 
@@ -33,11 +35,17 @@ func (v *variableBlock) spec() decode.Spec {
 	}
 }
 
-func (l *loader) decodeVariable(b sourceBlock) {
+// decodeVariables decodes the variable blocks.
+func (l *loader) decodeVariables() {
+	l.eachBlock("variable", l.decodeVariable)
+	l.checkStrayVariables()
+	l.base = l.base.With("var", l.knownRoot("variable", l.variables))
+}
+
+func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
 	l.checkIdentifier("variable", name, b.LabelRanges[0])
 	v := &variableBlock{typ: eval.AnyType}
-	d := l.newDecoder(b.file)
 	d.Body(b.Body, v.spec(), b.DefRange())
 	m := &eval.Member{Type: v.typ, Known: true}
 	text, source, given := l.givenValue(name, v.Env)
@@ -60,7 +68,7 @@ func (l *loader) decodeVariable(b sourceBlock) {
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"
 	}
-	l.diags = append(l.diags, d.Diags...)
+	l.report(d)
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
@@ -119,4 +127,31 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 		return nil, strings.Join(all, "; ")
 	}
 	return v, ""
+}
+
+// ParseVars reads a file of variable values, one `name = value` a line, as Terraform's .tfvars. Values that are not strings come back as JSON.
+func ParseVars(name string, src []byte) (map[string]string, diag.Diagnostics) {
+	body, diags := syntax.Parse(name, src)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	vars := map[string]string{}
+	c := hclexpr.NewCompiler(&hclexpr.CompileEnv{}, src, nil, nil)
+	for _, b := range body.Blocks {
+		c.Errorf(b.TypeRange, "Unexpected block", "A file of variables holds names and values: `name = value`.")
+	}
+	for _, a := range sortedAttributes(body.Attributes) {
+		key := a.Name
+		n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
+		if text, ok := n.Value.(string); ok {
+			vars[key] = text
+			continue
+		}
+		b, err := value.AppendJSON(nil, n.Value)
+		if err != nil {
+			c.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
+		}
+		vars[key] = string(b)
+	}
+	return vars, c.Diags.Sort()
 }

@@ -2,10 +2,6 @@ package hcl
 
 import (
 	"encoding/base64"
-	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"net/url"
 	"slices"
 	"sort"
@@ -14,6 +10,11 @@ import (
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Webhook is one webhook block: whom the server tells what happens, by requests that are signed as Standard Webhooks says.
@@ -39,8 +40,8 @@ func (w *Webhook) spec() decode.Spec {
 	return decode.Spec{
 		w.urlField().Require(),
 		w.secretField().Require(),
-		decode.PositiveDuration(&w.Timeout, "timeout", "How long the receiver may take to answer.", "Nobody answers in no time. Write how long, as in \"10s\".").DefaultDoc("10s"),
-		decode.PositiveDuration(&w.Retention, "retention", "How long an event is sent again, at growing intervals, while the receiver does not take it. Then it is given up.", "What is kept for no time is never delivered. Write how long, as in \"24h\".").DefaultDoc("24h").RenamedFrom("keep"),
+		decode.PositiveDuration(&w.Timeout, "timeout", "How long the receiver may take to answer.").DefaultDoc("10s"),
+		decode.PositiveDuration(&w.Retention, "retention", "How long an event is sent again, at growing intervals, while the receiver does not take it. Then it is given up.").DefaultDoc("24h").RenamedFrom("keep"),
 	}
 }
 
@@ -84,9 +85,8 @@ func webhookKey(secret string) ([]byte, bool) {
 
 // decodeWebhooks decodes the webhook blocks.
 func (l *loader) decodeWebhooks() {
-	for _, b := range l.blocks["webhook"] {
+	l.eachBlock("webhook", func(d *decode.Decoder, b sourceBlock) {
 		w := &Webhook{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}
-		d := l.newDecoder(b.file)
 		if !exposedNamePattern.MatchString(w.Name) {
 			d.Errorf(b.LabelRanges[0], "Invalid webhook name", "Deliveries are told by the name of their webhook: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", w.Name)
 		}
@@ -94,11 +94,11 @@ func (l *loader) decodeWebhooks() {
 		if !d.Diags.HasErrors() && !d.MissingValue {
 			w.checkAddress(d, b.Block)
 		}
-		l.diags = append(l.diags, d.Diags...)
+		l.report(d)
 		if l.declare("webhook", w.Name, b) {
 			l.config.Webhooks = append(l.config.Webhooks, w)
 		}
-	}
+	})
 	sort.Slice(l.config.Webhooks, func(i, j int) bool { return l.config.Webhooks[i].Name < l.config.Webhooks[j].Name })
 	for _, w := range l.config.Webhooks {
 		l.env.Webhooks = append(l.env.Webhooks, w.Name)

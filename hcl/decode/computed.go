@@ -5,8 +5,8 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/eval/hclexpr"
-	"hatchel/hcl/program"
 )
 
 // DecodeComputed decodes what is computed for every call.
@@ -41,7 +41,7 @@ func (d *Decoder) DecodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	case **hclexpr.Condition:
 		*dst = c.CompileCondition(e, d.NonNull, f.Name)
 	case **hclexpr.Program:
-		*dst = c.CompileProgram(e, d.NonNull, f.Name, program.WantAny)
+		*dst = c.CompileProgram(e, d.NonNull, f.Name, exprlang.WantAny)
 	}
 	d.Diags = append(d.Diags, c.Diags...)
 }

@@ -3,7 +3,7 @@ package eval
 import (
 	"sort"
 
-	"hatchel/hcl/program"
+	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/schema"
 )
 
@@ -79,7 +79,7 @@ type Root struct {
 	Value       func(f *Frame) (any, error) // the root as a value; nil when it may not be read as a whole
 	Noun        string                      // what a member is called in a diagnostic: "input", "variable"
 	Hidden      bool                        // its members may hold secrets: never readable in expr
-	seen        *program.Shape              // as programs see it, made when the first one asks
+	seen        *exprlang.Shape             // as programs see it, made when the first one asks
 }
 
 // Member is one name of a root.

@@ -1,19 +1,19 @@
 package eval
 
 import (
-	"hatchel/hcl/program"
+	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/schema"
 )
 
 // WithoutNull is a shape in which nothing along a path is null.
-func WithoutNull(s *program.Shape, path []string) *program.Shape {
-	if s == nil || s.Kind != program.Object || s.Members[path[0]] == nil {
+func WithoutNull(s *exprlang.Shape, path []string) *exprlang.Shape {
+	if s == nil || s.Kind != exprlang.Object || s.Members[path[0]] == nil {
 		return s
 	}
 	inner := *s.Members[path[0]]
 	inner.Nullable = false
 	out := *s
-	out.Members = make(map[string]*program.Shape, len(s.Members))
+	out.Members = make(map[string]*exprlang.Shape, len(s.Members))
 	for name, m := range s.Members {
 		out.Members[name] = m
 	}
@@ -25,7 +25,7 @@ func WithoutNull(s *program.Shape, path []string) *program.Shape {
 }
 
 // Shape is the root as programs see it.
-func (r *Root) Shape() *program.Shape {
+func (r *Root) Shape() *exprlang.Shape {
 	if r.Partial || r.seen != nil {
 		return r.seen
 	}
@@ -33,7 +33,7 @@ func (r *Root) Shape() *program.Shape {
 		r.seen = shapeOf(r.Type)
 		return r.seen
 	}
-	s := &program.Shape{Kind: program.Object, Members: make(map[string]*program.Shape, len(r.Members))}
+	s := &exprlang.Shape{Kind: exprlang.Object, Members: make(map[string]*exprlang.Shape, len(r.Members))}
 	for name, m := range r.Members {
 		switch {
 		case m.Sensitive:
@@ -48,47 +48,47 @@ func (r *Root) Shape() *program.Shape {
 }
 
 // shapeOf is a type as programs see it.
-func shapeOf(t *schema.Type) *program.Shape {
+func shapeOf(t *schema.Type) *exprlang.Shape {
 	if t == nil {
 		return nil
 	}
-	s := &program.Shape{Nullable: t.Nullable}
+	s := &exprlang.Shape{Nullable: t.Nullable}
 	switch t.Kind {
 	case schema.Any:
 		return nil
 	case schema.String:
-		s.Kind = program.String
+		s.Kind = exprlang.String
 		for _, e := range t.Enum {
 			if text, ok := e.Value.(string); ok {
 				s.Values = append(s.Values, text)
 			}
 		}
 	case schema.Number:
-		s.Kind = program.Number
+		s.Kind = exprlang.Number
 	case schema.Integer:
-		s.Kind = program.Integer
+		s.Kind = exprlang.Integer
 	case schema.Bool:
-		s.Kind = program.Bool
+		s.Kind = exprlang.Bool
 	case schema.File:
-		s.Kind, s.Members = program.Object, make(map[string]*program.Shape)
+		s.Kind, s.Members = exprlang.Object, make(map[string]*exprlang.Shape)
 		for _, m := range schema.FileMembers().Members {
 			if m.Name != "path" && m.Name != "url" {
 				s.Members[m.Name] = shapeOf(m.Type)
 			}
 		}
 	case schema.Bytes:
-		s.Kind = program.Bytes
+		s.Kind = exprlang.Bytes
 	case schema.Null:
-		s.Kind = program.Null
+		s.Kind = exprlang.Null
 	case schema.List, schema.Set:
-		s.Kind, s.Elem = program.List, shapeOf(t.Elem)
+		s.Kind, s.Elem = exprlang.List, shapeOf(t.Elem)
 	case schema.Map:
-		s.Kind, s.Elem = program.Map, shapeOf(t.Elem)
+		s.Kind, s.Elem = exprlang.Map, shapeOf(t.Elem)
 	case schema.Object:
 		if t.Open {
-			return &program.Shape{Kind: program.Map, Nullable: t.Nullable}
+			return &exprlang.Shape{Kind: exprlang.Map, Nullable: t.Nullable}
 		}
-		s.Kind, s.Members = program.Object, make(map[string]*program.Shape, len(t.Members))
+		s.Kind, s.Members = exprlang.Object, make(map[string]*exprlang.Shape, len(t.Members))
 		for _, m := range t.Members {
 			s.Members[m.Name] = shapeOf(m.Type)
 			if m.Optional && !m.HasDefault {
@@ -99,7 +99,7 @@ func shapeOf(t *schema.Type) *program.Shape {
 	return s
 }
 
-func nullableShape(t *schema.Type) *program.Shape {
+func nullableShape(t *schema.Type) *exprlang.Shape {
 	s := shapeOf(t)
 	if s == nil || s.Nullable {
 		return s

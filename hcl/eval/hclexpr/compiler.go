@@ -10,8 +10,8 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/functions"
-	"hatchel/hcl/program"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -34,7 +34,7 @@ type Compiler struct {
 type CompileEnv struct {
 	Now           func() time.Time                           // the clock of expr programs
 	Functions     func(*eval.Dependencies) functions.Context // what functions that are computed at load may use; nil gives nothing
-	Programs      *program.Cache
+	Programs      *exprlang.Cache
 	FileURLs      bool     // uploaded files have addresses
 	Authenticated bool     // an auth block says whom the server knows
 	CallerHeaders []string // the headers that it lists, in lower case

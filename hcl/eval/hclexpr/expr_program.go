@@ -9,13 +9,13 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/program"
+	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/template"
 )
 
 // Program is an expr program: it shapes values of a call into one value.
 type Program struct {
-	program *program.Program
+	program *exprlang.Program
 	reads   []string                           // the roots it reads
 	members map[string]map[string]*eval.Member // of the roots whose members are not in a frame: var and local, those it reads
 	Range   diag.Range
@@ -130,11 +130,11 @@ func (p *Program) rootValues(roots map[string]any, f *eval.Frame, output any) er
 
 // CompileCondition compiles an expression that gives true or false. Name is that of its argument.
 func (c *Compiler) CompileCondition(e hclsyntax.Expression, known *eval.NonNull, name string) *Condition {
-	return &Condition{*c.CompileProgram(e, known, name, program.WantBool)}
+	return &Condition{*c.CompileProgram(e, known, name, exprlang.WantBool)}
 }
 
 // CompileProgram compiles a program written as a literal text, and places its problems in the file. Name is that of its argument.
-func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, name string, want program.Want) *Program {
+func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, name string, want exprlang.Want) *Program {
 	out := &Program{Range: diag.RangeOf(e.Range())}
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() && !isPlainText(t) {

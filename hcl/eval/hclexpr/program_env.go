@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"hatchel/hcl/eval"
-	"hatchel/hcl/program"
+	"hatchel/hcl/eval/exprlang"
 )
 
 // programEnv is the scope as a program sees it, without null where a guard around has ruled it out. Sealed roots and secret members are not there.
-func (c *Compiler) programEnv(known *eval.NonNull) program.Env {
-	out := program.Env{Roots: make(map[string]*program.Shape, 8), Now: c.env.Now}
+func (c *Compiler) programEnv(known *eval.NonNull) exprlang.Env {
+	out := exprlang.Env{Roots: make(map[string]*exprlang.Shape, 8), Now: c.env.Now}
 	for _, name := range c.Scope.Readable() {
 		if r, _ := c.Scope.Find(name); !r.Hidden && name != "error" {
 			out.Roots[name] = r.Shape()
