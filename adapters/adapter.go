@@ -21,10 +21,10 @@ type Adapter struct {
 // opened then is never parsed or opened during a call. A bind error is for the author; hcl.Blame puts it at an argument.
 func New[C any, P interface {
 	*C
-	hcl.Described
+	hcl.Describer
 }](name, doc string, spec func(P) hcl.Spec, bind func(context.Context, P, Env) (Action, error)) Adapter {
 	return Adapter{
-		Kind: hcl.BackendKind{Name: name, Doc: doc, New: func() (hcl.Described, hcl.Spec) {
+		Kind: hcl.BackendKind{Name: name, Doc: doc, New: func() (hcl.Describer, hcl.Spec) {
 			c := P(new(C))
 			return c, spec(c)
 		}},
@@ -34,7 +34,7 @@ func New[C any, P interface {
 
 // Over says which kinds of connection the label of the block can name, and whether it must.
 func (a Adapter) Over(needed bool, kinds ...string) Adapter {
-	a.Kind.Needed, a.Kind.Connections = needed, kinds
+	a.Kind.ConnectionRequired, a.Kind.Connections = needed, kinds
 	return a
 }
 

@@ -24,7 +24,7 @@ type Guard struct {
 }
 
 // NewGuard returns the Guard of a connection of this name; nil when its block asks for none.
-func NewGuard(name string, g hcl.Guard) *Guard {
+func NewGuard(name string, g hcl.ConnectionLimits) *Guard {
 	if g.Breaker == nil && g.Concurrency == 0 {
 		return nil
 	}

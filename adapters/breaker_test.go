@@ -37,7 +37,7 @@ func open(t *testing.T, err error) bool {
 
 func TestABreakerOpensAfterFailuresInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := adapters.NewGuard("shop", hcl.Guard{Breaker: &hcl.Breaker{Failures: 3, Window: 10 * time.Second, Cooldown: 20 * time.Second}})
+		g := adapters.NewGuard("shop", hcl.ConnectionLimits{Breaker: &hcl.Breaker{Failures: 3, Window: 10 * time.Second, Cooldown: 20 * time.Second}})
 		for _, err := range []error{down, down, nil, down, down, refused, down, down, errors.New("a fault of ours")} {
 			if got := through(t, g, err); got != err {
 				t.Fatalf("%v became %v", err, got)
@@ -75,7 +75,7 @@ func TestABreakerOpensAfterFailuresInARow(t *testing.T) {
 
 func TestATrialThatSaysNothingIsFollowedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := adapters.NewGuard("shop", hcl.Guard{Breaker: &hcl.Breaker{Failures: 1, Window: time.Second, Cooldown: time.Second}})
+		g := adapters.NewGuard("shop", hcl.ConnectionLimits{Breaker: &hcl.Breaker{Failures: 1, Window: time.Second, Cooldown: time.Second}})
 		through(t, g, down)
 		time.Sleep(time.Second)
 		func() {
@@ -92,7 +92,7 @@ func TestATrialThatSaysNothingIsFollowedByAnother(t *testing.T) {
 
 func TestNoAnswerInTimeIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := adapters.NewGuard("shop", hcl.Guard{Breaker: &hcl.Breaker{Failures: 1, Window: time.Second, Cooldown: time.Second}})
+		g := adapters.NewGuard("shop", hcl.ConnectionLimits{Breaker: &hcl.Breaker{Failures: 1, Window: time.Second, Cooldown: time.Second}})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		g.Do(ctx, doing(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), nil)
@@ -104,7 +104,7 @@ func TestNoAnswerInTimeIsAFailure(t *testing.T) {
 
 func TestABulkheadHoldsSoManyAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := adapters.NewGuard("shop", hcl.Guard{Concurrency: 2})
+		g := adapters.NewGuard("shop", hcl.ConnectionLimits{Concurrency: 2})
 		release := make(chan struct{})
 		running, most := make(chan int, 10), 0
 		for range 5 {
@@ -130,7 +130,7 @@ func TestABulkheadHoldsSoManyAndNoMore(t *testing.T) {
 }
 
 func TestNoGuardIsNone(t *testing.T) {
-	g := adapters.NewGuard("shop", hcl.Guard{})
+	g := adapters.NewGuard("shop", hcl.ConnectionLimits{})
 	if g != nil || g.State() != "" || through(t, g, down) != down {
 		t.Error("there is one")
 	}

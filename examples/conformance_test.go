@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of the README's section Conformance anew")
+var update = flag.Bool("update", false, "rewrite the tables and transcripts of the documentation")
 
 // exam is one way in which the official suite is run.
 type exam struct {
@@ -168,7 +168,7 @@ func (found findings) count(status string, but map[string]string) (n int) {
 	return n
 }
 
-// row is a line of the README's table.
+// row is a line of the table in docs/conformance.md.
 func (e exam) row(over string, found findings, but map[string]string) string {
 	passed := 0
 	for _, checks := range found {
@@ -184,22 +184,22 @@ const head = "| run | over | scenarios passed | checks passed | failed | warning
 
 var table = regexp.MustCompile(regexp.QuoteMeta(head) + `(?:\|.*\n)*`)
 
-// shows checks that the README's table has a row, or writes it there.
+// shows checks that the table in docs/conformance.md has a row, or writes it there.
 func shows(t *testing.T, row string) {
 	t.Helper()
-	src, err := os.ReadFile("../README.md")
+	src, err := os.ReadFile("../docs/conformance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := table.FindIndex(src)
 	if at == nil {
-		t.Fatalf("the README has no table that begins with\n%s", head)
+		t.Fatalf("docs/conformance.md has no table that begins with\n%s", head)
 	}
 	if strings.Contains(string(src[at[0]:at[1]]), row) {
 		return
 	}
 	if !*update {
-		t.Errorf("the README does not show this; go test ./examples -run Conformance -update writes it:\n%s", row)
+		t.Errorf("docs/conformance.md does not show this; go test ./examples -run Conformance -update writes it:\n%s", row)
 		return
 	}
 	rows := strings.SplitAfter(string(src[at[0]:at[1]]), "\n")
@@ -210,7 +210,7 @@ func shows(t *testing.T, row string) {
 		rows = append(rows, row)
 	}
 	src = slices.Concat(src[:at[0]], []byte(strings.Join(rows, "")), src[at[1]:])
-	if err := os.WriteFile("../README.md", src, 0o644); err != nil {
+	if err := os.WriteFile("../docs/conformance.md", src, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -241,7 +241,7 @@ func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 	}
 }
 
-func TestTheReadmeNamesTheVersionOfTheSuiteThatIsInstalled(t *testing.T) {
+func TestTheDocumentationNamesTheInstalledVersionOfTheSuite(t *testing.T) {
 	needsSuite(t)
 	t.Parallel()
 	words := append(strings.Fields(os.Getenv("HATCHEL_TEST_CONFORMANCE")), "--version")
@@ -249,11 +249,11 @@ func TestTheReadmeNamesTheVersionOfTheSuiteThatIsInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := os.ReadFile("../README.md")
+	src, err := os.ReadFile("../docs/conformance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if version := bytes.TrimSpace(out); !bytes.Contains(src, slices.Concat([]byte("conformance@"), version, []byte("`"))) {
-		t.Errorf("the README does not name conformance@%s", version)
+		t.Errorf("docs/conformance.md does not name conformance@%s", version)
 	}
 }

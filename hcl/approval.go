@@ -4,103 +4,107 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Approval says that somebody must agree to a call before anything of it is done.
 type Approval struct {
-	When    *Condition // nil for every call; of a policy it is the rule approve
-	Caller  bool       // the user of the client is asked; otherwise an operator is, out of band
-	Timeout time.Duration
-	Message *Message // what is to be agreed to; nil for a sentence made of the tool's name
-	Notify  []string // the webhooks that are told when an operator is asked
-	Range   Range
+	When     *hclexpr.Condition // nil for every call; of a policy it is the rule approve
+	ByCaller bool               // the user of the client is asked; otherwise an operator is, out of band
+	Timeout  time.Duration
+	Message  *hclexpr.TextTemplate // what is to be agreed to; nil for a sentence made of the tool's name
+	Notify   []string              // the webhooks that are told when an operator is asked
+	Range    diag.Range
 }
 
 const (
-	defaultApproval = 5 * time.Minute
-	longestApproval = 7 * 24 * time.Hour
+	defaultApprovalTimeout = 5 * time.Minute
+	maxApprovalTimeout     = 7 * 24 * time.Hour
 )
 
 // newApproval is an approval as it is when nothing is said of it: by an operator, within five minutes.
-func newApproval(r Range) *Approval { return &Approval{Timeout: defaultApproval, Range: r} }
+func newApproval(r diag.Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
 
-func (a *Approval) whenSpec() Spec {
-	return Spec{Attr(&a.When, "when", "Which calls need approval: a program over caller, input and tool. Without it every call does.")}
+func (a *Approval) whenSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&a.When, "when", "Which calls need approval: a program over caller, input and tool. Without it every call does.")}
 }
 
-func (a *Approval) askSpec() Spec {
-	a.Timeout = defaultApproval
-	return Spec{
-		either(&a.Caller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").Or(`"operator"`),
-		lasting(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.", "Nobody decides in no time. Write how long there is, as in \"5m\".").Or("5m"),
-		said(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
+func (a *Approval) askSpec() decode.Spec {
+	a.Timeout = defaultApprovalTimeout
+	return decode.Spec{
+		decode.BoolChoice(&a.ByCaller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").DefaultDoc(`"operator"`),
+		decode.PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.", "Nobody decides in no time. Write how long there is, as in \"5m\".").DefaultDoc("5m"),
+		decode.MessageAttr(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
 		webhooksField(&a.Notify, "notify", "The webhooks that are told that an operator is asked, and later what was decided. Only with by = \"operator\"."),
 	}
 }
 
-func approvalSpec(a *Approval) Spec { return Join(a.whenSpec(), a.askSpec()) }
+func approvalSpec(a *Approval) decode.Spec { return decode.Join(a.whenSpec(), a.askSpec()) }
 
 // approvalField declares what calls of a tool need.
-func (t *toolDecl) approvalField() Field {
-	return labelled("approval", "", "Somebody must agree before anything is done, and is shown what would be. Each that holds must be given; what was agreed to is one call, and this one only.", func() Spec { return approvalSpec(&Approval{}) }, func(d *decoder, b *hclsyntax.Block) {
-		a := newApproval(at(b.DefRange()))
+func (t *toolDecoder) approvalField() decode.Field {
+	return decode.Blocks("approval", "", "Somebody must agree before anything is done, and is shown what would be. Each that holds must be given; what was agreed to is one call, and this one only.", func() decode.Spec { return approvalSpec(&Approval{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+		a := newApproval(diag.RangeOf(b.DefRange()))
 		t.tool.Approvals = append(t.tool.Approvals, a)
-		d.approval(a, b, a.whenSpec(), a.askSpec())
+		decodeApproval(d, a, b, a.whenSpec(), a.askSpec())
 	})
 }
 
-// approvals decodes what calls of the tool need, when everything is known that a call has by then.
-func (t *toolDecl) approvals() {
+// decodeApprovals decodes what calls of the tool need, when everything is known that a call has by then.
+func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
-	around := d.scope
-	d.scope = around.with("tool", calledRoot())
-	d.fields(t.block.Body, Spec{t.approvalField()}, t.block.DefRange())
-	d.scope = around
+	around := d.Scope
+	d.Scope = around.With("tool", toolRoot())
+	d.Fields(t.block.Body, decode.Spec{t.approvalField()}, t.block.DefRange())
+	d.Scope = around
 }
 
 // approvalField declares how what the rule approve is about is approved.
-func (p *policyDecl) approvalField() Field {
+func (p *policyDecoder) approvalField() decode.Field {
 	p.policy.Approval = newApproval(p.policy.Range)
-	return Field{Name: "approval", Doc: "Who approves what the rule approve asks for, and how. Without it an operator, within 5 minutes.", nested: func() Spec { return (&Approval{}).askSpec() }, block: func(d *decoder, b *hclsyntax.Block) {
+	return decode.Field{Name: "approval", Doc: "Who approves what the rule approve asks for, and how. Without it an operator, within 5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() }, DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
 		a := p.policy.Approval
-		a.Range = at(b.DefRange())
-		known := d.facts
-		d.facts = known.and(p.policy.Approve)
-		d.approval(a, b, nil, a.askSpec())
-		d.facts = known
+		a.Range = diag.RangeOf(b.DefRange())
+		known := d.NonNull
+		d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
+		decodeApproval(d, a, b, nil, a.askSpec())
+		d.NonNull = known
 	}}
 }
 
-// approval decodes one approval block: first when it is needed, and then the rest, which may rest on that.
-func (d *decoder) approval(a *Approval, b *hclsyntax.Block, when, ask Spec) {
-	d.unknown(b.Body, when, ask)
-	known := d.facts
-	d.fields(b.Body, when, b.DefRange())
+// decodeApproval decodes one approval block: first when it is needed, and then the rest, which may rest on that.
+func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, ask decode.Spec) {
+	d.CheckNames(b.Body, when, ask)
+	known := d.NonNull
+	d.Fields(b.Body, when, b.DefRange())
 	if a.When != nil {
-		d.facts = known.and(a.When)
+		d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
 	}
-	d.fields(b.Body, ask, b.DefRange())
-	d.facts = known
-	if a.Timeout > longestApproval {
-		d.errorf(b.Body.Attributes["timeout"].Expr.Range(), "Approval waits too long", "What somebody is to decide about is kept for 7 days at most: write timeout = \"168h\" or less.")
+	d.Fields(b.Body, ask, b.DefRange())
+	d.NonNull = known
+	if a.Timeout > maxApprovalTimeout {
+		d.Errorf(b.Body.Attributes["timeout"].Expr.Range(), "Approval waits too long", "What somebody is to decide about is kept for 7 days at most: write timeout = \"168h\" or less.")
 	}
-	if notify, ok := b.Body.Attributes["notify"]; ok && a.Caller {
-		d.errorf(notify.NameRange, "Nobody to notify", "by = \"caller\" asks the user of the client, who is there. Leave notify out, or write by = \"operator\".")
+	if notify, ok := b.Body.Attributes["notify"]; ok && a.ByCaller {
+		d.Errorf(notify.NameRange, "Nobody to notify", "by = \"caller\" asks the user of the client, who is there. Leave notify out, or write by = \"operator\".")
 	}
 }
 
-// asksCaller reports whether the user of the client may have to agree to a call of the tool, as the tool itself says.
-func (t *Tool) asksCaller() bool {
+// asksUser reports whether the user of the client may have to agree to a call of the tool, as the tool itself says.
+func (t *Tool) asksUser() bool {
 	for _, a := range t.Approvals {
-		if a.Caller {
+		if a.ByCaller {
 			return true
 		}
 	}
 	return false
 }
 
-// approving reports what is wrong with the rule approve of a policy.
-func (p *policyDecl) approving(d *decoder, b block, c *Config) {
+// checkApproveRule reports what is wrong with the rule approve of a policy.
+func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
 	how, block := p.policy.Approval, false
 	for _, nested := range b.Body.Blocks {
@@ -108,12 +112,12 @@ func (p *policyDecl) approving(d *decoder, b block, c *Config) {
 	}
 	switch {
 	case !rule && block:
-		d.diags.errorf(how.Range, "Approval without rule", "This says how calls are approved, and no rule says which. Write it, as in: approve = \"input.amount > 1000\".")
-	case rule && !p.policy.Whole && b.Body.Attributes["tools"] == nil:
-		d.errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved", "The policy is about prompts and resources, which change nothing, and approve is about calls of tools. Name those in tools = [\"invoice_*\"].")
-	case rule && how.Caller:
-		for _, called := range p.policy.calledSteps(c) {
-			d.diags.errorf(how.Range, "Called tool asks", "The tool %q is called by a step of %q, and a tool can have the client asked for itself only. Write by = \"operator\", or leave the tool out of this policy.", called[0], called[1])
+		d.Diags.Errorf(how.Range, "Approval without rule", "This says how calls are approved, and no rule says which. Write it, as in: approve = \"input.amount > 1000\".")
+	case rule && !p.policy.AppliesToAll && b.Body.Attributes["tools"] == nil:
+		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved", "The policy is about prompts and resources, which change nothing, and approve is about calls of tools. Name those in tools = [\"invoice_*\"].")
+	case rule && how.ByCaller:
+		for _, called := range p.policy.toolsCalledBySteps(c) {
+			d.Diags.Errorf(how.Range, "Called tool asks", "The tool %q is called by a step of %q, and a tool can have the client asked for itself only. Write by = \"operator\", or leave the tool out of this policy.", called[0], called[1])
 		}
 	}
 	if !rule {
@@ -121,23 +125,48 @@ func (p *policyDecl) approving(d *decoder, b block, c *Config) {
 	}
 }
 
-// calledSteps are the tools that the policy is about and that are steps of something, each with what calls it.
-func (p *Policy) calledSteps(c *Config) (called [][2]string) {
-	look := func(w *Work) {
+// toolsCalledBySteps are the tools that the policy is about and that are steps of something, each with what calls it.
+func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
+	look := func(w *Operation) {
 		for _, s := range w.Steps {
-			if call, ok := s.Backend.Config.(*ToolCall); ok && call.Tool != nil && p.AboutTool(call.Name) {
+			if call, ok := s.Backend.Config.(*ToolCall); ok && call.Tool != nil && p.AppliesToTool(call.Name) {
 				called = append(called, [2]string{call.Name, w.Name})
 			}
 		}
 	}
 	for _, t := range c.Tools {
-		look(&t.Work)
+		look(&t.Operation)
 	}
 	for _, x := range c.Prompts {
-		look(&x.Work)
+		look(&x.Operation)
 	}
 	for _, r := range c.Resources {
-		look(&r.Work)
+		look(&r.Operation)
 	}
 	return called
+}
+
+// Approvals is the approvals block: who may decide about the calls that an operator must approve.
+type Approvals struct {
+	Allow *hclexpr.Condition // over caller, who decides, and tool, which was called
+	Range diag.Range
+}
+
+func (a *Approvals) spec() decode.Spec {
+	return decode.Spec{decode.Attr(&a.Allow, "allow", "Who may decide: a program over caller (who decides) and tool (which was called). Nobody decides about a call of their own.").Require()}
+}
+
+// decodeApprovers decodes the approvals block.
+func (l *loader) decodeApprovers() {
+	a := &Approvals{}
+	d, b, ok := l.decodeSingletonIn("approvals", l.call.With("tool", toolRoot()), a.spec())
+	if !ok {
+		return
+	}
+	a.Range = diag.RangeOf(b.DefRange())
+	if len(l.blocks["auth"]) == 0 && !l.partial {
+		d.Errorf(b.DefRange(), "Approvals without auth", "Nobody is asked who they are, so it cannot be told who decides. Declare whom the server knows, as in auth { jwt { … } }, or leave this block out: hatchel approvals decides on this machine.")
+	}
+	l.diags = append(l.diags, d.Diags...)
+	l.config.Approvals = a
 }

@@ -14,7 +14,7 @@ func questions(t testing.TB, asks string) map[string]*Ask {
 	t.Helper()
 	src := "tool \"t\" {\n  description = \"Asks.\"\n  input \"name\" { type = string }\n  step \"s\" {\n" + asks + "\n  }\n  text = \"${input.name}\"\n}\n"
 	byKey := map[string]*Ask{}
-	for _, a := range offered(t, src).Tools[0].Steps[0].Backend.Config.(*Round).Asks {
+	for _, a := range offered(t, src).Tools[0].Steps[0].Backend.Config.(*AskGroup).Asks {
 		byKey[a.Key] = a
 	}
 	return byKey
@@ -109,7 +109,7 @@ func TestAnAnswerIsReadAsItWasAskedFor(t *testing.T) {
 			`{"roots":[{"name":"A","uri":"file:///a"},{"name":null,"uri":"file:///b"}]}`},
 		{"dirs", `{"roots":[]}`, `{"roots":[]}`},
 	} {
-		got, err := asks[c.key].Answer(fromJSON(t, c.sent))
+		got, err := asks[c.key].ParseResponse(fromJSON(t, c.sent))
 		if err != nil {
 			t.Errorf("%s: %s: %v", c.key, c.sent, err)
 			continue
@@ -135,15 +135,15 @@ func FuzzAnAnswerHasTheTypeThatStepsReadItWith(f *testing.F) {
 			return
 		}
 		for key, a := range asks {
-			answer, err := a.Answer(v)
+			answer, err := a.ParseResponse(v)
 			if err != nil {
 				if answer != nil || err.Error() == "" {
 					t.Errorf("%s: %s: %v beside %v", key, sent, err, answer)
 				}
 				continue
 			}
-			if _, violations := a.output().Compile().Check(any(answer)); len(violations) > 0 {
-				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, a.output(), violations[0])
+			if _, violations := a.outputType().Compile().Check(any(answer)); len(violations) > 0 {
+				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, a.outputType(), violations[0])
 			}
 		}
 	})
@@ -167,8 +167,8 @@ func TestAWrongAnswerSaysWhatIsWrong(t *testing.T) {
 		{"dirs", `{"roots":{}}`, "roots: must be a list"},
 		{"dirs", `{"roots":[{"uri":"file:///a"},{"name":"x"}]}`, "roots[1].uri: must be a string"},
 	} {
-		_, err := asks[c.key].Answer(fromJSON(t, c.sent))
-		var wrong *WrongAnswer
+		_, err := asks[c.key].ParseResponse(fromJSON(t, c.sent))
+		var wrong *InvalidAnswerError
 		if !errors.As(err, &wrong) || wrong.Error() != c.want || wrong.Key != c.key {
 			t.Errorf("%s: %s: got %v, want %s", c.key, c.sent, err, c.want)
 		}
@@ -178,8 +178,8 @@ func TestAWrongAnswerSaysWhatIsWrong(t *testing.T) {
 func TestADeclinedQuestionEndsTheCallUnlessItIsAnAnswer(t *testing.T) {
 	asks := questions(t, everyField)
 	for key, sent := range map[string]string{"form": `{"action":"decline"}`, "page": `{"action":"cancel"}`} {
-		_, err := asks[key].Answer(fromJSON(t, sent))
-		var declined *Declined
+		_, err := asks[key].ParseResponse(fromJSON(t, sent))
+		var declined *DeclinedError
 		if !errors.As(err, &declined) || declined.Key != key || !strings.Contains(err.Error(), `"`+key+`"`) {
 			t.Errorf("%s: %s: got %v", key, sent, err)
 		}
@@ -194,7 +194,7 @@ func TestAFallbackAnswersForAClientThatCannotBeAsked(t *testing.T) {
 		"model": `{"content":{"text":"Nothing to say of jo.","type":"text"},"model":null,"role":"assistant","stop_reason":null,"text":"Nothing to say of jo."}`,
 		"dirs":  `{"roots":[{"name":null,"uri":"file:///jo"}]}`,
 	} {
-		got, err := asks[key].Instead(f)
+		got, err := asks[key].FallbackAnswer(f)
 		if err != nil {
 			t.Errorf("%s: %v", key, err)
 			continue
@@ -215,11 +215,11 @@ func TestAFallbackOfACallIsCheckedLikeAnAnswer(t *testing.T) {
         fields  = object({ name = string("Name", { max_length = 3 }), age = optional(integer, 30) })
       }
     }`)
-	got, err := asks["form"].Instead(frameOf(t, map[string]any{"name": "jo"}))
+	got, err := asks["form"].FallbackAnswer(frameOf(t, map[string]any{"name": "jo"}))
 	if want := map[string]any{"action": "fallback", "content": map[string]any{"name": "jo", "age": 30}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v (%v), want %v", got, err, want)
 	}
-	if _, err := asks["form"].Instead(frameOf(t, map[string]any{"name": "joanna"})); err == nil || !strings.Contains(err.Error(), `"form"`) {
+	if _, err := asks["form"].FallbackAnswer(frameOf(t, map[string]any{"name": "joanna"})); err == nil || !strings.Contains(err.Error(), `"form"`) {
 		t.Errorf("a fallback that does not fit was taken: %v", err)
 	}
 }

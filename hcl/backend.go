@@ -6,6 +6,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -15,15 +18,15 @@ type Backend struct {
 	Kind       string      // the name of the block
 	Config     any         // the adapter's own type, or one of these
 	Connection *Connection // the one its label names, or nil
-	Facts      Facts
-	Range      Range
-	places     map[any]Range
+	Effects    Effects
+	Range      diag.Range
+	ranges     map[any]diag.Range
 }
 
-// Facts are what is known at load of every call of a backend.
-type Facts struct {
-	Output  *schema.Type // of the root `output`: an object whose members are documented for the backend
-	Default Default      // what a call answers when the tool does not say
+// Effects are what is known at load of every call of a backend.
+type Effects struct {
+	Output  *schema.Type  // of the root `output`: an object whose members are documented for the backend
+	Default DefaultResult // what a call answers when the tool does not say
 
 	ReadOnly    bool // nothing changes
 	Writes      bool // something certainly changes, so that read_only = true would be untrue
@@ -38,8 +41,8 @@ type Facts struct {
 	unknown bool // the block has mistakes, which were reported: what it does is not known
 }
 
-// Default is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.
-type Default struct {
+// DefaultResult is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.
+type DefaultResult struct {
 	Member  string   // this member of output is the structured result
 	Members []string // these members of output, as an object, are the structured result
 	Text    string   // this member of output is sent as text alone
@@ -47,15 +50,15 @@ type Default struct {
 	Document string // this member of output is what a resource holds; without it that is Text, Member or Members, the first that is set
 }
 
-// answers reports whether a call of a tool has an answer by default.
-func (d Default) answers() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
+// isSet reports whether a call of a tool has an answer by default.
+func (d DefaultResult) isSet() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
 
 // Diagnose turns an error of Describe, Check or of binding the backend into diagnostics: at the argument that it blames, else at the block.
-func (b *Backend) Diagnose(err error) Diagnostics {
-	return blames(err, "Backend refused", b.Range, b.places)
+func (b *Backend) Diagnose(err error) diag.Diagnostics {
+	return diag.ToDiagnostics(err, "Backend refused", b.Range, b.ranges)
 }
 
-func (l *loader) kind(name string) (BackendKind, bool) {
+func (l *loader) findBackendKind(name string) (BackendKind, bool) {
 	for _, k := range l.kinds.Backends {
 		if k.Name == name {
 			return k, true
@@ -65,7 +68,7 @@ func (l *loader) kind(name string) (BackendKind, bool) {
 }
 
 func (l *loader) isBackend(name string) bool {
-	_, ok := l.kind(name)
+	_, ok := l.findBackendKind(name)
 	return ok || name == "tool"
 }
 
@@ -78,70 +81,70 @@ func (l *loader) backendNames() []string {
 	return names
 }
 
-// standing are specs that let blocks stand in a body; what these hold is checked where they are decoded. They are made once a load, because a configuration has
+// blockSpecs are specs that let blocks stand in a body; what these hold is checked where they are decoded. They are made once a load, because a configuration has
 // thousands of bodies.
-type standing struct {
-	backends Spec
-	acts     Spec
-	work     Spec // all that does a tool's work: backends and steps
+type blockSpecs struct {
+	backends   decode.Spec
+	stepBlocks decode.Spec
+	operation  decode.Spec // all that does a tool's work: backends and steps
 }
 
-func stand(kinds Kinds) *standing {
-	ignore := func(*decoder, *hclsyntax.Block) {}
-	s := &standing{acts: actSpecs()}
+func newBlockSpecs(kinds Kinds) *blockSpecs {
+	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
+	s := &blockSpecs{stepBlocks: stepBlockSpecs()}
 	for _, k := range kinds.Backends {
-		s.backends = append(s.backends, labelled(k.Name, "connection", "", noSpec, ignore))
+		s.backends = append(s.backends, decode.Blocks(k.Name, "connection", "", nil, ignore))
 	}
-	s.backends = append(s.backends, labelled("tool", "name", "", noSpec, ignore))
-	s.work = Join(s.backends, Spec{labelled("step", "name", "", noSpec, ignore)}, expectSpec(new([]*Check)), s.acts)
+	s.backends = append(s.backends, decode.Blocks("tool", "name", "", nil, ignore))
+	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)}, expectSpec(new([]*Check)), s.stepBlocks)
 	return s
 }
 
-// backend decodes one backend block.
-func (w *workDecl) backend(b *hclsyntax.Block) *Backend {
+// decodeBackend decodes one backend block.
+func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	if b.Type == "tool" {
-		return w.toolCall(b)
+		return w.decodeToolCall(b)
 	}
 	d := w.dec
-	kind, _ := d.shared.kind(b.Type)
-	if a, own := actNamed(b.Type); own {
+	kind, _ := w.loader.findBackendKind(b.Type)
+	if a, own := findStepBlock(b.Type); own {
 		kind = a.BackendKind
 	}
-	out := &Backend{Kind: kind.Name, Range: at(b.DefRange())}
-	out.Connection = d.connection(kind, b)
+	out := &Backend{Kind: kind.Name, Range: diag.RangeOf(b.DefRange())}
+	out.Connection = w.findConnection(kind, b)
 
 	inner := *d
-	inner.diags, inner.places, inner.blind = nil, map[any]Range{}, false
-	inner.linked = kind.Needed || len(b.Labels) > 0 && len(kind.Connections) > 0
+	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]diag.Range{}, false
+	inner.HasConnection = kind.ConnectionRequired || len(b.Labels) > 0 && len(kind.Connections) > 0
 	if out.Connection != nil {
-		if ck, ok := d.shared.connectionNamed(out.Connection.Kind); ok {
-			inner.dialect = ck.Dialect
+		if ck, ok := w.loader.findConnectionKind(out.Connection.Kind); ok {
+			inner.Dialect = ck.Dialect
 		}
 		if own, ok := out.Connection.Config.(interface{ Words() []string }); ok {
-			inner.words = own.Words()
+			inner.ArgvPrefix = own.Words()
 		}
 	}
 	config, spec := kind.New()
-	inner.body(b.Body, spec, b.DefRange())
-	out.Config, out.places = config, inner.places
-	out.Facts = Facts{Output: anyType, unknown: true}
-	lost := inner.diags.HasErrors() || inner.blind || out.Connection == nil && inner.linked // what is missing was reported
+	inner.Body(b.Body, spec, b.DefRange())
+	out.Config, out.ranges = config, inner.Ranges
+	out.Effects = Effects{Output: eval.AnyType, unknown: true}
+	lost := inner.Diags.HasErrors() || inner.MissingValue || out.Connection == nil && inner.HasConnection // what is missing was reported
 	if !lost {
 		facts, err := config.Describe(out.Connection)
-		inner.diags = append(inner.diags, blames(err, "Backend refused", out.Range, inner.places)...)
-		out.Facts = facts
+		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
+		out.Effects = facts
 	}
-	if out.Facts.Output == nil {
-		out.Facts.Output = anyType
+	if out.Effects.Output == nil {
+		out.Effects.Output = eval.AnyType
 	}
-	if (lost || inner.diags.HasErrors()) && !out.Facts.Default.answers() {
-		out.Facts.Default.Text = "broken" // so that one mistake is not answered with two
+	if (lost || inner.Diags.HasErrors()) && !out.Effects.Default.isSet() {
+		out.Effects.Default.Text = "broken" // so that one mistake is not answered with two
 	}
-	d.diags = append(d.diags, inner.diags...)
+	d.Diags = append(d.Diags, inner.Diags...)
 	return out
 }
 
-func (l *loader) connectionNamed(kind string) (ConnectionKind, bool) {
+func (l *loader) findConnectionKind(kind string) (ConnectionKind, bool) {
 	for _, k := range l.kinds.Connections {
 		if k.Name == kind {
 			return k, true
@@ -150,51 +153,51 @@ func (l *loader) connectionNamed(kind string) (ConnectionKind, bool) {
 	return ConnectionKind{}, false
 }
 
-// connection finds what the label of a backend names.
-func (d *decoder) connection(kind BackendKind, b *hclsyntax.Block) *Connection {
-	names := d.connectionNames(kind)
+// findConnection finds what the label of a backend names.
+func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
+	d, names := w.dec, w.loader.connectionNames(kind)
 	switch {
 	case len(b.Labels) > 1:
-		d.errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.", sentence(article(kind.Name)))
-	case len(b.Labels) == 0 && kind.Needed:
-		d.errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s", sentence(article(kind.Name)), kind.Name, thereAre(names))
+		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.", diag.ToSentence(diag.WithArticle(kind.Name)))
+	case len(b.Labels) == 0 && kind.ConnectionRequired:
+		d.Errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name, diag.ListAre(names))
 		return nil
 	case len(b.Labels) == 0:
 		return nil
-	case len(kind.Connections) == 0 && isAct(kind.Name):
-		d.errorf(b.LabelRanges[0], "Unexpected label", "%s block has no label: `%s {`.", sentence(article(kind.Name)), kind.Name)
+	case len(kind.Connections) == 0 && isStepBlock(kind.Name):
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	case len(kind.Connections) == 0:
-		d.errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", sentence(article(kind.Name)), kind.Name)
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	}
 	var found *Connection
 	for _, k := range kind.Connections {
-		if c := d.shared.linked[k][b.Labels[0]]; c != nil {
+		if c := w.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
 			if found != nil {
-				d.errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], article(kind.Name), found.Kind, c.Kind)
+				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], diag.WithArticle(kind.Name), found.Kind, c.Kind)
 			}
 			found = c
 		}
 	}
 	if found == nil {
-		if d.shared.partial {
+		if w.loader.partial {
 			return nil // it may be declared in a file that could not be read
 		}
-		hint := suggestOr(b.Labels[0], names, thereAre(names))
+		hint := diag.SuggestOr(b.Labels[0], names, diag.ListAre(names))
 		if len(names) == 0 {
 			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + b.Labels[0] + `" { … }.`
 		}
-		d.errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0], article(kind.Name), hint)
+		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0], diag.WithArticle(kind.Name), hint)
 		return nil
 	}
-	d.uses.connections = append(d.uses.connections, found)
+	w.deps.connections = append(w.deps.connections, found)
 	return found
 }
 
-func (d *decoder) connectionNames(kind BackendKind) (names []string) {
+func (l *loader) connectionNames(kind BackendKind) (names []string) {
 	for _, k := range kind.Connections {
-		names = append(names, sortedNames(d.shared.linked[k])...)
+		names = append(names, diag.SortedNames(l.connectionsByKind[k])...)
 	}
 	sort.Strings(names)
 	return slices.Compact(names)

@@ -32,15 +32,15 @@ func reloaded(t *testing.T, before, after fstest.MapFS, opts Options) (first, se
 }
 
 // works are the tools, the prompts and the resources.
-func works(c *Config) (all []*Work) {
+func works(c *Config) (all []*Operation) {
 	for _, t := range c.Tools {
-		all = append(all, &t.Work)
+		all = append(all, &t.Operation)
 	}
 	for _, p := range c.Prompts {
-		all = append(all, &p.Work)
+		all = append(all, &p.Operation)
 	}
 	for _, r := range c.Resources {
-		all = append(all, &r.Work)
+		all = append(all, &r.Operation)
 	}
 	return all
 }

@@ -3,52 +3,54 @@ package hcl
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/template"
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Check is a check or an expect block: what must hold, and what the caller is told when it does not.
 type Check struct {
-	That    *Condition
-	Message *Message
-	Range   Range
+	That    *hclexpr.Condition
+	Message *hclexpr.TextTemplate
+	Range   diag.Range
 }
 
-func checkSpec(c *Check) Spec {
-	return Spec{
-		Attr(&c.That, "that", "What must hold.").Require(),
-		Attr(&c.Message, "message", "What the caller is told when it does not hold, when the text depends on the call."),
+func checkSpec(c *Check) decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.That, "that", "What must hold.").Require(),
+		decode.Attr(&c.Message, "message", "What the caller is told when it does not hold, when the text depends on the call."),
 	}
 }
 
 // expectSpec declares expect blocks.
-func expectSpec(dst *[]*Check) Spec {
-	return Spec{labelled("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() Spec { return checkSpec(&Check{}) }, func(d *decoder, b *hclsyntax.Block) {
-		check := d.check(b)
+func expectSpec(dst *[]*Check) decode.Spec {
+	return decode.Spec{decode.Blocks("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+		check := decodeCheck(d, b)
 		*dst = append(*dst, check)
-		d.facts = d.facts.and(check.That) // the next is asked only when it holds
+		d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // the next is asked only when it holds
 	})}
 }
 
-// check decodes a check or expect block, whose message is its label or an argument.
-func (d *decoder) check(b *hclsyntax.Block) *Check {
-	c := &Check{Range: at(b.DefRange())}
-	spec, known := checkSpec(c), d.facts
-	d.unknown(b.Body, spec)
-	d.fields(b.Body, spec[:1], b.DefRange())
+// decodeCheck decodes a check or expect block, whose message is its label or an argument.
+func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
+	c := &Check{Range: diag.RangeOf(b.DefRange())}
+	spec, known := checkSpec(c), d.NonNull
+	d.CheckNames(b.Body, spec)
+	d.Fields(b.Body, spec[:1], b.DefRange())
 	if b.Type == "check" {
-		d.facts = nil // every check that does not hold is reported, so its message cannot rest on the others
+		d.NonNull = nil // every check that does not hold is reported, so its message cannot rest on the others
 	}
-	d.fields(b.Body, spec[1:], b.DefRange())
-	d.facts = known
+	d.Fields(b.Body, spec[1:], b.DefRange())
+	d.NonNull = known
 	switch {
 	case len(b.Labels) > 1:
-		d.errorf(b.LabelRanges[1], "Wrong number of labels", "A %s block has one label, its message.", b.Type)
+		d.Errorf(b.LabelRanges[1], "Wrong number of labels", "A %s block has one label, its message.", b.Type)
 	case len(b.Labels) == 1 && c.Message != nil:
-		d.errorf(b.LabelRanges[0], "Two messages", "The message stands in the label or in the argument `message`, not in both.")
+		d.Errorf(b.LabelRanges[0], "Two messages", "The message stands in the label or in the argument `message`, not in both.")
 	case len(b.Labels) == 1:
-		c.Message = &Message{writer: writer{nodes: []template.Node{&template.Text{Value: b.Labels[0]}}, nulls: nullPrints}, Range: at(b.LabelRanges[0])}
+		c.Message = hclexpr.LiteralTemplate(b.Labels[0], diag.RangeOf(b.LabelRanges[0]))
 	case c.Message == nil:
-		d.errorf(b.DefRange(), "Missing message", "A %s block says what the caller is told: `%s \"the order is not paid\" {`.", b.Type, b.Type)
+		d.Errorf(b.DefRange(), "Missing message", "A %s block says what the caller is told: `%s \"the order is not paid\" {`.", b.Type, b.Type)
 	}
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
@@ -13,27 +15,27 @@ import (
 // globals are what every tool can see: values known at load, types and connections. A reload that finds them unchanged goes on with the ones it had,
 // so that the tools of unchanged files can be kept as they are.
 type globals struct {
-	key         string // digest of all they were made of
-	variables   map[string]*member
-	secrets     map[string]*member
-	local       map[string]*member
-	localSet    *localSet
-	types       *typeSet
-	linked      map[string]map[string]*Connection // by kind and name
-	connections []*Connection
-	server      Server
-	revealed    []string // the texts of all secrets
-	environs    string   // digest of what was read beside the files
-	base        *scope   // what is readable everywhere at load
-	call        *scope   // what is readable in a call before anything was done
-	patterns    *functions.Patterns
+	key               string // digest of all they were made of
+	variables         map[string]*eval.Member
+	secrets           map[string]*eval.Member
+	local             map[string]*eval.Member
+	lazyLocals        *lazyLocals
+	types             *lazyTypes
+	connectionsByKind map[string]map[string]*Connection // by kind and name
+	connections       []*Connection
+	server            Server
+	secretValues      []string    // the texts of all secrets
+	inputsDigest      string      // digest of what was read beside the files
+	base              *eval.Scope // what is readable everywhere at load
+	call              *eval.Scope // what is readable in a call before anything was done
+	patterns          *functions.Patterns
 }
 
-// recognize takes over the globals of the load before when nothing about them has changed.
-func (l *loader) recognize() {
-	parts := []string{l.environment(), l.files.read, fmt.Sprint(l.partial)}
-	for _, kind := range sortedNames(l.blocks) {
-		if topLevel[kind].offered {
+// reuseGlobals takes over the globals of the load before when nothing about them has changed.
+func (l *loader) reuseGlobals() {
+	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
+	for _, kind := range diag.SortedNames(l.blocks) {
+		if _, exposed, _ := findBlockType(kind); exposed {
 			continue
 		}
 		for _, b := range l.blocks[kind] {
@@ -41,113 +43,108 @@ func (l *loader) recognize() {
 			parts = append(parts, r.Filename, fmt.Sprint(r.Start), string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
 		}
 	}
-	l.key = digest(parts...)
-	l.call = l.base.during().with("caller", callerRoot()).
-		without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
-		without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
-		without("each", "each is the element in hand of a step or statement with `each = …`, and there is none around this place.").
-		without("error", "error is what went wrong, and it can be read in the tool's `error` text only.")
-	if before := l.opts.Cache.seen(l.key); before != nil {
-		l.globals.handOver(before)
+	l.key = eval.HashParts(parts...)
+	l.call = l.base.DuringCall().With("caller", callerRoot()).
+		Without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
+		Without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
+		Without("each", "each is the element in hand of a step or statement with `each = …`, and there is none around this place.").
+		Without("error", "error is what went wrong, and it can be read in the tool's `error` text only.")
+	if before := l.opts.Cache.reusableGlobals(l.key); before != nil {
+		l.globals.copyUsage(before)
 		l.globals = before
 	}
-	for _, name := range l.call.readable() {
-		r, _ := l.call.find(name)
-		r.shape() // now, because tools are decoded on any goroutine
+	for _, name := range l.call.Readable() {
+		r, _ := l.call.Find(name)
+		r.Shape() // now, because tools are decoded on any goroutine
 	}
 }
 
-// handOver says what this load has read so far; what was read before counts no more.
-func (g *globals) handOver(to *globals) {
-	for _, sets := range [][2]map[string]*member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
+// copyUsage says what this load has read so far; what was read before counts no more.
+func (g *globals) copyUsage(to *globals) {
+	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
 		for name, m := range sets[0] {
-			sets[1][name].used = m.used
+			sets[1][name].Used = m.Used
 		}
 	}
 }
 
-// digests says what every value is that is known at load, for the digests of what reads it.
-func (l *loader) digests() {
-	for noun, set := range map[string]map[string]*member{"var": l.variables, "secret": l.secrets, "local": l.local} {
+// digestValues says what every value is that is known at load, for the digests of what reads it.
+func (l *loader) digestValues() {
+	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets, "local": l.local} {
 		for name, m := range set {
-			text, err := value.AppendJSON(nil, m.value)
+			text, err := value.AppendJSON(nil, m.Value)
 			if err != nil { // it holds bytes
-				text = fmt.Append(nil, m.value)
+				text = fmt.Append(nil, m.Value)
 			}
-			m.digest = digest(noun, name, string(text))
+			m.Digest = eval.HashParts(noun, name, string(text))
 		}
 	}
 }
 
-// digest is of a block and of everything it refers to: values known at load, types, files and connections.
-func (l *loader) digest(b block, u *uses) string {
-	parts := make([]string, 0, len(u.members)+len(u.connections)+len(u.types)+2)
-	for _, m := range u.members {
-		parts = append(parts, m.digest)
+// blockDigest is of a block and of everything it refers to: values known at load, types, files and connections.
+func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
+	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
+	for _, m := range u.Members {
+		parts = append(parts, m.Digest)
 	}
 	for _, c := range u.connections {
 		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
 	}
-	for _, name := range u.types {
+	for _, name := range u.Types {
 		parts = append(parts, l.types.digest(name))
 	}
 	slices.Sort(parts) // programs note what they read in any order
-	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.read)
-	return digest(parts...)
+	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.FilesDigest)
+	return eval.HashParts(parts...)
 }
 
-// uses are what a block reads of the globals.
-type uses struct {
-	members     []*member
+// dependencies are what a block reads of the globals, and the connections that it uses.
+type dependencies struct {
+	eval.Dependencies
 	connections []*Connection
-	types       []string
-	webhooks    []string // whom it has told something
-	caller      bool     // who calls
-	files       bool     // it reads files of the folder, which may change without its own
-	read        string   // digest of those files
 }
 
-// personal reports whether what a block does depends on who calls.
-func (u *uses) personal() bool {
-	return u.caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.personal })
+// callerSpecific reports whether what a block does depends on who calls.
+func (u *dependencies) callerSpecific() bool {
+	return u.Caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
 }
 
-// note marks what a tool reads as used.
-func (l *loader) note(u *uses) {
-	for _, m := range u.members {
-		m.used = true
+// markUsed marks what a tool reads as used.
+func (l *loader) markUsed(u *dependencies) {
+	for _, m := range u.Members {
+		m.Used = true
 	}
 	for _, c := range u.connections {
 		l.used[c] = true
 	}
-	for _, name := range u.webhooks {
-		l.told[name] = true
+	for _, name := range u.Webhooks {
+		l.notified[name] = true
 	}
 }
 
-// environment digests what was read beside the files.
-func (l *loader) environment() string {
-	if l.environs != "" {
-		return l.environs
+// environmentDigest digests what was read beside the files.
+func (l *loader) environmentDigest() string {
+	if l.inputsDigest != "" {
+		return l.inputsDigest
 	}
 	var parts []string
-	for _, set := range []map[string]*member{l.variables, l.secrets} {
-		for _, name := range sortedNames(set) {
-			parts = append(parts, name, fmt.Sprint(set[name].value))
+	for _, set := range []map[string]*eval.Member{l.variables, l.secrets} {
+		for _, name := range diag.SortedNames(set) {
+			parts = append(parts, name, fmt.Sprint(set[name].Value))
 		}
 	}
-	l.environs = digest(parts...)
-	return l.environs
+	l.inputsDigest = eval.HashParts(parts...)
+	return l.inputsDigest
 }
 
-// A folder is the files that functions read while a configuration is loaded.
-type folder struct {
-	fsys fs.FS
-	read string // digests of what was read for the globals
+// fileReader is the files that functions read while a configuration is loaded.
+type fileReader struct {
+	fsys   fs.FS
+	digest string // digests of what was read for the globals
 }
 
-// context is what functions see while files are loaded; read is told of every file.
-func (l *loader) context(read func(name string, content []byte)) functions.Context {
+// functionContext is what functions see that are computed at load. Every file that they read becomes a part of deps, or of the globals without deps.
+func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 	fsys := l.files.fsys
 	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns, ReadFile: func(name string) ([]byte, error) {
 		clean := path.Clean(name)
@@ -155,7 +152,81 @@ func (l *loader) context(read func(name string, content []byte)) functions.Conte
 			return nil, fs.ErrInvalid
 		}
 		b, err := fs.ReadFile(fsys, clean)
-		read(clean, b)
+		if deps != nil {
+			deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
+		} else {
+			l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
+		}
 		return b, err
 	}}
+}
+
+// newGlobals returns globals of which nothing is known yet.
+func newGlobals() *globals {
+	base := &eval.Scope{}
+	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
+		base = base.Without(name, name+" is known only during a call, and this is read once, when the file is loaded.")
+	}
+	for _, name := range []string{"var", "secret", "local"} {
+		base = base.Without(name, name+" cannot be read here: this is read before any value is known. Write the value itself.")
+	}
+	return &globals{
+		base:              base,
+		variables:         map[string]*eval.Member{},
+		secrets:           map[string]*eval.Member{},
+		local:             map[string]*eval.Member{},
+		connectionsByKind: map[string]map[string]*Connection{},
+		patterns:          new(functions.Patterns),
+	}
+}
+
+// knownRoot is a root whose members are all known at load.
+func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.Root {
+	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial, Value: func(*eval.Frame) (any, error) {
+		all := make(map[string]any, len(members))
+		for name, m := range members {
+			all[name] = m.Value
+		}
+		return all, nil
+	}}
+}
+
+// warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is wrong may be what reads it.
+func (l *loader) warnUnused() {
+	if l.partial || l.diags.HasErrors() {
+		return
+	}
+	for _, b := range l.blocks["variable"] {
+		if m := l.variables[b.label(0)]; m != nil && !m.Used {
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["secret"] {
+		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["connection"] {
+		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == diag.RangeOf(b.DefRange()) {
+			l.diags.Warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
+		}
+	}
+	for _, w := range l.config.Webhooks {
+		if !l.notified[w.Name] {
+			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in notify of a task or of an approval.", w.Name)
+		}
+	}
+}
+
+// warnUnusedInputs warns about what a caller must fill in for nothing.
+func (w *operationDecoder) warnUnusedInputs() {
+	if w.dec.Diags.HasErrors() {
+		return // what is wrong may be what reads them
+	}
+	for _, m := range w.op.Input.Members {
+		r, declared := w.inputs.labelRanges[m.Name]
+		if declared && !w.input.Members[m.Name].Used {
+			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is read nowhere in this %s.", w.inputs.noun, m.Name, w.noun)
+		}
+	}
 }

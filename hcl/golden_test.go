@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"hatchel/hcl/diag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func archive(t testing.TB, name string) *txtar.Archive {
 	return a
 }
 
-func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) (*Config, Diagnostics, map[string][]byte) {
+func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) (*Config, diag.Diagnostics, map[string][]byte) {
 	fsys := fstest.MapFS{}
 	sources := map[string][]byte{}
 	env := map[string]string{}
@@ -86,7 +87,7 @@ func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) 
 		switch f.Name {
 		case "want", "want.json":
 		case "vars":
-			var diags Diagnostics
+			var diags diag.Diagnostics
 			if opts.Vars, diags = ParseVars("vars", f.Data); diags.HasErrors() {
 				t.Fatal("the file vars is broken")
 			}
@@ -129,7 +130,7 @@ func offered(t testing.TB, src string) *Config {
 	return config
 }
 
-func printed(t testing.TB, diags Diagnostics, sources map[string][]byte) []byte {
+func printed(t testing.TB, diags diag.Diagnostics, sources map[string][]byte) []byte {
 	var out bytes.Buffer
 	if err := diags.Print(&out, sources); err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func listed(c *Config) (out []byte) {
 				out = append(out, " "+hint.name...)
 			}
 		}
-		out = append(out, completed(&t.Work)+"\n"...)
+		out = append(out, completed(&t.Operation)+"\n"...)
 	}
 	for _, p := range c.Prompts {
 		out = append(out, "prompt "+p.Name...)
@@ -160,7 +161,7 @@ func listed(c *Config) (out []byte) {
 		for _, m := range p.Messages {
 			out = fmt.Appendf(out, " %s %d", m.Role, len(m.Content))
 		}
-		out = append(out, completed(&p.Work)+"\n"...)
+		out = append(out, completed(&p.Operation)+"\n"...)
 	}
 	for _, r := range c.Resources {
 		out = fmt.Appendf(out, "resource %s %s", r.Name, r.URI)
@@ -168,8 +169,8 @@ func listed(c *Config) (out []byte) {
 			out = fmt.Appendf(append(out, r.Template.Raw()+" "...), "%s", r.Input.AppendSchema(nil))
 		}
 		out = fmt.Appendf(out, " mime_type %q size %d", r.MimeType, r.Size)
-		if r.Caching != nil {
-			out = fmt.Appendf(out, " ttl %s private %t", r.Caching.TTL, r.Caching.Private)
+		if r.CacheHint != nil {
+			out = fmt.Appendf(out, " ttl %s private %t", r.CacheHint.TTL, r.CacheHint.Private)
 		}
 		if r.Refresh > 0 {
 			out = fmt.Appendf(out, " refresh %s", r.Refresh)
@@ -177,19 +178,19 @@ func listed(c *Config) (out []byte) {
 		if !r.Listed {
 			out = append(out, " unlisted"...)
 		}
-		out = append(out, completed(&r.Work)+"\n"...)
+		out = append(out, completed(&r.Operation)+"\n"...)
 	}
 	for _, t := range c.Toolsets {
 		out = fmt.Appendf(out, "toolset %s %q %q %q\n", t.Name, t.Tools, t.Prompts, t.Resources)
 	}
 	for _, p := range c.Policies {
-		out = fmt.Appendf(out, "policy %s %q %q %q whole %t\n", p.Name, p.Tools, p.Prompts, p.Resources, p.Whole)
+		out = fmt.Appendf(out, "policy %s %q %q %q whole %t\n", p.Name, p.Tools, p.Prompts, p.Resources, p.AppliesToAll)
 	}
 	return out
 }
 
 // completed says how the inputs of a block are completed.
-func completed(w *Work) (said string) {
+func completed(w *Operation) (said string) {
 	for _, m := range w.Input.Members {
 		if c := w.Completion(m.Name); c != nil {
 			said += fmt.Sprintf(" %s completed by %q and %d backends", m.Name, c.Values, len(c.Steps))

@@ -3,6 +3,8 @@ package hcl
 import (
 	"time"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -16,30 +18,30 @@ const KeyInput = "idempotency_key"
 
 const defaultKeyTTL = 24 * time.Hour
 
-func (i *Idempotency) spec() Spec {
+func (i *Idempotency) spec() decode.Spec {
 	i.TTL = defaultKeyTTL
-	return Spec{lasting(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.", "A key that is remembered for no time is none. Write how long, as in \"24h\".").Or("24h")}
+	return decode.Spec{decode.PositiveDuration(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.", "A key that is remembered for no time is none. Write how long, as in \"24h\".").DefaultDoc("24h")}
 }
 
 // idempotencyField declares that calls may bring a key.
-func (t *toolDecl) idempotencyField() Field {
-	return Block(&t.tool.Idempotency, "idempotency", "Calls may bring a key, the input idempotency_key: those with the same key and arguments are carried out once, and have the same result.", (*Idempotency).spec)
+func (t *toolDecoder) idempotencyField() decode.Field {
+	return decode.Block(&t.tool.Idempotency, "idempotency", "Calls may bring a key, the input idempotency_key: those with the same key and arguments are carried out once, and have the same result.", (*Idempotency).spec)
 }
 
-// keyed adds the input that holds the key.
-func (t *toolDecl) keyed() {
+// addKeyInput adds the input that holds the key.
+func (t *toolDecoder) addKeyInput() {
 	if t.tool.Idempotency == nil {
 		return
 	}
 	in, d := t.inputs, t.dec
-	if in.whole != nil {
-		if m, ok := in.whole.Lookup(KeyInput); !ok || !m.Optional || m.Type.Kind != schema.String {
-			d.errorf(in.wholeAt.Range(), "No place for the key", "schema gives the whole input schema, and idempotency needs a property %q in it: a string that may be left out.", KeyInput)
+	if in.verbatim != nil {
+		if m, ok := in.verbatim.Lookup(KeyInput); !ok || !m.Optional || m.Type.Kind != schema.String {
+			d.Errorf(in.verbatimExpr.Range(), "No place for the key", "schema gives the whole input schema, and idempotency needs a property %q in it: a string that may be left out.", KeyInput)
 		}
 		return
 	}
-	if taken, ok := in.labelsAt[KeyInput]; ok {
-		d.diags.errorf(taken, "Input is taken", "The block idempotency brings the input %q. Leave this one out.", KeyInput)
+	if taken, ok := in.labelRanges[KeyInput]; ok {
+		d.Diags.Errorf(taken, "Input is taken", "The block idempotency brings the input %q. Leave this one out.", KeyInput)
 		return
 	}
 	least, most := 1, 255
@@ -50,9 +52,9 @@ func (t *toolDecl) keyed() {
 	}})
 }
 
-// once reports keys where there is nothing to do twice.
-func (t *toolDecl) once() {
-	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.diags.HasErrors() {
-		t.dec.diags.warnf(at(t.blockRange("idempotency")), "Nothing to repeat", "The tool only reads, so it may be called any number of times, and a key changes nothing. Leave idempotency out, or write cache.")
+// checkKeyUseful reports keys where there is nothing to do twice.
+func (t *toolDecoder) checkKeyUseful() {
+	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.Diags.HasErrors() {
+		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat", "The tool only reads, so it may be called any number of times, and a key changes nothing. Leave idempotency out, or write cache.")
 	}
 }

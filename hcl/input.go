@@ -8,28 +8,32 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
 // inputs collects the input blocks of a tool, or the argument blocks of a prompt, into one object type.
 type inputs struct {
-	of        *workDecl
-	noun      string // what a block is called
-	texts     *texts // what arrives are texts, as for prompts and URIs; nil for JSON
-	members   []*schema.Member
-	whole     *schema.Type // a verbatim schema
-	wholeAt   hclsyntax.Expression
-	labelsAt  map[string]Range
-	completes map[string]*hclsyntax.Block // complete blocks, by input
-	partial   bool                        // there are more inputs, and what is wrong with them was reported
+	operation        *operationDecoder
+	noun             string      // what a block is called
+	texts            *textInputs // what arrives are texts, as for prompts and URIs; nil for JSON
+	members          []*schema.Member
+	verbatim         *schema.Type // a verbatim schema
+	verbatimExpr     hclsyntax.Expression
+	labelRanges      map[string]diag.Range
+	completionBlocks map[string]*hclsyntax.Block // complete blocks, by input
+	partial          bool                        // there are more inputs, and what is wrong with them was reported
 }
 
-func newInputs(w *workDecl) *inputs {
-	return &inputs{of: w, noun: "input", labelsAt: map[string]Range{}}
+func newInputs(w *operationDecoder) *inputs {
+	return &inputs{operation: w, noun: "input", labelRanges: map[string]diag.Range{}}
 }
 
-func (in *inputs) spec() Spec {
-	return Spec{labelled("input", "name", "One argument of the tool.", inputSpec, in.input)}
+func (in *inputs) spec() decode.Spec {
+	return decode.Spec{decode.Blocks("input", "name", "One argument of the tool.", inputSpec, in.decodeInput)}
 }
 
 var inputDocs = map[string]string{
@@ -42,124 +46,197 @@ var inputDocs = map[string]string{
 }
 
 // inputSpec documents an input block. It is made once, because a configuration has thousands of them: what it names is read by inputs.input.
-var inputSpec = sync.OnceValue(func() Spec {
-	ignore := func(*decoder, hclsyntax.Expression) {}
-	spec := Spec{
-		special("type", "type", "What values it takes, as in integer or list(string).", ignore).Require(),
-		special("default", "value", "What it is when it is left out. A default makes it optional.", ignore),
+var inputSpec = sync.OnceValue(func() decode.Spec {
+	ignore := func(*decode.Decoder, hclsyntax.Expression) {}
+	spec := decode.Spec{
+		decode.Custom("type", "type", "What values it takes, as in integer or list(string).", ignore).Require(),
+		decode.Custom("default", "value", "What it is when it is left out. A default makes it optional.", ignore),
 	}
 	for _, name := range schema.Keywords() {
-		spec = append(spec, special(name, "value", inputDocs[name], ignore))
+		spec = append(spec, decode.Custom(name, "value", inputDocs[name], ignore))
 	}
 	return append(spec, completeFields()...)
 })
 
 // argumentSpec documents an input that arrives as a text.
-var argumentSpec = sync.OnceValue(func() Spec {
-	spec := slices.DeleteFunc(slices.Clone(inputSpec()), func(f Field) bool { return f.Name == "header" })
+var argumentSpec = sync.OnceValue(func() decode.Spec {
+	spec := slices.DeleteFunc(slices.Clone(inputSpec()), func(f decode.Field) bool { return f.Name == "header" })
 	spec[0].Required, spec[0].Default = false, "string"
 	return spec
 })
 
-// input decodes one block. A second of the same name is reported and dropped.
-func (in *inputs) input(d *decoder, block *hclsyntax.Block) {
+// decodeInput decodes one block. A second of the same name is reported and dropped.
+func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 	if len(block.Labels) != 1 {
-		d.errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", sentence(article(in.noun)), in.noun)
+		d.Errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", diag.ToSentence(diag.WithArticle(in.noun)), in.noun)
 		return
 	}
-	before := len(d.diags)
-	m := in.member(d, block)
-	if first, twice := in.labelsAt[m.Name]; twice {
-		d.errorf(m.Range, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, m.Name, first.Start.Line)
+	before := len(d.Diags)
+	m := in.decodeMember(d, block)
+	if first, twice := in.labelRanges[m.Name]; twice {
+		d.Errorf(m.Range, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, m.Name, first.Start.Line)
 		return
 	}
-	if !d.diags[before:].HasErrors() {
-		d.uploadable(m)
-		in.travels(d, m, block)
-		in.complete(d, m, block)
+	if !d.Diags[before:].HasErrors() {
+		in.checkFileLimits(d, m)
+		in.checkTextType(d, m, block)
+		in.decodeCompletion(d, m, block)
 	}
-	in.labelsAt[m.Name] = at(m.Range)
+	in.labelRanges[m.Name] = diag.RangeOf(m.Range)
 	in.members = append(in.members, m)
 }
 
-// member reads the type of an input, and what stands beside it.
-func (in *inputs) member(d *decoder, block *hclsyntax.Block) *schema.Member {
-	m := &schema.Member{Name: block.Labels[0], Type: anyType, Range: block.LabelRanges[0]}
+// decodeMember reads the type of an input, and what stands beside it.
+func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schema.Member {
+	m := &schema.Member{Name: block.Labels[0], Type: eval.AnyType, Range: block.LabelRanges[0]}
 	if !hclsyntax.ValidIdentifier(m.Name) {
-		d.diags = append(d.diags, invalidName(in.noun, m.Name, m.Range))
+		d.Diags = append(d.Diags, invalidName(in.noun, m.Name, m.Range))
 	}
 	spec := inputSpec()
 	if in.texts != nil {
-		spec, m.Type = argumentSpec(), stringType
+		spec, m.Type = argumentSpec(), eval.StringType
 	}
-	d.body(block.Body, spec, block.DefRange())
+	d.Body(block.Body, spec, block.DefRange())
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
-		t, option, diags := schema.Parse(a.Expr, d.typeEnv())
-		d.diags = append(d.diags, adopt(diags)...)
+		t, option, diags := schema.Parse(a.Expr, d.TypeEnv())
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Type, m.Optional, m.HasDefault, m.Default = t, option.Optional, option.HasDefault, option.Default
 	}
 	if in.noun != "input" || in.texts != nil {
 		if a := written["type"]; a != nil {
-			d.refuseFile(m.Type, a.Expr, article(in.noun)+" that arrives as a text")
+			d.RejectFileType(m.Type, a.Expr, diag.WithArticle(in.noun)+" that arrives as a text")
 		}
 	}
 	beside := false
-	for _, a := range inOrder(written) {
+	for _, a := range sortedAttributes(written) {
 		if _, keyword := inputDocs[a.Name]; !keyword {
 			continue
 		}
 		beside = true
-		t, diags := m.Type.With(a.AsHCLAttribute(), d.typeEnv())
-		d.diags = append(d.diags, adopt(diags)...)
+		t, diags := m.Type.With(a.AsHCLAttribute(), d.TypeEnv())
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Type = t
 	}
 	if a := written["default"]; a != nil {
-		v, ok, diags := m.Type.Default(a.Expr, d.typeEnv())
-		d.diags = append(d.diags, adopt(diags)...)
+		v, ok, diags := m.Type.Default(a.Expr, d.TypeEnv())
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Optional, m.HasDefault, m.Default = true, ok, v
 	} else if m.HasDefault && beside {
-		in.recheck(d, m, written["type"].Expr)
+		in.checkDefault(d, m, written["type"].Expr)
 	}
 	return m
 }
 
-// recheck reports a default inside the type that a keyword beside the type has ruled out.
-func (in *inputs) recheck(d *decoder, m *schema.Member, at hclsyntax.Expression) {
+// checkDefault reports a default inside the type that a keyword beside the type has ruled out.
+func (in *inputs) checkDefault(d *decode.Decoder, m *schema.Member, at hclsyntax.Expression) {
 	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
-		d.errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
+		d.Errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
 	}
 }
 
-// verbatim reads the whole input schema as JSON Schema.
-func (in *inputs) verbatim(d *decoder, e hclsyntax.Expression) {
-	n := d.compileKnown(e, Field{Name: "schema"})
-	if !n.known {
+// decodeSchema reads the whole input schema as JSON Schema.
+func (in *inputs) decodeSchema(d *decode.Decoder, e hclsyntax.Expression) {
+	n := d.CompileKnown(e, decode.Field{Name: "schema"})
+	if !n.Known {
 		return
 	}
-	t, _, err := schema.FromJSONSchema(n.value)
+	t, _, err := schema.FromJSONSchema(n.Value)
 	if err != nil {
-		d.errorf(e.Range(), "Invalid JSON Schema", "%s.", sentence(err.Error()))
+		d.Errorf(e.Range(), "Invalid JSON Schema", "%s.", diag.ToSentence(err.Error()))
 	}
-	in.whole, in.wholeAt = t, e
+	in.verbatim, in.verbatimExpr = t, e
 }
 
-// finish makes the type of all inputs.
-func (in *inputs) finish() {
-	w := in.of.work
+// buildInputType makes the type of all inputs.
+func (in *inputs) buildInputType() {
+	w := in.operation.op
 	w.Input = schema.ObjectOf(in.members...)
-	if in.whole != nil {
+	if in.verbatim != nil {
 		if len(in.members) > 0 {
-			in.of.dec.errorf(in.wholeAt.Range(), "Two input schemas", "schema gives the whole input schema, so there can be no input blocks beside it.")
+			in.operation.dec.Errorf(in.verbatimExpr.Range(), "Two input schemas", "schema gives the whole input schema, so there can be no input blocks beside it.")
 		}
-		w.Input = in.whole
+		w.Input = in.verbatim
 	}
 	w.Validator = w.Input.Compile()
-	names := memberNames(w.Input)
+	names := w.Input.MemberNames()
 	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i], names[i-1]) {
-			in.of.dec.diags.warnf(in.labelsAt[names[i]], "Easily confused names", "The %ss %q and %q differ only in case; a model will mix them up.", in.noun, names[i-1], names[i])
+			in.operation.dec.Diags.Warnf(in.labelRanges[names[i]], "Easily confused names", "The %ss %q and %q differ only in case; a model will mix them up.", in.noun, names[i-1], names[i])
 		}
 	}
+}
+
+// textInputs says how inputs arrive that are not JSON: the arguments of a prompt, and the variables of a URI.
+type textInputs struct {
+	phrase string // as a sentence calls one: "an argument of a prompt"
+	json   bool   // a list or an object may be written as JSON
+}
+
+// checkTextType reports an input that no text can be.
+func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
+	if in.texts == nil {
+		return
+	}
+	fit := "string, integer, number, bool or an enum"
+	switch m.Type.Kind {
+	case schema.String, schema.Integer, schema.Number, schema.Bool:
+		return
+	case schema.List, schema.Set, schema.Map, schema.Object:
+		if in.texts.json {
+			return
+		}
+	default:
+		fit = "string"
+	}
+	d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", diag.ToSentence(in.texts.phrase), eval.TypePhrase(m.Type), fit)
+}
+
+// ParseTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text becomes what the declared type says: a string is taken as
+// it is, everything else is read as JSON. A text that is empty counts as absent where it can be nothing else. It returns the inputs with
+// defaults applied, or every violation.
+func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schema.Violation) {
+	values := make(map[string]any, len(given))
+	for name, text := range given {
+		m, known := w.Input.Lookup(name)
+		switch {
+		case !known:
+			values[name] = text // which the validator refuses
+		case text != "" || !m.Optional || takesEmpty(m.Type):
+			values[name] = parseText(m.Type, text)
+		}
+	}
+	return w.Validator.Values(values)
+}
+
+// ParsePartial is FromTexts of who has not filled in everything yet: an input that is missing, or not valid, is null.
+func (w *Operation) ParsePartial(given map[string]string) map[string]any {
+	values := make(map[string]any, len(w.Input.Members))
+	for _, m := range w.Input.Members {
+		values[m.Name] = nil
+		text, there := given[m.Name]
+		if !there {
+			continue
+		}
+		if v, violations := m.Type.Compile().Check(parseText(m.Type, text)); len(violations) == 0 {
+			values[m.Name] = v
+		}
+	}
+	return values
+}
+
+// takesEmpty reports whether an empty text can be a value of the type.
+func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
+
+// parseText reads a text as a type wants it. One that cannot be read stays a text, and the validator says what is wrong with it.
+func parseText(t *schema.Type, text string) any {
+	if t.Kind == schema.String {
+		return text
+	}
+	v, err := value.Decode([]byte(text))
+	if err != nil || v == nil {
+		return text
+	}
+	return v
 }

@@ -1,123 +1,113 @@
 package hcl
 
 import (
-	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
 )
 
-// Limits of one file, checked before the parser sees it: the parser and everything after it follow nesting by recursion, and a stack that is used up
-// ends the process.
+// Limit says how often, and how many at once, calls may be.
+type Limit struct {
+	Rate        Rate // the zero Rate is none
+	Burst       int  // how many may come at once before the rate counts
+	Shared      bool // all callers share the limit; otherwise each has it
+	Concurrency int  // how many may run at once; 0 for any number
+	Queue       int  // how many may wait for their turn
+	MaxWait     time.Duration
+}
+
+// Rate is a number of calls in a time.
+type Rate struct {
+	Calls int
+	Per   time.Duration
+}
+
+// String writes the rate for a reader.
+func (r Rate) String() string {
+	for _, u := range rateUnits {
+		if u.per == r.Per {
+			return fmt.Sprintf("%d a %s", r.Calls, u.word)
+		}
+	}
+	return fmt.Sprintf("%d in %v", r.Calls, r.Per)
+}
+
+// Every is the time from one call to the next.
+func (r Rate) Every() time.Duration { return r.Per / time.Duration(r.Calls) }
+
+var rateUnits = []struct {
+	suffix, word string
+	per          time.Duration
+}{{"s", "second", time.Second}, {"m", "minute", time.Minute}, {"h", "hour", time.Hour}, {"d", "day", 24 * time.Hour}}
+
 const (
-	maxFileSize = 1 << 20
-	maxNesting  = 100 // brackets, templates, quotes, %{if} and %{for}, signs
-	maxChain    = 500 // operators, conditionals and indexes in one expression
+	maxRate        = 1_000_000
+	defaultMaxWait = 10 * time.Second
 )
 
-// oversized reports a file that is not given to the parser.
-func (s *source) oversized() *Diagnostic {
-	start := Range{File: s.name, Start: Pos{1, 1, 0}, End: Pos{1, 1, 0}}
-	if len(s.src) > maxFileSize {
-		return &Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("A file may have %d KiB, and this one has %d KiB. Split it; every .hcl file of the folder is read.", maxFileSize>>10, len(s.src)>>10), Subject: start}
+func (l *Limit) spec(per string) decode.Spec {
+	l.MaxWait, l.Shared = defaultMaxWait, per == "tool"
+	return decode.Spec{
+		decode.Custom("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d. All processes that share the state count them together.", l.decodeRate),
+		decode.PositiveInt(&l.Burst, "burst", "How many calls may come at once before the rate counts.").DefaultDoc("the calls of the rate"),
+		decode.BoolChoice(&l.Shared, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").DefaultDoc(strconv.Quote(per)),
+		decode.PositiveInt(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
+		decode.PositiveInt(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
+		decode.PositiveDuration(&l.MaxWait, "max_wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").DefaultDoc("10s").RenamedFrom("wait"),
 	}
-	if i := bytes.IndexByte(s.src, 0); i >= 0 {
-		nul := Range{File: s.name, Start: posOf(s.src, i), End: posOf(s.src, i+1)}
-		return &Diagnostic{Summary: "Invalid character", Detail: "A NUL character is no text. Files in UTF-16 are full of them: save the file as UTF-8.", Subject: nul}
-	}
-	if looksFlat(s.src) {
-		return nil
-	}
-	return nesting(s.src, s.name)
 }
 
-// looksFlat is a quick upper bound of nesting and chains, by bytes and whatever they mean, that almost every file passes.
-func looksFlat(src []byte) bool {
-	brackets, open, signs, directives, dots := 0, 0, 0, 0, 0 // open are the brackets in which an expression goes on over the end of a line
-	for i, c := range src {
-		switch c {
-		case '(', '[':
-			open++
-			brackets++
-			signs++
-		case '{':
-			brackets++
-			signs++
-			if i > 0 && src[i-1] == '%' {
-				directives++
-			}
-		case ')', ']':
-			open--
-			brackets--
-		case '}':
-			brackets--
-		case '!', '-', '+', '*', '/', '%', '<', '>', '=', '&', '|', '?':
-			signs++
-		case '\n':
-			if open <= 0 {
-				signs, dots = 0, 0
-			}
-		case '.':
-			dots++
+// limitField declares a limit.
+func limitField(dst **Limit, doc string) decode.Field {
+	return decode.Field{Name: "limit", Doc: doc, NestedSpec: func() decode.Spec { return new(Limit).spec("caller") }, DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
+		l := new(Limit)
+		before := len(d.Diags)
+		d.Body(b.Body, l.spec("caller"), b.DefRange())
+		if len(d.Diags) == before {
+			l.check(d, b)
 		}
-		if dots > maxChain || brackets > maxNesting/2 || signs > maxNesting/2 || directives > maxNesting/2 {
-			return false
+		*dst = l
+	}}
+}
+
+// check reports what says nothing, and fills in the burst.
+func (l *Limit) check(d *decode.Decoder, b *hclsyntax.Block) {
+	written := func(name string) bool { return b.Body.Attributes[name] != nil }
+	switch {
+	case l.Rate.Calls == 0 && l.Concurrency == 0:
+		d.Errorf(b.DefRange(), "Limit of nothing", "A limit says how often or how many at once: write rate = \"10/m\" or concurrency = 4.")
+	case l.Burst > 0 && l.Rate.Calls == 0:
+		d.Errorf(b.Body.Attributes["burst"].NameRange, "Does not apply here", "burst belongs to a rate, and there is none.")
+	case written("max_wait") && l.Queue == 0:
+		d.Errorf(b.Body.Attributes["max_wait"].NameRange, "Does not apply here", "No call waits without a queue: write queue = 20, too.")
+	case l.Burst == 0:
+		l.Burst = l.Rate.Calls
+	}
+}
+
+func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
+	n := d.CompileKnown(e, decode.Field{Name: "rate"})
+	if !n.Known {
+		return
+	}
+	text, ok := n.Value.(string)
+	if !ok {
+		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time in quotes, as in "5/s", "10/m", "100/h" or "1000/d", and this is %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
+		return
+	}
+	count, unit, _ := strings.Cut(text, "/")
+	calls, err := strconv.Atoi(strings.TrimSpace(count))
+	for _, u := range rateUnits {
+		if strings.TrimSpace(unit) == u.suffix && err == nil && calls > 0 && calls <= maxRate {
+			l.Rate = Rate{calls, u.per}
+			return
 		}
 	}
-	return true
+	d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time, as in "5/s", "10/m", "100/h" or "1000/d", and this is %q.`, text)
 }
-
-// A nest is a bracket, a template or a text that is open.
-type nest struct {
-	lines bool // the end of a line ends an expression in it
-	chain int  // operators of the expression in hand
-	dots  int  // members of the traversal in hand
-}
-
-// nesting finds the first place that nests too deeply, by the scanner's own tokens.
-func nesting(src []byte, name string) *Diagnostic {
-	tokens, _ := hclsyntax.LexConfig(src, name, hclv2.InitialPos)
-	stack := []nest{{lines: true}}
-	control, directives := false, 0
-	for _, t := range tokens {
-		top := &stack[len(stack)-1]
-		switch t.Type {
-		case hclsyntax.TokenOBrack:
-			top.chain++ // an index, as far as a scanner can tell
-			stack = append(stack, nest{})
-		case hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
-			stack = append(stack, nest{})
-		case hclsyntax.TokenOBrace:
-			stack = append(stack, nest{lines: true})
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
-			if len(stack) > 1 {
-				stack = stack[:len(stack)-1]
-			}
-		case hclsyntax.TokenComma:
-			top.chain, top.dots = 0, 0
-		case hclsyntax.TokenNewline:
-			if top.lines {
-				top.chain, top.dots = 0, 0
-			}
-		case hclsyntax.TokenDot:
-			top.dots++
-		case hclsyntax.TokenPlus, hclsyntax.TokenMinus, hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPercent, hclsyntax.TokenBang, hclsyntax.TokenQuestion,
-			hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
-			hclsyntax.TokenAnd, hclsyntax.TokenOr:
-			top.chain++
-			top.dots = 0
-		case hclsyntax.TokenIdent:
-			if control {
-				directives = max(directives+directiveStep[string(t.Bytes)], 0)
-			}
-		}
-		control = t.Type == hclsyntax.TokenTemplateControl
-		if now := &stack[len(stack)-1]; len(stack)+directives > maxNesting || now.chain > maxChain || now.dots > maxChain {
-			return &Diagnostic{Summary: "Nested too deeply", Subject: at(t.Range), Detail: fmt.Sprintf("Brackets, templates and texts may nest %d deep, and one expression may hold %d operators, indexes or members. Name its parts in locals.", maxNesting, maxChain)}
-		}
-	}
-	return nil
-}
-
-var directiveStep = map[string]int{"if": 1, "for": 1, "endif": -1, "endfor": -1}

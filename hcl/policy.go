@@ -5,176 +5,184 @@ import (
 	"slices"
 	"sort"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
 // Policy is one policy block: rules about who may call what it names.
 type Policy struct {
-	Name      string
-	Tools     []string // names, or patterns with *; like Prompts and Resources
-	Prompts   []string
-	Resources []string
-	Whole     bool       // it names nothing, so it is about everything
-	Allow     *Condition // nil for a policy without this rule, as Deny and Approve
-	Deny      *Condition
-	Approve   *Condition // calls of tools that somebody must agree to
-	Approval  *Approval  // how, with Approve
-	Message   *Message   // what who is denied is told; nil for words that fit every rule
-	Digest    string     // of the block and of everything it refers to
-	Range     Range
+	Name         string
+	Tools        []string // names, or patterns with *; like Prompts and Resources
+	Prompts      []string
+	Resources    []string
+	AppliesToAll bool               // it names nothing, so it is about everything
+	Allow        *hclexpr.Condition // nil for a policy without this rule, as Deny and Approve
+	Deny         *hclexpr.Condition
+	Approve      *hclexpr.Condition    // calls of tools that somebody must agree to
+	Approval     *Approval             // how, with Approve
+	Message      *hclexpr.TextTemplate // what who is denied is told; nil for words that fit every rule
+	Digest       string                // of the block and of everything it refers to
+	Range        diag.Range
 }
 
-// AboutTool reports whether the rules are about the tool of that name.
-func (p *Policy) AboutTool(name string) bool { return p.Whole || matchesAny(p.Tools, name) }
+// AppliesToTool reports whether the rules are about the tool of that name.
+func (p *Policy) AppliesToTool(name string) bool { return p.AppliesToAll || matchesAny(p.Tools, name) }
 
-// AboutPrompt reports whether the rules are about the prompt of that name.
-func (p *Policy) AboutPrompt(name string) bool { return p.Whole || matchesAny(p.Prompts, name) }
+// AppliesToPrompt reports whether the rules are about the prompt of that name.
+func (p *Policy) AppliesToPrompt(name string) bool {
+	return p.AppliesToAll || matchesAny(p.Prompts, name)
+}
 
-// AboutResource reports whether the rules are about the resource of that name.
-func (p *Policy) AboutResource(name string) bool { return p.Whole || matchesAny(p.Resources, name) }
+// AppliesToResource reports whether the rules are about the resource of that name.
+func (p *Policy) AppliesToResource(name string) bool {
+	return p.AppliesToAll || matchesAny(p.Resources, name)
+}
 
-// A policyDecl is a policy being decoded.
-type policyDecl struct {
-	offers
+// policyDecoder is a policy being decoded.
+type policyDecoder struct {
+	exposedNames
 	policy *Policy
 }
 
 // spec is everything a policy block may hold, in the order of the reference.
-func (p *policyDecl) spec() Spec {
-	return Join(p.aboutSpec(), p.ruleSpec(), Spec{p.approvalField()})
+func (p *policyDecoder) spec() decode.Spec {
+	return decode.Join(p.targetSpec(), p.ruleSpec(), decode.Spec{p.approvalField()})
 }
 
-func (p *policyDecl) aboutSpec() Spec {
+func (p *policyDecoder) targetSpec() decode.Spec {
 	const doc = " it is about: names, or patterns in which * stands for any characters."
-	return Spec{
-		p.named(&p.policy.Tools, "tools", "The tools"+doc),
-		p.named(&p.policy.Prompts, "prompts", "The prompts"+doc),
-		p.named(&p.policy.Resources, "resources", "The resources"+doc),
+	return decode.Spec{
+		p.namesField(&p.policy.Tools, "tools", "The tools"+doc),
+		p.namesField(&p.policy.Prompts, "prompts", "The prompts"+doc),
+		p.namesField(&p.policy.Resources, "resources", "The resources"+doc),
 	}
 }
 
-func (p *policyDecl) ruleSpec() Spec {
-	return Spec{
-		Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
-		Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
-		Attr(&p.policy.Approve, "approve", "Which calls somebody must approve before they are made: a program over caller, input and tool. It allows nothing by itself."),
-		Attr(&p.policy.Message, "message", "What a caller is told whom this policy denies."),
+func (p *policyDecoder) ruleSpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
+		decode.Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
+		decode.Attr(&p.policy.Approve, "approve", "Which calls somebody must approve before they are made: a program over caller, input and tool. It allows nothing by itself."),
+		decode.Attr(&p.policy.Message, "message", "What a caller is told whom this policy denies."),
 	}
 }
 
-// policies decodes the policy blocks, when everything that they can be about is known.
-func (l *loader) policies() {
-	about := l.offered()
-	for _, b := range l.blocks["policy"] {
-		p := &policyDecl{about, &Policy{Name: b.label(0), Range: at(b.DefRange())}}
-		d := l.decoder(b.file)
-		d.uses = &uses{}
-		if !offeredName.MatchString(p.policy.Name) {
-			d.errorf(b.LabelRanges[0], "Invalid policy name", "Decisions are told by the name of their policy: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", p.policy.Name)
+// decodePolicies decodes the policy blocks, when everything that they can be about is known.
+func (l *loader) decodePolicies() {
+	about := l.collectExposedNames()
+	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
+		p := &policyDecoder{about, &Policy{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
+		deps := &dependencies{}
+		d.Deps = &deps.Dependencies
+		if !exposedNamePattern.MatchString(p.policy.Name) {
+			d.Errorf(b.LabelRanges[0], "Invalid policy name", "Decisions are told by the name of their policy: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", p.policy.Name)
 		}
 		p.decode(d, b, l)
-		p.policy.Digest = l.digest(b, d.uses)
-		l.note(d.uses)
-		l.diags = append(l.diags, d.diags...)
-		if l.claim("policy", p.policy.Name, b) {
+		p.policy.Digest = l.blockDigest(b, deps)
+		l.markUsed(deps)
+		l.report(d)
+		if l.declare("policy", p.policy.Name, b) {
 			l.config.Policies = append(l.config.Policies, p.policy)
 		}
-	}
+	})
 	sort.Slice(l.config.Policies, func(i, j int) bool { return l.config.Policies[i].Name < l.config.Policies[j].Name })
 }
 
-func (p *policyDecl) decode(d *decoder, b block, l *loader) {
-	about, rules := p.aboutSpec(), append(p.ruleSpec(), p.approvalField())
-	before := len(d.diags)
-	d.unknown(b.Body, about, rules)
-	mistyped := d.diags[before:].HasErrors()
-	d.fields(b.Body, about, b.DefRange())
-	unclear := d.diags[before:].HasErrors() || d.blind
+func (p *policyDecoder) decode(d *decode.Decoder, b sourceBlock, l *loader) {
+	about, rules := p.targetSpec(), append(p.ruleSpec(), p.approvalField())
+	before := len(d.Diags)
+	d.CheckNames(b.Body, about, rules)
+	mistyped := d.Diags[before:].HasErrors()
+	d.Fields(b.Body, about, b.DefRange())
+	unclear := d.Diags[before:].HasErrors() || d.MissingValue
 	named := func(name string) bool { return b.Body.Attributes[name] != nil }
-	p.policy.Whole = !slices.ContainsFunc([]string{"tools", "prompts", "resources"}, named)
+	p.policy.AppliesToAll = !slices.ContainsFunc([]string{"tools", "prompts", "resources"}, named)
 	switch {
 	case mistyped:
 	case !named("allow") && !named("deny") && !named("approve"):
-		d.errorf(b.DefRange(), "Policy without rule", "This policy decides nothing. A rule is allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
-	case !p.policy.Whole && len(p.policy.Tools)+len(p.policy.Prompts)+len(p.policy.Resources) == 0 && !unclear:
-		d.errorf(b.DefRange(), "Empty policy", "This policy is about nothing. Name what it is about, as in tools = [\"invoice_*\"], or drop the list, and it is about everything.")
+		d.Errorf(b.DefRange(), "Policy without rule", "This policy decides nothing. A rule is allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
+	case !p.policy.AppliesToAll && len(p.policy.Tools)+len(p.policy.Prompts)+len(p.policy.Resources) == 0 && !unclear:
+		d.Errorf(b.DefRange(), "Empty policy", "This policy is about nothing. Name what it is about, as in tools = [\"invoice_*\"], or drop the list, and it is about everything.")
 	}
-	input := inputsRoot(p.policy.about(l.config))
-	input.partial = l.partial || unclear // what it names wrongly has inputs, too
-	d.scope = d.shared.call.with("tool", calledRoot()).with("input", input)
-	d.fields(b.Body, rules, b.DefRange())
-	p.approving(d, b, l.config)
-	p.shared(d, b, l.config)
+	input := inputsRoot(p.policy.operations(l.config))
+	input.Partial = l.partial || unclear // what it names wrongly has inputs, too
+	d.Scope = l.call.With("tool", toolRoot()).With("input", input)
+	d.Fields(b.Body, rules, b.DefRange())
+	p.checkApproveRule(d, b, l.config)
+	p.checkPublicCaches(d, b, l.config)
 }
 
-// about are the works that the rules are about.
-func (p *Policy) about(c *Config) (works []*Work) {
+// operations are the works that the rules are about.
+func (p *Policy) operations(c *Config) (works []*Operation) {
 	for _, t := range c.Tools {
-		if p.AboutTool(t.Name) {
-			works = append(works, &t.Work)
+		if p.AppliesToTool(t.Name) {
+			works = append(works, &t.Operation)
 		}
 	}
 	for _, x := range c.Prompts {
-		if p.AboutPrompt(x.Name) {
-			works = append(works, &x.Work)
+		if p.AppliesToPrompt(x.Name) {
+			works = append(works, &x.Operation)
 		}
 	}
 	for _, r := range c.Resources {
-		if p.AboutResource(r.Name) {
-			works = append(works, &r.Work)
+		if p.AppliesToResource(r.Name) {
+			works = append(works, &r.Operation)
 		}
 	}
 	return works
 }
 
-// shared reports documents that clients may keep for everybody although it depends on the caller whether they may be read.
-func (p *policyDecl) shared(d *decoder, b block, c *Config) {
-	if !p.policy.Allow.ofCaller() && !p.policy.Deny.ofCaller() {
+// checkPublicCaches reports documents that clients may keep for everybody although it depends on the caller whether they may be read.
+func (p *policyDecoder) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) {
+	if !readsCaller(p.policy.Allow) && !readsCaller(p.policy.Deny) {
 		return
 	}
 	for _, r := range c.Resources {
-		if r.Caching != nil && !r.Caching.Private && p.policy.AboutResource(r.Name) {
-			d.errorf(b.DefRange(), "Untrue cache scope", "It depends on the caller who may read the resource %q, and its cache says scope = \"public\", which lets one caller see what another has read. Write scope = \"private\" there.", r.Name)
+		if r.CacheHint != nil && !r.CacheHint.Private && p.policy.AppliesToResource(r.Name) {
+			d.Errorf(b.DefRange(), "Untrue cache scope", "It depends on the caller who may read the resource %q, and its cache says scope = \"public\", which lets one caller see what another has read. Write scope = \"private\" there.", r.Name)
 		}
 	}
 }
 
-// ofCaller reports whether the condition depends on who calls. Nil does not.
-func (c *Condition) ofCaller() bool { return c != nil && c.Reads("caller") }
+// readsCaller reports whether the condition depends on who calls. Nil does not.
+func readsCaller(c *hclexpr.Condition) bool { return c != nil && c.Reads("caller") }
 
-var calledType = schema.ObjectOf(
+var toolRootType = schema.ObjectOf(
 	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
-	&schema.Member{Name: "name", Type: stringType},
-	&schema.Member{Name: "title", Type: stringType},
-	&schema.Member{Name: "read_only", Type: boolType},
-	&schema.Member{Name: "destructive", Type: boolType},
-	&schema.Member{Name: "idempotent", Type: boolType},
-	&schema.Member{Name: "open_world", Type: boolType},
+	&schema.Member{Name: "name", Type: eval.StringType},
+	&schema.Member{Name: "title", Type: eval.StringType},
+	&schema.Member{Name: "read_only", Type: eval.BoolType},
+	&schema.Member{Name: "destructive", Type: eval.BoolType},
+	&schema.Member{Name: "idempotent", Type: eval.BoolType},
+	&schema.Member{Name: "open_world", Type: eval.BoolType},
 )
 
-// calledRoot is what is called, for the rules of policies.
-func calledRoot() *root {
-	return &root{noun: "member of tool", typ: calledType, whole: func(f *Frame) (any, error) { return f.Tool, nil }}
+// toolRoot is what is called, for the rules of policies.
+func toolRoot() *eval.Root {
+	return &eval.Root{Noun: "member of tool", Type: toolRootType, Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
 }
 
 // inputsRoot is the inputs of several works, each of which has some of them.
-func inputsRoot(works []*Work) *root {
+func inputsRoot(works []*Operation) *eval.Root {
 	r := inputRoot(&schema.Type{Kind: schema.Object})
 	having := map[string]int{}
 	for _, w := range works {
 		for _, m := range w.Input.Members {
 			having[m.Name]++
 			one := inputMember(m)
-			if all := r.members[m.Name]; all != nil {
-				one.typ = schema.Unify(all.typ, one.typ)
-				one.nullable = cmp.Or(all.nullable, one.nullable)
+			if all := r.Members[m.Name]; all != nil {
+				one.Type = schema.Unify(all.Type, one.Type)
+				one.NullReason = cmp.Or(all.NullReason, one.NullReason)
 			}
-			r.members[m.Name] = one
+			r.Members[m.Name] = one
 		}
 	}
 	for name, n := range having {
-		if m := r.members[name]; n < len(works) && m.nullable == "" {
-			m.nullable = "not everything that this policy is about has an input " + name + ", so it may be null here"
+		if m := r.Members[name]; n < len(works) && m.NullReason == "" {
+			m.NullReason = "not everything that this policy is about has an input " + name + ", so it may be null here"
 		}
 	}
 	return r

@@ -1,48 +1,56 @@
 package hcl
 
-import "sort"
+import (
+	"sort"
+	"strings"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
 
 // Prompt is one prompt block.
 type Prompt struct {
-	Work
+	Operation
 	Title       string
 	Description string
 	Icons       []*Icon
 	Messages    []*PromptMessage
-	Error       *Message
+	Error       *hclexpr.TextTemplate
 }
 
-// A promptDecl is a prompt being decoded.
-type promptDecl struct {
-	*workDecl
+// promptDecoder is a prompt being decoded.
+type promptDecoder struct {
+	*operationDecoder
 	prompt *Prompt
 }
 
-func newPromptDecl(l *loader, b block) *promptDecl {
-	p := &promptDecl{prompt: &Prompt{}}
-	p.workDecl = newWorkDecl(l, b, "prompt", &p.prompt.Work)
-	p.inputs.noun, p.inputs.texts = "argument", &texts{"an argument of a prompt", true}
+func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
+	p := &promptDecoder{prompt: &Prompt{}}
+	p.operationDecoder = newOperationDecoder(l, b, "prompt", &p.prompt.Operation)
+	p.inputs.noun, p.inputs.texts = "argument", &textInputs{"an argument of a prompt", true}
 	return p
 }
 
-// prompts decodes the prompt blocks. The tools are complete by now.
-func (l *loader) prompts(tools map[string]*toolDecl) {
+// decodePrompts decodes the prompt blocks. The tools are complete by now.
+func (l *loader) decodePrompts() {
 	blocks := l.blocks["prompt"]
-	decls := make([]*promptDecl, len(blocks))
+	decls := make([]*promptDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
-		if w := keptWork(blocks[i]); w != nil {
-			decls[i] = &promptDecl{prompt: w.kept.made.(*Prompt), workDecl: w}
+		if w := cachedOperation(blocks[i]); w != nil {
+			decls[i] = &promptDecoder{prompt: w.cached.result.(*Prompt), operationDecoder: w}
 			return
 		}
-		decls[i] = newPromptDecl(l, blocks[i])
-		decls[i].dec.tools = tools
+		decls[i] = newPromptDecoder(l, blocks[i])
 		decls[i].decode()
-		decls[i].shed()
+		decls[i].dropBody()
 	})
 	for _, p := range decls {
-		l.accept(p.workDecl, p.prompt, tools)
-		l.diags = append(l.diags, p.askers()...)
-		if l.claim("prompt", p.prompt.Name, p.block) && p.enabled {
+		l.commit(p.operationDecoder, p.prompt)
+		l.diags = append(l.diags, p.checkCalledToolsAsk()...)
+		if l.declare("prompt", p.prompt.Name, p.block) && p.enabled {
 			l.config.Prompts = append(l.config.Prompts, p.prompt)
 		}
 	}
@@ -50,44 +58,94 @@ func (l *loader) prompts(tools map[string]*toolDecl) {
 }
 
 // promptSpec is everything a prompt block may hold except its backend, in the order of the reference.
-func promptSpec(p *promptDecl) Spec {
-	return Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
+func promptSpec(p *promptDecoder) decode.Spec {
+	return decode.Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
 
-func (p *promptDecl) headSpec() Spec {
-	return Spec{
-		Attr(&p.prompt.Title, "title", "The name as a person reads it."),
-		Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
+func (p *promptDecoder) headSpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&p.prompt.Title, "title", "The name as a person reads it."),
+		decode.Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
 		p.timeoutField("How long making the messages may take."),
 		p.requiresField(),
 		p.enabledField(),
-		icons(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
-		labelled("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.input),
+		iconsField(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
+		decode.Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
 	}
 }
 
-func (p *promptDecl) messageSpec() Spec {
-	return Spec{messages(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
+func (p *promptDecoder) messageSpec() decode.Spec {
+	return decode.Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
 }
 
-func (p *promptDecl) decode() {
+func (p *promptDecoder) decode() {
 	d, b := p.dec, p.block
-	p.named()
+	p.checkName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
-	d.unknown(b.Body, head, body, said, failure, d.shared.standing.work)
-	d.fields(b.Body, head, b.DefRange())
-	p.timed()
-	p.inputs.finish()
-	d.scope = p.scope()
-	d.fields(b.Body, body, b.DefRange())
-	d.facts = d.facts.and(p.prompt.Allow)
-	p.does()
-	d.fields(b.Body, said, b.DefRange())
-	p.failing(failure)
-	p.onlyReads("A prompt is what a person chooses to say")
-	p.described(p.prompt.Description)
-	p.completions()
-	p.unusedInputs()
+	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
+	d.Fields(b.Body, head, b.DefRange())
+	p.checkTimeout()
+	p.inputs.buildInputType()
+	d.Scope = p.scope()
+	d.Fields(b.Body, body, b.DefRange())
+	d.NonNull = d.NonNull.AddPaths(p.prompt.Allow.NonNullWhenTrue())
+	p.decodeSteps()
+	d.Fields(b.Body, said, b.DefRange())
+	p.decodeErrorText(failure)
+	p.requireReadOnly("A prompt is what a person chooses to say")
+	p.checkDescription(p.prompt.Description)
+	p.decodeCompletions()
+	p.warnUnusedInputs()
 	p.prompt.Digest = p.digest()
 	p.digestCalls()
+}
+
+// PromptArgument is what clients are told of an argument of a prompt.
+type PromptArgument struct {
+	Name        string
+	Title       string
+	Description string
+	Required    bool
+}
+
+// Arguments are the arguments in written order. A client is told no types, so that the descriptions say how a value is written.
+func (p *Prompt) Arguments() []PromptArgument {
+	out := make([]PromptArgument, len(p.Input.Members))
+	for i, m := range p.Input.Members {
+		out[i] = PromptArgument{Name: m.Name, Title: m.Type.Title, Description: describeArgument(m.Type), Required: !m.Optional}
+	}
+	return out
+}
+
+// describeArgument is the description of a type and how its values are written.
+func describeArgument(t *schema.Type) string {
+	form := ""
+	switch {
+	case len(t.Enum) > 0:
+		form = "One of " + strings.Join(enumTexts(t), ", ") + "."
+	case t.Kind == schema.Integer:
+		form = "An integer."
+	case t.Kind == schema.Number:
+		form = "A number."
+	case t.Kind == schema.Bool:
+		form = "true or false."
+	case t.Kind != schema.String:
+		form = "Written as JSON: " + eval.TypePhrase(t) + "."
+	}
+	said := strings.TrimSpace(t.Description)
+	if said != "" && form != "" && !strings.ContainsAny(said[len(said)-1:], ".!?") {
+		said += "."
+	}
+	return strings.TrimSpace(said + " " + form)
+}
+
+// enumTexts are the values of an enumeration as texts.
+func enumTexts(t *schema.Type) (texts []string) {
+	for _, e := range t.Enum {
+		text, err := value.Text(e.Value)
+		if err == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }

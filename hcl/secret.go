@@ -3,6 +3,9 @@ package hcl
 import (
 	"fmt"
 	"strings"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
 )
 
 // A secretBlock is what a secret block holds.
@@ -11,42 +14,47 @@ type secretBlock struct {
 	Optional  bool
 }
 
-func (s *secretBlock) spec() Spec {
-	return Join(
-		Exactly("where the secret comes from",
-			Attr(&s.Env, "env", "The environment variable that holds the secret."),
-			Attr(&s.File, "file", "The file that holds the secret; one line break at its end is dropped. Relative to the folder.")),
-		Spec{Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").Or("false")},
+func (s *secretBlock) spec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("where the secret comes from",
+			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
+			decode.Attr(&s.File, "file", "The file that holds the secret; one line break at its end is dropped. Relative to the folder.")),
+		decode.Spec{decode.Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").DefaultDoc("false")},
 	)
 }
 
-func (l *loader) secret(b block) {
+// decodeSecrets decodes the secret blocks.
+func (l *loader) decodeSecrets() {
+	l.eachBlock("secret", l.decodeSecret)
+	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true, Partial: l.partial})
+}
+
+func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
-	l.identifier("secret", name, b.LabelRanges[0])
+	l.checkIdentifier("secret", name, b.LabelRanges[0])
 	s := &secretBlock{}
-	d := l.decoder(b.file)
-	d.body(b.Body, s.spec(), b.DefRange())
-	m := &member{typ: stringType, known: true, sensitive: true}
-	text, ok, where := l.reveal(s)
+	d.Body(b.Body, s.spec(), b.DefRange())
+	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
+	text, ok, where := l.readSecret(s)
 	switch {
 	case ok:
-		m.value = text
-		l.revealed = append(l.revealed, text)
+		m.Value = text
+		l.secretValues = append(l.secretValues, text)
 	case s.Optional:
-		m.nullable = "secret." + name + " is optional and not set"
+		m.NullReason = "secret." + name + " is optional and not set"
 	case s.Env != "" || s.File != "":
-		d.errorf(b.LabelRanges[0], "Missing secret", "The secret %q is not there: %s. Write optional = true if the tools can do without.", name, where)
-		m.fail()
+		d.Errorf(b.LabelRanges[0], "Missing secret", "The secret %q is not there: %s. Write optional = true if the tools can do without.", name, where)
+		m.MarkFailed()
 	default:
-		m.fail()
+		m.MarkFailed()
 	}
-	l.diags = append(l.diags, d.diags...)
-	if l.claim("secret", name, b) {
+	l.report(d)
+	if l.declare("secret", name, b) {
 		l.secrets[name] = m
 	}
 }
 
-func (l *loader) reveal(s *secretBlock) (text string, ok bool, where string) {
+func (l *loader) readSecret(s *secretBlock) (text string, ok bool, where string) {
 	if s.Env != "" {
 		text, ok = l.opts.Getenv(s.Env)
 		return text, ok && text != "", fmt.Sprintf("the environment variable %s is not set", s.Env)
@@ -61,18 +69,3 @@ func (l *loader) reveal(s *secretBlock) (text string, ok bool, where string) {
 	text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	return text, text != "", fmt.Sprintf("the file %s is empty", s.File)
 }
-
-// Hidden stands where a secret was.
-const Hidden = "(secret)"
-
-// SecretText is known at load and may hold a secret. It prints as Hidden; Reveal gives the text to the library that needs it.
-type SecretText string
-
-func (SecretText) String() string   { return Hidden }
-func (SecretText) GoString() string { return Hidden }
-
-// MarshalText keeps a secret out of every encoder.
-func (SecretText) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
-
-// Reveal is the text itself.
-func (s SecretText) Reveal() string { return string(s) }

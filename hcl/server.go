@@ -3,20 +3,23 @@ package hcl
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
 // Server is the server block.
 type Server struct {
-	Name         string
-	Title        string
-	Version      string
-	Instructions string
-	Website      string
-	Icons        []*Icon
-	PageSize     int    // entries of one page of a list
-	Closed       bool   // what no rule allows is denied
-	Limit        *Limit // of the calls of all tools together; nil for none
+	Name          string
+	Title         string
+	Version       string
+	Instructions  string
+	Website       string
+	Icons         []*Icon
+	PageSize      int    // entries of one page of a list
+	DenyByDefault bool   // what no rule allows is denied
+	Limit         *Limit // of the calls of all tools together; nil for none
 }
 
 // Icon is one picture of the server or a tool.
@@ -32,37 +35,37 @@ const (
 	maxPageSize     = 1000
 )
 
-func (s *Server) spec() Spec {
-	return Spec{
-		Attr(&s.Name, "name", "What clients call the server.").Or("hatchel"),
-		Attr(&s.Title, "title", "The name as a person reads it."),
-		Attr(&s.Version, "version", "The version of the tools, as clients show it.").Or("0.0.0"),
-		Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
-		Attr(&s.Website, "website", "A page about the server."),
-		Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").Or("200"),
-		either(&s.Closed, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").Or("allow"),
+func (s *Server) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&s.Name, "name", "What clients call the server.").DefaultDoc("hatchel"),
+		decode.Attr(&s.Title, "title", "The name as a person reads it."),
+		decode.Attr(&s.Version, "version", "The version of the tools, as clients show it.").DefaultDoc("0.0.0"),
+		decode.Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
+		decode.Attr(&s.Website, "website", "A page about the server."),
+		decode.Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").DefaultDoc("200"),
+		decode.BoolChoice(&s.DenyByDefault, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").DefaultDoc("allow"),
 		limitField(&s.Limit, "How often, and how many at once, tools may be called: all of them together. What the limit of a tool allows counts here, too. Without it, and with auth, each caller may have 10 calls at once, and 100 that wait."),
-		icons(&s.Icons, "Pictures of the server, for clients that show some."),
+		iconsField(&s.Icons, "Pictures of the server, for clients that show some."),
 	}
 }
 
 var iconType = schema.ListOf(schema.ObjectOf(
-	&schema.Member{Name: "src", Type: stringType},
-	&schema.Member{Name: "mime_type", Type: stringType, Optional: true},
-	&schema.Member{Name: "sizes", Type: schema.ListOf(stringType), Optional: true},
+	&schema.Member{Name: "src", Type: eval.StringType},
+	&schema.Member{Name: "mime_type", Type: eval.StringType, Optional: true},
+	&schema.Member{Name: "sizes", Type: schema.ListOf(eval.StringType), Optional: true},
 	&schema.Member{Name: "theme", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "light"}, {Value: "dark"}}}, Optional: true},
 )).Compile()
 
-// icons declares the argument icons: a list of { src, mime_type, sizes, theme }.
-func icons(dst *[]*Icon, doc string) Field {
-	return special("icons", "list of { src, mime_type, sizes, theme }", doc, func(d *decoder, e hclsyntax.Expression) {
-		n := d.compileKnown(e, Field{Name: "icons"})
-		if !n.known {
+// iconsField declares the argument icons: a list of { src, mime_type, sizes, theme }.
+func iconsField(dst *[]*Icon, doc string) decode.Field {
+	return decode.Custom("icons", "list of { src, mime_type, sizes, theme }", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+		n := d.CompileKnown(e, decode.Field{Name: "icons"})
+		if !n.Known {
 			return
 		}
-		v, violations := iconType.Check(n.value)
+		v, violations := iconType.Check(n.Value)
 		for _, x := range violations {
-			d.errorf(e.Range(), "Invalid icon", "%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], theme = \"dark\" }; only src is needed.", sentence(x.String()))
+			d.Errorf(e.Range(), "Invalid icon", "%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], theme = \"dark\" }; only src is needed.", diag.ToSentence(x.String()))
 		}
 		items, _ := v.([]any)
 		for _, item := range items {
@@ -84,7 +87,7 @@ func icons(dst *[]*Icon, doc string) Field {
 	})
 }
 
-func (l *loader) server() {
+func (l *loader) decodeServer() {
 	s := &l.globals.server
 	for i, b := range l.blocks["server"] {
 		if i > 0 {
@@ -92,9 +95,9 @@ func (l *loader) server() {
 			l.errorf(b.DefRange(), "Duplicate server", "There is one server block, and it is at %s:%d.", first.file.name, first.DefRange().Start.Line)
 			continue
 		}
-		d := l.decoder(b.file)
-		d.body(b.Body, s.spec(), b.DefRange())
-		l.diags = append(l.diags, d.diags...)
+		d := l.newDecoder(b.file)
+		d.Body(b.Body, s.spec(), b.DefRange())
+		l.diags = append(l.diags, d.Diags...)
 		if s.PageSize < 0 || s.PageSize > maxPageSize {
 			l.errorf(b.Body.Attributes["page_size"].Expr.Range(), "Invalid page size", "A page holds 1 to %d tools.", maxPageSize)
 		}

@@ -2,38 +2,40 @@ package hcl
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/syntax"
 )
 
-// A source is one parsed file.
-type source struct {
-	name   string
-	src    []byte
-	body   *hclsyntax.Body
-	diags  Diagnostics // of the syntax
-	digest [sha256.Size]byte
-	offers int        // how many blocks of it are offered to clients
-	kept   []*decoded // of those blocks in order, as the last load left them
-	under  *globals   // what they were decoded under
-	bare   bool       // the bodies of blocks that are kept were dropped: they are several times the size of what was made of them
+// sourceFile is one parsed file.
+type sourceFile struct {
+	name          string
+	src           []byte
+	body          *hclsyntax.Body
+	diags         diag.Diagnostics // of the syntax
+	digest        [sha256.Size]byte
+	exposed       int            // how many blocks of it are offered to clients
+	cached        []*cachedBlock // of those blocks in order, as the last load left them
+	decodedWith   *globals       // what they were decoded under
+	bodiesDropped bool           // the bodies of blocks that are kept were dropped: they are several times the size of what was made of them
 }
 
-// sources reads and parses every *.hcl below the root, in the order of their names. Folders and files that start with a dot are skipped.
-func (l *loader) sources() []*source {
-	var files []*source
+// readSources reads and parses every *.hcl below the root, in the order of their names. Folders and files that start with a dot are skipped.
+func (l *loader) readSources() []*sourceFile {
+	var files []*sourceFile
 	err := fs.WalkDir(l.files.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		hidden := strings.HasPrefix(path.Base(name), ".") && name != "."
 		switch {
 		case err != nil:
-			l.unreadable(name, err)
+			l.reportUnreadable(name, err)
 			if name == "." {
 				return fs.SkipAll
 			}
@@ -45,68 +47,92 @@ func (l *loader) sources() []*source {
 		}
 		src, err := fs.ReadFile(l.files.fsys, name)
 		if err != nil {
-			l.unreadable(name, err)
+			l.reportUnreadable(name, err)
 			return nil
 		}
-		files = append(files, &source{name: name, src: src})
+		files = append(files, &sourceFile{name: name, src: src})
 		return nil
 	})
 	if err != nil {
-		l.unreadable(".", err)
+		l.reportUnreadable(".", err)
 	}
-	l.opts.Parallel(len(files), func(i int) { files[i] = l.opts.Cache.parsed(files[i].name, files[i].src) })
+	l.opts.Parallel(len(files), func(i int) { files[i] = l.opts.Cache.parseFile(files[i].name, files[i].src) })
 	return files
 }
 
-// unreadable reports what cannot be read, and does not miss what may be declared there. An error with a Reason says it in words for the author.
-func (l *loader) unreadable(name string, err error) {
+// reportUnreadable reports what cannot be read, and does not miss what may be declared there. An error with a Reason says it in words for the author.
+func (l *loader) reportUnreadable(name string, err error) {
 	l.partial = true
 	why := "it cannot be read"
 	var known interface{ Reason() string }
 	switch {
 	case errors.As(err, &known):
 		why = known.Reason()
-	case errorIs(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
 		why = "it does not exist"
-	case errorIs(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what, where := "this file", Range{File: name, Start: Pos{Line: 1, Column: 1}, End: Pos{Line: 1, Column: 1}}
+	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}
 	if name == "." {
-		what, where = "the folder", Range{}
+		what, where = "the folder", diag.Range{}
 	}
-	l.diags.errorf(where, "Unreadable configuration", "%s could not be read: %s.", sentence(what), why)
+	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
 
-// parse reads the syntax of one file. A file that the parser could not survive is refused before it.
-func parse(s *source) *source {
-	if d := s.oversized(); d != nil {
-		s.diags = Diagnostics{d}
-		return s
-	}
-	file, diags := hclsyntax.ParseConfig(s.src, s.name, hclv2.InitialPos)
-	if body, ok := file.Body.(*hclsyntax.Body); ok {
-		s.body = body
-	}
-	s.diags = syntax(diags, s.src)
+// parseSource reads the syntax of one file. A file that the parser could not survive is refused before it.
+func parseSource(s *sourceFile) *sourceFile {
+	s.body, s.diags = syntax.Parse(s.name, s.src)
 	return s
 }
 
-func newSource(name string, src []byte) *source {
+func newSourceFile(name string, src []byte) *sourceFile {
 	h := sha256.New()
 	h.Write([]byte(name))
 	h.Write([]byte{0})
 	h.Write(src)
-	s := &source{name: name, src: src, body: &hclsyntax.Body{}}
+	s := &sourceFile{name: name, src: src, body: &hclsyntax.Body{}}
 	h.Sum(s.digest[:0])
 	return s
 }
 
-// digest names what a list of texts says.
-func digest(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+// finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
+func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
+	broken := map[string]bool{}
+	for _, f := range files {
+		broken[f.name] = f.diags.HasErrors()
 	}
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	var out diag.Diagnostics
+	for _, d := range diags {
+		if !broken[d.Subject.File] {
+			out = append(out, d)
+		}
+	}
+	for _, f := range files {
+		out = append(out, f.diags...)
+	}
+	return out.Sort()
+}
+
+// decodeSingleton decodes the one block of a kind, in which nothing of a call can be read; a second one is reported.
+func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
+	return l.decodeSingletonIn(kind, l.base, spec)
+}
+
+// decodeSingletonIn is single for a block in which a scope can be read.
+func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
+	for i, b := range l.blocks[kind] {
+		if i > 0 {
+			first := l.blocks[kind][0]
+			l.errorf(b.DefRange(), "Duplicate "+kind, "There is one %s block, and it is at %s:%d.", kind, first.file.name, first.DefRange().Start.Line)
+		}
+	}
+	if len(l.blocks[kind]) == 0 {
+		return nil, sourceBlock{}, false
+	}
+	b = l.blocks[kind][0]
+	d = l.newDecoder(b.file)
+	d.Scope = in
+	d.Body(b.Body, spec, b.DefRange())
+	return d, b, true
 }

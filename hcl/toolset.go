@@ -4,6 +4,12 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/uritemplate"
 )
 
 // Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *; what none of them names is not in it.
@@ -14,7 +20,7 @@ type Toolset struct {
 	Tools        []string
 	Prompts      []string
 	Resources    []string
-	Range        Range
+	Range        diag.Range
 }
 
 // HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset, which stands for all that is offered.
@@ -27,11 +33,11 @@ func (t *Toolset) HasPrompt(name string) bool { return t == nil || matchesAny(t.
 func (t *Toolset) HasResource(name string) bool { return t == nil || matchesAny(t.Resources, name) }
 
 func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return globs(p, name) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return matchesPattern(p, name) })
 }
 
-// globs reports whether a pattern, in which * stands for any characters, is of the name.
-func globs(pattern, name string) bool {
+// matchesPattern reports whether a pattern, in which * stands for any characters, is of the name.
+func matchesPattern(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
 	if len(parts) == 1 {
@@ -51,40 +57,84 @@ func globs(pattern, name string) bool {
 	return true
 }
 
-// A toolsetDecl is a toolset being decoded.
-type toolsetDecl struct {
-	offers
+// toolsetDecoder is a toolset being decoded.
+type toolsetDecoder struct {
+	exposedNames
 	toolset *Toolset
 }
 
-func (t *toolsetDecl) spec() Spec {
+func (t *toolsetDecoder) spec() decode.Spec {
 	const doc = " in the set: names, or patterns in which * stands for any characters."
-	return Spec{
-		Attr(&t.toolset.Title, "title", "The name as a person reads it."),
-		Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
-		t.named(&t.toolset.Tools, "tools", "The tools"+doc),
-		t.named(&t.toolset.Prompts, "prompts", "The prompts"+doc),
-		t.named(&t.toolset.Resources, "resources", "The resources"+doc),
+	return decode.Spec{
+		decode.Attr(&t.toolset.Title, "title", "The name as a person reads it."),
+		decode.Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
+		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
+		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
+		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
 	}
 }
 
-// toolsets decodes the toolset blocks, when everything that they can hold is known.
-func (l *loader) toolsets() {
-	offered := l.offered()
-	for _, b := range l.blocks["toolset"] {
-		t := &toolsetDecl{offered, &Toolset{Name: b.label(0), Range: at(b.DefRange())}}
-		d := l.decoder(b.file)
-		if !offeredName.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
-			d.errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
+// decodeToolsets decodes the toolset blocks, when everything that they can hold is known.
+func (l *loader) decodeToolsets() {
+	offered := l.collectExposedNames()
+	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
+		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
+		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
+			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
 		}
-		d.body(b.Body, t.spec(), b.DefRange())
-		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.diags.HasErrors() && !d.blind {
-			d.errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
+		d.Body(b.Body, t.spec(), b.DefRange())
+		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() && !d.MissingValue {
+			d.Errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
 		}
-		l.diags = append(l.diags, d.diags...)
-		if l.claim("toolset", t.toolset.Name, b) {
+		l.report(d)
+		if l.declare("toolset", t.toolset.Name, b) {
 			l.config.Toolsets = append(l.config.Toolsets, t.toolset)
 		}
-	}
+	})
 	sort.Slice(l.config.Toolsets, func(i, j int) bool { return l.config.Toolsets[i].Name < l.config.Toolsets[j].Name })
+}
+
+// exposedNames are the names of what is offered, for the blocks that name some of it.
+type exposedNames struct {
+	names   map[string][]string // by what lists them: tools, prompts, resources
+	partial bool                // there may be more
+}
+
+// collectExposedNames are the names of all that is offered, when that is known.
+func (l *loader) collectExposedNames() exposedNames {
+	names := map[string][]string{}
+	for _, t := range l.config.Tools {
+		names["tools"] = append(names["tools"], t.Name)
+	}
+	for _, p := range l.config.Prompts {
+		names["prompts"] = append(names["prompts"], p.Name)
+	}
+	for _, r := range l.config.Resources {
+		names["resources"] = append(names["resources"], r.Name)
+	}
+	return exposedNames{names, l.partial}
+}
+
+// namesField declares a list of names and patterns, each of which must be of something.
+func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
+	return decode.Custom(noun, "list of names", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+		*dst = decode.Items[string](d, e, decode.Field{Name: noun}, "strings")
+		names := o.names[noun]
+		for i, pattern := range *dst {
+			r := decode.ElementRange(e, i)
+			if o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }) {
+				continue
+			}
+			single := strings.TrimSuffix(noun, "s")
+			if strings.Contains(pattern, "*") {
+				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+				continue
+			}
+			if noun == "resources" && uritemplate.HasScheme(pattern) {
+				d.Errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, diag.ListAre(names))
+				continue
+			}
+			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+		}
+	})
 }

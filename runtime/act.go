@@ -2,65 +2,67 @@ package runtime
 
 import (
 	"context"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
+	"hatchel/runtime/wait"
 )
 
 // The blocks of a step that are not backends are bound here. They answer null.
 
-// act makes the action of a block that the language itself has; nil when the block is a backend.
-func (c *compiler) act(b *hcl.Backend) adapters.Action {
+// builtinStep makes the action of a block that the language itself has; nil when the block is a backend.
+func (c *compiler) builtinStep(b *hcl.Backend) adapters.Action {
 	switch block := b.Config.(type) {
 	case *hcl.Progress:
-		return progressAct{block, c.g.scrubber}
+		return progressStep{block, c.g.scrubber}
 	case *hcl.Log:
-		return logAct{block, c.g.scrubber}
+		return logStep{block, c.g.scrubber}
 	case *hcl.Wait:
-		return waitAct{block}
+		return waitStep{block}
 	case *hcl.Fail:
-		return failAct{block}
+		return failStep{block}
 	case *hcl.ProtocolFault:
-		return faultAct{block, c.g.scrubber}
-	case *hcl.Round:
-		return &round{block.Asks}
+		return faultStep{block, c.g.scrubber}
+	case *hcl.AskGroup:
+		return &askGroup{block.Asks}
 	}
 	return nil
 }
 
-type progressAct struct {
+type progressStep struct {
 	*hcl.Progress
-	scrubber *scrubber
+	scrubber *result.Scrubber
 }
 
 // Do tells the client how far the call is.
-func (a progressAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	done, err := numberOf(a.Done, call.Frame)
+func (a progressStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	done, err := evalNumber(a.Done, call.Frame)
 	if err != nil {
 		return adapters.Result{}, err
 	}
-	total, err := numberOf(a.Total, call.Frame)
+	total, err := evalNumber(a.Total, call.Frame)
 	if err != nil {
 		return adapters.Result{}, err
 	}
 	text := ""
 	if a.Message != nil {
-		text = a.scrubber.sentence(message(a.Message, call.Frame))
+		text = a.scrubber.Text(message(a.Message, call.Frame))
 	}
 	call.Progress(done, total, text)
 	return adapters.Result{}, nil
 }
 
 // Plan implements adapters.Planner.
-func (a progressAct) Plan(*adapters.Call) (string, error) {
+func (a progressStep) Plan(*adapters.Call) (string, error) {
 	return "tells the client how far it is", nil
 }
 
-// numberOf is what an expression gives; 0 for none.
-func numberOf(e *hcl.Expr, f *hcl.Frame) (float64, error) {
+// evalNumber is what an expression gives; 0 for none.
+func evalNumber(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 	if e == nil {
 		return 0, nil
 	}
@@ -69,7 +71,7 @@ func numberOf(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return 0, spoken(err)
+		return 0, failure.AsFault(err)
 	}
 	n, ok := value.Float(v)
 	if !ok {
@@ -78,102 +80,95 @@ func numberOf(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 	return n, nil
 }
 
-type logAct struct {
+type logStep struct {
 	*hcl.Log
-	scrubber *scrubber
+	scrubber *result.Scrubber
 }
 
 // Do sends a message to the log of the client.
-func (a logAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a logStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
 	var data []byte
 	if a.Message != nil {
 		data = value.AppendString(nil, message(a.Message, call.Frame))
 	} else {
 		var err error
-		if data, err = encodedValue(a.Data, call.Frame); err != nil {
+		if data, err = evalJSON(a.Data, call.Frame); err != nil {
 			return adapters.Result{}, err
 		}
 	}
-	call.Log(a.Level, a.Logger, a.scrubber.json(data))
+	call.Log(a.Level, a.Logger, a.scrubber.JSON(data))
 	return adapters.Result{}, nil
 }
 
 // Plan implements adapters.Planner.
-func (a logAct) Plan(*adapters.Call) (string, error) {
+func (a logStep) Plan(*adapters.Call) (string, error) {
 	return "sends a message to the log of the client: " + a.Level, nil
 }
 
-// encodedValue is what an expression gives, as JSON.
-func encodedValue(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
+// evalJSON is what an expression gives, as JSON.
+func evalJSON(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
 	v, err := e.Eval(f)
 	var b []byte
 	if err == nil {
 		b, err = value.AppendJSON(nil, v)
 	}
 	if err != nil {
-		return nil, spoken(err)
+		return nil, failure.AsFault(err)
 	}
 	return b, nil
 }
 
-type waitAct struct{ *hcl.Wait }
+type waitStep struct{ *hcl.Wait }
 
 // Do waits, unless the call ends before.
-func (a waitAct) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a waitStep) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
 	long, err := a.Duration(call.Frame)
 	if err != nil {
-		return adapters.Result{}, spoken(err)
+		return adapters.Result{}, failure.AsFault(err)
 	}
 	if client, ok := call.Client.(detacher); ok && a.Detach {
 		client.Detach(long)
 	}
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return adapters.Result{}, nil
-	case <-ctx.Done():
-		return adapters.Result{}, ctx.Err()
-	}
+	return adapters.Result{}, wait.Sleep(ctx, long)
 }
 
 // Plan implements adapters.Planner.
-func (a waitAct) Plan(call *adapters.Call) (string, error) {
+func (a waitStep) Plan(call *adapters.Call) (string, error) {
 	long, err := a.Duration(call.Frame)
-	return "waits " + readable(long), err
+	return "waits " + failure.FormatDuration(long), err
 }
 
-type failAct struct{ *hcl.Fail }
+type failStep struct{ *hcl.Fail }
 
 // Do fails the call.
-func (a failAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a failStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
 	return adapters.Result{}, &adapters.Fault{Message: message(a.Message, call.Frame)}
 }
 
 // Plan implements adapters.Planner.
-func (a failAct) Plan(call *adapters.Call) (string, error) {
+func (a failStep) Plan(call *adapters.Call) (string, error) {
 	return "fails the call: " + message(a.Message, call.Frame), nil
 }
 
-type faultAct struct {
+type faultStep struct {
 	*hcl.ProtocolFault
-	scrubber *scrubber
+	scrubber *result.Scrubber
 }
 
 // Do answers the request with an error of the protocol.
-func (a faultAct) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	e := &mcp.Error{Code: a.Code, Message: a.scrubber.sentence(message(a.Message, call.Frame))}
+func (a faultStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	e := &mcp.Error{Code: a.Code, Message: a.scrubber.Text(message(a.Message, call.Frame))}
 	if a.Data != nil {
-		data, err := encodedValue(a.Data, call.Frame)
+		data, err := evalJSON(a.Data, call.Frame)
 		if err != nil {
 			return adapters.Result{}, err
 		}
-		e.Data = a.scrubber.json(data)
+		e.Data = a.scrubber.JSON(data)
 	}
 	return adapters.Result{}, e
 }
 
 // Plan implements adapters.Planner.
-func (a faultAct) Plan(call *adapters.Call) (string, error) {
+func (a faultStep) Plan(call *adapters.Call) (string, error) {
 	return "answers with an error of the protocol: " + message(a.Message, call.Frame), nil
 }

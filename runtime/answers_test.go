@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 const caching = "read_only = true\ncache { ttl = \"1m\" }\n"
@@ -236,36 +237,13 @@ func TestAToolIsAnsweredFromTheCacheAsAStepToo(t *testing.T) {
 	}
 }
 
-func TestTheMemoryOfAnswersIsBounded(t *testing.T) {
-	as := newAnswers()
-	for i := range 200 {
-		of := purposeOf(fmt.Sprint(i))
-		_, f, own := as.find(of)
-		if !own {
-			t.Fatal("it is there")
-		}
-		f.memo = &memo{Text: make([]byte, 1<<20)}
-		as.land(of, f, time.Hour)
-		as.find(purposeOf("0"))
-		if f := as.flights[purposeOf("0")]; i > 0 && f != nil {
-			t.Fatal("what is asked for is forgotten")
-		}
-	}
-	if as.size > mostAnswers || len(as.kept) != as.recent.Len() || len(as.kept) < 50 {
-		t.Errorf("%d answers of %d bytes are kept", len(as.kept), as.size)
-	}
-	if m, _, _ := as.find(purposeOf("199")); m == nil {
-		t.Error("the newest is forgotten")
-	}
-}
-
 func TestAnAnswerThatIsTooLargeToBeKeptIsGiven(t *testing.T) {
 	w := newWorld()
 	count := w.counting()
 	inner := w.do["count"]
 	w.do["large"] = func(ctx context.Context, c *adapters.Call) (any, error) {
 		inner(ctx, c)
-		return strings.Repeat("x", largestFrozen+1), nil
+		return strings.Repeat("x", result.MaxCached+1), nil
 	}
 	h := w.host(t, tool("t", caching+"max_text = \"1KiB\"\nfake { do = \"large\" }"))
 	defer h.Close()

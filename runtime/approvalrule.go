@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"hatchel/hcl"
+	"hatchel/runtime/digest"
 )
 
 // approvalRule is one approval block of a tool, or the rule approve of a policy.
@@ -21,8 +22,8 @@ func (r *approvalRule) program() string {
 	return r.when.Source()
 }
 
-// place is where the rule is written.
-func (r *approvalRule) place() hcl.Range {
+// source is where the rule is written.
+func (r *approvalRule) source() hcl.Range {
 	if r.when == nil {
 		return r.decl.Range
 	}
@@ -36,20 +37,20 @@ func (c *compiler) approvals(p *Program) {
 		if i > 0 {
 			name += "." + strconv.Itoa(i+1)
 		}
-		p.approvals = append(p.approvals, &approvalRule{name, decl.When, decl})
+		p.approvalRules = append(p.approvalRules, &approvalRule{name, decl.When, decl})
 	}
 	for _, policy := range c.policies {
-		if policy.approve != nil && policy.policy.AboutTool(p.decl.Name) {
-			p.approvals = append(p.approvals, policy.approve)
+		if policy.approve != nil && policy.policy.AppliesToTool(p.decl.Name) {
+			p.approvalRules = append(p.approvalRules, policy.approve)
 		}
 	}
-	if len(p.approvals) == 0 {
+	if len(p.approvalRules) == 0 {
 		return
 	}
-	p.called = calledTool(p.tool)
+	p.toolRoot = toolRoot(p.tool)
 	parts := []string{p.decl.Digest, p.rules.identity()}
-	for _, r := range p.approvals {
-		p.asks = p.asks || r.decl.Caller
+	for _, r := range p.approvalRules {
+		p.asksClient = p.asksClient || r.decl.ByCaller
 		if r.when != nil {
 			parts = append(parts, r.name, r.when.Digest())
 		}
@@ -59,7 +60,7 @@ func (c *compiler) approvals(p *Program) {
 			parts = append(parts, policy.policy.Digest)
 		}
 	}
-	p.sealed = purposeOf(parts...).String()
+	p.approvalDigest = digest.Of(parts...).String()
 }
 
 func namesOf(rules []*approvalRule) []string {

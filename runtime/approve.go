@@ -11,144 +11,146 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/state"
 )
 
-// errUsed is why a call that holds its key does not go on: another has used the approval in the meantime.
-var errUsed = errors.New("the approval was used by another call")
+// errApprovalUsed is why a call that holds its key does not go on: another has used the approval in the meantime.
+var errApprovalUsed = errors.New("the approval was used by another call")
 
-// approved begins what is agreed to, and uses up what an operator has approved. It reports false when another call has used it.
-func (p *Program) approved(c *call) (bool, error) {
-	if n := c.consent; n.stage != consentGiven {
-		if used, err := p.use(c); !used || err != nil {
+// useApproval begins what is agreed to, and uses up what an operator has approved. It reports false when another call has used it.
+func (p *Program) useApproval(c *call) (bool, error) {
+	if n := c.approval; n.stage != approvalComplete {
+		if used, err := p.consumeApproval(c); !used || err != nil {
 			return false, err
 		}
-		n.stage = consentGiven
+		n.stage = approvalComplete
 	}
-	if len(p.stages) == 0 {
-		c.frame.Context = &computing{c.computing.Context, time.Now().Add(p.decl.Timeout), c}
+	if len(p.steps) == 0 {
+		c.frame.Context = &computeContext{c.computeCtx.Context, time.Now().Add(p.decl.Timeout), c}
 	}
-	return true, p.become(c)
+	return true, p.bindTask(c)
 }
 
-// agree waits until all that is needed is agreed to. The user of the client goes first, so that no operator is asked for what they would not have.
-func (p *Program) agree(c *call) error {
-	n := c.consent
-	if n.agreed() {
+// awaitApprovals waits until all that is needed is agreed to. The user of the client goes first, so that no operator is asked for what they would not have.
+func (p *Program) awaitApprovals(c *call) error {
+	n := c.approval
+	if n.isComplete() {
 		return nil
 	}
-	if decide := approverOf(c.frame.Context); decide != nil {
-		return p.decideByHand(c, decide)
+	if decide := approverFrom(c.frame.Context); decide != nil {
+		return p.askApprover(c, decide)
 	}
-	if len(n.caller) > 0 && (n.stage == consentOpen || n.stage == consentAsked) {
-		if err := p.confirm(c); err != nil {
+	if len(n.callerRules) > 0 && (n.stage == approvalOpen || n.stage == approvalAsked) {
+		if err := p.askUser(c); err != nil {
 			return err
 		}
-		n.stage = consentAgreed
+		n.stage = approvalConfirmed
 	}
-	if len(n.operator) == 0 {
-		n.stage = consentGiven
+	if len(n.operatorRules) == 0 {
+		n.stage = approvalComplete
 		return nil
 	}
 	for n.given == nil { // another call may use what is approved before this one does
-		if err := p.operated(c); err != nil {
+		if err := p.awaitOperator(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// errBegun is why a call with a key asks nobody: one with the same key has begun, or has used what was approved.
-var errBegun = errors.New("a call with the same key has begun")
+// errSameKeyStarted is why a call with a key asks nobody: one with the same key has begun, or has used what was approved.
+var errSameKeyStarted = errors.New("a call with the same key has begun")
 
-// operated waits for an operator.
-func (p *Program) operated(c *call) error {
-	a, isNew, err := p.open(c)
+// awaitOperator waits for an operator.
+func (p *Program) awaitOperator(c *call) error {
+	a, isNew, err := p.openApproval(c)
 	if err != nil {
 		return err
 	}
-	begun, err := p.begun(c, a, isNew)
+	begun, err := p.sameKeyStarted(c, a, isNew)
 	switch {
 	case err != nil:
 		return err
 	case begun:
-		return errBegun
+		return errSameKeyStarted
 	case a.Status == approval.Pending:
-		p.notify(c, a)
+		p.enqueueApprovalEvents(c, a)
 	}
 	if a.Status == approval.Pending {
-		if c.floats {
-			c.consent.stage, c.consent.given = consentWaiting, nil
-			c.consent.patience = time.Until(a.Until)
+		if c.mayBecomeTask {
+			c.approval.stage, c.approval.given = approvalWaiting, nil
+			c.approval.maxWait = time.Until(a.Until)
 			return errBecomesTask
 		}
-		if a, err = p.wait(c, a); err != nil {
+		if a, err = p.waitForDecision(c, a); err != nil {
 			return err
 		}
 	}
-	c.consent.record = recordOf(a)
+	c.approval.record = auditApproval(a)
 	switch a.Status {
 	case approval.Approved:
-		c.consent.given = a
+		c.approval.given = a
 		return nil
 	case approval.Used:
-		if c.consent.begun != nil {
-			return errBegun
+		if c.approval.sameKeyStarted != nil {
+			return errSameKeyStarted
 		}
 		return nil // by another call, so it is asked again
 	case approval.Void:
-		if p.stands(c) {
+		if p.stillValid(c) {
 			return nil // for another process, so it is asked again
 		}
-		return p.overtaken()
+		return p.supersededError()
 	case approval.Rejected:
-		return rejected(p.generation.scrubber.sentence(a.Decision.Reason))
+		return rejectionError(p.generation.scrubber.Text(a.Decision.Reason))
 	}
-	return refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
+	return failure.Refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
 }
 
-func rejected(reason string) error {
+func rejectionError(reason string) error {
 	if reason = strings.TrimSpace(reason); reason == "" {
-		return refusal("This call needed an approval, and it was rejected. Nothing was done.")
+		return failure.Refusal("This call needed an approval, and it was rejected. Nothing was done.")
 	}
-	return refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
+	return failure.Refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
 }
 
-// open finds the approval that a call like this waits for, or has been given, or asks for one.
-func (p *Program) open(c *call) (a *approval.Approval, isNew bool, err error) {
+// openApproval finds the approval that a call like this waits for, or has been given, or asks for one.
+func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err error) {
 	book, err := p.generation.build.State.approvals(c.frame.Context)
 	if err != nil {
 		return nil, false, err
 	}
-	of, err := p.approvalPurpose(c)
+	of, err := p.approvalFingerprint(c)
 	if err != nil {
-		return nil, false, c.broken(err)
+		return nil, false, c.evalError(err)
 	}
-	r, err := p.request(c, c.consent.operator)
+	r, err := p.approvalRequest(c, c.approval.operatorRules)
 	if err != nil {
 		return nil, false, err
 	}
-	c.consent.of = of
+	c.approval.fingerprint = of
 	a, isNew, err = book.Open(c.frame.Context, of, *r)
 	switch {
 	case errors.Is(err, approval.ErrShare):
-		return nil, false, &tooMany{fmt.Sprintf("This call needs an approval, and %d calls of the same caller wait for theirs already, which is as many as may. Nothing was done. Try again when some of them are decided, and ask for nothing else until then.", approval.MostOfCaller), time.Minute}
+		return nil, false, &limit.Error{Message: fmt.Sprintf("This call needs an approval, and %d calls of the same caller wait for theirs already, which is as many as may. Nothing was done. Try again when some of them are decided, and ask for nothing else until then.", approval.MostOfCaller), RetryAfter: time.Minute}
 	case errors.Is(err, approval.ErrCrowded):
-		return nil, false, &tooMany{"This call needs an approval, and on this server too many calls of other callers wait for theirs already. Nothing was done. Try again later.", time.Minute}
+		return nil, false, &limit.Error{Message: "This call needs an approval, and on this server too many calls of other callers wait for theirs already. Nothing was done. Try again later.", RetryAfter: time.Minute}
 	case errors.Is(err, state.ErrFull):
 		return nil, false, &adapters.Fault{Message: "the call needs an approval, and the server remembers too much to remember one more. Nothing was done; try again later", Cause: err, Untouched: true}
 	case err != nil:
-		return nil, false, c.why(ofState(err))
+		return nil, false, c.contextCause(failure.StateError(err))
 	}
 	return a, isNew, nil
 }
 
-// begun reports whether a call with the same key has begun. It may have used what was approved, so that this one has asked again for nothing: that is taken back.
-func (p *Program) begun(c *call, a *approval.Approval, isNew bool) (bool, error) {
-	if c.consent.begun == nil {
+// sameKeyStarted reports whether a call with the same key has begun. It may have used what was approved, so that this one has asked again for nothing: that is taken back.
+func (p *Program) sameKeyStarted(c *call, a *approval.Approval, isNew bool) (bool, error) {
+	if c.approval.sameKeyStarted == nil {
 		return false, nil
 	}
-	begun, err := c.consent.begun()
+	begun, err := c.approval.sameKeyStarted()
 	if err != nil || !begun || !isNew {
 		return begun, err
 	}
@@ -162,25 +164,25 @@ func (p *Program) begun(c *call, a *approval.Approval, isNew bool) (bool, error)
 	return true, err
 }
 
-// become lets those with the same key find the task that does the work, once nothing stands in its way.
-func (p *Program) become(c *call) error {
-	if c.consent.task == "" || c.claim == nil || !c.claim.held {
+// bindTask lets those with the same key find the task that does the work, once nothing stands in its way.
+func (p *Program) bindTask(c *call) error {
+	if c.approval.task == "" || c.claim == nil || !c.claim.held {
 		return nil
 	}
-	c.claim.deed.Task = c.consent.task
-	return c.claim.settle(c.frame.Context, deedTask)
+	c.claim.record.Task = c.approval.task
+	return c.claim.finish(c.frame.Context, keyTask)
 }
 
-// use uses up what an operator has approved, and reports whether it was there to be used.
-func (p *Program) use(c *call) (bool, error) {
-	n := c.consent
+// consumeApproval uses up what an operator has approved, and reports whether it was there to be used.
+func (p *Program) consumeApproval(c *call) (bool, error) {
+	n := c.approval
 	if n.given == nil {
 		return false, nil
 	}
 	a := n.given
 	n.given = nil
-	if !p.stands(c) {
-		return false, p.overtaken()
+	if !p.stillValid(c) {
+		return false, p.supersededError()
 	}
 	book, err := p.generation.build.State.approvals(c.frame.Context)
 	if err != nil {
@@ -188,7 +190,7 @@ func (p *Program) use(c *call) (bool, error) {
 	}
 	used, err := book.Use(c.frame.Context, a)
 	if err != nil {
-		return false, c.why(err)
+		return false, c.contextCause(err)
 	}
 	if used {
 		n.used = a
@@ -196,23 +198,23 @@ func (p *Program) use(c *call) (bool, error) {
 	return used, nil
 }
 
-// giveBack lets the same call made again use what this one has used up, and done nothing with.
-func (p *Program) giveBack(c *call) {
-	if c.consent == nil || c.consent.used == nil {
+// restoreApproval lets the same call made again use what this one has used up, and done nothing with.
+func (p *Program) restoreApproval(c *call) {
+	if c.approval == nil || c.approval.used == nil {
 		return
 	}
 	ctx := context.WithoutCancel(c.frame.Context)
 	book, err := p.generation.build.State.approvals(ctx)
 	if err == nil {
-		_, err = book.Return(ctx, c.consent.of, c.consent.used)
+		_, err = book.Return(ctx, c.approval.fingerprint, c.approval.used)
 	}
 	if err != nil {
-		p.generation.log().LogAttrs(ctx, slog.LevelWarn, "an approval is used up, and nothing was done", slog.String("approval", c.consent.used.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
+		p.generation.log().LogAttrs(ctx, slog.LevelWarn, "an approval is used up, and nothing was done", slog.String("approval", c.approval.used.ID), slog.String("error", p.generation.scrubber.Text(err.Error())))
 	}
-	c.consent.used = nil
+	c.approval.used = nil
 }
 
-func recordOf(a *approval.Approval) *audit.Approval {
+func auditApproval(a *approval.Approval) *audit.Approval {
 	r := &audit.Approval{ID: a.ID, Rules: a.Rules}
 	if d := a.Decision; d != nil {
 		r.By, r.At, r.Reason = d.By, d.At, d.Reason

@@ -13,6 +13,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/state"
 )
 
@@ -26,8 +27,8 @@ func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	said := laterIn(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
 	a := desk.pending(1)[0]
-	k := &claim{tasks: h.build.State.tasks, key: purposeOf("deed", "t", "ann", "k").String()}
-	if d, err := k.look(t.Context()); d != nil || err != nil {
+	k := &claim{tasks: h.build.State.tasks, key: digest.Of("deed", "t", "ann", "k").String()}
+	if d, err := k.find(t.Context()); d != nil || err != nil {
 		t.Errorf("something was begun: %v %v", d, err)
 	}
 	leave()

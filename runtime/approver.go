@@ -5,6 +5,7 @@ import (
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 )
 
 // Approver decides about a call in the place of those who would be asked.
@@ -17,31 +18,31 @@ func WithApprover(ctx context.Context, decide Approver) context.Context {
 	return context.WithValue(ctx, approverKey{}, decide)
 }
 
-func approverOf(ctx context.Context) Approver {
+func approverFrom(ctx context.Context) Approver {
 	decide, _ := ctx.Value(approverKey{}).(Approver)
 	return decide
 }
 
-// decideByHand has who is there decide for everybody who would be asked.
-func (p *Program) decideByHand(c *call, decide Approver) error {
-	n := c.consent
-	r, err := p.request(c, n.rules())
+// askApprover has who is there decide for everybody who would be asked.
+func (p *Program) askApprover(c *call, decide Approver) error {
+	n := c.approval
+	r, err := p.approvalRequest(c, n.rules())
 	if err != nil {
 		return err
 	}
 	approved := false
 	var by approval.Decision
-	err = p.idle(c, nil, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
+	err = p.runWhileWaiting(c, nil, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
 		approved, by, err = decide(ctx, r)
 		return err
 	})
 	if err != nil {
-		return refusal(err.Error())
+		return failure.Refusal(err.Error())
 	}
 	n.record = &audit.Approval{By: by.By, At: by.At, Reason: by.Reason, Rules: r.Rules}
 	if !approved {
-		return rejected(by.Reason)
+		return rejectionError(by.Reason)
 	}
-	n.stage = consentGiven
+	n.stage = approvalComplete
 	return nil
 }

@@ -71,7 +71,7 @@ func TestACallThatCannotBeWrittenDownUsesNoApproval(t *testing.T) {
 	if b := desk.pending(1)[0]; b.ID == a.ID || count() != 1 {
 		t.Error("an approval counts twice")
 	}
-	h.Dismiss()
+	h.StopWaiting()
 	<-again
 }
 
@@ -155,7 +155,7 @@ func TestWhoHasBecomeAnotherSinceTheQuestionIsAskedAgain(t *testing.T) {
 			value = "${caller.claims.tenant}"
 		}`))
 	defer h.Close()
-	as := func(tenant, state, answers string) *result {
+	as := func(tenant, state, answers string) *callReply {
 		req := modern("t", `{}`, `{"elicitation":{}}`)
 		member(fmt.Sprintf(`{"tenant":%q}`, tenant), nil)(req.Caller)
 		req.State = state
@@ -269,7 +269,7 @@ func TestATaskThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 	begin := func(name string) (string, func(*mcp.Caller)) {
 		r := httptest.NewRequest("POST", "/mcp", nil)
 		r.Header.Set("X-Api-Key", "key-of-"+name)
-		identity, refused := h.Callers().Identify(r)
+		identity, refused := h.Authenticator().Identify(r)
 		if refused != nil {
 			t.Fatal(refused)
 		}
@@ -319,7 +319,7 @@ func TestAStepThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 	defer h.Close()
 	r := httptest.NewRequest("POST", "/mcp", nil)
 	r.Header.Set("X-Api-Key", "key-of-ann")
-	identity, refused := h.Callers().Identify(r)
+	identity, refused := h.Authenticator().Identify(r)
 	if refused != nil {
 		t.Fatal(refused)
 	}

@@ -10,36 +10,38 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/files"
+	"hatchel/runtime/result"
 )
 
-// attach puts the files that a call names in the place of their names, and holds them against what its inputs take. What another tool has handed on is a file already.
-func (r *routine) attach(c *call) error {
-	at := attaching{call: c, known: map[string]*attachment.File{}}
+// resolveFiles puts the files that a call names in the place of their names, and holds them against what its inputs take. What another tool has handed on is a file already.
+func (r *operation) resolveFiles(c *call) error {
+	at := fileResolver{call: c, known: map[string]*files.File{}}
 	out, err := at.value(c.frame.Input, r.decl.Input, "")
 	switch {
 	case err != nil:
-		return c.why(err)
+		return c.contextCause(err)
 	case len(at.violations) > 0:
-		return refusal("The arguments are not valid, and nothing was done:\n" + listed(at.violations))
+		return failure.Refusal("The arguments are not valid, and nothing was done:\n" + result.ListViolations(at.violations))
 	}
 	c.frame.Input, _ = out.(map[string]any)
 	return nil
 }
 
-// attaching is one pass over the arguments of a call.
-type attaching struct {
+// fileResolver is one pass over the arguments of a call.
+type fileResolver struct {
 	call       *call
-	known      map[string]*attachment.File // by id, so that the store is asked once about each
+	known      map[string]*files.File // by id, so that the store is asked once about each
 	violations []schema.Violation
 }
 
-// mostViolations are told of at once. The others are not looked for: a list may name any number of files.
-const mostViolations = 16
+// maxViolations are told of at once. The others are not looked for: a list may name any number of files.
+const maxViolations = 16
 
 // value returns v with its files. What holds none is returned as it is, and what does is copied: it may be shared.
-func (a *attaching) value(v any, t *schema.Type, path string) (any, error) {
-	if v == nil || !t.HoldsFile() || len(a.violations) == mostViolations {
+func (a *fileResolver) value(v any, t *schema.Type, path string) (any, error) {
+	if v == nil || !t.HoldsFile() || len(a.violations) == maxViolations {
 		return v, nil
 	}
 	if t.Kind == schema.File {
@@ -65,7 +67,7 @@ func (a *attaching) value(v any, t *schema.Type, path string) (any, error) {
 		out := make(map[string]any, len(v))
 		for name, e := range v {
 			var err error
-			if out[name], err = a.value(e, memberOf(t, name), under(path, name)); err != nil {
+			if out[name], err = a.value(e, result.MemberType(t, name), memberPath(path, name)); err != nil {
 				return nil, err
 			}
 		}
@@ -74,24 +76,24 @@ func (a *attaching) value(v any, t *schema.Type, path string) (any, error) {
 	return v, nil
 }
 
-func under(path, name string) string {
+func memberPath(path, name string) string {
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-func (a *attaching) file(v any, t *schema.Type, path string) (any, error) {
-	f, ok := v.(*attached)
+func (a *fileResolver) file(v any, t *schema.Type, path string) (any, error) {
+	f, ok := v.(*attachedFile)
 	if ok {
-		a.call.join(f.of)
+		a.call.shareFiles(f.of)
 	} else {
 		m, isObject := v.(map[string]any)
 		if !isObject {
 			return v, nil
 		}
 		var err error
-		if f, err = a.call.attachments().find(m, a.known); errors.Is(err, attachment.ErrUnknown) {
+		if f, err = a.call.fileSet().find(m, a.known); errors.Is(err, files.ErrUnknown) {
 			a.refuse(path, "is not known: there is no such file of yours, or it has expired. Upload it, and give the file_id of the answer")
 			return nil, nil
 		} else if err != nil {
@@ -109,12 +111,12 @@ func (a *attaching) file(v any, t *schema.Type, path string) (any, error) {
 	return f, nil
 }
 
-func (a *attaching) refuse(path, why string) {
+func (a *fileResolver) refuse(path, why string) {
 	a.violations = append(a.violations, schema.Violation{Path: path, Message: why})
 }
 
 // find is the file that a caller names, called as the caller calls it. Those that were found are known the next time.
-func (fs *fileSet) find(named map[string]any, known map[string]*attachment.File) (*attached, error) {
+func (fs *fileSet) find(named map[string]any, known map[string]*files.File) (*attachedFile, error) {
 	id, _ := named["file_id"].(string)
 	f := known[id]
 	if f == nil {
@@ -126,33 +128,33 @@ func (fs *fileSet) find(named map[string]any, known map[string]*attachment.File)
 	}
 	facts := f.FileFacts
 	if name, ok := named["filename"].(string); ok {
-		facts.Name = attachment.CleanName(name)
+		facts.Name = files.CleanName(name)
 	}
 	if kind, ok := named["content_type"].(string); ok {
-		facts.Type = attachment.CleanType(kind)
+		facts.Type = files.CleanType(kind)
 	}
-	return &attached{of: fs, file: f, facts: facts}, nil
+	return &attachedFile{of: fs, file: f, facts: facts}, nil
 }
 
-// reattach puts files in the places of those that were remembered with the call.
-func (c *call) reattach(v any) (any, error) {
+// restoreFiles puts files in the places of those that were remembered with the call.
+func (c *call) restoreFiles(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
-	case frozenFileName:
-		f, err := c.attachments().find(v, map[string]*attachment.File{})
-		if errors.Is(err, attachment.ErrUnknown) {
+	case fileRef:
+		f, err := c.fileSet().find(v, map[string]*files.File{})
+		if errors.Is(err, files.ErrUnknown) {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("the file %q is not there any more: it has expired, or was removed. Upload it again, and make the call again", v["filename"]), Cause: err}
 		}
 		return f, err
 	case []any:
 		for i, e := range v {
-			if v[i], err = c.reattach(e); err != nil {
+			if v[i], err = c.restoreFiles(e); err != nil {
 				return nil, err
 			}
 		}
 	case map[string]any:
 		for name, e := range v {
-			if v[name], err = c.reattach(e); err != nil {
+			if v[name], err = c.restoreFiles(e); err != nil {
 				return nil, err
 			}
 		}
@@ -160,17 +162,17 @@ func (c *call) reattach(v any) (any, error) {
 	return v, nil
 }
 
-// rulesOf are what may be uploaded.
-func rulesOf(f *hcl.Files) attachment.Rules {
-	return attachment.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
+// uploadRules are what may be uploaded.
+func uploadRules(f *hcl.Files) files.Rules {
+	return files.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
 }
 
-// sweep removes the copies of files that processes have left behind. It fails only where copies will fail, too, which is said then.
-func (c *compiler) sweep() {
+// removeStaleCopies removes the copies of files that processes have left behind. It fails only where copies will fail, too, which is said then.
+func (c *compiler) removeStaleCopies() {
 	if !c.g.uploads {
 		return
 	}
-	if err := attachment.Sweep(); err != nil {
+	if err := files.Sweep(); err != nil {
 		c.build.Log.LogAttrs(c.ctx, slog.LevelWarn, "copies of uploaded files were left behind and cannot be removed", slog.String("error", err.Error()))
 	}
 }

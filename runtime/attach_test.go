@@ -11,7 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 )
 
@@ -31,9 +31,9 @@ tool "t" {
 `
 
 // given is a file of an owner, and the arguments that name it.
-func given(t *testing.T, g *Generation, owner, content string) (*attachment.File, []byte) {
+func given(t *testing.T, g *Generation, owner, content string) (*files.File, []byte) {
 	t.Helper()
-	f, err := g.Give(t.Context(), attachment.Upload{Owner: owner, Name: "a.txt", Length: -1}, strings.NewReader(content))
+	f, err := g.UploadLocal(t.Context(), files.Upload{Owner: owner, Name: "a.txt", Length: -1}, strings.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestACallThatWaitedHasItsFilesAgain(t *testing.T) {
 	p, _ := h.Current().Program("t")
 	f, _ := given(t, h.Current(), "anna", "content")
 	c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-	defer c.leave()
+	defer c.release()
 	c.action.Owner = "anna"
 	raw := fmt.Sprintf(`{"scan":{"file_id":%q,"filename":"called.txt"},"more":{"a":[{"page":{"file_id":%[1]q}}]}}`, f.ID)
 	if err := p.admit(c, inputs{raw: []byte(raw)}); err != nil {
@@ -63,7 +63,7 @@ func TestACallThatWaitedHasItsFilesAgain(t *testing.T) {
 		t.Errorf("more than the name is frozen: %s", frozen)
 	}
 	again := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-	defer again.leave()
+	defer again.release()
 	again.action.Owner = "anna"
 	if err := again.thaw(frozen); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestACallThatWaitedHasItsFilesAgain(t *testing.T) {
 		if err := late.thaw(frozen); err == nil || !strings.Contains(err.Error(), `the file "`) {
 			t.Errorf("%s: %v", what, err)
 		}
-		late.leave()
+		late.release()
 	}
 }
 
@@ -106,7 +106,7 @@ func TestAFileThatGoesAwayFailsTheCallThatReadsIt(t *testing.T) {
 	p, _ := h.Current().Program("t")
 	f, raw := given(t, h.Current(), "", "content")
 	c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-	defer c.leave()
+	defer c.release()
 	if err := p.admit(c, inputs{raw: raw}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestCopiesLastAsLongAsTheCall(t *testing.T) {
 		if err != nil || string(content) != "content" {
 			t.Errorf("%s holds %s, %v", path, content, err)
 		}
-		if folder := call.Frame.Copies(); !strings.HasPrefix(path.(string), folder+"/") {
+		if folder := call.Frame.StagedDir(); !strings.HasPrefix(path.(string), folder+"/") {
 			t.Errorf("%s is not in %s", path, folder)
 		}
 		paths = append(paths, path.(string))
@@ -196,7 +196,7 @@ func TestAFileIsCalledNoTypeThatIsNotTaken(t *testing.T) {
 		if taken != (err == nil) {
 			t.Errorf("%s: %v", kind, err)
 		}
-		c.leave()
+		c.release()
 	}
 }
 
@@ -210,7 +210,7 @@ func TestALongListOfFilesIsSoonLookedThrough(t *testing.T) {
 	for claim, c := range map[string]struct {
 		id   string
 		want int
-	}{"one that is there": {f.ID, 0}, "one that is not": {"file_" + strings.Repeat("a", 26), mostViolations}} {
+	}{"one that is there": {f.ID, 0}, "one that is not": {"file_" + strings.Repeat("a", 26), maxViolations}} {
 		list := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"file_id":%q},`, c.id), 5000), ",")
 		call := p.newCall(t.Context(), anonymous, adapters.Nobody{})
 		call.action.Owner = "anna"
@@ -218,9 +218,9 @@ func TestALongListOfFilesIsSoonLookedThrough(t *testing.T) {
 		if n := strings.Count(fmt.Sprint(err), "is not known"); n != c.want || (err != nil) != (c.want > 0) {
 			t.Errorf("%s: %d violations, %v", claim, n, err)
 		}
-		if more, _ := call.frame.Input["more"].([]any); err == nil && more[0].(*attached).file != more[len(more)-1].(*attached).file {
+		if more, _ := call.frame.Input["more"].([]any); err == nil && more[0].(*attachedFile).file != more[len(more)-1].(*attachedFile).file {
 			t.Errorf("%s: the store was asked again", claim)
 		}
-		call.leave()
+		call.release()
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Audience is told what changes. Its methods must not block.
-type Audience interface {
+// Notifier is told what changes. Its methods must not block.
+type Notifier interface {
 	// Changed is called when lists read differently than before.
 	Changed(in func(toolset string) mcp.Changes)
 
@@ -21,16 +21,16 @@ type Audience interface {
 	Retain(stands func(*mcp.Identity) bool)
 }
 
-// Tell says who is told of changes from now on.
-func (h *Host) Tell(a Audience) { h.told.Store(&a) }
+// SetNotifier says who is told of changes from now on.
+func (h *Host) SetNotifier(a Notifier) { h.notifier.Store(&a) }
 
 func (h *Host) taskChanged(id string, members []byte) {
-	h.tell(func(a Audience) { a.TaskChanged(id, members) })
+	h.notify(func(a Notifier) { a.TaskChanged(id, members) })
 }
 
 // toolsChanged says that the list of tools reads differently in these toolsets.
 func (h *Host) toolsChanged(toolsets []string) {
-	h.tell(func(a Audience) {
+	h.notify(func(a Notifier) {
 		a.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Tools: slices.Contains(toolsets, toolset)} })
 	})
 }
@@ -40,19 +40,19 @@ func (h *Host) listsChanged(last, next *Generation) {
 	differs := false
 	for _, g := range []*Generation{last, next} {
 		for name := range g.views {
-			differs = differs || changes(last.view(name), next.view(name)) != (mcp.Changes{})
+			differs = differs || changedLists(last.view(name), next.view(name)) != (mcp.Changes{})
 		}
 	}
 	if differs {
-		h.tell(func(a Audience) {
-			a.Changed(func(toolset string) mcp.Changes { return changes(last.view(toolset), next.view(toolset)) })
+		h.notify(func(a Notifier) {
+			a.Changed(func(toolset string) mcp.Changes { return changedLists(last.view(toolset), next.view(toolset)) })
 		})
 	}
 }
 
-// tell has the audience told, if there is one.
-func (h *Host) tell(of func(Audience)) {
-	if a := h.told.Load(); a != nil {
+// notify has the audience told, if there is one.
+func (h *Host) notify(of func(Notifier)) {
+	if a := h.notifier.Load(); a != nil {
 		of(*a)
 	}
 }

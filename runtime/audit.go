@@ -7,145 +7,149 @@ import (
 	"log/slog"
 	"time"
 
-	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
-// entry is what the audit log gets to know of one call. A nil entry is that of a call of which nothing is written down.
-type entry struct {
-	log    recorder
-	common audit.Record // what is the same in every record of the call
-	raw    []byte       // the arguments as they came; nil when they were no JSON
-	asked  []string     // of the client
-	from   int          // the stage that the work began with; -1 before it began
-	intent bool         // it was written down that the work begins
+// auditCall is what the audit log gets to know of one call. A nil entry is that of a call of which nothing is written down.
+type auditCall struct {
+	log           auditLog
+	common        audit.Record // what is the same in every record of the call
+	raw           []byte       // the arguments as they came; nil when they were no JSON
+	asked         []string     // of the client
+	firstStep     int          // the stage that the work began with; -1 before it began
+	startRecorded bool         // it was written down that the work begins
 }
 
-// audited begins to account for a call, if calls are written down.
-func (r *routine) audited(caller *mcp.Caller, meta, raw []byte) *entry {
+// beginAudit begins to account for a call, if calls are written down.
+func (r *operation) beginAudit(caller *mcp.Caller, meta, raw []byte) *auditCall {
 	log := r.generation.audit
 	if log == nil {
 		return nil
 	}
-	common := r.generation.common(caller, meta)
-	common.ID, common.Kind, common.Name = rand.Text(), r.noun, r.decl.Name
-	return &entry{log: log, common: common, raw: raw, from: -1}
+	common := r.generation.auditRecord(caller, meta)
+	common.ID, common.Kind, common.Name = rand.Text(), r.kind, r.decl.Name
+	return &auditCall{log: log, common: common, raw: raw, firstStep: -1}
 }
 
-// common is what is written down of every request of a caller.
-func (g *Generation) common(caller *mcp.Caller, meta []byte) audit.Record {
+// auditRecord is what is written down of every request of a caller.
+func (g *Generation) auditRecord(caller *mcp.Caller, meta []byte) audit.Record {
 	return audit.Record{Event: audit.EventCall, Caller: g.auditedCaller(caller), Revision: g.Config.ID, Trace: traceOf(caller.Header, meta)}
 }
 
-// unrecorded is a call that is not made, because it cannot be written down.
-type unrecorded struct{ cause error }
+// auditError is a call that is not made, because it cannot be written down.
+type auditError struct{ cause error }
 
-func (u *unrecorded) Error() string {
+func (u *auditError) Error() string {
 	return "This was not done. The server writes every call down, cannot do that at the moment, and makes no call that it cannot write down. The server's log has the reason."
 }
 
-// intend writes down that the work of the call begins, if it may change something. With an error it must not begin.
-func (c *call) intend() error {
-	e := c.entry
+func (u *auditError) Failure() *failure.Failure {
+	return &failure.Failure{Message: u.Error(), Refused: true, Unrecorded: true, Cause: u.cause, ID: failure.NewID()}
+}
+
+// recordStart writes down that the work of the call begins, if it may change something. With an error it must not begin.
+func (c *call) recordStart() error {
+	e := c.audit
 	if e == nil {
 		return nil
 	}
-	e.from = c.at
-	if c.routine.effects && c.becomes != c.at+1 { // a task says so itself
+	e.firstStep = c.nextStep
+	if c.operation.hasEffects && c.taskStage != c.nextStep+1 { // a task says so itself
 		r := e.common
 		r.Time, r.Event = time.Now(), audit.EventIntent
-		r.Approval = c.consent.approved()
-		c.decided(&r)
-		c.arguments(&r)
+		r.Approval = c.approval.auditRecord()
+		c.addDecision(&r)
+		c.addArguments(&r)
 		if err := e.log.Append(&r, true); err != nil {
-			e.from = -1
-			return &unrecorded{err}
+			e.firstStep = -1
+			return &auditError{err}
 		}
-		e.intent = true
+		e.startRecorded = true
 	}
 	return nil
 }
 
-// withheld is what is told instead of an answer that cannot be written down.
-func (e *entry) withheld(cause error) *failure {
-	f := failureOf(&unrecorded{cause})
-	f.message = "The answer is withheld. The server writes every call down, and cannot do that at the moment. The server's log has the reason."
-	if e.intent {
-		f.message = "The call did its work, but what came of it cannot be written down at the moment, so the answer is withheld. Do not call again for the same work. The server's log has the reason."
+// unrecordedFailure is what is told instead of an answer that cannot be written down.
+func (e *auditCall) unrecordedFailure(cause error) *failure.Failure {
+	f := failure.Of(&auditError{cause})
+	f.Message = "The answer is withheld. The server writes every call down, and cannot do that at the moment. The server's log has the reason."
+	if e.startRecorded {
+		f.Message = "The call did its work, but what came of it cannot be written down at the moment, so the answer is withheld. Do not call again for the same work. The server's log has the reason."
 	}
 	return f
 }
 
-// written writes down what the call came to, and returns what it comes to with that: failed, or that it could not be written down. Outcome says what it came to when that is
+// recordEnd writes down what the call came to, and returns what it comes to with that: failed, or that it could not be written down. Outcome says what it came to when that is
 // neither an answer nor a failure.
-func (c *call) written(ctx context.Context, failed *failure, outcome string) *failure {
-	e := c.entry
+func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, outcome string) *failure.Failure {
+	e := c.audit
 	if e == nil {
 		return failed
 	}
 	r := e.common
 	r.Time, r.Outcome, r.Asked = time.Now(), outcome, e.asked
-	r.Duration, r.Approval, r.Replayed = milliseconds(c.began), c.consent.approved(), c.replayed
-	c.decided(&r)
-	if !e.intent {
-		c.arguments(&r)
+	r.Duration, r.Approval, r.Replayed = millisecondsSince(c.started), c.approval.auditRecord(), c.replayedFrom
+	c.addDecision(&r)
+	if !e.startRecorded {
+		c.addArguments(&r)
 	}
-	if e.from >= 0 {
-		r.Steps = c.ran(outcome)
+	if e.firstStep >= 0 {
+		r.Steps = c.stepsRun(outcome)
 	}
 	switch {
 	case failed != nil:
 		r.Outcome = c.outcomeOf(ctx, failed)
-		r.Message, r.Error = c.withoutInputs(failed.message), failed.id
+		r.Message, r.Error = c.hideInputs(failed.Message), failed.ID
 	case outcome == "":
 		r.Outcome = audit.OK
-		r.Rows, r.Bytes = rowsOf(c.answer.value), len(c.reply.result)+len(c.reply.text)+len(c.reply.blocks)
+		r.Rows, r.Bytes = c.result.Rows(), c.result.Size()
 	}
 	err := e.log.Append(&r, false)
 	switch {
 	case err == nil:
 		return failed
 	case failed == nil && outcome != audit.Task: // a task has begun, and goes on
-		return e.withheld(err)
+		return e.unrecordedFailure(err)
 	}
-	c.routine.generation.unwritten(ctx, err)
+	c.operation.generation.logAuditFailure(ctx, err)
 	return failed
 }
 
-// unwritten says in the log that a record is missing.
-func (g *Generation) unwritten(ctx context.Context, err error) {
+// logAuditFailure says in the log that a record is missing.
+func (g *Generation) logAuditFailure(ctx context.Context, err error) {
 	g.log().LogAttrs(ctx, slog.LevelError, "the audit log cannot be written to", slog.String("error", err.Error()))
 }
 
 // outcomeOf is what a call that has failed came to.
-func (c *call) outcomeOf(ctx context.Context, failed *failure) string {
+func (c *call) outcomeOf(ctx context.Context, failed *failure.Failure) string {
 	switch {
-	case ctx.Err() != nil || c.ends.Err() != nil:
+	case ctx.Err() != nil || c.stopCtx.Err() != nil:
 		return audit.Cancelled
-	case failed.protocol != nil && c.entry.from >= 0:
+	case failed.Protocol != nil && c.audit.firstStep >= 0:
 		return audit.Fault
-	case failed.refused:
+	case failed.Refused:
 		return audit.Refused
 	}
 	return audit.Failed
 }
 
-// decided puts into a record which rule decided about the call. Where nothing is declared that decides, everybody may call.
-func (c *call) decided(r *audit.Record) {
+// addDecision puts into a record which rule decided about the call. Where nothing is declared that decides, everybody may call.
+func (c *call) addDecision(r *audit.Record) {
 	r.Decision, r.Rule = string(c.decision.verdict), c.decision.rule
-	if c.decision.verdict == undecided && (c.entry.from >= 0 || c.replayed != "") {
+	if c.decision.verdict == undecided && (c.audit.firstStep >= 0 || c.replayedFrom != "") {
 		r.Decision, r.Rule = string(allowed), "default"
 	}
 }
 
-// ran are the steps of the call that were run, in this part of it.
-func (c *call) ran(outcome string) []string {
-	stages := c.routine.stages
+// stepsRun are the steps of the call that were run, in this part of it.
+func (c *call) stepsRun(outcome string) []string {
+	stages := c.operation.steps
 	var names []string
-	for i := c.entry.from; i < len(stages) && i <= c.at; i++ {
-		s := stages[i].step
-		over := i < c.at
+	for i := c.audit.firstStep; i < len(stages) && i <= c.nextStep; i++ {
+		s := stages[i].decl
+		over := i < c.nextStep
 		switch {
 		case !over && outcome == audit.Task, over && s.When != nil && c.frame.Steps[s.Name] == nil:
 		case s.Name == "":
@@ -157,36 +161,20 @@ func (c *call) ran(outcome string) []string {
 	return names
 }
 
-// interimOf is what a call came to that goes on later.
-func interimOf(unfinished error) string {
-	if errors.As(unfinished, new(*paused)) {
+// interimOutcome is what a call came to that goes on later.
+func interimOutcome(unfinished error) string {
+	if errors.As(unfinished, new(*pausedError)) {
 		return audit.Asked
 	}
 	return audit.Task
 }
 
-// asks notes what the client was asked.
-func (e *entry) asks(questions []mcp.Question) {
+// addQuestions notes what the client was asked.
+func (e *auditCall) addQuestions(questions []mcp.Question) {
 	if e == nil {
 		return
 	}
 	for _, q := range questions {
 		e.asked = append(e.asked, q.Key)
 	}
-}
-
-// rowsOf is how many rows a result has; 0 for what is no list.
-func rowsOf(v any) int {
-	switch v := v.(type) {
-	case []any:
-		return len(v)
-	case interface{ Len() int }:
-		return v.Len()
-	case value.Deferred:
-		if list, err := v.Value(); err == nil {
-			rows, _ := list.([]any)
-			return len(rows)
-		}
-	}
-	return 0
 }

@@ -22,7 +22,7 @@ import (
 func (w *world) audited(t testing.TB, src string) (*Host, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: filepath.Dir(path), Audits: new(Audits)}, Load: hcl.Options{Getenv: secrets}})
+	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: filepath.Dir(path), AuditLogs: new(AuditLogs)}, Load: hcl.Options{Getenv: secrets}})
 	t.Cleanup(h.Close)
 	load(t, h, "audit { file = \"audit.jsonl\" }\n"+src)
 	return h, path
@@ -116,7 +116,7 @@ prompt "p" {
 	if e := new(mcp.Error); !errors.As(err, &e) || e.Code != mcp.CodeInternalError || !strings.Contains(e.Message, "withheld") {
 		t.Errorf("got %v", err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.Unwritable(t.Context()) {
+	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.AuditUnavailable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if n := count(); n != 0 {
@@ -125,7 +125,7 @@ prompt "p" {
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.Unwritable(t.Context()) {
+	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.AuditUnavailable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if got := ask(t, h, "t", `{}`); strings.Contains(got, "isError") || count() != 1 {
@@ -239,7 +239,7 @@ resource "r" {
 	h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Arguments: []byte(`{"topic":"x"}`), Caller: &mcp.Caller{}})
 	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: &mcp.Caller{}})
 	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://gone", Caller: &mcp.Caller{}})
-	h.Refused(t.Context(), Refusal{Status: 401, Reason: "The key is not known.", Path: "/mcp", Caller: &mcp.Caller{Remote: "10.9.9.9:1"}})
+	h.RecordRefusal(t.Context(), Refusal{Status: 401, Reason: "The key is not known.", Path: "/mcp", Caller: &mcp.Caller{Remote: "10.9.9.9:1"}})
 	all := records(t, path)
 	want := `intent tool fails
 call tool fails failed fake
@@ -393,11 +393,11 @@ func TestAReloadLosesNoRecord(t *testing.T) {
 	}
 	for i := range 20 {
 		file := []string{"second.jsonl", "audit.jsonl", "audit.jsonl"}[i%3]
-		load(t, h, fmt.Sprintf("audit {\n  file = %q\n  keep = %d\n}\n", file, i+1)+src)
+		load(t, h, fmt.Sprintf("audit {\n  file = %q\n  max_files = %d\n}\n", file, i+1)+src)
 	}
 	close(stop)
 	all.Wait()
-	h.Settle()
+	h.AwaitRetired()
 	intents, ends := 0, 0
 	for _, r := range append(records(t, path), records(t, second)...) {
 		if r.Event == audit.EventIntent {
@@ -416,12 +416,12 @@ func TestAReloadThatCannotWriteDownChangesNothing(t *testing.T) {
 	h, path := newWorld().audited(t, src)
 	before := h.Current()
 	for file, want := range map[string]string{"no/audit.jsonl": "its folder does not exist", ".": "cannot be"} {
-		diags := h.Load(t.Context(), files("audit { file = \""+file+"\" }\n"+src))
+		diags := h.Load(t.Context(), fileSystem("audit { file = \""+file+"\" }\n"+src))
 		if !diags.HasErrors() || h.Current() != before || file != "." && !strings.Contains(printed(diags), want) {
 			t.Errorf("%s: %s", file, printed(diags))
 		}
 	}
-	if diags := h.Load(t.Context(), files("audit { stdout = true }\n"+src)); !strings.Contains(printed(diags), "standard output belongs to") {
+	if diags := h.Load(t.Context(), fileSystem("audit { stdout = true }\n"+src)); !strings.Contains(printed(diags), "standard output belongs to") {
 		t.Errorf("%s", printed(diags))
 	}
 	ask(t, h, "t", `{}`)

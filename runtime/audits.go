@@ -10,8 +10,8 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// recorder is where records are written.
-type recorder interface {
+// auditLog is where records are written.
+type auditLog interface {
 	// Append adds a record. With an error what it is about must not go on.
 	Append(r *audit.Record, durable bool) error
 	// Check is why records cannot be written. After one that could not be it tries another.
@@ -19,9 +19,9 @@ type recorder interface {
 	Close() error
 }
 
-// Audits are the audit logs of all generations. One that is written to the same place is shared by the generations that have it, so that its chain goes on through reloads, and is
+// AuditLogs are the audit logs of all generations. One that is written to the same place is shared by the generations that have it, so that its chain goes on through reloads, and is
 // closed when the last of them is gone.
-type Audits struct {
+type AuditLogs struct {
 	Stdout io.Writer // for what is to go to standard output; nil when that is somebody else's
 
 	mu   sync.Mutex
@@ -29,18 +29,18 @@ type Audits struct {
 }
 
 type sharedLog struct {
-	log   recorder
+	log   auditLog
 	users int // guarded by Audits.mu
 }
 
 // acquire returns the log of a block, opening it when no generation has it open, and the function that gives it back. The error is a sentence for the author.
-func (as *Audits) acquire(ctx context.Context, decl *hcl.Audit, dir string) (recorder, func() error, error) {
-	place := placeOf(decl, dir)
+func (as *AuditLogs) acquire(ctx context.Context, decl *hcl.Audit, dir string) (auditLog, func() error, error) {
+	place := auditLocation(decl, dir)
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	s := as.open[place]
 	if s == nil {
-		log, err := as.begin(ctx, decl, place)
+		log, err := as.openLog(ctx, decl, place)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -53,8 +53,8 @@ func (as *Audits) acquire(ctx context.Context, decl *hcl.Audit, dir string) (rec
 	return s.log, func() error { return as.release(place, s) }, nil
 }
 
-// placeOf is the path of a file, the address of a database, or nothing for standard output.
-func placeOf(decl *hcl.Audit, dir string) string {
+// auditLocation is the path of a file, the address of a database, or nothing for standard output.
+func auditLocation(decl *hcl.Audit, dir string) string {
 	switch {
 	case decl.Stdout:
 		return ""
@@ -78,19 +78,19 @@ func (errNoStdout) Error() string {
 	return "standard output belongs to the client here"
 }
 
-func (as *Audits) begin(ctx context.Context, decl *hcl.Audit, place string) (recorder, error) {
+func (as *AuditLogs) openLog(ctx context.Context, decl *hcl.Audit, place string) (auditLog, error) {
 	switch {
 	case decl.Postgres != "":
 		return audit.OpenTable(ctx, place)
 	case !decl.Stdout:
-		return audit.Open(place, limitsOf(decl))
+		return audit.Open(place, auditLimits(decl))
 	case as.Stdout == nil:
 		return nil, errNoStdout{}
 	}
 	return audit.Stream(as.Stdout)
 }
 
-func (as *Audits) release(place string, s *sharedLog) error {
+func (as *AuditLogs) release(place string, s *sharedLog) error {
 	as.mu.Lock()
 	defer as.mu.Unlock() // until it is closed, because only one may be open
 	if s.users--; s.users > 0 {
@@ -100,24 +100,24 @@ func (as *Audits) release(place string, s *sharedLog) error {
 	return s.log.Close()
 }
 
-func limitsOf(decl *hcl.Audit) audit.Limits {
-	return audit.Limits{Rotate: int64(decl.Rotate), Keep: decl.Keep}
+func auditLimits(decl *hcl.Audit) audit.Limits {
+	return audit.Limits{Rotate: int64(decl.Rotate), Keep: decl.MaxFiles}
 }
 
-// limitAudit says when a file is full from now on. What is in a database has no files.
-func (g *Generation) limitAudit() {
+// applyAuditLimits says when a file is full from now on. What is in a database has no files.
+func (g *Generation) applyAuditLimits() {
 	if files, ok := g.audit.(*audit.Log); ok {
-		files.Limit(limitsOf(g.Config.Audit))
+		files.Limit(auditLimits(g.Config.Audit))
 	}
 }
 
 // audit opens the log in which calls are written down, if one is declared and this program keeps one.
 func (c *compiler) audit() {
 	decl := c.g.Config.Audit
-	if decl == nil || c.build.Audits == nil {
+	if decl == nil || c.build.AuditLogs == nil {
 		return
 	}
-	log, release, err := c.build.Audits.acquire(c.g.ctx, decl, c.build.Dir)
+	log, release, err := c.build.AuditLogs.acquire(c.g.ctx, decl, c.build.Dir)
 	if err != nil {
 		detail := "Calls cannot be written down in " + decl.File + ": " + err.Error() + "."
 		switch {
@@ -144,16 +144,16 @@ func (g *Generation) auditHealth(ctx context.Context) *AuditHealth {
 	if g.audit == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if err := g.audit.Check(ctx); err != nil {
-		return &AuditHealth{Error: g.scrubber.sentence(err.Error())}
+		return &AuditHealth{Error: g.scrubber.Text(err.Error())}
 	}
 	return &AuditHealth{OK: true}
 }
 
-// Unwritable reports whether no call can be made, because none can be written down.
-func (h *Host) Unwritable(ctx context.Context) bool {
+// AuditUnavailable reports whether no call can be made, because none can be written down.
+func (h *Host) AuditUnavailable(ctx context.Context) bool {
 	g := h.pin()
 	if g == nil {
 		return false

@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -14,82 +15,82 @@ import (
 type verdict string
 
 const (
-	undecided  verdict = ""        // it depends on what a call has, or nothing was asked
-	allowed    verdict = "allowed" //
-	denied     verdict = "denied"  //
-	approvable verdict = "approve" // allowed, once somebody has agreed; what is explained only
+	undecided     verdict = ""        // it depends on what a call has, or nothing was asked
+	allowed       verdict = "allowed" //
+	denied        verdict = "denied"  //
+	needsApproval verdict = "approve" // allowed, once somebody has agreed; what is explained only
 )
 
 // decision is what was decided about a call. Where nothing is declared that decides, it is the zero decision.
 type decision struct {
-	verdict verdict
-	rule    string  // that decided: policy.finance.deny, tool.pay.allow, default; several when none of them allows
-	by      []*rule // those, when they deny
-	cause   error   // why the rule denies that could not be computed
-	early   bool    // it denies whatever the inputs are, which were not valid
+	verdict      verdict
+	rule         string  // that decided: policy.finance.deny, tool.pay.allow, default; several when none of them allows
+	rules        []*rule // those, when they deny
+	cause        error   // why the rule denies that could not be computed
+	beforeInputs bool    // it denies whatever the inputs are, which were not valid
 }
 
-// asker is one round of asking rules.
-type asker struct {
-	frame   *hcl.Frame
-	reading hcl.Reading
-	early   bool           // there is no call yet, so nothing is asked that reads one
-	partial bool           // not all inputs are there yet: a deny that cannot be computed without them denies nothing
-	known   map[*rule]bool // what the rules have answered that answer alike for everything; may be nil
-	before  *answered      // what those have answered about this very thing that read no inputs; may be nil
+// evaluation is one round of asking rules.
+type evaluation struct {
+	frame         *hcl.Frame
+	reading       hcl.EvalBuffer
+	beforeInputs  bool           // there is no call yet, so nothing is asked that reads one
+	partial       bool           // not all inputs are there yet: a deny that cannot be computed without them denies nothing
+	sharedResults map[*rule]bool // what the rules have answered that answer alike for everything; may be nil
+	callResults   *ruleResults   // what those have answered about this very thing that read no inputs; may be nil
 }
 
-// ask asks one rule. It is open when it cannot be asked yet.
-func (a *asker) ask(r *rule) (holds, open bool, err error) {
-	if a.early && r.late {
+// eval asks one rule. It is open when it cannot be asked yet.
+func (a *evaluation) eval(r *rule) (holds, open bool, err error) {
+	if a.beforeInputs && r.readsInputs {
 		return false, true, nil
 	}
-	common := a.known != nil && !r.late && !r.particular
-	if holds, ok := a.known[r]; ok && common {
+	common := a.sharedResults != nil && !r.readsInputs && !r.readsTool
+	if holds, ok := a.sharedResults[r]; ok && common {
 		return holds, false, nil
 	}
-	kept := a.before != nil && !r.late
-	if kept && a.before.known&r.bit != 0 {
-		return a.before.hold&r.bit != 0, false, nil
+	kept := a.callResults != nil && !r.readsInputs
+	if kept && a.callResults.known&r.bit != 0 {
+		return a.callResults.hold&r.bit != 0, false, nil
 	}
-	holds, err = a.reading.Ask(r.condition, a.frame)
+	holds, err = a.reading.Eval(r.condition, a.frame)
 	if kept && err == nil {
-		a.before.known |= r.bit
+		a.callResults.known |= r.bit
 		if holds {
-			a.before.hold |= r.bit
+			a.callResults.hold |= r.bit
 		}
 	}
 	if common && err == nil {
-		a.known[r] = holds
+		a.sharedResults[r] = holds
 	}
 	return holds, false, err
 }
 
 // decide asks the rules, and no more of them than it takes: a deny that holds goes before everything, then the thing's own allow must hold, then one of those of
 // policies. What cannot be computed denies.
-func (rs *rules) decide(a *asker) decision {
+func (rs *rules) decide(a *evaluation) decision {
 	a.frame.Tool = rs.tool
 	open := false
 	for _, r := range rs.denies {
-		holds, later, err := a.ask(r)
+		holds, later, err := a.eval(r)
 		switch {
-		case err != nil && a.partial && r.late:
+		case err != nil && a.partial && r.readsInputs:
 		case err != nil || holds:
-			return decision{verdict: denied, rule: r.name, by: []*rule{r}, cause: err}
+			return decision{verdict: denied, rule: r.name, rules: []*rule{r}, cause: err}
 		}
 		open = open || later
 	}
 	by := "default"
 	if rs.own != nil {
-		holds, later, err := a.ask(rs.own)
+		holds, later, err := a.eval(rs.own)
 		if err != nil || !holds && !later {
-			return decision{verdict: denied, rule: rs.own.name, by: []*rule{rs.own}, cause: err}
+			return decision{verdict: denied, rule: rs.own.name, rules: []*rule{rs.own}, cause: err}
 		}
 		open, by = open || later, rs.own.name
 	}
 	switch {
 	case len(rs.allows) > 0:
-		return rs.oneAllows(a, open)
+		return rs.decideAllows(a, open)
 	case rs.own == nil && rs.closed:
 		return decision{verdict: denied, rule: "default"}
 	case open:
@@ -98,16 +99,16 @@ func (rs *rules) decide(a *asker) decision {
 	return decision{verdict: allowed, rule: by}
 }
 
-// oneAllows asks the policies that allow, when nothing before them has denied.
-func (rs *rules) oneAllows(a *asker, open bool) decision {
+// decideAllows asks the policies that allow, when nothing before them has denied.
+func (rs *rules) decideAllows(a *evaluation, open bool) decision {
 	late := false
 	for _, r := range rs.allows {
-		holds, later, err := a.ask(r)
+		holds, later, err := a.eval(r)
 		switch {
 		case err != nil && late: // one before it may allow
 			return decision{}
 		case err != nil:
-			return decision{verdict: denied, rule: r.name, by: []*rule{r}, cause: err}
+			return decision{verdict: denied, rule: r.name, rules: []*rule{r}, cause: err}
 		case holds && open:
 			return decision{}
 		case holds:
@@ -118,60 +119,68 @@ func (rs *rules) oneAllows(a *asker, open bool) decision {
 	if late {
 		return decision{}
 	}
-	return decision{verdict: denied, rule: rs.unmet, by: rs.allows}
+	return decision{verdict: denied, rule: rs.allowNames, rules: rs.allows}
 }
 
-// concealed is a request of a caller for what they may not have whatever the inputs are: it is not in their lists, so they are answered as if there was nothing of this name. Only the log and
+// notVisibleError is a request of a caller for what they may not have whatever the inputs are: it is not in their lists, so they are answered as if there was nothing of this name. Only the log and
 // the audit log say that there is, and which rule has decided.
-type concealed struct {
+type notVisibleError struct {
 	as    *mcp.Error
 	cause error // why the rule could not be computed
 }
 
-func (c *concealed) Error() string { return c.as.Message }
+func (e *notVisibleError) Error() string { return e.as.Message }
 
-// conceals refuses a caller who may not have it whatever the inputs are. It is asked before anything else that tells of it: before scopes, headers, capabilities and arguments.
-func (r *routine) conceals(c *call, name string) error {
-	if !r.rules.hides() {
+func (e *notVisibleError) Failure() *failure.Failure {
+	failed := &failure.Failure{Message: e.as.Message, Code: e.as.Code, Refused: true, Protocol: e.as, Cause: e.cause}
+	if e.cause != nil {
+		failed.ID = failure.NewID()
+	}
+	return failed
+}
+
+// checkVisible refuses a caller who may not have it whatever the inputs are. It is asked before anything else that tells of it: before scopes, headers, capabilities and arguments.
+func (r *operation) checkVisible(c *call, name string) error {
+	if !r.rules.hidesFromLists() {
 		return nil
 	}
-	d := r.rules.decide(&asker{frame: c.frame, early: true, before: &c.answered})
+	d := r.rules.decide(&evaluation{frame: c.frame, beforeInputs: true, callResults: &c.ruleResults})
 	switch {
 	case d.verdict == denied:
-		d.early = true
+		d.beforeInputs = true
 		c.decision = d
-		return &concealed{r.unknown(name), d.cause}
-	case !r.rules.late:
-		c.decision, c.cleared = d, true
+		return &notVisibleError{r.notFound(name), d.cause}
+	case !r.rules.readsInputs:
+		c.decision, c.preauthorized = d, true
 	}
 	return nil
 }
 
-// concealed is conceals for a request that is no call, accounted for. Its error is one of the protocol.
-func (r *routine) concealed(ctx context.Context, caller *mcp.Caller, name string) error {
-	if !r.rules.hides() {
+// checkVisibleRequest is conceals for a request that is no call, accounted for. Its error is one of the protocol.
+func (r *operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller, name string) error {
+	if !r.rules.hidesFromLists() {
 		return nil
 	}
-	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
-	defer c.reply.release()
-	c.remote = caller.Remote
-	failed := failureOf(c.opens(name))
+	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
+	defer c.result.Release()
+	c.remoteAddr = caller.Remote
+	failed := failure.Of(c.checkVisibleSafe(name))
 	if failed == nil {
 		return nil
 	}
-	c.account(ctx, failed)
+	c.logOutcome(ctx, failed)
 	return c.protocolError(failed)
 }
 
-// opens is conceals, whose panics are errors.
-func (c *call) opens(name string) (err error) {
-	defer recovered(&err)
-	return c.routine.conceals(c, name)
+// checkVisibleSafe is conceals, whose panics are errors.
+func (c *call) checkVisibleSafe(name string) (err error) {
+	defer failure.Recover(&err)
+	return c.operation.checkVisible(c, name)
 }
 
-// unknown is what a request is answered with for a name, or an address, that leads to nothing.
-func (r *routine) unknown(name string) *mcp.Error {
-	switch r.noun {
+// notFound is what a request is answered with for a name, or an address, that leads to nothing.
+func (r *operation) notFound(name string) *mcp.Error {
+	switch r.kind {
 	case "tool":
 		return mcp.UnknownTool(name)
 	case "prompt":
@@ -181,47 +190,51 @@ func (r *routine) unknown(name string) *mcp.Error {
 }
 
 // authorize asks whether this caller may do it, unless that was decided before there were inputs.
-func (r *routine) authorize(c *call) error {
-	if r.rules == nil || c.cleared {
+func (r *operation) authorize(c *call) error {
+	if r.rules == nil || c.preauthorized {
 		return nil
 	}
-	c.decision = r.rules.decide(&asker{frame: c.frame, before: &c.answered})
-	return c.denied()
+	c.decision = r.rules.decide(&evaluation{frame: c.frame, callResults: &c.ruleResults})
+	return c.denialError()
 }
 
-// barred is why this caller may not do it whatever the inputs are, if so.
-func (r *routine) barred(c *call) error {
+// deniedWithoutInputs is why this caller may not do it whatever the inputs are, if so.
+func (r *operation) deniedWithoutInputs(c *call) error {
 	if r.rules == nil {
 		return nil
 	}
-	d := r.rules.decide(&asker{frame: c.frame, early: true})
+	d := r.rules.decide(&evaluation{frame: c.frame, beforeInputs: true})
 	if d.verdict != denied {
 		return nil
 	}
-	d.early = true
+	d.beforeInputs = true
 	c.decision = d
-	return c.denied()
+	return c.denialError()
 }
 
-// denial is a call that the rules deny because one of them could not be computed.
-type denial struct{ cause error }
+// ruleError is a call that the rules deny because one of them could not be computed.
+type ruleError struct{ cause error }
 
-func (d *denial) Error() string {
+func (d *ruleError) Error() string {
 	return "Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."
 }
 
-// denied is the refusal of a call that was decided against, in the words of the policies that did; nil for any other.
-func (c *call) denied() error {
+func (d *ruleError) Failure() *failure.Failure {
+	return &failure.Failure{Message: d.Error(), Refused: true, Cause: d.cause, ID: failure.NewID()}
+}
+
+// denialError is the refusal of a call that was decided against, in the words of the policies that did; nil for any other.
+func (c *call) denialError() error {
 	switch d := c.decision; {
 	case d.verdict != denied:
 		return nil
 	case d.cause != nil && c.frame.Context.Err() != nil:
-		return c.broken(d.cause)
+		return c.evalError(d.cause)
 	case d.cause != nil:
-		return &denial{d.cause}
+		return &ruleError{d.cause}
 	}
 	var said []string
-	for _, r := range c.decision.by {
+	for _, r := range c.decision.rules {
 		if r.message == nil {
 			continue
 		}
@@ -230,7 +243,7 @@ func (c *call) denied() error {
 		}
 	}
 	if len(said) == 0 {
-		return refusal("This call is not allowed for you.")
+		return failure.Refusal("This call is not allowed for you.")
 	}
-	return refusal(strings.Join(said, "\n"))
+	return failure.Refusal(strings.Join(said, "\n"))
 }

@@ -11,8 +11,8 @@ var anonymous = map[string]any{
 	"client": map[string]any{}, "capabilities": []any{},
 }
 
-// callerOf is what the root `caller` reads of who asks. What a client says of itself, and what a token says, is decoded when something looks.
-func callerOf(c *mcp.Caller) map[string]any {
+// callerRoot is what the root `caller` reads of who asks. What a client says of itself, and what a token says, is decoded when something looks.
+func callerRoot(c *mcp.Caller) map[string]any {
 	if c == nil || len(c.ClientInfo) == 0 && len(c.Capabilities) <= len("{}") && c.Subject == "" && c.Identity == nil {
 		return anonymous
 	}
@@ -24,22 +24,22 @@ func callerOf(c *mcp.Caller) map[string]any {
 		m["subject"] = c.Subject
 	}
 	if c.Identity != nil {
-		identified(m, c.Identity)
+		addIdentity(m, c.Identity)
 	}
 	return m
 }
 
-// of says whose call it is.
-func (c *call) of(caller *mcp.Caller) {
+// setCaller says whose call it is.
+func (c *call) setCaller(caller *mcp.Caller) {
 	c.action.Owner = caller.Owner()
 	if caller.Identity != nil {
 		c.action.Token = caller.Identity.Token
 	}
 }
 
-// identified adds what is known of who asks.
-func identified(m map[string]any, i *mcp.Identity) {
-	m["groups"], m["scopes"] = anyOf(i.Groups), anyOf(i.Scopes)
+// addIdentity adds what is known of who asks.
+func addIdentity(m map[string]any, i *mcp.Identity) {
+	m["groups"], m["scopes"] = toAnyList(i.Groups), toAnyList(i.Scopes)
 	if len(i.Claims) > 0 {
 		m["claims"] = claims(i.Claims)
 	}
@@ -50,7 +50,7 @@ func identified(m map[string]any, i *mcp.Identity) {
 	m["headers"] = headers
 }
 
-func anyOf(list []string) []any {
+func toAnyList(list []string) []any {
 	out := make([]any, len(list))
 	for i, text := range list {
 		out[i] = text

@@ -9,8 +9,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// callers makes what finds out who makes a request, and opens what TLS takes.
-func (c *compiler) callers() {
+// authentication makes what finds out who makes a request, and opens what TLS takes.
+func (c *compiler) authentication() {
 	cfg := c.g.Config
 	if cfg.TLS != nil {
 		opened, err := auth.OpenCertificates(cfg.TLS, c.build.Dir, c.build.Log)
@@ -20,21 +20,21 @@ func (c *compiler) callers() {
 		}
 		c.g.certificates = opened
 	}
-	c.g.callers = auth.New(cfg.Auth, auth.Options{
+	c.g.authenticator = auth.New(cfg.Auth, auth.Options{
 		Issuers: c.build.Issuers, Certificates: c.g.certificates, Log: c.build.Log, Now: c.build.Now, Defer: c.g.cleanups.add,
 	})
 }
 
-// Callers are those whom what is served now knows; nil when nobody is asked who they are.
-func (h *Host) Callers() *auth.Callers { return h.current.Load().callers }
+// Authenticator are those whom what is served now knows; nil when nobody is asked who they are.
+func (h *Host) Authenticator() *auth.Callers { return h.current.Load().authenticator }
 
 // Certificates are what TLS takes now; nil when what is served now says nothing of TLS.
 func (h *Host) Certificates() *auth.Certificates { return h.current.Load().certificates }
 
-// knows reports whether a request may be served from the generation as far as it depends on who makes it: one over HTTP has been authenticated, by a credential
+// isAuthenticated reports whether a request may be served from the generation as far as it depends on who makes it: one over HTTP has been authenticated, by a credential
 // that is good in this very configuration. Who has the other end of a pair of streams has started the process.
-func (g *Generation) knows(c *mcp.Caller) bool {
-	return c.Header == nil || g.callers.Stands(c.Identity)
+func (g *Generation) isAuthenticated(c *mcp.Caller) bool {
+	return c.Header == nil || g.authenticator.Stands(c.Identity)
 }
 
 // admit is pin for a request of a caller. Who was admitted must leave.
@@ -43,19 +43,19 @@ func (h *Host) admit(ctx context.Context, c *mcp.Caller) (*Generation, error) {
 	switch {
 	case g == nil:
 		return nil, errClosed
-	case !g.knows(c):
+	case !g.isAuthenticated(c):
 		g.leave()
 		err := mcp.Unauthorized()
-		h.Refused(ctx, Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
+		h.RecordRefusal(ctx, Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
 		return nil, err
 	}
 	return g, nil
 }
 
-// entitled refuses a caller who was not granted the scopes that the routine takes. Where nobody is asked who they are, nobody is asked for scopes.
-func (r *routine) entitled(c *mcp.Caller) error {
-	if len(r.scopes) == 0 || c.Identity == nil || len(c.Identity.Lacks(r.scopes)) == 0 {
+// checkScopes refuses a caller who was not granted the scopes that the routine takes. Where nobody is asked who they are, nobody is asked for scopes.
+func (r *operation) checkScopes(c *mcp.Caller) error {
+	if len(r.requiredScopes) == 0 || c.Identity == nil || len(c.Identity.Lacks(r.requiredScopes)) == 0 {
 		return nil
 	}
-	return mcp.InsufficientScope(r.scopes)
+	return mcp.InsufficientScope(r.requiredScopes)
 }

@@ -23,7 +23,7 @@ func arrives(t *testing.T, h *Host, key string) *mcp.Caller {
 	if key == "" {
 		return c
 	}
-	i, refused := h.Callers().Identify(&http.Request{Header: http.Header{"X-Api-Key": {key}}})
+	i, refused := h.Authenticator().Identify(&http.Request{Header: http.Header{"X-Api-Key": {key}}})
 	if refused != nil {
 		t.Fatal(refused.Why)
 	}
@@ -98,7 +98,7 @@ func TestWhoStandsNoMoreIsLetGoAtTheReload(t *testing.T) {
 	h := newWorld().host(t, tool+knownKey("ada", "the key of ada 012345"))
 	defer h.Close()
 	ada, let := arrives(t, h, "the key of ada 012345").Identity, &departures{}
-	h.Tell(let)
+	h.SetNotifier(let)
 	load(t, h, tool+"# changed\n"+knownKey("ada", "the key of ada 012345"))
 	if !let.stands(ada) || let.stands(nil) {
 		t.Error("ada was let go, or nobody was not")

@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -16,16 +18,16 @@ var capabilityPath = map[string][]string{
 	"tasks":            {"extensions", mcp.TasksExtension},
 }
 
-// capable reports whether a client says that it can do what the name stands for. Who can be asked to fill in a form says so, or says nothing of how it is asked.
-func capable(c *mcp.Caller, name string) bool {
+// hasCapability reports whether a client says that it can do what the name stands for. Who can be asked to fill in a form says so, or says nothing of how it is asked.
+func hasCapability(c *mcp.Caller, name string) bool {
 	if name == "elicitation" {
 		return c.Can("elicitation", "form") || c.Can("elicitation") && !c.Can("elicitation", "url")
 	}
 	return c.Can(capabilityPath[name]...)
 }
 
-// needOf is the name of what a client must be able to do to answer a question.
-func needOf(a *hcl.Ask) string {
+// capabilityFor is the name of what a client must be able to do to answer a question.
+func capabilityFor(a *hcl.Ask) string {
 	switch {
 	case a.Sample != nil:
 		return "sampling"
@@ -47,7 +49,7 @@ func (c *capabilities) AppendJSON(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = mcp.AppendString(dst, name)
+		dst = jsonscan.AppendString(dst, name)
 	}
 	return append(dst, ']')
 }
@@ -63,17 +65,17 @@ func (c *capabilities) Value() (any, error) {
 
 func (c *capabilities) names() (names []string) {
 	for _, name := range hcl.Capabilities() {
-		if capable((*mcp.Caller)(c), name) {
+		if hasCapability((*mcp.Caller)(c), name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// incapable refuses a client that cannot do what it must.
-func incapable(c *mcp.Caller, name string) error {
+// capabilityError refuses a client that cannot do what it must.
+func capabilityError(c *mcp.Caller, name string) error {
 	if c.Revision.Modern() {
 		return mcp.MissingCapability(capabilityPath[name]...)
 	}
-	return refusal("This takes a client that has the capability \"" + name + "\", and yours does not say that it has. Nothing was done.")
+	return failure.Refusal("This takes a client that has the capability \"" + name + "\", and yours does not say that it has. Nothing was done.")
 }

@@ -6,16 +6,16 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// client is who made a request, as a backend knows it.
-type client mcp.CallRequest
+// requestClient is who made a request, as a backend knows it.
+type requestClient mcp.CallRequest
 
 // Progress implements adapters.Client.
-func (c *client) Progress(done, total float64, message string) {
+func (c *requestClient) Progress(done, total float64, message string) {
 	(*mcp.CallRequest)(c).Progress(done, total, message)
 }
 
 // Log implements adapters.Client.
-func (c *client) Log(level, logger string, data []byte) {
+func (c *requestClient) Log(level, logger string, data []byte) {
 	(*mcp.CallRequest)(c).Log(levels[level], logger, data)
 }
 
@@ -26,10 +26,10 @@ type detacher interface {
 }
 
 // Detach implements detacher.
-func (c *client) Detach(retry time.Duration) bool { return (*mcp.CallRequest)(c).Detach(retry) }
+func (c *requestClient) Detach(retry time.Duration) bool { return (*mcp.CallRequest)(c).Detach(retry) }
 
 // Detach implements detacher, for a client that can.
-func (t *conversation) Detach(retry time.Duration) bool {
+func (t *elicitation) Detach(retry time.Duration) bool {
 	c, ok := t.Client.(detacher)
 	return ok && c.Detach(retry)
 }

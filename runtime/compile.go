@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // Build is what a configuration is compiled with. It is the same for every generation of a Host.
@@ -21,8 +22,8 @@ type Build struct {
 	Now         func() time.Time   // the clock of calls; nil is time.Now
 	Connections *Connections       // what is open already; nil shares nothing
 	Issuers     *auth.Issuers      // whose keys are known already; nil knows of none
-	Audits      *Audits            // where calls are written down; nil writes nothing down, whatever is declared
-	memory      *memory            // what was called and answered lately
+	AuditLogs   *AuditLogs         // where calls are written down; nil writes nothing down, whatever is declared
+	caches      *processCaches     // what was called and answered lately
 	current     func() *Generation // what is served; nil when this is all there is
 	State       *State             // what is remembered; nil remembers no longer than what is made with it lasts
 }
@@ -41,10 +42,10 @@ func (b Build) withDefaults() *Build {
 		b.Issuers = new(auth.Issuers)
 	}
 	if b.State == nil {
-		b.State = forgetful()
+		b.State = newMemoryState()
 	}
-	if b.memory == nil {
-		b.memory = newMemory()
+	if b.caches == nil {
+		b.caches = newProcessCaches(b.State)
 	}
 	return &b
 }
@@ -63,27 +64,27 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 		Config:   cfg,
 		build:    c.build,
 		programs: make(map[string]*Program, len(cfg.Tools)),
-		scrubber: newScrubber(cfg.Secrets),
+		scrubber: result.NewScrubber(cfg.Secrets),
 		drained:  make(chan struct{}),
 
 		completions: map[*hcl.Completion]*completion{},
-		uploads:     cfg.Uploads(),
+		uploads:     cfg.AcceptsUploads(),
 	}
 	c.g.ctx, c.g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.g.holding, c.g.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.g.pinnedCtx, c.g.cancelPinned = context.WithCancelCause(context.WithoutCancel(ctx))
 	if own {
 		c.g.cleanups.add(c.build.State.Close)
 	}
-	c.sweep()
+	c.removeStaleCopies()
 	c.audit()
-	c.callers()
+	c.authentication()
 	c.connections()
 	c.programs()
-	c.offers()
+	c.promptsAndResources()
 	c.authorize()
-	c.needs()
+	c.checkRequirements()
 	if c.diags.HasErrors() {
-		c.g.undo()
+		c.g.close()
 		return nil, c.diags.Sort()
 	}
 	c.views()
@@ -99,7 +100,7 @@ type compiler struct {
 	diags   hcl.Diagnostics
 
 	policies []policyRules
-	bits     int // of rules that were given away
+	nextBit  int // of rules that were given away
 }
 
 func (c *compiler) connections() {
@@ -112,7 +113,7 @@ func (c *compiler) connections() {
 		c.g.cleanups.add(release)
 		c.handles[conn] = opened
 		if h, ok := opened.handle.(adapters.Health); ok || opened.guard.State() != "" {
-			c.g.health = append(c.g.health, health{conn.Kind + "." + conn.Name, h, opened.guard})
+			c.g.health = append(c.g.health, connectionProbe{conn.Kind + "." + conn.Name, h, opened.guard})
 		}
 	}
 }
@@ -122,74 +123,74 @@ func (c *compiler) programs() {
 	for _, t := range c.g.Config.Tools {
 		p := newProgram(c.g, t)
 		c.g.programs[t.Name] = p
-		c.g.order = append(c.g.order, p)
+		c.g.sortedPrograms = append(c.g.sortedPrograms, p)
 	}
-	for _, p := range c.g.order {
-		c.stages(&p.routine)
+	for _, p := range c.g.sortedPrograms {
+		c.bindSteps(&p.operation)
 		c.completions(p.decl)
 	}
 }
 
-// offers makes what is offered beside tools.
-func (c *compiler) offers() {
+// promptsAndResources makes what is offered beside tools.
+func (c *compiler) promptsAndResources() {
 	for _, decl := range c.g.Config.Prompts {
 		p := newPrompt(c.g, decl)
 		c.g.prompts = append(c.g.prompts, p)
-		c.stages(&p.routine)
+		c.bindSteps(&p.operation)
 		c.completions(p.decl)
 	}
 	for _, decl := range c.g.Config.Resources {
 		r := newResource(c.g, decl)
 		c.g.resources = append(c.g.resources, r)
-		c.stages(&r.routine)
+		c.bindSteps(&r.operation)
 		c.completions(r.decl)
 	}
 }
 
 // completions makes what looks up the inputs of w.
-func (c *compiler) completions(w *hcl.Work) {
+func (c *compiler) completions(w *hcl.Operation) {
 	for _, m := range w.Input.Members {
 		decl := w.Completions[m.Name]
 		if decl == nil || len(decl.Steps) == 0 {
 			continue
 		}
 		made := &completion{completion: decl}
-		made.init(c.g, "completion", &decl.Work, nil)
-		c.stages(&made.routine)
+		made.initialize(c.g, "completion", &decl.Operation, nil)
+		c.bindSteps(&made.operation)
 		c.g.completions[decl] = made
 	}
 }
 
 // views makes what each address shows, with its lists.
 func (c *compiler) views() {
-	c.g.whole = newView(c.g, nil)
-	c.g.views = map[string]*view{"": c.g.whole}
+	c.g.fullView = newView(c.g, nil)
+	c.g.views = map[string]*view{"": c.g.fullView}
 	for _, t := range c.g.Config.Toolsets {
 		c.g.views[t.Name] = newView(c.g, t)
 	}
 	for _, v := range c.g.views {
 		for _, of := range []mcp.Listing{mcp.Prompts, mcp.Resources, mcp.Templates} {
-			v.list(of, c.g)
+			v.encodeList(of, c.g)
 		}
 	}
-	c.g.learned.Store(true)
+	c.g.listsStale.Store(true)
 	c.g.publish()
 }
 
-// stages binds the steps of a routine. Every tool must have been made.
-func (c *compiler) stages(r *routine) {
+// bindSteps binds the steps of a routine. Every tool must have been made.
+func (c *compiler) bindSteps(r *operation) {
 	for _, step := range r.decl.Steps {
 		action, diags := c.bind(step.Backend)
 		c.diags = append(c.diags, diags...)
-		s := &stage{step: step, action: action}
+		s := &boundStep{decl: step, action: action}
 		if opened := c.handles[step.Backend.Connection]; opened != nil {
 			s.guard = opened.guard
 		}
-		r.stages = append(r.stages, s)
-		_, asks := action.(*round)
-		r.asks = r.asks || asks
+		r.steps = append(r.steps, s)
+		_, asks := action.(*askGroup)
+		r.asksClient = r.asksClient || asks
 	}
-	c.g.routines = append(c.g.routines, r)
+	c.g.operations = append(c.g.operations, r)
 }
 
 // bind makes the action of one backend.
@@ -201,7 +202,7 @@ func (c *compiler) bind(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
 		}
 		return &toolCall{target, call.Inputs}, nil
 	}
-	if action := c.act(b); action != nil {
+	if action := c.builtinStep(b); action != nil {
 		return action, nil
 	}
 	adapter, ok := c.build.Set.Adapter(b.Kind)

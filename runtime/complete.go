@@ -9,43 +9,45 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // completion looks up what an input can be completed by.
 type completion struct {
-	routine
+	operation
 	completion *hcl.Completion
 }
 
-// completed finds what takes the input that is to be completed; an error of the protocol when the view does not show it.
-func (v *view) completed(req *mcp.CompleteRequest) (*routine, error) {
+// completable finds what takes the input that is to be completed; an error of the protocol when the view does not show it.
+func (v *view) completable(req *mcp.CompleteRequest) (*operation, error) {
 	switch req.Kind {
 	case "tool":
 		if p := v.tool(req.Name); p != nil {
-			return &p.routine, nil
+			return &p.operation, nil
 		}
 		return nil, mcp.UnknownTool(req.Name)
 	case "prompt":
 		if p := v.prompt(req.Name); p != nil {
-			return &p.routine, nil
+			return &p.operation, nil
 		}
 		return nil, mcp.UnknownPrompt(req.Name)
 	}
-	if r := v.named(req.Name); r != nil {
-		return &r.routine, nil
+	if r := v.resourceOrTemplate(req.Name); r != nil {
+		return &r.operation, nil
 	}
 	return nil, mcp.UnknownResource(req.Name)
 }
 
 // complete serves one completion/complete of an input of of. An input of which nothing is said has no values, and neither has any for who may not call with these inputs;
 // for who may never call it is not there.
-func (g *Generation) complete(ctx context.Context, of *routine, req *mcp.CompleteRequest) (mcp.Completion, error) {
+func (g *Generation) complete(ctx context.Context, of *operation, req *mcp.CompleteRequest) (mcp.Completion, error) {
 	w := of.decl
-	if err := of.concealed(ctx, req.Caller, req.Name); err != nil {
+	if err := of.checkVisibleRequest(ctx, req.Caller, req.Name); err != nil {
 		return mcp.Completion{}, err
 	}
-	if !of.open(ctx, req) {
+	if !of.mayComplete(ctx, req) {
 		return mcp.Completion{}, nil
 	}
 	if _, known := w.Input.Lookup(req.Argument); !known {
@@ -62,13 +64,13 @@ func (g *Generation) complete(ctx context.Context, of *routine, req *mcp.Complet
 			return mcp.Completion{}, err
 		}
 	} else {
-		values = beginning(values, req.Value)
+		values = filterPrefix(values, req.Value)
 	}
 	return mcp.Completion{Values: values, Total: len(values)}, nil
 }
 
-// beginning are the values that begin with what was typed, in whatever case.
-func beginning(values []string, typed string) (out []string) {
+// filterPrefix are the values that begin with what was typed, in whatever case.
+func filterPrefix(values []string, typed string) (out []string) {
 	typed = strings.ToLower(typed)
 	for _, v := range values {
 		if strings.HasPrefix(strings.ToLower(v), typed) {
@@ -80,39 +82,39 @@ func beginning(values []string, typed string) (out []string) {
 
 // values asks the backend, and returns each of its values once.
 func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
-	call := c.newCall(ctx, callerOf(req.Caller), adapters.Nobody{})
-	call.of(req.Caller)
-	defer call.reply.release()
-	call.remote = req.Caller.Remote
-	values, err = c.lookup(call, c.typed(req))
-	failed := failureOf(err)
-	call.account(ctx, failed)
+	call := c.newCall(ctx, callerRoot(req.Caller), adapters.Nobody{})
+	call.setCaller(req.Caller)
+	defer call.result.Release()
+	call.remoteAddr = req.Caller.Remote
+	values, err = c.lookup(call, c.knownInputs(req))
+	failed := failure.Of(err)
+	call.logOutcome(ctx, failed)
 	if failed != nil {
 		return nil, call.protocolError(failed)
 	}
 	for i, v := range values {
-		values[i] = c.generation.scrubber.sentence(v)
+		values[i] = c.generation.scrubber.Text(v)
 	}
 	return values, nil
 }
 
-// open reports whether the caller may call, as far as that can be told by what is filled in already: what the rule reads and is not there yet is null.
-func (r *routine) open(ctx context.Context, req *mcp.CompleteRequest) bool {
-	if r.entitled(req.Caller) != nil {
+// mayComplete reports whether the caller may call, as far as that can be told by what is filled in already: what the rule reads and is not there yet is null.
+func (r *operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) bool {
+	if r.checkScopes(req.Caller) != nil {
 		return false
 	}
 	if r.rules == nil {
 		return true
 	}
-	c := r.newCall(ctx, callerOf(req.Caller), adapters.Nobody{})
-	c.of(req.Caller)
-	defer c.reply.release()
-	c.frame.Input = r.decl.FromSome(r.typed(req))
-	return r.rules.decide(&asker{frame: c.frame, partial: true}).verdict == allowed
+	c := r.newCall(ctx, callerRoot(req.Caller), adapters.Nobody{})
+	c.setCaller(req.Caller)
+	defer c.result.Release()
+	c.frame.Input = r.decl.ParsePartial(r.knownInputs(req))
+	return r.rules.decide(&evaluation{frame: c.frame, partial: true}).verdict == allowed
 }
 
-// typed are the inputs as texts: what was typed, and what is filled in already.
-func (r *routine) typed(req *mcp.CompleteRequest) map[string]string {
+// knownInputs are the inputs as texts: what was typed, and what is filled in already.
+func (r *operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 	given := map[string]string{}
 	if v, err := value.Decode(req.Context); err == nil {
 		m, _ := v.(map[string]any)
@@ -128,33 +130,33 @@ func (r *routine) typed(req *mcp.CompleteRequest) map[string]string {
 }
 
 func (c *completion) lookup(call *call, given map[string]string) (values []string, err error) {
-	defer recovered(&err)
+	defer failure.Recover(&err)
 	if err := c.run(call, inputs{texts: given}); err != nil {
 		return nil, err
 	}
-	found, err := c.found(call.frame)
+	found, err := c.evalValues(call.frame)
 	if err == nil {
-		values, err = listOfTexts(found)
+		values, err = textList(found)
 	}
 	if err != nil {
-		return nil, call.broken(err)
+		return nil, call.evalError(err)
 	}
 	return values, nil
 }
 
-// found is what the author or else the backend answers with.
-func (c *completion) found(f *hcl.Frame) (any, error) {
+// evalValues is what the author or else the backend answers with.
+func (c *completion) evalValues(f *hcl.Frame) (any, error) {
 	if c.completion.Result != nil {
 		return c.completion.Result.Eval(f, f.Output)
 	}
-	m, err := members(f.Output)
+	m, err := result.Members(f.Output)
 	if err != nil {
 		return nil, err
 	}
-	d := c.decl.Steps[0].Backend.Facts.Default
+	d := c.decl.Steps[0].Backend.Effects.Default
 	if d.Text != "" {
-		text, err := appendText(nil, m[d.Text])
-		return lines(string(text)), err
+		text, err := result.AppendText(nil, m[d.Text])
+		return nonEmptyLines(string(text)), err
 	}
 	if d.Member != "" {
 		return m[d.Member], nil
@@ -166,7 +168,7 @@ func (c *completion) found(f *hcl.Frame) (any, error) {
 	return list, nil
 }
 
-func lines(text string) []any {
+func nonEmptyLines(text string) []any {
 	var list []any
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
@@ -176,8 +178,8 @@ func lines(text string) []any {
 	return list
 }
 
-// listOfTexts are the elements of a list, each once: of rows their first column. An element that is null is left out.
-func listOfTexts(found any) (texts []string, err error) {
+// textList are the elements of a list, each once: of rows their first column. An element that is null is left out.
+func textList(found any) (texts []string, err error) {
 	column := ""
 	if d, ok := found.(value.Deferred); ok {
 		column = firstKey(d.AppendJSON(nil))
@@ -195,7 +197,7 @@ func listOfTexts(found any) (texts []string, err error) {
 			return nil, err
 		}
 		if row, ok := v.(map[string]any); ok {
-			v = cell(row, column)
+			v = firstColumn(row, column)
 		}
 		if v == nil {
 			continue
@@ -212,8 +214,8 @@ func listOfTexts(found any) (texts []string, err error) {
 	return texts, nil
 }
 
-// cell is the first column of a row: by the order in which columns were asked for where that is at hand, else by name.
-func cell(row map[string]any, column string) any {
+// firstColumn is the first column of a row: by the order in which columns were asked for where that is at hand, else by name.
+func firstColumn(row map[string]any, column string) any {
 	if v, ok := row[column]; ok {
 		return v
 	}

@@ -221,7 +221,7 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 					t.Errorf("%+v", r)
 				}
 				id = begin()
-				h.Dismiss()
+				h.StopWaiting()
 				synctest.Wait()
 				settled(t, h)
 				if r := getTask(t, h, id); !strings.Contains(fmt.Sprintf("%+v %+v", r, r.Result), "being stopped") || count() != 1 {

@@ -49,7 +49,7 @@ func open(ctx context.Context, conn *hcl.Connection, b *Build) (*connection, err
 	if !ok {
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
-	c := &connection{guard: adapters.NewGuard(conn.Name, conn.Guard)}
+	c := &connection{guard: adapters.NewGuard(conn.Name, conn.Limits)}
 	env := b.env(&c.cleanups)
 	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
 	handle, err := connector.Open(ctx, conn, env)

@@ -8,78 +8,80 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// consent is what a call needs that somebody must agree to, and how far that has come. It belongs to the goroutine of the call.
-type consent struct {
-	stage    string
-	caller   []*approvalRule // that want the user of the client to agree
-	operator []*approvalRule // that want an operator to
-	given    *approval.Approval
-	used     *approval.Approval // given, and used up by this call
-	of       string             // what they are asked to agree to, as approvalPurpose says it
-	record   *audit.Approval    // of who has agreed, for the audit log
+// approvalState is what a call needs that somebody must agree to, and how far that has come. It belongs to the goroutine of the call.
+type approvalState struct {
+	stage         string
+	callerRules   []*approvalRule // that want the user of the client to agree
+	operatorRules []*approvalRule // that want an operator to
+	given         *approval.Approval
+	used          *approval.Approval // given, and used up by this call
+	fingerprint   string             // what they are asked to agree to, as approvalPurpose says it
+	record        *audit.Approval    // of who has agreed, for the audit log
 
-	patience time.Duration        // for which an operator may let a task wait
-	task     string               // that the call has become, while it waits for an operator
-	begun    func() (bool, error) // of a call with a key: whether another with the same one has begun
+	maxWait        time.Duration        // for which an operator may let a task wait
+	task           string               // that the call has become, while it waits for an operator
+	sameKeyStarted func() (bool, error) // of a call with a key: whether another with the same one has begun
 }
 
 // How far it has come, as it is remembered while the call is not under way.
 const (
-	consentOpen    = ""
-	consentAsked   = "asked"   // the user of the client was
-	consentAgreed  = "agreed"  // they have
-	consentWaiting = "waiting" // for an operator, as a task
-	consentGiven   = "given"   // nothing is left
+	approvalOpen      = ""
+	approvalAsked     = "asked"   // the user of the client was
+	approvalConfirmed = "agreed"  // they have
+	approvalWaiting   = "waiting" // for an operator, as a task
+	approvalComplete  = "given"   // nothing is left
 )
 
-// demand finds out what of a call somebody must agree to, unless that was found out when it was under way before.
-func (p *Program) demand(c *call) error {
-	if len(p.approvals) == 0 || c.consent != nil && c.consent.stage == consentGiven {
+// findRequiredApprovals finds out what of a call somebody must agree to, unless that was found out when it was under way before.
+func (p *Program) findRequiredApprovals(c *call) error {
+	if len(p.approvalRules) == 0 || c.approval != nil && c.approval.stage == approvalComplete {
 		return nil
 	}
-	n := c.consent
+	n := c.approval
 	if n == nil {
-		n = new(consent)
+		n = new(approvalState)
 	}
-	c.frame.Tool = p.called
-	var reading hcl.Reading
-	for _, r := range p.approvals {
+	c.frame.Tool = p.toolRoot
+	var reading hcl.EvalBuffer
+	for _, r := range p.approvalRules {
 		if r.when != nil {
-			wanted, err := reading.Ask(r.when, c.frame)
+			wanted, err := reading.Eval(r.when, c.frame)
 			if err != nil {
 				c.decision = decision{verdict: denied, rule: r.name, cause: err}
-				return c.denied()
+				return c.denialError()
 			}
 			if !wanted {
 				continue
 			}
 		}
-		if r.decl.Caller {
-			n.caller = append(n.caller, r)
+		if r.decl.ByCaller {
+			n.callerRules = append(n.callerRules, r)
 		} else {
-			n.operator = append(n.operator, r)
+			n.operatorRules = append(n.operatorRules, r)
 		}
 	}
-	if len(n.caller)+len(n.operator) > 0 {
-		c.consent = n
+	if len(n.callerRules)+len(n.operatorRules) > 0 {
+		c.approval = n
 	}
-	if c.consent != nil && c.isComputing() {
-		c.frame.Context = c.computing.Context // computing takes no longer because people do: its time begins when they have agreed
+	if c.approval != nil && c.onlyComputes() {
+		c.frame.Context = c.computeCtx.Context // computing takes no longer because people do: its time begins when they have agreed
 	}
 	return nil
 }
 
 // rules are all that want somebody to agree.
-func (n *consent) rules() []*approvalRule {
-	return append(n.caller[:len(n.caller):len(n.caller)], n.operator...)
+func (n *approvalState) rules() []*approvalRule {
+	return append(n.callerRules[:len(n.callerRules):len(n.callerRules)], n.operatorRules...)
 }
 
-// agreed reports whether nothing stands in the way but that what an operator has approved must be used up.
-func (n *consent) agreed() bool { return n == nil || n.stage == consentGiven || n.given != nil }
+// isComplete reports whether nothing stands in the way but that what an operator has approved must be used up.
+func (n *approvalState) isComplete() bool {
+	return n == nil || n.stage == approvalComplete || n.given != nil
+}
 
-// frozen is what is remembered of it.
-func (n *consent) frozen() map[string]any {
-	m := map[string]any{"stage": n.stage, "of": n.of}
+// freeze is what is remembered of it.
+func (n *approvalState) freeze() map[string]any {
+	m := map[string]any{"stage": n.stage, "of": n.fingerprint}
 	if r := n.record; r != nil {
 		rules := make([]any, len(r.Rules))
 		for i, name := range r.Rules {
@@ -90,11 +92,11 @@ func (n *consent) frozen() map[string]any {
 	return m
 }
 
-// thawConsent undoes frozen.
-func thawConsent(m map[string]any) *consent {
-	n := &consent{}
+// thawApprovalState undoes frozen.
+func thawApprovalState(m map[string]any) *approvalState {
+	n := &approvalState{}
 	n.stage, _ = m["stage"].(string)
-	n.of, _ = m["of"].(string)
+	n.fingerprint, _ = m["of"].(string)
 	rules, recorded := m["rules"].([]any)
 	if !recorded {
 		return n
@@ -113,8 +115,8 @@ func thawConsent(m map[string]any) *consent {
 	return n
 }
 
-// approved is who has decided, for the audit log; nil when nobody was asked.
-func (n *consent) approved() *audit.Approval {
+// auditRecord is who has decided, for the audit log; nil when nobody was asked.
+func (n *approvalState) auditRecord() *audit.Approval {
 	if n == nil {
 		return nil
 	}

@@ -9,11 +9,12 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
-// conversation is what a call has with its client, who can be asked. It belongs to the goroutine of the call.
-type conversation struct {
+// elicitation is what a call has with its client, who can be asked. It belongs to the goroutine of the call.
+type elicitation struct {
 	adapters.Client
 	call    *call
 	caller  *mcp.Caller
@@ -21,39 +22,39 @@ type conversation struct {
 	state   string           // that the request brought; empty for none
 	req     *mcp.CallRequest // through which the client is asked while the call is under way; nil when the call pauses instead
 
-	sent map[string]any    // what the client has answered by key, for the round that comes next; nil when there is nothing
-	done map[string]any    // the answers of the round in hand so far; nil before it has begun
-	said map[string]string // what is wrong with an answer that has to be given again
+	sent    map[string]any    // what the client has answered by key, for the round that comes next; nil when there is nothing
+	done    map[string]any    // the answers of the round in hand so far; nil before it has begun
+	invalid map[string]string // what is wrong with an answer that has to be given again
 }
 
-// converse refuses a caller who was not granted what it takes and a client that cannot do what it must, and lets the call ask the others: while it is under way where they can be asked then, otherwise
+// checkClient refuses a caller who was not granted what it takes and a client that cannot do what it must, and lets the call ask the others: while it is under way where they can be asked then, otherwise
 // by pausing. A request that brings a state goes on where the call paused that got it.
-func (c *call) converse(req *mcp.CallRequest) error {
-	if err := c.routine.entitled(req.Caller); err != nil {
+func (c *call) checkClient(req *mcp.CallRequest) error {
+	if err := c.operation.checkScopes(req.Caller); err != nil {
 		return err
 	}
-	for _, name := range c.routine.requires {
-		if !capable(req.Caller, name) {
-			return incapable(req.Caller, name)
+	for _, name := range c.operation.requiredCapabilities {
+		if !hasCapability(req.Caller, name) {
+			return capabilityError(req.Caller, name)
 		}
 	}
-	if !c.routine.asks {
+	if !c.operation.asksClient {
 		if req.State != "" {
 			return mcp.InvalidState()
 		}
 		return nil
 	}
-	c.talk = &conversation{Client: c.action.Client, call: c, caller: req.Caller, request: req.Name, state: req.State}
-	c.action.Client = c.talk
+	c.elicitation = &elicitation{Client: c.action.Client, call: c, caller: req.Caller, request: req.Name, state: req.State}
+	c.action.Client = c.elicitation
 	if !req.Caller.Revision.Modern() {
-		c.talk.req = req
+		c.elicitation.req = req
 		return nil
 	}
-	return c.talk.hear(req.Answers)
+	return c.elicitation.acceptAnswers(req.Answers)
 }
 
-// hear takes the answers of the client: an object as encoded JSON, or nil.
-func (t *conversation) hear(answers []byte) error {
+// acceptAnswers takes the answers of the client: an object as encoded JSON, or nil.
+func (t *elicitation) acceptAnswers(answers []byte) error {
 	if answers == nil {
 		return nil
 	}
@@ -65,15 +66,15 @@ func (t *conversation) hear(answers []byte) error {
 	return nil
 }
 
-// ask asks all questions at once, and leaves what was answered in sent. The clock of the call stands still meanwhile.
-func (t *conversation) ask(asks []*hcl.Ask, questions []mcp.Question) error {
-	t.call.entry.asks(questions)
-	t.call.hold()
-	resume := t.call.suspend()
+// askAll asks all questions at once, and leaves what was answered in sent. The clock of the call stands still meanwhile.
+func (t *elicitation) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
+	t.call.audit.addQuestions(questions)
+	t.call.pin()
+	resume := t.call.pauseTimeout()
 	defer resume()
 	ctx, cancel := context.WithCancelCause(t.call.frame.Context)
 	defer cancel(nil)
-	unhook := context.AfterFunc(t.call.ends, func() { cancel(context.Cause(t.call.ends)) })
+	unhook := context.AfterFunc(t.call.stopCtx, func() { cancel(context.Cause(t.call.stopCtx)) })
 	defer unhook()
 	answers, errs := make([]any, len(asks)), make([]error, len(asks))
 	var all sync.WaitGroup
@@ -95,17 +96,17 @@ func (t *conversation) ask(asks []*hcl.Ask, questions []mcp.Question) error {
 	return nil
 }
 
-func (t *conversation) askOne(ctx context.Context, a *hcl.Ask, q mcp.Question) (any, error) {
-	late := &adapters.Fault{Message: fmt.Sprintf("the client did not answer the question %q within %s", a.Key, readable(a.Timeout))}
+func (t *elicitation) askOne(ctx context.Context, a *hcl.Ask, q mcp.Question) (any, error) {
+	late := &adapters.Fault{Message: fmt.Sprintf("the client did not answer the question %q within %s", a.Key, failure.FormatDuration(a.Timeout))}
 	ctx, cancel := context.WithTimeoutCause(ctx, a.Timeout, late)
 	defer cancel()
 	raw, err := t.req.Ask(ctx, q)
 	var no *mcp.ClientError
 	switch {
 	case errors.As(err, &no):
-		return nil, refusal(fmt.Sprintf("The client would not answer the question %q: %s", a.Key, no.Message))
+		return nil, failure.Refusal(fmt.Sprintf("The client would not answer the question %q: %s", a.Key, no.Message))
 	case errors.Is(err, mcp.ErrUnreachable):
-		return nil, refusal(fmt.Sprintf("This has to ask the client %q, and the client cannot be reached while it waits for the answer.", a.Key))
+		return nil, failure.Refusal(fmt.Sprintf("This has to ask the client %q, and the client cannot be reached while it waits for the answer.", a.Key))
 	case err != nil:
 		return nil, err
 	}

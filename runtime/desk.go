@@ -9,22 +9,22 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Desk is where one caller decides about the calls of others, as one configuration says who may. It belongs to one goroutine; who has one closes it.
-type Desk struct {
-	g      *Generation
-	book   *approval.Book
-	caller *mcp.Caller
-	frame  *hcl.Frame
-	may    map[string]bool // about the calls of which tools the caller may decide, as far as that was asked
+// ApprovalAdmin is where one caller decides about the calls of others, as one configuration says who may. It belongs to one goroutine; who has one closes it.
+type ApprovalAdmin struct {
+	g         *Generation
+	book      *approval.Book
+	caller    *mcp.Caller
+	frame     *hcl.Frame
+	mayDecide map[string]bool // about the calls of which tools the caller may decide, as far as that was asked
 }
 
-// Desk is the desk of a caller over HTTP. The error is Forbidden where nobody, or not this caller, decides; what else fails is the store.
-func (h *Host) Desk(ctx context.Context, c *mcp.Caller) (*Desk, error) {
+// ApprovalAdmin is the desk of a caller over HTTP. The error is Forbidden where nobody, or not this caller, decides; what else fails is the store.
+func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin, error) {
 	g, err := h.admit(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	d := &Desk{g: g, caller: c, may: map[string]bool{}}
+	d := &ApprovalAdmin{g: g, caller: c, mayDecide: map[string]bool{}}
 	if err = d.open(ctx); err != nil {
 		g.leave()
 		return nil, err
@@ -32,24 +32,24 @@ func (h *Host) Desk(ctx context.Context, c *mcp.Caller) (*Desk, error) {
 	return d, nil
 }
 
-// Forbidden is why a caller does not decide, in a sentence for them.
-type Forbidden struct{ Why string }
+// ForbiddenError is why a caller does not decide, in a sentence for them.
+type ForbiddenError struct{ Why string }
 
-func (f *Forbidden) Error() string { return f.Why }
+func (f *ForbiddenError) Error() string { return f.Why }
 
-func forbidden(why string) error { return &Forbidden{why} }
+func newForbiddenError(why string) error { return &ForbiddenError{why} }
 
-func (d *Desk) open(ctx context.Context) (err error) {
+func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
 	switch {
 	case d.g.Config.Approvals == nil:
-		return forbidden(`The configuration of this server does not say who decides, so nobody does over HTTP. Write it, as in: approvals { allow = "'approvers' in caller.groups" }, beside an auth block. On the server's machine hatchel approvals decides`)
+		return newForbiddenError(`The configuration of this server does not say who decides, so nobody does over HTTP. Write it, as in: approvals { allow = "'approvers' in caller.groups" }, beside an auth block. On the server's machine hatchel approvals decides`)
 	case d.caller.Subject == "":
-		return forbidden("Nobody knows who you are, and a decision has a name")
+		return newForbiddenError("Nobody knows who you are, and a decision has a name")
 	}
 	d.frame = hcl.NewFrame(ctx, d.g.build.Dir, d.g.build.Now)
-	d.frame.Caller = callerOf(d.caller)
+	d.frame.Caller = callerRoot(d.caller)
 	// What other processes decide is heard from now on, too.
-	if err := d.g.build.State.tasks.begin(ctx); err != nil {
+	if err := d.g.build.State.tasks.startHeartbeat(ctx); err != nil {
 		return err
 	}
 	d.book, err = d.g.build.State.approvals(ctx)
@@ -57,30 +57,30 @@ func (d *Desk) open(ctx context.Context) (err error) {
 }
 
 // Close lets the configuration go.
-func (d *Desk) Close() { d.g.leave() }
+func (d *ApprovalAdmin) Close() { d.g.leave() }
 
-// decides reports whether the caller may decide about calls of a tool. About one that is there no more nobody decides, nor where that cannot be computed.
-func (d *Desk) decides(tool string) bool {
-	if may, asked := d.may[tool]; asked {
+// canDecide reports whether the caller may decide about calls of a tool. About one that is there no more nobody decides, nor where that cannot be computed.
+func (d *ApprovalAdmin) canDecide(tool string) bool {
+	if may, asked := d.mayDecide[tool]; asked {
 		return may
 	}
 	p, ok := d.g.programs[tool]
 	if ok {
-		d.frame.Tool = calledTool(p.tool)
+		d.frame.Tool = toolRoot(p.tool)
 		var err error
 		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
-			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow cannot be computed, so the caller does not decide", slog.String("tool", tool), slog.String("subject", d.caller.Subject), slog.String("error", d.g.scrubber.sentence(err.Error())))
+			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow cannot be computed, so the caller does not decide", slog.String("tool", tool), slog.String("subject", d.caller.Subject), slog.String("error", d.g.scrubber.Text(err.Error())))
 			ok = false
 		}
 	}
-	d.may[tool] = ok
+	d.mayDecide[tool] = ok
 	return ok
 }
 
-// decidesAny reports whether there is a tool about whose calls the caller may decide.
-func (d *Desk) decidesAny() bool {
+// canDecideAny reports whether there is a tool about whose calls the caller may decide.
+func (d *ApprovalAdmin) canDecideAny() bool {
 	for name := range d.g.programs {
-		if d.decides(name) {
+		if d.canDecide(name) {
 			return true
 		}
 	}
@@ -95,8 +95,8 @@ const (
 
 // List gives those approvals about which the caller may decide to each, a part after the other, and returns where the next list goes on, as approval.Book.List does. Calls of the
 // caller's own are left out. An error of each ends it. For who decides about nothing, nothing is read.
-func (d *Desk) List(ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error) (next string, err error) {
-	if !d.decidesAny() {
+func (d *ApprovalAdmin) List(ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error) (next string, err error) {
+	if !d.canDecideAny() {
 		return "", nil
 	}
 	for left := q.Limit; ; {
@@ -107,7 +107,7 @@ func (d *Desk) List(ctx context.Context, q approval.ListQuery, each func([]*appr
 		}
 		mine := page[:0]
 		for i, e := range page {
-			if e.Subject == d.caller.Subject || !d.decides(e.Tool) {
+			if e.Subject == d.caller.Subject || !d.canDecide(e.Tool) {
 				continue
 			}
 			if mine = append(mine, e); len(mine) == left && (i < len(page)-1 || more != "") {
@@ -123,7 +123,7 @@ func (d *Desk) List(ctx context.Context, q approval.ListQuery, each func([]*appr
 }
 
 // Find is an approval by its ID. The error is approval.ErrUnknown, or Forbidden.
-func (d *Desk) Find(ctx context.Context, id string) (*approval.Approval, error) {
+func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval, error) {
 	a, err := d.book.Find(ctx, id)
 	switch {
 	case err != nil:
@@ -131,22 +131,22 @@ func (d *Desk) Find(ctx context.Context, id string) (*approval.Approval, error) 
 	case a == nil:
 		return nil, approval.ErrUnknown
 	case d.g.programs[a.Tool] == nil:
-		return nil, forbidden("The tool of this call is not served any more, so nobody decides about it")
-	case !d.decides(a.Tool):
-		return nil, forbidden("You may not decide about calls of this tool")
+		return nil, newForbiddenError("The tool of this call is not served any more, so nobody decides about it")
+	case !d.canDecide(a.Tool):
+		return nil, newForbiddenError("You may not decide about calls of this tool")
 	}
 	return a, nil
 }
 
 // Decide approves or rejects, and has that written down before it holds, if decisions are. It fails as Find and as approval.Book.Decide do, with Forbidden for a call of
 // the caller's own, and with Unwritten when the decision cannot be written down, and was not made.
-func (d *Desk) Decide(ctx context.Context, id string, approved bool, reason string) (*approval.Approval, error) {
+func (d *ApprovalAdmin) Decide(ctx context.Context, id string, approved bool, reason string) (*approval.Approval, error) {
 	a, err := d.Find(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case a.Caller.Subject == d.caller.Subject:
-		return nil, forbidden("This call is your own, and somebody else has to decide about it")
+		return nil, newForbiddenError("This call is your own, and somebody else has to decide about it")
 	}
 	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason}
 	if d.g.audit == nil && !a.Audited {
@@ -156,5 +156,5 @@ func (d *Desk) Decide(ctx context.Context, id string, approved bool, reason stri
 	if err != nil {
 		return nil, err
 	}
-	return d.g.decided(ctx, d.book, p, d.g.auditedCaller(d.caller))
+	return d.g.confirmDecision(ctx, d.book, p, d.g.auditedCaller(d.caller))
 }

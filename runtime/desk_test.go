@@ -21,7 +21,7 @@ func TestForWhoDecidesAboutNothingNoListIsRead(t *testing.T) {
 		groups []string
 		reads  bool
 	}{{nil, false}, {[]string{"approvers"}, true}} {
-		desk, err := h.Desk(t.Context(), &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve", Key: "eve", Groups: c.groups}})
+		desk, err := h.ApprovalAdmin(t.Context(), &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve", Key: "eve", Groups: c.groups}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,10 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// Unwritten is why a decision was not made: it cannot be written down.
-type Unwritten struct{ Cause error }
+// UnrecordedDecisionError is why a decision was not made: it cannot be written down.
+type UnrecordedDecisionError struct{ Cause error }
 
-func (u *Unwritten) Error() string {
+func (u *UnrecordedDecisionError) Error() string {
 	return "Nothing was decided. The server writes every decision down before it holds, and cannot do that at the moment. The server's log has the reason"
 }
 
@@ -33,8 +33,8 @@ func DecisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
 	}
 }
 
-// decided writes a decision down, and makes it hold; one that cannot be written down is not made.
-func (g *Generation) decided(ctx context.Context, book *approval.Book, p *approval.Proposal, by audit.Caller) (*approval.Approval, error) {
+// confirmDecision writes a decision down, and makes it hold; one that cannot be written down is not made.
+func (g *Generation) confirmDecision(ctx context.Context, book *approval.Book, p *approval.Proposal, by audit.Caller) (*approval.Approval, error) {
 	ctx = context.WithoutCancel(ctx) // what has begun to be written down is decided, whether or not somebody waits
 	err := errNoAudit
 	if g.audit != nil {
@@ -42,24 +42,24 @@ func (g *Generation) decided(ctx context.Context, book *approval.Book, p *approv
 		err = g.audit.Append(&r, true)
 	}
 	if err != nil {
-		g.unwritten(ctx, err)
+		g.logAuditFailure(ctx, err)
 		if _, failed := book.Withdraw(ctx, p); failed != nil {
 			return nil, failed
 		}
-		return nil, &Unwritten{err}
+		return nil, &UnrecordedDecisionError{err}
 	}
 	return book.Confirm(ctx, p)
 }
 
-// writeDown writes down what somebody decides who cannot write it down, unless another process does.
-func (h *Host) writeDown(ctx context.Context, book *approval.Book, id string) {
-	h.recording(func(g *Generation) {
+// recordDecision writes down what somebody decides who cannot write it down, unless another process does.
+func (h *Host) recordDecision(ctx context.Context, book *approval.Book, id string) {
+	h.withAuditLog(func(g *Generation) {
 		p, err := book.Claim(ctx, id, h.build.State.tasks.owner)
 		if err == nil && p != nil {
-			_, err = g.decided(ctx, book, p, audit.Caller{Subject: p.Decision.By})
+			_, err = g.confirmDecision(ctx, book, p, audit.Caller{Subject: p.Decision.By})
 		}
 		if err != nil {
-			g.log().LogAttrs(ctx, slog.LevelError, "a decision is not made", slog.String("approval", id), slog.String("error", g.scrubber.sentence(err.Error())))
+			g.log().LogAttrs(ctx, slog.LevelError, "a decision is not made", slog.String("approval", id), slog.String("error", g.scrubber.Text(err.Error())))
 		}
 	})
 }

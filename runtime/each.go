@@ -6,43 +6,18 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/result"
 )
 
-// elementsOf are the elements of a list or an object, in their order, and whether they have names.
-func elementsOf(e *hcl.Expr, f *hcl.Frame) (elements []hcl.Each, named bool, err error) {
-	v, err := e.Eval(f)
-	if err == nil {
-		v, err = value.Resolve(v)
-	}
-	if err != nil {
-		return nil, false, spoken(err)
-	}
-	switch v := v.(type) {
-	case nil:
-		return nil, false, nil
-	case []any:
-		for i, e := range v {
-			elements = append(elements, hcl.Each{Key: i, Value: e})
-		}
-		return elements, false, nil
-	case map[string]any:
-		for _, k := range value.Keys(v) {
-			elements = append(elements, hcl.Each{Key: k, Value: v[k]})
-		}
-		return elements, true, nil
-	}
-	return nil, false, &adapters.Fault{Message: "each goes over a list or an object, and this is a " + value.Kind(v)}
-}
-
-// each runs the step for every element of a list or map, a bounded number at a time, and gives the answers in the same form. The first failure
+// runEach runs the step for every element of a list or map, a bounded number at a time, and gives the answers in the same form. The first failure
 // stops the others.
-func (s *stage) each(c *call) (any, error) {
-	elements, named, err := elementsOf(s.step.Each, c.frame)
+func (s *boundStep) runEach(c *call) (any, error) {
+	elements, named, err := result.EvalElements(s.decl.Each, c.frame)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.elements(c, elements)
+	list, err := s.runElements(c, elements)
 	if err != nil || !named {
 		return list, err
 	}
@@ -53,26 +28,26 @@ func (s *stage) each(c *call) (any, error) {
 	return out, nil
 }
 
-func (s *stage) elements(c *call, elements []hcl.Each) ([]any, error) {
+func (s *boundStep) runElements(c *call, elements []hcl.Each) ([]any, error) {
 	out := make([]any, len(elements))
-	workers := min(s.step.Parallel, len(elements))
+	workers := min(s.decl.Parallel, len(elements))
 	if workers <= 1 {
 		key := c.action.Key
 		defer func() { c.frame.Each, c.action.Key = nil, key }()
 		for i := range elements {
-			c.frame.Each, c.action.Key = &elements[i], derived(key, elements[i].Key)
+			c.frame.Each, c.action.Key = &elements[i], deriveKey(key, elements[i].Key)
 			var err error
-			if out[i], err = s.once(&c.action); err != nil {
+			if out[i], err = s.runOnce(&c.action); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
 	}
-	return out, s.parallel(c, workers, elements, out)
+	return out, s.runParallel(c, workers, elements, out)
 }
 
-// parallel fills out with workers goroutines, all of which have ended when it returns.
-func (s *stage) parallel(c *call, workers int, elements []hcl.Each, out []any) error {
+// runParallel fills out with workers goroutines, all of which have ended when it returns.
+func (s *boundStep) runParallel(c *call, workers int, elements []hcl.Each, out []any) error {
 	ctx, cancel := context.WithCancel(c.frame.Context)
 	defer cancel()
 	var (
@@ -94,14 +69,14 @@ func (s *stage) parallel(c *call, workers int, elements []hcl.Each, out []any) e
 			cancel()
 		}
 	}
-	client := &shared{to: c.action.Client}
+	client := &lockedClient{to: c.action.Client}
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() {
 			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner, Token: c.action.Token}
 			for i, ok := take(); ok; i, ok = take() {
-				action.Frame.Each, action.Key = &elements[i], derived(c.action.Key, elements[i].Key)
-				if err := s.guarded(&action, &out[i]); err != nil {
+				action.Frame.Each, action.Key = &elements[i], deriveKey(c.action.Key, elements[i].Key)
+				if err := s.runRecovered(&action, &out[i]); err != nil {
 					fail(err)
 				}
 			}
@@ -111,27 +86,27 @@ func (s *stage) parallel(c *call, workers int, elements []hcl.Each, out []any) e
 	return first
 }
 
-// shared is a client that several goroutines of one call talk to.
-type shared struct {
+// lockedClient is a client that several goroutines of one call talk to.
+type lockedClient struct {
 	mu sync.Mutex
 	to adapters.Client // guarded by mu
 }
 
-func (s *shared) Progress(done, total float64, message string) {
+func (s *lockedClient) Progress(done, total float64, message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to.Progress(done, total, message)
 }
 
-func (s *shared) Log(level, logger string, data []byte) {
+func (s *lockedClient) Log(level, logger string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to.Log(level, logger, data)
 }
 
-// guarded is once on a goroutine whose panics nobody else would catch.
-func (s *stage) guarded(call *adapters.Call, out *any) (err error) {
-	defer recovered(&err)
-	*out, err = s.once(call)
+// runRecovered is once on a goroutine whose panics nobody else would catch.
+func (s *boundStep) runRecovered(call *adapters.Call, out *any) (err error) {
+	defer failure.Recover(&err)
+	*out, err = s.runOnce(call)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // publish encodes the lists of tools, when something was learned since they were encoded last, and returns the toolsets whose list reads differently
@@ -14,19 +15,19 @@ import (
 func (g *Generation) publish() (changed []string) {
 	g.publishing.Lock()
 	defer g.publishing.Unlock()
-	if !g.learned.Swap(false) {
+	if !g.listsStale.Swap(false) {
 		return nil
 	}
 	for name, v := range g.views {
-		if v.list(mcp.Tools, g) {
+		if v.encodeList(mcp.Tools, g) {
 			changed = append(changed, name)
 		}
 	}
 	return changed
 }
 
-// entry is the tool as each era lists it: they differ in what an outputSchema may be.
-func (p *Program) entry() mcp.Entry {
+// listEntry is the tool as each era lists it: they differ in what an outputSchema may be.
+func (p *Program) listEntry() mcp.Entry {
 	t := p.tool
 	head := value.AppendString([]byte(`{"name":`), t.Name)
 	if t.Title != "" {
@@ -39,8 +40,8 @@ func (p *Program) entry() mcp.Entry {
 	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
 	tail := appendAnnotations(nil, t)
 	e := mcp.Entry{Name: t.Name}
-	e.Legacy = append(appendOutput(head[:len(head):len(head)], p.outputType(), true), tail...)
-	e.Modern = append(appendOutput(head, p.outputType(), false), tail...)
+	e.Legacy = append(appendOutput(head[:len(head):len(head)], p.shaper.OutputType(), true), tail...)
+	e.Modern = append(appendOutput(head, p.shaper.OutputType(), false), tail...)
 	return e
 }
 
@@ -49,16 +50,11 @@ func appendOutput(dst []byte, t *schema.Type, legacy bool) []byte {
 		return dst
 	}
 	dst = append(dst, `,"outputSchema":`...)
-	if !legacy || isObject(t) {
+	if !legacy || result.IsObject(t) {
 		return t.AppendSchema(dst)
 	}
 	dst = t.AppendSchema(append(dst, `{"type":"object","properties":{"result":`...))
 	return append(dst, `},"required":["result"],"additionalProperties":false}`...)
-}
-
-// isObject reports whether every value of the type is an object, as revisions up to 2025-11-25 want it of what is structured.
-func isObject(t *schema.Type) bool {
-	return (t.Kind == schema.Object || t.Kind == schema.Map) && !t.Nullable
 }
 
 func appendAnnotations(dst []byte, t *hcl.Tool) []byte {

@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
 
@@ -13,7 +14,7 @@ import (
 type Explanation struct {
 	Verdict string      `json:"verdict"`           // "allowed", "approve" when somebody must agree, "denied", or "" when that depends on inputs, which are not valid
 	Rule    string      `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; of several that might have allowed, or that want an approval, all
-	Told    string      `json:"told,omitempty"`    // what the caller reads of a call that is denied
+	Message string      `json:"told,omitempty"`    // what the caller reads of a call that is denied
 	Invalid string      `json:"invalid,omitempty"` // what is wrong with the inputs
 	Listed  bool        `json:"listed"`            // for this caller
 	Rules   []RuleState `json:"rules"`             // all that are about it, in the order in which they are asked
@@ -39,17 +40,17 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 		}
 		return Explanation{}, mcp.UnknownTool(req.Name)
 	case "prompt":
-		p := g.whole.prompt(req.Name)
+		p := g.fullView.prompt(req.Name)
 		if p == nil {
 			return Explanation{}, mcp.UnknownPrompt(req.Name)
 		}
-		given, err := texts(req.Arguments)
+		given, err := textArguments(req.Arguments)
 		if err != nil {
 			return Explanation{}, err
 		}
 		return p.explain(ctx, req, inputs{texts: given}, true, nil), nil
 	}
-	r, variables := g.whole.resource(req.Name)
+	r, variables := g.fullView.resource(req.Name)
 	if r == nil {
 		return Explanation{}, mcp.UnknownResource(req.Name)
 	}
@@ -57,42 +58,42 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 }
 
 // explain is what the rules decide, unless the caller was not granted what has to be granted before they are asked.
-func (r *routine) explain(ctx context.Context, req *mcp.CallRequest, in inputs, listed bool, p *Program) Explanation {
+func (r *operation) explain(ctx context.Context, req *mcp.CallRequest, in inputs, listed bool, p *Program) Explanation {
 	caller, name := req.Caller, req.Name
 	e := r.explainRules(ctx, caller, in, listed, p)
 	if e.hidden {
-		e.Told = r.unknown(name).Message
+		e.Message = r.notFound(name).Message
 		return e
 	}
-	if failed := failureOf(r.entitled(caller)); failed != nil {
-		e.Verdict, e.Rule, e.Told = string(denied), r.noun+"."+r.decl.Name+".scopes", failed.message
+	if failed := failure.Of(r.checkScopes(caller)); failed != nil {
+		e.Verdict, e.Rule, e.Message = string(denied), r.kind+"."+r.decl.Name+".scopes", failed.Message
 	}
 	return e
 }
 
 // explainRules admits a call as any other, and goes no further.
-func (r *routine) explainRules(ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program) Explanation {
-	c := r.newCall(ctx, callerOf(caller), adapters.Nobody{})
-	defer c.reply.release()
-	failed := failureOf(c.admitted(in))
+func (r *operation) explainRules(ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program) Explanation {
+	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
+	defer c.result.Release()
+	failed := failure.Of(c.admitRecovered(in))
 	if r.rules == nil {
-		e := Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.saying(failed), Listed: listed, Rules: []RuleState{}}
+		e := Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.failureMessage(failed), Listed: listed, Rules: []RuleState{}}
 		p.explainApprovals(c, &e, failed != nil)
 		return e
 	}
-	before := r.rules.decide(&asker{frame: c.frame, early: true})
+	before := r.rules.decide(&evaluation{frame: c.frame, beforeInputs: true})
 	hidden := before.verdict == denied
 	e := Explanation{Listed: listed && !hidden, Rules: []RuleState{}, hidden: hidden}
-	d, early := c.decision, c.decision.verdict == undecided || c.decision.early
+	d, early := c.decision, c.decision.verdict == undecided || c.decision.beforeInputs
 	switch {
 	case d.verdict == undecided:
-		d, e.Invalid = before, c.saying(failed)
+		d, e.Invalid = before, c.failureMessage(failed)
 	case d.verdict == denied:
-		e.Told = c.saying(failed)
+		e.Message = c.failureMessage(failed)
 	}
 	e.Verdict, e.Rule = string(d.verdict), d.rule
 	for _, rule := range r.rules.all() {
-		e.Rules = append(e.Rules, rule.state(&asker{frame: c.frame, early: early}))
+		e.Rules = append(e.Rules, rule.state(&evaluation{frame: c.frame, beforeInputs: early}))
 	}
 	p.explainApprovals(c, &e, early)
 	return e
@@ -103,12 +104,12 @@ func (p *Program) explainApprovals(c *call, e *Explanation, early bool) {
 	if p == nil {
 		return
 	}
-	c.frame.Tool = p.called
+	c.frame.Tool = p.toolRoot
 	wanted, open, broken := []string(nil), false, ""
-	for _, r := range p.approvals {
-		s := RuleState{Rule: r.name, Program: r.program(), Says: "true", Range: r.place()}
+	for _, r := range p.approvalRules {
+		s := RuleState{Rule: r.name, Program: r.program(), Says: "true", Range: r.source()}
 		if r.when != nil {
-			s = newRule(r.name, r.when, nil).state(&asker{frame: c.frame, early: early})
+			s = newRule(r.name, r.when, nil).state(&evaluation{frame: c.frame, beforeInputs: early})
 		}
 		e.Rules = append(e.Rules, s)
 		switch s.Says {
@@ -123,25 +124,25 @@ func (p *Program) explainApprovals(c *call, e *Explanation, early bool) {
 	switch {
 	case e.Verdict != string(allowed):
 	case broken != "":
-		e.Verdict, e.Rule, e.Told = string(denied), broken, (&denial{}).Error()
+		e.Verdict, e.Rule, e.Message = string(denied), broken, (&ruleError{}).Error()
 	case wanted != nil:
-		e.Verdict, e.Rule = string(approvable), strings.Join(wanted, ", ")
+		e.Verdict, e.Rule = string(needsApproval), strings.Join(wanted, ", ")
 	case open:
 		e.Verdict, e.Rule = string(undecided), ""
 	}
 }
 
-// saying is what leaves the process about a failure, if there is one.
-func (c *call) saying(failed *failure) string {
+// failureMessage is what leaves the process about a failure, if there is one.
+func (c *call) failureMessage(failed *failure.Failure) string {
 	if failed == nil {
 		return ""
 	}
-	return c.told(failed)
+	return c.publicMessage(failed)
 }
 
-func (r *rule) state(a *asker) RuleState {
+func (r *rule) state(a *evaluation) RuleState {
 	s := RuleState{Rule: r.name, Program: r.condition.Source(), Range: r.condition.Range}
-	holds, open, err := a.ask(r)
+	holds, open, err := a.eval(r)
 	switch {
 	case open:
 	case err != nil:
@@ -154,8 +155,8 @@ func (r *rule) state(a *asker) RuleState {
 	return s
 }
 
-// Ruled is something that is offered, and the rules about it in the order in which they are asked.
-type Ruled struct {
+// OperationRules is something that is offered, and the rules about it in the order in which they are asked.
+type OperationRules struct {
 	Kind    string     `json:"kind"`
 	Name    string     `json:"name"`
 	Rules   []RuleText `json:"rules"`
@@ -169,27 +170,27 @@ type RuleText struct {
 	Range   hcl.Range `json:"range"`
 }
 
-// Ruled is everything that can be called: tools, then prompts and resources, each by name.
-func (g *Generation) Ruled() []Ruled {
-	all := make([]Ruled, 0, len(g.order)+len(g.prompts)+len(g.resources))
-	for _, p := range g.order {
-		ruled := p.ruled(g.Config.Server.Closed)
-		for _, r := range p.approvals {
-			ruled.Rules = append(ruled.Rules, RuleText{r.name, r.program(), r.place()})
+// ListRules is everything that can be called: tools, then prompts and resources, each by name.
+func (g *Generation) ListRules() []OperationRules {
+	all := make([]OperationRules, 0, len(g.sortedPrograms)+len(g.prompts)+len(g.resources))
+	for _, p := range g.sortedPrograms {
+		ruled := p.listRules(g.Config.Server.DenyByDefault)
+		for _, r := range p.approvalRules {
+			ruled.Rules = append(ruled.Rules, RuleText{r.name, r.program(), r.source()})
 		}
 		all = append(all, ruled)
 	}
 	for _, p := range g.prompts {
-		all = append(all, p.ruled(g.Config.Server.Closed))
+		all = append(all, p.listRules(g.Config.Server.DenyByDefault))
 	}
 	for _, r := range g.resources {
-		all = append(all, r.ruled(g.Config.Server.Closed))
+		all = append(all, r.listRules(g.Config.Server.DenyByDefault))
 	}
 	return all
 }
 
-func (r *routine) ruled(closed bool) Ruled {
-	out := Ruled{Kind: r.noun, Name: r.decl.Name, Rules: []RuleText{}}
+func (r *operation) listRules(closed bool) OperationRules {
+	out := OperationRules{Kind: r.kind, Name: r.decl.Name, Rules: []RuleText{}}
 	if r.rules != nil {
 		for _, rule := range r.rules.all() {
 			out.Rules = append(out.Rules, RuleText{rule.name, rule.condition.Source(), rule.condition.Range})

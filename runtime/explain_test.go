@@ -65,7 +65,7 @@ func TestWhatIsExplainedIsWhatHappens(t *testing.T) {
 				case e.Verdict == "allowed" && e.Invalid == "":
 					agree = agree && well && strings.HasPrefix(said, "paid")
 				case e.Verdict == "denied" && e.Invalid == "":
-					agree = agree && !well && said == e.Told
+					agree = agree && !well && said == e.Message
 				default:
 					agree = agree && !well && said == e.Invalid
 				}

@@ -2,199 +2,55 @@ package runtime
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"path/filepath"
-	"runtime/debug"
-	"strconv"
 	"strings"
-	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/state"
 )
 
-// refusal is a call that was not carried out, in a sentence for the model. The error text of the tool is not asked about it: that one is about
-// what went wrong while the tool worked.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-// spoken is an error whose text is a sentence for the model, as that of an expression is.
-func spoken(err error) error { return &adapters.Fault{Message: err.Error(), Cause: err} }
-
-// panicked is a panic that ended one call.
-type panicked struct {
-	value any
-	stack []byte
-}
-
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
-
-// recovered makes a panic the error of the function that defers it.
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = &panicked{v, debug.Stack()}
-	}
-}
-
-// why puts the reason for which the context of the call ended in the place of the error that it led to.
-func (c *call) why(err error) error {
+// contextCause puts the reason for which the context of the call ended in the place of the error that it led to.
+func (c *call) contextCause(err error) error {
 	ctx := c.frame.Context
 	if ctx.Err() == nil {
 		return err
 	}
 	switch {
-	case errors.Is(context.Cause(ctx), errTimeout), c.isComputing() && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &adapters.Fault{Message: "timed out after " + readable(c.routine.decl.Timeout), Cause: err}
-	case errors.Is(context.Cause(c.ends), errStopped):
+	case errors.Is(context.Cause(ctx), errTimeout), c.onlyComputes() && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &adapters.Fault{Message: "timed out after " + failure.FormatDuration(c.operation.decl.Timeout), Cause: err}
+	case errors.Is(context.Cause(c.stopCtx), errStopped):
 		return &adapters.Fault{Message: "stopped because the server was stopped", Cause: err}
-	case errors.Is(context.Cause(c.ends), errReplaced):
+	case errors.Is(context.Cause(c.stopCtx), errReplaced):
 		return &adapters.Fault{Message: "stopped because the server's configuration was replaced while the tool ran; call it again", Cause: err}
 	}
 	return &adapters.Fault{Message: "the call was cancelled", Cause: err}
 }
 
-func (c *call) isComputing() bool {
-	_, ok := c.frame.Context.(*computing)
+func (c *call) onlyComputes() bool {
+	_, ok := c.frame.Context.(*computeContext)
 	return ok
 }
 
-// readable writes a duration as an author does: 60s, 500ms, 5m.
-func readable(d time.Duration) string {
-	switch {
-	case d >= 2*time.Minute && d%time.Minute == 0:
-		return strconv.Itoa(int(d/time.Minute)) + "m"
-	case d >= time.Second && d%time.Second == 0:
-		return strconv.Itoa(int(d/time.Second)) + "s"
-	}
-	return d.String()
-}
-
-// failure is an error as the model reads it.
-type failure struct {
-	message    string
-	status     int
-	code       int
-	cause      error         // for the log
-	internal   bool          // ours: the message says nothing
-	refused    bool          // nothing was carried out
-	untouched  bool          // the step that failed has sent nothing
-	missing    bool          // what was to be read is not there
-	after      time.Duration // when to come back, or 0
-	unrecorded bool          // the audit log could not be written to
-	protocol   *mcp.Error    // that the request is answered with; nil where there is a result to tell of the failure
-	id         string        // under which the cause is in the log; empty when there is none
-}
-
-// internalMessage is all that is said of a failure of ours.
-func internalMessage(noun string) string {
-	return "the " + noun + " failed because of a problem on the server, not because of its arguments; the server's log has the reason"
-}
-
-// failureOf returns nil for no error.
-func failureOf(err error) *failure {
-	if err == nil {
-		return nil
-	}
-	var hidden *concealed
-	if errors.As(err, &hidden) {
-		failed := &failure{message: hidden.as.Message, code: hidden.as.Code, refused: true, protocol: hidden.as, cause: hidden.cause}
-		if hidden.cause != nil {
-			failed.id = rand.Text()[:12]
-		}
-		return failed
-	}
-	var e *mcp.Error
-	if errors.As(err, &e) {
-		return &failure{message: e.Message, code: e.Code, refused: true, protocol: e}
-	}
-	var f *adapters.Fault
-	if errors.As(err, &f) { // its cause may be a refusal, of a tool that a step called
-		failed := &failure{message: f.Message, status: f.Status, code: f.Code, cause: f.Cause, untouched: f.Untouched, missing: f.Missing, after: f.After}
-		if f.Cause != nil {
-			failed.id = rand.Text()[:12]
-		}
-		return failed
-	}
-	var d *denial
-	if errors.As(err, &d) {
-		return &failure{message: d.Error(), refused: true, cause: d.cause, id: rand.Text()[:12]}
-	}
-	var u *unrecorded
-	if errors.As(err, &u) {
-		return &failure{message: u.Error(), refused: true, unrecorded: true, cause: u.cause, id: rand.Text()[:12]}
-	}
-	var many *tooMany
-	if errors.As(err, &many) {
-		return &failure{message: many.message, refused: true, after: many.after}
-	}
-	var again replayed
-	if errors.As(err, &again) {
-		return &failure{message: again.Message, refused: true, id: again.ID}
-	}
-	var r refusal
-	if errors.As(err, &r) {
-		return &failure{message: string(r), refused: true}
-	}
-	if errors.Is(err, state.ErrAway) {
-		return &failure{message: "the server does not get at what it remembers; try again in a moment", cause: err, id: rand.Text()[:12]}
-	}
-	return &failure{message: internalMessage("tool"), cause: err, internal: true, id: rand.Text()[:12]}
-}
-
-// meta is what a program reads of a failure beside its text, as encoded JSON; nil for nothing.
-func (f *failure) meta() mcp.Appender {
-	var b []byte
-	if f.id != "" {
-		b = append(mcp.AppendString(append(b, `"correlationId":`...), f.id), ',')
-	}
-	if f.after > 0 {
-		b = append(strconv.AppendInt(append(b, `"retryAfter":`...), int64((f.after+time.Second-1)/time.Second), 10), ',')
-	}
-	if b == nil {
-		return nil
-	}
-	b[len(b)-1] = '}'
-	return mcp.Raw(append([]byte{'{'}, b...))
-}
-
-// values is what the root `error` reads.
-func (f *failure) values(step string) map[string]any {
-	m := map[string]any{"message": f.message}
-	if f.status != 0 {
-		m["status"] = f.status
-	}
-	if f.code != 0 {
-		m["code"] = f.code
-	}
-	if step != "" {
-		m["step"] = step
-	}
-	return m
-}
-
 // failureText is what the caller reads about a failed call: in the words of the author, if there are any.
-func (c *call) failureText(f *failure) string {
-	if m := c.routine.failed; m != nil && !f.refused {
-		c.frame.Failure = f.values(c.step)
+func (c *call) failureText(f *failure.Failure) string {
+	if m := c.operation.errorText; m != nil && !f.Refused {
+		c.frame.Failure = f.ErrorRoot(c.failedStep)
 		if text, err := m.Append(nil, c.frame); err == nil {
 			return string(text)
 		}
 	}
-	return strings.TrimSpace(f.message)
+	return strings.TrimSpace(f.Message)
 }
 
-// told is what leaves the process about a failed call.
-func (c *call) told(f *failure) string {
-	text := c.routine.generation.scrubber.text([]byte(c.failureText(f)))
-	return string(c.routine.shortened(text, ""))
+// publicMessage is what leaves the process about a failed call.
+func (c *call) publicMessage(f *failure.Failure) string {
+	return c.operation.writer.Message(c.failureText(f))
 }
 
-// within writes the paths of a text as they are in the folder of the configuration: who reads a document need not know where on the server that is.
-func (b *Build) within(text string) string {
+// relativePaths writes the paths of a text as they are in the folder of the configuration: who reads a document need not know where on the server that is.
+func (b *Build) relativePaths(text string) string {
 	if b.Dir == "" || strings.HasSuffix(b.Dir, string(filepath.Separator)) {
 		return text
 	}
@@ -202,25 +58,25 @@ func (b *Build) within(text string) string {
 }
 
 // protocolError is a failure as a request is answered that has no other way to tell of it.
-func (c *call) protocolError(failed *failure) error {
-	if failed.protocol != nil {
-		return failed.protocol
+func (c *call) protocolError(failed *failure.Failure) error {
+	if failed.Protocol != nil {
+		return failed.Protocol
 	}
-	if failed.internal {
-		failed.message = internalMessage(c.routine.noun)
+	if failed.Internal {
+		failed.Message = failure.InternalMessage(c.operation.kind)
 	}
-	if failed.missing { // which file that is stands in the log
-		failed.message = "a file that the " + c.routine.noun + " is made of is not there"
+	if failed.NotFound { // which file that is stands in the log
+		failed.Message = "a file that the " + c.operation.kind + " is made of is not there"
 	}
-	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.routine.generation.build.within(c.told(failed))}
-	if failed.refused && !failed.unrecorded || failed.missing && c.routine.noun != "completion" {
+	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.operation.generation.build.relativePaths(c.publicMessage(failed))}
+	if failed.Refused && !failed.Unrecorded || failed.NotFound && c.operation.kind != "completion" {
 		out.Code = mcp.CodeInvalidParams // also of what is not there, as of a name or an address that leads to nothing
 	}
-	if failed.missing && c.routine.noun == "resource" { // the address is told with the error
+	if failed.NotFound && c.operation.kind == "resource" { // the address is told with the error
 		return out
 	}
-	if failed.id != "" {
-		out.Data = []byte(`{"correlationId":"` + failed.id + `"}`)
+	if failed.ID != "" {
+		out.Data = []byte(`{"correlationId":"` + failed.ID + `"}`)
 	}
 	return out
 }

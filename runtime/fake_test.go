@@ -58,14 +58,14 @@ func (b *fakeBlock) spec() hcl.Spec {
 	}
 }
 
-func (b *fakeBlock) Describe(*hcl.Connection) (hcl.Facts, error) {
+func (b *fakeBlock) Describe(*hcl.Connection) (hcl.Effects, error) {
 	t := &schema.Type{Kind: schema.Any}
 	if b.Rows {
 		t = schema.ListOf(&schema.Type{Kind: schema.Map, Elem: t})
 	}
-	return hcl.Facts{
+	return hcl.Effects{
 		Output:  schema.ObjectOf(&schema.Member{Name: "value", Type: t}),
-		Default: hcl.Default{Member: "value"},
+		Default: hcl.DefaultResult{Member: "value"},
 		Log:     b.Log,
 	}, nil
 }
@@ -172,12 +172,12 @@ func secrets(name string) (string, bool) {
 
 func load(t testing.TB, h *Host, src string) {
 	t.Helper()
-	if diags := h.Load(t.Context(), files(src)); diags.HasErrors() {
+	if diags := h.Load(t.Context(), fileSystem(src)); diags.HasErrors() {
 		t.Fatalf("load: %s", printed(diags))
 	}
 }
 
-func files(src string) fstest.MapFS { return fstest.MapFS{"tools.hcl": {Data: []byte(src)}} }
+func fileSystem(src string) fstest.MapFS { return fstest.MapFS{"tools.hcl": {Data: []byte(src)}} }
 
 func printed(diags hcl.Diagnostics) string {
 	var b strings.Builder

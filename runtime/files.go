@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 )
 
@@ -19,8 +19,8 @@ type Files struct {
 	g      *Generation
 	caller *mcp.Caller
 	signed bool // nobody is known to ask: only what a signature allows is done
-	shelf  *attachment.Shelf
-	rules  attachment.Rules
+	shelf  *files.Shelf
+	rules  files.Rules
 }
 
 // ErrNoFiles is why there are no files: no tool takes any, and nothing is said of them.
@@ -32,36 +32,36 @@ func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, e
 	switch {
 	case g == nil:
 		return nil, errClosed
-	case !signed && !g.knows(c):
+	case !signed && !g.isAuthenticated(c):
 		g.leave()
 		return nil, mcp.Unauthorized()
 	case !g.uploads:
 		g.leave()
 		return nil, ErrNoFiles
 	}
-	return &Files{g, c, signed, g.build.State.files, rulesOf(&g.Config.Files)}, nil
+	return &Files{g, c, signed, g.build.State.files, uploadRules(&g.Config.Files)}, nil
 }
 
 // Close lets the configuration go.
 func (f *Files) Close() { f.g.leave() }
 
-// UnwrittenFile is why a file was not taken, sent or removed, or an address not given: it cannot be written down.
-type UnwrittenFile struct{ Cause error }
+// UnrecordedFileError is why a file was not taken, sent or removed, or an address not given: it cannot be written down.
+type UnrecordedFileError struct{ Cause error }
 
-func (u *UnwrittenFile) Error() string {
+func (u *UnrecordedFileError) Error() string {
 	return "Nothing was done. The server writes down what becomes of files, and cannot do that at the moment. The server's log has the reason"
 }
 
-func (u *UnwrittenFile) Unwrap() error { return u.Cause }
+func (u *UnrecordedFileError) Unwrap() error { return u.Cause }
 
-// Upload takes a file of the caller, as attachment.Shelf.Upload does.
-func (f *Files) Upload(ctx context.Context, u attachment.Upload, in io.Reader) (*attachment.File, error) {
+// Upload takes a file of the caller, as files.Shelf.Upload does.
+func (f *Files) Upload(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
 	u.Owner, u.Rules = f.caller.Owner(), f.rules
 	return f.take(ctx, u, in)
 }
 
 // take takes a file, which is not there unless that is written down.
-func (f *Files) take(ctx context.Context, u attachment.Upload, in io.Reader) (*attachment.File, error) {
+func (f *Files) take(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
 	file, err := f.shelf.Upload(ctx, u, in)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (f *Files) take(ctx context.Context, u attachment.Upload, in io.Reader) (*a
 }
 
 // Redeem takes a file at a signed address, once.
-func (f *Files) Redeem(ctx context.Context, id string, query url.Values, u attachment.Upload, in io.Reader) (*attachment.File, error) {
+func (f *Files) Redeem(ctx context.Context, id string, query url.Values, u files.Upload, in io.Reader) (*files.File, error) {
 	t, err := f.shelf.Redeem(ctx, id, query)
 	if err != nil {
 		return nil, err
@@ -90,14 +90,14 @@ func (f *Files) Redeem(ctx context.Context, id string, query url.Values, u attac
 }
 
 // Ticket is a signed address for one upload of the caller.
-func (f *Files) Ticket(ctx context.Context, u attachment.Upload) (id, address string, until time.Time, err error) {
+func (f *Files) Ticket(ctx context.Context, u files.Upload) (id, address string, until time.Time, err error) {
 	u.Owner, u.Rules, u.By = f.caller.Owner(), f.rules, f.caller.Subject
 	if id, address, until, err = f.shelf.Ticket(ctx, u); err != nil {
 		return "", "", time.Time{}, err
 	}
-	of := &attachment.File{FileFacts: value.FileFacts{ID: id}}
+	of := &files.File{FileFacts: value.FileFacts{ID: id}}
 	if u.Name != "" {
-		of.Name = attachment.CleanName(u.Name)
+		of.Name = files.CleanName(u.Name)
 	}
 	if err := f.record(ctx, "ticket", of, ""); err != nil { // an address that nobody is given is good for nothing
 		return "", "", time.Time{}, err
@@ -106,7 +106,7 @@ func (f *Files) Ticket(ctx context.Context, u attachment.Upload) (id, address st
 }
 
 // Find is a file of the caller, or that of a signed address.
-func (f *Files) Find(ctx context.Context, id string, query url.Values) (*attachment.File, error) {
+func (f *Files) Find(ctx context.Context, id string, query url.Values) (*files.File, error) {
 	if f.signed {
 		return f.shelf.FindSigned(ctx, id, query)
 	}
@@ -114,7 +114,7 @@ func (f *Files) Find(ctx context.Context, id string, query url.Values) (*attachm
 }
 
 // Send writes the bytes of a file to what begin returns, which is called when that is written down. What was not sent to its end is written down once more.
-func (f *Files) Send(ctx context.Context, file *attachment.File, begin func() io.Writer) error {
+func (f *Files) Send(ctx context.Context, file *files.File, begin func() io.Writer) error {
 	r := f.recordOf("download", file, "")
 	if err := f.append(ctx, r, false); err != nil {
 		return err
@@ -151,12 +151,12 @@ func (r *readFailure) Read(p []byte) (int, error) {
 }
 
 // Link is a signed address of a file.
-func (f *Files) Link(ctx context.Context, file *attachment.File) (string, error) {
+func (f *Files) Link(ctx context.Context, file *files.File) (string, error) {
 	return f.shelf.Link(ctx, f.rules.BaseURL, file)
 }
 
 // Remove forgets a file of the caller, and reports whether it was there.
-func (f *Files) Remove(ctx context.Context, file *attachment.File) (bool, error) {
+func (f *Files) Remove(ctx context.Context, file *files.File) (bool, error) {
 	if err := f.record(ctx, "removal", file, f.caller.Subject); err != nil {
 		return false, err
 	}
@@ -164,7 +164,7 @@ func (f *Files) Remove(ctx context.Context, file *attachment.File) (bool, error)
 }
 
 // record writes down what happens to a file, on the disk.
-func (f *Files) record(ctx context.Context, what string, file *attachment.File, by string) error {
+func (f *Files) record(ctx context.Context, what string, file *files.File, by string) error {
 	return f.append(ctx, f.recordOf(what, file, by), true)
 }
 
@@ -172,16 +172,16 @@ func (f *Files) record(ctx context.Context, what string, file *attachment.File, 
 const bySignature = "signed address"
 
 // recordOf is what is written down of a file; nil where nothing is. By names who has asked for a signed address.
-func (f *Files) recordOf(what string, file *attachment.File, by string) *audit.Record {
+func (f *Files) recordOf(what string, file *files.File, by string) *audit.Record {
 	if f.g.audit == nil {
 		return nil
 	}
-	r := f.g.common(f.caller, nil)
+	r := f.g.auditRecord(f.caller, nil)
 	if f.signed {
 		r.Caller.Subject, r.Caller.Key = by, bySignature
 	}
 	r.ID, r.Event, r.Kind, r.Outcome = rand.Text(), audit.EventFile, what, audit.OK
-	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.scrubber.sentence(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
+	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.scrubber.Text(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
 	return &r
 }
 
@@ -191,14 +191,14 @@ func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error
 	}
 	r.Time = time.Now()
 	if err := f.g.audit.Append(r, durable); err != nil {
-		f.g.unwritten(ctx, err)
-		return &UnwrittenFile{err}
+		f.g.logAuditFailure(ctx, err)
+		return &UnrecordedFileError{err}
 	}
 	return nil
 }
 
-// Give takes a file for a call of this generation that has no caller but the program itself.
-func (g *Generation) Give(ctx context.Context, u attachment.Upload, in io.Reader) (*attachment.File, error) {
-	u.Rules = rulesOf(&g.Config.Files)
+// UploadLocal takes a file for a call of this generation that has no caller but the program itself.
+func (g *Generation) UploadLocal(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
+	u.Rules = uploadRules(&g.Config.Files)
 	return g.build.State.files.Upload(ctx, u, in)
 }

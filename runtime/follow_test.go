@@ -85,7 +85,7 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 			fake { do = "text" }
 		}`)
 		defer h.Close()
-		h.Tell(e)
+		h.SetNotifier(e)
 		time.Sleep(time.Minute)
 		if reads != 0 {
 			t.Errorf("read %d times for nobody", reads)
@@ -144,7 +144,7 @@ func TestAFileThatChangesIsNoticedWithoutBeingRead(t *testing.T) {
 			text = "${input.name}"
 		}`)
 		defer h.Close()
-		h.Tell(e)
+		h.SetNotifier(e)
 		for _, uri := range []string{"doc://a", "doc://b"} {
 			if err := h.Follow(t.Context(), &mcp.Caller{}, uri); err != nil {
 				t.Fatal(err)
@@ -172,7 +172,7 @@ func TestAReloadTellsThoseWhoFollowWhatChanged(t *testing.T) {
 		fake := "resource \"fake\" {\nuri = \"doc://fake\"\nrefresh = \"3s\"\nfake {\nvalue = 1\n}\n}\n"
 		h := w.host(t, doc("a", "1")+doc("b", "1")+doc("c", "1")+fake)
 		defer h.Close()
-		h.Tell(e)
+		h.SetNotifier(e)
 		for _, uri := range []string{"doc://a", "doc://b", "doc://fake"} {
 			if err := h.Follow(t.Context(), &mcp.Caller{}, uri); err != nil {
 				t.Fatal(err)
@@ -196,7 +196,7 @@ func TestEachToolsetIsToldOfItsOwnLists(t *testing.T) {
 		w, e := newWorld(), newEar()
 		h := w.host(t, shops)
 		defer h.Close()
-		h.Tell(e)
+		h.SetNotifier(e)
 		load(t, h, shops+"tool \"order_write\" {\ndescription = \"Write.\"\ntext = \"w\"\n}\n")
 		e.hears(t, `"" {true false false}`)
 		load(t, h, shops+"tool \"invoice_list\" {\ndescription = \"List.\"\ntext = \"l\"\n}\n")
@@ -230,7 +230,7 @@ resource "b" {
 		e := newEar()
 		h := newWorld().host(t, docs+`toolset "billing" { resources = ["a"] }`)
 		defer h.Close()
-		h.Tell(e)
+		h.SetNotifier(e)
 		if err := h.Follow(t.Context(), &mcp.Caller{Toolset: "billing"}, "doc://a"); err != nil {
 			t.Fatal(err)
 		}
@@ -330,9 +330,9 @@ func TestFollowingGivesUpWithWhoAsked(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		h.follows.mu.Lock()
-		defer h.follows.mu.Unlock()
-		if len(h.follows.documents) != 0 {
+		h.subscriptions.mu.Lock()
+		defer h.subscriptions.mu.Unlock()
+		if len(h.subscriptions.byURI) != 0 {
 			t.Error("it is followed all the same")
 		}
 	})

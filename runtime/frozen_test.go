@@ -128,7 +128,7 @@ text = "done"`))
 
 func TestWhatIsLargeStaysWithTheServer(t *testing.T) {
 	w := newWorld()
-	large := strings.Repeat("x", 3*sealedInline)
+	large := strings.Repeat("x", 3*maxInlineState)
 	w.do["large"] = func(context.Context, *adapters.Call) (any, error) {
 		return []any{large, value.Bytes("\xff\x00"), "\xfe", map[string]any{"$bytes": "no", "": 1.5}}, nil
 	}
@@ -159,7 +159,7 @@ result = "{size: length(step.large.value[0]), bytes: base64encode(step.large.val
 
 func TestWhatIsTooLargeToBeRememberedEndsTheCall(t *testing.T) {
 	w := newWorld()
-	w.do["large"] = func(context.Context, *adapters.Call) (any, error) { return strings.Repeat("x", largestFrozen), nil }
+	w.do["large"] = func(context.Context, *adapters.Call) (any, error) { return strings.Repeat("x", maxPauseState), nil }
 	h := w.host(t, tool("t", task1h+`
 step "large" {
   fake { do = "large" }

@@ -34,9 +34,9 @@ func (z freezer) value(v any, depth int) (_ []byte, err error) {
 		return z.dst, errTooDeep
 	}
 	switch v := v.(type) {
-	case *attached:
+	case *attachedFile:
 		return z.file(map[string]any{"file_id": v.facts.ID, "filename": v.facts.Name, "content_type": v.facts.Type})
-	case frozenFileName:
+	case fileRef:
 		return z.file(v)
 	case value.Deferred:
 		decoded, err := v.Value()
@@ -66,8 +66,8 @@ func (z freezer) tagged(tag, text string) []byte {
 	return append(value.AppendString(append(value.AppendString(append(z.dst, '{'), tag), ':'), text), '}')
 }
 
-// frozenFileName is what names a file, in its place until the call has its files again.
-type frozenFileName map[string]any
+// fileRef is what names a file, in its place until the call has its files again.
+type fileRef map[string]any
 
 func (z freezer) file(named map[string]any) ([]byte, error) {
 	text, err := value.AppendJSON(nil, named)
@@ -111,14 +111,14 @@ func thaw(frozen []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return thawed(v)
+	return thawValue(v)
 }
 
-func thawed(v any) (_ any, err error) {
+func thawValue(v any) (_ any, err error) {
 	switch v := v.(type) {
 	case []any:
 		for i, e := range v {
-			if v[i], err = thawed(e); err != nil {
+			if v[i], err = thawValue(e); err != nil {
 				return nil, err
 			}
 		}
@@ -133,9 +133,9 @@ func thawedObject(m map[string]any) (any, error) {
 	for k, e := range m {
 		name, isName := strings.CutPrefix(k, "$")
 		if isName && !strings.HasPrefix(name, "$") {
-			return untagged(m, k)
+			return thawTagged(m, k)
 		}
-		e, err := thawed(e)
+		e, err := thawValue(e)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func thawedObject(m map[string]any) (any, error) {
 	return out, nil
 }
 
-func untagged(m map[string]any, tag string) (any, error) {
+func thawTagged(m map[string]any, tag string) (any, error) {
 	text, ok := m[tag].(string)
 	if !ok || len(m) != 1 {
 		return nil, fmt.Errorf("the member %q of a frozen value is not its only text", tag)
@@ -158,7 +158,7 @@ func untagged(m map[string]any, tag string) (any, error) {
 		if err == nil && !ok {
 			err = errors.New("a frozen file has no name")
 		}
-		return frozenFileName(name), err
+		return fileRef(name), err
 	}
 	b, err := base64.StdEncoding.DecodeString(text)
 	switch {

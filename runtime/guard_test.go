@@ -128,7 +128,7 @@ func TestClientsAreToldWhenAReloadDecidesOtherwise(t *testing.T) {
 		h := newWorld().host(t, divided)
 		defer h.Close()
 		e := newEar()
-		h.Tell(e)
+		h.SetNotifier(e)
 		eve := who("eve")
 		if err := h.Follow(t.Context(), eve, "doc://r"); err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestListsOfCallersAreMadeOnceAndNotWithoutBound(t *testing.T) {
 			t.Fatalf("%d tools for %q", got, groups)
 		}
 	}
-	if kept := len(h.Current().whole.guards[mcp.Tools].lists); kept > mostLists {
+	if kept := len(h.Current().fullView.filters[mcp.Tools].filtered); kept > maxFilteredLists {
 		t.Errorf("%d lists are kept", kept)
 	}
 }

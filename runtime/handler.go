@@ -19,8 +19,8 @@ func (h *Host) Info(toolset string) *mcp.Info {
 // List returns one of the lists, without what the caller may not call. In a toolset that is gone it is empty.
 func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	g := h.current.Load()
-	if v := g.view(caller.Toolset); v != nil && g.knows(caller) {
-		return v.shown(ctx, caller, of)
+	if v := g.view(caller.Toolset); v != nil && g.isAuthenticated(caller) {
+		return v.listFor(ctx, caller, of)
 	}
 	return mcp.NewList(of, nil, mcp.ListOptions{})
 }
@@ -34,7 +34,7 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 	defer g.leave()
 	p := g.view(req.Caller.Toolset).tool(req.Name)
 	if p == nil {
-		return mcp.Outcome{}, g.refused(ctx, "tool", req, mcp.UnknownTool(req.Name))
+		return mcp.Outcome{}, g.recordRefusal(ctx, "tool", req, mcp.UnknownTool(req.Name))
 	}
 	return p.Run(ctx, req)
 }
@@ -53,7 +53,7 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	p := g.view(req.Caller.Toolset).prompt(req.Name)
 	if p == nil {
-		return mcp.Document{}, g.refused(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
+		return mcp.Document{}, g.recordRefusal(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
 	}
 	return p.get(ctx, req)
 }
@@ -72,7 +72,7 @@ func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	r, variables := g.view(req.Caller.Toolset).resource(req.Name)
 	if r == nil {
-		return mcp.Document{}, g.refused(ctx, "resource", req, mcp.UnknownResource(req.Name))
+		return mcp.Document{}, g.recordRefusal(ctx, "resource", req, mcp.UnknownResource(req.Name))
 	}
 	return r.read(ctx, req, variables)
 }
@@ -84,7 +84,7 @@ func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Comp
 		return mcp.Completion{}, err
 	}
 	defer g.leave()
-	w, err := g.view(req.Caller.Toolset).completed(req)
+	w, err := g.view(req.Caller.Toolset).completable(req)
 	if err != nil {
 		return mcp.Completion{}, err
 	}
@@ -98,16 +98,16 @@ func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error
 	if err != nil {
 		return err
 	}
-	err = g.followable(ctx, caller, uri)
+	err = g.checkSubscribe(ctx, caller, uri)
 	g.leave()
 	if err != nil {
 		return err
 	}
-	return h.follows.add(ctx, caller, uri)
+	return h.subscriptions.add(ctx, caller, uri)
 }
 
 // Unfollow ends what one Follow began.
-func (h *Host) Unfollow(toolset, uri string) { h.follows.remove(toolset, uri) }
+func (h *Host) Unfollow(toolset, uri string) { h.subscriptions.remove(toolset, uri) }
 
 // MayFollow reports whether a caller who follows a document could begin to, as things are now.
 func (h *Host) MayFollow(caller *mcp.Caller, uri string) bool {
@@ -116,5 +116,5 @@ func (h *Host) MayFollow(caller *mcp.Caller, uri string) bool {
 		return false
 	}
 	defer g.leave()
-	return g.knows(caller) && g.stillFollowable(h.follows.ctx, caller, uri)
+	return g.isAuthenticated(caller) && g.maySubscribe(h.subscriptions.ctx, caller, uri)
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/failure"
 )
 
-// pingTime is how long a connection has to answer.
-const pingTime = time.Second
+// pingTimeout is how long a connection has to answer.
+const pingTimeout = time.Second
 
-// health is a connection that can be asked whether it works.
-type health struct {
+// connectionProbe is a connection that can be asked whether it works.
+type connectionProbe struct {
 	name  string
 	conn  adapters.Health // nil when it cannot be asked
 	guard *adapters.Guard
@@ -30,7 +31,7 @@ type ConnectionHealth struct {
 // Health asks every connection that can be asked, all at once, and says of the others that have one how their breaker stands.
 func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 	out := make([]ConnectionHealth, len(g.health))
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	var running sync.WaitGroup
 	for i, h := range g.health {
@@ -41,7 +42,7 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 			}
 			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State(), err: err}
 			if err != nil {
-				out[i].Error = g.scrubber.sentence(err.Error())
+				out[i].Error = g.scrubber.Text(err.Error())
 			}
 		})
 	}
@@ -50,6 +51,6 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 }
 
 func ping(ctx context.Context, h adapters.Health) (err error) {
-	defer recovered(&err)
+	defer failure.Recover(&err)
 	return h.Ping(ctx)
 }

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/wait"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -20,18 +21,18 @@ type HostOptions struct {
 
 // Host serves the current generation and replaces it. Make one with NewHost.
 type Host struct {
-	build   *Build
-	options HostOptions
-	current atomic.Pointer[Generation]
-	told    atomic.Pointer[Audience]
+	build    *Build
+	options  HostOptions
+	current  atomic.Pointer[Generation]
+	notifier atomic.Pointer[Notifier]
 
-	follows *follows
+	subscriptions *subscriptions
 
-	loading sync.Mutex // one load at a time; calls never wait for it
-	closed  bool       // guarded by loading
-	closing chan struct{}
-	retired sync.WaitGroup
-	own     bool // the state of build is the Host's own
+	loading   sync.Mutex // one load at a time; calls never wait for it
+	closed    bool       // guarded by loading
+	closing   chan struct{}
+	retiring  sync.WaitGroup
+	ownsState bool // the state of build is the Host's own
 
 	mu     sync.Mutex
 	status Status // guarded by mu
@@ -45,13 +46,13 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	if o.Load.Cache == nil {
 		o.Load.Cache = hcl.NewCache()
 	}
-	h := &Host{options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), own: o.Build.State == nil}
-	h.build.State.tasks.tell(h.taskChanged)
-	h.build.State.write(h.writeDown)
+	h := &Host{options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil}
+	h.build.State.tasks.setOnChange(h.taskChanged)
+	h.build.State.setDecisionRecorder(h.recordDecision)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.build.current = h.Current
-	h.follows = newFollows(ctx, h)
+	h.subscriptions = newSubscriptions(ctx, h)
 	return h
 }
 
@@ -67,46 +68,42 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	began := time.Now()
 	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), h.options.Load)
 	if diags.HasErrors() {
-		h.failed(cfg, diags, began)
+		h.recordFailedLoad(cfg, diags, began)
 		return diags
 	}
 	next, refused := Compile(ctx, cfg, *h.build)
 	diags = append(diags, refused...).Sort()
 	if next == nil {
-		h.failed(cfg, diags, began)
+		h.recordFailedLoad(cfg, diags, began)
 		return diags
 	}
 	h.commit(next, diags, began)
 	return diags
 }
 
-// patience is how long a load waits for databases to say what their rows look like, so that the list need not change right after it.
-const patience = 250 * time.Millisecond
+// maxProbeWait is how long a load waits for databases to say what their rows look like, so that the list need not change right after it.
+const maxProbeWait = 250 * time.Millisecond
 
 // commit makes next the current generation. Nothing in it can fail.
 func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) {
 	last := h.current.Load()
-	next.inherit(last)
+	next.inheritProbes(last)
 	first, committed := make(chan struct{}), make(chan struct{})
-	next.learning.Go(func() { next.learn(first, committed, h.toolsChanged) })
-	wait := time.NewTimer(patience)
-	select {
-	case <-first:
-	case <-wait.C:
-	}
-	wait.Stop()
+	next.probing.Go(func() { next.probeRows(first, committed, h.toolsChanged) })
+	wait.Until(first, maxProbeWait, nil)
 	next.publish()
-	next.limitAudit()
-	h.build.State.deliver(next)
+	next.applyAuditLimits()
+	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
-	h.build.memory.waits.swap()
-	h.loaded(last, next, diags, began)
-	h.tell(func(a Audience) { a.Retain(next.callers.Stands) })
+	h.build.caches.waiters.notifyReload()
+	h.build.State.recordStoredDecisions(next.ctx)
+	h.recordLoad(last, next, diags, began)
+	h.notify(func(a Notifier) { a.Retain(next.authenticator.Stands) })
 	h.listsChanged(last, next)
-	h.follows.replaced(last, next)
+	h.subscriptions.onReload(last, next)
 	close(committed)
-	h.retired.Go(func() { next.overtake(last) })
-	h.retired.Go(func() { last.retire(h.options.Grace, h.closing) })
+	h.retiring.Go(func() { next.voidApprovals(last) })
+	h.retiring.Go(func() { last.retire(h.options.Grace, h.closing) })
 }
 
 // Drain waits until no task is worked on, or ctx ends, and returns why.
@@ -120,21 +117,21 @@ func (h *Host) Close() {
 		h.closed = true
 		h.build.State.tasks.close()
 		close(h.closing)
-		h.follows.close()
+		h.subscriptions.close()
 		h.current.Load().retire(0, h.closing)
 	}
-	h.retired.Wait()
-	if h.own {
+	h.retiring.Wait()
+	if h.ownsState {
 		h.build.State.Close()
 	}
 }
 
-// Settle waits until what was replaced so far is closed, and what is served has asked its databases.
-func (h *Host) Settle() {
+// AwaitRetired waits until what was replaced so far is closed, and what is served has asked its databases.
+func (h *Host) AwaitRetired() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
-	h.retired.Wait()
-	h.current.Load().learning.Wait()
+	h.retiring.Wait()
+	h.current.Load().probing.Wait()
 }
 
 // Current is the configuration that is served.

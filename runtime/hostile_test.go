@@ -103,20 +103,20 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 	defer h.Close()
 	uri := func(i int) string { return "doc://" + strconv.Itoa(i) }
 	follow := func(i int) error { return h.Follow(t.Context(), &mcp.Caller{}, uri(i)) }
-	for i := range mostDocuments {
+	for i := range maxSubscribedResources {
 		if err := follow(i); err != nil {
 			t.Fatalf("document %d: %v", i, err)
 		}
 	}
 	var e *mcp.Error
-	if err := follow(mostDocuments); !errors.As(err, &e) || e.Code != mcp.CodeBusy {
+	if err := follow(maxSubscribedResources); !errors.As(err, &e) || e.Code != mcp.CodeBusy {
 		t.Errorf("one too many: %v", err)
 	}
 	if err := follow(0); err != nil {
 		t.Errorf("one that is followed: %v", err)
 	}
 	h.Unfollow("", uri(1))
-	if err := follow(mostDocuments); err != nil {
+	if err := follow(maxSubscribedResources); err != nil {
 		t.Errorf("where there is room again: %v", err)
 	}
 }
@@ -216,7 +216,7 @@ func TestFewLookAtAResourceAtOnce(t *testing.T) {
 		}
 		following.Wait()
 		time.Sleep(time.Minute)
-		if most.Load() > mostLooks || all.Load() < 300 {
+		if most.Load() > maxResourceProbes || all.Load() < 300 {
 			t.Errorf("%d looked at once, %d in all", most.Load(), all.Load())
 		}
 	})
@@ -235,7 +235,7 @@ func TestWhoFollowsMuchIsKeptOnce(t *testing.T) {
 		}
 	}
 	kept := map[*mcp.Caller]bool{}
-	for _, d := range h.follows.documents {
+	for _, d := range h.subscriptions.byURI {
 		kept[d.caller] = true
 	}
 	if len(kept) != 3 {

@@ -4,64 +4,49 @@ import (
 	"time"
 
 	"hatchel/hcl/schema"
+	"hatchel/runtime/wait"
 )
 
-// infer takes what is known of the rows of a routine.
-func (g *Generation) infer(r *routine, rows *schema.Type) {
-	if r.noun == "tool" {
-		g.programs[r.decl.Name].infer(rows)
+// acceptRowType takes what is known of the rows of a routine.
+func (g *Generation) acceptRowType(r *operation, rows *schema.Type) {
+	if r.kind == "tool" {
+		if g.programs[r.decl.Name].shaper.LearnRows(rows) {
+			g.listsStale.Store(true)
+		}
 	}
 }
 
-// infer takes what is known of the rows of the default result.
-func (p *Program) infer(rows *schema.Type) {
-	known := p.defaults.typ
-	if rows == nil || known == nil || p.tool.Returns != nil {
-		return
+// inheritProbes takes over what the generation before has learned of what did not change.
+func (g *Generation) inheritProbes(before *Generation) {
+	known := make(map[string]*operation, len(before.operations))
+	for _, r := range before.operations {
+		known[r.label()] = r
 	}
-	if known.Kind == schema.List && rows.Kind == schema.Object {
-		rows = schema.ListOf(rows)
-	}
-	if known.Kind == rows.Kind {
-		p.learn(rows)
-	}
-}
-
-func (p *Program) learn(rows *schema.Type) {
-	if rows != nil {
-		p.inferred.Store(rows)
-		p.generation.learned.Store(true)
-	}
-}
-
-// inherit takes over what the generation before has learned of what did not change.
-func (g *Generation) inherit(before *Generation) {
-	known := make(map[string]*routine, len(before.routines))
-	for _, r := range before.routines {
-		known[r.title()] = r
-	}
-	for _, r := range g.routines {
-		old, ok := known[r.title()]
-		if !ok || old.decl.Digest != r.decl.Digest || !old.asked.Load() {
+	for _, r := range g.operations {
+		old, ok := known[r.label()]
+		if !ok || old.decl.Digest != r.decl.Digest || !old.probed.Load() {
 			continue
 		}
-		r.asked.Store(true)
-		if r.noun == "tool" {
-			g.programs[r.decl.Name].learn(before.programs[r.decl.Name].inferred.Load())
+		r.probed.Store(true)
+		if r.kind == "tool" {
+			if rows := before.programs[r.decl.Name].shaper.ProbedType(); rows != nil {
+				g.programs[r.decl.Name].shaper.SetProbedType(rows)
+				g.listsStale.Store(true)
+			}
 		}
 	}
 }
 
-// learn asks every block that was not asked yet and whose other side answers, closes first, and once committed is closed asks again those whose
+// probeRows asks every block that was not asked yet and whose other side answers, closes first, and once committed is closed asks again those whose
 // other side did not answer, until all have been asked or the generation is retired. Changed is called with the toolsets whose list of tools reads differently for it.
-func (g *Generation) learn(first chan<- struct{}, committed <-chan struct{}, changed func(toolsets []string)) {
+func (g *Generation) probeRows(first chan<- struct{}, committed <-chan struct{}, changed func(toolsets []string)) {
 	var left []probe
 	for _, p := range g.probes() {
-		if !p.routine.asked.Load() {
+		if !p.routine.probed.Load() {
 			left = append(left, p)
 		}
 	}
-	left = g.learnFrom(left)
+	left = g.probeReachable(left)
 	close(first)
 	select {
 	case <-committed:
@@ -75,19 +60,15 @@ func (g *Generation) learn(first chan<- struct{}, committed <-chan struct{}, cha
 		if len(left) == 0 {
 			return
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-		case <-g.ctx.Done():
-			wait.Stop()
+		if wait.Sleep(g.ctx, pause) != nil {
 			return
 		}
-		left = g.learnFrom(left)
+		left = g.probeReachable(left)
 	}
 }
 
-// learnFrom asks the blocks whose other side answers and returns the others.
-func (g *Generation) learnFrom(all []probe) (left []probe) {
+// probeReachable asks the blocks whose other side answers and returns the others.
+func (g *Generation) probeReachable(all []probe) (left []probe) {
 	if len(all) == 0 {
 		return nil
 	}
@@ -103,10 +84,10 @@ func (g *Generation) learnFrom(all []probe) (left []probe) {
 			up = append(up, p)
 		}
 	}
-	for i, err := range g.ask(g.ctx, up) {
-		up[i].routine.asked.Store(true)
+	for i, err := range g.runProbes(g.ctx, up) {
+		up[i].routine.probed.Store(true)
 		if err != nil && g.ctx.Err() == nil {
-			g.log().Warn("the other side refuses what a "+up[i].routine.noun+" would send", up[i].routine.noun, up[i].routine.decl.Name, "error", g.scrubber.sentence(err.Error()))
+			g.log().Warn("the other side refuses what a "+up[i].routine.kind+" would send", up[i].routine.kind, up[i].routine.decl.Name, "error", g.scrubber.Text(err.Error()))
 		}
 	}
 	return left

@@ -2,24 +2,25 @@ package runtime
 
 import (
 	"context"
+	"hatchel/runtime/failure"
 	"log/slog"
 )
 
-// account writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
+// logOutcome writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
 // does not see, details otherwise.
-func (c *call) account(ctx context.Context, failed *failure) {
+func (c *call) logOutcome(ctx context.Context, failed *failure.Failure) {
 	level, what := slog.LevelDebug, "call answered"
 	if failed != nil {
 		what = "call failed"
 		switch {
-		case failed.internal, failed.unrecorded:
+		case failed.Internal, failed.Unrecorded:
 			level = slog.LevelError
-		case failed.refused:
+		case failed.Refused:
 			what = "call refused"
-			if failed.cause != nil {
+			if failed.Cause != nil {
 				level = slog.LevelWarn
 			}
-		case failed.cause != nil:
+		case failed.Cause != nil:
 			level = slog.LevelWarn
 		}
 	}
@@ -27,37 +28,37 @@ func (c *call) account(ctx context.Context, failed *failure) {
 }
 
 // log writes a line about the call into the log; failed is nil for one that has not.
-func (c *call) log(ctx context.Context, level slog.Level, what string, failed *failure) {
-	log := c.routine.generation.log()
+func (c *call) log(ctx context.Context, level slog.Level, what string, failed *failure.Failure) {
+	log := c.operation.generation.log()
 	if !log.Enabled(ctx, level) {
 		return
 	}
 	attrs := append(make([]slog.Attr, 0, 8),
-		slog.String(c.routine.noun, c.routine.decl.Name),
-		slog.Float64("ms", milliseconds(c.began)))
-	if c.remote != "" {
-		attrs = append(attrs, slog.String("remote", c.remote))
+		slog.String(c.operation.kind, c.operation.decl.Name),
+		slog.Float64("ms", millisecondsSince(c.started)))
+	if c.remoteAddr != "" {
+		attrs = append(attrs, slog.String("remote", c.remoteAddr))
 	}
 	if c.decision.verdict != undecided {
 		attrs = append(attrs, slog.String("decision", string(c.decision.verdict)), slog.String("rule", c.decision.rule))
 	}
 	if failed != nil {
-		attrs = append(attrs, c.facts(failed)...)
+		attrs = append(attrs, c.failureAttrs(failed)...)
 	}
 	log.LogAttrs(ctx, level, what, attrs...)
 }
 
-func (c *call) facts(failed *failure) (attrs []slog.Attr) {
-	g := c.routine.generation
-	attrs = append(attrs, slog.String("message", g.scrubbed(failed.message)))
-	if c.step != "" {
-		attrs = append(attrs, slog.String("step", c.step))
+func (c *call) failureAttrs(failed *failure.Failure) (attrs []slog.Attr) {
+	g := c.operation.generation
+	attrs = append(attrs, slog.String("message", g.scrubForReader(failed.Message)))
+	if c.failedStep != "" {
+		attrs = append(attrs, slog.String("step", c.failedStep))
 	}
-	if failed.cause != nil {
-		attrs = append(attrs, slog.String("cause", g.scrubbed(failed.cause.Error())))
+	if failed.Cause != nil {
+		attrs = append(attrs, slog.String("cause", g.scrubForReader(failed.Cause.Error())))
 	}
-	if failed.id != "" {
-		attrs = append(attrs, slog.String("correlation_id", failed.id))
+	if failed.ID != "" {
+		attrs = append(attrs, slog.String("correlation_id", failed.ID))
 	}
 	return attrs
 }

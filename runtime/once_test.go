@@ -143,16 +143,16 @@ func TestWhatADeadProcessHasBegunIsNotDoneAgain(t *testing.T) {
 		defer h.Close()
 		load(t, h, tool("t", keyed+`fake { do = "count" }`))
 		p, _ := h.Current().Program("t")
-		dead := newTasks(NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) }))
+		dead := newTaskRegistry(NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) }))
 		defer dead.state.Close()
 		c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
 		c.frame.Input = map[string]any{hcl.KeyInput: "k"}
-		k, err := p.claim(c, "k")
+		k, err := p.newClaim(c, "k")
 		if err != nil {
 			t.Fatal(err)
 		}
 		k.tasks = dead
-		if before, err := k.enter(t.Context(), "", time.Minute); before != nil || err != nil {
+		if before, err := k.acquire(t.Context(), "", time.Minute); before != nil || err != nil {
 			t.Fatal(before, err)
 		}
 		for range 2 {

@@ -28,7 +28,7 @@ func (d *testDesk) isVoid(a *approval.Approval, why string) {
 	for _, approved := range []bool{true, false} {
 		_, err := d.book.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now()})
 		var already *approval.AlreadyError
-		if !errors.As(err, &already) || already.Status != approval.Void || !strings.Contains(err.Error(), "it is void since ") || !strings.Contains(err.Error(), why) {
+		if !errors.As(err, &already) || already.Status != approval.Void || !strings.Contains(err.Error(), "it was voided at ") || !strings.Contains(err.Error(), why) {
 			d.t.Errorf("who decides is told %v", err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 	waits := later(t, old, "ann", "refund", `{"amount":500}`)
 	a := desk.pending(1)[0]
 	load(t, early, next)
-	early.Settle()
+	early.AwaitRetired()
 	if now, err := desk.book.Find(t.Context(), a.ID); err != nil || now.Status != approval.Pending {
 		t.Fatalf("%+v %v", now, err)
 	}
@@ -131,7 +131,7 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 	ends := later(t, early, "ann", "refund", `{"amount":600}`)
 	a = desk.pending(1)[0]
 	goesOn := later(t, old, "ann", "refund", `{"amount":600}`)
-	eventually(t, func() bool { return old.build.memory.waits.waiting() == 1 })
+	eventually(t, func() bool { return old.build.caches.waiters.waiting() == 1 })
 	load(t, early, next)
 	if got := <-ends; !refused(got) || !strings.Contains(got, "configuration of this tool was changed") {
 		t.Error(got)
@@ -147,12 +147,12 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 	goesOn = later(t, old, "ann", "refund", `{"amount":700}`)
 	a = desk.pending(1)[0]
 	ends = later(t, early, "ann", "refund", `{"amount":700}`)
-	eventually(t, func() bool { return early.build.memory.waits.waiting() == 1 })
+	eventually(t, func() bool { return early.build.caches.waiters.waiting() == 1 })
 	load(t, early, next)
 	if got := <-ends; !refused(got) {
 		t.Error(got)
 	}
-	early.Settle()
+	early.AwaitRetired()
 	desk.decide(a, true, "")
 	if got := <-goesOn; refused(got) || count() != 3 {
 		t.Errorf("%d done: %s", count(), got)
@@ -160,10 +160,10 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 }
 
 // waiting is how many calls wait.
-func (w *waits) waiting() (n int) {
+func (w *waiters) waiting() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, of := range w.of {
+	for _, of := range w.count {
 		n += of
 	}
 	return n

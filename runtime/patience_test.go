@@ -113,7 +113,7 @@ func TestACallThatWaitsEndsWithTheServer(t *testing.T) {
 	h := w.remembering(t, path, src)
 	said := later(t, h, "ann", "refund", `{"amount":500}`)
 	a := deskOf(t, h).pending(1)[0]
-	h.Dismiss()
+	h.StopWaiting()
 	if got := <-said; !refused(got) || !strings.Contains(got, "being stopped") {
 		t.Error(got)
 	}
@@ -195,7 +195,7 @@ func TestWhoWaitsHoldsNoPlace(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var all []<-chan string
-		for n := range mostWaiting {
+		for n := range maxWaitersPerCaller {
 			all = append(all, laterIn(ctx, t, h, "ann", "t", fmt.Sprintf(`{"n":%d}`, n+1)))
 		}
 		synctest.Wait()

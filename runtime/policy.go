@@ -12,51 +12,51 @@ import (
 
 // rule is one allow or one deny. It is immutable but for what was said about it in the log.
 type rule struct {
-	name       string // by which decisions are told: policy.finance.deny, tool.pay.allow
-	condition  *hcl.Condition
-	message    *hcl.Message // of its policy, for who is denied; nil when there is none
-	late       bool         // it reads what only a call has, so that no list can be made by it
-	particular bool         // it may hold for one thing and not for another, whoever asks
-	bit        uint64       // of an answered; 0 for those that came after all bits were given away
-	reported   atomic.Bool  // that it cannot be computed, while a list was made
+	name        string // by which decisions are told: policy.finance.deny, tool.pay.allow
+	condition   *hcl.Condition
+	message     *hcl.TextTemplate // of its policy, for who is denied; nil when there is none
+	readsInputs bool              // it reads what only a call has, so that no list can be made by it
+	readsTool   bool              // it may hold for one thing and not for another, whoever asks
+	bit         uint64            // of an answered; 0 for those that came after all bits were given away
+	reported    atomic.Bool       // that it cannot be computed, while a list was made
 }
 
-func newRule(name string, c *hcl.Condition, message *hcl.Message) *rule {
+func newRule(name string, c *hcl.Condition, message *hcl.TextTemplate) *rule {
 	if c == nil {
 		return nil
 	}
-	return &rule{name: name, condition: c, message: message, late: c.OfCall(), particular: c.Reads("tool")}
+	return &rule{name: name, condition: c, message: message, readsInputs: c.DependsOnCall(), readsTool: c.Reads("tool")}
 }
 
 // rule is newRule for a rule whose answer can be remembered by its bit.
-func (c *compiler) rule(name string, condition *hcl.Condition, message *hcl.Message) *rule {
+func (c *compiler) rule(name string, condition *hcl.Condition, message *hcl.TextTemplate) *rule {
 	r := newRule(name, condition, message)
 	if r != nil {
-		r.bit = 1 << c.bits
-		c.bits++
+		r.bit = 1 << c.nextBit
+		c.nextBit++
 	}
 	return r
 }
 
-// answered is what rules have answered a call that read nothing of it, by their bits.
-type answered struct{ known, hold uint64 }
+// ruleResults is what rules have answered a call that read nothing of it, by their bits.
+type ruleResults struct{ known, hold uint64 }
 
 // rules are all that decides who may call one thing. Nil are those of what everybody may call.
 type rules struct {
-	tool   map[string]any // what the root `tool` reads
-	denies []*rule        // none of which may hold
-	own    *rule          // which must hold; nil for none
-	allows []*rule        // one of which must hold, if there are any
-	unmet  string         // the names of allows, for when none does
-	closed bool           // what neither own nor allows decide is denied
-	early  bool           // who may not call may be told before there is a call
-	late   bool           // a rule reads what only a call has
-	digest string
+	tool                map[string]any // what the root `tool` reads
+	denies              []*rule        // none of which may hold
+	own                 *rule          // which must hold; nil for none
+	allows              []*rule        // one of which must hold, if there are any
+	allowNames          string         // the names of allows, for when none does
+	closed              bool           // what neither own nor allows decide is denied
+	decidesBeforeInputs bool           // who may not call may be told before there is a call
+	readsInputs         bool           // a rule reads what only a call has
+	digest              string
 }
 
-// rulesOf gathers the rules about a routine.
-func (c *compiler) rulesOf(r *routine, tool map[string]any, about func(*hcl.Policy) bool) *rules {
-	rs := &rules{tool: tool, own: c.rule(r.noun+"."+r.decl.Name+".allow", r.decl.Allow, nil), closed: c.g.Config.Server.Closed}
+// newRules gathers the rules about a routine.
+func (c *compiler) newRules(r *operation, tool map[string]any, about func(*hcl.Policy) bool) *rules {
+	rs := &rules{tool: tool, own: c.rule(r.kind+"."+r.decl.Name+".allow", r.decl.Allow, nil), closed: c.g.Config.Server.DenyByDefault}
 	for _, p := range c.policies {
 		if !about(p.policy) {
 			continue
@@ -75,10 +75,10 @@ func (c *compiler) rulesOf(r *routine, tool map[string]any, about func(*hcl.Poli
 	for _, allow := range rs.allows {
 		names = append(names, allow.name)
 	}
-	rs.unmet = strings.Join(names, ", ")
-	rs.late = slices.ContainsFunc(rs.all(), func(r *rule) bool { return r.late })
-	rs.early = rs.closed || slices.ContainsFunc(rs.all(), func(r *rule) bool { return !r.late })
-	rs.digest = rs.sum()
+	rs.allowNames = strings.Join(names, ", ")
+	rs.readsInputs = slices.ContainsFunc(rs.all(), func(r *rule) bool { return r.readsInputs })
+	rs.decidesBeforeInputs = rs.closed || slices.ContainsFunc(rs.all(), func(r *rule) bool { return !r.readsInputs })
+	rs.digest = rs.computeDigest()
 	return rs
 }
 
@@ -91,8 +91,8 @@ func (rs *rules) all() []*rule {
 	return append(all, rs.allows...)
 }
 
-// sum is equal for rules that decide alike.
-func (rs *rules) sum() string {
+// computeDigest is equal for rules that decide alike.
+func (rs *rules) computeDigest() string {
 	sum := sha256.New()
 	for _, r := range rs.all() {
 		sum.Write([]byte(r.name + " " + r.condition.Digest() + "\n"))
@@ -111,8 +111,8 @@ func (rs *rules) identity() string {
 	return rs.digest
 }
 
-// hides reports whether who may not call can be told before there is a call.
-func (rs *rules) hides() bool { return rs != nil && rs.early }
+// hidesFromLists reports whether who may not call can be told before there is a call.
+func (rs *rules) hidesFromLists() bool { return rs != nil && rs.decidesBeforeInputs }
 
 // policyRules are the rules of one policy.
 type policyRules struct {
@@ -131,28 +131,28 @@ func (c *compiler) authorize() {
 		}
 		c.policies = append(c.policies, rules)
 	}
-	for _, p := range c.g.order {
-		p.rules = c.rulesOf(&p.routine, calledTool(p.tool), func(policy *hcl.Policy) bool { return policy.AboutTool(p.decl.Name) })
+	for _, p := range c.g.sortedPrograms {
+		p.rules = c.newRules(&p.operation, toolRoot(p.tool), func(policy *hcl.Policy) bool { return policy.AppliesToTool(p.decl.Name) })
 		c.approvals(p)
 	}
 	for _, p := range c.g.prompts {
-		p.rules = c.rulesOf(&p.routine, p.called(p.prompt.Title), func(policy *hcl.Policy) bool { return policy.AboutPrompt(p.decl.Name) })
+		p.rules = c.newRules(&p.operation, p.ruleRoot(p.prompt.Title), func(policy *hcl.Policy) bool { return policy.AppliesToPrompt(p.decl.Name) })
 	}
 	for _, r := range c.g.resources {
-		r.rules = c.rulesOf(&r.routine, r.called(r.resource.Title), func(policy *hcl.Policy) bool { return policy.AboutResource(r.decl.Name) })
+		r.rules = c.newRules(&r.operation, r.ruleRoot(r.resource.Title), func(policy *hcl.Policy) bool { return policy.AppliesToResource(r.decl.Name) })
 	}
 }
 
-// calledTool is what rules read of a tool.
-func calledTool(t *hcl.Tool) map[string]any {
+// toolRoot is what rules read of a tool.
+func toolRoot(t *hcl.Tool) map[string]any {
 	return map[string]any{
 		"kind": "tool", "name": t.Name, "title": t.Title,
 		"read_only": t.ReadOnly, "destructive": t.Destructive, "idempotent": t.Idempotent, "open_world": t.OpenWorld,
 	}
 }
 
-// called is what rules read of what is no tool, and therefore changes nothing.
-func (r *routine) called(title string) map[string]any {
-	open := slices.ContainsFunc(r.decl.Steps, func(s *hcl.Step) bool { return s.Backend.Facts.OpenWorld })
-	return map[string]any{"kind": r.noun, "name": r.decl.Name, "title": title, "read_only": true, "destructive": false, "idempotent": true, "open_world": open}
+// ruleRoot is what rules read of what is no tool, and therefore changes nothing.
+func (r *operation) ruleRoot(title string) map[string]any {
+	open := slices.ContainsFunc(r.decl.Steps, func(s *hcl.Step) bool { return s.Backend.Effects.OpenWorld })
+	return map[string]any{"kind": r.kind, "name": r.decl.Name, "title": title, "read_only": true, "destructive": false, "idempotent": true, "open_world": open}
 }

@@ -112,7 +112,7 @@ func TestWhatNoRuleIsAboutIsNotAskedAbout(t *testing.T) {
 	if g.programs["look"].rules != nil || g.programs["pay"].rules == nil {
 		t.Error("rules are kept for the tool that they are not about")
 	}
-	if g.views["other"].guards[mcp.Tools] != nil || g.whole.guards[mcp.Prompts] != nil || g.whole.guards[mcp.Tools] == nil {
+	if g.views["other"].filters[mcp.Tools] != nil || g.fullView.filters[mcp.Prompts] != nil || g.fullView.filters[mcp.Tools] == nil {
 		t.Error("lists are guarded that nothing hides anything of")
 	}
 }

@@ -128,7 +128,7 @@ func TestPoliciesDecide(t *testing.T) {
 			if got != c.told || well != (c.verdict == "allowed") {
 				t.Errorf("told %q, want %q", got, c.told)
 			}
-			if want := e.Told + e.Invalid; c.verdict != "allowed" && want != c.told {
+			if want := e.Message + e.Invalid; c.verdict != "allowed" && want != c.told {
 				t.Errorf("explained as %q, told %q", want, c.told)
 			}
 		})
@@ -151,7 +151,7 @@ func told(t testing.TB, h *Host, req *mcp.CallRequest) (text string, well bool) 
 
 // texted is the text of an outcome.
 func texted(out mcp.Outcome) string {
-	var r result
+	var r callReply
 	if err := json.Unmarshal(out.AppendResult(nil, mcp.Revision20260728), &r); err != nil {
 		return err.Error()
 	}

@@ -7,33 +7,34 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/runtime/failure"
 )
 
-// poller looks at one followed document again and again, for as long as its resource is declared as it is.
-type poller struct {
-	follows *follows
-	of      *followed
-	ctx     context.Context
-	cancel  context.CancelFunc
-	began   chan struct{} // closed once it is known how the document reads
-	looks   chan struct{} // of the resource, when the poller began
+// resourcePoller looks at one followed document again and again, for as long as its resource is declared as it is.
+type resourcePoller struct {
+	subscriptions *subscriptions
+	subscription  *subscription
+	ctx           context.Context
+	cancel        context.CancelFunc
+	ready         chan struct{} // closed once it is known how the document reads
+	probeSlots    chan struct{} // of the resource, when the poller began
 
 	refresh time.Duration // between readings, 0 for none
 	files   bool          // there is a backend that tells of changes without being read
 
-	version string // that the backends gave last
-	digest  digest // of what was read last
-	down    bool   // it could not be read the last time
+	version string            // that the backends gave last
+	digest  [sha256.Size]byte // of what was read last
+	failing bool              // it could not be read the last time
 }
 
-// glancing is how long a file may have changed before that is seen.
-const glancing = time.Second
+// versionInterval is how long a file may have changed before that is seen.
+const versionInterval = time.Second
 
-// newPoller is nil when nothing but a new configuration changes what the resource holds.
-func newPoller(f *follows, d *followed, r *resource) *poller {
-	p := &poller{follows: f, of: d, began: make(chan struct{}), looks: r.looks, refresh: r.resource.Refresh}
-	for _, s := range r.stages {
-		_, versioned := s.versioned()
+// newResourcePoller is nil when nothing but a new configuration changes what the resource holds.
+func newResourcePoller(f *subscriptions, d *subscription, r *resource) *resourcePoller {
+	p := &resourcePoller{subscriptions: f, subscription: d, ready: make(chan struct{}), probeSlots: r.probeSlots, refresh: r.resource.Refresh}
+	for _, s := range r.steps {
+		_, versioned := s.versionedAction()
 		p.files = p.files || versioned
 	}
 	if !p.files && p.refresh == 0 {
@@ -44,17 +45,17 @@ func newPoller(f *follows, d *followed, r *resource) *poller {
 }
 
 // run looks until the poller ends. When changed is set it tells of that after the first look, so that nothing is missed by those who read then.
-func (p *poller) run(changed bool) {
+func (p *resourcePoller) run(changed bool) {
 	defer p.cancel()
-	p.glance()
+	p.checkVersion()
 	p.read()
-	close(p.began)
+	close(p.ready)
 	if changed && p.ctx.Err() == nil {
-		p.follows.tell(p.of)
+		p.subscriptions.notify(p.subscription)
 	}
-	glances, stop := every(glancing, p.files)
+	glances, stop := tickerIf(versionInterval, p.files)
 	defer stop()
-	readings, stop := every(p.refresh, p.refresh > 0)
+	readings, stop := tickerIf(p.refresh, p.refresh > 0)
 	defer stop()
 	for {
 		changed := false
@@ -62,20 +63,20 @@ func (p *poller) run(changed bool) {
 		case <-p.ctx.Done():
 			return
 		case <-glances:
-			if changed = p.glance(); changed {
+			if changed = p.checkVersion(); changed {
 				p.read()
 			}
 		case <-readings:
 			changed = p.read()
 		}
 		if changed && p.ctx.Err() == nil {
-			p.follows.tell(p.of)
+			p.subscriptions.notify(p.subscription)
 		}
 	}
 }
 
-// every is a ticker, or one that never ticks.
-func every(d time.Duration, ticks bool) (<-chan time.Time, func()) {
+// tickerIf is a ticker, or one that never ticks.
+func tickerIf(d time.Duration, ticks bool) (<-chan time.Time, func()) {
 	if !ticks {
 		return nil, func() {}
 	}
@@ -83,13 +84,13 @@ func every(d time.Duration, ticks bool) (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// glance asks the backends for their versions, and reports whether they gave others than before.
-func (p *poller) glance() bool {
+// checkVersion asks the backends for their versions, and reports whether they gave others than before.
+func (p *resourcePoller) checkVersion() bool {
 	if !p.files {
 		return false
 	}
 	version := ""
-	err := p.look(func(r *resource, c *call, in inputs) error {
+	err := p.withResource(func(r *resource, c *call, in inputs) error {
 		if err := r.admit(c, in); err != nil {
 			return err
 		}
@@ -104,63 +105,63 @@ func (p *poller) glance() bool {
 }
 
 // read reads the document, and reports whether it is another than before. What cannot be read is taken for unchanged, which is logged once.
-func (p *poller) read() bool {
+func (p *resourcePoller) read() bool {
 	if p.refresh == 0 {
 		return false
 	}
-	var sum digest
-	err := p.look(func(r *resource, c *call, in inputs) error {
-		err := c.write(in, func(c *call) error { return r.contents(c, p.of.uri) })
-		sum = sha256.Sum256(c.reply.blocks)
+	var sum [sha256.Size]byte
+	err := p.withResource(func(r *resource, c *call, in inputs) error {
+		err := c.runRecovered(in, func(c *call) error { return r.contents(c, p.subscription.uri) })
+		sum = sha256.Sum256(c.result.Blocks)
 		return err
 	})
 	if err != nil {
-		p.unread(err)
+		p.logReadFailure(err)
 		return false
 	}
 	before := p.digest
-	p.digest, p.down = sum, false
+	p.digest, p.failing = sum, false
 	return sum != before
 }
 
-func (p *poller) unread(err error) {
-	if p.down || p.ctx.Err() != nil {
+func (p *resourcePoller) logReadFailure(err error) {
+	if p.failing || p.ctx.Err() != nil {
 		return
 	}
-	p.down = true
-	g := p.follows.host.Current()
-	g.log().Warn("a resource that is followed cannot be read again", "uri", g.scrubber.sentence(p.of.uri), "error", g.scrubber.sentence(err.Error()))
+	p.failing = true
+	g := p.subscriptions.host.Current()
+	g.log().Warn("a resource that is followed cannot be read again", "uri", g.scrubber.Text(p.subscription.uri), "error", g.scrubber.Text(err.Error()))
 }
 
-var errGone = errors.New("there is nothing at this URI any more")
+var errResourceGone = errors.New("there is nothing at this URI any more")
 
-// look has do look at the document, in a call of who began to follow it.
-func (p *poller) look(do func(*resource, *call, inputs) error) (err error) {
+// withResource has do look at the document, in a call of who began to follow it.
+func (p *resourcePoller) withResource(do func(*resource, *call, inputs) error) (err error) {
 	select {
-	case p.looks <- struct{}{}:
-		defer func() { <-p.looks }()
+	case p.probeSlots <- struct{}{}:
+		defer func() { <-p.probeSlots }()
 	case <-p.ctx.Done():
 		return context.Cause(p.ctx)
 	}
-	g := p.follows.host.pin()
+	g := p.subscriptions.host.pin()
 	if g == nil {
 		return errClosed
 	}
 	defer g.leave()
-	r, variables := g.whole.resource(p.of.uri)
+	r, variables := g.fullView.resource(p.subscription.uri)
 	if r == nil {
-		return errGone
+		return errResourceGone
 	}
-	c := r.newCall(p.ctx, callerOf(p.of.caller), adapters.Nobody{})
-	defer c.reply.release()
-	defer recovered(&err)
+	c := r.newCall(p.ctx, callerRoot(p.subscription.caller), adapters.Nobody{})
+	defer c.result.Release()
+	defer failure.Recover(&err)
 	return do(r, c, inputs{texts: variables})
 }
 
 // version is what the backends say of what they would read. One that cannot say it before a step above it has answered says nothing.
 func (r *resource) version(c *call) (all string) {
-	for _, s := range r.stages {
-		if action, ok := s.versioned(); ok {
+	for _, s := range r.steps {
+		if action, ok := s.versionedAction(); ok {
 			version, err := action.Version(c.frame.Context, &c.action)
 			if err == nil {
 				all += version
@@ -171,9 +172,9 @@ func (r *resource) version(c *call) (all string) {
 	return all
 }
 
-// versioned is the action of a step that can tell of changes without being run.
-func (s *stage) versioned() (adapters.Versioned, bool) {
-	if s.step.Each != nil {
+// versionedAction is the action of a step that can tell of changes without being run.
+func (s *boundStep) versionedAction() (adapters.Versioned, bool) {
+	if s.decl.Each != nil {
 		return nil, false
 	}
 	action, ok := s.action.(adapters.Versioned)

@@ -4,32 +4,33 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 
 	"hatchel/hcl"
-	"hatchel/hcl/schema"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // Program is one compiled tool. It is immutable but for what a database tells of its rows, and serves any number of calls at once.
 type Program struct {
-	routine
-	tool      *hcl.Tool
-	headers   []mcp.HeaderInput
-	defaults  defaults
-	bounds    []bound                     // what its calls are limited by
-	approvals []*approvalRule             // that its calls may need, in their order
-	called    map[string]any              // what the root `tool` reads, with approvals
-	sealed    string                      // differs when approvals of it no longer hold
-	handover  int                         // the stage before which a call becomes a task
-	inferred  atomic.Pointer[schema.Type] // of the default result, when the other side was asked
+	operation
+	tool           *hcl.Tool
+	headerInputs   []mcp.HeaderInput
+	shaper         *result.Shaper
+	limits         []limit.Limit   // what its calls are limited by
+	approvalRules  []*approvalRule // that its calls may need, in their order
+	toolRoot       map[string]any  // what the root `tool` reads, with approvals
+	approvalDigest string          // differs when approvals of it no longer hold
+	taskStage      int             // the stage before which a call becomes a task
 }
 
 func newProgram(g *Generation, t *hcl.Tool) *Program {
-	p := &Program{tool: t, headers: headerInputs(t.Input), defaults: defaultsOf(t)}
-	p.init(g, "tool", &t.Work, t.Error)
-	p.effects = !t.ReadOnly
-	p.bounds = bounds(g.Config, t)
+	p := &Program{tool: t, headerInputs: headerInputs(t.Input)}
+	p.initialize(g, "tool", &t.Operation, t.Error)
+	p.shaper = result.NewShaper(t, p.writer)
+	p.hasEffects = !t.ReadOnly
+	p.limits = limit.Of(g.Config, t)
 	return p
 }
 
@@ -47,49 +48,49 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 }
 
 func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
-	c := p.newCall(ctx, callerOf(req.Caller), (*client)(req))
-	defer c.letGo()
-	defer c.leave()
+	c := p.newCall(ctx, callerRoot(req.Caller), (*requestClient)(req))
+	defer c.unpin()
+	defer c.release()
 	c.caller = req.Caller
-	c.of(req.Caller)
-	c.remote = req.Caller.Remote
-	c.entry = p.audited(req.Caller, req.Meta, req.Arguments)
-	err := p.answer(c, req, tasks)
+	c.setCaller(req.Caller)
+	c.remoteAddr = req.Caller.Remote
+	c.audit = p.beginAudit(req.Caller, req.Meta, req.Arguments)
+	err := p.execute(c, req, tasks)
 	var out mcp.Outcome
 	outcome := ""
-	if unfinished(err) {
-		outcome = interimOf(err)
-		out, err = p.interim(ctx, c, req.Caller, err)
+	if continuesLater(err) {
+		outcome = interimOutcome(err)
+		out, err = p.answerInterim(ctx, c, req.Caller, err)
 	}
-	failed := failureOf(err)
-	c.settle(ctx, err, failed)
-	failed = c.written(ctx, failed, outcome)
+	failed := failure.Of(err)
+	c.finishKey(ctx, err, failed)
+	failed = c.recordEnd(ctx, failed, outcome)
 	if outcome != "" && failed == nil {
-		c.reply.release()
+		c.result.Release()
 		return out, nil
 	}
-	c.account(ctx, failed)
-	if failed != nil && failed.protocol != nil {
-		c.reply.release()
-		return mcp.Outcome{}, failed.protocol
+	c.logOutcome(ctx, failed)
+	if failed != nil && failed.Protocol != nil {
+		c.result.Release()
+		return mcp.Outcome{}, failed.Protocol
 	}
 	return p.outcome(c, failed, req.Caller.Revision), nil
 }
 
-// answer runs the call and encodes what it came to. A panic in it is its error.
-func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) {
-	defer recovered(&err)
-	if err := p.conceals(c, req.Name); err != nil {
+// execute runs the call and encodes what it came to. A panic in it is its error.
+func (p *Program) execute(c *call, req *mcp.CallRequest, tasks bool) (err error) {
+	defer failure.Recover(&err)
+	if err := p.checkVisible(c, req.Name); err != nil {
 		return err
 	}
-	if err := req.CheckHeaders(p.headers); err != nil {
+	if err := req.CheckHeaders(p.headerInputs); err != nil {
 		return err
 	}
-	if err := c.converse(req); err != nil {
+	if err := c.checkClient(req); err != nil {
 		return err
 	}
 	if tasks {
-		if err := p.handOver(c, req.Caller); err != nil {
+		if err := p.chooseTask(c, req.Caller); err != nil {
 			return err
 		}
 	}
@@ -99,27 +100,27 @@ func (p *Program) answer(c *call, req *mcp.CallRequest, tasks bool) (err error) 
 	return p.encode(c)
 }
 
-// handOver decides whether the call becomes a task.
-func (p *Program) handOver(c *call, caller *mcp.Caller) error {
+// chooseTask decides whether the call becomes a task.
+func (p *Program) chooseTask(c *call, caller *mcp.Caller) error {
 	switch {
 	case p.tool.Task == nil:
-		c.floats = len(p.approvals) > 0 && caller.Revision.Modern() && capable(caller, "tasks")
-	case caller.Revision.Modern() && capable(caller, "tasks"):
-		c.becomes, c.floats = p.handover+1, true
+		c.mayBecomeTask = len(p.approvalRules) > 0 && caller.Revision.Modern() && hasCapability(caller, "tasks")
+	case caller.Revision.Modern() && hasCapability(caller, "tasks"):
+		c.taskStage, c.mayBecomeTask = p.taskStage+1, true
 	case p.tool.Task.Required:
-		return incapable(caller, "tasks")
+		return capabilityError(caller, "tasks")
 	}
 	return nil
 }
 
-// interim is what is answered for a call that goes on later. An error is what the call came to instead.
-func (p *Program) interim(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
-	defer recovered(&err)
-	var pause *paused
-	var before *joined
+// answerInterim is what is answered for a call that goes on later. An error is what the call came to instead.
+func (p *Program) answerInterim(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
+	defer failure.Recover(&err)
+	var pause *pausedError
+	var before *existingTaskError
 	if errors.As(why, &pause) {
-		if out.Questions, err = c.waits(ctx, pause); err == nil {
-			err = c.pause(ctx)
+		if out.Questions, err = c.sealQuestions(ctx, pause); err == nil {
+			err = c.pauseKey(ctx)
 		}
 	} else if errors.As(why, &before) {
 		out.Task = mcp.Raw(before.task.appendMembers(nil, false))
@@ -127,8 +128,8 @@ func (p *Program) interim(ctx context.Context, c *call, caller *mcp.Caller, why 
 		c.log(ctx, slog.LevelDebug, "call becomes a task", nil)
 		out.Task, err = p.beginTask(ctx, c, caller)
 	}
-	if err != nil && !c.acted(nil) {
-		p.giveBack(c)
+	if err != nil && !c.mayHaveActed(nil) {
+		p.restoreApproval(c)
 	}
 	return out, err
 }
@@ -139,22 +140,22 @@ func (p *Program) run(c *call, in inputs) error {
 		return err
 	}
 	if err := c.resume(); err != nil {
-		return c.why(err)
+		return c.contextCause(err)
 	}
-	if err := p.demand(c); err != nil {
+	if err := p.findRequiredApprovals(c); err != nil {
 		return err
 	}
-	if p.tool.Memo != nil && c.consent == nil {
-		return p.remembered(c)
+	if p.tool.Cache != nil && c.approval == nil {
+		return p.runCached(c)
 	}
-	return p.unremembered(c)
+	return p.runUncached(c)
 }
 
-// unremembered performs a call that no answer is kept of, but for one with a key.
-func (p *Program) unremembered(c *call) error {
+// runUncached performs a call that no answer is kept of, but for one with a key.
+func (p *Program) runUncached(c *call) error {
 	if p.tool.Idempotency != nil && !c.nested {
 		if key, _ := c.frame.Input[hcl.KeyInput].(string); key != "" {
-			return p.once(c, key)
+			return p.runIdempotent(c, key)
 		}
 	}
 	return p.perform(c)
@@ -165,11 +166,11 @@ func (p *Program) perform(c *call) error {
 	if err := p.start(c); err != nil {
 		return err
 	}
-	if err := c.intend(); err != nil {
-		p.giveBack(c)
+	if err := c.recordStart(); err != nil {
+		p.restoreApproval(c)
 		return err
 	}
-	if err := p.work(c); err != nil {
+	if err := p.runSteps(c); err != nil {
 		return err
 	}
 	return p.shape(c)
@@ -179,25 +180,50 @@ func (p *Program) perform(c *call) error {
 // a limit refuses this one.
 func (p *Program) start(c *call) error {
 	for {
-		if c.consent != nil {
-			if err := p.agree(c); err != nil {
+		if c.approval != nil {
+			if err := p.awaitApprovals(c); err != nil {
 				return err
 			}
 		}
-		if len(p.bounds) > 0 {
-			if err := p.enter(c); err != nil {
+		if len(p.limits) > 0 {
+			if err := p.acquireLimits(c); err != nil {
 				return err
 			}
 		}
-		if c.consent == nil {
+		if c.approval == nil {
 			return nil
 		}
-		if given, err := p.approved(c); given || err != nil {
+		if given, err := p.useApproval(c); given || err != nil {
 			return err
 		}
-		c.uncount()
+		c.releaseLimits()
 		if c.claim != nil {
-			return errUsed
+			return errApprovalUsed
 		}
 	}
+}
+
+// shape makes the result of the outputs of the steps.
+func (p *Program) shape(c *call) error {
+	if err := p.shaper.Shape(&c.result, c.frame); err != nil {
+		return c.contextCause(err)
+	}
+	return nil
+}
+
+// encode makes the bytes of the reply.
+func (p *Program) encode(c *call) error {
+	if err := p.shaper.Encode(&c.result); err != nil {
+		return c.contextCause(err)
+	}
+	return nil
+}
+
+// outcome returns what the protocol sends.
+func (p *Program) outcome(c *call, failed *failure.Failure, revision mcp.Revision) mcp.Outcome {
+	if failed != nil {
+		defer c.result.Release()
+		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.Meta()}
+	}
+	return p.shaper.Outcome(&c.result, revision)
 }

@@ -8,41 +8,42 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // prompt is one compiled prompt.
 type prompt struct {
-	routine
+	operation
 	prompt *hcl.Prompt
 }
 
 func newPrompt(g *Generation, decl *hcl.Prompt) *prompt {
 	p := &prompt{prompt: decl}
-	p.init(g, "prompt", &decl.Work, decl.Error)
+	p.initialize(g, "prompt", &decl.Operation, decl.Error)
 	return p
 }
 
 // get serves one prompts/get.
 func (p *prompt) get(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	given, err := texts(req.Arguments)
+	given, err := textArguments(req.Arguments)
 	return p.serve(ctx, req, inputs{texts: given, wrong: err}, p.messages)
 }
 
 // messages writes what is said.
 func (p *prompt) messages(c *call) (err error) {
-	dst := c.reply.blocks
+	dst := c.result.Blocks
 	if p.prompt.Description != "" {
 		dst = append(value.AppendString(append(dst, `"description":`...), p.prompt.Description), ',')
 	}
-	if dst, err = p.appendMessages(append(dst, `"messages":`...), p.prompt.Messages, c.frame); err != nil {
-		return c.broken(err)
+	if dst, err = p.writer.AppendMessages(append(dst, `"messages":`...), p.prompt.Messages, c.frame); err != nil {
+		return c.evalError(err)
 	}
-	c.reply.blocks = p.generation.scrubber.json(dst)
+	c.result.Blocks = p.generation.scrubber.JSON(dst)
 	return nil
 }
 
-// texts reads the arguments of a prompt, each of which must be a text.
-func texts(raw []byte) (map[string]string, error) {
+// textArguments reads the arguments of a prompt, each of which must be a text.
+func textArguments(raw []byte) (map[string]string, error) {
 	given := map[string]string{}
 	if len(raw) == 0 {
 		return given, nil
@@ -66,12 +67,12 @@ func texts(raw []byte) (map[string]string, error) {
 	return given, nil
 }
 
-// entry is the prompt as it is listed.
-func (p *prompt) entry() mcp.Entry {
+// listEntry is the prompt as it is listed.
+func (p *prompt) listEntry() mcp.Entry {
 	d := p.prompt
 	e := value.AppendString([]byte(`{"name":`), d.Name)
-	e = appendMember(e, "title", d.Title)
-	e = appendMember(e, "description", d.Description)
+	e = result.AppendMember(e, "title", d.Title)
+	e = result.AppendMember(e, "description", d.Description)
 	if len(d.Icons) > 0 {
 		e = append(mcp.AppendIcons(append(e, `,"icons":[`...), icons(d.Icons)), ']')
 	}
@@ -82,14 +83,14 @@ func (p *prompt) entry() mcp.Entry {
 	return mcp.Entry{Name: d.Name, Legacy: e, Modern: e}
 }
 
-func appendArguments(dst []byte, arguments []hcl.Argument) []byte {
+func appendArguments(dst []byte, arguments []hcl.PromptArgument) []byte {
 	for i, a := range arguments {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = value.AppendString(append(dst, `{"name":`...), a.Name)
-		dst = appendMember(dst, "title", a.Title)
-		dst = appendMember(dst, "description", a.Description)
+		dst = result.AppendMember(dst, "title", a.Title)
+		dst = result.AppendMember(dst, "description", a.Description)
 		if a.Required {
 			dst = append(dst, `,"required":true`...)
 		}

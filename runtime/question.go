@@ -6,11 +6,13 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // question is an ask as the client gets it.
-func (t *conversation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
+func (t *elicitation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	q := mcp.Question{Key: a.Key}
 	var err error
 	switch {
@@ -24,18 +26,18 @@ func (t *conversation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) 
 		q.Params, err = t.elicitation(a, f)
 	}
 	if err != nil {
-		return q, spoken(err)
+		return q, failure.AsFault(err)
 	}
-	q.Params = t.call.routine.generation.scrubber.json(q.Params)
+	q.Params = t.call.operation.generation.scrubber.JSON(q.Params)
 	return q, nil
 }
 
-func (t *conversation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
+func (t *elicitation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 	text, err := a.Elicit.Message.Append(nil, f)
 	if err != nil {
 		return nil, err
 	}
-	if wrong := t.said[a.Key]; wrong != "" {
+	if wrong := t.invalid[a.Key]; wrong != "" {
 		text = append(text, "\n\nThe last answer cannot be used: "+wrong+"."...)
 	}
 	dst := value.AppendString([]byte(`{"message":`), string(text))
@@ -54,8 +56,8 @@ func (t *conversation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-func (t *conversation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
-	dst, err := t.call.routine.appendMessages([]byte(`{"messages":`), s.Messages, f)
+func (t *elicitation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
+	dst, err := t.call.operation.writer.AppendMessages([]byte(`{"messages":`), s.Messages, f)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func (t *conversation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
 		}
 		dst = append(dst, ']')
 	}
-	dst = appendMember(dst, "includeContext", s.Include)
+	dst = result.AppendMember(dst, "includeContext", s.Include)
 	return append(appendPreferences(dst, s), '}'), nil
 }
 

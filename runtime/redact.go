@@ -5,153 +5,81 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"hatchel/hcl"
-	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/attachment"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
-// largestAudited is how many bytes of arguments a record holds.
-const largestAudited = 8 << 10
+// maxAuditedArguments is how many bytes of arguments a record holds.
+const maxAuditedArguments = 8 << 10
 
-// withheldArguments stands where arguments are that cannot be read, so that nobody knows what in them nobody may see.
-const withheldArguments = `"(no JSON object)"`
+// unreadableArguments stands where arguments are that cannot be read, so that nobody knows what in them nobody may see.
+const unreadableArguments = `"(no JSON object)"`
 
-// arguments puts into a record what the caller has sent: with sorted keys, without what is sensitive and without secrets. Of many there is the beginning, and a digest of the whole.
-func (c *call) arguments(r *audit.Record) {
-	r.Arguments = c.redacted()
-	if len(r.Arguments) <= largestAudited {
+// addArguments puts into a record what the caller has sent: with sorted keys, without what is sensitive and without secrets. Of many there is the beginning, and a digest of the whole.
+func (c *call) addArguments(r *audit.Record) {
+	r.Arguments = c.redactedArguments()
+	if len(r.Arguments) <= maxAuditedArguments {
 		return
 	}
 	sum := sha256.Sum256(r.Arguments)
 	r.Size, r.Digest = len(r.Arguments), hex.EncodeToString(sum[:])
-	n := largestAudited
+	n := maxAuditedArguments
 	for n > 0 && !utf8.RuneStart(r.Arguments[n]) {
 		n--
 	}
 	r.Arguments = value.AppendString(nil, string(r.Arguments[:n]))
 }
 
-func (c *call) redacted() []byte {
-	given, hides := any(c.frame.Input), c.routine.hides
+func (c *call) redactedArguments() []byte {
+	given, hides := any(c.frame.Input), c.operation.hasSensitiveInput
 	if c.frame.Input == nil {
-		v, err := value.Decode(c.entry.raw)
+		v, err := value.Decode(c.audit.raw)
 		if _, isObject := v.(map[string]any); err != nil || !isObject {
-			if len(c.entry.raw) == 0 {
+			if len(c.audit.raw) == 0 {
 				return nil
 			}
-			return []byte(withheldArguments)
+			return []byte(unreadableArguments)
 		}
 		given = v
 	}
 	if hides {
-		given = redact(given, c.routine.decl.Input)
+		given = result.Redact(given, c.operation.decl.Input)
 	}
 	b, err := value.AppendJSON(nil, given)
 	if err != nil {
-		return []byte(withheldArguments)
+		return []byte(unreadableArguments)
 	}
-	return c.routine.generation.unsigned(c.routine.generation.scrubber.json(b))
+	return c.operation.generation.removeSignatures(c.operation.generation.scrubber.JSON(b))
 }
 
-// unsigned is a text in which no signed address of a file is good: who reads a log, or is asked to agree, is not given the file.
-func (g *Generation) unsigned(text []byte) []byte {
+// removeSignatures is a text in which no signed address of a file is good: who reads a log, or is asked to agree, is not given the file.
+func (g *Generation) removeSignatures(text []byte) []byte {
 	if !g.uploads || !bytes.Contains(text, []byte("signature=")) {
 		return text
 	}
-	return []byte(attachment.Unsigned(string(text)))
+	return []byte(files.Unsigned(string(text)))
 }
 
-// redact returns a value without what its type says is sensitive. What an object does not declare may be a sensitive member under a wrong name, so it is left out, too.
-func redact(v any, t *schema.Type) any {
-	switch {
-	case t == nil:
-		return v
-	case t.Sensitive:
-		return hcl.Hidden
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, e := range v {
-			out[name] = redact(e, memberOf(t, name))
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = redact(e, t.Elem)
-		}
-		return out
-	}
-	return v
-}
-
-var hidden = &schema.Type{Sensitive: true}
-
-func memberOf(t *schema.Type, name string) *schema.Type {
-	if t.Kind != schema.Object {
-		return t.Elem
-	}
-	if m, ok := t.Lookup(name); ok {
-		return m.Type
-	}
-	return hidden
-}
-
-// sensitive reports whether any part of a type is.
-func sensitive(t *schema.Type) bool {
-	return t != nil && (t.Sensitive || sensitive(t.Elem) || slices.ContainsFunc(t.Members, func(m *schema.Member) bool { return sensitive(m.Type) }))
-}
-
-// withoutInputs is a sentence about a failure without secrets, and without the sensitive inputs of the call.
-func (c *call) withoutInputs(text string) string {
-	if c.routine.hides {
-		for _, s := range hiddenTexts(nil, c.frame.Input, c.routine.decl.Input, false) {
+// hideInputs is a sentence about a failure without secrets, and without the sensitive inputs of the call.
+func (c *call) hideInputs(text string) string {
+	if c.operation.hasSensitiveInput {
+		for _, s := range result.SensitiveTexts(nil, c.frame.Input, c.operation.decl.Input, false) {
 			text = strings.ReplaceAll(text, s, hcl.Hidden)
 		}
 	}
-	return c.routine.generation.scrubbed(text)
+	return c.operation.generation.scrubForReader(text)
 }
 
-// scrubbed is a text for who reads a log, or is asked to agree: without secrets and signed addresses.
-func (g *Generation) scrubbed(text string) string {
-	return string(g.unsigned([]byte(g.scrubber.sentence(text))))
-}
-
-// hiddenTexts are the sensitive texts and numbers of a value; within says that all of it is sensitive.
-func hiddenTexts(dst []string, v any, t *schema.Type, within bool) []string {
-	within = within || t != nil && t.Sensitive
-	switch v := v.(type) {
-	case map[string]any:
-		for name, e := range v {
-			var of *schema.Type
-			if t != nil {
-				of = memberOf(t, name)
-			}
-			dst = hiddenTexts(dst, e, of, within)
-		}
-	case []any:
-		for _, e := range v {
-			var of *schema.Type
-			if t != nil {
-				of = t.Elem
-			}
-			dst = hiddenTexts(dst, e, of, within)
-		}
-	case nil, bool:
-	default:
-		if text, err := value.Text(v); within && err == nil && len(text) > 2 {
-			dst = append(dst, text)
-		}
-	}
-	return dst
+// scrubForReader is a text for who reads a log, or is asked to agree: without secrets and signed addresses.
+func (g *Generation) scrubForReader(text string) string {
+	return string(g.removeSignatures([]byte(g.scrubber.Text(text))))
 }
 
 // auditedCaller is who makes a request, as it is written down.
@@ -165,7 +93,7 @@ func (g *Generation) auditedCaller(c *mcp.Caller) audit.Caller {
 		info, _ := v.(map[string]any)
 		name, _ := info["name"].(string)
 		version, _ := info["version"].(string)
-		out.Client = g.scrubber.sentence(strings.TrimSpace(name + " " + version))
+		out.Client = g.scrubber.Text(strings.TrimSpace(name + " " + version))
 	}
 	return out
 }

@@ -18,6 +18,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/source"
 )
 
 func tool(name, body string) string {
@@ -30,7 +31,7 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 	defer h.Close()
 	before, list := h.Current(), h.List(t.Context(), &mcp.Caller{}, mcp.Tools)
 	told := 0
-	h.Tell(audience(func() { told++ }))
+	h.SetNotifier(audience(func() { told++ }))
 	w.read()
 	for name, src := range map[string]string{
 		"syntax":     `tool "t" {`,
@@ -38,7 +39,7 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 		"backend":    tool("a", `fake { do = "a" }`) + tool("b", "fake {\ndo = \"b\"\nrefuse = true\n}") + tool("c", "fake {\ndo = \"c\"\nrefuse = true\n}"),
 		"connection": `connection "db" "x" { name = "broken" }` + "\n" + tool("a", `fake "x" { do = "a" }`),
 	} {
-		diags := h.Load(t.Context(), files(src))
+		diags := h.Load(t.Context(), fileSystem(src))
 		if !diags.HasErrors() {
 			t.Fatalf("%s was loaded", name)
 		}
@@ -80,7 +81,7 @@ func TestClientsAreToldOnlyWhenTheListReadsDifferently(t *testing.T) {
 	h := newWorld().host(t, tool("a", `text = "1"`))
 	defer h.Close()
 	told := 0
-	h.Tell(audience(func() { told++ }))
+	h.SetNotifier(audience(func() { told++ }))
 	load(t, h, tool("a", `text = "2"`))
 	if told != 0 {
 		t.Error("told of a change that the list does not show")
@@ -96,7 +97,7 @@ func TestRetiredGenerationAdmitsNoCall(t *testing.T) {
 	defer h.Close()
 	old := h.Current()
 	load(t, h, tool("t", `text = "2"`))
-	h.retired.Wait()
+	h.retiring.Wait()
 	if old.enter() {
 		t.Error("a retired generation admitted a call")
 	}
@@ -118,7 +119,7 @@ func TestClosedHostAdmitsNoCall(t *testing.T) {
 	if j := w.read(); !slices.Equal(j, []string{"bind one", "undo one"}) {
 		t.Errorf("journal %q", j)
 	}
-	if diags := h.Load(t.Context(), files(tool("t", `text = "2"`))); diags != nil || len(h.Current().order) != 1 || h.Current().enter() {
+	if diags := h.Load(t.Context(), fileSystem(tool("t", `text = "2"`))); diags != nil || len(h.Current().sortedPrograms) != 1 || h.Current().enter() {
 		t.Error("a closed host loaded something")
 	}
 }
@@ -204,17 +205,17 @@ func TestUnchangedConnectionsSurviveAndRemovedOnesClose(t *testing.T) {
 		t.Fatalf("journal %q", j)
 	}
 	load(t, h, db("x", "x1")+db("y", "y2")+use("x")+use("y"))
-	h.retired.Wait()
+	h.retiring.Wait()
 	if j := w.read(); !slices.Equal(j, []string{"open y2", "bind ", "bind ", "undo ", "undo ", "close y1"}) {
 		t.Errorf("journal %q", j)
 	}
 	load(t, h, db("y", "y2")+use("y"))
-	h.retired.Wait()
+	h.retiring.Wait()
 	if j := w.read(); !slices.Equal(j, []string{"bind ", "undo ", "undo ", "close x1"}) {
 		t.Errorf("journal %q", j)
 	}
 	// A load that fails gives back what it had taken, and closes only what it had opened.
-	if !h.Load(t.Context(), files(db("y", "y2")+db("z", "z1")+use("y")+tool("z", "fake \"z\" {\nvalue = 1\nrefuse = true\n}"))).HasErrors() {
+	if !h.Load(t.Context(), fileSystem(db("y", "y2")+db("z", "z1")+use("y")+tool("z", "fake \"z\" {\nvalue = 1\nrefuse = true\n}"))).HasErrors() {
 		t.Fatal("loaded")
 	}
 	if j := w.read(); !slices.Equal(j, []string{"open z1", "bind ", "undo ", "close z1"}) {
@@ -247,7 +248,7 @@ func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
 		src := `connection "db" "x" { name = "x" }` + "\n" + tool("t", "fake \"x\" {\nrows = true\nvalue = []\n}")
 		h := w.host(t, src)
 		told := make(chan struct{}, 10)
-		h.Tell(audience(func() { told <- struct{}{} }))
+		h.SetNotifier(audience(func() { told <- struct{}{} }))
 		if list := advertised(h); strings.Contains(list, `"id"`) || !strings.Contains(list, `"outputSchema"`) {
 			t.Errorf("list %s", list)
 		}
@@ -304,14 +305,14 @@ func TestFiveHundredReloadsLeakNothing(t *testing.T) {
 		}
 	}
 	step(0)
-	h.Settle()
+	h.AwaitRetired()
 	const reloads, slack = 500, 50 // a leak is at least one for every reload
 	before := goruntime.NumGoroutine()
 	for i := range reloads {
 		step(i)
 	}
-	h.Settle()
-	limit := time.NewTimer(endurance)
+	h.AwaitRetired()
+	limit := time.NewTimer(reloadTime)
 	defer limit.Stop()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -344,7 +345,7 @@ func TestFiveHundredReloadsLeakNothing(t *testing.T) {
 // Eight clients call while the files change under the server in every way that files change.
 func TestNoCallFailsWhileFilesChange(t *testing.T) {
 	dir := t.TempDir()
-	folder, err := NewFolder(dir)
+	folder, err := source.NewFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +389,7 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 	}
 	until := func(what string, holds func() bool) {
 		t.Helper()
-		limit := time.NewTimer(endurance)
+		limit := time.NewTimer(reloadTime)
 		defer limit.Stop()
 		for !holds() {
 			select {
@@ -422,3 +423,6 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 type audience func()
 
 func (a audience) Changed(func(toolset string) mcp.Changes) { a() }
+
+// reloadTime is how long anything that has to happen may take on a busy machine.
+const reloadTime = time.Minute

@@ -4,28 +4,28 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // resource is one compiled resource: one document, or a family of them.
 type resource struct {
-	routine
-	resource *hcl.Resource
-	looks    chan struct{} // holds one for everybody who looks whether it has changed
+	operation
+	resource   *hcl.Resource
+	probeSlots chan struct{} // holds one for everybody who looks whether it has changed
 }
 
-// mostLooks is how many look at a resource for those who follow it, at once: the backend is there for calls, too.
-const mostLooks = 8
+// maxResourceProbes is how many look at a resource for those who follow it, at once: the backend is there for calls, too.
+const maxResourceProbes = 8
 
 func newResource(g *Generation, decl *hcl.Resource) *resource {
-	r := &resource{resource: decl, looks: make(chan struct{}, mostLooks)}
-	r.init(g, "resource", &decl.Work, decl.Error)
+	r := &resource{resource: decl, probeSlots: make(chan struct{}, maxResourceProbes)}
+	r.initialize(g, "resource", &decl.Operation, decl.Error)
 	return r
 }
 
@@ -41,17 +41,17 @@ func (r *resource) match(uri string) (variables map[string]string, ok bool) {
 func (r *resource) read(ctx context.Context, req *mcp.CallRequest, variables map[string]string) (mcp.Document, error) {
 	d, err := r.serve(ctx, req, inputs{texts: variables}, func(c *call) error { return r.contents(c, req.Name) })
 	if err != nil {
-		return d, about(req.Name, err)
+		return d, withURI(req.Name, err)
 	}
 	d.Private = true // until somebody says that it is for everybody
-	if k := r.resource.Caching; k != nil {
+	if k := r.resource.CacheHint; k != nil {
 		d.TTL, d.Private = k.TTL, k.Private
 	}
 	return d, nil
 }
 
-// about puts the URI into an error that says nothing more than its message.
-func about(uri string, err error) error {
+// withURI puts the URI into an error that says nothing more than its message.
+func withURI(uri string, err error) error {
 	var known *mcp.Error
 	if !errors.As(err, &known) || known.Data != nil {
 		return err
@@ -65,33 +65,33 @@ func about(uri string, err error) error {
 func (r *resource) contents(c *call, uri string) error {
 	v, err := r.document(c.frame)
 	if err != nil {
-		return c.broken(err)
+		return c.evalError(err)
 	}
-	if r.resource.Text == nil && r.resource.Data == nil && isPart(c.frame.Output) {
+	if r.resource.Text == nil && r.resource.Data == nil && result.IsPartial(c.frame.Output) {
 		return &adapters.Fault{Message: "there is more of it than is read at most, and a part of it is not sent"}
 	}
 	scrubber := r.generation.scrubber
-	dst := value.AppendString(append(c.reply.blocks, `"contents":[{"uri":`...), uri)
-	dst = appendMember(dst, "mimeType", r.resource.MediaType(uri, v))
+	dst := value.AppendString(append(c.result.Blocks, `"contents":[{"uri":`...), uri)
+	dst = result.AppendMember(dst, "mimeType", r.resource.MediaType(uri, v))
 	size := 0
 	switch v := v.(type) {
 	case value.Bytes:
 		size = len(v)
-		dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.text(v)), '"')
+		dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.Bytes(v)), '"')
 	case string:
 		size = len(v)
-		dst = value.AppendString(append(dst, `,"text":`...), scrubber.sentence(v))
+		dst = value.AppendString(append(dst, `,"text":`...), scrubber.Text(v))
 	default:
 		b, err := value.AppendJSON(nil, v)
 		if err != nil {
-			_, err = appendText(nil, v)
-			return c.broken(err)
+			_, err = result.AppendText(nil, v)
+			return c.evalError(err)
 		}
 		size = len(b)
-		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.json(b)))
+		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.JSON(b)))
 	}
-	c.reply.blocks = append(dst, "}]"...)
-	return fits(size)
+	c.result.Blocks = append(dst, "}]"...)
+	return result.CheckDocumentSize(size)
 }
 
 // document is what the resource holds: a text, bytes, or a value that is sent as JSON.
@@ -101,7 +101,7 @@ func (r *resource) document(f *hcl.Frame) (any, error) {
 		text, err := r.resource.Text.Append(nil, f)
 		return string(text), err
 	case r.resource.Data != nil:
-		v, err := dataOf(r.resource.Data, f)
+		v, err := result.EvalData(r.resource.Data, f)
 		if text, ok := v.(string); ok {
 			raw, err := base64.StdEncoding.DecodeString(text)
 			return value.Bytes(raw), err
@@ -111,35 +111,25 @@ func (r *resource) document(f *hcl.Frame) (any, error) {
 	return r.resource.Body.Eval(f)
 }
 
-// largestDocument is how many bytes a resource may have. It is sent whole or not at all, because a part of a document is not the document.
-const largestDocument = 16 << 20
-
-func fits(size int) error {
-	if size <= largestDocument {
-		return nil
-	}
-	return &adapters.Fault{Message: fmt.Sprintf("it holds %s, and no more than %s can be sent", hcl.Size(size), hcl.Size(largestDocument))}
-}
-
-// entry is the resource, or the family, as it is listed.
-func (r *resource) entry() mcp.Entry {
+// listEntry is the resource, or the family, as it is listed.
+func (r *resource) listEntry() mcp.Entry {
 	d := r.resource
 	e := value.AppendString([]byte(`{"name":`), d.Name)
 	if d.Template != nil {
-		e = appendMember(e, "uriTemplate", d.Template.Raw())
+		e = result.AppendMember(e, "uriTemplate", d.Template.Raw())
 	} else {
-		e = appendMember(e, "uri", d.URI)
+		e = result.AppendMember(e, "uri", d.URI)
 	}
-	e = appendMember(e, "title", d.Title)
-	e = appendMember(e, "description", d.Description)
-	e = appendMember(e, "mimeType", d.MimeType)
+	e = result.AppendMember(e, "title", d.Title)
+	e = result.AppendMember(e, "description", d.Description)
+	e = result.AppendMember(e, "mimeType", d.MimeType)
 	if d.Size > 0 && d.Template == nil {
 		e = strconv.AppendInt(append(e, `,"size":`...), int64(d.Size), 10)
 	}
 	if len(d.Icons) > 0 {
 		e = append(mcp.AppendIcons(append(e, `,"icons":[`...), icons(d.Icons)), ']')
 	}
-	e, _ = appendContentAnnotations(e, d.Annotations, nil) // what is said of a resource is known
+	e, _ = result.AppendAnnotations(e, d.Annotations, nil) // what is said of a resource is known
 	e = append(e, '}')
 	return mcp.Entry{Name: d.Name, Legacy: e, Modern: e}
 }

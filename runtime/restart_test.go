@@ -69,7 +69,7 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		dead := newTasks(NewState(func(context.Context) (state.Store, error) { return store, nil }))
+		dead := newTaskRegistry(NewState(func(context.Context) (state.Store, error) { return store, nil }))
 		left := &task{Tool: "t", TTL: time.Hour.Milliseconds(), Step: "pay"}
 		if err := dead.create(ctx, left); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 		if r := getTask(t, h, left.row.Name); r.Status != "working" {
 			t.Errorf("at once: %+v", r)
 		}
-		time.Sleep(lease + 2*heartbeat)
+		time.Sleep(leaseTTL + 2*heartbeatInterval)
 		r := getTask(t, h, left.row.Name)
 		if r.Status != "failed" || !strings.Contains(r.Message, `interrupted by a restart of the server; whether the step "pay" took effect is unknown`) {
 			t.Errorf("%+v", r)
@@ -151,7 +151,7 @@ func TestAStateThatCannotBeKeptIsSaidWhereItIsNeeded(t *testing.T) {
 	defer h.Close()
 	load(t, h, tool("plain", `text = "plain"`))
 	for line, body := range map[string]string{"5:1": task1h + `text = "done"`, "7:1": "step \"s\" {\n  ask \"q\" {\n    roots { }\n  }\n}\ntext = \"done\""} {
-		diags := h.Load(t.Context(), files(tool("plain", `text = "plain"`)+tool("t", body)))
+		diags := h.Load(t.Context(), fileSystem(tool("plain", `text = "plain"`)+tool("t", body)))
 		if got := printed(diags); !strings.Contains(got, "tools.hcl:"+line+": error: State cannot be kept") || !strings.Contains(got, "the disk is on fire") {
 			t.Errorf("got %s", got)
 		}

@@ -3,6 +3,8 @@ package runtime
 import (
 	"errors"
 	"time"
+
+	"hatchel/runtime/wait"
 )
 
 // Why the context of a call ends before the call does.
@@ -11,11 +13,11 @@ var (
 	errStopped  = errors.New("the server was stopped")
 )
 
-const retired = 1 << 40
+const retiredBit = 1 << 40
 
 // enter admits a call, unless the generation is retired. Who entered must leave.
 func (g *Generation) enter() bool {
-	if g.calls.Add(1) < retired {
+	if g.calls.Add(1) < retiredBit {
 		return true
 	}
 	g.leave()
@@ -23,78 +25,60 @@ func (g *Generation) enter() bool {
 }
 
 func (g *Generation) leave() {
-	if g.calls.Add(-1) == retired {
+	if g.calls.Add(-1) == retiredBit {
 		g.once.Do(func() { close(g.drained) })
 	}
 }
 
-// hold lets a call that has entered, and that ctx has not ended, go on for as long as it takes. It must let go before it leaves.
-func (g *Generation) hold() {
-	g.held.Add(1)
+// pin lets a call that has entered, and that ctx has not ended, go on for as long as it takes. It must let go before it leaves.
+func (g *Generation) pin() {
+	g.pinnedCalls.Add(1)
 	g.leave()
 }
 
-func (g *Generation) letGo() {
+func (g *Generation) unpin() {
 	g.calls.Add(1)
-	g.held.Done()
+	g.pinnedCalls.Done()
 }
 
-// deaf is how long what was cancelled has to end before its backends are closed under it.
-const deaf = 10 * time.Second
+// forceStopAfter is how long what was cancelled has to end before its backends are closed under it.
+const forceStopAfter = 10 * time.Second
 
 // retire admits no further call, waits for those in flight, and undoes the generation. What is left of the calls after the grace period, or once hurry
 // is closed, is cancelled; what holds the generation is cancelled once hurry is closed, and not before.
 func (g *Generation) retire(grace time.Duration, hurry <-chan struct{}) {
-	if g.calls.Add(retired) == retired {
+	if g.calls.Add(retiredBit) == retiredBit {
 		g.once.Do(func() { close(g.drained) })
 	}
-	if !within(grace, g.drained, hurry) {
+	if !wait.Until(g.drained, grace, hurry) {
 		why := errReplaced
-		if within(0, hurry, nil) {
+		if wait.Until(hurry, 0, nil) {
 			why = errStopped
 		}
 		g.cancel(why)
-		if !within(deaf, g.drained, nil) {
-			g.log().Warn("calls do not end; their backends are closed under them", "calls", g.calls.Load()-retired)
+		if !wait.Until(g.drained, forceStopAfter, nil) {
+			g.log().Warn("calls do not end; their backends are closed under them", "calls", g.calls.Load()-retiredBit)
 		}
 	}
-	g.release(hurry)
-	g.undo()
+	g.awaitPinned(hurry)
+	g.close()
 }
 
-// release waits for what holds the generation.
-func (g *Generation) release(hurry <-chan struct{}) {
+// awaitPinned waits for what holds the generation.
+func (g *Generation) awaitPinned(hurry <-chan struct{}) {
 	released := make(chan struct{})
 	go func() {
 		defer close(released)
-		g.held.Wait()
+		g.pinnedCalls.Wait()
 	}()
 	select {
 	case <-released:
 		return
 	case <-hurry:
 	}
-	g.stop(errStopped)
-	if !within(deaf, released, nil) {
+	g.cancelPinned(errStopped)
+	if !wait.Until(released, forceStopAfter, nil) {
 		g.log().Warn("tasks, or calls that have asked their clients, do not end; their backends are closed under them")
-	}
-}
-
-// within reports whether done is closed before the time has passed and before hurry is closed, which may be nil.
-func within(d time.Duration, done, hurry <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-	case <-hurry:
-	}
-	select {
-	case <-done:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -105,10 +89,10 @@ func (g *Generation) Close() {
 	g.retire(0, now)
 }
 
-func (g *Generation) undo() {
+func (g *Generation) close() {
 	g.cancel(nil)
-	g.stop(nil)
-	g.learning.Wait()
+	g.cancelPinned(nil)
+	g.probing.Wait()
 	if err := g.cleanups.run(); err != nil {
 		g.log().Warn("a configuration did not close cleanly", "error", err)
 	}

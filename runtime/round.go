@@ -10,20 +10,22 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
-// round is the action of a step that asks the client: of all its questions at once.
-type round struct{ asks []*hcl.Ask }
+// askGroup is the action of a step that asks the client: of all its questions at once.
+type askGroup struct{ asks []*hcl.Ask }
 
 // Do answers an object with the answers by key. Where the client cannot be asked while the call is under way, the error is *paused as long as answers are missing: the step is
 // run again when there are more.
-func (r *round) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	talk, ok := call.Client.(*conversation)
+func (r *askGroup) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	talk, ok := call.Client.(*elicitation)
 	if !ok {
-		return adapters.Result{}, refusal("This asks the client, and nobody can be asked here.")
+		return adapters.Result{}, failure.Refusal("This asks the client, and nobody can be asked here.")
 	}
-	answers, err := talk.put(r, call.Frame)
+	answers, err := talk.ask(r, call.Frame)
 	if err != nil {
 		return adapters.Result{}, err
 	}
@@ -31,7 +33,7 @@ func (r *round) Do(_ context.Context, call *adapters.Call) (adapters.Result, err
 }
 
 // Plan says what would be asked.
-func (r *round) Plan(*adapters.Call) (string, error) {
+func (r *askGroup) Plan(*adapters.Call) (string, error) {
 	keys := make([]string, len(r.asks))
 	for i, a := range r.asks {
 		keys[i] = a.Key
@@ -39,33 +41,33 @@ func (r *round) Plan(*adapters.Call) (string, error) {
 	return "asks the client: " + strings.Join(keys, ", "), nil
 }
 
-// tries is how often a question is asked while the call is under way.
-const tries = 3
+// maxTries is how often a question is asked while the call is under way.
+const maxTries = 3
 
-// put asks what is left of a round.
-func (t *conversation) put(r *round, f *hcl.Frame) (map[string]any, error) {
+// ask asks what is left of a round.
+func (t *elicitation) ask(r *askGroup, f *hcl.Frame) (map[string]any, error) {
 	if t.done == nil {
 		t.done = map[string]any{}
 		for _, a := range r.asks {
-			if ok, err := holds(a.When, f); err != nil {
-				return nil, spoken(err)
+			if ok, err := result.EvalCondition(a.When, f); err != nil {
+				return nil, failure.AsFault(err)
 			} else if !ok {
 				t.done[a.Key] = nil
 			}
 		}
 	}
 	for try := 0; ; try++ {
-		left, err := t.left(r, f)
+		left, err := t.pendingQuestions(r, f)
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case len(left) == 0:
 			done := t.done
-			t.done, t.said = nil, nil
+			t.done, t.invalid = nil, nil
 			return done, nil
-		case try == tries:
-			return nil, refusal(fmt.Sprintf("The client's answer to %q cannot be used: %s", left[0].Key, t.said[left[0].Key]))
+		case try == maxTries:
+			return nil, failure.Refusal(fmt.Sprintf("The client's answer to %q cannot be used: %s", left[0].Key, t.invalid[left[0].Key]))
 		}
 		questions := make([]mcp.Question, len(left))
 		for i, a := range left {
@@ -74,34 +76,34 @@ func (t *conversation) put(r *round, f *hcl.Frame) (map[string]any, error) {
 			}
 		}
 		if t.req == nil {
-			return nil, &paused{questions, timeoutOf(left)}
+			return nil, &pausedError{questions, longestTimeout(left)}
 		}
-		if err := t.ask(left, questions); err != nil {
+		if err := t.askAll(left, questions); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// left takes the answers that have come, and is what has to be asked: what is not answered in a way that can be used, and can be asked of this client.
-func (t *conversation) left(r *round, f *hcl.Frame) (left []*hcl.Ask, err error) {
+// pendingQuestions takes the answers that have come, and is what has to be asked: what is not answered in a way that can be used, and can be asked of this client.
+func (t *elicitation) pendingQuestions(r *askGroup, f *hcl.Frame) (left []*hcl.Ask, err error) {
 	sent := t.sent
-	t.sent, t.said = nil, nil
+	t.sent, t.invalid = nil, nil
 	for _, a := range r.asks {
 		if _, done := t.done[a.Key]; done {
 			continue
 		}
 		if v, ok := sent[a.Key]; ok {
-			if ok, err = t.take(a, v); err != nil {
+			if ok, err = t.acceptAnswer(a, v); err != nil {
 				return nil, err
 			} else if ok {
 				continue
 			}
 		}
-		switch need := needOf(a); {
-		case capable(t.caller, need):
+		switch need := capabilityFor(a); {
+		case hasCapability(t.caller, need):
 			left = append(left, a)
 		default:
-			if err := t.instead(a, need, f); err != nil {
+			if err := t.fallback(a, need, f); err != nil {
 				return nil, err
 			}
 		}
@@ -109,41 +111,41 @@ func (t *conversation) left(r *round, f *hcl.Frame) (left []*hcl.Ask, err error)
 	return left, nil
 }
 
-// take reads an answer, and reports whether it can be used.
-func (t *conversation) take(a *hcl.Ask, sent any) (bool, error) {
-	answer, err := a.Answer(sent)
-	var declined *hcl.Declined
-	var wrong *hcl.WrongAnswer
+// acceptAnswer reads an answer, and reports whether it can be used.
+func (t *elicitation) acceptAnswer(a *hcl.Ask, sent any) (bool, error) {
+	answer, err := a.ParseResponse(sent)
+	var declined *hcl.DeclinedError
+	var wrong *hcl.InvalidAnswerError
 	switch {
 	case err == nil:
 		t.done[a.Key] = answer
 		return true, nil
 	case errors.As(err, &declined):
-		return false, refusal(declined.Error())
+		return false, failure.Refusal(declined.Error())
 	case errors.As(err, &wrong):
-		if t.said == nil {
-			t.said = map[string]string{}
+		if t.invalid == nil {
+			t.invalid = map[string]string{}
 		}
-		t.said[a.Key] = wrong.Error()
+		t.invalid[a.Key] = wrong.Error()
 		return false, nil
 	}
 	return false, err
 }
 
-// instead answers for a client that cannot be asked.
-func (t *conversation) instead(a *hcl.Ask, need string, f *hcl.Frame) error {
+// fallback answers for a client that cannot be asked.
+func (t *elicitation) fallback(a *hcl.Ask, need string, f *hcl.Frame) error {
 	if a.Fallback == nil {
-		return refusal(fmt.Sprintf("The question %q takes a client that has the capability %q, and yours does not say that it has. Nothing after the question was done.", a.Key, need))
+		return failure.Refusal(fmt.Sprintf("The question %q takes a client that has the capability %q, and yours does not say that it has. Nothing after the question was done.", a.Key, need))
 	}
-	answer, err := a.Instead(f)
+	answer, err := a.FallbackAnswer(f)
 	if err != nil {
-		return spoken(err)
+		return failure.AsFault(err)
 	}
 	t.done[a.Key] = answer
 	return nil
 }
 
-// timeoutOf is how long the client has for all of the questions.
-func timeoutOf(asks []*hcl.Ask) time.Duration {
+// longestTimeout is how long the client has for all of the questions.
+func longestTimeout(asks []*hcl.Ask) time.Duration {
 	return slices.MaxFunc(asks, func(a, b *hcl.Ask) int { return int(a.Timeout - b.Timeout) }).Timeout
 }

@@ -5,100 +5,101 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl"
+	"hatchel/runtime/result"
 )
 
-// routine is one compiled Work, with all that the calls of tools, prompts, resources and completions have in common. It is immutable but for what
+// operation is one compiled Work, with all that the calls of tools, prompts, resources and completions have in common. It is immutable but for what
 // the other side has answered, and serves any number of calls at once.
-type routine struct {
-	noun       string // what it is to people: "tool", "prompt", …
-	decl       *hcl.Work
-	failed     *hcl.Message // how a failure is told; nil for its own words
-	generation *Generation
-	stages     []*stage
-	narrow     string      // a sentence that says how to get less of an answer
-	asked      atomic.Bool // the other side has answered whether it will work
-	asks       bool        // the client may be asked
-	patient    bool        // a step may wait for people
-	rules      *rules      // who may call; nil for everybody
-	effects    bool        // something may change
-	hides      bool        // an input is sensitive
-	attaches   bool        // an input is a file, or holds one
-	requires   []string    // what the client must be able to do, for the tools that steps call too
-	scopes     []string    // the caller must have been granted, for the tools that steps call too
+type operation struct {
+	kind                 string // what it is to people: "tool", "prompt", …
+	decl                 *hcl.Operation
+	errorText            *hcl.TextTemplate // how a failure is told; nil for its own words
+	generation           *Generation
+	steps                []*boundStep
+	writer               *result.Writer
+	probed               atomic.Bool // the other side has answered whether it will work
+	asksClient           bool        // the client may be asked
+	mayWaitForApproval   bool        // a step may wait for people
+	rules                *rules      // who may call; nil for everybody
+	hasEffects           bool        // something may change
+	hasSensitiveInput    bool        // an input is sensitive
+	takesFiles           bool        // an input is a file, or holds one
+	requiredCapabilities []string    // what the client must be able to do, for the tools that steps call too
+	requiredScopes       []string    // the caller must have been granted, for the tools that steps call too
 }
 
-// init makes the routine of a part of a generation, whose stages are not bound yet.
-func (r *routine) init(g *Generation, noun string, decl *hcl.Work, failed *hcl.Message) {
-	r.noun, r.decl, r.failed, r.generation, r.narrow = noun, decl, failed, g, narrowing(noun, decl)
-	r.effects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Facts.ReadOnly })
-	r.hides = sensitive(decl.Input)
-	r.attaches = decl.Input.HoldsFile()
+// initialize makes the routine of a part of a generation, whose stages are not bound yet.
+func (r *operation) initialize(g *Generation, noun string, decl *hcl.Operation, failed *hcl.TextTemplate) {
+	r.kind, r.decl, r.errorText, r.generation, r.writer = noun, decl, failed, g, result.NewWriter(noun, decl, g.scrubber)
+	r.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
+	r.hasSensitiveInput = result.HasSensitive(decl.Input)
+	r.takesFiles = decl.Input.HoldsFile()
 }
 
-// title is what the routine is called in messages for the operator.
-func (r *routine) title() string { return r.noun + " " + r.decl.Name }
+// label is what the routine is called in messages for the operator.
+func (r *operation) label() string { return r.kind + " " + r.decl.Name }
 
 // run is the straight line of every call, whoever makes it, up to what its answer is made of.
-func (r *routine) run(c *call, in inputs) error {
+func (r *operation) run(c *call, in inputs) error {
 	if err := r.admit(c, in); err != nil {
 		return err
 	}
 	if err := c.resume(); err != nil {
-		return c.why(err)
+		return c.contextCause(err)
 	}
 	return r.perform(c)
 }
 
 // perform writes down that the call has effects, and runs its steps.
-func (r *routine) perform(c *call) error {
-	if err := c.intend(); err != nil {
+func (r *operation) perform(c *call) error {
+	if err := c.recordStart(); err != nil {
 		return err
 	}
-	return r.work(c)
+	return r.runSteps(c)
 }
 
 // admit validates a call and asks whether it is allowed. Who may not make it in any case learns nothing of what it takes.
-func (r *routine) admit(c *call, in inputs) error {
+func (r *operation) admit(c *call, in inputs) error {
 	err := r.validate(c, in)
-	if err == nil && r.attaches {
-		err = r.attach(c)
+	if err == nil && r.takesFiles {
+		err = r.resolveFiles(c)
 	}
 	if err == nil {
-		err = r.check(c)
+		err = r.runChecks(c)
 	}
 	if err == nil {
 		return r.authorize(c)
 	}
-	if barred := r.barred(c); barred != nil {
+	if barred := r.deniedWithoutInputs(c); barred != nil {
 		return barred
 	}
 	return err
 }
 
-// work runs the steps in their order, from the one that comes next, under the timeout of the whole. A call that pauses, or becomes a task, is left so that
+// runSteps runs the steps in their order, from the one that comes next, under the timeout of the whole. A call that pauses, or becomes a task, is left so that
 // it can be gone on with.
-func (r *routine) work(c *call) error {
-	if len(r.stages) > 0 {
-		c.limit(c.ahead)
-		defer func() { c.unlimit() }()
+func (r *operation) runSteps(c *call) error {
+	if len(r.steps) > 0 {
+		c.startTimeout(c.clockOffset)
+		defer func() { c.stopTimeout() }()
 	}
-	for ; ; c.at++ {
-		if c.at+1 == c.becomes {
+	for ; ; c.nextStep++ {
+		if c.nextStep+1 == c.taskStage {
 			return errBecomesTask
 		}
-		if c.at == len(r.stages) {
+		if c.nextStep == len(r.steps) {
 			return nil
 		}
-		s := r.stages[c.at]
-		if c.note != nil {
-			c.note(s.step.Name)
+		s := r.steps[c.nextStep]
+		if c.onStep != nil {
+			c.onStep(s.decl.Name)
 			if err := c.frame.Context.Err(); err != nil {
-				return c.why(err)
+				return c.contextCause(err)
 			}
 		}
 		if err := s.run(c); err != nil {
-			c.step = s.step.Name
-			return c.why(err)
+			c.failedStep = s.decl.Name
+			return c.contextCause(err)
 		}
 	}
 }

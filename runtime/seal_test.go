@@ -13,16 +13,17 @@ import (
 	"time"
 
 	"hatchel/hcl/value"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/state"
 )
 
-func testSealer(t testing.TB) *sealer {
+func testSealer(t testing.TB) *tokenSealer {
 	store, err := state.Open(context.WithoutCancel(t.Context()), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s, err := newSealer(t.Context(), store)
+	s, err := newTokenSealer(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +78,14 @@ func (n *noting) Add(ctx context.Context, r *state.Record) (*state.Record, error
 }
 
 func TestASealedStateOpensOnce(t *testing.T) {
-	for claim, size := range map[string]int{"one that the client carries": sealedInline, "one that is kept": sealedInline + 1} {
+	for claim, size := range map[string]int{"one that the client carries": maxInlineState, "one that is kept": maxInlineState + 1} {
 		t.Run(claim, func(t *testing.T) {
-			s, of, frozen := testSealer(t), purposeOf("t"), bytes.Repeat([]byte("x"), size)
+			s, of, frozen := testSealer(t), digest.Of("t"), bytes.Repeat([]byte("x"), size)
 			sealed, err := s.seal(t.Context(), frozen, of, time.Now().Add(time.Hour))
-			if err != nil || len(sealed) > 2*sealedInline {
+			if err != nil || len(sealed) > 2*maxInlineState {
 				t.Fatalf("it takes %d bytes, and %v", len(sealed), err)
 			}
-			if _, err := s.open(t.Context(), sealed, purposeOf("u")); !refusedState(err) {
+			if _, err := s.open(t.Context(), sealed, digest.Of("u")); !refusedState(err) {
 				t.Errorf("for another request: %v", err)
 			}
 			var opened atomic.Int64
@@ -108,7 +109,7 @@ func TestASealedStateOpensOnce(t *testing.T) {
 }
 
 func TestThatAStateWasUsedIsKnownUntilItHasExpiredByAnyClock(t *testing.T) {
-	s, of := testSealer(t), purposeOf("t")
+	s, of := testSealer(t), digest.Of("t")
 	store, until := &noting{Store: s.store}, time.Now().Add(time.Hour)
 	s.store = store
 	sealed, err := s.seal(t.Context(), nil, of, until)
@@ -122,7 +123,7 @@ func TestThatAStateWasUsedIsKnownUntilItHasExpiredByAnyClock(t *testing.T) {
 
 // FuzzSealedState opens states that were not given out, and thaws what no state holds.
 func FuzzSealedState(f *testing.F) {
-	s, of := testSealer(f), purposeOf("tool", "t")
+	s, of := testSealer(f), digest.Of("tool", "t")
 	sealed, err := s.seal(f.Context(), []byte(`{"at":1,"spent":0,"steps":{"a":{"$bytes":"AA=="}},"locals":{"x":1},"done":{"q":null}}`), of, time.Now().Add(time.Hour))
 	if err != nil {
 		f.Fatal(err)
@@ -149,9 +150,9 @@ func FuzzSealedState(f *testing.F) {
 		if _, err := s.open(t.Context(), forged, of); !refusedState(err) {
 			t.Fatalf("%q: %v", forged, err)
 		}
-		c := p.newCall(t.Context(), anonymous, (*client)(nil))
-		defer c.reply.release()
-		if c.thaw([]byte(forged)) == nil && (c.at < 0 || c.at > len(p.stages) || c.frame.Steps == nil) {
+		c := p.newCall(t.Context(), anonymous, (*requestClient)(nil))
+		defer c.result.Release()
+		if c.thaw([]byte(forged)) == nil && (c.nextStep < 0 || c.nextStep > len(p.steps) || c.frame.Steps == nil) {
 			t.Fatalf("%q became %+v", forged, c)
 		}
 		v, err := thaw([]byte(forged))

@@ -7,28 +7,29 @@ import (
 	"time"
 
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
-// settleFor is how long what a deed came to waits for a store that is away.
-const settleFor = 5 * time.Minute
+// retryFinishFor is how long what a deed came to waits for a store that is away.
+const retryFinishFor = 5 * time.Minute
 
-// settleLater settles the deed when the store is back: until then others with its key find it under way. The client does not wait for that. It reports false when the server is
+// retryFinish settles the deed when the store is back: until then others with its key find it under way. The client does not wait for that. It reports false when the server is
 // being stopped, and otherwise tells of an error when there is one.
-func (k *claim) settleLater(tell func(error)) bool {
+func (k *claim) retryFinish(tell func(error)) bool {
 	ts := k.tasks
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.beat == nil {
+	if ts.stopHeartbeat == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ts.living, settleFor)
-	ts.deeds.Add(1)
-	ts.beating.Go(func() {
+	ctx, cancel := context.WithTimeout(ts.heartbeatCtx, retryFinishFor)
+	ts.claims.Add(1)
+	ts.background.Go(func() {
 		defer cancel()
-		defer ts.deeds.Add(-1)
+		defer ts.claims.Add(-1)
 		err := error(state.ErrAway)
-		for errors.Is(err, state.ErrAway) && !within(againAfter, ctx.Done(), nil) {
-			err = k.settleAgain(ctx)
+		for errors.Is(err, state.ErrAway) && !wait.Until(ctx.Done(), storeRetryInterval, nil) {
+			err = k.finishIfStarted(ctx)
 		}
 		if err != nil {
 			tell(err)
@@ -37,42 +38,42 @@ func (k *claim) settleLater(tell func(error)) bool {
 	return true
 }
 
-// settleAgain settles the deed unless it was settled: that a store which went away has told nobody does not say that it has done nothing.
-func (k *claim) settleAgain(ctx context.Context) error {
-	row, err := k.look(ctx)
+// finishIfStarted settles the deed unless it was settled: that a store which went away has told nobody does not say that it has done nothing.
+func (k *claim) finishIfStarted(ctx context.Context) error {
+	row, err := k.find(ctx)
 	if err != nil {
 		return err
 	}
 	if row == nil || row.Name != k.row.Name {
-		return errDeedGone
+		return errRecordGone
 	}
-	var found deed
-	if err := json.Unmarshal(row.Body, &found); err != nil || found.State != deedBegun {
+	var found idempotencyRecord
+	if err := json.Unmarshal(row.Body, &found); err != nil || found.State != keyStarted {
 		return err
 	}
 	k.held = true
-	k.tasks.deeds.Add(1)
-	return k.settle(ctx, k.deed.State)
+	k.tasks.claims.Add(1)
+	return k.finish(ctx, k.record.State)
 }
 
-// letGo forgets a deed that may have begun here without anybody being told, because the store went away in that moment, or the client: nothing was done, and its key is free. One that was
+// retryRelease forgets a deed that may have begun here without anybody being told, because the store went away in that moment, or the client: nothing was done, and its key is free. One that was
 // paused is so again. It returns at once; what is on its way to the store has a moment to come there.
-func (k *claim) letGo(store state.Store, paused *state.Record) {
+func (k *claim) retryRelease(store state.Store, paused *state.Record) {
 	ts, row := k.tasks, k.row
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.beat == nil {
+	if ts.stopHeartbeat == nil {
 		return
 	}
-	ctx := ts.living
-	ts.beating.Go(func() {
-		for !within(againAfter, ctx.Done(), nil) && !isLetGo(ctx, store, row, paused) {
+	ctx := ts.heartbeatCtx
+	ts.background.Go(func() {
+		for !wait.Until(ctx.Done(), storeRetryInterval, nil) && !tryRelease(ctx, store, row, paused) {
 		}
 	})
 }
 
-// isLetGo reports whether a deed has not begun as this row, for all that the store knows.
-func isLetGo(ctx context.Context, store state.Store, row state.Record, paused *state.Record) bool {
+// tryRelease reports whether a deed has not begun as this row, for all that the store knows.
+func tryRelease(ctx context.Context, store state.Store, row state.Record, paused *state.Record) bool {
 	now, err := store.Record(ctx, kindDeed, row.Name)
 	if err != nil {
 		return false

@@ -93,7 +93,7 @@ func TestWhatACallWithAKeyCameToWaitsForAStoreThatIsAway(t *testing.T) {
 					t.Errorf("done %d times, and told %s", count(), got)
 				}
 				time.Sleep(time.Minute)
-				if n := h.build.State.tasks.deeds.Load(); n != 0 {
+				if n := h.build.State.tasks.claims.Load(); n != 0 {
 					t.Errorf("%d deeds are under way", n)
 				}
 			})
@@ -128,18 +128,18 @@ func TestWhatGoesOnWithoutAnybodyBeingToldIsPausedAgain(t *testing.T) {
 			return store, err
 		})
 		defer s.Close()
-		if err := s.tasks.begin(ctx); err != nil {
+		if err := s.tasks.startHeartbeat(ctx); err != nil {
 			t.Fatal(err)
 		}
-		k := &claim{tasks: s.tasks, key: "key", deed: deed{Of: "these"}, ttl: time.Hour}
+		k := &claim{tasks: s.tasks, key: "key", record: idempotencyRecord{Arguments: "these"}, ttl: time.Hour}
 		enters := func(paused string, want error) {
 			t.Helper()
-			if before, err := k.enter(ctx, paused, time.Minute); k.held != (want == nil) || !errors.Is(err, want) {
+			if before, err := k.acquire(ctx, paused, time.Minute); k.held != (want == nil) || !errors.Is(err, want) {
 				t.Fatalf("%+v is in the way, %v", before, err)
 			}
 		}
 		enters("", nil)
-		if err := k.settle(ctx, deedPaused); err != nil {
+		if err := k.finish(ctx, keyPaused); err != nil {
 			t.Fatal(err)
 		}
 		paused := k.row.Name
@@ -147,7 +147,7 @@ func TestWhatGoesOnWithoutAnybodyBeingToldIsPausedAgain(t *testing.T) {
 		store.late.Store(true)
 		enters(paused, state.ErrAway)
 		store.away.Store(false)
-		time.Sleep(3 * againAfter)
+		time.Sleep(3 * storeRetryInterval)
 		enters(paused, nil)
 	})
 }
@@ -159,11 +159,11 @@ func TestOfAllWhoCarryOutADeedTheOneThatHoldsItSettlesIt(t *testing.T) {
 		claimed := func() *claim {
 			s := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
 			t.Cleanup(func() { s.Close() })
-			return &claim{tasks: s.tasks, key: "key", deed: deed{Of: "these"}, ttl: time.Minute}
+			return &claim{tasks: s.tasks, key: "key", record: idempotencyRecord{Arguments: "these"}, ttl: time.Minute}
 		}
 		enters := func(k *claim, paused string) bool {
 			t.Helper()
-			before, err := k.enter(ctx, paused, time.Minute)
+			before, err := k.acquire(ctx, paused, time.Minute)
 			if err != nil || k.held != (before == nil) {
 				t.Errorf("%+v is in the way, %v", before, err)
 			}
@@ -173,7 +173,7 @@ func TestOfAllWhoCarryOutADeedTheOneThatHoldsItSettlesIt(t *testing.T) {
 		if !enters(first, "") || enters(second, "") || enters(second, first.row.Name) {
 			t.Error("not the first one holds it")
 		}
-		if err := first.settle(ctx, deedPaused); err != nil {
+		if err := first.finish(ctx, keyPaused); err != nil {
 			t.Error(err)
 		}
 		paused := first.row
@@ -182,26 +182,26 @@ func TestOfAllWhoCarryOutADeedTheOneThatHoldsItSettlesIt(t *testing.T) {
 		}
 		late := func(err error, want error) {
 			t.Helper()
-			if row, gone := third.look(ctx); gone != nil || row == nil || row.Name != paused.Name || !errors.Is(err, want) {
+			if row, gone := third.find(ctx); gone != nil || row == nil || row.Name != paused.Name || !errors.Is(err, want) {
 				t.Errorf("%v, and there is %+v", err, row)
 			}
 		}
 		first.row, first.held = paused, true // as one that is told late that it does not hold it
-		late(first.settle(ctx, deedDone), errDeedGone)
-		late(second.settle(ctx, deedDone), nil)
+		late(first.finish(ctx, keyDone), errRecordGone)
+		late(second.finish(ctx, keyDone), nil)
 		first.held = true
-		late(first.forget(ctx), nil)
+		late(first.release(ctx), nil)
 		time.Sleep(time.Hour) // for longer than it is remembered
 		if !enters(third, "") {
 			t.Error("the key is not free")
 		}
 		paused.Name = third.row.Name
 		second.held = true
-		late(second.settle(ctx, deedDone), errDeedGone)
+		late(second.finish(ctx, keyDone), errRecordGone)
 		second.held = true
-		late(second.forget(ctx), nil)
-		late(second.settleAgain(ctx), errDeedGone)
-		late(third.settle(ctx, deedDone), nil)
+		late(second.release(ctx), nil)
+		late(second.finishIfStarted(ctx), errRecordGone)
+		late(third.finish(ctx, keyDone), nil)
 	})
 }
 
@@ -216,7 +216,7 @@ func TestAServerThatStopsDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 		began := time.Now()
 		h.Close()
 		h.build.State.Close()
-		if took := time.Since(began); count() != 1 || took > settleFor/2 {
+		if took := time.Since(began); count() != 1 || took > retryFinishFor/2 {
 			t.Errorf("it took %v", took)
 		}
 	})

@@ -3,100 +3,103 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
-	"hatchel/runtime/attachment"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
+	"hatchel/runtime/webhook"
 )
 
 // State is what a server remembers beyond a call: the key of what it seals, what of that was used, and tasks. It outlives generations. Make one with NewState, or with NewDeclaredState.
 type State struct {
-	open   func(context.Context, *hcl.State) (state.Store, error)
-	exists func(*hcl.State) bool // reports whether something was remembered before; nil when nothing was
-	moves  bool                  // it is kept where the configuration says
-	tasks  *tasks
-	outbox *outbox.Outbox
-	files  *attachment.Shelf
+	openStore func(context.Context, *hcl.State) (state.Store, error)
+	existed   func(*hcl.State) bool // reports whether something was remembered before; nil when nothing was
+	declared  bool                  // it is kept where the configuration says
+	tasks     *taskRegistry
+	outbox    *webhook.Outbox
+	files     *files.Shelf
 
-	mu     sync.Mutex
-	kept   *hcl.State  // what the configuration says of where it is kept; guarded by mu
-	store  state.Store // nil before it is needed; guarded by mu
-	sealer *sealer     // with store, as book; guarded by mu
-	book   *approval.Book
-	writes func(ctx context.Context, book *approval.Book, id string) // has a decision written down that another process cannot write down; nil where nothing is; guarded by mu
+	process *state.Process // as the owner of records
+
+	mu             sync.Mutex
+	config         *hcl.State   // what the configuration says of where it is kept; guarded by mu
+	store          state.Store  // nil before it is needed; guarded by mu
+	sealer         *tokenSealer // with store, as book; guarded by mu
+	book           *approval.Book
+	recordDecision func(ctx context.Context, book *approval.Book, id string) // has a decision written down that another process cannot write down; nil where nothing is; guarded by mu
 }
 
 // NewState makes a State. Open is called when something has to be remembered for the first time, and again when it failed; its error is a sentence for the author.
 func NewState(open func(context.Context) (state.Store, error)) *State {
-	return newState(&State{open: func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }})
+	return newState(&State{openStore: func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }})
 }
 
 // NewDeclaredState makes a State that is kept where the configuration says; what open is given is nil when it says nothing. Exists reports whether something is kept there already,
 // without opening it.
 func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool) *State {
-	return newState(&State{open: open, exists: exists, moves: true})
+	return newState(&State{openStore: open, existed: exists, declared: true})
 }
 
 func newState(s *State) *State {
-	s.tasks, s.outbox = newTasks(s), outbox.New(s.settled)
-	s.files = attachment.NewShelf(func(ctx context.Context) (state.Store, error) {
-		store, _, err := s.opened(ctx)
+	s.tasks, s.outbox = newTaskRegistry(s), webhook.New(s.resolveEvent)
+	s.process = state.NewProcess(func(ctx context.Context) (state.Store, error) {
+		store, _, err := s.open(ctx)
 		return store, err
 	})
+	s.files = files.NewShelf(s.process)
 	return s
 }
 
-// declare says where a configuration wants what must be remembered kept, and reports whether it can be kept there: what is remembered already does not move.
-func (s *State) declare(kept *hcl.State) bool {
+// configure says where a configuration wants what must be remembered kept, and reports whether it can be kept there: what is remembered already does not move.
+func (s *State) configure(kept *hcl.State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.moves && s.store != nil && !s.kept.Same(kept) {
+	if s.declared && s.store != nil && !s.config.Same(kept) {
 		return false
 	}
-	s.kept = kept
+	s.config = kept
 	return true
 }
 
-// forgetful is a State that ends with the process.
-func forgetful() *State {
+// newMemoryState is a State that ends with the process.
+func newMemoryState() *State {
 	return NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
 }
 
-// ready opens the store, unless it is open.
-func (s *State) ready(ctx context.Context) error {
-	_, _, err := s.opened(ctx)
+// ensureOpen opens the store, unless it is open.
+func (s *State) ensureOpen(ctx context.Context) error {
+	_, _, err := s.open(ctx)
 	return err
 }
 
-func (s *State) opened(ctx context.Context) (state.Store, *sealer, error) {
+func (s *State) open(ctx context.Context) (state.Store, *tokenSealer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store != nil {
 		return s.store, s.sealer, nil
 	}
-	store, err := s.open(ctx, s.kept)
+	store, err := s.openStore(ctx, s.config)
 	if err != nil {
 		return nil, nil, err
 	}
-	sealer, err := newSealer(ctx, store)
+	sealer, err := newTokenSealer(ctx, store)
 	if err != nil {
 		store.Close()
 		return nil, nil, err
 	}
 	s.store, s.sealer, s.book = store, sealer, approval.NewBook(store)
-	s.book.Tell(func(id string) { s.outbox.Ready(decidedEvent(id)) })
+	s.book.Tell(func(id string) { s.outbox.Ready(decisionEventID(id)) })
 	return store, sealer, nil
 }
 
 // approvals are what is asked of people, and what they have decided. Who waits for one has the store watched first, with tasks.begin.
 func (s *State) approvals(ctx context.Context) (*approval.Book, error) {
-	if _, _, err := s.opened(ctx); err != nil {
+	if _, _, err := s.open(ctx); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -104,84 +107,98 @@ func (s *State) approvals(ctx context.Context) (*approval.Book, error) {
 	return s.book, nil
 }
 
-// heard is told of a record that another process has changed.
-func (s *State) heard(ctx context.Context, kind, name string) {
+// onRemoteChange is told of a record that another process has changed.
+func (s *State) onRemoteChange(ctx context.Context, kind, name string) {
 	s.mu.Lock()
-	book, writes := s.book, s.writes
+	book := s.book
 	s.mu.Unlock()
 	book.Changed(kind, name)
-	if kind == "" || kind == outbox.Kind {
+	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
-	if writes == nil || kind != "" && kind != approval.ProposalKind {
+	if kind == "" || kind == approval.ProposalKind {
+		s.recordDecisions(ctx, name)
+	}
+}
+
+// recordStoredDecisions records the decisions that were stored while no audit log was open.
+func (s *State) recordStoredDecisions(ctx context.Context) {
+	if s.current() != nil {
+		s.recordDecisions(ctx, "")
+	}
+}
+
+// recordDecisions records the decision of a proposal, or those of all proposals when the name is empty. It does not wait.
+func (s *State) recordDecisions(ctx context.Context, name string) {
+	s.mu.Lock()
+	book, record := s.book, s.recordDecision
+	s.mu.Unlock()
+	if record == nil {
 		return
 	}
-	s.tasks.beating.Go(func() {
+	s.tasks.background.Go(func() {
 		ids := []string{approval.Proposed(name)}
-		if kind == "" {
-			ids, _ = book.Proposals(ctx) // those that cannot be read now are forgotten soon
+		if name == "" {
+			ids, _ = book.Proposals(ctx) // a reload or the next change tries again
 		}
 		for _, id := range ids {
-			writes(ctx, book, id)
+			record(ctx, book, id)
 		}
 	})
 }
 
-// write says who has decisions written down that other processes make.
-func (s *State) write(writes func(ctx context.Context, book *approval.Book, id string)) {
+// setDecisionRecorder says who has decisions written down that other processes make.
+func (s *State) setDecisionRecorder(writes func(ctx context.Context, book *approval.Book, id string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writes = writes
+	s.recordDecision = writes
 }
 
-// tend has uploads forgotten that were cut off, if there can be any: it opens the store only if that is there already, or was asked for. Where it cannot be opened, that is tried again
+// startUploadCleanup has uploads forgotten that were cut off, if there can be any: it opens the store only if that is there already, or was asked for. Where it cannot be opened, that is tried again
 // by the next upload.
-func (s *State) tend(ctx context.Context) {
+func (s *State) startUploadCleanup(ctx context.Context) {
 	s.mu.Lock()
-	there := s.store != nil || s.kept != nil || s.exists != nil && s.exists(s.kept)
+	there := s.store != nil || s.config != nil || s.existed != nil && s.existed(s.config)
 	s.mu.Unlock()
 	if !there {
 		return
 	}
-	if store, _, err := s.opened(ctx); err == nil {
-		s.files.Tend(ctx, store)
+	if _, _, err := s.open(ctx); err == nil {
+		s.files.StartCleanup()
 	}
 }
 
-// inUse is the store, if something had to be remembered already; otherwise it is nil.
-func (s *State) inUse() state.Store {
+// current is the store, if something had to be remembered already; otherwise it is nil.
+func (s *State) current() state.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.store
 }
 
-func (s *State) seal(ctx context.Context, frozen []byte, of purpose, until time.Time) (string, error) {
-	_, sealer, err := s.opened(ctx)
+func (s *State) seal(ctx context.Context, frozen []byte, of digest.Digest, until time.Time) (string, error) {
+	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return "", err
 	}
 	return sealer.seal(ctx, frozen, of, until)
 }
 
-func (s *State) unseal(ctx context.Context, sealed string, of purpose) ([]byte, error) {
-	_, sealer, err := s.opened(ctx)
+func (s *State) unseal(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
+	_, sealer, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	frozen, err := sealer.open(ctx, sealed, of)
-	return frozen, patiently(err)
+	return frozen, publicError(err)
 }
 
-// patiently is an error as a client is told of it: one that passes by itself says so.
-func patiently(err error) error {
+// publicError is an error as a client is told of it: one that passes by itself says so.
+func publicError(err error) error {
 	if errors.Is(err, state.ErrAway) {
 		return &mcp.Error{Code: mcp.CodeBusy, Message: "The server does not get at what it remembers. Try again in a moment"}
 	}
 	return err
 }
-
-// ofState is an error of the store as the log tells of it, where that of a database of the tool could read the same.
-func ofState(err error) error { return fmt.Errorf("the state: %w", err) }
 
 // StateHealth says whether what is remembered can be got at.
 type StateHealth struct {
@@ -191,11 +208,11 @@ type StateHealth struct {
 
 // health asks the store, if there is one that could be away; otherwise it is nil.
 func (s *State) health(ctx context.Context) *StateHealth {
-	remote, ok := s.inUse().(state.Remote)
+	remote, ok := s.current().(state.Remote)
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := remote.Ping(ctx)
 	switch {
@@ -211,6 +228,7 @@ func (s *State) health(ctx context.Context) *StateHealth {
 func (s *State) Close() error {
 	s.tasks.close()
 	s.outbox.Close()
+	s.process.Close()
 	s.files.Close() // what cannot be removed now is removed at the next start
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/outbox"
+	"hatchel/runtime/webhook"
 )
 
 // Report is what one load came to. Tools are called by their names, everything else as "prompt review", "resource orders" or "toolset billing".
@@ -43,7 +43,7 @@ type Readiness struct {
 	Connections []ConnectionHealth `json:"connections"`
 	State       *StateHealth       `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *AuditHealth       `json:"audit,omitempty"` // nil when calls are not written down
-	Webhooks    []outbox.Health    `json:"webhooks,omitempty"`
+	Webhooks    []webhook.Health   `json:"webhooks,omitempty"`
 }
 
 // Status returns what the Host knows of its loads.
@@ -72,29 +72,29 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		State:       h.build.State.health(ctx),
 		Audit:       g.auditHealth(ctx),
 	}
-	r.Webhooks = h.build.State.waiting(ctx, g.Config)
+	r.Webhooks = h.build.State.webhookHealth(ctx, g.Config)
 	if r.Ready {
 		r.Loaded = &s.Loaded
 	}
 	return r
 }
 
-func (h *Host) failed(cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
+func (h *Host) recordFailedLoad(cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
 	g := h.current.Load()
-	h.record(Report{
+	h.setReport(Report{
 		Revision: g.Config.ID, Unchanged: len(g.parts()), Added: []string{}, Removed: []string{}, Changed: []string{},
-		Diagnostics: diags, Sources: cfg.Sources, Duration: milliseconds(began),
+		Diagnostics: diags, Sources: cfg.Sources, Duration: millisecondsSince(began),
 	}, time.Time{})
 }
 
-func (h *Host) loaded(last, next *Generation, diags hcl.Diagnostics, began time.Time) {
+func (h *Host) recordLoad(last, next *Generation, diags hcl.Diagnostics, began time.Time) {
 	r := compare(last, next)
 	r.Revision, r.Diagnostics, r.Sources, r.OK = next.Config.ID, diags, next.Config.Sources, true
-	r.Duration = milliseconds(began)
-	h.record(r, time.Now())
+	r.Duration = millisecondsSince(began)
+	h.setReport(r, time.Now())
 }
 
-func (h *Host) record(r Report, loaded time.Time) {
+func (h *Host) setReport(r Report, loaded time.Time) {
 	if r.Diagnostics == nil {
 		r.Diagnostics = hcl.Diagnostics{}
 	}
@@ -106,27 +106,27 @@ func (h *Host) record(r Report, loaded time.Time) {
 	}
 }
 
-// part is one thing that a generation offers, as it is called in a report.
-type part struct{ name, digest string }
+// servedPart is one thing that a generation offers, as it is called in a report.
+type servedPart struct{ name, digest string }
 
 // parts are the tools, then the prompts, resources, toolsets and policies, each by name.
-func (g *Generation) parts() (all []part) {
-	for _, p := range g.order {
-		all = append(all, part{p.tool.Name, p.tool.Digest})
+func (g *Generation) parts() (all []servedPart) {
+	for _, p := range g.sortedPrograms {
+		all = append(all, servedPart{p.tool.Name, p.tool.Digest})
 	}
 	for _, p := range g.prompts {
-		all = append(all, part{p.title(), p.decl.Digest})
+		all = append(all, servedPart{p.label(), p.decl.Digest})
 	}
 	for _, r := range g.resources {
-		all = append(all, part{r.title(), r.decl.Digest})
+		all = append(all, servedPart{r.label(), r.decl.Digest})
 	}
 	for _, t := range g.Config.Toolsets {
 		said := *t
 		said.Range = hcl.Range{}
-		all = append(all, part{"toolset " + t.Name, fmt.Sprintf("%#v", said)})
+		all = append(all, servedPart{"toolset " + t.Name, fmt.Sprintf("%#v", said)})
 	}
 	for _, p := range g.Config.Policies {
-		all = append(all, part{"policy " + p.Name, p.Digest})
+		all = append(all, servedPart{"policy " + p.Name, p.Digest})
 	}
 	return all
 }
@@ -157,6 +157,6 @@ func compare(last, next *Generation) Report {
 	return r
 }
 
-func milliseconds(began time.Time) float64 {
+func millisecondsSince(began time.Time) float64 {
 	return float64(time.Since(began).Microseconds()) / 1000
 }

@@ -67,7 +67,7 @@ func TestAReportNamesAllThatAConfigurationOffers(t *testing.T) {
 	if last := h.Status().Last; len(last.Changed) != 0 || last.Unchanged != 6 {
 		t.Errorf("where things stand is taken for what they are: %+v", last)
 	}
-	if diags := h.Load(t.Context(), files("tool {")); !diags.HasErrors() || h.Status().Last.Unchanged != 6 {
+	if diags := h.Load(t.Context(), fileSystem("tool {")); !diags.HasErrors() || h.Status().Last.Unchanged != 6 {
 		t.Errorf("a failed load reports %+v", h.Status().Last)
 	}
 }

@@ -2,100 +2,97 @@ package runtime
 
 import (
 	"fmt"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/wait"
 )
 
-// stage is one step of a program, bound to its backend.
-type stage struct {
-	step   *hcl.Step
+// boundStep is one step of a program, bound to its backend.
+type boundStep struct {
+	decl   *hcl.Step
 	action adapters.Action
 	guard  *adapters.Guard // of its connection; nil for none
 }
 
 // run runs the step and puts what it gave where the following ones read it.
-func (s *stage) run(c *call) error {
+func (s *boundStep) run(c *call) error {
 	out, err := any(nil), error(nil)
-	if c.action.Key != "" && s.step.Name != "" {
+	if c.action.Key != "" && s.decl.Name != "" {
 		key := c.action.Key
-		c.action.Key = derived(key, s.step.Name)
+		c.action.Key = deriveKey(key, s.decl.Name)
 		defer func() { c.action.Key = key }()
 	}
-	if s.step.Each != nil {
-		out, err = s.each(c)
+	if s.decl.Each != nil {
+		out, err = s.runEach(c)
 	} else {
-		out, err = s.once(&c.action)
+		out, err = s.runOnce(&c.action)
 	}
 	if err != nil {
 		return err
 	}
-	if s.step.Name == "" {
+	if s.decl.Name == "" {
 		c.frame.Output = out
 		return nil
 	}
 	c.frame.Output = nil
-	c.frame.Steps[s.step.Name] = out
+	c.frame.Steps[s.decl.Name] = out
 	return nil
 }
 
-// once runs the step for the element in hand, or for none. A step that is skipped gives null.
-func (s *stage) once(call *adapters.Call) (any, error) {
-	if s.step.When != nil {
-		ok, err := s.step.When.Eval(call.Frame, nil)
+// runOnce runs the step for the element in hand, or for none. A step that is skipped gives null.
+func (s *boundStep) runOnce(call *adapters.Call) (any, error) {
+	if s.decl.When != nil {
+		ok, err := s.decl.When.Eval(call.Frame, nil)
 		if err != nil {
-			return nil, spoken(err)
+			return nil, failure.AsFault(err)
 		}
 		if !ok {
 			return nil, nil
 		}
 	}
-	out, err := s.attempts(call)
-	if err != nil && s.step.Continue && call.Frame.Context.Err() == nil && !unfinished(err) {
-		f := failureOf(err)
-		return map[string]any{"error": f.values("")}, nil
+	out, err := s.repeat(call)
+	if err != nil && s.decl.ContinueOnError && call.Frame.Context.Err() == nil && !continuesLater(err) {
+		f := failure.Of(err)
+		return map[string]any{"error": f.ErrorRoot("")}, nil
 	}
 	return out, err
 }
 
-// attempts asks the backend until its answer is final.
-func (s *stage) attempts(call *adapters.Call) (any, error) {
-	r := s.step.Repeat
+// repeat asks the backend until its answer is final.
+func (s *boundStep) repeat(call *adapters.Call) (any, error) {
+	r := s.decl.Repeat
 	if r == nil {
-		return s.attempt(call)
+		return s.do(call)
 	}
 	key := call.Key
 	defer func() { call.Key = key }()
 	for n := 1; ; n++ {
 		if n > 1 && key != "" {
-			call.Key = derived(key, n)
+			call.Key = deriveKey(key, n)
 		}
-		out, err := s.attempt(call)
+		out, err := s.do(call)
 		if err != nil {
 			return nil, err
 		}
-		done, err := s.final(call.Frame, out)
+		done, err := s.isFinal(call.Frame, out)
 		if err != nil || done {
 			return out, err
 		}
 		if n >= r.Max && r.Max > 0 {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("after asking %d times the answer is still not the one that was waited for", n)}
 		}
-		wait := time.NewTimer(r.Every)
-		select {
-		case <-wait.C:
-		case <-call.Frame.Context.Done():
-			wait.Stop()
-			return nil, call.Frame.Context.Err()
+		if err := wait.Sleep(call.Frame.Context, r.Every); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// attempt asks the backend once, and then what is expected of the answer, unless the backend has asked already because it could still undo
+// do asks the backend once, and then what is expected of the answer, unless the backend has asked already because it could still undo
 // what it did.
-func (s *stage) attempt(call *adapters.Call) (any, error) {
-	if len(s.step.Expects) == 0 {
+func (s *boundStep) do(call *adapters.Call) (any, error) {
+	if len(s.decl.Expects) == 0 {
 		call.Accept = acceptAll
 		r, err := s.guard.Do(call.Frame.Context, s.action, call)
 		return r.Value, err
@@ -103,7 +100,7 @@ func (s *stage) attempt(call *adapters.Call) (any, error) {
 	asked := false
 	accept := func(output any) error {
 		asked = true
-		return s.accept(call.Frame, output)
+		return s.checkExpectations(call.Frame, output)
 	}
 	call.Accept = accept
 	r, err := s.guard.Do(call.Frame.Context, s.action, call)
@@ -115,27 +112,27 @@ func (s *stage) attempt(call *adapters.Call) (any, error) {
 
 func acceptAll(any) error { return nil }
 
-// final reports whether the answer is one that repeat waits for.
-func (s *stage) final(f *hcl.Frame, output any) (bool, error) {
-	if s.step.Repeat == nil {
+// isFinal reports whether the answer is one that repeat waits for.
+func (s *boundStep) isFinal(f *hcl.Frame, output any) (bool, error) {
+	if s.decl.Repeat == nil {
 		return true, nil
 	}
-	ok, err := s.step.Repeat.Until.Eval(f, output)
+	ok, err := s.decl.Repeat.Until.Eval(f, output)
 	if err != nil {
-		return false, spoken(err)
+		return false, failure.AsFault(err)
 	}
 	return ok, nil
 }
 
-// accept asks the expect blocks about an answer that is final.
-func (s *stage) accept(f *hcl.Frame, output any) error {
-	if ok, err := s.final(f, output); err != nil || !ok {
+// checkExpectations asks the expect blocks about an answer that is final.
+func (s *boundStep) checkExpectations(f *hcl.Frame, output any) error {
+	if ok, err := s.isFinal(f, output); err != nil || !ok {
 		return err
 	}
-	for _, e := range s.step.Expects {
+	for _, e := range s.decl.Expects {
 		ok, err := e.That.Eval(f, output)
 		if err != nil {
-			return spoken(err)
+			return failure.AsFault(err)
 		}
 		if !ok {
 			told := *f

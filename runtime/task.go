@@ -7,6 +7,7 @@ import (
 
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 	"hatchel/runtime/state"
 )
 
@@ -74,8 +75,8 @@ func (t *task) encode() (err error) {
 	return err
 }
 
-// over reports whether nothing can become of the task any more.
-func (t *task) over() bool {
+// isFinal reports whether nothing can become of the task any more.
+func (t *task) isFinal() bool {
 	return t.Status == taskCompleted || t.Status == taskFailed || t.Status == taskCancelled
 }
 
@@ -119,9 +120,9 @@ func (t *task) wait(left []taskQuestion, asked []mcp.Question) {
 func (t *task) appendMembers(dst []byte, detailed bool) []byte {
 	dst = value.AppendString(append(dst, `"taskId":`...), t.row.Name)
 	dst = value.AppendString(append(dst, `,"status":`...), t.Status)
-	dst = appendMember(dst, "statusMessage", t.Message)
-	dst = value.AppendString(append(dst, `,"createdAt":`...), moment(t.Created))
-	dst = value.AppendString(append(dst, `,"lastUpdatedAt":`...), moment(t.Updated))
+	dst = result.AppendMember(dst, "statusMessage", t.Message)
+	dst = value.AppendString(append(dst, `,"createdAt":`...), formatTime(t.Created))
+	dst = value.AppendString(append(dst, `,"lastUpdatedAt":`...), formatTime(t.Updated))
 	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), t.TTL, 10)
 	dst = strconv.AppendInt(append(dst, `,"pollIntervalMs":`...), pollInterval, 10)
 	switch {
@@ -144,7 +145,7 @@ func (t *task) appendMembers(dst []byte, detailed bool) []byte {
 	return dst
 }
 
-func moment(ms int64) string {
+func formatTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
@@ -153,8 +154,8 @@ func (t *task) caller() *mcp.Caller {
 	return &mcp.Caller{Revision: mcp.Revision20260728, Toolset: t.Toolset, Identity: t.Identity, Subject: t.subject(), ClientInfo: t.Client, Capabilities: t.Capabilities}
 }
 
-// vouched has the task go on with the token of its caller that was shown last: tokens are not remembered.
-func (t *task) vouched(caller *mcp.Caller) {
+// refreshToken has the task go on with the token of its caller that was shown last: tokens are not remembered.
+func (t *task) refreshToken(caller *mcp.Caller) {
 	if t.Identity != nil && caller.Identity != nil {
 		now := *t.Identity // others may be reading that
 		now.Token = caller.Identity.Token

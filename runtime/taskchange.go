@@ -4,21 +4,22 @@ import (
 	"context"
 
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
-// changed is called when another process has updated a task, or with an empty id when it may have updated any.
-func (ts *tasks) changed(ctx context.Context, store state.Store, id string) {
+// onRemoteChange is called when another process has updated a task, or with an empty id when it may have updated any.
+func (ts *taskRegistry) onRemoteChange(ctx context.Context, store state.Store, id string) {
 	ids := []string{id}
 	if id == "" {
-		ids = ts.worked()
+		ids = ts.runningIDs()
 	}
 	for _, id := range ids {
-		ts.look(ctx, store, id)
+		ts.refresh(ctx, store, id)
 	}
 }
 
-// worked are the tasks that this process works on.
-func (ts *tasks) worked() (ids []string) {
+// runningIDs are the tasks that this process works on.
+func (ts *taskRegistry) runningIDs() (ids []string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for s := range ts.running {
@@ -27,11 +28,11 @@ func (ts *tasks) worked() (ids []string) {
 	return ids
 }
 
-// look ends the work on a task that is not this process's any more, and tells who follows it here what it is now. What cannot be read now is seen when the work on it is
+// refresh ends the work on a task that is not this process's any more, and tells who follows it here what it is now. What cannot be read now is seen when the work on it is
 // remembered next.
-func (ts *tasks) look(ctx context.Context, store state.Store, id string) {
-	ts.saving.Lock()
-	defer ts.saving.Unlock()
+func (ts *taskRegistry) refresh(ctx context.Context, store state.Store, id string) {
+	ts.saveMu.Lock()
+	defer ts.saveMu.Unlock()
 	row, err := store.Record(ctx, kindTask, id)
 	if err != nil || row == nil {
 		return
@@ -43,34 +44,34 @@ func (ts *tasks) look(ctx context.Context, store state.Store, id string) {
 	switch {
 	case row.Owner == ts.owner:
 	case t.Status == taskCancelled:
-		ts.end(id, errTaskCancelled)
+		ts.stop(id, errTaskCancelled)
 	default:
-		ts.end(id, errTaskLost)
+		ts.stop(id, errTaskLost)
 	}
 	ts.mu.Lock()
-	told := ts.told
+	told := ts.onChange
 	ts.mu.Unlock()
 	if told != nil {
 		told(id, t.appendMembers(nil, true))
 	}
 }
 
-// handBack lets a task wait again, as it did before, that this process may have taken without knowing it: the store went away in that moment. It returns at once.
-func (ts *tasks) handBack(store state.Store, waiting state.Record) {
+// retryReturn lets a task wait again, as it did before, that this process may have taken without knowing it: the store went away in that moment. It returns at once.
+func (ts *taskRegistry) retryReturn(store state.Store, waiting state.Record) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.beat == nil {
+	if ts.stopHeartbeat == nil {
 		return
 	}
-	ctx := ts.living
-	ts.beating.Go(func() {
-		for !ts.handedBack(ctx, store, waiting) && !within(againAfter, ctx.Done(), nil) {
+	ctx := ts.heartbeatCtx
+	ts.background.Go(func() {
+		for !ts.tryReturn(ctx, store, waiting) && !wait.Until(ctx.Done(), storeRetryInterval, nil) {
 		}
 	})
 }
 
-// handedBack reports whether the task is not this process's, for all that the store knows.
-func (ts *tasks) handedBack(ctx context.Context, store state.Store, waiting state.Record) bool {
+// tryReturn reports whether the task is not this process's, for all that the store knows.
+func (ts *taskRegistry) tryReturn(ctx context.Context, store state.Store, waiting state.Record) bool {
 	now, err := store.Record(ctx, kindTask, waiting.Name)
 	if err != nil {
 		return false

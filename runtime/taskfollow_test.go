@@ -24,7 +24,7 @@ func (f *follower) Changed(func(string) mcp.Changes) {}
 func (f *follower) ResourceUpdated(string)           {}
 func (f *follower) Retain(func(*mcp.Identity) bool)  {}
 func (f *follower) TaskChanged(id string, members []byte) {
-	var r result
+	var r callReply
 	json.Unmarshal(append(append([]byte("{"), members...), '}'), &r)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ step "sure" {
 text = "done"`))
 		defer h.Close()
 		f := new(follower)
-		h.Tell(f)
+		h.SetNotifier(f)
 		id := start(t, h, "t").TaskID
 		settled(t, h)
 		updateTask(t, h, id, `{"sure":{"action":"accept"}}`)
@@ -86,7 +86,7 @@ func TestOfManyReportsOfATaskTheLastIsKept(t *testing.T) {
 		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"reports\" }"))
 		defer h.Close()
 		f := new(follower)
-		h.Tell(f)
+		h.SetNotifier(f)
 		id := start(t, h, "t").TaskID
 		time.Sleep(30 * time.Second)
 		if r := getTask(t, h, id); r.Message != "1000 of 1000" {
@@ -191,7 +191,7 @@ text = "done"`))
 	defer h.Close()
 	const many = 50
 	i := &impatient{asked: make(chan string, 2*many)}
-	h.Tell(i)
+	h.SetNotifier(i)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

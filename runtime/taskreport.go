@@ -9,13 +9,14 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
-// reportEvery is how often the progress of a task is remembered and told at most.
-const reportEvery = time.Second
+// progressSaveInterval is how often the progress of a task is remembered and told at most.
+const progressSaveInterval = time.Second
 
 // Progress implements adapters.Client. Of reports that follow each other fast the last one is remembered and told.
-func (s *segment) Progress(done, total float64, message string) {
+func (s *taskRun) Progress(done, total float64, message string) {
 	if message == "" {
 		message = strconv.FormatFloat(done, 'f', -1, 64)
 		if total > 0 {
@@ -25,70 +26,70 @@ func (s *segment) Progress(done, total float64, message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.task.Message = message
-	switch wait := reportEvery - time.Since(s.saved); {
-	case s.late != nil:
+	switch wait := progressSaveInterval - time.Since(s.lastSaved); {
+	case s.pendingSave != nil:
 	case wait > 0:
-		s.late = time.AfterFunc(wait, s.flush)
+		s.pendingSave = time.AfterFunc(wait, s.flush)
 	default:
 		s.save()
 	}
 }
 
 // Log implements adapters.Client. Tasks have no log.
-func (s *segment) Log(level, logger string, data []byte) {}
+func (s *taskRun) Log(level, logger string, data []byte) {}
 
 // flush saves what was reported last, unless the call has ended.
-func (s *segment) flush() {
+func (s *taskRun) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.late != nil {
-		s.late = nil
+	if s.pendingSave != nil {
+		s.pendingSave = nil
 		s.save()
 	}
 }
 
-// settle is called when the call has ended: what it came to is saved, and what was reported before is not.
-func (s *segment) settle() {
+// cancelPendingSave is called when the call has ended: what it came to is saved, and what was reported before is not.
+func (s *taskRun) cancelPendingSave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.late != nil {
-		s.late.Stop()
-		s.late = nil
+	if s.pendingSave != nil {
+		s.pendingSave.Stop()
+		s.pendingSave = nil
 	}
 }
 
-// at says which step comes next, so that a restart can tell what was interrupted.
-func (s *segment) at(step string) {
+// setStep says which step comes next, so that a restart can tell what was interrupted.
+func (s *taskRun) setStep(step string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.task.Step = step
-	s.keep(s.program.generation.build.State.tasks.write)
+	s.store(s.program.generation.build.State.tasks.write)
 }
 
 // save remembers the task and tells who follows it. What was not remembered because somebody else has ended the task ends the work on it.
-func (s *segment) save() {
-	s.saved = time.Now()
-	s.keep(s.program.generation.build.State.tasks.save)
+func (s *taskRun) save() {
+	s.lastSaved = time.Now()
+	s.store(s.program.generation.build.State.tasks.save)
 }
 
-// againAfter is how long what a task came to waits for a store that is away.
-const againAfter = time.Second
+// storeRetryInterval is how long what a task came to waits for a store that is away.
+const storeRetryInterval = time.Second
 
-// conclude is save for what the work on the task came to, or waits for: it is tried again while the store is away, for as long as somebody may want to know.
-func (s *segment) conclude() {
+// saveOutcome is save for what the work on the task came to, or waits for: it is tried again while the store is away, for as long as somebody may want to know.
+func (s *taskRun) saveOutcome() {
 	remembered := func(ctx context.Context, t *task) (won bool, err error) {
 		for {
 			won, err = s.program.generation.build.State.tasks.save(ctx, t)
 			if !errors.Is(err, state.ErrAway) || s.ctx.Err() != nil {
 				return won, err
 			}
-			within(againAfter, s.ctx.Done(), nil)
+			wait.Until(s.ctx.Done(), storeRetryInterval, nil)
 		}
 	}
-	s.keep(remembered)
+	s.store(remembered)
 }
 
-func (s *segment) keep(keep func(context.Context, *task) (bool, error)) {
+func (s *taskRun) store(keep func(context.Context, *task) (bool, error)) {
 	ctx, p, t := context.WithoutCancel(s.ctx), s.program, s.task
 	ts := p.generation.build.State.tasks
 	won, err := keep(ctx, t)
@@ -101,6 +102,6 @@ func (s *segment) keep(keep func(context.Context, *task) (bool, error)) {
 	case err != nil:
 		p.generation.log().LogAttrs(ctx, slog.LevelError, "what became of a task cannot be remembered", slog.String("tool", p.decl.Name), slog.String("task", t.row.Name), slog.String("error", err.Error()))
 	case !won:
-		ts.end(t.row.Name, errTaskLost)
+		ts.stop(t.row.Name, errTaskLost)
 	}
 }

@@ -11,27 +11,28 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/wait"
 )
 
-// tasks are the tasks of a server: those that this process works on, and what the store remembers of all. A task that waits for its client has no goroutine.
-type tasks struct {
+// taskRegistry are the tasks of a server: those that this process works on, and what the store remembers of all. A task that waits for its client has no goroutine.
+type taskRegistry struct {
 	state *State
 	owner string // this process, in the store
 
-	mu      sync.Mutex
-	told    func(id string, members []byte) // is told what a task is now; guarded by mu
-	running map[*segment]struct{}           // guarded by mu
-	closed  bool                            // no task begins any more; guarded by mu
-	idle    chan struct{}                   // closed while nothing runs; guarded by mu
+	mu       sync.Mutex
+	onChange func(id string, members []byte) // is told what a task is now; guarded by mu
+	running  map[*taskRun]struct{}           // guarded by mu
+	closed   bool                            // no task begins any more; guarded by mu
+	idle     chan struct{}                   // closed while nothing runs; guarded by mu
 
-	deeds atomic.Int64 // that calls of this process carry out
+	claims atomic.Int64 // that calls of this process carry out
 
-	saving sync.Mutex // held while a task is saved and told of, so that nobody is told of an older state last
+	saveMu sync.Mutex // held while a task is saved and told of, so that nobody is told of an older state last
 
-	beating sync.WaitGroup
-	living  context.Context    // of the heartbeat; guarded by mu
-	beat    context.CancelFunc // ends the heartbeat; nil before it began; guarded by mu
-	beaten  time.Time          // when this process last said that it is there; guarded by mu
+	background    sync.WaitGroup
+	heartbeatCtx  context.Context    // of the heartbeat; guarded by mu
+	stopHeartbeat context.CancelFunc // ends the heartbeat; nil before it began; guarded by mu
+	lastHeartbeat time.Time          // when this process last said that it is there; guarded by mu
 }
 
 // Why the context of a task ends.
@@ -44,62 +45,62 @@ var (
 // A process that works on tasks says so again and again. One that has not for a while, and does not when it is given another chance, is taken for dead, and what it worked
 // on for interrupted.
 const (
-	heartbeat = 2 * time.Second
-	lease     = 3 * heartbeat
+	heartbeatInterval = 2 * time.Second
+	leaseTTL          = 3 * heartbeatInterval
 )
 
-func newTasks(s *State) *tasks {
+func newTaskRegistry(s *State) *taskRegistry {
 	idle := make(chan struct{})
 	close(idle)
-	return &tasks{state: s, owner: rand.Text(), running: map[*segment]struct{}{}, idle: idle}
+	return &taskRegistry{state: s, owner: rand.Text(), running: map[*taskRun]struct{}{}, idle: idle}
 }
 
-// tell says who is told what a task is now.
-func (ts *tasks) tell(told func(id string, members []byte)) {
+// setOnChange says who is told what a task is now.
+func (ts *taskRegistry) setOnChange(told func(id string, members []byte)) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.told = told
+	ts.onChange = told
 }
 
-// begin starts the heartbeat, unless it has been started.
-func (ts *tasks) begin(ctx context.Context) error {
-	store, _, err := ts.state.opened(ctx)
+// startHeartbeat starts the heartbeat, unless it has been started.
+func (ts *taskRegistry) startHeartbeat(ctx context.Context) error {
+	store, _, err := ts.state.open(ctx)
 	if err != nil {
 		return err
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.beat != nil || ts.closed {
+	if ts.stopHeartbeat != nil || ts.closed {
 		return nil
 	}
-	ctx, ts.beat = context.WithCancel(context.WithoutCancel(ctx))
-	ts.living = ctx
-	ts.beating.Go(func() { ts.live(ctx, store) })
-	ts.beating.Go(func() {
+	ctx, ts.stopHeartbeat = context.WithCancel(context.WithoutCancel(ctx))
+	ts.heartbeatCtx = ctx
+	ts.background.Go(func() { ts.runHeartbeat(ctx, store) })
+	ts.background.Go(func() {
 		store.Watch(ctx, func(kind, name string) {
 			if kind == "" || kind == kindTask {
-				ts.changed(ctx, store, name)
+				ts.onRemoteChange(ctx, store, name)
 			}
 			if kind != kindTask {
-				ts.state.heard(ctx, kind, name)
+				ts.state.onRemoteChange(ctx, kind, name)
 			}
 		})
 	})
 	return nil
 }
 
-// live is the heartbeat: it says that this process is there while it works, and ends what others have left behind. What fails is tried again at the next one.
-func (ts *tasks) live(ctx context.Context, store state.Store) {
-	tick := time.NewTicker(heartbeat)
+// runHeartbeat is the heartbeat: it says that this process is there while it works, and ends what others have left behind. What fails is tried again at the next one.
+func (ts *taskRegistry) runHeartbeat(ctx context.Context, store state.Store) {
+	tick := time.NewTicker(heartbeatInterval)
 	defer tick.Stop()
 	missed := map[string]int{} // orphans at the last beat, and their versions
 	for {
-		orphans, _ := store.List(ctx, state.Query{Kind: kindTask, Orphaned: true, Limit: mostTasks})
+		orphans, _ := store.List(ctx, state.Query{Kind: kindTask, Orphaned: true, Limit: maxRunningTasks})
 		before := missed
 		missed = map[string]int{}
 		for _, row := range orphans {
 			if before[row.Name] == row.Version {
-				ts.interrupted(ctx, row)
+				ts.failInterrupted(ctx, row)
 			} else {
 				missed[row.Name] = row.Version
 			}
@@ -109,42 +110,42 @@ func (ts *tasks) live(ctx context.Context, store state.Store) {
 		case <-ctx.Done():
 			return
 		}
-		if ts.count() > 0 || ts.deeds.Load() > 0 {
-			ts.present(ctx, store)
+		if ts.count() > 0 || ts.claims.Load() > 0 {
+			ts.heartbeat(ctx, store)
 		}
 	}
 }
 
-// mostTasks is how many tasks a process works on at once.
-const mostTasks = 1024
+// maxRunningTasks is how many tasks a process works on at once.
+const maxRunningTasks = 1024
 
 // count is how many tasks this process works on.
-func (ts *tasks) count() int {
+func (ts *taskRegistry) count() int {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return len(ts.running)
 }
 
-// present says that this process is there, unless it just has.
-func (ts *tasks) present(ctx context.Context, store state.Store) error {
+// heartbeat says that this process is there, unless it just has.
+func (ts *taskRegistry) heartbeat(ctx context.Context, store state.Store) error {
 	ts.mu.Lock()
-	recent := time.Since(ts.beaten) < heartbeat/2
+	recent := time.Since(ts.lastHeartbeat) < heartbeatInterval/2
 	ts.mu.Unlock()
 	if recent {
 		return nil
 	}
 	now := time.Now()
-	if err := store.Present(ctx, ts.owner, now.Add(lease)); err != nil {
+	if err := store.Present(ctx, ts.owner, now.Add(leaseTTL)); err != nil {
 		return err
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.beaten = now
+	ts.lastHeartbeat = now
 	return nil
 }
 
-// interrupted ends a task whose process has died.
-func (ts *tasks) interrupted(ctx context.Context, row *state.Record) error {
+// failInterrupted ends a task whose process has died.
+func (ts *taskRegistry) failInterrupted(ctx context.Context, row *state.Record) error {
 	t, err := readTask(row)
 	if err != nil {
 		return err
@@ -159,14 +160,14 @@ func (ts *tasks) interrupted(ctx context.Context, row *state.Record) error {
 }
 
 // create remembers a new task, and makes this process the one that works on it.
-func (ts *tasks) create(ctx context.Context, t *task) error {
-	store, _, err := ts.state.opened(ctx)
+func (ts *taskRegistry) create(ctx context.Context, t *task) error {
+	store, _, err := ts.state.open(ctx)
 	if err != nil {
 		return err
 	}
 	var id [16]byte
 	rand.Read(id[:])
-	if ts.count() >= mostTasks {
+	if ts.count() >= maxRunningTasks {
 		return errTasksFull
 	}
 	now := time.Now()
@@ -175,52 +176,52 @@ func (ts *tasks) create(ctx context.Context, t *task) error {
 	if err := t.encode(); err != nil {
 		return err
 	}
-	if err := ts.present(ctx, store); err != nil {
-		return patiently(err)
+	if err := ts.heartbeat(ctx, store); err != nil {
+		return publicError(err)
 	}
 	_, err = store.Add(ctx, &t.row)
 	t.row.Quiet = false // who follows it is told of what becomes of it
 	if errors.Is(err, state.ErrFull) {
 		return errTasksFull
 	}
-	return patiently(err)
+	return publicError(err)
 }
 
 // errTasksFull is why a call cannot become a task: too many are worked on, or too much of them is remembered.
 var errTasksFull = &mcp.Error{Code: mcp.CodeBusy, Message: "Too many tasks at once. Try again when some of them are done"}
 
 // take makes this process the one that works on a task, and reports whether no other did in the meantime.
-func (ts *tasks) take(ctx context.Context, t *task) (bool, error) {
-	store, _, err := ts.state.opened(ctx)
+func (ts *taskRegistry) take(ctx context.Context, t *task) (bool, error) {
+	store, _, err := ts.state.open(ctx)
 	if err != nil {
 		return false, err
 	}
-	if err := ts.present(ctx, store); err != nil {
+	if err := ts.heartbeat(ctx, store); err != nil {
 		return false, err
 	}
 	waiting := t.row
 	t.Status, t.Asked, t.row.Owner = taskWorking, nil, ts.owner
 	won, err := ts.save(ctx, t)
 	if errors.Is(err, state.ErrAway) {
-		ts.handBack(store, waiting)
+		ts.retryReturn(store, waiting)
 	}
 	return won, err
 }
 
 // save is write, and tells who follows the task, and the webhooks of one that is over.
-func (ts *tasks) save(ctx context.Context, t *task) (bool, error) {
-	ts.saving.Lock()
-	defer ts.saving.Unlock()
-	if err := ts.announce(ctx, t); err != nil {
+func (ts *taskRegistry) save(ctx context.Context, t *task) (bool, error) {
+	ts.saveMu.Lock()
+	defer ts.saveMu.Unlock()
+	if err := ts.enqueueEvents(ctx, t); err != nil {
 		return false, err
 	}
 	won, err := ts.write(ctx, t)
 	if err != nil || !won {
 		return false, err
 	}
-	ts.announced(t)
+	ts.releaseEvents(t)
 	ts.mu.Lock()
-	told := ts.told
+	told := ts.onChange
 	ts.mu.Unlock()
 	if told != nil {
 		told(t.row.Name, t.appendMembers(nil, true))
@@ -229,8 +230,8 @@ func (ts *tasks) save(ctx context.Context, t *task) (bool, error) {
 }
 
 // write remembers what became of a task, and reports whether nobody else did in the meantime.
-func (ts *tasks) write(ctx context.Context, t *task) (bool, error) {
-	store, _, err := ts.state.opened(ctx)
+func (ts *taskRegistry) write(ctx context.Context, t *task) (bool, error) {
+	store, _, err := ts.state.open(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -242,8 +243,8 @@ func (ts *tasks) write(ctx context.Context, t *task) (bool, error) {
 }
 
 // find returns a task of a caller.
-func (ts *tasks) find(ctx context.Context, id string, c *mcp.Caller) (*task, error) {
-	store := ts.state.inUse()
+func (ts *taskRegistry) find(ctx context.Context, id string, c *mcp.Caller) (*task, error) {
+	store := ts.state.current()
 	if store == nil {
 		return nil, mcp.UnknownTask(id)
 	}
@@ -265,7 +266,7 @@ func (ts *tasks) find(ctx context.Context, id string, c *mcp.Caller) (*task, err
 }
 
 // start has a segment run on a goroutine of its own, for as long as the task is kept. It reports false when the server is being stopped.
-func (ts *tasks) start(s *segment) bool {
+func (ts *taskRegistry) start(s *taskRun) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.closed {
@@ -279,7 +280,7 @@ func (ts *tasks) start(s *segment) bool {
 	}
 	ts.running[s] = struct{}{}
 	go func() {
-		defer ts.stopped(s)
+		defer ts.remove(s)
 		defer s.cancel(nil)
 		defer end()
 		s.run()
@@ -287,7 +288,7 @@ func (ts *tasks) start(s *segment) bool {
 	return true
 }
 
-func (ts *tasks) stopped(s *segment) {
+func (ts *taskRegistry) remove(s *taskRun) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	delete(ts.running, s)
@@ -296,8 +297,8 @@ func (ts *tasks) stopped(s *segment) {
 	}
 }
 
-// end ends the work on a task, if it is this process that works on it.
-func (ts *tasks) end(id string, cause error) {
+// stop ends the work on a task, if it is this process that works on it.
+func (ts *taskRegistry) stop(id string, cause error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for s := range ts.running {
@@ -308,7 +309,7 @@ func (ts *tasks) end(id string, cause error) {
 }
 
 // drain waits until nothing runs, or ctx ends.
-func (ts *tasks) drain(ctx context.Context) error {
+func (ts *taskRegistry) drain(ctx context.Context) error {
 	ts.mu.Lock()
 	idle := ts.idle
 	ts.mu.Unlock()
@@ -321,18 +322,18 @@ func (ts *tasks) drain(ctx context.Context) error {
 }
 
 // close lets no task begin any more, ends those that run, and says that this process is gone.
-func (ts *tasks) close() {
+func (ts *taskRegistry) close() {
 	ts.mu.Lock()
 	ts.closed = true
 	for s := range ts.running {
 		s.cancel(errStopped)
 	}
-	idle, beat := ts.idle, ts.beat
-	ts.beat = nil
+	idle, beat := ts.idle, ts.stopHeartbeat
+	ts.stopHeartbeat = nil
 	ts.mu.Unlock()
-	within(deaf, idle, nil)
+	wait.Until(idle, forceStopAfter, nil)
 	if beat != nil {
 		beat()
-		ts.beating.Wait()
+		ts.background.Wait()
 	}
 }

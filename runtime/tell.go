@@ -8,26 +8,26 @@ import (
 	"time"
 
 	"hatchel/hcl"
-	"hatchel/runtime/outbox"
 	"hatchel/runtime/state"
+	"hatchel/runtime/webhook"
 )
 
-// tell remembers that an event is to be delivered to webhooks, before it returns. Of any number of events with the same id, which is made of letters, digits, _ and -, one is
+// enqueueEvent remembers that an event is to be delivered to webhooks, before it returns. Of any number of events with the same id, which is made of letters, digits, _ and -, one is
 // delivered to each webhook. Data is encoded as JSON; known secrets are taken out of it.
-func (g *Generation) tell(ctx context.Context, names []string, id, event string, data any) error {
+func (g *Generation) enqueueEvent(ctx context.Context, names []string, id, event string, data any) error {
 	encoded, err := json.Marshal(data)
 	if err != nil {
 		return err
 	}
-	return g.put(ctx, names, &outbox.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.json(encoded))})
+	return g.enqueue(ctx, names, &webhook.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.JSON(encoded))})
 }
 
-func (g *Generation) put(ctx context.Context, names []string, e *outbox.Event) error {
-	hooks := hooksOf(g.Config)
+func (g *Generation) enqueue(ctx context.Context, names []string, e *webhook.Event) error {
+	hooks := enabledWebhooks(g.Config)
 	if !slices.ContainsFunc(names, func(name string) bool { return hooks[name].Name != "" }) {
 		return nil
 	}
-	store, err := g.build.State.delivers(ctx)
+	store, err := g.build.State.openWebhooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,62 +43,62 @@ func (g *Generation) put(ctx context.Context, names []string, e *outbox.Event) e
 	return nil
 }
 
-// hooksOf are the webhooks of a configuration that are not off, by name.
-func hooksOf(c *hcl.Config) map[string]outbox.Hook {
-	hooks := make(map[string]outbox.Hook, len(c.Webhooks))
+// enabledWebhooks are the webhooks of a configuration that are not off, by name.
+func enabledWebhooks(c *hcl.Config) map[string]webhook.Hook {
+	hooks := make(map[string]webhook.Hook, len(c.Webhooks))
 	for _, w := range c.Webhooks {
-		if w.Off {
+		if w.Disabled {
 			continue
 		}
-		hooks[w.Name] = outbox.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.Place(), Keys: w.Keys(), Timeout: w.Timeout, Keep: w.Keep}
+		hooks[w.Name] = webhook.Hook{Name: w.Name, URL: w.URL.Reveal(), Place: w.DisplayAddress(), Keys: w.Keys(), Timeout: w.Timeout, Keep: w.Retention}
 	}
 	return hooks
 }
 
-// deliver says what webhooks there are from now on, and with what they are told.
-func (s *State) deliver(g *Generation) {
-	for _, name := range g.Config.WebhooksOff() {
+// serveWebhooks says what webhooks there are from now on, and with what they are told.
+func (s *State) serveWebhooks(g *Generation) {
+	for _, name := range g.Config.DisabledWebhooks() {
 		g.log().Info("a webhook is off, because its url is null: it is told nothing", "webhook", name)
 	}
-	s.outbox.Serve(outbox.Service{Hooks: hooksOf(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
+	s.outbox.Serve(webhook.Service{Hooks: enabledWebhooks(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
 }
 
-// delivers opens the store, unless it is open, and has what is put into the outbox delivered, by this process or another.
-func (s *State) delivers(ctx context.Context) (state.Store, error) {
-	store, _, err := s.opened(ctx)
+// openWebhooks opens the store, unless it is open, and has what is put into the outbox delivered, by this process or another.
+func (s *State) openWebhooks(ctx context.Context) (state.Store, error) {
+	store, _, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.outbox.Open(ctx, store)
-	return store, s.tasks.begin(ctx)
+	return store, s.tasks.startHeartbeat(ctx)
 }
 
-// waiting says what waits for webhooks, and which of those of a configuration are off.
-func (s *State) waiting(ctx context.Context, c *hcl.Config) []outbox.Health {
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
+// webhookHealth says what waits for webhooks, and which of those of a configuration are off.
+func (s *State) webhookHealth(ctx context.Context, c *hcl.Config) []webhook.Health {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	return s.outbox.Health(ctx, c.WebhooksOff()...)
+	return s.outbox.Health(ctx, c.DisabledWebhooks()...)
 }
 
-// left has what is left of deliveries delivered, if there can be any: it opens the store only if that is there already, or was asked for.
-func (s *State) left(ctx context.Context) error {
+// startDelivery has what is left of deliveries delivered, if there can be any: it opens the store only if that is there already, or was asked for.
+func (s *State) startDelivery(ctx context.Context) error {
 	s.mu.Lock()
-	there := s.store != nil || s.kept != nil || s.exists != nil && s.exists(s.kept)
+	there := s.store != nil || s.config != nil || s.existed != nil && s.existed(s.config)
 	s.mu.Unlock()
 	if !there {
 		return nil
 	}
-	_, err := s.delivers(ctx)
+	_, err := s.openWebhooks(ctx)
 	return err
 }
 
-// settled implements outbox.Settled.
-func (s *State) settled(ctx context.Context, of string) (*outbox.Event, bool, error) {
+// resolveEvent implements webhook.Settled.
+func (s *State) resolveEvent(ctx context.Context, of string) (*webhook.Event, bool, error) {
 	if id, ok := strings.CutPrefix(of, ofTask); ok {
-		return s.taskOutcome(ctx, id)
+		return s.taskEvent(ctx, id)
 	}
 	if id, ok := strings.CutPrefix(of, ofApproval); ok {
-		return s.approvalOutcome(ctx, id)
+		return s.approvalEvent(ctx, id)
 	}
 	return nil, true, nil
 }

@@ -7,19 +7,19 @@ import (
 	"slices"
 
 	"hatchel/runtime/approval"
-	"hatchel/runtime/outbox"
+	"hatchel/runtime/webhook"
 )
 
 // ofApproval is what an event about an approval is about.
 const ofApproval = "approval:"
 
-// decidedEvent is the id of the event that an approval was decided.
-func decidedEvent(id string) string { return id + "-decided" }
+// decisionEventID is the id of the event that an approval was decided.
+func decisionEventID(id string) string { return id + "-decided" }
 
-// notify tells the webhooks of the rules that somebody must decide, and has them told what becomes of that: once, however many calls wait for it. The approval stands whether they can be told or not.
-func (p *Program) notify(c *call, a *approval.Approval) {
+// enqueueApprovalEvents tells the webhooks of the rules that somebody must decide, and has them told what becomes of that: once, however many calls wait for it. The approval stands whether they can be told or not.
+func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
 	var names []string
-	for _, r := range c.consent.operator {
+	for _, r := range c.approval.operatorRules {
 		for _, name := range r.decl.Notify {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
@@ -31,23 +31,23 @@ func (p *Program) notify(c *call, a *approval.Approval) {
 	}
 	body, err := a.AppendJSON(nil)
 	if err == nil {
-		err = p.generation.tell(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", json.RawMessage(body))
+		err = p.generation.enqueueEvent(context.WithoutCancel(c.frame.Context), names, a.ID, "approval.requested", json.RawMessage(body))
 	}
 	if err == nil {
-		err = p.generation.tellDecision(context.WithoutCancel(c.frame.Context), names, a)
+		err = p.generation.enqueueDecisionEvents(context.WithoutCancel(c.frame.Context), names, a)
 	}
 	if err != nil {
-		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
+		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.Text(err.Error())))
 	}
 }
 
-// tellDecision remembers that webhooks are to be told what becomes of an approval, whoever decides, in whatever process, and whether or not anybody waits for it then.
-func (g *Generation) tellDecision(ctx context.Context, names []string, a *approval.Approval) error {
-	return g.put(ctx, names, &outbox.Event{ID: decidedEvent(a.ID), Of: ofApproval + a.ID, By: a.Until})
+// enqueueDecisionEvents remembers that webhooks are to be told what becomes of an approval, whoever decides, in whatever process, and whether or not anybody waits for it then.
+func (g *Generation) enqueueDecisionEvents(ctx context.Context, names []string, a *approval.Approval) error {
+	return g.enqueue(ctx, names, &webhook.Event{ID: decisionEventID(a.ID), Of: ofApproval + a.ID, By: a.Until})
 }
 
-// approvalOutcome is the event that an approval was decided, or that nobody has decided in time, if it was.
-func (s *State) approvalOutcome(ctx context.Context, id string) (*outbox.Event, bool, error) {
+// approvalEvent is the event that an approval was decided, or that nobody has decided in time, if it was.
+func (s *State) approvalEvent(ctx context.Context, id string) (*webhook.Event, bool, error) {
 	book, err := s.approvals(ctx)
 	if err != nil {
 		return nil, false, err
@@ -69,5 +69,5 @@ func (s *State) approvalOutcome(ctx context.Context, id string) (*outbox.Event, 
 		at = a.Decision.At
 	}
 	body, err := told.AppendJSON(nil)
-	return &outbox.Event{ID: decidedEvent(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}, err == nil, err
+	return &webhook.Event{ID: decisionEventID(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}, err == nil, err
 }

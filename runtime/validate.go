@@ -5,6 +5,8 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/result"
 )
 
 // inputs are the arguments of a call: as they came, as another tool computed them, or as texts.
@@ -16,14 +18,14 @@ type inputs struct {
 }
 
 // validate reads the arguments. Everything that is wrong with them is reported at once.
-func (r *routine) validate(c *call, in inputs) error {
+func (r *operation) validate(c *call, in inputs) error {
 	if in.wrong != nil {
 		return in.wrong
 	}
 	var violations []schema.Violation
 	switch {
 	case in.texts != nil:
-		c.frame.Input, violations = r.decl.FromTexts(in.texts)
+		c.frame.Input, violations = r.decl.ParseTexts(in.texts)
 	case in.values == nil:
 		c.frame.Input, violations = r.decl.Validator.Arguments(in.raw)
 	default:
@@ -34,26 +36,18 @@ func (r *routine) validate(c *call, in inputs) error {
 	if len(violations) == 0 {
 		return nil
 	}
-	return refusal("The arguments are not valid, and nothing was done:\n" + listed(violations))
+	return failure.Refusal("The arguments are not valid, and nothing was done:\n" + result.ListViolations(violations))
 }
 
-func listed(violations []schema.Violation) string {
-	lines := make([]string, len(violations))
-	for i, v := range violations {
-		lines[i] = "- " + v.String()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// check asks what must hold of the arguments, and reports everything that does not.
-func (r *routine) check(c *call) error {
+// runChecks asks what must hold of the arguments, and reports everything that does not.
+func (r *operation) runChecks(c *call) error {
 	var failed []string
 	for _, check := range r.decl.Checks {
 		ok, err := check.That.Eval(c.frame, nil)
 		switch {
 		case err != nil && len(failed) > 0: // it may rest on a check that failed
 		case err != nil:
-			return c.broken(err)
+			return c.evalError(err)
 		case !ok:
 			failed = append(failed, c.message(check.Message))
 		}
@@ -61,13 +55,13 @@ func (r *routine) check(c *call) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return refusal(strings.Join(failed, "\n"))
+	return failure.Refusal(strings.Join(failed, "\n"))
 }
 
 // message is a text of the author about what does not hold.
-func (c *call) message(m *hcl.Message) string { return message(m, c.frame) }
+func (c *call) message(m *hcl.TextTemplate) string { return message(m, c.frame) }
 
-func message(m *hcl.Message, f *hcl.Frame) string {
+func message(m *hcl.TextTemplate, f *hcl.Frame) string {
 	text, err := m.Append(nil, f)
 	if err != nil {
 		return err.Error()
@@ -75,7 +69,7 @@ func message(m *hcl.Message, f *hcl.Frame) string {
 	return string(text)
 }
 
-// broken is an expression that could not be computed: its error is a sentence for the model.
-func (c *call) broken(err error) error {
-	return c.why(spoken(err))
+// evalError is an expression that could not be computed: its error is a sentence for the model.
+func (c *call) evalError(err error) error {
+	return c.contextCause(failure.AsFault(err))
 }

@@ -14,19 +14,19 @@ type view struct {
 	info      *mcp.Info
 	tools     map[string]*Program
 	prompts   map[string]*prompt
-	documents map[string]*resource               // by URI
-	families  []*resource                        // of documents, by name
-	resources []*resource                        // both, by name
-	lists     [listings]atomic.Pointer[mcp.List] // of all that it shows
-	guards    [listings]*guard                   // what of it a caller sees
+	byURI     map[string]*resource                // by URI
+	templates []*resource                         // of documents, by name
+	resources []*resource                         // both, by name
+	lists     [listCount]atomic.Pointer[mcp.List] // of all that it shows
+	filters   [listCount]*listFilter              // what of it a caller sees
 }
 
-// listings is how many lists there are.
-const listings = 4
+// listCount is how many lists there are.
+const listCount = 4
 
 func newView(g *Generation, t *hcl.Toolset) *view {
-	v := &view{toolset: t, info: serverInfo(g.Config.Server, t), tools: map[string]*Program{}, prompts: map[string]*prompt{}, documents: map[string]*resource{}}
-	for _, p := range g.order {
+	v := &view{toolset: t, info: serverInfo(g.Config.Server, t), tools: map[string]*Program{}, prompts: map[string]*prompt{}, byURI: map[string]*resource{}}
+	for _, p := range g.sortedPrograms {
 		if p.tool.Listed && t.HasTool(p.tool.Name) {
 			v.tools[p.tool.Name] = p
 		}
@@ -42,48 +42,48 @@ func newView(g *Generation, t *hcl.Toolset) *view {
 		}
 		v.resources = append(v.resources, r)
 		if r.resource.Template == nil {
-			v.documents[r.resource.URI] = r
+			v.byURI[r.resource.URI] = r
 		} else {
-			v.families = append(v.families, r)
+			v.templates = append(v.templates, r)
 		}
 	}
-	v.guard(g)
+	v.buildFilters(g)
 	return v
 }
 
-// guard has the lists hide what a caller may not call.
-func (v *view) guard(g *Generation) {
-	var all [listings][]*routine
+// buildFilters has the lists hide what a caller may not call.
+func (v *view) buildFilters(g *Generation) {
+	var all [listCount][]*operation
 	for _, p := range v.tools {
-		all[mcp.Tools] = append(all[mcp.Tools], &p.routine)
+		all[mcp.Tools] = append(all[mcp.Tools], &p.operation)
 	}
 	for _, p := range v.prompts {
-		all[mcp.Prompts] = append(all[mcp.Prompts], &p.routine)
+		all[mcp.Prompts] = append(all[mcp.Prompts], &p.operation)
 	}
 	for _, r := range v.resources {
 		of := mcp.Resources
 		if r.resource.Template != nil {
 			of = mcp.Templates
 		}
-		all[of] = append(all[of], &r.routine)
+		all[of] = append(all[of], &r.operation)
 	}
 	for of, routines := range all {
-		v.guards[of] = newGuard(g, routines)
+		v.filters[of] = newListFilter(g, routines)
 	}
 }
 
-// shown is one of the lists as a caller sees it.
-func (v *view) shown(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
+// listFor is one of the lists as a caller sees it.
+func (v *view) listFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	all := v.lists[of].Load()
-	if d := v.guards[of]; d != nil {
-		return d.shown(ctx, caller, all)
+	if d := v.filters[of]; d != nil {
+		return d.listFor(ctx, caller, all)
 	}
 	return all
 }
 
-// list encodes one of the lists, and reports whether it reads differently than before.
-func (v *view) list(of mcp.Listing, g *Generation) bool {
-	personal := v.guards[of] != nil && v.guards[of].personal
+// encodeList encodes one of the lists, and reports whether it reads differently than before.
+func (v *view) encodeList(of mcp.Listing, g *Generation) bool {
+	personal := v.filters[of] != nil && v.filters[of].perCaller
 	next := mcp.NewList(of, v.entries(of, g), mcp.ListOptions{PageSize: g.Config.Server.PageSize, Private: personal})
 	last := v.lists[of].Load()
 	if last != nil && last.Revision() == next.Revision() {
@@ -97,16 +97,16 @@ func (v *view) entries(of mcp.Listing, g *Generation) (entries []mcp.Entry) {
 	switch of {
 	case mcp.Tools:
 		for _, p := range v.tools {
-			entries = append(entries, p.entry())
+			entries = append(entries, p.listEntry())
 		}
 	case mcp.Prompts:
 		for _, p := range v.prompts {
-			entries = append(entries, p.entry())
+			entries = append(entries, p.listEntry())
 		}
 	default:
 		for _, r := range v.resources {
 			if r.resource.Listed && (of == mcp.Templates) == (r.resource.Template != nil) {
-				entries = append(entries, r.entry())
+				entries = append(entries, r.listEntry())
 			}
 		}
 	}
@@ -119,14 +119,14 @@ func (v *view) revision(of mcp.Listing) string {
 		return ""
 	}
 	revision := v.lists[of].Load().Revision()
-	if d := v.guards[of]; d != nil {
+	if d := v.filters[of]; d != nil {
 		revision += " " + d.identity
 	}
 	return revision
 }
 
-// changes are the lists that read differently in two views, either of which may not exist.
-func changes(last, next *view) mcp.Changes {
+// changedLists are the lists that read differently in two views, either of which may not exist.
+func changedLists(last, next *view) mcp.Changes {
 	differs := func(of mcp.Listing) bool { return last.revision(of) != next.revision(of) }
 	return mcp.Changes{Tools: differs(mcp.Tools), Prompts: differs(mcp.Prompts), Resources: differs(mcp.Resources) || differs(mcp.Templates)}
 }
@@ -152,10 +152,10 @@ func (v *view) resource(uri string) (*resource, map[string]string) {
 	if v == nil {
 		return nil, nil
 	}
-	if r, ok := v.documents[uri]; ok {
+	if r, ok := v.byURI[uri]; ok {
 		return r, map[string]string{}
 	}
-	for _, r := range v.families {
+	for _, r := range v.templates {
 		if variables, ok := r.match(uri); ok {
 			return r, variables
 		}
@@ -163,12 +163,12 @@ func (v *view) resource(uri string) (*resource, map[string]string) {
 	return nil, nil
 }
 
-// named finds a resource by its URI, by one of its URIs, or by its template; nil when it is not shown.
-func (v *view) named(uri string) *resource {
+// resourceOrTemplate finds a resource by its URI, by one of its URIs, or by its template; nil when it is not shown.
+func (v *view) resourceOrTemplate(uri string) *resource {
 	if v == nil {
 		return nil
 	}
-	for _, r := range v.families {
+	for _, r := range v.templates {
 		if r.resource.Template.Raw() == uri {
 			return r
 		}

@@ -52,7 +52,7 @@ func (c Case) answers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conforms(t, b.Tool.Steps[0].Backend.Facts.Output, out)
+	conforms(t, b.Tool.Steps[0].Backend.Effects.Output, out)
 }
 
 // conforms checks an output against the type that the adapter documents for it.

@@ -24,7 +24,7 @@ func Adapter() adapters.Adapter {
 // config is a csv block.
 type config struct {
 	Directory string
-	File      *hcl.Text
+	File      *hcl.StringExpr
 	Rows      *hcl.Expr
 	Columns   []string
 	Header    bool
@@ -46,23 +46,23 @@ func (c *config) spec() hcl.Spec {
 		hcl.Attr(&c.Directory, "directory", "The folder that the files lie in; a relative one is below the folder of the configuration.").Require(),
 		hcl.Attr(&c.File, "file", "The name of the file in the folder. It cannot lead out of it.").Require(),
 		hcl.Attr(&c.Rows, "rows", "A list of objects, one a line, or of lists where columns are written.").Require(),
-		hcl.Attr(&c.Columns, "columns", "The members that are written, in this order.").Or("those of the rows' type in its order"),
-		hcl.Attr(&c.Header, "header", "Whether the first line names the columns.").Or("true"),
-		hcl.Attr(&c.Delimiter, "delimiter", "The character between cells.").Or(`","`),
-		hcl.Attr(&c.IfExists, "if_exists", "What happens to a file of that name: \"fail\" leaves it alone, \"replace\" writes a new one in its place, \"append\" adds the rows to it if its columns are the same.").Or(`"fail"`),
-		hcl.Attr(&c.Formulas, "formulas", "What happens to text that a spreadsheet would compute, which is text that begins with = + - @, a tab or a return: \"escape\" puts a ' before it, \"refuse\" fails the call, \"keep\" writes it. Numbers are no formulas.").Or(`"escape"`),
+		hcl.Attr(&c.Columns, "columns", "The members that are written, in this order.").DefaultDoc("those of the rows' type in its order"),
+		hcl.Attr(&c.Header, "header", "Whether the first line names the columns.").DefaultDoc("true"),
+		hcl.Attr(&c.Delimiter, "delimiter", "The character between cells.").DefaultDoc(`","`),
+		hcl.Attr(&c.IfExists, "if_exists", "What happens to a file of that name: \"fail\" leaves it alone, \"replace\" writes a new one in its place, \"append\" adds the rows to it if its columns are the same.").DefaultDoc(`"fail"`),
+		hcl.Attr(&c.Formulas, "formulas", "What happens to text that a spreadsheet would compute, which is text that begins with = + - @, a tab or a return: \"escape\" puts a ' before it, \"refuse\" fails the call, \"keep\" writes it. Numbers are no formulas.").DefaultDoc(`"escape"`),
 	}
 }
 
 // Describe implements hcl.Described.
-func (c *config) Describe(*hcl.Connection) (hcl.Facts, error) {
+func (c *config) Describe(*hcl.Connection) (hcl.Effects, error) {
 	replace := c.IfExists == string(adapters.ExistsReplace)
-	return hcl.Facts{
+	return hcl.Effects{
 		Output: schema.ObjectOf(
 			&schema.Member{Name: "path", Type: &schema.Type{Kind: schema.String}},
 			&schema.Member{Name: "count", Type: &schema.Type{Kind: schema.Integer}},
 		),
-		Default:     hcl.Default{Members: []string{"path", "count"}},
+		Default:     hcl.DefaultResult{Members: []string{"path", "count"}},
 		Writes:      true,
 		Destructive: replace,
 		Idempotent:  replace,

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
 )
 
@@ -21,8 +22,8 @@ func Adapter() adapters.Adapter {
 
 // config is a file block.
 type config struct {
-	Read      *hcl.Text
-	Write     *hcl.Text
+	Read      *hcl.StringExpr
+	Write     *hcl.StringExpr
 	Directory string
 
 	As        string
@@ -50,40 +51,40 @@ const defaultMaxSize = 4 << 20
 
 func (c *config) spec() hcl.Spec {
 	return hcl.Join(
-		hcl.Exactly("what to do",
+		hcl.ExactlyOneOf("what to do",
 			hcl.Attr(&c.Read, "read", "The name of a file to read. It cannot lead out of the folder."),
 			hcl.Attr(&c.Write, "write", "The name of a file to write."),
 		),
 		hcl.Spec{
 			hcl.Attr(&c.Directory, "directory", "The folder that the files lie in; a relative one is below the folder of the configuration.").Require(),
-			hcl.Attr(&c.As, "as", "What is read: \"text\" or \"json\" into output.content, \"bytes\" likewise, \"lines\" into output.lines, \"csv\" into output.rows, objects named after the first line.").Or(`"text"`),
+			hcl.Attr(&c.As, "as", "What is read: \"text\" or \"json\" into output.content, \"bytes\" likewise, \"lines\" into output.lines, \"csv\" into output.rows, objects named after the first line.").DefaultDoc(`"text"`),
 			hcl.Attr(&c.First, "first", "The first line that is read, counted from 1; for \"text\" and \"lines\"."),
 			hcl.Attr(&c.Last, "last", "The last line that is read."),
-			hcl.Attr(&c.Delimiter, "delimiter", "The character between the cells of a CSV file.").Or(`","`),
-			hcl.Attr(&c.MaxSize, "max_size", "How much may be read; lines before the first are not counted.").Or(`"4MiB"`),
+			hcl.Attr(&c.Delimiter, "delimiter", "The character between the cells of a CSV file.").DefaultDoc(`","`),
+			hcl.Attr(&c.MaxSize, "max_size", "How much may be read; lines before the first are not counted.").DefaultDoc(`"4MiB"`),
 			hcl.Attr(&c.Content, "content", "What is written: text, bytes, an uploaded file, or a value as JSON.").AllowFile(),
-			hcl.Attr(&c.IfExists, "if_exists", "What happens to a file of that name: \"fail\" leaves it alone, \"replace\" writes a new one in its place, \"append\" adds to it.").Or(`"fail"`),
+			hcl.Attr(&c.IfExists, "if_exists", "What happens to a file of that name: \"fail\" leaves it alone, \"replace\" writes a new one in its place, \"append\" adds to it.").DefaultDoc(`"fail"`),
 		},
 	)
 }
 
 // Describe implements hcl.Described.
-func (c *config) Describe(*hcl.Connection) (hcl.Facts, error) {
+func (c *config) Describe(*hcl.Connection) (hcl.Effects, error) {
 	members := []*schema.Member{
 		{Name: "path", Type: &schema.Type{Kind: schema.String}},
 		{Name: "size", Type: &schema.Type{Kind: schema.Integer}},
 	}
 	if c.Write != nil {
 		replace := c.IfExists == string(adapters.ExistsReplace)
-		return hcl.Facts{
+		return hcl.Effects{
 			Output:      schema.ObjectOf(members...),
-			Default:     hcl.Default{Members: []string{"path", "size"}},
+			Default:     hcl.DefaultResult{Members: []string{"path", "size"}},
 			Writes:      true,
 			Destructive: replace,
 			Idempotent:  replace,
 		}, errors.Join(c.checkWrite()...)
 	}
-	facts := hcl.Facts{ReadOnly: true, Idempotent: true}
+	facts := hcl.Effects{ReadOnly: true, Idempotent: true}
 	var read *schema.Member
 	text := &schema.Type{Kind: schema.String}
 	switch c.form() {
@@ -109,7 +110,7 @@ func (c *config) mimeType() string {
 		return ""
 	}
 	name, _ := c.Read.Known()
-	return hcl.MimeType(name)
+	return media.TypeByExtension(name)
 }
 
 func (c *config) form() string {

@@ -147,7 +147,7 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 		{"text", "/etc/passwd", "is an absolute path"},
 		{"text", ".env", "is hidden"},
 		{"text", "bin/x", "no such directory: "},
-		{"json", "bad.json", "this is not JSON, at byte 8: expected a key in quotes: "},
+		{"json", "bad.json", "this is not JSON, at byte 8: a key is expected: "},
 		{"csv", "bad.csv", "line 2 of the CSV file cannot be read, it has more or fewer cells than there are columns: "},
 		{"csv", "twice.csv", "two columns have the same name: "},
 		{"csv", "quote.csv", "a quote is not closed"},

@@ -92,15 +92,15 @@ func TestAddressCanBeWhole(t *testing.T) {
 	if _, err := b.Do(t.Context(), `{"id": 7}`); err != nil || s.last().RequestURI != "/a/7?b=1" {
 		t.Errorf("%v, %s", err, s.last().RequestURI)
 	}
-	if facts := b.Tool.Steps[0].Backend.Facts; !facts.OpenWorld {
+	if facts := b.Tool.Steps[0].Backend.Effects; !facts.OpenWorld {
 		t.Errorf("%+v", facts)
 	}
 }
 
 func TestHostsOfBlocksAreChecked(t *testing.T) {
 	for _, x := range []struct{ block, want string }{
-		{`get = input.url`, "must say which hosts are allowed"},
-		{"get = \"https://a.example/x\"\n hosts = [\"a.example\"]", "The address names its host"},
+		{`get = input.url`, "must list the allowed hosts"},
+		{"get = \"https://a.example/x\"\n hosts = [\"a.example\"]", "The host is part of the address"},
 		{"get = input.url\n hosts = [\"a/b\"]", `"a/b" is not a host`},
 	} {
 		if said := adaptertest.Refusal(t, whole(`  input "url" { type = string }`, x.block)); !strings.Contains(said, x.want) {

@@ -18,7 +18,7 @@ type action struct {
 	scriptArgv []string // the command of a script_file
 	baseEnv    environment
 	inherited  []string // the names of inherit_env
-	env        []*hcl.Entries
+	env        []*hcl.KeyValues
 	configDir  string
 	dir        string // of blocks without dir
 	okCodes    []int
@@ -39,7 +39,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	}
 	a := &action{
 		block: b, configDir: env.Dir, dir: env.Dir, okCodes: []int{0}, timeout: conn.Timeout,
-		env: []*hcl.Entries{conn.Env, b.Env}, inherited: slices.Concat(conn.InheritEnv, b.InheritEnv),
+		env: []*hcl.KeyValues{conn.Env, b.Env}, inherited: slices.Concat(conn.InheritEnv, b.InheritEnv),
 		rules: effectiveSandbox(b, conn),
 	}
 	if conn.Dir != "" {

@@ -17,9 +17,9 @@ type block struct {
 	ScriptFile string
 
 	Stdin      *hcl.Expr
-	Env        *hcl.Entries
+	Env        *hcl.KeyValues
 	InheritEnv []string
-	Dir        *hcl.Text
+	Dir        *hcl.StringExpr
 	OKCodes    []int
 	MaxOutput  hcl.Size
 	Stderr     string
@@ -72,7 +72,7 @@ const (
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
 	return hcl.Join(
-		hcl.Exactly("what to run",
+		hcl.ExactlyOneOf("what to run",
 			hcl.Attr(&b.Command, "command", docCommand),
 			hcl.Attr(&b.Pipe, "pipe", docPipe),
 			hcl.Attr(&b.Script, "script", docScript),
@@ -82,29 +82,29 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.Stdin, "stdin", docStdin).AllowFile(),
 			hcl.Attr(&b.Env, "env", docEnv).AllowSecret().FixedKeys(),
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
-			hcl.Attr(&b.Dir, "dir", docDir).Or("the connection's, else the configuration directory"),
-			hcl.Attr(&b.OKCodes, "ok_codes", docOKCodes).Or("the connection's, else [0]"),
-			hcl.Attr(&b.MaxOutput, "max_output", docMaxOutput).Or(`"1MiB"`),
-			hcl.Attr(&b.Stderr, "stderr", docStderr).Or("separate"),
-			hcl.Attr(&b.Parse, "parse", docParse).Or(`"text"`),
-			hcl.Attr(&b.Timeout, "timeout", docTimeout).Or("the connection's, else the tool's"),
+			hcl.Attr(&b.Dir, "dir", docDir).DefaultDoc("the connection's, else the configuration directory"),
+			hcl.Attr(&b.OKCodes, "ok_codes", docOKCodes).DefaultDoc("the connection's, else [0]"),
+			hcl.Attr(&b.MaxOutput, "max_output", docMaxOutput).DefaultDoc(`"1MiB"`),
+			hcl.Attr(&b.Stderr, "stderr", docStderr).DefaultDoc("separate"),
+			hcl.Attr(&b.Parse, "parse", docParse).DefaultDoc(`"text"`),
+			hcl.Attr(&b.Timeout, "timeout", docTimeout).DefaultDoc("the connection's, else the tool's"),
 			hcl.Block(&b.Sandbox, "sandbox", docSandbox, (*sandboxBlock).spec),
 		},
 	)
 }
 
 // Describe implements hcl.Described.
-func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
-	facts := hcl.Facts{
-		Output: b.outputType(), Default: hcl.Default{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true,
+func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
+	effects := hcl.Effects{
+		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true,
 	}
 	switch b.Parse {
 	case parseJSON, parseJSONLines:
-		facts.Default = hcl.Default{Member: "json"}
+		effects.Default = hcl.DefaultResult{Member: "json"}
 	case parseLines:
-		facts.Default = hcl.Default{Member: "lines"}
+		effects.Default = hcl.DefaultResult{Member: "lines"}
 	}
-	return facts, errors.Join(b.check(conn)...)
+	return effects, errors.Join(b.check(conn)...)
 }
 
 func (b *block) check(conn *hcl.Connection) (errs []error) {

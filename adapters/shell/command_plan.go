@@ -38,8 +38,8 @@ func (a *action) plan(f *hcl.Frame) (*commandPlan, error) {
 			return nil, &adapters.Fault{Message: err.Error()}
 		}
 	}
-	if f.Copies != nil {
-		p.uploads = f.Copies()
+	if f.StagedDir != nil {
+		p.uploads = f.StagedDir()
 	}
 	return p, nil
 }
@@ -126,7 +126,7 @@ func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
 	return nil
 }
 
-func (p *commandPlan) addVariable(e hcl.Entry, secret bool) error {
+func (p *commandPlan) addVariable(e hcl.KeyValue, secret bool) error {
 	if !isVariableName(e.Name) {
 		return fmt.Errorf("%q is not the name of an environment variable", e.Name)
 	}

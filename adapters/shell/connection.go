@@ -12,7 +12,7 @@ import (
 // connection is a connection "shell" block. It is its own handle: nothing is opened.
 type connection struct {
 	Command    []string
-	Env        *hcl.Entries
+	Env        *hcl.KeyValues
 	InheritEnv []string
 	Dir        string
 	OKCodes    []int
@@ -30,9 +30,9 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Attr(&c.Command, "command", docCommandPrefix),
 		hcl.Attr(&c.Env, "env", "Environment variables. Those of the block override them.").AllowSecret().FixedKeys(),
 		hcl.Attr(&c.InheritEnv, "inherit_env", docInheritEnv),
-		hcl.Attr(&c.Dir, "dir", "The working directory of blocks without dir.").Or("the configuration directory"),
-		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that mean success, for blocks without ok_codes.").Or("[0]"),
-		hcl.Attr(&c.Timeout, "timeout", "How long a block may take, for blocks without timeout.").Or("the tool's"),
+		hcl.Attr(&c.Dir, "dir", "The working directory of blocks without dir.").DefaultDoc("the configuration directory"),
+		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that mean success, for blocks without ok_codes.").DefaultDoc("[0]"),
+		hcl.Attr(&c.Timeout, "timeout", "How long a block may take, for blocks without timeout.").DefaultDoc("the tool's"),
 		hcl.Block(&c.Sandbox, "sandbox", docSharedSandbox, (*sandboxBlock).spec),
 	}
 }

@@ -77,7 +77,7 @@ func isVariableName(name string) bool {
 }
 
 // checkVariableNames rejects names that no variable can have.
-func checkVariableNames(env **hcl.Entries, names []string, inheritEnv *[]string, inherited []string) (errs []error) {
+func checkVariableNames(env **hcl.KeyValues, names []string, inheritEnv *[]string, inherited []string) (errs []error) {
 	for _, name := range names {
 		if !isVariableName(name) {
 			errs = append(errs, hcl.Blame(env, "%q is not a variable name: it is empty, or contains an equals sign or NUL.",

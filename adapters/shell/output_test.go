@@ -42,11 +42,11 @@ func TestStandardOutputIsReadAsSaid(t *testing.T) {
 
 func TestOutputThatIsNotWhatItShouldBeIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
-		"no json":       {"command = [\"echo\", \"Hello\"]\nparse = \"json\"", `echo wrote something that is not JSON: line 1, column 1: a value cannot start with 'H', at "Hello"`},
-		"broken later":  {"script = \"printf '{\\\"é\\\": 1,\\\\n  \\\"b\\\": x}'\"\nparse = \"json\"", `the script wrote something that is not JSON: line 2, column 8: a value cannot start with 'x', at "x}"`},
-		"broken off":    {"script = \"printf '[1, '; echo warned >&2\"\nparse = \"json\"", `the script wrote something that is not JSON: line 1, column 5: unexpected end; its error output ends with: warned`},
+		"no json":       {"command = [\"echo\", \"Hello\"]\nparse = \"json\"", `echo wrote something that is not JSON: line 1, column 1: a value is expected, at "Hello"`},
+		"broken later":  {"script = \"printf '{\\\"é\\\": 1,\\\\n  \\\"b\\\": x}'\"\nparse = \"json\"", `the script wrote something that is not JSON: line 2, column 8: a value is expected, at "x}"`},
+		"broken off":    {"script = \"printf '[1, '; echo warned >&2\"\nparse = \"json\"", `the script wrote something that is not JSON: line 1, column 5: the text ends where a value is expected; its error output ends with: warned`},
 		"nothing":       {"command = [\"true\"]\nparse = \"json\"", `true wrote nothing, but JSON is expected`},
-		"third line":    {"script = \"printf '1\\\\n2\\\\n{]\\\\n4\\\\n'\"\nparse = \"jsonl\"", `the script wrote something that is not JSON: line 3, column 2: expected a key in quotes, at "]"`},
+		"third line":    {"script = \"printf '1\\\\n2\\\\n{]\\\\n4\\\\n'\"\nparse = \"jsonl\"", `the script wrote something that is not JSON: line 3, column 2: a key is expected, at "]"`},
 		"not text":      {"script = \"printf '\\\"\\\\377\\\"'\"\nparse = \"json\"", `invalid UTF-8`},
 		"too much":      {"command = [\"seq\", \"100000\"]\nparse = \"lines\"\nmax_output = \"4KiB\"", `seq wrote 575.1 KiB, but at most 4 KiB can be read as data; request less`},
 		"last of pipes": {"pipe = [[\"echo\", \"Hello\"], [\"cat\"]]\nparse = \"json\"", `cat (command 2 of 2) wrote something`},

@@ -69,13 +69,13 @@ func (s *sandboxBlock) spec() hcl.Spec {
 		hcl.Attr(&s.Mode, "mode", docMode),
 		hcl.Attr(&s.Read, "read", docRead),
 		hcl.Attr(&s.Write, "write", docWrite),
-		hcl.Attr(&s.Network, "network", docNetwork).Or("false: no sockets"),
-		hcl.Attr(&s.Modes, "modes", docModes).Or("false: only of files that may be written"),
-		hcl.Attr(&s.Memory, "memory", docMemory).Or("no limit"),
-		hcl.Attr(&s.CPU, "cpu", docCPU).Or("no limit but timeout"),
-		hcl.Attr(&s.OpenFiles, "open_files", docOpenFiles).Or(fmt.Sprint(defaultOpenFiles)),
-		hcl.Attr(&s.FileSize, "file_size", docFileSize).Or(`"1GiB"`),
-		hcl.Attr(&s.Processes, "processes", docProcesses).Or(fmt.Sprint(defaultProcesses)),
+		hcl.Attr(&s.Network, "network", docNetwork).DefaultDoc("false: no sockets"),
+		hcl.Attr(&s.Modes, "modes", docModes).DefaultDoc("false: only of files that may be written"),
+		hcl.Attr(&s.Memory, "memory", docMemory).DefaultDoc("no limit"),
+		hcl.Attr(&s.CPU, "cpu", docCPU).DefaultDoc("no limit but timeout"),
+		hcl.Attr(&s.OpenFiles, "open_files", docOpenFiles).DefaultDoc(fmt.Sprint(defaultOpenFiles)),
+		hcl.Attr(&s.FileSize, "file_size", docFileSize).DefaultDoc(`"1GiB"`),
+		hcl.Attr(&s.Processes, "processes", docProcesses).DefaultDoc(fmt.Sprint(defaultProcesses)),
 	}
 }
 

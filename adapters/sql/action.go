@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -12,179 +12,171 @@ import (
 	"hatchel/hcl/value"
 )
 
-// action runs one block.
+// action runs one sql block.
 type action struct {
 	*block
-	db  database
-	log *slog.Logger
+	db database
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
-	return &action{block: b, db: env.Connection.(database), log: env.Log}, nil
+	return &action{block: b, db: env.Connection.(database)}, nil
 }
 
-// Do runs the statements of the block as one transaction.
+// Do implements adapters.Action. It runs the statements of the block in one transaction.
 func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
 	var out map[string]any
 	var err error
 	switch {
 	case a.Query != nil:
-		out, err = a.query(ctx, call)
+		out, err = a.runQuery(ctx, call)
 	case a.Exec != nil:
-		out, err = a.exec(ctx, call)
+		out, err = a.runExec(ctx, call)
 	default:
-		out, err = a.statement(ctx, call)
+		out, err = a.runCallerStatement(ctx, call)
 	}
 	if err != nil {
-		return adapters.Result{}, a.failure(ctx, err)
+		return adapters.Result{}, a.toFault(ctx, err)
 	}
 	return adapters.Result{Value: out}, nil
 }
 
-// query reads.
-func (a *action) query(ctx context.Context, call *adapters.Call) (map[string]any, error) {
-	p := a.Query.Statements()[0]
-	t := &table{limit: a.MaxRows}
+func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
+	s := a.Query.Statements()[0]
+	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: true, last: a.Each == nil}
 	if a.Each == nil {
-		e := execution{verb: p.Verb(), rows: t, rowsWanted: true, last: true}
-		var err error
-		if e.text, e.args, err = p.Bind(call.Frame, nil); err != nil {
-			return nil, refusal{err}
-		}
-		if err := a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, &e) }); err != nil {
+		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
 		}
-		return rowsOf(t), nil
+		return a.runReadOnly(ctx, e)
 	}
 	err := a.db.read(ctx, func(tx transaction) error {
-		return a.elements(ctx, call.Frame, func(f *hcl.Frame) error {
-			return a.bound(ctx, tx, p, f, &execution{verb: p.Verb(), rows: t, rowsWanted: true})
-		})
+		return a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error { return bindAndRun(ctx, tx, s, f, e) })
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rowsOf(t), nil
+	return e.result.output(), nil
 }
 
-// bound binds a statement for one element and runs it.
-func (a *action) bound(ctx context.Context, tx transaction, p *sqltext.Program, f *hcl.Frame, e *execution) (err error) {
-	if e.text, e.args, err = p.Bind(f, e.args[:0]); err != nil {
-		return refusal{err}
+// runReadOnly runs one bound statement in a read-only transaction of its own.
+func (a *action) runReadOnly(ctx context.Context, e *execution) (map[string]any, error) {
+	if err := a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, e) }); err != nil {
+		return nil, err
+	}
+	return e.result.output(), nil
+}
+
+func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.Frame, e *execution) error {
+	if err := e.bind(s, f); err != nil {
+		return err
 	}
 	return tx.run(ctx, e)
 }
 
-func rowsOf(t *table) map[string]any {
-	return map[string]any{"rows": t, "row": t.first(), "truncated": t.truncated}
-}
-
-// exec changes something, and asks whether the outcome is accepted before it is final.
-func (a *action) exec(ctx context.Context, call *adapters.Call) (map[string]any, error) {
-	programs := a.Exec.Statements()
-	results := make([]execution, len(programs))
-	for i, p := range programs {
-		results[i] = execution{verb: p.Verb(), rows: &table{limit: a.MaxRows}, rowsWanted: answers(p)}
+// runExec runs the statements of exec and commits them if the expect blocks accept the output.
+func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]any, error) {
+	statements := a.Exec.Statements()
+	executions := make([]execution, len(statements))
+	for i, s := range statements {
+		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: returnsRows(s)}
 	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
-		once := func(f *hcl.Frame) error {
-			for i, p := range programs {
-				before := results[i].affected
-				if err := a.bound(ctx, tx, p, f, &results[i]); err != nil {
+		err := a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error {
+			for i, s := range statements {
+				before := executions[i].affected
+				if err := bindAndRun(ctx, tx, s, f, &executions[i]); err != nil {
 					return err
 				}
-				results[i].affected += before
+				executions[i].affected += before
 			}
 			return nil
-		}
-		var err error
-		if a.Each == nil {
-			err = once(call.Frame)
-		} else {
-			err = a.elements(ctx, call.Frame, once)
-		}
+		})
 		if err != nil {
 			return err
 		}
-		out = a.outcome(results)
+		out = a.execOutput(executions)
 		return call.Accept(out)
 	})
 	return out, err
 }
 
-func (a *action) outcome(results []execution) map[string]any {
+func (a *action) execOutput(executions []execution) map[string]any {
 	if !a.Exec.Listed {
-		out := map[string]any{"affected": results[0].affected, "last_id": results[0].lastID}
-		if answers(a.Exec.Statements()[0]) {
-			for name, v := range rowsOf(results[0].rows) {
-				out[name] = v
-			}
+		e := executions[0]
+		out := map[string]any{"affected": e.affected, "last_id": e.lastID}
+		if returnsRows(a.Exec.Statements()[0]) {
+			maps.Copy(out, e.result.output())
 		}
 		return out
 	}
-	list := make([]any, len(results))
-	for i := range results {
-		one := rowsOf(results[i].rows)
-		one["affected"], one["last_id"] = results[i].affected, results[i].lastID
-		list[i] = one
+	list := make([]any, len(executions))
+	for i, e := range executions {
+		out := e.result.output()
+		out["affected"], out["last_id"] = e.affected, e.lastID
+		list[i] = out
 	}
 	return map[string]any{"results": list}
 }
 
-// elements does something with the frame of every element of each.
-func (a *action) elements(ctx context.Context, f *hcl.Frame, do func(*hcl.Frame) error) error {
+// forEachElement calls do with a frame for each element of the argument each, or once with f if the
+// block has no such argument.
+func (a *action) forEachElement(ctx context.Context, f *hcl.Frame, do func(*hcl.Frame) error) error {
+	if a.Each == nil {
+		return do(f)
+	}
 	v, err := a.Each.Eval(f)
 	if err == nil {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return refusal{err}
+		return modelError{err}
 	}
-	g := f.Fork(ctx)
-	one := func(key, v any) error {
-		g.Each = &hcl.Each{Key: key, Value: v}
-		return do(g)
+	element := f.Fork(ctx)
+	doElement := func(key, v any) error {
+		element.Each = &hcl.Each{Key: key, Value: v}
+		return do(element)
 	}
 	switch v := v.(type) {
 	case nil:
 	case []any:
 		for i, elem := range v {
-			if err := one(i, elem); err != nil {
+			if err := doElement(i, elem); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
 		for _, key := range value.Keys(v) {
-			if err := one(key, v[key]); err != nil {
+			if err := doElement(key, v[key]); err != nil {
 				return err
 			}
 		}
 	default:
-		return refusal{fmt.Errorf("each goes over a list or an object, and the value is %s", value.Kind(v))}
+		return modelError{fmt.Errorf("each must be a list or an object, not %s", value.Kind(v))}
 	}
 	return nil
 }
 
-// A refusal is an error whose text is a sentence for the model.
-type refusal struct{ error }
+// modelError is an error whose text is written for the model.
+type modelError struct{ error }
 
-func (r refusal) Unwrap() error { return r.error }
+func (e modelError) Unwrap() error { return e.error }
 
-// failure words what went wrong.
-func (a *action) failure(ctx context.Context, err error) error {
-	var said refusal
+// toFault returns the error of a call in the form that adapters.Action promises.
+func (a *action) toFault(ctx context.Context, err error) error {
+	var worded modelError
 	var fault *adapters.Fault
-	var down *unreachable
+	var down *unreachableError
 	switch {
 	case errors.As(err, &fault):
 		return err
-	case errors.As(err, &said):
-		return &adapters.Fault{Message: said.Error(), Cause: said.error}
+	case errors.As(err, &worded):
+		return &adapters.Fault{Message: worded.Error(), Cause: worded.error}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &down):
-		return &adapters.Fault{Message: fmt.Sprintf("the database %q is not reachable right now; try again later", a.connection), Cause: down.cause, Down: true}
+		message := fmt.Sprintf("the database %q is unavailable; try again later", a.connection)
+		return &adapters.Fault{Message: message, Cause: down.cause, Down: true}
 	}
-	return a.db.fault(err, a.Statement != nil)
+	return a.db.toFault(err, a.Statement != nil)
 }

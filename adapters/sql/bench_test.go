@@ -12,9 +12,9 @@ import (
 )
 
 func benchmarked(b *testing.B) *adaptertest.Bound {
-	s := lite(b, idInput, `query = "SELECT id, name, price FROM items WHERE id = ${input.id}"`)
+	s := sqliteSource(b, idInput, `query = "SELECT id, name, price FROM items WHERE id = ${input.id}"`)
 	bound := adaptertest.Bind(b, s)
-	do(b, bound, `{"id":1}`)
+	mustCall(b, bound, `{"id":1}`)
 	return bound
 }
 

@@ -1,10 +1,10 @@
 package sql
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
@@ -26,95 +26,108 @@ type block struct {
 
 func (b *block) spec() hcl.Spec {
 	b.MaxRows = defaultMaxRows
+	statement := hcl.ExactlyOneOf("the statement",
+		hcl.Attr(&b.Query, "query",
+			"A statement that reads. It runs in a read-only transaction: the database refuses every write."),
+		hcl.Attr(&b.Exec, "exec",
+			"A statement that writes, or a list of statements that run in one transaction."),
+		hcl.Attr(&b.Statement, "statement",
+			`A whole statement written by the caller, such as input.sql. It requires a connection with mode = "ro".`),
+	)
 	return hcl.Join(
-		hcl.EachField(&b.Each, "each", "A list or map: the statements run once for every element, which they read as each.key and each.value, all in one transaction.",
-			hcl.Exactly("the statement",
-				hcl.Attr(&b.Query, "query", "A statement that reads. It runs where the database refuses every write."),
-				hcl.Attr(&b.Exec, "exec", "A statement that changes something, or a list of them: one transaction."),
-				hcl.Attr(&b.Statement, "statement", `A whole statement that the caller wrote, such as input.sql. Only on a connection with mode = "ro".`),
-			)...),
-		hcl.Spec{hcl.Attr(&b.MaxRows, "max_rows", "How many rows are taken. output.truncated says that there were more.").Or("1000")},
+		hcl.EachField(&b.Each, "each",
+			"A list or map. The statements run once for each element, all in one transaction. "+
+				"They read the element as each.key and each.value.", statement...),
+		hcl.Spec{hcl.PositiveInt(&b.MaxRows, "max_rows",
+			"The maximum number of rows returned. output.truncated is true if there were more.").DefaultDoc("1000")},
 	)
 }
 
-// connectionConfig is what a block must know of its connection at load.
+// connectionConfig is what a block needs to know about its connection at load.
 type connectionConfig interface {
 	readOnly() bool
 	dialect() sqltext.Dialect
 }
 
-// Describe says what the block answers with and what it changes.
-func (b *block) Describe(conn *hcl.Connection) (hcl.Facts, error) {
-	var errs []error
-	refuse := func(field any, format string, args ...any) { errs = append(errs, hcl.Blame(field, format, args...)) }
+const (
+	needsReadWrite = `The connection %q is read-only (mode = "ro"). ` +
+		`Write query instead, or use a connection with mode = "rw".`
+	needsReadOnly = `A caller's statement requires a connection with mode = "ro", and %q has mode = "rw". ` +
+		`Declare a second connection to the same database with mode = "ro".`
+	implicitCommit = "MySQL commits everything before %s implicitly, so %[1]s cannot be part of a larger " +
+		"transaction. Give it a block of its own."
+)
+
+// Describe implements hcl.Describer.
+func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
+	var checks adapters.Checks
 	if conn != nil {
 		c := conn.Config.(connectionConfig)
 		b.connection, b.dialect = conn.Name, c.dialect()
-		if b.Exec != nil && c.readOnly() {
-			refuse(&b.Exec, `The connection %q has mode = "ro": nothing can be changed through it. Write query, or use a connection with mode = "rw".`, conn.Name)
-		}
-		if b.Statement != nil && !c.readOnly() {
-			refuse(&b.Statement, `A caller's own statement runs only on a connection with mode = "ro", and %q has mode = "rw". Declare a second connection to the same database with mode = "ro".`, conn.Name)
-		}
+		checks.Refuse(b.Exec != nil && c.readOnly(), &b.Exec, needsReadWrite, conn.Name)
+		checks.Refuse(b.Statement != nil && !c.readOnly(), &b.Statement, needsReadOnly, conn.Name)
 	}
-	if b.MaxRows < 1 {
-		refuse(&b.MaxRows, "max_rows is at least 1.")
-	}
-	if b.Query != nil && b.Query.Listed {
-		refuse(&b.Query, "A query is one statement. Several that belong together are a list under exec, or steps.")
-	}
+	checks.Refuse(b.Query != nil && b.Query.Listed, &b.Query,
+		"query takes one statement. Use a list under exec, or several steps.")
 	if b.Statement != nil {
-		if k := b.Statement.Type().Kind; k != schema.String && k != schema.Any {
-			refuse(&b.Statement, "A statement is a text, and this is %s.", b.Statement.Type())
-		}
-		if b.Each != nil {
-			refuse(&b.Each, "A caller's own statement runs once: each belongs to query and exec.")
-		}
+		t := b.Statement.Type()
+		checks.Refuse(t.Kind != schema.String && t.Kind != schema.Any, &b.Statement,
+			"statement must be a string, not %s.", t)
+		checks.Refuse(b.Each != nil, &b.Each,
+			"A caller's statement runs once. Use each only with query or exec.")
 	}
-	for _, p := range b.programs() {
-		if b.Query != nil && changing[p.Verb()] {
-			refuse(&b.Query, "A query only reads, and %s changes something: write exec = ….", p.Verb())
-		}
-		if own := sessionVerbs[p.Verb()]; own != "" {
-			refuse(p, "%s does not belong here: %s.", p.Verb(), own)
-		}
-		if b.dialect == sqltext.MySQL && defining[p.Verb()] && (len(b.programs()) > 1 || b.Each != nil) {
-			refuse(p, "MySQL makes everything before %s final when it runs, so it cannot be a part of one transaction. Give it a block of its own.", p.Verb())
-		}
+	statements := b.statements()
+	for _, s := range statements {
+		verb := s.Verb()
+		checks.Refuse(b.Query != nil && writeVerbs[verb], &b.Query,
+			"query only reads, and %s writes. Write exec = … instead.", verb)
+		reason := refusedVerb(verb)
+		checks.Refuse(reason != "", s, "%s is not allowed here: %s.", verb, reason)
+		alone := len(statements) == 1 && b.Each == nil
+		checks.Refuse(b.dialect == sqltext.MySQL && implicitCommitVerbs[verb] && !alone, s, implicitCommit, verb)
 	}
 	if b.Exec != nil {
-		return b.execFacts(), errors.Join(errs...)
+		return b.execEffects(), checks.Err()
 	}
-	return hcl.Facts{Output: objectOf(rowMembers()), Default: hcl.Default{Member: "rows"}, ReadOnly: true, Idempotent: true}, errors.Join(errs...)
+	return hcl.Effects{
+		Output:     schema.ObjectOf(rowMembers()...),
+		Default:    hcl.DefaultResult{Member: "rows"},
+		ReadOnly:   true,
+		Idempotent: true,
+	}, checks.Err()
 }
 
-const (
-	ownTransaction = "what a block runs is one transaction already, committed when everything in it succeeded"
-	ownProtocol    = "it moves data in a way of its own"
-	ownSession     = "connections are shared by all calls, and what it sets would outlast this one"
+// refusedVerb returns why no block may run a statement with this verb, or "" if it may.
+func refusedVerb(verb string) string {
+	switch verb {
+	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE":
+		return "a block already runs as one transaction, which is committed if all of it succeeds"
+	case "SET", "RESET", "USE", "DISCARD", "PREPARE", "EXECUTE", "DEALLOCATE", "DECLARE",
+		"LISTEN", "UNLISTEN", "ATTACH", "DETACH", "LOCK", "UNLOCK":
+		return "calls share connections, and its effect on the session would outlast the call"
+	case "COPY", "LOAD", "HANDLER":
+		return "it transfers data outside of statement parameters and rows"
+	}
+	return ""
+}
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields(words) {
+		set[word] = true
+	}
+	return set
+}
+
+var (
+	// writeVerbs are refused under query at load. The database refuses all other writes itself.
+	writeVerbs = wordSet("INSERT UPDATE DELETE REPLACE MERGE TRUNCATE CREATE ALTER DROP RENAME GRANT REVOKE")
+	// implicitCommitVerbs end the current transaction on MySQL.
+	implicitCommitVerbs = wordSet("CREATE ALTER DROP RENAME TRUNCATE ANALYZE OPTIMIZE REPAIR GRANT REVOKE")
 )
 
-// sessionVerbs are statements that act on the session, by why they are refused.
-var sessionVerbs = map[string]string{
-	"BEGIN": ownTransaction, "START": ownTransaction, "COMMIT": ownTransaction, "END": ownTransaction, "ROLLBACK": ownTransaction, "ABORT": ownTransaction,
-	"SAVEPOINT": ownTransaction, "RELEASE": ownTransaction,
-	"SET": ownSession, "RESET": ownSession, "USE": ownSession, "DISCARD": ownSession, "PREPARE": ownSession, "EXECUTE": ownSession, "DEALLOCATE": ownSession,
-	"COPY": ownProtocol, "LOAD": ownProtocol, "HANDLER": ownProtocol,
-	"LISTEN": ownSession, "UNLISTEN": ownSession, "ATTACH": ownSession, "DETACH": ownSession, "LOCK": ownSession, "UNLOCK": ownSession, "DECLARE": ownSession,
-}
-
-// changing are statements that no database runs where it refuses every write. It refuses all others itself that change something.
-var changing = map[string]bool{
-	"INSERT": true, "UPDATE": true, "DELETE": true, "REPLACE": true, "MERGE": true, "TRUNCATE": true, "CREATE": true, "ALTER": true, "DROP": true, "RENAME": true, "GRANT": true, "REVOKE": true,
-}
-
-// defining are statements that end the transaction around them on MySQL.
-var defining = map[string]bool{
-	"CREATE": true, "ALTER": true, "DROP": true, "RENAME": true, "TRUNCATE": true, "ANALYZE": true, "OPTIMIZE": true, "REPAIR": true, "GRANT": true, "REVOKE": true,
-}
-
-// programs are the statements that the author wrote.
-func (b *block) programs() []*sqltext.Program {
+// statements returns the statements that the author wrote.
+func (b *block) statements() []*sqltext.Program {
 	switch {
 	case b.Query != nil:
 		return b.Query.Statements()
@@ -124,29 +137,32 @@ func (b *block) programs() []*sqltext.Program {
 	return nil
 }
 
-func (b *block) execFacts() hcl.Facts {
-	f := hcl.Facts{Writes: true}
+func (b *block) execEffects() hcl.Effects {
+	f := hcl.Effects{Writes: true}
 	returning := false
-	for _, p := range b.programs() {
-		f.Destructive = f.Destructive || loses(p)
-		returning = returning || answers(p)
+	for _, s := range b.statements() {
+		f.Destructive = f.Destructive || mayLoseData(s)
+		returning = returning || returnsRows(s)
 	}
+	members := changeMembers()
+	if returning || b.Exec.Listed {
+		members = append(members, rowMembers()...)
+	}
+	f.Output = schema.ObjectOf(members...)
 	switch {
 	case b.Exec.Listed:
-		one := objectOf(append(changeMembers(), rowMembers()...))
-		f.Output, f.Default.Member = objectOf([]*schema.Member{{Name: "results", Type: schema.ListOf(one)}}), "results"
+		f.Output = schema.ObjectOf(&schema.Member{Name: "results", Type: schema.ListOf(f.Output)})
+		f.Default.Member = "results"
 	case returning:
-		f.Output, f.Default.Member = objectOf(append(changeMembers(), rowMembers()...)), "rows"
+		f.Default.Member = "rows"
 	default:
-		f.Output, f.Default.Members = objectOf(changeMembers()), []string{"affected", "last_id"}
+		f.Default.Members = []string{"affected", "last_id"}
 	}
 	return f
 }
 
-// answers reports whether a statement under exec gives rows.
-func answers(p *sqltext.Program) bool { return p.HasReturning() || p.ReturnsRows() }
-
-func objectOf(members []*schema.Member) *schema.Type { return schema.ObjectOf(members...) }
+// returnsRows reports whether a statement under exec returns rows.
+func returnsRows(s *sqltext.Program) bool { return s.HasReturning() || s.ReturnsRows() }
 
 func rowMembers() []*schema.Member {
 	row := &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}}
@@ -162,27 +178,31 @@ func changeMembers() []*schema.Member {
 	return []*schema.Member{{Name: "affected", Type: integer}, {Name: "last_id", Type: integer.AsNullable()}}
 }
 
-// overwriting finds what loses data in the text of a statement: the words that delete or overwrite, also behind WITH, and upserts.
-var overwriting = regexp.MustCompile(`(?i)\b(DELETE|UPDATE|DROP|TRUNCATE|MERGE|ALTER|OR\s+REPLACE)\b`)
+var (
+	// destructiveWords finds a deletion or an overwrite anywhere in a statement, such as after WITH or
+	// in an upsert.
+	destructiveWords = regexp.MustCompile(`(?i)\b(DELETE|UPDATE|DROP|TRUNCATE|MERGE|ALTER|OR\s+REPLACE)\b`)
+	// additiveVerbs lose no data unless the statement also has a destructive word.
+	additiveVerbs = wordSet("INSERT CREATE SELECT VALUES ANALYZE COMMENT")
+)
 
-// harmless are statements that lose nothing as long as no overwriting word stands in them.
-var harmless = map[string]bool{"INSERT": true, "CREATE": true, "SELECT": true, "VALUES": true, "ANALYZE": true, "COMMENT": true}
-
-// loses reports whether a statement may lose data. It errs on the side of saying so.
-func loses(p *sqltext.Program) bool {
-	if !harmless[p.Verb()] {
+// mayLoseData reports whether a statement may delete or overwrite data. In doubt it returns true.
+func mayLoseData(s *sqltext.Program) bool {
+	if !additiveVerbs[s.Verb()] {
 		return true
 	}
-	for _, s := range p.Samples() {
-		if overwriting.MatchString(quoted.ReplaceAllString(s.Text, " ")) {
-			return p.Verb() != "CREATE" || !strings.Contains(strings.ToUpper(s.Text), "TABLE")
+	for _, sample := range s.Samples() {
+		if destructiveWords.MatchString(quotedText.ReplaceAllString(sample.Text, " ")) {
+			return s.Verb() != "CREATE" || !strings.Contains(strings.ToUpper(sample.Text), "TABLE")
 		}
 	}
 	return false
 }
 
-// quoted are texts, names in quotes and comments.
-var quoted = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|(?s:/\\*.*?\\*/)")
-
-// quotedMySQL is quoted with the backslash escapes of MySQL and its # comments.
-var quotedMySQL = regexp.MustCompile("'(?:[^'\\\\]|\\\\(?s:.))*'|\"(?:[^\"\\\\]|\\\\(?s:.))*\"|`[^`]*`|(?:--\\s|#)[^\n]*|(?s:/\\*.*?\\*/)")
+var (
+	// quotedText matches string literals, quoted identifiers and comments.
+	quotedText = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|(?s:/\\*.*?\\*/)")
+	// quotedMySQLText also matches the backslash escapes and # comments of MySQL.
+	quotedMySQLText = regexp.MustCompile("'(?:[^'\\\\]|\\\\(?s:.))*'|\"(?:[^\"\\\\]|\\\\(?s:.))*\"|`[^`]*`|" +
+		"(?:--\\s|#)[^\n]*|(?s:/\\*.*?\\*/)")
+)

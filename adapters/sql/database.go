@@ -4,49 +4,64 @@ import (
 	"context"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/template/sqltext"
 )
 
-// A database runs the transactions of all blocks that name its connection. It connects when it is first used. Its errors are those of the
-// context, *unreachable, *adapters.Fault from use, or the engine's own, for which fault has a sentence.
+// database runs the transactions of all blocks that share one connection block. It connects on first
+// use. Its methods return the error of the context, *unreachableError, the error of use, or an error
+// of the engine, which toFault converts.
 type database interface {
 	adapters.Health
 
-	// read runs use in a transaction in which the engine refuses every write, and undoes it.
+	// read runs use in a transaction in which the engine refuses every write, and rolls it back.
 	read(ctx context.Context, use func(transaction) error) error
 	// write runs use in a transaction that is committed if and only if use returns nil.
 	write(ctx context.Context, use func(transaction) error) error
-	// describe asks the engine what a statement is, without running it.
-	describe(ctx context.Context, text string, writes bool) (description, error)
-	// reason is what the engine says of a mistake in a statement, for the author.
-	reason(err error) string
-	// fault words an error of the engine. Asked says that the caller wrote the statement and may be told of its mistakes.
-	fault(err error, asked bool) *adapters.Fault
+	// describe prepares a statement without running it.
+	describe(ctx context.Context, text string, writes bool) (statementInfo, error)
+	// authorMessage returns what the engine reports about a mistake in a statement.
+	authorMessage(err error) string
+	// toFault converts an error of the engine. If the caller wrote the statement, the fault quotes
+	// what the engine reports about it.
+	toFault(err error, byCaller bool) *adapters.Fault
 }
 
-// A transaction executes statements, one at a time.
+// transaction executes statements one at a time.
 type transaction interface {
 	run(ctx context.Context, e *execution) error
 }
 
-// An execution is a statement with its values. The lower half is what came of it.
+// execution is a statement with its bound values, and its outcome.
 type execution struct {
-	text       string
-	args       []any  // as sqltext binds them
-	verb       string // as sqltext says it; empty when it is not known
-	rowsWanted bool   // it may answer with rows
-	once       bool   // the text is a caller's and is not kept prepared
-	last       bool   // nothing follows in the transaction
-	rows       *table // takes the rows; may hold those of an earlier execution already
+	text      string
+	args      []any      // as sqltext binds them
+	verb      string     // as sqltext reports it; empty if unknown
+	wantsRows bool       // the statement may return rows
+	byCaller  bool       // the caller wrote the text, so the prepared statement is not kept
+	last      bool       // no other statement follows in the transaction
+	result    *resultSet // receives the rows; may hold rows of an earlier execution
 
 	affected int
-	lastID   any // an int, or nil
+	lastID   any // int or nil
 }
 
-// inserts reports whether the statement can have given a row a number.
-func (e *execution) inserts() bool { return e.verb == "INSERT" || e.verb == "REPLACE" }
+// bind sets the text and the values of the execution for one frame.
+func (e *execution) bind(s *sqltext.Program, f *hcl.Frame) (err error) {
+	if e.text, e.args, err = s.Bind(f, e.args[:0]); err != nil {
+		return modelError{err}
+	}
+	return nil
+}
 
-// A description is what an engine says of a statement.
-type description struct {
+// insertsRow reports whether the statement may have generated an id.
+func (e *execution) insertsRow() bool { return e.verb == "INSERT" || e.verb == "REPLACE" }
+
+// changesRows are the verbs whose affected rows are counted.
+var changesRows = wordSet("INSERT REPLACE UPDATE DELETE")
+
+// statementInfo is what an engine reports about a prepared statement.
+type statementInfo struct {
 	params  int
-	columns []column // nil when it answers with no rows
+	columns []column // nil if the statement returns no rows
 }

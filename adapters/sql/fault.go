@@ -7,61 +7,70 @@ import (
 	"hatchel/adapters"
 )
 
-// Sentences that more than one engine needs.
+// Messages that several engines share.
 const (
-	saidReadOnly  = "the statement would change something, and this only reads; nothing was changed"
-	saidBusy      = "the database is busy with another change; nothing was changed, try again"
-	saidDeadlock  = "the change collided with another one and was undone; try again"
-	saidTimeout   = "the statement took longer than the database allows; ask for less at a time"
-	saidForeign   = "a row that the values refer to does not exist, or other rows still refer to the row; nothing was changed"
-	saidFull      = "the database has no space left; nothing was changed"
-	saidTooLarge  = "a value is larger than the database accepts"
-	saidForbidden = "the database does not allow this to the account that the server uses"
-	saidRefused   = "the database refused the statement"
-	saidMistake   = "the statement of this tool does not fit the database; whoever maintains the tool must mend it"
+	msgReadOnly    = "the statement would write, but this tool only reads; nothing was changed"
+	msgBusy        = "the database is busy with another change; nothing was changed, try again"
+	msgDeadlock    = "the change conflicted with another one and was rolled back; try again"
+	msgTimeout     = "the statement exceeded the time limit of the database; request less data at a time"
+	msgFull        = "the database has no space left; nothing was changed"
+	msgTooLarge    = "a value is larger than the database accepts"
+	msgForbidden   = "the database account that the server uses lacks the permission for this"
+	msgRejected    = "the database rejected the statement"
+	msgNumberRange = "a number is out of range for its column; nothing was changed"
+	msgTextLength  = "a text is longer than its column allows; nothing was changed"
+	msgDivision    = "the statement divides by zero for these values"
+	msgLost        = "the connection to the database was lost; nothing was changed, try again"
+
+	msgCommitUnknown = "the connection to the database was lost during the commit; it is not known whether the " +
+		"change was made, so check before trying again"
+	msgForeignKey = "the values refer to a row that does not exist, or other rows refer to the row; " +
+		"nothing was changed"
+	msgToolMistake = "the statement of this tool does not match the database; this is a mistake in the tool's " +
+		"definition, not in the arguments"
+
+	lostForAuthor = "the connection was lost"
 )
 
-func faultOf(cause error, message string) *adapters.Fault {
+func newFault(cause error, message string) *adapters.Fault {
 	return &adapters.Fault{Message: message, Cause: cause}
 }
 
-// plainName is what the name of a table, column or constraint looks like. Anything else could be the text of a rule.
-var plainName = regexp.MustCompile(`^[\pL\pN_$.,"\x60 ()-]{1,200}$`)
+// safeName matches names of tables, columns and constraints. Other texts could hold the definition of
+// a rule, or data.
+var safeName = regexp.MustCompile(`^[\pL\pN_$.,"\x60 ()-]{1,200}$`)
 
-// named puts a name into a sentence if it is one.
-func named(sentence, name, otherwise string) string {
-	if !plainName.MatchString(name) {
+// withName inserts a name for % in a message, or returns the other message if the name is not safe.
+func withName(message, name, otherwise string) string {
+	if !safeName.MatchString(name) {
 		return otherwise
 	}
-	return strings.ReplaceAll(sentence, "%", name)
+	return strings.ReplaceAll(message, "%", name)
 }
 
-func uniqueSentence(what string) string {
-	return named("a row with the same % already exists; nothing was changed", what, "such a row already exists; nothing was changed")
+func uniqueMessage(key string) string {
+	return withName("a row with the same % already exists; nothing was changed", key,
+		"such a row already exists; nothing was changed")
 }
 
-func missingSentence(column string) string {
-	return named("% needs a value; nothing was changed", column, "a value that is needed is missing; nothing was changed")
+func notNullMessage(column string) string {
+	return withName("% must not be null; nothing was changed", column,
+		"a required value is null; nothing was changed")
 }
 
-func checkSentence(rule string) string {
-	return named("a value breaks the rule % of the database; nothing was changed", rule, "a value breaks a rule of the database; nothing was changed")
+func checkMessage(constraint string) string {
+	return withName("a value violates the constraint % of the database; nothing was changed", constraint,
+		"a value violates a constraint of the database; nothing was changed")
 }
 
-// mistake words what is wrong with a statement: in the engine's words to whoever wrote it in this call, and as what it is to everybody else.
-func mistake(cause error, words string, asked bool) *adapters.Fault {
-	if !asked {
-		return faultOf(cause, saidMistake)
+// statementFault reports a mistake in a statement. It quotes the engine only to the caller who wrote
+// the statement.
+func statementFault(cause error, engineMessage string, byCaller bool) *adapters.Fault {
+	if !byCaller {
+		return newFault(cause, msgToolMistake)
 	}
-	return faultOf(cause, "the statement is refused: "+clip(words))
+	return newFault(cause, "the statement was rejected: "+quoteEngine(engineMessage))
 }
 
-// clip bounds a text of an engine.
-func clip(s string) string {
-	const most = 300
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + " …"
-	}
-	return s
-}
+// quoteEngine returns a message of the database on one line and limits its length.
+func quoteEngine(message string) string { return adapters.Head(adapters.Said(message, nil), 300) }

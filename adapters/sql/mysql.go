@@ -15,149 +15,144 @@ import (
 	"hatchel/hcl"
 )
 
-var errAddress = errors.New("the url of the connection cannot be read")
+var errInvalidURL = errors.New("the url of the connection is not valid")
 
-// mysqlAddress reads the url: mysql://… or the driver's own notation, user:password@tcp(host:port)/name.
-func mysqlAddress(text string) (*mysql.Config, error) {
+// parseMySQLURL parses a URL, or the notation of the driver: user:password@tcp(host:port)/name. Its
+// errors do not quote the text, which holds a password.
+func parseMySQLURL(text string) (*mysql.Config, error) {
 	if rest, ok := strings.CutPrefix(text, "mariadb://"); ok {
 		text = "mysql://" + rest
 	}
-	if strings.HasPrefix(text, "mysql://") {
-		u, err := url.Parse(text)
-		if err != nil || u.Host == "" {
-			return nil, errAddress
-		}
-		config, err := mysql.ParseDSN("/?" + u.RawQuery)
+	if !strings.HasPrefix(text, "mysql://") {
+		config, err := mysql.ParseDSN(text)
 		if err != nil {
-			return nil, errAddress
-		}
-		config.User = u.User.Username()
-		config.Passwd, _ = u.User.Password()
-		config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
-		if u.Port() == "" {
-			config.Addr = u.Host + ":3306"
+			return nil, errInvalidURL
 		}
 		return config, nil
 	}
-	config, err := mysql.ParseDSN(text)
-	if err != nil { // its text may hold parts of the URL
-		return nil, errAddress
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil, errInvalidURL
+	}
+	config, err := mysql.ParseDSN("/?" + u.RawQuery)
+	if err != nil {
+		return nil, errInvalidURL
+	}
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
+	if u.Port() == "" {
+		config.Addr = u.Host + ":3306"
 	}
 	return config, nil
 }
 
-func checkMySQL(c *serverConnection) error {
-	if c.URL == "" {
-		return nil
-	}
-	if _, err := mysqlAddress(c.URL.Reveal()); err != nil {
-		return hcl.Blame(&c.URL, `url is no address of a MySQL database. It reads "mysql://user:password@host:3306/name?tls=true".`)
+func checkMySQLURL(c *serverConnection) error {
+	if _, err := parseMySQLURL(c.URL.Reveal()); err != nil {
+		return hcl.Blame(&c.URL,
+			`url is not the address of a MySQL database, such as "mysql://user:password@host:3306/name?tls=true".`)
 	}
 	return nil
 }
 
-// mariaDB is one MySQL or MariaDB database.
-type mariaDB struct {
+// mysqlDatabase is one MySQL or MariaDB database.
+type mysqlDatabase struct {
 	config    *serverConnection
 	connector driver.Connector
-	pool      *pool[*myConn]
-	gate      *gate
-	types     myTypes
-	hunts     sync.WaitGroup // of connections that were killed; they end with the gate
+	pool      *pool[*mysqlConn]
+	readiness *readiness
+	types     mysqlTypes
+	kills     sync.WaitGroup // kill loops; they end with readiness
 }
 
 func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
-	config, err := mysqlAddress(c.URL.Reveal())
+	config, err := parseMySQLURL(c.URL.Reveal())
 	if err != nil {
 		return nil, err
 	}
-	// One statement at a time, values never inside its text, no files of this machine, and the rows that an UPDATE has found count as on other databases.
-	config.MultiStatements, config.InterpolateParams, config.AllowAllFiles, config.ParseTime = false, false, false, false
-	config.ClientFoundRows = true
+	// These settings are part of the security model: one statement at a time, values never inside its
+	// text, no files of this machine.
+	config.MultiStatements, config.InterpolateParams, config.AllowAllFiles = false, false, false
+	config.ParseTime = false
+	config.ClientFoundRows = true // UPDATE counts the matching rows, as in the other databases
 	config.Timeout = c.ConnectTimeout
 	config.Logger = &mysql.NopLogger{}
 	config.Loc = time.UTC
 	if err := config.Apply(mysql.Charset("utf8mb4", "")); err != nil {
-		return nil, errAddress
+		return nil, errInvalidURL
 	}
 	if config.Params == nil {
 		config.Params = map[string]string{}
 	}
-	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO," +
+		"NO_ENGINE_SUBSTITUTION'"
 	config.Params["time_zone"] = "'+00:00'"
-	m := &mariaDB{config: c, types: myTypes{decimals: c.Decimals == "number"}}
+	m := &mysqlDatabase{config: c, types: mysqlTypes{decimalsAsNumbers: c.Decimals == "number"}}
 	if m.connector, err = mysql.NewConnector(config); err != nil {
-		return nil, errAddress
+		return nil, errInvalidURL
 	}
 	m.pool = newPool(c.MaxConnections, m.connect)
 	m.pool.maxIdle = c.MaxIdle
-	m.gate = newGate(ctx, c.ConnectTimeout, func(ctx context.Context) error {
-		conn, err := m.pool.take(ctx)
-		if err == nil {
-			m.pool.give(conn, true)
-		}
-		return err
-	})
+	m.readiness = newReadiness(ctx, c.ConnectTimeout, m.pool.check)
 	env.Defer(func() error {
-		m.gate.close()
+		m.readiness.close()
 		err := m.pool.close()
-		m.hunts.Wait()
+		m.kills.Wait()
 		return err
 	})
 	return m, nil
 }
 
-// connect opens a session.
-func (m *mariaDB) connect(ctx context.Context) (*myConn, error) {
+func (m *mysqlDatabase) connect(ctx context.Context) (*mysqlConn, error) {
 	raw, err := m.connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &myConn{raw: raw.(mySession), types: &m.types, most: m.config.Timeout, statements: map[string]*myStatement{}}
-	if err := c.identify(ctx); err != nil {
+	c := &mysqlConn{raw: raw.(mysqlDriverConn), timeout: m.config.Timeout, statements: map[string]*mysqlStatement{}}
+	if err := c.readID(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-// Ping connects if that was not done yet, and asks the server.
-func (m *mariaDB) Ping(ctx context.Context) error {
-	return pinged(ctx, m.with(ctx, func(c *myConn) error { return c.command(ctx, "DO 0") }))
+// Ping implements adapters.Health. It connects if necessary and sends a statement.
+func (m *mysqlDatabase) Ping(ctx context.Context) error {
+	return pingError(ctx, m.withConn(ctx, func(c *mysqlConn) error { return c.exec(ctx, "DO 0") }))
 }
 
-// with lends a connection. One that turns out to have ended while it was idle is replaced, as long as nothing was sent. When the call ends before its
-// statement does, the server is told to stop it.
-func (m *mariaDB) with(ctx context.Context, use func(*myConn) error) error {
-	for tries := 0; ; tries++ {
-		if err := m.gate.pass(ctx); err != nil {
+// withConn lends a connection to use. If an idle connection turns out to be closed before anything was
+// sent, it tries another one.
+func (m *mysqlDatabase) withConn(ctx context.Context, use func(*mysqlConn) error) error {
+	for attempts := 0; ; attempts++ {
+		if err := m.readiness.wait(ctx); err != nil {
 			return err
 		}
-		c, err := m.pool.take(ctx)
+		c, err := m.pool.acquire(ctx)
 		if err != nil {
-			if down := new(unreachable); errors.As(err, &down) {
-				return m.gate.lost(down.cause)
+			if down := new(unreachableError); errors.As(err, &down) {
+				return m.readiness.markDown(down.cause)
 			}
 			return err
 		}
-		fresh := c.uses == 0
+		fresh := !c.used
 		if err = c.raw.ResetSession(ctx); err == nil {
-			err = m.lent(ctx, c, use)
+			err = m.runCancelable(ctx, c, use)
 		}
-		broken := c.broken || !c.raw.IsValid()
-		m.pool.give(c, !broken)
-		if !errors.Is(err, driver.ErrBadConn) || fresh || tries > m.config.MaxConnections {
+		m.pool.release(c, !c.broken && c.raw.IsValid())
+		if !errors.Is(err, driver.ErrBadConn) || fresh || attempts > m.config.MaxConnections {
 			return err
 		}
 	}
 }
 
-func (m *mariaDB) lent(ctx context.Context, c *myConn, use func(*myConn) error) error {
-	c.uses++
-	kill := sync.OnceFunc(func() { m.kill(ctx, c.thread) })
+// runCancelable calls use, and kills the connection on the server if the context ends first. The driver
+// returns before the server has stopped, and perhaps before the kill has begun. The kill is waited for,
+// so that it cannot hit a later statement.
+func (m *mysqlDatabase) runCancelable(ctx context.Context, c *mysqlConn, use func(*mysqlConn) error) error {
+	c.used = true
+	kill := sync.OnceFunc(func() { m.kill(ctx, c.id) })
 	stop := context.AfterFunc(ctx, kill)
 	err := use(c)
-	// The driver returns before the server has stopped, and perhaps before the kill has begun: stop may still prevent one that is due. It is waited for,
-	// so that it hits nothing that comes later.
 	if !stop() || ctx.Err() != nil {
 		kill()
 		c.broken = true
@@ -165,67 +160,72 @@ func (m *mariaDB) lent(ctx context.Context, c *myConn, use func(*myConn) error) 
 	return err
 }
 
-func (m *mariaDB) read(ctx context.Context, use func(transaction) error) error {
+func (m *mysqlDatabase) read(ctx context.Context, use func(transaction) error) error {
 	return m.transact(ctx, "READ ONLY", use)
 }
 
-func (m *mariaDB) write(ctx context.Context, use func(transaction) error) error {
+func (m *mysqlDatabase) write(ctx context.Context, use func(transaction) error) error {
 	return m.transact(ctx, "READ WRITE", use)
 }
 
-func (m *mariaDB) transact(ctx context.Context, access string, use func(transaction) error) error {
-	return m.with(ctx, func(c *myConn) error {
+func (m *mysqlDatabase) transact(ctx context.Context, access string, use func(transaction) error) error {
+	return m.withConn(ctx, func(c *mysqlConn) error {
 		if err := c.begin(ctx, access); err != nil {
 			return err
 		}
-		err := use(&myTransaction{m, c})
+		err := use(&mysqlTransaction{m, c})
 		if err != nil || access == "READ ONLY" {
-			if undone := c.command(ctx, "ROLLBACK"); undone != nil {
+			if c.exec(ctx, "ROLLBACK") != nil {
 				c.broken = true
 			}
-			return sent(err)
+			return hideBadConn(err)
 		}
-		if err = c.command(ctx, "COMMIT"); err == nil {
+		if err = c.exec(ctx, "COMMIT"); err == nil {
 			return nil
 		}
 		c.broken = true
 		if e := new(mysql.MySQLError); !errors.As(err, &e) {
-			return &commitLost{sent(err)}
+			return &commitLostError{hideBadConn(err)}
 		}
 		return err
 	})
 }
 
-// sent keeps an error behind BEGIN from looking as if nothing had been sent.
-func sent(err error) error {
+// hideBadConn replaces driver.ErrBadConn after BEGIN, because withConn takes it to mean that nothing was
+// sent.
+func hideBadConn(err error) error {
 	if errors.Is(err, driver.ErrBadConn) {
 		return errors.New("the connection ended: " + err.Error())
 	}
 	return err
 }
 
-// describe prepares a statement. The driver does not tell its columns, so those of a query are asked for as the columns of a table of no rows; where
-// that is no statement, nothing is known.
-func (m *mariaDB) describe(ctx context.Context, text string, writes bool) (d description, err error) {
-	err = m.with(ctx, func(c *myConn) error {
+// describe implements database. The driver does not report columns, so a query is run as a subquery that
+// returns no rows. The columns are unknown if the query cannot be a subquery.
+func (m *mysqlDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
+	err = m.withConn(ctx, func(c *mysqlConn) error {
 		st, err := c.raw.PrepareContext(ctx, text)
 		if err != nil {
 			return err
 		}
-		d.params = st.NumInput()
+		info.params = st.NumInput()
 		if err := st.Close(); err != nil || writes {
 			return err
 		}
 		if err := c.begin(ctx, "READ ONLY"); err != nil {
 			return err
 		}
-		t := &table{limit: 1}
-		probe := &execution{text: "SELECT * FROM (" + text + "\n) AS t LIMIT 0", args: make([]any, d.params), rows: t, rowsWanted: true}
-		if err := (&myTransaction{m, c}).run(ctx, probe); err == nil && t.heading != nil {
-			d.columns = t.heading.columns
+		e := &execution{
+			text:      "SELECT * FROM (" + text + "\n) AS t LIMIT 0",
+			args:      make([]any, info.params),
+			result:    &resultSet{maxRows: 1},
+			wantsRows: true,
 		}
-		c.forget(probe.text)
-		return c.command(ctx, "ROLLBACK")
+		if err := (&mysqlTransaction{m, c}).run(ctx, e); err == nil && e.result.columns != nil {
+			info.columns = e.result.columns.columns
+		}
+		c.dropStatement(e.text)
+		return c.exec(ctx, "ROLLBACK")
 	})
-	return d, err
+	return info, err
 }

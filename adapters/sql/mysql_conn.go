@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// mySession is what the driver's connections can do.
-type mySession interface {
+// mysqlDriverConn is the interface of the driver's connections.
+type mysqlDriverConn interface {
 	driver.Conn
 	driver.ConnPrepareContext
 	driver.QueryerContext
@@ -18,74 +18,74 @@ type mySession interface {
 	driver.Validator
 }
 
-// myConn is one connection to a MySQL or MariaDB server.
-type myConn struct {
-	raw        mySession
-	types      *myTypes
-	thread     int64 // the server's number of it
-	statements map[string]*myStatement
-	uses       int
-	access     string        // READ ONLY or READ WRITE: of the session
-	most       time.Duration // that a statement may run; 0 is no bound
-	limit      time.Duration // of a statement, as the session has it
+// mysqlConn is one connection to a MySQL or MariaDB server.
+type mysqlConn struct {
+	raw        mysqlDriverConn
+	id         int64 // of the connection on the server
+	statements map[string]*mysqlStatement
+	used       bool
+	access     string        // of the session: READ ONLY or READ WRITE
+	timeout    time.Duration // of a statement; 0 means no limit
+	limit      time.Duration // of a statement, as set in the session
 	broken     bool
 }
 
-// myStatement is prepared on one connection.
-type myStatement struct {
+// mysqlStatement is prepared on one connection.
+type mysqlStatement struct {
 	stmt    driver.Stmt
-	heading *myHeading
+	columns *mysqlColumns
 }
 
-func (c *myConn) close() error { return c.raw.Close() }
+func (c *mysqlConn) close() error { return c.raw.Close() }
 
-// command runs a statement of ours.
-func (c *myConn) command(ctx context.Context, text string) error {
+// exec runs a statement without parameters and rows.
+func (c *mysqlConn) exec(ctx context.Context, text string) error {
 	_, err := c.raw.ExecContext(ctx, text, nil)
 	return err
 }
 
-// begin starts a transaction. The session has the same access: DROP and its like end the transaction before they run.
-func (c *myConn) begin(ctx context.Context, access string) error {
-	if err := c.bound(ctx); err != nil {
+// begin starts a transaction. It sets the access of the session too, because statements such as DROP end
+// the transaction before they run.
+func (c *mysqlConn) begin(ctx context.Context, access string) error {
+	if err := c.setTimeLimit(ctx); err != nil {
 		return err
 	}
 	if c.access != access {
-		if err := c.command(ctx, "SET SESSION TRANSACTION "+access); err != nil {
+		if err := c.exec(ctx, "SET SESSION TRANSACTION "+access); err != nil {
 			return err
 		}
 		c.access = access
 	}
-	return c.command(ctx, "START TRANSACTION "+access)
+	return c.exec(ctx, "START TRANSACTION "+access)
 }
 
-// identify asks for the server's number of the connection.
-func (c *myConn) identify(ctx context.Context) error {
+// readID reads the server's id of the connection.
+func (c *mysqlConn) readID(ctx context.Context) error {
 	rows, err := c.raw.QueryContext(ctx, "SELECT CONNECTION_ID()", nil)
 	if err != nil {
 		return err
 	}
-	var id [1]driver.Value
-	if err := rows.Next(id[:]); err != nil {
+	var row [1]driver.Value
+	if err := rows.Next(row[:]); err != nil {
 		return errors.Join(err, rows.Close())
 	}
-	switch n := id[0].(type) {
+	switch id := row[0].(type) {
 	case int64:
-		c.thread = n
+		c.id = id
 	case uint64:
-		c.thread = int64(n)
+		c.id = int64(id)
 	}
 	return rows.Close()
 }
 
-// prepared prepares a statement unless it is already.
-func (c *myConn) prepared(ctx context.Context, text string) (*myStatement, error) {
+// prepare returns the prepared statement of a text. It drops another one if there are too many.
+func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, error) {
 	if s, ok := c.statements[text]; ok {
 		return s, nil
 	}
-	if len(c.statements) >= statements {
-		for old := range c.statements {
-			c.forget(old)
+	if len(c.statements) >= maxPrepared {
+		for other := range c.statements {
+			c.dropStatement(other)
 			break
 		}
 	}
@@ -93,34 +93,34 @@ func (c *myConn) prepared(ctx context.Context, text string) (*myStatement, error
 	if err != nil {
 		return nil, err
 	}
-	s := &myStatement{stmt: stmt}
+	s := &mysqlStatement{stmt: stmt}
 	c.statements[text] = s
 	return s, nil
 }
 
-func (c *myConn) forget(text string) {
+func (c *mysqlConn) dropStatement(text string) {
 	if s := c.statements[text]; s != nil {
 		_ = s.stmt.Close()
 		delete(c.statements, text)
 	}
 }
 
-// myTransaction is a transaction under way on a connection.
-type myTransaction struct {
-	database *mariaDB
-	conn     *myConn
+// mysqlTransaction is an open transaction on a connection.
+type mysqlTransaction struct {
+	database *mysqlDatabase
+	conn     *mysqlConn
 }
 
-func (tx *myTransaction) run(ctx context.Context, e *execution) error {
-	if e.once { // without values the text goes as it is: the session takes one statement at a time
-		tx.conn.broken = true // it may have set variables and taken locks, which are nobody else's
+func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
+	if e.byCaller { // it has no values, so it is not prepared; the session accepts one statement at a time
+		tx.conn.broken = true // the statement may have set variables and taken locks
 		rows, err := tx.conn.raw.QueryContext(ctx, e.text, nil)
 		if err != nil {
 			return err
 		}
-		return tx.take(ctx, rows, new(myStatement), e)
+		return tx.readRows(ctx, rows, new(mysqlStatement), e)
 	}
-	s, err := tx.conn.prepared(ctx, e.text)
+	s, err := tx.conn.prepare(ctx, e.text)
 	if err != nil {
 		return err
 	}
@@ -131,12 +131,12 @@ func (tx *myTransaction) run(ctx context.Context, e *execution) error {
 		}
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
 	}
-	if e.rowsWanted {
+	if e.wantsRows {
 		rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 		if err != nil {
 			return err
 		}
-		return tx.take(ctx, rows, s, e)
+		return tx.readRows(ctx, rows, s, e)
 	}
 	result, err := s.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 	if err != nil {
@@ -146,49 +146,50 @@ func (tx *myTransaction) run(ctx context.Context, e *execution) error {
 	if n, err := result.RowsAffected(); err == nil {
 		e.affected = int(n)
 	}
-	if id, err := result.LastInsertId(); err == nil && id != 0 && e.affected > 0 && e.inserts() {
+	if id, err := result.LastInsertId(); err == nil && id != 0 && e.affected > 0 && e.insertsRow() {
 		e.lastID = int(id)
 	}
 	return nil
 }
 
-// take reads the rows. Those of RETURNING are counted to the last. When far more come than are wanted the server is told to stop, and the connection
-// is given up, since it cannot be known what that hits.
-func (tx *myTransaction) take(ctx context.Context, rows driver.Rows, s *myStatement, e *execution) error {
+// readRows reads rows up to the limits of the result, and counts all rows of RETURNING. If many more
+// rows follow, it kills the connection and marks it as broken, because the kill may hit a later
+// statement.
+func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *mysqlStatement, e *execution) error {
 	names := rows.Columns()
-	h := tx.database.types.heading(s, rows, names)
+	columns := tx.database.types.columnsOf(s, rows, names)
 	var err error
 	if len(names) > 0 {
-		err = e.rows.head(&h.heading)
+		err = e.result.setColumns(&columns.resultColumns)
 	}
-	cells := make([]driver.Value, len(names))
-	seen, beyond := 0, 0
+	values := make([]driver.Value, len(names))
+	total, skipped := 0, 0
 	for err == nil {
-		if err = rows.Next(cells); err != nil {
+		if err = rows.Next(values); err != nil {
 			break
 		}
-		seen++
-		if row := e.rows.take(); row != nil {
-			for i, v := range cells {
-				row[i] = h.kinds[i].cell(v, &e.rows.size)
+		total++
+		if row := e.result.addRow(); row != nil {
+			for i, v := range values {
+				row[i] = columns.types[i].convert(v, &e.result.size)
 			}
 			continue
 		}
-		if beyond++; beyond > overrun && !changesRows[e.verb] {
+		if skipped++; skipped > maxDrainedRows && !changesRows[e.verb] {
 			tx.conn.broken = true
-			tx.database.kill(ctx, tx.conn.thread)
+			tx.database.kill(ctx, tx.conn.id)
 			break
 		}
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	if closed := rows.Close(); err == nil && !tx.conn.broken {
-		err = closed
+	if closeErr := rows.Close(); err == nil && !tx.conn.broken {
+		err = closeErr
 	}
 	e.affected, e.lastID = 0, nil
 	if changesRows[e.verb] {
-		e.affected = seen
+		e.affected = total
 	}
 	return err
 }

@@ -9,75 +9,72 @@ import (
 	"hatchel/adapters"
 )
 
-const unknownVariable = 1193
+const unknownSystemVariable = 1193
 
 var (
-	duplicateKey = regexp.MustCompile(`for key '([^']*)'$`)
-	inQuotes     = regexp.MustCompile("['`]([^'`]*)['`]")
+	duplicateKey  = regexp.MustCompile(`for key '([^']*)'$`)
+	nameInMessage = regexp.MustCompile("['`]([^'`]*)['`]")
 )
 
-func (m *mariaDB) fault(err error, asked bool) *adapters.Fault {
-	var lost *commitLost
-	if errors.As(err, &lost) {
-		return faultOf(err, saidUnknown)
-	}
+// mysqlMessages are the messages for error numbers that need no details of the error.
+var mysqlMessages = map[uint16]string{
+	1216: msgForeignKey, 1217: msgForeignKey, 1451: msgForeignKey, 1452: msgForeignKey,
+	1264: msgNumberRange, 1690: msgNumberRange,
+	1406: msgTextLength,
+	1265: mysqlWrongType, 1292: mysqlWrongType, 1366: mysqlWrongType, 1411: mysqlWrongType, 1525: mysqlWrongType,
+	1365: msgDivision,
+	1792: msgReadOnly, 1290: msgReadOnly, 1836: msgReadOnly,
+	1213: msgDeadlock,
+	1205: msgBusy, 3572: msgBusy, 1020: msgBusy,
+	1969: msgTimeout, 3024: msgTimeout, 1317: msgTimeout,
+	1044: msgForbidden, 1142: msgForbidden, 1143: msgForbidden, 1227: msgForbidden, 1370: msgForbidden,
+	1419: msgForbidden,
+	1021: msgFull, 1114: msgFull,
+	1153: msgTooLarge, 1301: msgTooLarge,
+	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 2006: msgLost, 2013: msgLost,
+}
+
+const mysqlWrongType = "a value does not have the type that the database requires; nothing was changed"
+
+func (m *mysqlDatabase) toFault(err error, byCaller bool) *adapters.Fault {
+	var commit *commitLostError
 	var e *mysql.MySQLError
-	if !errors.As(err, &e) {
-		return faultOf(err, saidLost)
+	switch {
+	case errors.As(err, &commit):
+		return newFault(err, msgCommitUnknown)
+	case !errors.As(err, &e):
+		return newFault(err, msgLost)
 	}
-	name := ""
-	if found := inQuotes.FindStringSubmatch(e.Message); found != nil {
-		name = found[1]
+	if message, ok := mysqlMessages[e.Number]; ok {
+		return newFault(err, message)
 	}
 	switch e.Number {
 	case 1062, 1586:
-		name = ""
-		if found := duplicateKey.FindStringSubmatch(e.Message); found != nil {
-			name = found[1]
-		}
-		return faultOf(err, uniqueSentence(name))
+		return newFault(err, uniqueMessage(firstGroup(duplicateKey, e.Message)))
 	case 1048, 1364:
-		return faultOf(err, missingSentence(name))
-	case 1216, 1217, 1451, 1452:
-		return faultOf(err, saidForeign)
+		return newFault(err, notNullMessage(firstGroup(nameInMessage, e.Message)))
 	case 3819, 4025:
-		return faultOf(err, checkSentence(name))
-	case 1264, 1690:
-		return faultOf(err, "a number is larger or smaller than its column takes; nothing was changed")
-	case 1406:
-		return faultOf(err, "a text is longer than its column takes; nothing was changed")
-	case 1265, 1292, 1366, 1411, 1525:
-		return faultOf(err, "a value does not read as the type that the database needs there; nothing was changed")
-	case 1365:
-		return faultOf(err, "the statement divides by zero for these values")
-	case 1792, 1290, 1836:
-		return faultOf(err, saidReadOnly)
-	case 1213:
-		return faultOf(err, saidDeadlock)
-	case 1205, 3572, 1020:
-		return faultOf(err, saidBusy)
-	case 1969, 3024, 1317:
-		return faultOf(err, saidTimeout)
-	case 1044, 1142, 1143, 1227, 1370, 1419:
-		return faultOf(err, saidForbidden)
-	case 1021, 1114:
-		return faultOf(err, saidFull)
-	case 1153, 1301:
-		return faultOf(err, saidTooLarge)
+		return newFault(err, checkMessage(firstGroup(nameInMessage, e.Message)))
 	case 1644:
-		return faultOf(err, "the database refuses it: "+clip(e.Message))
-	case 1054, 1064, 1109, 1146, 1052, 1055, 1056, 1060, 1066, 1110, 1111, 1136, 1149, 1210, 1222, 1241, 1242, 1247, 1305, 1318, 1327, 1582:
-		return mistake(err, e.Message, asked)
-	case 1053, 1077, 1152, 1184, 2006, 2013:
-		return faultOf(err, saidLost)
+		return newFault(err, "the database rejected it: "+quoteEngine(e.Message))
+	case 1054, 1064, 1109, 1146, 1052, 1055, 1056, 1060, 1066, 1110, 1111, 1136, 1149, 1210, 1222, 1241,
+		1242, 1247, 1305, 1318, 1327, 1582:
+		return statementFault(err, e.Message, byCaller)
 	}
-	return faultOf(err, saidRefused)
+	return newFault(err, msgRejected)
 }
 
-func (m *mariaDB) reason(err error) string {
+func firstGroup(pattern *regexp.Regexp, text string) string {
+	if found := pattern.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+func (m *mysqlDatabase) authorMessage(err error) string {
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) {
-		return "the connection was lost"
+		return lostForAuthor
 	}
 	return e.Message
 }

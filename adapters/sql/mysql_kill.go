@@ -8,22 +8,28 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"hatchel/internal/ctxtime"
 )
 
-// A server can lose a KILL that comes between what it was sent and its beginning. So each statement has an end of its own, a little after that of its call, and a
-// connection is killed until the server does not know it any more.
+// A server can ignore a KILL that arrives after a statement was sent and before it begins. So each
+// statement also has a time limit on the server, and KILL is repeated until the connection is gone.
 const (
-	killTime = 10 * time.Second // that a call waits for the first KILL
-	hunt     = 30 * time.Second // for which it is tried, and told again
-	grace    = time.Second      // the call ends first, and says so itself
+	maxKillWait      = 10 * time.Second // how long a call waits for the first KILL
+	maxKillTime      = 30 * time.Second // how long KILL is repeated
+	maxKillPause     = time.Second
+	timeLimitMargin  = time.Second // lets the call end first and report its own error
+	initialKillPause = 5 * time.Millisecond
 )
 
-// bound sets how long the server lets a statement run: until the call has ended, and never longer than the connection says. MariaDB and MySQL, where it
-// holds for queries, say it differently. The seconds that are left are rounded up, so that most calls find their bound set.
-func (c *myConn) bound(ctx context.Context) error {
-	limit := c.most
-	if end, ok := ctx.Deadline(); ok {
-		left := time.Duration(math.Ceil(max(0, time.Until(end)).Seconds()))*time.Second + grace
+// setTimeLimit limits how long the server runs a statement: until the call ends, and no longer than the
+// timeout of the connection. The remaining time is rounded up to seconds, so that the limit rarely
+// changes. MariaDB and MySQL use different variables; MySQL applies the limit to queries only.
+func (c *mysqlConn) setTimeLimit(ctx context.Context) error {
+	limit := c.timeout
+	if deadline, ok := ctx.Deadline(); ok {
+		seconds := math.Ceil(max(0, time.Until(deadline)).Seconds())
+		left := time.Duration(seconds)*time.Second + timeLimitMargin
 		if limit == 0 || left < limit {
 			limit = left
 		}
@@ -31,9 +37,9 @@ func (c *myConn) bound(ctx context.Context) error {
 	if limit == c.limit {
 		return nil
 	}
-	err := c.command(ctx, "SET max_statement_time = "+strconv.FormatFloat(limit.Seconds(), 'f', 3, 64))
-	if e := new(mysql.MySQLError); errors.As(err, &e) && e.Number == unknownVariable {
-		err = c.command(ctx, "SET max_execution_time = "+strconv.FormatInt(limit.Milliseconds(), 10))
+	err := c.exec(ctx, "SET max_statement_time = "+strconv.FormatFloat(limit.Seconds(), 'f', 3, 64))
+	if e := new(mysql.MySQLError); errors.As(err, &e) && e.Number == unknownSystemVariable {
+		err = c.exec(ctx, "SET max_execution_time = "+strconv.FormatInt(limit.Milliseconds(), 10))
 	}
 	if err == nil {
 		c.limit = limit
@@ -41,54 +47,49 @@ func (c *myConn) bound(ctx context.Context) error {
 	return err
 }
 
-// kill ends a connection at the server with what it runs. It returns when the server has been told once, or cannot be told for a while; should the server go on, it is told again meanwhile.
-func (m *mariaDB) kill(ctx context.Context, thread int64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
-	defer cancel()
-	told, tell := context.WithCancel(ctx)
-	m.hunts.Go(func() {
-		defer tell()
-		m.hunt(thread, tell)
+// kill ends a connection on the server together with its statement. It returns once the server has
+// accepted a KILL, or after maxKillWait. The KILL is repeated in the background.
+func (m *mysqlDatabase) kill(ctx context.Context, id int64) {
+	accepted, accept := context.WithTimeout(context.WithoutCancel(ctx), maxKillWait)
+	defer accept()
+	m.kills.Go(func() {
+		defer accept()
+		m.killLoop(id, accept)
 	})
-	<-told.Done()
+	<-accepted.Done()
 }
 
-// hunt kills the connection until it is gone, and calls told when the server has heard of it. What is long in undoing its work is left to it.
-func (m *mariaDB) hunt(thread int64, told func()) {
-	ctx, cancel := context.WithTimeout(m.gate.ctx, hunt)
+// killLoop repeats KILL until the connection is gone or maxKillTime is over, and calls accepted after
+// every KILL that the server accepts.
+func (m *mysqlDatabase) killLoop(id int64, accepted func()) {
+	ctx, cancel := context.WithTimeout(m.readiness.ctx, maxKillTime)
 	defer cancel()
-	var c *myConn // nil while the server cannot be reached
+	var c *mysqlConn // nil while the server cannot be reached
 	defer func() {
 		if c != nil {
 			_ = c.close()
 		}
 	}()
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	for pause := initialKillPause; ; pause = min(2*pause, maxKillPause) {
 		if c == nil {
 			if raw, err := m.connector.Connect(ctx); err == nil {
-				c = &myConn{raw: raw.(mySession)}
+				c = &mysqlConn{raw: raw.(mysqlDriverConn)}
 			}
 		}
 		if c != nil {
-			err := c.command(ctx, killing(thread))
+			err := c.exec(ctx, "KILL "+strconv.FormatInt(id, 10))
 			switch e := new(mysql.MySQLError); {
 			case errors.As(err, &e):
-				return // the server does not know it, or does not let it be killed
+				return // the connection is gone, or the server does not permit the KILL
 			case err != nil:
 				_ = c.close()
 				c = nil
 			default:
-				told()
+				accepted()
 			}
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if ctxtime.Sleep(ctx, pause) != nil {
 			return
 		}
 	}
 }
-
-func killing(thread int64) string { return "KILL " + strconv.FormatInt(thread, 10) }

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/base64"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,101 +12,89 @@ import (
 	"hatchel/hcl/value"
 )
 
-// myTypes are how values of a server are read.
-type myTypes struct{ decimals bool }
+// mysqlTypes converts the values of one connection block.
+type mysqlTypes struct{ decimalsAsNumbers bool }
 
-// myHeading is the columns of a result.
-type myHeading struct {
-	heading
-	kinds []myKind
+// mysqlColumns are the columns of a result.
+type mysqlColumns struct {
+	resultColumns
+	types []mysqlType
 }
 
-// A myKind reads the values of one column.
-type myKind int
+// mysqlType is how the values of a column are converted.
+type mysqlType int
 
 const (
-	myText myKind = iota
-	myNumber
-	myDecimal
-	myTime
-	myBytes
-	myBits
-	myJSON
+	mysqlText mysqlType = iota
+	mysqlNumber
+	mysqlDecimal
+	mysqlTime
+	mysqlBytes
+	mysqlBits
+	mysqlJSON
 )
 
-// heading is made once for a prepared statement, unless the schema changed since.
-func (ts *myTypes) heading(s *myStatement, rows driver.Rows, names []string) *myHeading {
+// columnsOf returns the columns of a statement. A prepared statement keeps them until the schema changes.
+func (ts *mysqlTypes) columnsOf(s *mysqlStatement, rows driver.Rows, names []string) *mysqlColumns {
 	typed, _ := rows.(driver.RowsColumnTypeDatabaseTypeName)
 	columns := make([]column, len(names))
-	kinds := make([]myKind, len(names))
+	types := make([]mysqlType, len(names))
 	for i, name := range names {
 		columns[i].name = name
-		columns[i].typ, kinds[i] = ts.of(typed.ColumnTypeDatabaseTypeName(i))
+		columns[i].typ, types[i] = ts.typeOf(typed.ColumnTypeDatabaseTypeName(i))
 	}
-	h := &myHeading{heading: *newHeading(columns), kinds: kinds}
-	if s.heading != nil && h.same(s.heading) {
-		return s.heading
+	found := &mysqlColumns{resultColumns: *newResultColumns(columns), types: types}
+	if known := s.columns; known != nil && slices.Equal(types, known.types) && found.sameNames(&known.resultColumns) {
+		return known
 	}
-	s.heading = h
-	return h
+	s.columns = found
+	return found
 }
 
-func (h *myHeading) same(o *myHeading) bool {
-	if len(h.kinds) != len(o.kinds) {
-		return false
-	}
-	for i := range h.kinds {
-		if h.kinds[i] != o.kinds[i] || h.columns[i].name != o.columns[i].name {
-			return false
-		}
-	}
-	return true
-}
-
-// of is the type of a column that the driver names so.
-func (ts *myTypes) of(name string) (*schema.Type, myKind) {
+// typeOf returns the type of a column by the driver's name for it.
+func (ts *mysqlTypes) typeOf(name string) (*schema.Type, mysqlType) {
 	switch name = strings.TrimPrefix(name, "UNSIGNED "); name {
 	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR":
-		return nullable(schema.Integer, ""), myNumber
+		return nullable(schema.Integer, ""), mysqlNumber
 	case "FLOAT", "DOUBLE":
-		return nullable(schema.Number, ""), myNumber
+		return nullable(schema.Number, ""), mysqlNumber
 	case "DECIMAL":
-		if ts.decimals {
-			return nullable(schema.Number, "decimal"), myDecimal
+		if ts.decimalsAsNumbers {
+			return nullable(schema.Number, "decimal"), mysqlDecimal
 		}
-		return nullable(schema.String, "decimal"), myText
+		return nullable(schema.String, "decimal"), mysqlText
 	case "DATETIME", "TIMESTAMP":
-		return nullable(schema.String, "RFC 3339"), myTime
+		return nullable(schema.String, "RFC 3339"), mysqlTime
 	case "DATE":
-		return nullable(schema.String, "date"), myText
+		return nullable(schema.String, "date"), mysqlText
 	case "BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB", "GEOMETRY", "VECTOR":
-		return nullable(schema.String, "base64"), myBytes
+		return nullable(schema.String, "base64"), mysqlBytes
 	case "BIT":
-		return nullable(schema.Integer, "bits"), myBits
+		return nullable(schema.Integer, "bits"), mysqlBits
 	case "JSON":
-		return &schema.Type{Kind: schema.Any}, myJSON
+		return &schema.Type{Kind: schema.Any}, mysqlJSON
 	case "NULL":
-		return &schema.Type{Kind: schema.Any}, myText
+		return &schema.Type{Kind: schema.Any}, mysqlText
 	}
-	return nullable(schema.String, ""), myText
+	return nullable(schema.String, ""), mysqlText
 }
 
-// cell reads a value of the driver and adds the bytes of its text to size.
-func (k myKind) cell(v any, size *int) any {
+// convert converts a value of the driver and adds the length of its text to size.
+func (t mysqlType) convert(v any, size *int) any {
 	switch v := v.(type) {
 	case []byte:
 		*size += len(v)
-		return k.text(v)
+		return t.convertText(v)
 	case string:
 		*size += len(v)
-		return k.text([]byte(v))
+		return t.convertText([]byte(v))
 	case uint64:
 		if v > math.MaxInt64 {
 			return value.Number(strconv.FormatUint(v, 10))
 		}
 		return int64(v)
-	case float32:
-		f, err := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64) // the digits that a FLOAT shows
+	case float32: // keeps the digits that FLOAT displays
+		f, err := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
 		if err != nil {
 			return nil
 		}
@@ -114,21 +103,21 @@ func (k myKind) cell(v any, size *int) any {
 	return v
 }
 
-func (k myKind) text(b []byte) any {
-	switch k {
-	case myNumber, myDecimal:
+func (t mysqlType) convertText(b []byte) any {
+	switch t {
+	case mysqlNumber, mysqlDecimal:
 		return value.Number(string(b))
-	case myTime:
-		return timestamp(string(b))
-	case myBytes:
+	case mysqlTime:
+		return formatTimestamp(string(b))
+	case mysqlBytes:
 		return base64.StdEncoding.EncodeToString(b)
-	case myBits:
+	case mysqlBits:
 		var n uint64
 		for _, c := range b {
 			n = n<<8 | uint64(c)
 		}
 		return value.Number(strconv.FormatUint(n, 10))
-	case myJSON:
+	case mysqlJSON:
 		if v, err := value.Decode(b); err == nil {
 			return v
 		}

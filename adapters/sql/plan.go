@@ -2,6 +2,7 @@ package sql
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"hatchel/adapters"
@@ -10,94 +11,89 @@ import (
 )
 
 const (
-	plannedElements = 20
-	plannedText     = 2000 // bytes of a value
+	maxPlannedElements = 20
+	maxPlannedValue    = 2000 // bytes
 )
 
-// Plan is the text of the statements with the values that are bound to them.
+// Plan implements adapters.Planner. It returns the text of the statements with their bound values.
 func (a *action) Plan(call *adapters.Call) (string, error) {
-	var out strings.Builder
+	plan, err := a.plan(call)
+	if err != nil {
+		return plan, a.toFault(call.Frame.Context, err)
+	}
+	return plan, nil
+}
+
+func (a *action) plan(call *adapters.Call) (string, error) {
 	if a.Statement != nil {
-		text, _, err := a.asked(call)
+		text, _, err := a.callerStatement(call)
 		if err != nil {
-			return "", a.failure(call.Frame.Context, err)
+			return "", err
 		}
 		return "a read-only statement on " + a.connection + "\n" + text + "\n", nil
 	}
+	var out strings.Builder
 	kind := "a read-only query"
 	if a.Exec != nil {
 		kind = "one transaction"
 	}
 	fmt.Fprintf(&out, "%s on %s\n", kind, a.connection)
-	write := func(f *hcl.Frame) error {
-		for _, p := range a.programs() {
-			text, args, err := p.Bind(f, nil)
-			if err != nil {
-				return refusal{err}
-			}
-			out.WriteString(strings.TrimSpace(text) + "\n")
-			for i, v := range args {
-				fmt.Fprintf(&out, "  %d: %s\n", i+1, planned(v))
-			}
-		}
-		return nil
-	}
-	if a.Each == nil {
-		err := write(call.Frame)
-		return out.String(), a.planFailure(call, err)
-	}
-	n := 0
-	err := a.elements(call.Frame.Context, call.Frame, func(f *hcl.Frame) error {
-		if n++; n > plannedElements {
+	elements := 0
+	err := a.forEachElement(call.Frame.Context, call.Frame, func(f *hcl.Frame) error {
+		if elements++; elements > maxPlannedElements {
 			return nil
 		}
-		fmt.Fprintf(&out, "for %v:\n", f.Each.Key)
-		return write(f)
+		if a.Each != nil {
+			fmt.Fprintf(&out, "for %v:\n", f.Each.Key)
+		}
+		return a.planStatements(&out, f)
 	})
-	if n > plannedElements {
-		fmt.Fprintf(&out, "%sthe same for %d elements more]\n", adapters.NotShown, n-plannedElements)
+	if elements > maxPlannedElements {
+		fmt.Fprintf(&out, "%sthe same for %d more elements]\n", adapters.NotShown, elements-maxPlannedElements)
 	}
-	return out.String(), a.planFailure(call, err)
+	return out.String(), err
 }
 
-func (a *action) planFailure(call *adapters.Call, err error) error {
-	if err == nil {
-		return nil
+func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
+	for _, s := range a.statements() {
+		var e execution
+		if err := e.bind(s, f); err != nil {
+			return err
+		}
+		out.WriteString(strings.TrimSpace(e.text) + "\n")
+		for i, v := range e.args {
+			fmt.Fprintf(out, "  %d: %s\n", i+1, formatPlanned(v))
+		}
 	}
-	return a.failure(call.Frame.Context, err)
+	return nil
 }
 
-// planned shows a bound value.
-func planned(v any) string {
+// formatPlanned formats a bound value for a plan.
+func formatPlanned(v any) string {
 	if b, ok := v.([]byte); ok {
 		return fmt.Sprintf("%s%d bytes]", adapters.NotShown, len(b))
 	}
-	switch list := v.(type) {
-	case []string:
-		v = anyList(list)
-	case []int64:
-		v = anyList(list)
-	case []float64:
-		v = anyList(list)
-	case []bool:
-		v = anyList(list)
-	}
-	b, err := value.AppendJSON(nil, v)
+	b, err := value.AppendJSON(nil, untypedList(v))
 	if err != nil {
 		return fmt.Sprintf("a value that cannot be shown (%s)", err)
 	}
-	if len(b) > plannedText {
-		head := strings.ToValidUTF8(string(b[:plannedText]), "")
-		return fmt.Sprintf("%s… %s%d bytes more]", head, adapters.NotShown, len(b)-len(head))
+	if len(b) > maxPlannedValue {
+		head := strings.ToValidUTF8(string(b[:maxPlannedValue]), "")
+		return fmt.Sprintf("%s… %s%d more bytes]", head, adapters.NotShown, len(b)-len(head))
 	}
 	return string(b)
 }
 
-func anyList[T any](list []T) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-		if n, ok := any(v).(int64); ok {
+// untypedList converts the typed lists that sqltext binds, such as []int64, to []any.
+func untypedList(v any) any {
+	list := reflect.ValueOf(v)
+	if list.Kind() != reflect.Slice {
+		return v
+	}
+	out := make([]any, list.Len())
+	for i := range out {
+		out[i] = list.Index(i).Interface()
+		if n, ok := out[i].(int64); ok {
 			out[i] = int(n)
 		}
 	}

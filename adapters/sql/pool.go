@@ -9,19 +9,20 @@ import (
 
 var errClosed = errors.New("the connection was closed")
 
-// A pool lends connections. The one used last is lent first: its statements are prepared.
+// pool lends connections. It lends the most recently used one first, because its statements are
+// prepared.
 type pool[C interface{ close() error }] struct {
 	open    func(context.Context) (C, error)
 	slots   chan struct{}
-	maxIdle time.Duration // 0 keeps idle connections open
+	maxIdle time.Duration // 0 means no limit
 
 	mu     sync.Mutex
-	idle   []idle[C]   // by since; guarded by mu
-	reaper *time.Timer // guarded by mu
-	closed bool        // guarded by mu
+	idle   []idleConn[C] // oldest first; guarded by mu
+	reaper *time.Timer   // guarded by mu
+	closed bool          // guarded by mu
 }
 
-type idle[C any] struct {
+type idleConn[C any] struct {
 	conn  C
 	since time.Time
 }
@@ -30,8 +31,8 @@ func newPool[C interface{ close() error }](size int, open func(context.Context) 
 	return &pool[C]{open: open, slots: make(chan struct{}, size)}
 }
 
-// take lends a connection, a new one if none is idle. Give returns it.
-func (p *pool[C]) take(ctx context.Context) (c C, err error) {
+// acquire lends a connection and opens one if none is idle. The caller must release it.
+func (p *pool[C]) acquire(ctx context.Context) (c C, err error) {
 	if err := ctx.Err(); err != nil {
 		return c, err
 	}
@@ -62,34 +63,34 @@ func (p *pool[C]) take(ctx context.Context) (c C, err error) {
 		if ctx.Err() != nil {
 			return c, ctx.Err()
 		}
-		return c, &unreachable{err}
+		return c, &unreachableError{err}
 	}
 	return c, nil
 }
 
-// give takes a connection back, and closes it unless it can be used again.
-func (p *pool[C]) give(c C, usable bool) {
+// release returns a connection to the pool, which closes it unless it is usable.
+func (p *pool[C]) release(c C, usable bool) {
 	p.mu.Lock()
 	keep := usable && !p.closed
 	if keep {
-		last := idle[C]{conn: c}
+		last := idleConn[C]{conn: c}
 		if p.maxIdle > 0 {
 			last.since = time.Now()
 			if p.reaper == nil {
-				p.reaper = time.AfterFunc(p.maxIdle, p.reap)
+				p.reaper = time.AfterFunc(p.maxIdle, p.closeIdle)
 			}
 		}
 		p.idle = append(p.idle, last)
 	}
 	p.mu.Unlock()
 	if !keep {
-		_ = c.close() // it is of no use to anybody, whatever it says
+		_ = c.close() // a connection that is not reused has no error to handle
 	}
 	<-p.slots
 }
 
-// reap closes what was idle for too long.
-func (p *pool[C]) reap() {
+// closeIdle closes the connections that were idle for longer than maxIdle.
+func (p *pool[C]) closeIdle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaper = nil
@@ -104,11 +105,11 @@ func (p *pool[C]) reap() {
 	}
 	p.idle = append(p.idle[:0:0], p.idle[n:]...)
 	if len(p.idle) > 0 {
-		p.reaper = time.AfterFunc(time.Until(p.idle[0].since.Add(p.maxIdle)), p.reap)
+		p.reaper = time.AfterFunc(time.Until(p.idle[0].since.Add(p.maxIdle)), p.closeIdle)
 	}
 }
 
-// close waits for what is lent and closes everything.
+// close waits until all connections are released and closes them.
 func (p *pool[C]) close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -130,4 +131,13 @@ func (p *pool[C]) close() error {
 		<-p.slots
 	}
 	return errors.Join(errs...)
+}
+
+// check opens a connection if none is idle, and returns it to the pool.
+func (p *pool[C]) check(ctx context.Context) error {
+	c, err := p.acquire(ctx)
+	if err == nil {
+		p.release(c, true)
+	}
+	return err
 }

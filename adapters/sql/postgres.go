@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strconv"
 
@@ -15,31 +14,30 @@ import (
 	"hatchel/hcl"
 )
 
-func checkPostgres(c *serverConnection) error {
-	if c.URL == "" {
-		return nil
-	}
-	if _, err := pgxpool.ParseConfig(c.URL.Reveal()); err != nil { // its text may hold parts of the URL
-		return hcl.Blame(&c.URL, `url is no address of a PostgreSQL database. It reads "postgres://user:password@host:5432/name?sslmode=verify-full".`)
+func checkPostgresURL(c *serverConnection) error {
+	if _, err := pgxpool.ParseConfig(c.URL.Reveal()); err != nil { // err may quote the password
+		return hcl.Blame(&c.URL, "url is not the address of a PostgreSQL database, such as "+
+			`"postgres://user:password@host:5432/name?sslmode=verify-full".`)
 	}
 	return nil
 }
 
-// postgres is one PostgreSQL database.
-type postgres struct {
-	config *serverConnection
-	pool   *pgxpool.Pool
-	gate   *gate
-	types  pgTypes
+// postgresDatabase is one PostgreSQL database.
+type postgresDatabase struct {
+	config    *serverConnection
+	pool      *pgxpool.Pool
+	readiness *readiness
+	types     pgTypes
 }
 
-// maxRow is how large one message of the server may be, and so a row: beyond it the connection is given up before the row is read.
-const maxRow = 2 * maxTable
+// maxPostgresRow is the maximum size in bytes of a message from the server, and so of a row. The
+// connection is closed before a larger one is read.
+const maxPostgresRow = 2 * maxResultSize
 
 func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
 	config, err := pgxpool.ParseConfig(c.URL.Reveal())
 	if err != nil {
-		return nil, errors.New("the url of the connection cannot be read")
+		return nil, errInvalidURL
 	}
 	config.MaxConns, config.MinConns = int32(min(c.MaxConnections, 1<<20)), 0
 	config.MaxConnIdleTime = c.MaxIdle
@@ -49,7 +47,7 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 	}
 	config.ConnConfig.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		f := pgproto3.NewFrontend(r, w)
-		f.SetMaxBodyLen(maxRow)
+		f.SetMaxBodyLen(maxPostgresRow)
 		return f
 	}
 	setup := sessionSettings
@@ -63,69 +61,71 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 		_, err := conn.PgConn().Exec(ctx, setup).ReadAll()
 		return err
 	}
-	p := &postgres{config: c}
-	p.types.decimals = c.Decimals == "number"
+	p := &postgresDatabase{config: c}
+	p.types.decimalsAsNumbers = c.Decimals == "number"
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
-		return nil, errors.New("the url of the connection cannot be used")
+		return nil, errInvalidURL
 	}
-	p.gate = newGate(ctx, c.ConnectTimeout, p.pool.Ping)
+	p.readiness = newReadiness(ctx, c.ConnectTimeout, p.pool.Ping)
 	env.Defer(func() error {
-		p.gate.close()
+		p.readiness.close()
 		p.pool.Close()
 		return nil
 	})
 	return p, nil
 }
 
-// sessionSettings are what the lexer of the templates and the readers of values rely on.
-const sessionSettings = "SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; " +
-	"SET IntervalStyle = 'iso_8601'; SET bytea_output = 'hex'; SET extra_float_digits = 1; SET xmloption = content"
+// sessionSettings are the settings that the lexer of sqltext and the type converters depend on.
+const sessionSettings = "SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; " +
+	"SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'iso_8601'; " +
+	"SET bytea_output = 'hex'; SET extra_float_digits = 1; SET xmloption = content"
 
-// Ping connects if that was not done yet, and asks the server.
-func (p *postgres) Ping(ctx context.Context) error {
-	return pinged(ctx, p.with(ctx, func(conn *pgconn.PgConn) error { return conn.Ping(ctx) }))
+// Ping implements adapters.Health. It connects if necessary and queries the server.
+func (p *postgresDatabase) Ping(ctx context.Context) error {
+	return pingError(ctx, p.withConn(ctx, func(conn *pgconn.PgConn) error { return conn.Ping(ctx) }))
 }
 
-// with lends a connection whose session is as it was when it was made.
-func (p *postgres) with(ctx context.Context, use func(*pgconn.PgConn) error) error {
-	if err := p.gate.pass(ctx); err != nil {
+// withConn lends a connection to use. It closes the connection if its session settings have changed.
+func (p *postgresDatabase) withConn(ctx context.Context, use func(*pgconn.PgConn) error) error {
+	if err := p.readiness.wait(ctx); err != nil {
 		return err
 	}
-	lent, err := p.pool.Acquire(ctx)
+	acquired, err := p.pool.Acquire(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return p.gate.lost(err)
+		return p.readiness.markDown(err)
 	}
-	defer lent.Release()
-	conn := lent.Conn().PgConn()
+	defer acquired.Release()
+	conn := acquired.Conn().PgConn()
 	err = use(conn)
-	if conn.ParameterStatus("standard_conforming_strings") != "on" || conn.ParameterStatus("client_encoding") != "UTF8" {
-		_ = lent.Conn().Close(ctx) // the lexer's assumptions no longer hold on it
+	conforming, encoding := conn.ParameterStatus("standard_conforming_strings"), conn.ParameterStatus("client_encoding")
+	if conforming != "on" || encoding != "UTF8" {
+		_ = acquired.Conn().Close(ctx)
 	}
 	return err
 }
 
-// read ends with ROLLBACK, which also takes back what a function has set for the session.
-func (p *postgres) read(ctx context.Context, use func(transaction) error) error {
-	return p.with(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, begin: "BEGIN READ ONLY", reads: true}
+// read implements database. ROLLBACK also restores what a function has set in the session. It does not
+// release advisory locks, which a caller's statement may have taken.
+func (p *postgresDatabase) read(ctx context.Context, use func(transaction) error) error {
+	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
+		tx := &pgTransaction{database: p, conn: conn, beginText: "BEGIN READ ONLY", readOnly: true}
 		err := tx.rollback(ctx, use(tx))
-		if !tx.asked || conn.IsClosed() {
+		if !tx.ranCallerStatement || conn.IsClosed() {
 			return err
 		}
-		// a ROLLBACK keeps the locks of a session, and who asks next must not wait for them
-		if _, unlocked := conn.Exec(ctx, "SELECT pg_catalog.pg_advisory_unlock_all()").ReadAll(); unlocked != nil {
+		if _, unlockErr := conn.Exec(ctx, "SELECT pg_catalog.pg_advisory_unlock_all()").ReadAll(); unlockErr != nil {
 			_ = conn.Close(context.WithoutCancel(ctx))
 		}
 		return err
 	})
 }
 
-func (p *postgres) write(ctx context.Context, use func(transaction) error) error {
-	return p.with(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, begin: "BEGIN READ WRITE"}
+func (p *postgresDatabase) write(ctx context.Context, use func(transaction) error) error {
+	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
+		tx := &pgTransaction{database: p, conn: conn, beginText: "BEGIN READ WRITE"}
 		if err := use(tx); err != nil {
 			return tx.rollback(ctx, err)
 		}
@@ -134,27 +134,27 @@ func (p *postgres) write(ctx context.Context, use func(transaction) error) error
 		}
 		_, err := conn.Exec(ctx, "COMMIT").ReadAll()
 		if err != nil && conn.IsClosed() {
-			return &commitLost{err}
+			return &commitLostError{err}
 		}
 		return err
 	})
 }
 
-// commitLost says that the connection ended during a commit.
-type commitLost struct{ cause error }
+// commitLostError reports that the connection ended during a commit.
+type commitLostError struct{ cause error }
 
-func (c *commitLost) Error() string {
-	return "the connection ended during the commit: " + c.cause.Error()
+func (e *commitLostError) Error() string {
+	return "the connection ended during the commit: " + e.cause.Error()
 }
-func (c *commitLost) Unwrap() error { return c.cause }
+func (e *commitLostError) Unwrap() error { return e.cause }
 
-func (p *postgres) describe(ctx context.Context, text string, _ bool) (d description, err error) {
-	err = p.with(ctx, func(conn *pgconn.PgConn) error {
+func (p *postgresDatabase) describe(ctx context.Context, text string, _ bool) (info statementInfo, err error) {
+	err = p.withConn(ctx, func(conn *pgconn.PgConn) error {
 		st, err := conn.Prepare(ctx, "", text, nil)
 		if err != nil {
 			return err
 		}
-		d.params = len(st.ParamOIDs)
+		info.params = len(st.ParamOIDs)
 		if len(st.Fields) == 0 {
 			return nil
 		}
@@ -162,9 +162,9 @@ func (p *postgres) describe(ctx context.Context, text string, _ bool) (d descrip
 			return err
 		}
 		for _, f := range st.Fields {
-			d.columns = append(d.columns, column{f.Name, p.types.of(f.DataTypeOID).schema})
+			info.columns = append(info.columns, column{f.Name, p.types.typeOf(f.DataTypeOID).schema})
 		}
 		return nil
 	})
-	return d, err
+	return info, err
 }

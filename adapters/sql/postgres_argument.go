@@ -8,8 +8,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// pgArguments writes bound values as the server reads them: text of the parameter's own type, which the server parses, so that a number can go
-// where a text belongs and a text where a date, an enum or a JSON document does. Bytes go as they are.
+// pgArguments encodes bound values as text, which the server parses as the type of the parameter. So a
+// number can be bound to a text parameter, and a string to a date, an enum or a JSON document. Bytes are
+// sent in binary.
 func pgArguments(types []uint32, args []any) (values [][]byte, formats []int16) {
 	values = make([][]byte, len(args))
 	for i, v := range args {
@@ -55,11 +56,11 @@ func pgScalar(dst []byte, v any) []byte {
 	case []any:
 		return pgArray(dst, v)
 	}
-	dst, _ = value.AppendJSON(dst, v) // what sqltext binds has JSON
+	dst, _ = value.AppendJSON(dst, v) // sqltext binds only values that have a JSON form
 	return dst
 }
 
-// pgArray writes an array with every element in quotes.
+// pgArray encodes an array with every element in quotes.
 func pgArray[T any](dst []byte, list []T) []byte {
 	dst = append(dst, '{')
 	for i, elem := range list {

@@ -10,70 +10,63 @@ import (
 	"hatchel/adapters"
 )
 
-const (
-	saidLost    = "the connection to the database was lost; nothing was changed, try again"
-	saidUnknown = "the connection to the database was lost while the change was made final; it is not known whether it was made, so look before trying again"
-)
+// postgresMessages are the messages for SQLSTATE codes, and for their classes of two characters, that
+// need no details of the error.
+var postgresMessages = map[string]string{
+	"23503": msgForeignKey, "23001": msgForeignKey,
+	"22003": msgNumberRange,
+	"22001": msgTextLength,
+	"22021": "a text has a character that the database cannot store",
+	"22P05": "a text has a character that the database cannot store",
+	"22012": msgDivision,
+	"25006": msgReadOnly,
+	"40P01": msgDeadlock, "40001": msgDeadlock,
+	"55P03": msgBusy,
+	"57014": msgTimeout, "25P03": msgTimeout,
+	"42501": msgForbidden,
+	"53100": msgFull,
+	"54000": msgTooLarge, "53400": msgTooLarge,
+	"57": msgLost, "08": msgLost, "53": msgLost,
+}
 
-func (p *postgres) fault(err error, asked bool) *adapters.Fault {
-	var lost *commitLost
-	if errors.As(err, &lost) {
-		return faultOf(err, saidUnknown)
-	}
+func (p *postgresDatabase) toFault(err error, byCaller bool) *adapters.Fault {
+	var commit *commitLostError
 	var row *pgproto3.ExceededMaxBodyLenErr
-	if errors.As(err, &row) {
-		return faultOf(err, "one row of the answer is larger than the 32 MiB that are read; ask for less of it")
-	}
 	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return faultOf(err, saidLost)
+	switch {
+	case errors.As(err, &commit):
+		return newFault(err, msgCommitUnknown)
+	case errors.As(err, &row):
+		return newFault(err, "one row of the result is larger than the limit of 32 MiB; request less of it")
+	case !errors.As(err, &e):
+		return newFault(err, msgLost)
+	}
+	class := e.Code[:min(2, len(e.Code))]
+	for _, code := range []string{e.Code, class} {
+		if message, ok := postgresMessages[code]; ok {
+			return newFault(err, message)
+		}
 	}
 	switch e.Code {
 	case "23505", "23P01":
-		return faultOf(err, uniqueSentence(keyColumns(e)))
+		return newFault(err, uniqueMessage(keyColumns(e)))
 	case "23502":
-		return faultOf(err, missingSentence(e.ColumnName))
-	case "23503", "23001":
-		return faultOf(err, saidForeign)
+		return newFault(err, notNullMessage(e.ColumnName))
 	case "23514":
-		return faultOf(err, checkSentence(e.ConstraintName))
-	case "22003":
-		return faultOf(err, "a number is larger or smaller than its column takes; nothing was changed")
-	case "22001":
-		return faultOf(err, "a text is longer than its column takes; nothing was changed")
-	case "22021", "22P05":
-		return faultOf(err, "a text holds a character that the database cannot store")
+		return newFault(err, checkMessage(e.ConstraintName))
 	case "22P02", "22007", "22008", "22023":
-		return faultOf(err, "a value does not read as the type that the database needs there: "+clip(e.Message))
-	case "22012":
-		return faultOf(err, "the statement divides by zero for these values")
-	case "25006":
-		return faultOf(err, saidReadOnly)
-	case "40P01", "40001":
-		return faultOf(err, saidDeadlock)
-	case "55P03":
-		return faultOf(err, saidBusy)
-	case "57014", "25P03":
-		return faultOf(err, saidTimeout)
-	case "42501":
-		return faultOf(err, saidForbidden)
-	case "53100":
-		return faultOf(err, saidFull)
-	case "54000", "53400":
-		return faultOf(err, saidTooLarge)
+		return newFault(err, "a value does not have the type that the database requires: "+quoteEngine(e.Message))
 	case "P0001":
-		return faultOf(err, "the database refuses it: "+clip(e.Message))
+		return newFault(err, "the database rejected it: "+quoteEngine(e.Message))
 	}
-	switch e.Code[:min(2, len(e.Code))] {
+	switch class {
 	case "42", "0A", "22", "21":
-		return mistake(err, e.Message, asked)
-	case "57", "08", "53":
-		return faultOf(err, saidLost)
+		return statementFault(err, e.Message, byCaller)
 	}
-	return faultOf(err, saidRefused)
+	return newFault(err, msgRejected)
 }
 
-// keyColumns are the columns of "Key (a, b)=(1, 2) already exists.", else the constraint's name.
+// keyColumns returns the columns in "Key (a, b)=(1, 2) already exists.", or the name of the constraint.
 func keyColumns(e *pgconn.PgError) string {
 	if rest, ok := strings.CutPrefix(e.Detail, "Key ("); ok {
 		if columns, _, ok := strings.Cut(rest, ")=("); ok {
@@ -83,10 +76,10 @@ func keyColumns(e *pgconn.PgError) string {
 	return e.ConstraintName
 }
 
-func (p *postgres) reason(err error) string {
+func (p *postgresDatabase) authorMessage(err error) string {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
-		return "the connection was lost"
+		return lostForAuthor
 	}
 	if e.Hint != "" {
 		return e.Message + " (" + e.Hint + ")"

@@ -8,59 +8,62 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pgTransaction sends BEGIN together with its first statement, and ROLLBACK together with a last one that only reads: a query is one round trip.
+// pgTransaction sends BEGIN together with its first statement, and ROLLBACK together with the last
+// statement of a read-only transaction, so that a query takes one round trip.
 type pgTransaction struct {
-	database *postgres
-	conn     *pgconn.PgConn
-	begin    string
-	reads    bool
-	begun    bool
-	asked    bool // a caller's own statement was run
+	database  *postgresDatabase
+	conn      *pgconn.PgConn
+	beginText string
+	readOnly  bool
+	begun     bool
+
+	ranCallerStatement bool
 }
 
+// Rows beyond the limits of the result are read and discarded up to these limits. Beyond them the server
+// is asked to stop.
 const (
-	overrun     = 4096    // rows beyond the limit that are read to the end
-	overrunSize = 1 << 20 // and their bytes; beyond either the server is asked to stop
+	maxDrainedRows  = 4096
+	maxDrainedBytes = 1 << 20
 )
 
 func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 	first := !tx.begun
-	err := tx.once(ctx, e)
-	if first && stale(err) && e.rows.rows == 0 {
-		// the schema changed since the statement was prepared on this connection; nothing has happened yet
-		cacheOf(tx.conn).forget(e.text)
+	err := tx.runOnce(ctx, e)
+	if first && isStale(err) && e.result.rows == 0 { // nothing has happened in the transaction yet
+		statementCache(tx.conn).drop(e.text)
 		if err := tx.rollback(ctx, nil); err != nil {
 			return err
 		}
-		err = tx.once(ctx, e)
+		err = tx.runOnce(ctx, e)
 	}
 	return err
 }
 
-// stale reports whether a prepared statement must be prepared again.
-func stale(err error) bool {
+// isStale reports whether a statement must be prepared again because the schema has changed.
+func isStale(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "26000" || e.Code == "0A000" && e.Routine == "RevalidateCachedQuery")
 }
 
-// errSuperuser says why a caller's statement is not run. A read-only transaction keeps nobody from the functions that only a superuser may call: they
-// read and write files of the server and end its processes.
-var errSuperuser = errors.New("statements are not run here, because the database role of this tool is a superuser, which no read-only mode holds back; " +
-	"whoever runs the server must give the connection a role that may only read")
+// errSuperuser is returned for every statement of a caller if the role is a superuser. Even in a read-only
+// transaction a superuser can read and write files of the server and end its processes.
+var errSuperuser = errors.New("statements of callers are disabled, because the database role of this tool is a " +
+	"superuser and read-only mode does not restrict it; the operator must use a role that can only read")
 
-func (tx *pgTransaction) once(ctx context.Context, e *execution) error {
-	if e.once && tx.conn.ParameterStatus("is_superuser") == "on" {
-		return refusal{errSuperuser}
+func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
+	if e.byCaller && tx.conn.ParameterStatus("is_superuser") == "on" {
+		return modelError{errSuperuser}
 	}
-	st, err := tx.prepared(ctx, e)
+	st, err := tx.prepare(ctx, e)
 	if err != nil {
 		return err
 	}
-	tx.asked = tx.asked || e.once
+	tx.ranCallerStatement = tx.ranCallerStatement || e.byCaller
 	pipe := tx.conn.StartPipeline(ctx)
 	first := !tx.begun
 	if first {
-		pipe.SendQueryParams(tx.begin, nil, nil, nil, nil)
+		pipe.SendQueryParams(tx.beginText, nil, nil, nil, nil)
 		tx.begun = true
 	}
 	if st == nil {
@@ -69,31 +72,31 @@ func (tx *pgTransaction) once(ctx context.Context, e *execution) error {
 		values, formats := pgArguments(st.description.ParamOIDs, e.args)
 		pipe.SendQueryStatement(st.description, values, formats, nil)
 	}
-	ends := tx.reads && e.last
-	if ends {
+	rollsBack := tx.readOnly && e.last
+	if rollsBack {
 		pipe.SendQueryParams("ROLLBACK", nil, nil, nil, nil)
 	}
 	err = pipe.Sync()
 	if err == nil && first {
-		err = skip(pipe)
+		err = skipResult(pipe)
 	}
 	if err == nil {
-		err = tx.take(ctx, pipe, st, e)
+		err = tx.readRows(ctx, pipe, st, e)
 	}
-	if err == nil && ends && tx.conn.TxStatus() != 'E' {
-		err = skip(pipe)
+	if err == nil && rollsBack && tx.conn.TxStatus() != 'E' {
+		err = skipResult(pipe)
 	}
-	if closed := pipe.Close(); err == nil {
-		err = closed
+	if closeErr := pipe.Close(); err == nil {
+		err = closeErr
 	}
-	if err == errStopped {
+	if err == errRowLimit {
 		err = nil
 	}
 	return err
 }
 
-// skip reads the answer of a statement without rows.
-func skip(pipe *pgconn.Pipeline) error {
+// skipResult reads the result of a statement that returns no rows.
+func skipResult(pipe *pgconn.Pipeline) error {
 	result, err := pipe.GetResults()
 	if err != nil {
 		return err
@@ -104,61 +107,61 @@ func skip(pipe *pgconn.Pipeline) error {
 	return err
 }
 
-var errStopped = errors.New("stopped at the limit")
+var errRowLimit = errors.New("stopped at the row limit")
 
-// take reads the rows. When far more come than are wanted the server is asked to stop; it answers that with an error, which
-// is waited for, so that the request can hit nothing that comes later.
-func (tx *pgTransaction) take(ctx context.Context, pipe *pgconn.Pipeline, st *pgPrepared, e *execution) error {
-	answer, err := pipe.GetResults()
+// readRows reads rows up to the limits of the result. If many more rows follow in a read-only transaction,
+// it sends a cancel request and waits for the resulting error, so that the request cannot hit a later
+// statement.
+func (tx *pgTransaction) readRows(ctx context.Context, pipe *pgconn.Pipeline, st *pgStatement, e *execution) error {
+	results, err := pipe.GetResults()
 	if err != nil {
 		return err
 	}
-	result, ok := answer.(*pgconn.ResultReader)
+	reader, ok := results.(*pgconn.ResultReader)
 	if !ok {
-		return errors.New("the server answered out of turn")
+		return errors.New("the server sent an unexpected message")
 	}
-	fields := result.FieldDescriptions()
-	h := tx.database.types.heading(st, fields)
+	fields := reader.FieldDescriptions()
+	columns := tx.database.types.columnsOf(st, fields)
 	if len(fields) > 0 {
-		err = e.rows.head(&h.heading)
+		err = e.result.setColumns(&columns.resultColumns)
 	}
-	beyond, bytes, asked := 0, 0, false
-	for result.NextRow() {
-		if err != nil || asked {
+	drainedRows, drainedBytes, canceled := 0, 0, false
+	for reader.NextRow() {
+		if err != nil || canceled {
 			continue
 		}
-		if row := e.rows.take(); row != nil {
-			for i, raw := range result.Values() {
+		if row := e.result.addRow(); row != nil {
+			for i, raw := range reader.Values() {
 				if raw != nil {
-					e.rows.size += len(raw)
-					row[i] = h.types[i].read(raw)
+					e.result.size += len(raw)
+					row[i] = columns.types[i].convert(raw)
 				}
 			}
 			continue
 		}
-		beyond++
-		for _, raw := range result.Values() {
-			bytes += len(raw)
+		drainedRows++
+		for _, raw := range reader.Values() {
+			drainedBytes += len(raw)
 		}
-		if tx.reads && (beyond > overrun || bytes > overrunSize) {
-			asked = true
+		if tx.readOnly && (drainedRows > maxDrainedRows || drainedBytes > maxDrainedBytes) {
+			canceled = true
 			err = tx.conn.CancelRequest(ctx)
 		}
 	}
-	tag, closed := result.Close()
+	tag, closeErr := reader.Close()
 	switch {
-	case asked && err == nil:
+	case canceled && err == nil:
 		var e *pgconn.PgError
-		if errors.As(closed, &e) && e.Code == "57014" && ctx.Err() == nil {
-			return errStopped
+		if errors.As(closeErr, &e) && e.Code == "57014" && ctx.Err() == nil {
+			return errRowLimit
 		}
-		// the request came too late and could hit the next statement: this connection must go
-		if closed == nil {
-			closed = tx.conn.Close(ctx)
+		if closeErr == nil { // the request came too late and could hit the next statement
+			closeErr = tx.conn.Close(ctx)
 		}
-		return closed
+		return closeErr
 	case err == nil:
-		err = closed
+		err = closeErr
 	}
 	e.affected, e.lastID = 0, nil
 	if changesRows[e.verb] || e.verb == "MERGE" {
@@ -167,60 +170,62 @@ func (tx *pgTransaction) take(ctx context.Context, pipe *pgconn.Pipeline, st *pg
 	return err
 }
 
-// rollback ends the transaction if it is open still, and returns why it had to end.
-func (tx *pgTransaction) rollback(ctx context.Context, why error) error {
+// rollback ends the transaction if it is open and returns the cause of the rollback. If ROLLBACK fails
+// too, the pool closes the connection, because it is still in a transaction.
+func (tx *pgTransaction) rollback(ctx context.Context, cause error) error {
 	tx.begun = false
 	if tx.conn.IsClosed() || tx.conn.TxStatus() == 'I' {
-		return why
+		return cause
 	}
-	if _, err := tx.conn.Exec(ctx, "ROLLBACK").ReadAll(); why == nil {
+	if _, err := tx.conn.Exec(ctx, "ROLLBACK").ReadAll(); cause == nil {
 		return err
 	}
-	return why // Release closes a connection that is still in a transaction
+	return cause
 }
 
-// A pgPrepared is a statement prepared on one connection.
-type pgPrepared struct {
+// pgStatement is prepared on one connection.
+type pgStatement struct {
 	description *pgconn.StatementDescription
-	heading     *pgHeading
+	columns     *pgColumns
 }
 
-// pgCache is what is prepared on one connection.
-type pgCache struct {
-	statements map[string]*pgPrepared
+// pgStatementCache holds the prepared statements of one connection by their text.
+type pgStatementCache struct {
+	statements map[string]*pgStatement
 	names      int
-	dropped    []string // names to deallocate when the session is next used
+	dropped    []string // names to deallocate before the next transaction
 }
 
-func cacheOf(conn *pgconn.PgConn) *pgCache {
+func statementCache(conn *pgconn.PgConn) *pgStatementCache {
 	data := conn.CustomData()
-	c, ok := data["hatchel"].(*pgCache)
+	c, ok := data["hatchel"].(*pgStatementCache)
 	if !ok {
-		c = &pgCache{statements: map[string]*pgPrepared{}}
+		c = &pgStatementCache{statements: map[string]*pgStatement{}}
 		data["hatchel"] = c
 	}
 	return c
 }
 
-func (c *pgCache) forget(text string) {
+func (c *pgStatementCache) drop(text string) {
 	if st := c.statements[text]; st != nil {
 		delete(c.statements, text)
 		c.dropped = append(c.dropped, st.description.Name)
 	}
 }
 
-// prepared prepares a statement unless it is already; a caller's own is not kept.
-func (tx *pgTransaction) prepared(ctx context.Context, e *execution) (*pgPrepared, error) {
-	if e.once {
+// prepare returns the prepared statement of an execution, or nil for a caller's statement. It drops
+// another statement if there are too many.
+func (tx *pgTransaction) prepare(ctx context.Context, e *execution) (*pgStatement, error) {
+	if e.byCaller {
 		return nil, nil
 	}
-	c := cacheOf(tx.conn)
+	c := statementCache(tx.conn)
 	if st, ok := c.statements[e.text]; ok {
 		return st, nil
 	}
-	if len(c.statements) >= statements {
+	if len(c.statements) >= maxPrepared {
 		for text := range c.statements {
-			c.forget(text)
+			c.drop(text)
 			break
 		}
 	}
@@ -240,7 +245,7 @@ func (tx *pgTransaction) prepared(ctx context.Context, e *execution) (*pgPrepare
 	if err := tx.database.types.learn(ctx, tx.conn, d.Fields); err != nil {
 		return nil, err
 	}
-	st := &pgPrepared{description: d}
+	st := &pgStatement{description: d}
 	c.statements[e.text] = st
 	return st, nil
 }

@@ -16,41 +16,41 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A pgType reads the text of a value.
+// pgType converts the text form of a value.
 type pgType struct {
-	schema *schema.Type
-	read   func([]byte) any
+	schema  *schema.Type
+	convert func([]byte) any
 }
 
-// pgTypes are the types of one database: those that every server has, and those that were met.
+// pgTypes are the types of one database: those that every server has, and those it learned.
 type pgTypes struct {
-	decimals bool     // are numbers
-	met      sync.Map // uint32 → pgType
+	decimalsAsNumbers bool
+	learned           sync.Map // uint32 → pgType
 }
 
-// pgHeading is the columns of a result.
-type pgHeading struct {
-	heading
+// pgColumns are the columns of a result.
+type pgColumns struct {
+	resultColumns
 	types []pgType
 }
 
-// heading is made once for a prepared statement.
-func (ts *pgTypes) heading(st *pgPrepared, fields []pgconn.FieldDescription) *pgHeading {
-	if st != nil && st.heading != nil {
-		return st.heading
+// columnsOf returns the columns of a statement. A prepared statement keeps them.
+func (ts *pgTypes) columnsOf(st *pgStatement, fields []pgconn.FieldDescription) *pgColumns {
+	if st != nil && st.columns != nil {
+		return st.columns
 	}
-	h := &pgHeading{}
+	found := &pgColumns{}
 	var columns []column
 	for _, f := range fields {
-		t := ts.of(f.DataTypeOID)
-		h.types = append(h.types, t)
+		t := ts.typeOf(f.DataTypeOID)
+		found.types = append(found.types, t)
 		columns = append(columns, column{strings.Clone(f.Name), t.schema})
 	}
-	h.heading = *newHeading(columns)
+	found.resultColumns = *newResultColumns(columns)
 	if st != nil {
-		st.heading = h
+		st.columns = found
 	}
-	return h
+	return found
 }
 
 func nullable(k schema.Kind, doc string) *schema.Type {
@@ -58,65 +58,71 @@ func nullable(k schema.Kind, doc string) *schema.Type {
 }
 
 var (
-	pgText  = pgType{nullable(schema.String, ""), readString}
-	pgTimes = pgType{nullable(schema.String, "RFC 3339"), func(b []byte) any { return pgTimestamp(string(b)) }}
-	pgWhole = pgType{nullable(schema.Integer, ""), readInteger}
-	pgReal  = pgType{nullable(schema.Number, ""), readFloat}
-	pgJSON  = pgType{&schema.Type{Kind: schema.Any}, readJSON}
+	pgText    = pgType{nullable(schema.String, ""), convertString}
+	pgTime    = pgType{nullable(schema.String, "RFC 3339"), func(b []byte) any { return pgTimestamp(string(b)) }}
+	pgInteger = pgType{nullable(schema.Integer, ""), convertInteger}
+	pgFloat   = pgType{nullable(schema.Number, ""), convertFloat}
+	pgJSON    = pgType{&schema.Type{Kind: schema.Any}, convertJSON}
 
-	pgKnown = map[uint32]pgType{
+	pgBuiltinTypes = map[uint32]pgType{
 		pgtype.BoolOID: {nullable(schema.Bool, ""), func(b []byte) any { return len(b) > 0 && b[0] == 't' }},
-		pgtype.Int2OID: pgWhole, pgtype.Int4OID: pgWhole, pgtype.Int8OID: pgWhole, pgtype.OIDOID: pgWhole,
-		pgtype.Float4OID: pgReal, pgtype.Float8OID: pgReal,
-		pgtype.NumericOID:   {nullable(schema.String, "decimal"), readString},
-		pgtype.ByteaOID:     {nullable(schema.String, "base64"), readBytea},
+		pgtype.Int2OID: pgInteger, pgtype.Int4OID: pgInteger, pgtype.Int8OID: pgInteger, pgtype.OIDOID: pgInteger,
+		pgtype.Float4OID: pgFloat, pgtype.Float8OID: pgFloat,
+		pgtype.NumericOID:   {nullable(schema.String, "decimal"), convertString},
+		pgtype.ByteaOID:     {nullable(schema.String, "base64"), convertBytea},
 		pgtype.JSONOID:      pgJSON,
 		pgtype.JSONBOID:     pgJSON,
-		pgtype.DateOID:      {nullable(schema.String, "date"), readString},
-		pgtype.TimestampOID: pgTimes, pgtype.TimestamptzOID: pgTimes,
-		pgtype.IntervalOID: {nullable(schema.String, "ISO 8601 duration"), readString},
-		pgtype.UUIDOID:     {&schema.Type{Kind: schema.String, Nullable: true, Format: "uuid"}, readString},
+		pgtype.DateOID:      {nullable(schema.String, "date"), convertString},
+		pgtype.TimestampOID: pgTime, pgtype.TimestamptzOID: pgTime,
+		pgtype.IntervalOID: {nullable(schema.String, "ISO 8601 duration"), convertString},
+		pgtype.UUIDOID:     {&schema.Type{Kind: schema.String, Nullable: true, Format: "uuid"}, convertString},
 	}
 
-	pgArrays = map[uint32]uint32{
-		pgtype.BoolArrayOID: pgtype.BoolOID, pgtype.Int2ArrayOID: pgtype.Int2OID, pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int8ArrayOID: pgtype.Int8OID,
-		pgtype.Float4ArrayOID: pgtype.Float4OID, pgtype.Float8ArrayOID: pgtype.Float8OID, pgtype.NumericArrayOID: pgtype.NumericOID,
-		pgtype.TextArrayOID: pgtype.TextOID, pgtype.VarcharArrayOID: pgtype.VarcharOID, pgtype.BPCharArrayOID: pgtype.BPCharOID,
-		pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.DateArrayOID: pgtype.DateOID, pgtype.TimestampArrayOID: pgtype.TimestampOID,
-		pgtype.TimestamptzArrayOID: pgtype.TimestamptzOID, pgtype.JSONArrayOID: pgtype.JSONOID, pgtype.JSONBArrayOID: pgtype.JSONBOID, pgtype.ByteaArrayOID: pgtype.ByteaOID,
+	pgArrayElements = map[uint32]uint32{
+		pgtype.BoolArrayOID: pgtype.BoolOID, pgtype.Int2ArrayOID: pgtype.Int2OID,
+		pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int8ArrayOID: pgtype.Int8OID,
+		pgtype.Float4ArrayOID: pgtype.Float4OID, pgtype.Float8ArrayOID: pgtype.Float8OID,
+		pgtype.NumericArrayOID: pgtype.NumericOID, pgtype.TextArrayOID: pgtype.TextOID,
+		pgtype.VarcharArrayOID: pgtype.VarcharOID, pgtype.BPCharArrayOID: pgtype.BPCharOID,
+		pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.DateArrayOID: pgtype.DateOID,
+		pgtype.TimestampArrayOID: pgtype.TimestampOID, pgtype.TimestamptzArrayOID: pgtype.TimestamptzOID,
+		pgtype.JSONArrayOID: pgtype.JSONOID, pgtype.JSONBArrayOID: pgtype.JSONBOID,
+		pgtype.ByteaArrayOID: pgtype.ByteaOID,
 	}
 )
 
-// firstOwnType is the first number of a type that a user made.
-const firstOwnType = 16384
+// firstUserOID is the first OID of types that users create.
+const firstUserOID = 16384
 
-// of is how values of a type are read; as their text when nothing is known of it.
-func (ts *pgTypes) of(oid uint32) pgType {
-	if oid == pgtype.NumericOID && ts.decimals {
-		return pgType{nullable(schema.Number, "decimal"), readDecimal}
+// typeOf returns the type with an OID. Values of an unknown type are returned as text.
+func (ts *pgTypes) typeOf(oid uint32) pgType {
+	if oid == pgtype.NumericOID && ts.decimalsAsNumbers {
+		return pgType{nullable(schema.Number, "decimal"), convertDecimal}
 	}
-	if t, ok := pgKnown[oid]; ok {
+	if t, ok := pgBuiltinTypes[oid]; ok {
 		return t
 	}
-	if elem, ok := pgArrays[oid]; ok {
-		return arrayOf(ts.of(elem))
+	if elem, ok := pgArrayElements[oid]; ok {
+		return arrayOf(ts.typeOf(elem))
 	}
-	if t, ok := ts.met.Load(oid); ok {
+	if t, ok := ts.learned.Load(oid); ok {
 		return t.(pgType)
 	}
 	return pgText
 }
 
-// learn asks the server about types that users made: whether they are arrays.
+// learn queries the server for types that users have created, to find out which ones are arrays.
 func (ts *pgTypes) learn(ctx context.Context, conn *pgconn.PgConn, fields []pgconn.FieldDescription) error {
 	for _, f := range fields {
-		if f.DataTypeOID < firstOwnType {
+		if f.DataTypeOID < firstUserOID {
 			continue
 		}
-		if _, ok := ts.met.Load(f.DataTypeOID); ok {
+		if _, ok := ts.learned.Load(f.DataTypeOID); ok {
 			continue
 		}
-		result := conn.ExecParams(ctx, "SELECT typelem, typcategory = 'A' FROM pg_catalog.pg_type WHERE oid = "+strconv.FormatUint(uint64(f.DataTypeOID), 10), nil, nil, nil, nil).Read()
+		query := "SELECT typelem, typcategory = 'A' FROM pg_catalog.pg_type WHERE oid = " +
+			strconv.FormatUint(uint64(f.DataTypeOID), 10)
+		result := conn.ExecParams(ctx, query, nil, nil, nil, nil).Read()
 		if result.Err != nil {
 			return result.Err
 		}
@@ -126,16 +132,16 @@ func (ts *pgTypes) learn(ctx context.Context, conn *pgconn.PgConn, fields []pgco
 			if err != nil {
 				return err
 			}
-			t = arrayOf(ts.of(uint32(elem)))
+			t = arrayOf(ts.typeOf(uint32(elem)))
 		}
-		ts.met.Store(f.DataTypeOID, t)
+		ts.learned.Store(f.DataTypeOID, t)
 	}
 	return nil
 }
 
-func readString(b []byte) any { return string(b) }
+func convertString(b []byte) any { return string(b) }
 
-func readInteger(b []byte) any {
+func convertInteger(b []byte) any {
 	n, err := strconv.Atoi(string(b))
 	if err != nil {
 		return string(b)
@@ -143,8 +149,8 @@ func readInteger(b []byte) any {
 	return n
 }
 
-// readFloat reads NaN and the infinities, which JSON cannot say, as null.
-func readFloat(b []byte) any {
+// convertFloat returns nil for NaN and the infinities, which JSON does not have.
+func convertFloat(b []byte) any {
 	f, err := strconv.ParseFloat(string(b), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
@@ -152,22 +158,22 @@ func readFloat(b []byte) any {
 	return f
 }
 
-func readDecimal(b []byte) any {
+func convertDecimal(b []byte) any {
 	if len(b) == 0 || b[len(b)-1] < '0' || b[len(b)-1] > '9' { // NaN, Infinity
 		return nil
 	}
 	return value.Number(string(b))
 }
 
-func readJSON(b []byte) any {
+func convertJSON(b []byte) any {
 	v, err := value.Decode(b)
-	if err != nil { // json may hold duplicate keys, which no object here can
+	if err != nil { // the type json allows duplicate keys
 		return string(b)
 	}
 	return v
 }
 
-func readBytea(b []byte) any {
+func convertBytea(b []byte) any {
 	raw, err := hex.DecodeString(strings.TrimPrefix(string(b), `\x`))
 	if err != nil {
 		return string(b)
@@ -175,7 +181,8 @@ func readBytea(b []byte) any {
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// pgTimestamp writes a timestamp as RFC 3339. Without a zone it is in UTC, as the session is. Infinity and years BC stay as they are.
+// pgTimestamp returns a timestamp in the format of RFC 3339, in UTC as the session is. Infinity and years
+// BC are returned unchanged.
 func pgTimestamp(s string) string {
 	const date = len("2006-01-02")
 	if len(s) < len("2006-01-02 15:04:05") || s[4] != '-' || s[date] != ' ' || strings.HasSuffix(s, "BC") {
@@ -193,65 +200,65 @@ func pgTimestamp(s string) string {
 
 func arrayOf(elem pgType) pgType {
 	list := schema.ListOf(elem.schema)
-	if elem.schema.Kind != schema.Any { // an array may have more dimensions than its type says
-		list = &schema.Type{Kind: schema.List, Elem: &schema.Type{Kind: schema.Any, Description: elem.schema.Kind.String()}}
+	if elem.schema.Kind != schema.Any { // the type of an array does not fix its dimensions
+		list = schema.ListOf(&schema.Type{Kind: schema.Any, Description: elem.schema.Kind.String()})
 	}
-	return pgType{list.AsNullable(), func(b []byte) any { return readArray(b, elem) }}
+	return pgType{list.AsNullable(), func(b []byte) any { return parseArray(b, elem) }}
 }
 
-// readArray reads the text of an array: {1,NULL,"a \"b\"",{…}}, after bounds that are not 1.
-func readArray(b []byte, elem pgType) any {
+// parseArray parses the text form of an array: {1,NULL,"a \"b\"",{…}}, optionally after its bounds.
+func parseArray(b []byte, elem pgType) any {
 	start := strings.IndexByte(string(b), '{')
 	if start < 0 {
 		return string(b)
 	}
-	r := arrayReader{text: b, at: start + 1, elem: elem}
-	return r.list()
+	p := arrayParser{text: b, at: start + 1, elem: elem}
+	return p.list()
 }
 
-type arrayReader struct {
+type arrayParser struct {
 	text []byte
 	at   int
 	elem pgType
 }
 
-func (r *arrayReader) list() []any {
+func (p *arrayParser) list() []any {
 	out := []any{}
-	for r.at < len(r.text) {
-		switch c := r.text[r.at]; c {
+	for p.at < len(p.text) {
+		switch c := p.text[p.at]; c {
 		case '}':
-			r.at++
+			p.at++
 			return out
 		case ',':
-			r.at++
+			p.at++
 		case '{':
-			r.at++
-			out = append(out, r.list())
+			p.at++
+			out = append(out, p.list())
 		case '"':
-			out = append(out, r.elem.read(r.quoted()))
+			out = append(out, p.elem.convert(p.quoted()))
 		default:
-			from := r.at
-			for r.at < len(r.text) && r.text[r.at] != ',' && r.text[r.at] != '}' {
-				r.at++
+			from := p.at
+			for p.at < len(p.text) && p.text[p.at] != ',' && p.text[p.at] != '}' {
+				p.at++
 			}
-			if word := r.text[from:r.at]; string(word) == "NULL" {
+			if word := p.text[from:p.at]; string(word) == "NULL" {
 				out = append(out, nil)
 			} else {
-				out = append(out, r.elem.read(word))
+				out = append(out, p.elem.convert(word))
 			}
 		}
 	}
 	return out
 }
 
-func (r *arrayReader) quoted() []byte {
+func (p *arrayParser) quoted() []byte {
 	var out []byte
-	for r.at++; r.at < len(r.text) && r.text[r.at] != '"'; r.at++ {
-		if r.text[r.at] == '\\' && r.at+1 < len(r.text) {
-			r.at++
+	for p.at++; p.at < len(p.text) && p.text[p.at] != '"'; p.at++ {
+		if p.text[p.at] == '\\' && p.at+1 < len(p.text) {
+			p.at++
 		}
-		out = append(out, r.text[r.at])
+		out = append(out, p.text[p.at])
 	}
-	r.at++
+	p.at++
 	return out
 }

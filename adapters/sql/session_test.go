@@ -11,60 +11,47 @@ import (
 	"hatchel/hcl/value"
 )
 
-func TestASuperuserRunsNoStatementOfACaller(t *testing.T) {
-	s := servers[0]
-	if s.url = os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER"); s.url == "" {
-		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER names no server")
+func TestSuperuserRunsNoCallerStatement(t *testing.T) {
+	s := server{kind: "postgres", url: os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER")}
+	if s.url == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
 	}
-	b := adaptertest.Bind(t, s.with(`mode = "ro"`, `input "sql" { type = string }`, "statement = input.sql"))
-	wants(t, refused(t, b, `{"sql":"SELECT pg_read_file('/etc/passwd')"}`), errSuperuser.Error())
-	wants(t, refused(t, b, `{"sql":"SELECT 1 AS a"}`), errSuperuser.Error())
+	b := adaptertest.Bind(t, s.sourceWith(`mode = "ro"`, `input "sql" { type = string }`, "statement = input.sql"))
+	wantEqual(t, mustFail(t, b, `{"sql":"SELECT pg_read_file('/etc/passwd')"}`), errSuperuser.Error())
+	wantEqual(t, mustFail(t, b, `{"sql":"SELECT 1 AS a"}`), errSuperuser.Error())
 }
 
-func TestAHugeRowIsRefusedBeforeItIsRead(t *testing.T) {
-	s := servers[0]
-	if s.url = os.Getenv(s.env); s.url == "" {
-		t.Skipf("%s names no server", s.env)
-	}
+func TestHugeRowIsRejectedBeforeItIsRead(t *testing.T) {
+	s := connect(t, "postgres")
 	b := s.bind(t, `input "n" { type = integer }`, `query = "SELECT repeat('x', ${input.n}) AS a"`)
-	wants(t, refused(t, b, `{"n":40000000}`), "one row of the answer is larger than the 32 MiB that are read; ask for less of it")
-	wants(t, do(t, b, `{"n":2}`), `{"row":{"a":"xx"},"rows":[{"a":"xx"}],"truncated":false}`)
+	wantEqual(t, mustFail(t, b, `{"n":40000000}`), "one row of the result is larger than the limit of 32 MiB; request less of it")
+	wantEqual(t, mustCall(t, b, `{"n":2}`), oneRow(`{"a":"xx"}`))
 }
 
-// A caller's statement can take what belongs to the session, which a ROLLBACK does not give back.
-func TestACallersStatementLeavesNothingInTheSession(t *testing.T) {
+// ROLLBACK does not release what a caller's statement can take in the session, such as locks.
+func TestCallerStatementLeavesNothingInTheSession(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
-		b := adaptertest.Bind(t, s.with("mode = \"ro\"\n max_connections = 1", `input "sql" { type = string }`, "statement = input.sql"))
-		ask := func(text string) string {
-			arguments, err := json.Marshal(map[string]string{"sql": text})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(arguments)
-		}
+		b := adaptertest.Bind(t, s.sourceWith("mode = \"ro\"\n max_connections = 1", `input "sql" { type = string }`, "statement = input.sql"))
 		if s.kind == "postgres" {
-			do(t, b, ask("SELECT pg_advisory_lock(815815)"))
-			refused(t, b, ask("SELECT pg_advisory_lock(815815), 1 / (pg_backend_pid() * 0)"))
-			wants(t, do(t, b, ask("SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory' AND objid = 815815")), `{"row":{"n":0},"rows":[{"n":0}],"truncated":false}`)
+			mustCall(t, b, sqlArgument(t, "SELECT pg_advisory_lock(815815)"))
+			mustFail(t, b, sqlArgument(t, "SELECT pg_advisory_lock(815815), 1 / (pg_backend_pid() * 0)"))
+			wantEqual(t, mustCall(t, b, sqlArgument(t, "SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory' AND objid = 815815")), oneRow(`{"n":0}`))
 			return
 		}
-		do(t, b, ask("SELECT GET_LOCK('hatchel-815', 1), @left := 5"))
-		wants(t, do(t, b, ask("SELECT @left AS v")), `{"row":{"v":null},"rows":[{"v":null}],"truncated":false}`)
+		mustCall(t, b, sqlArgument(t, "SELECT GET_LOCK('hatchel-815', 1), @left := 5"))
+		wantEqual(t, mustCall(t, b, sqlArgument(t, "SELECT @left AS v")), oneRow(`{"v":null}`))
 		for _, text := range []string{"SELECT LOAD_FILE('/etc/passwd')", "SELECT `load_file`('/etc/passwd')", "SELECT load_file  ('/etc/passwd')"} {
-			refused(t, b, ask(text))
+			mustFail(t, b, sqlArgument(t, text))
 		}
 	})
 }
 
-// What a KILL does not hit, because it comes before the statement begins, must not run for ever.
-func TestAStatementOfMariaDBEndsByItselfWhenItsCallHasEnded(t *testing.T) {
-	s := servers[1]
-	if s.url = os.Getenv(s.env); s.url == "" {
-		t.Skipf("%s names no server", s.env)
-	}
-	ask := `query = "SELECT CAST(@@max_statement_time AS INTEGER) AS seconds"`
-	b := s.bind(t, "", ask)
-	for _, seconds := range []int{100, 100, 200} { // what is left is less than that, but not by half a minute
+// A KILL that arrives before the statement begins has no effect, so the server needs a time limit.
+func TestMariaDBLimitsAStatementToTheTimeOfItsCall(t *testing.T) {
+	s := connect(t, "mysql")
+	body := `query = "SELECT CAST(@@max_statement_time AS INTEGER) AS seconds"`
+	b := s.bind(t, "", body)
+	for _, seconds := range []int{100, 100, 200} { // the remaining time is a little less
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(seconds)*time.Second)
 		out, err := b.Do(ctx, `{}`)
 		cancel()
@@ -80,9 +67,9 @@ func TestAStatementOfMariaDBEndsByItselfWhenItsCallHasEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := answer.Seconds; got > seconds+1 || got < seconds-30 {
-			t.Errorf("a call that has %d seconds has a statement of %d", seconds, got)
+			t.Errorf("the limit of a call with %d seconds is %d seconds", seconds, got)
 		}
 	}
-	short := adaptertest.Bind(t, s.with(`timeout = "7s"`, "", ask))
-	wants(t, do(t, short, `{}`), `{"row":{"seconds":7},"rows":[{"seconds":7}],"truncated":false}`)
+	short := adaptertest.Bind(t, s.sourceWith(`timeout = "7s"`, "", body))
+	wantEqual(t, mustCall(t, short, `{}`), oneRow(`{"seconds":7}`))
 }

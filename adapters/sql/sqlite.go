@@ -8,182 +8,126 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
-	"hatchel/hcl/template/sqltext"
 )
-
-// sqliteConnection is a connection "sqlite" block.
-type sqliteConnection struct {
-	File        string
-	Mode        string
-	Init        string
-	BusyTimeout time.Duration
-	Readers     int
-}
 
 const (
 	openTimeout = 10 * time.Second
-	statements  = 128      // kept prepared on each connection
-	maxValue    = 64 << 20 // bytes of one value that a statement computes
+	// maxPrepared is the maximum number of statements kept prepared on one connection.
+	maxPrepared = 128
+	// maxSQLiteValue is the maximum size in bytes of a value that a query computes.
+	maxSQLiteValue = 64 << 20
+	// lockPollInterval is how long the writer waits for the lock of the file before it checks the call.
+	lockPollInterval = 50 * time.Millisecond
 )
 
-func (c *sqliteConnection) spec() hcl.Spec {
-	c.Mode, c.BusyTimeout, c.Readers = "rw", 5*time.Second, max(4, runtime.NumCPU())
-	return hcl.Spec{
-		hcl.Attr(&c.File, "file", `The database file, relative to the folder. With mode = "rw" it is created when it is missing; its folder is not.`).Require(),
-		modeAttr(&c.Mode),
-		hcl.Attr(&c.Init, "init", `Statements that run when the database is first opened for writing, such as file("schema.sql"). They must be able to run again.`),
-		hcl.Attr(&c.BusyTimeout, "busy_timeout", "How long a statement waits for another process that holds the file.").Or(`"5s"`),
-		hcl.Attr(&c.Readers, "readers", "How many queries run at once. Changes run one after the other.").Or("one a processor, at least 4"),
-	}
-}
+// sqliteDatabase is one database file. It has a pool of connections that only read and, if the mode
+// allows it, one connection that writes.
+type sqliteDatabase struct {
+	config    *sqliteConnection
+	file      string
+	readiness *readiness
+	readers   *pool[*sqliteConn]
+	writer    *pool[*sqliteConn]
+	watchdog  *watchdog
 
-// modeAttr is the argument mode of every kind of connection.
-func modeAttr(mode *string) hcl.Field {
-	return hcl.Attr(mode, "mode", `"ro" lets nothing be changed through this connection; "rw" lets exec change it.`).Or(`"rw"`)
-}
-
-func checkMode(mode *string) error {
-	if *mode == "ro" || *mode == "rw" {
-		return nil
-	}
-	return hcl.Blame(mode, `mode is "ro" or "rw", and this is %q.`, *mode)
-}
-
-// Check refuses what cannot be a database.
-func (c *sqliteConnection) Check() error {
-	errs := []error{checkMode(&c.Mode)}
-	switch {
-	case c.File == "":
-		errs = append(errs, hcl.Blame(&c.File, "file is the name of the database file."))
-	case c.File == ":memory:":
-		errs = append(errs, hcl.Blame(&c.File, "A database in memory would be empty for every connection: name a file."))
-	}
-	if c.Init != "" && c.readOnly() {
-		errs = append(errs, hcl.Blame(&c.Init, `init changes the database, and mode is "ro".`))
-	}
-	if c.Readers < 1 {
-		errs = append(errs, hcl.Blame(&c.Readers, "readers is at least 1."))
-	}
-	return errors.Join(errs...)
-}
-
-func (c *sqliteConnection) readOnly() bool           { return c.Mode == "ro" }
-func (c *sqliteConnection) dialect() sqltext.Dialect { return sqltext.SQLite }
-
-// sqlite is one database file: a pool of connections that only read and, if the mode allows it, one that writes.
-type sqlite struct {
-	config  *sqliteConnection
-	file    string
-	gate    *gate
-	readers *pool[*liteConn]
-	writer  *pool[*liteConn]
-	watch   *watchdog
-
-	free, over context.Context // for the driver: one that never ends, and one that has ended
+	neverDone, alreadyDone context.Context // for the driver
 }
 
 func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
-	s := &sqlite{config: c, file: c.File, watch: newWatchdog(), free: context.WithoutCancel(ctx)}
-	over, end := context.WithCancel(s.free)
-	end()
-	s.over = over
+	s := &sqliteDatabase{config: c, file: c.File, watchdog: newWatchdog(), neverDone: context.WithoutCancel(ctx)}
+	alreadyDone, cancel := context.WithCancel(s.neverDone)
+	cancel()
+	s.alreadyDone = alreadyDone
 	if !filepath.IsAbs(s.file) {
 		s.file = filepath.Join(env.Dir, s.file)
 	}
-	s.readers = newPool(c.Readers, s.openReader)
+	s.readers = newPool(c.MaxReaders, s.openReader)
 	s.writer = newPool(1, s.openWriter)
-	s.gate = newGate(ctx, openTimeout, s.dial)
+	s.readiness = newReadiness(ctx, openTimeout, s.connect)
 	env.Defer(s.close)
 	return s, nil
 }
 
-func (s *sqlite) close() error {
-	s.gate.close()
+func (s *sqliteDatabase) close() error {
+	s.readiness.close()
 	err := errors.Join(s.readers.close(), s.writer.close())
-	s.watch.close()
+	s.watchdog.close()
 	return err
 }
 
-// dial opens the first connection. Of a database that may be written to it is the writer, which creates the file.
-func (s *sqlite) dial(ctx context.Context) error {
+// connect opens the first connection. If the mode allows writing it is the writer, which creates the
+// file.
+func (s *sqliteDatabase) connect(ctx context.Context) error {
 	pool := s.readers
 	if !s.config.readOnly() {
 		pool = s.writer
 	}
-	c, err := pool.take(ctx)
-	if err == nil {
-		pool.give(c, true)
-	}
-	return err
+	return pool.check(ctx)
 }
 
-// dsn is the name of the file with how to open it.
-func (s *sqlite) dsn(mode string, wait time.Duration, rest url.Values) string {
-	rest.Set("mode", mode)
-	rest.Set("_busy_timeout", strconv.FormatInt(wait.Milliseconds(), 10))
-	rest.Set("_foreign_keys", "1")
-	rest.Set("_stmt_cache_size", strconv.Itoa(statements))
-	return "file:" + (&url.URL{Path: filepath.ToSlash(s.file)}).EscapedPath() + "?" + rest.Encode()
+func (s *sqliteDatabase) dsn(mode string, options url.Values) string {
+	options.Set("mode", mode)
+	options.Set("_busy_timeout", strconv.FormatInt(s.config.BusyTimeout.Milliseconds(), 10))
+	options.Set("_foreign_keys", "1")
+	options.Set("_stmt_cache_size", strconv.Itoa(maxPrepared))
+	return "file:" + (&url.URL{Path: filepath.ToSlash(s.file)}).EscapedPath() + "?" + options.Encode()
 }
 
-// openReader opens a connection that can change nothing: the file is opened for reading, the session refuses changes, and statements that
-// are more than a read are not prepared.
-func (s *sqlite) openReader(context.Context) (*liteConn, error) {
-	if err := s.present(); err != nil {
+// openReader opens a connection that cannot write: the file is opened for reading, the session is
+// query_only, and the authorizer refuses statements that do more than read.
+func (s *sqliteDatabase) openReader(context.Context) (*sqliteConn, error) {
+	if err := s.checkFile(); err != nil {
 		return nil, err
 	}
-	c, err := s.openConn(s.dsn("ro", s.config.BusyTimeout, url.Values{"_query_only": {"1"}}))
+	c, err := s.openConn(s.dsn("ro", url.Values{"_query_only": {"1"}}))
 	if err != nil {
 		return nil, err
 	}
-	c.raw.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, maxValue)
+	c.raw.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, maxSQLiteValue)
 	c.raw.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 	c.raw.RegisterAuthorizer(c.authorize)
 	return c, nil
 }
 
-// present says in words what SQLite would call "unable to open database file".
-func (s *sqlite) present() error {
+// checkFile explains the cases in which SQLite would report "unable to open database file".
+func (s *sqliteDatabase) checkFile() error {
 	info, err := os.Stat(s.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no database file %s", s.file)
+		return fmt.Errorf("the database file %s does not exist", s.file)
 	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a folder, not a database file", s.file)
+		return fmt.Errorf("%s is a directory, not a database file", s.file)
 	}
 	return nil
 }
 
-// lockSlice is how long the writer waits for another process before it looks whether the call is still wanted.
-const lockSlice = 50 * time.Millisecond
-
-func (s *sqlite) openWriter(context.Context) (*liteConn, error) {
-	if info, err := os.Stat(filepath.Dir(s.file)); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the folder %s does not exist, so no database can be created in it", filepath.Dir(s.file))
+func (s *sqliteDatabase) openWriter(context.Context) (*sqliteConn, error) {
+	dir := filepath.Dir(s.file)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("the directory %s does not exist, so no database can be created in it", dir)
 	}
-	c, err := s.openConn(s.dsn("rwc", s.config.BusyTimeout, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}}))
+	c, err := s.openConn(s.dsn("rwc", url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}}))
 	if err != nil {
 		return nil, err
 	}
-	if err := s.initialise(c); err != nil {
-		return nil, errors.Join(err, c.close())
+	err = s.runInit(c)
+	if err == nil {
+		_, err = c.raw.Exec("PRAGMA busy_timeout = "+strconv.FormatInt(lockPollInterval.Milliseconds(), 10), nil)
 	}
-	if _, err := c.raw.Exec("PRAGMA busy_timeout = "+strconv.FormatInt(lockSlice.Milliseconds(), 10), nil); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-// initialise runs the author's init as one transaction.
-func (s *sqlite) initialise(c *liteConn) error {
+// runInit runs the statements of the argument init in one transaction.
+func (s *sqliteDatabase) runInit(c *sqliteConn) error {
 	if s.config.Init == "" {
 		return nil
 	}
@@ -195,42 +139,47 @@ func (s *sqlite) initialise(c *liteConn) error {
 	return nil
 }
 
-func (s *sqlite) openConn(dsn string) (*liteConn, error) {
+func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 	raw, err := (&sqlite3.SQLiteDriver{}).Open(dsn)
 	if err != nil {
 		return nil, err
 	}
-	c := &liteConn{raw: raw.(*sqlite3.SQLiteConn), headings: map[*string]*liteHeading{}, free: s.free, over: s.over}
-	if err := c.prepareOwn(); err != nil {
+	c := &sqliteConn{
+		raw:         raw.(*sqlite3.SQLiteConn),
+		columns:     map[*string]*sqliteColumns{},
+		neverDone:   s.neverDone,
+		alreadyDone: s.alreadyDone,
+	}
+	if err := c.prepareControl(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	s.watch.add(c)
-	c.closed = func() { s.watch.remove(c) }
+	s.watchdog.add(c)
+	c.onClose = func() { s.watchdog.remove(c) }
 	return c, nil
 }
 
-// Ping opens the database if that was not done yet.
-func (s *sqlite) Ping(ctx context.Context) error {
-	if err := s.gate.pass(ctx); err != nil {
-		return pinged(ctx, err)
+// Ping implements adapters.Health. It opens the database if necessary.
+func (s *sqliteDatabase) Ping(ctx context.Context) error {
+	if err := s.readiness.wait(ctx); err != nil {
+		return pingError(ctx, err)
 	}
-	return s.present()
+	return s.checkFile()
 }
 
-func (s *sqlite) read(ctx context.Context, use func(transaction) error) error {
-	return s.with(ctx, s.readers, func(c *liteConn) error {
-		tx := liteRead{c, false}
+func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) error {
+	return s.withConn(ctx, s.readers, func(c *sqliteConn) error {
+		tx := sqliteReadTx{conn: c}
 		err := use(&tx)
 		if tx.begun {
-			err = errors.Join(err, c.own(c.rollback))
+			err = errors.Join(err, c.control(c.rollback))
 		}
 		return err
 	})
 }
 
-func (s *sqlite) write(ctx context.Context, use func(transaction) error) error {
-	return s.with(ctx, s.writer, func(c *liteConn) error {
-		if err := s.begin(ctx, c); err != nil {
+func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error) error {
+	return s.withConn(ctx, s.writer, func(c *sqliteConn) error {
+		if err := s.beginWrite(ctx, c); err != nil {
 			return err
 		}
 		err := use(c)
@@ -238,22 +187,21 @@ func (s *sqlite) write(ctx context.Context, use func(transaction) error) error {
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = c.own(c.commit)
+			err = c.control(c.commit)
 		}
-		if err != nil && !c.raw.AutoCommit() {
-			if undone := c.own(c.rollback); undone != nil {
-				c.broken = true
-			}
+		if err != nil && !c.raw.AutoCommit() && c.control(c.rollback) != nil {
+			c.broken = true
 		}
 		return err
 	})
 }
 
-// begin takes the write lock of the file, waiting for other processes as long as the connection allows and the call lasts.
-func (s *sqlite) begin(ctx context.Context, c *liteConn) error {
+// beginWrite takes the write lock of the file. It waits for other processes until the busy timeout
+// expires or the call ends.
+func (s *sqliteDatabase) beginWrite(ctx context.Context, c *sqliteConn) error {
 	deadline := time.Now().Add(s.config.BusyTimeout)
 	for {
-		err := c.own(c.immediate)
+		err := c.control(c.beginImmediate)
 		var e sqlite3.Error
 		if err == nil || !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Now().After(deadline) {
 			return err
@@ -264,23 +212,50 @@ func (s *sqlite) begin(ctx context.Context, c *liteConn) error {
 	}
 }
 
-// with lends a connection to use, which ends soon after the context does.
-func (s *sqlite) with(ctx context.Context, pool *pool[*liteConn], use func(*liteConn) error) error {
-	if err := s.gate.pass(ctx); err != nil {
+// withConn lends a connection to use. The watchdog interrupts its statement when the context ends.
+func (s *sqliteDatabase) withConn(ctx context.Context, pool *pool[*sqliteConn], use func(*sqliteConn) error) error {
+	if err := s.readiness.wait(ctx); err != nil {
 		return err
 	}
-	c, err := pool.take(ctx)
+	c, err := pool.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	c.watch(ctx)
-	s.watch.wake()
-	ended := false
+	c.setCall(ctx)
+	s.watchdog.wake()
+	returned := false // false after a panic
 	defer func() {
-		c.unwatch()
-		pool.give(c, ended && !c.broken)
+		c.clearCall()
+		pool.release(c, returned && !c.broken)
 	}()
 	err = use(c)
-	ended = true
+	returned = true
 	return err
+}
+
+func (s *sqliteDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
+	pool := s.readers
+	if writes {
+		pool = s.writer
+	}
+	err = s.withConn(ctx, pool, func(c *sqliteConn) error {
+		prepared, err := c.raw.Prepare(text)
+		if err != nil {
+			return err
+		}
+		stmt := prepared.(*sqlite3.SQLiteStmt)
+		defer stmt.Close()
+		info.params = stmt.NumInput()
+		rows, err := stmt.QueryContext(ctx, nil) // executes nothing before Next
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		names, declared := rows.Columns(), rows.(*sqlite3.SQLiteRows).DeclTypes()
+		for i, name := range names {
+			info.columns = append(info.columns, newSQLiteColumn(name, declared[i]))
+		}
+		return nil
+	})
+	return info, err
 }

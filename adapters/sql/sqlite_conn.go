@@ -13,91 +13,96 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// liteConn is one connection to a SQLite file, lent to one call at a time. It is a transaction of its writer.
-type liteConn struct {
-	raw      *sqlite3.SQLiteConn
-	headings map[*string]*liteHeading // of prepared statements, by where the driver keeps their names
-	args     []driver.NamedValue
-	cells    []driver.Value
-	broken   bool
-	trusted  atomic.Bool // the statement being prepared is our own
-	closed   func()
+// sqliteConn is one connection to a SQLite file, lent to one call at a time. The writer's connection is
+// also its transaction.
+type sqliteConn struct {
+	raw     *sqlite3.SQLiteConn
+	columns map[*string]*sqliteColumns // of prepared statements, by the address of the driver's column names
+	args    []driver.NamedValue
+	row     []driver.Value
+	broken  bool
+	onClose func()
 
-	free, over context.Context // one that never ends, and one that has ended
+	// preparingControl makes the authorizer accept a control statement.
+	preparingControl atomic.Bool
 
-	immediate, deferred, commit, rollback, changes, stop *sqlite3.SQLiteStmt
+	neverDone, alreadyDone context.Context
+
+	beginImmediate, begin, commit, rollback, changes, interrupt *sqlite3.SQLiteStmt
 
 	mu   sync.Mutex
-	call context.Context // of the call that has the connection; guarded by mu
+	call context.Context // of the call that uses the connection, or nil; guarded by mu
 }
 
-// prepareOwn prepares what runs around the statements of blocks. These are not in the driver's cache, where they could be pushed out.
-func (c *liteConn) prepareOwn() error {
-	for _, own := range []struct {
+// prepareControl prepares the statements that control transactions. They are not in the driver's cache,
+// which could evict them.
+func (c *sqliteConn) prepareControl() error {
+	for _, control := range []struct {
 		stmt **sqlite3.SQLiteStmt
 		text string
 	}{
-		{&c.immediate, "BEGIN IMMEDIATE"}, {&c.deferred, "BEGIN"}, {&c.commit, "COMMIT"}, {&c.rollback, "ROLLBACK"},
-		{&c.changes, "SELECT changes(), last_insert_rowid()"}, {&c.stop, "SELECT 1"},
+		{&c.beginImmediate, "BEGIN IMMEDIATE"}, {&c.begin, "BEGIN"}, {&c.commit, "COMMIT"},
+		{&c.rollback, "ROLLBACK"}, {&c.changes, "SELECT changes(), last_insert_rowid()"}, {&c.interrupt, "SELECT 1"},
 	} {
-		s, err := c.raw.Prepare(own.text)
+		s, err := c.raw.Prepare(control.text)
 		if err != nil {
 			return err
 		}
-		*own.stmt = s.(*sqlite3.SQLiteStmt)
+		*control.stmt = s.(*sqlite3.SQLiteStmt)
 	}
 	return nil
 }
 
-func (c *liteConn) close() error {
-	if c.closed != nil {
-		c.closed()
+func (c *sqliteConn) close() error {
+	if c.onClose != nil {
+		c.onClose()
 	}
-	for _, s := range []*sqlite3.SQLiteStmt{c.immediate, c.deferred, c.commit, c.rollback, c.changes, c.stop} {
+	for _, s := range []*sqlite3.SQLiteStmt{c.beginImmediate, c.begin, c.commit, c.rollback, c.changes, c.interrupt} {
 		if s != nil {
-			_ = s.Close() // repeats what its last execution said
+			_ = s.Close() // repeats the error of the last execution
 		}
 	}
 	return c.raw.Close()
 }
 
-// own runs a statement of ours.
-func (c *liteConn) own(s *sqlite3.SQLiteStmt) error {
-	c.trusted.Store(true)
+// control runs a control statement.
+func (c *sqliteConn) control(s *sqlite3.SQLiteStmt) error {
+	c.preparingControl.Store(true)
 	_, err := s.Exec(nil)
-	c.trusted.Store(false)
+	c.preparingControl.Store(false)
 	return err
 }
 
-// watch notes whose call has the connection.
-func (c *liteConn) watch(ctx context.Context) {
+// setCall records the context of the call that uses the connection.
+func (c *sqliteConn) setCall(ctx context.Context) {
 	c.mu.Lock()
 	c.call = ctx
 	c.mu.Unlock()
 }
 
-func (c *liteConn) unwatch() {
+func (c *sqliteConn) clearCall() {
 	c.mu.Lock()
 	c.call = nil
 	c.mu.Unlock()
 }
 
-// check interrupts the statement under way if its call has ended, and reports whether there is a call. The driver interrupts a connection for a
-// context that has ended, so it is given one with a statement that waits for the other; unwatch waits meanwhile, so that no later call is hit.
-func (c *liteConn) check() bool {
+// interruptIfDone interrupts the running statement if its call has ended, and reports whether there is
+// a call. The driver interrupts a connection whose context has ended, so another statement is run with
+// such a context. The mutex keeps clearCall waiting, so that no later call is hit.
+func (c *sqliteConn) interruptIfDone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.call == nil {
 		return false
 	}
 	if c.call.Err() != nil {
-		_, _ = c.stop.ExecContext(c.over, nil) // that it was interrupted too says nothing
+		_, _ = c.interrupt.ExecContext(c.alreadyDone, nil) // always fails, because it is interrupted too
 	}
 	return true
 }
 
-// run executes a statement and takes its rows. On the writer, changes and the number of a new row are those of the engine.
-func (c *liteConn) run(ctx context.Context, e *execution) error {
+// run implements transaction for the writer.
+func (c *sqliteConn) run(ctx context.Context, e *execution) error {
 	if err := c.execute(ctx, e); err != nil {
 		return err
 	}
@@ -110,66 +115,64 @@ func (c *liteConn) run(ctx context.Context, e *execution) error {
 		return err
 	}
 	defer rows.Close()
-	var counted [2]driver.Value
-	if err := rows.Next(counted[:]); err != nil {
+	var changes [2]driver.Value
+	if err := rows.Next(changes[:]); err != nil {
 		return err
 	}
-	e.affected = int(counted[0].(int64))
-	if e.inserts() && e.affected > 0 && !updatesInstead(e.text) {
-		e.lastID = int(counted[1].(int64))
+	e.affected = int(changes[0].(int64))
+	if e.insertsRow() && e.affected > 0 && !mayUpsert(e.text) {
+		e.lastID = int(changes[1].(int64))
 	}
 	return nil
 }
 
-var changesRows = map[string]bool{"INSERT": true, "REPLACE": true, "UPDATE": true, "DELETE": true}
-
-// updatesInstead reports whether an INSERT may have updated a row, of which SQLite does not tell the number.
-func updatesInstead(text string) bool {
+// mayUpsert reports whether an INSERT may update a row instead. SQLite does not report the id of such a
+// row.
+func mayUpsert(text string) bool {
 	upper := strings.ToUpper(text)
 	return strings.Contains(upper, "CONFLICT") && strings.Contains(upper, "UPDATE")
 }
 
-func (c *liteConn) execute(ctx context.Context, e *execution) error {
+func (c *sqliteConn) execute(ctx context.Context, e *execution) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := c.bind(e.args); err != nil {
 		return err
 	}
-	found, err := c.raw.QueryContext(c.free, withoutTail(e.text), c.args) // the watchdog ends it
+	result, err := c.raw.QueryContext(c.neverDone, trimTerminator(e.text), c.args) // the watchdog interrupts it
 	if err != nil {
 		return err
 	}
-	rows := found.(*sqlite3.SQLiteRows)
-	h := c.heading(rows)
-	if len(h.columns) > 0 {
-		err = e.rows.head(&h.heading)
+	rows := result.(*sqlite3.SQLiteRows)
+	columns := c.columnsOf(rows)
+	width := len(columns.columns)
+	if width > 0 {
+		err = e.result.setColumns(&columns.resultColumns)
 	}
 	for err == nil {
-		if err = rows.Next(c.cells[:len(h.columns)]); err != nil {
+		if err = rows.Next(c.row[:width]); err != nil {
 			break
 		}
-		if row := e.rows.take(); row != nil {
-			for i, v := range c.cells[:len(row)] {
-				row[i] = h.kinds[i].cell(v, &e.rows.size)
+		if row := e.result.addRow(); row != nil {
+			for i, v := range c.row[:width] {
+				row[i] = columns.types[i].convert(v, &e.result.size)
 			}
-		} else if changesRows[e.verb] || len(h.columns) == 0 {
-			continue // the rest of RETURNING is done, though nobody sees it
-		} else {
-			break
+		} else if !changesRows[e.verb] && width > 0 {
+			break // a statement with RETURNING runs to its end, because each step changes a row
 		}
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	if closed := rows.Close(); err == nil {
-		err = closed
+	if closeErr := rows.Close(); err == nil {
+		err = closeErr
 	}
 	return err
 }
 
-// bind makes the driver's values.
-func (c *liteConn) bind(args []any) error {
+// bind sets the driver's values from those of an execution.
+func (c *sqliteConn) bind(args []any) error {
 	c.args = c.args[:0]
 	for i, v := range args {
 		switch x := v.(type) {
@@ -177,90 +180,63 @@ func (c *liteConn) bind(args []any) error {
 			v = int64(x)
 		case nil, bool, string, float64, []byte:
 		default:
-			return fmt.Errorf("a value of the Go type %T was bound", v)
+			return fmt.Errorf("cannot bind a value of the Go type %T", v)
 		}
 		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: v})
 	}
 	return nil
 }
 
-// liteHeading is what is known of a prepared statement's columns.
-type liteHeading struct {
-	heading
-	kinds []liteKind
+// sqliteColumns are the columns of a prepared statement.
+type sqliteColumns struct {
+	resultColumns
+	types []sqliteType
 }
 
-var noColumns = &liteHeading{}
+var noColumns = &sqliteColumns{}
 
-// heading reads the columns of a statement once for as long as the driver keeps it prepared. The driver turns values of columns that were
-// declared as dates into times, and what it cannot read as one into the year 1; so the declared types are taken out of its hands.
-func (c *liteConn) heading(rows *sqlite3.SQLiteRows) *liteHeading {
+// columnsOf reads the columns of a statement once while the driver keeps it prepared. It clears the
+// declared types in the driver, which would parse dates and return year 1 for those it cannot parse.
+func (c *sqliteConn) columnsOf(rows *sqlite3.SQLiteRows) *sqliteColumns {
 	names := rows.Columns()
 	if len(names) == 0 {
 		return noColumns
 	}
-	if h, ok := c.headings[&names[0]]; ok {
-		return h
+	if known, ok := c.columns[&names[0]]; ok {
+		return known
 	}
-	if len(c.headings) > 2*statements {
-		clear(c.headings)
+	if len(c.columns) > 2*maxPrepared {
+		clear(c.columns)
 	}
-	h := &liteHeading{}
+	found := &sqliteColumns{}
 	columns := make([]column, len(names))
 	declared := rows.DeclTypes()
 	for i, name := range names {
-		columns[i] = liteColumn(name, declared[i])
-		h.kinds = append(h.kinds, kindOf(declared[i]))
+		columns[i] = newSQLiteColumn(name, declared[i])
+		found.types = append(found.types, sqliteTypeOf(declared[i]))
 		declared[i] = ""
 	}
-	h.heading = *newHeading(columns)
-	c.headings[&names[0]] = h
-	if len(c.cells) < len(names) {
-		c.cells = make([]driver.Value, len(names))
+	found.resultColumns = *newResultColumns(columns)
+	c.columns[&names[0]] = found
+	if len(c.row) < len(names) {
+		c.row = make([]driver.Value, len(names))
 	}
-	return h
+	return found
 }
 
-// liteRead is a transaction of a reader. One statement alone needs no BEGIN: it sees one state of the database by itself.
-type liteRead struct {
-	conn  *liteConn
+// sqliteReadTx is a transaction of a reader. A single statement needs no BEGIN, because it reads one
+// snapshot of the database anyway.
+type sqliteReadTx struct {
+	conn  *sqliteConn
 	begun bool
 }
 
-func (r *liteRead) run(ctx context.Context, e *execution) error {
-	if !r.begun && !e.last {
-		if err := r.conn.own(r.conn.deferred); err != nil {
+func (tx *sqliteReadTx) run(ctx context.Context, e *execution) error {
+	if !tx.begun && !e.last {
+		if err := tx.conn.control(tx.conn.begin); err != nil {
 			return err
 		}
-		r.begun = true
+		tx.begun = true
 	}
-	return r.conn.execute(ctx, e)
-}
-
-// describe prepares a statement.
-func (s *sqlite) describe(ctx context.Context, text string, writes bool) (d description, err error) {
-	pool := s.readers
-	if writes {
-		pool = s.writer
-	}
-	err = s.with(ctx, pool, func(c *liteConn) error {
-		prepared, err := c.raw.Prepare(text)
-		if err != nil {
-			return err
-		}
-		stmt := prepared.(*sqlite3.SQLiteStmt)
-		defer stmt.Close()
-		d.params = stmt.NumInput()
-		rows, err := stmt.QueryContext(ctx, nil) // steps nothing before Next
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		names, declared := rows.Columns(), rows.(*sqlite3.SQLiteRows).DeclTypes()
-		for i, name := range names {
-			d.columns = append(d.columns, liteColumn(name, declared[i]))
-		}
-		return nil
-	})
-	return d, err
+	return tx.conn.execute(ctx, e)
 }

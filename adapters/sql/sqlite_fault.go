@@ -9,50 +9,50 @@ import (
 	"hatchel/adapters"
 )
 
-func (s *sqlite) fault(err error, asked bool) *adapters.Fault {
+func (s *sqliteDatabase) toFault(err error, byCaller bool) *adapters.Fault {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
-		return faultOf(err, saidRefused)
+		return newFault(err, msgRejected)
 	}
-	_, rest, _ := strings.Cut(e.Error(), " constraint failed: ")
+	_, constraint, _ := strings.Cut(e.Error(), " constraint failed: ")
 	switch e.ExtendedCode {
 	case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey, sqlite3.ErrConstraintRowID:
-		return faultOf(err, uniqueSentence(rest))
+		return newFault(err, uniqueMessage(constraint))
 	case sqlite3.ErrConstraintNotNull:
-		return faultOf(err, missingSentence(rest))
+		return newFault(err, notNullMessage(constraint))
 	case sqlite3.ErrConstraintCheck:
-		if strings.ContainsAny(rest, " ()") { // a rule without a name goes by its text
-			rest = ""
+		if strings.ContainsAny(constraint, " ()") { // an unnamed constraint is reported by its expression
+			constraint = ""
 		}
-		return faultOf(err, checkSentence(rest))
+		return newFault(err, checkMessage(constraint))
 	case sqlite3.ErrConstraintForeignKey:
-		return faultOf(err, saidForeign)
+		return newFault(err, msgForeignKey)
 	case sqlite3.ErrConstraintTrigger:
-		return faultOf(err, "the database refuses the change: "+clip(e.Error()))
+		return newFault(err, "the database rejected the change: "+quoteEngine(e.Error()))
 	}
 	switch e.Code {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return faultOf(err, saidBusy)
+		return newFault(err, msgBusy)
 	case sqlite3.ErrReadonly, sqlite3.ErrAuth:
-		return faultOf(err, saidReadOnly)
+		return newFault(err, msgReadOnly)
 	case sqlite3.ErrFull:
-		return faultOf(err, saidFull)
+		return newFault(err, msgFull)
 	case sqlite3.ErrTooBig:
-		return faultOf(err, saidTooLarge)
+		return newFault(err, msgTooLarge)
 	case sqlite3.ErrMismatch, sqlite3.ErrConstraint:
-		return faultOf(err, "a value is of a type that its column does not take; nothing was changed")
+		return newFault(err, "a value has a type that its column does not accept; nothing was changed")
 	case sqlite3.ErrError, sqlite3.ErrRange:
-		return mistake(err, e.Error(), asked)
+		return statementFault(err, e.Error(), byCaller)
 	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrFormat:
-		return faultOf(err, "the database file is damaged or is no database; its owner must look at it")
+		return newFault(err, "the database file is damaged or is not a SQLite database; its owner must check it")
 	}
-	return faultOf(err, saidRefused)
+	return newFault(err, msgRejected)
 }
 
-func (s *sqlite) reason(err error) string {
+func (s *sqliteDatabase) authorMessage(err error) string {
 	var e sqlite3.Error
 	if errors.As(err, &e) && (e.Code == sqlite3.ErrAuth || e.Code == sqlite3.ErrReadonly) {
-		return saidReadOnly
+		return msgReadOnly
 	}
 	return err.Error()
 }

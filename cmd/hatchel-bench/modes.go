@@ -7,77 +7,81 @@ import (
 	"os"
 	"time"
 
-	"hatchel/cmd/hatchel-bench/crowd"
+	"hatchel/cmd/hatchel-bench/soak"
 )
 
-// modes are what this program does besides measuring rows: `hatchel-bench load`.
+// modes are the subcommands: `hatchel-bench load`.
 var modes = map[string]func(context.Context, []string) error{
 	"load": runLoad,
 	"soak": runSoak,
 }
 
-// runLoad prints what many listeners and steady calls do to a server. It fails when anything went wrong.
+// runLoad prints how a server behaves under many listeners and steady calls. It fails when anything went wrong.
 func runLoad(ctx context.Context, args []string) error {
-	s := crowd.Strain{Say: progress}
+	o := soak.LoadOptions{Logf: progress}
 	flags := flag.NewFlagSet("load", flag.ExitOnError)
-	flags.IntVar(&s.Listeners, "listeners", 2000, "open event streams")
-	flags.IntVar(&s.Rate, "rate", 500, "calls a second")
-	flags.DurationVar(&s.For, "for", time.Minute, "how long calls and changes go on")
-	flags.StringVar(&s.Binary, "hatchel", "", "a hatchel binary instead of one built from ./cmd/hatchel")
+	flags.IntVar(&o.Listeners, "listeners", 2000, "number of subscribed clients")
+	flags.IntVar(&o.Rate, "rate", 500, "calls per second")
+	flags.DurationVar(&o.Duration, "for", time.Minute, "duration of calls and changes")
+	flags.StringVar(&o.Binary, "hatchel", "", "hatchel binary to use instead of one built from ./cmd/hatchel")
 	flags.Parse(args)
-	var err error
-	if s.Folder, err = os.MkdirTemp("", "hatchel-load-"); err != nil {
+	remove, err := prepareFolder(ctx, "load", &o.Folder, &o.Binary, false)
+	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(s.Folder)
-	if s.Binary == "" {
-		if s.Binary, err = crowd.Build(ctx, s.Folder, false); err != nil {
-			return err
-		}
-	}
-	r, err := crowd.Load(ctx, s)
+	defer remove()
+	r, err := soak.Load(ctx, o)
 	if err != nil {
 		return err
 	}
 	r.Write(os.Stdout)
-	return faulty(r.Faults)
+	return failed(r.Failures)
 }
 
-// runSoak has everything happen at once for a while. It fails when anything went wrong.
+// runSoak lets all clients and authors act at once for a while. It fails when anything went wrong.
 func runSoak(ctx context.Context, args []string) error {
-	s := crowd.Endurance{Say: progress}
+	o := soak.Options{Logf: progress}
 	flags := flag.NewFlagSet("soak", flag.ExitOnError)
-	flags.DurationVar(&s.For, "for", 5*time.Minute, "how long")
-	flags.StringVar(&s.Served, "serve", "examples/conformance", "the `folder` whose tools, prompts and resources are used")
-	flags.StringVar(&s.Binary, "hatchel", "", "a hatchel binary instead of one built from ./cmd/hatchel")
-	flags.BoolVar(&s.Race, "race", true, "with the race detector; without it, memory is judged")
-	keep := flags.Bool("keep", false, "keep the folder with the server's log")
+	flags.DurationVar(&o.Duration, "for", 5*time.Minute, "duration")
+	flags.StringVar(&o.Served, "serve", "examples/conformance", "`folder` whose tools, prompts and resources are used")
+	flags.StringVar(&o.Binary, "hatchel", "", "hatchel binary to use instead of one built from ./cmd/hatchel")
+	flags.BoolVar(&o.Race, "race", true, "build with the race detector; memory is judged only without it")
+	keep := flags.Bool("keep", false, "keep the folder with the log of the server")
 	flags.Parse(args)
-	var err error
-	if s.Folder, err = os.MkdirTemp("", "hatchel-soak-"); err != nil {
+	remove, err := prepareFolder(ctx, "soak", &o.Folder, &o.Binary, o.Race)
+	if err != nil {
 		return err
 	}
 	if *keep {
-		progress("the log is in %s", s.Folder)
+		progress("the log is in %s", o.Folder)
 	} else {
-		defer os.RemoveAll(s.Folder)
+		defer remove()
 	}
-	if s.Binary == "" {
-		if s.Binary, err = crowd.Build(ctx, s.Folder, s.Race); err != nil {
-			return err
-		}
-	}
-	r, err := crowd.Soak(ctx, s)
+	r, err := soak.Soak(ctx, o)
 	if err != nil {
 		return err
 	}
 	r.Write(os.Stdout)
-	return faulty(r.Faults)
+	return failed(r.Failures)
 }
 
-func faulty(faults []string) error {
-	if len(faults) > 0 {
-		return fmt.Errorf("%d things went wrong", len(faults))
+// prepareFolder makes a temporary folder, and builds hatchel in it unless a binary is given.
+func prepareFolder(ctx context.Context, mode string, folder, binary *string, race bool) (remove func(), err error) {
+	if *folder, err = os.MkdirTemp("", "hatchel-"+mode+"-"); err != nil {
+		return nil, err
+	}
+	remove = func() { os.RemoveAll(*folder) }
+	if *binary == "" {
+		if *binary, err = soak.Build(ctx, *folder, race); err != nil {
+			remove()
+		}
+	}
+	return remove, err
+}
+
+func failed(failures []string) error {
+	if len(failures) > 0 {
+		return fmt.Errorf("%d failures", len(failures))
 	}
 	return nil
 }

@@ -33,11 +33,11 @@ func TestWhoDecidesAboutWhatIsVoidIsToldSo(t *testing.T) {
 			t.Errorf("it is %s", s)
 		}
 		status, body := o.ask("bob", http.MethodPost, "/approvals/"+id+"/approve", "{}")
-		if says(t, body, "It is void since", "was changed", `"status": "void"`); status != http.StatusConflict {
+		if says(t, body, "It was voided at", "was changed", `"status": "void"`); status != http.StatusConflict {
 			t.Errorf("%d %s", status, body)
 		}
 		code, out, errs := o.run(environ, "approvals", "approve", id)
-		if says(t, errs, "nothing was decided", "it is void since", "was changed"); code != 1 || out != "" {
+		if says(t, errs, "nothing was decided", "it was voided at", "was changed"); code != 1 || out != "" {
 			t.Errorf("%d %q", code, out)
 		}
 		if _, out, _ = o.run(environ, "approvals", "list"); strings.Contains(out, id) {
@@ -46,7 +46,7 @@ func TestWhoDecidesAboutWhatIsVoidIsToldSo(t *testing.T) {
 		_, out, _ = o.run(environ, "approvals", "list", "--all")
 		says(t, out, id, "void")
 		_, out, _ = o.run(environ, "approvals", "show", id)
-		says(t, out, "status      void", "void since", "was changed")
+		says(t, out, "status      void", "voided", "was changed")
 		if code, out, errs = o.run(environ, "approvals", "approve", kept); code != 0 {
 			t.Errorf("%d %q %q", code, out, errs)
 		}

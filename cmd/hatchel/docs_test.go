@@ -10,6 +10,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/hcl"
+	"hatchel/hcl/syntax"
 )
 
 func TestEveryExampleOfTheReferenceLoadsAsItIsShown(t *testing.T) {
@@ -25,7 +26,7 @@ func TestEveryExampleOfTheReferenceLoadsAsItIsShown(t *testing.T) {
 		if key := strings.TrimSuffix(e.Name(), path.Ext(e.Name())); !slices.Contains(topics(), key) || !strings.Contains(string(src), key) {
 			t.Errorf("%s shows no block %s", e.Name(), key)
 		}
-		canonical, diags := hcl.Format(e.Name(), src)
+		canonical, diags := syntax.Format(e.Name(), src)
 		if len(diags) > 0 || !bytes.Equal(canonical, src) {
 			t.Errorf("%s is not in the canonical style", e.Name())
 		}

@@ -40,13 +40,13 @@ tool "count" {
 	for i := range 6 {
 		reload(i)
 	}
-	host.Settle()
+	host.AwaitRetired()
 	const slack = 50 // a leak is at least one for every reload that replaces the connection
 	before := descriptors(t)
 	for i := range 500 {
 		reload(i)
 	}
-	host.Settle()
+	host.AwaitRetired()
 	if after := descriptors(t); after > before+slack {
 		t.Errorf("%d file descriptors before, %d after", before, after)
 	}

@@ -155,20 +155,20 @@ func (r *replica) address() string { return strings.TrimPrefix(r.url, "http://")
 
 var nginxBlock = regexp.MustCompile("(?s)```nginx\n(.*?)```")
 
-// startNginx serves processes in the way that the README shows.
+// startNginx serves processes in the way that docs/running.md shows.
 func startNginx(t *testing.T, replicas []*replica) (url string) {
 	t.Helper()
 	nginx := os.Getenv("HATCHEL_TEST_NGINX")
 	if nginx == "" {
 		t.Skip("HATCHEL_TEST_NGINX is not set")
 	}
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	readme, err := os.ReadFile(filepath.Join("..", "..", "docs", "running.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := nginxBlock.FindSubmatch(readme)
 	if shown == nil {
-		t.Fatal("the README shows no configuration of nginx")
+		t.Fatal("docs/running.md shows no configuration of nginx")
 	}
 	address := reserved(t)
 	http := strings.Replace(string(shown[1]), "listen 8080;", "listen "+address+"; add_header X-Served-By $upstream_addr always;", 1)

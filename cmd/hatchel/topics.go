@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"hatchel/hcl"
+	programs "hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/functions"
-	programs "hatchel/hcl/program"
 )
 
 func documentTypes(w io.Writer) error {
@@ -69,13 +69,13 @@ func documentFunctions(w io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	paragraph(out, "", "These stand in templates only, where their meaning is known.")
-	for _, f := range hcl.ContextualFunctions() {
+	for _, f := range hcl.TemplateFunctions() {
 		entry(out, f.Usage, f.Doc)
 	}
 	fmt.Fprintln(out)
 	paragraph(out, "", "These stand in programs only. A predicate reads the element as # and its members as .name: output.rows | filter(.amount > 0).")
 	for _, f := range programs.Builtins() {
-		entry(out, f.Form, f.Doc)
+		entry(out, f.Usage, f.Doc)
 	}
 	return out.Flush()
 }

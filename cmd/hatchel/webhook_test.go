@@ -38,7 +38,7 @@ tool "quick" {
   description = "Be done at once."
   task {
     mode     = "required"
-    callback = ["ops"]
+    notify = ["ops"]
   }
   text = "done"
 }
@@ -52,7 +52,7 @@ tool "brief" {
   task {
     mode     = "required"
     ttl      = "1s"
-    callback = ["ops"]
+    notify = ["ops"]
   }
   step "hold" {
     http "bank" { get = "/hold" }
@@ -63,7 +63,7 @@ tool "ask" {
   description = "Ask, and remember for long."
   task {
     mode     = "required"
-    callback = ["ops"]
+    notify = ["ops"]
   }
   step "sure" {
     ask "sure" {
@@ -77,7 +77,7 @@ tool "unanswered" {
   task {
     mode     = "required"
     ttl      = "1s"
-    callback = ["ops"]
+    notify = ["ops"]
   }
   step "sure" {
     ask "sure" {
@@ -90,7 +90,7 @@ tool "hold" {
   description = "Take long."
   task {
     mode     = "required"
-    callback = ["ops"]
+    notify = ["ops"]
   }
   step "hold" {
     http "bank" { get = "/hold" }

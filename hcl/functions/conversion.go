@@ -1,20 +1,20 @@
 package functions
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 )
 
 func conversionFunctions() []Function {
 	v := params(param("value", Any))
 	return []Function{
-		New("tostring", "Writes a number or a bool as a string; null stays null.", v, nullable(String), toString),
-		New("tonumber", "Reads a number from a string; null stays null.", v, nullable(Number), toNumber),
-		New("tobool", `Reads a bool from "true" or "false"; null stays null.`, v, nullable(Bool), toBool),
-		New("tolist", "Gives a list as it is; null stays null.", v, follow(SameAsFirst), toList),
+		New("tostring", "Converts a number or a bool to a string; null stays null.", v, nullable(String), toString),
+		New("tonumber", "Converts a string to a number; null stays null.", v, nullable(Number), toNumber),
+		New("tobool", `Converts "true" or "false" to a bool; null stays null.`, v, nullable(Bool), toBool),
+		New("tolist", "Returns a list unchanged; null stays null.", v, follow(SameAsFirst), toList),
 	}
 }
 
@@ -22,7 +22,7 @@ func toString(c *Context, a []any) (any, error) {
 	if a[0] == nil {
 		return nil, nil
 	}
-	s, err := elementText(a[0])
+	s, err := scalarText(a[0])
 	if err != nil {
 		return nil, fmt.Errorf("the value %w", err)
 	}
@@ -39,7 +39,7 @@ func toNumber(_ *Context, a []any) (any, error) {
 	}
 	v, err := value.Decode([]byte(strings.TrimPrefix(s, "+")))
 	if err != nil || !value.IsNumber(v) || strings.TrimSpace(s) != s {
-		return nil, fmt.Errorf("%q is not a number", clip(s))
+		return nil, fmt.Errorf("%q is not a number", jsonscan.Excerpt(s))
 	}
 	return v, nil
 }
@@ -54,7 +54,7 @@ func toBool(_ *Context, a []any) (any, error) {
 		return false, nil
 	}
 	if s, ok := a[0].(string); ok {
-		return nil, fmt.Errorf("%q is neither true nor false", clip(s))
+		return nil, fmt.Errorf(`%q is neither "true" nor "false"`, jsonscan.Excerpt(s))
 	}
 	return nil, fmt.Errorf("the value must be a string or a bool, got %s", kindOf(a[0]))
 }
@@ -63,5 +63,5 @@ func toList(_ *Context, a []any) (any, error) {
 	if _, ok := a[0].([]any); ok || a[0] == nil {
 		return a[0], nil
 	}
-	return nil, errors.New("the value must be a list, got " + kindOf(a[0]))
+	return nil, fmt.Errorf("the value must be a list, got %s", kindOf(a[0]))
 }

@@ -16,38 +16,39 @@ import (
 
 func digestFunctions() []Function {
 	data := params(param("data", Data))
-	id := New("uuid", "Makes a random UUID, a new one each time.", nil, fixed(String), uuid)
+	id := New("uuid", "Returns a new random UUID.", nil, fixed(String), uuid)
 	id.CallOnly = true
 	return []Function{
-		New("md5", "Gives the MD5 digest in hexadecimal.", data, fixed(String), digest(md5.New)),
-		New("sha1", "Gives the SHA-1 digest in hexadecimal.", data, fixed(String), digest(sha1.New)),
-		New("sha256", "Gives the SHA-256 digest in hexadecimal.", data, fixed(String), digest(sha256.New)),
-		New("sha512", "Gives the SHA-512 digest in hexadecimal.", data, fixed(String), digest(sha512.New)),
-		New("hmac_sha256", "Gives the HMAC-SHA256 of data under a key, in hexadecimal; the key comes first.", params(param("key", Data), param("data", Data)), fixed(String), hmacSHA256),
+		New("md5", "Returns the MD5 digest in hexadecimal.", data, fixed(String), digest(md5.New)),
+		New("sha1", "Returns the SHA-1 digest in hexadecimal.", data, fixed(String), digest(sha1.New)),
+		New("sha256", "Returns the SHA-256 digest in hexadecimal.", data, fixed(String), digest(sha256.New)),
+		New("sha512", "Returns the SHA-512 digest in hexadecimal.", data, fixed(String), digest(sha512.New)),
+		New("hmac_sha256", "Returns the HMAC-SHA256 of data in hexadecimal; the key comes first.",
+			params(param("key", Data), param("data", Data)), fixed(String), hmacSHA256),
 		id,
 	}
 }
 
-func digest(h func() hash.Hash) body {
+func digest(newHash func() hash.Hash) impl {
 	return func(_ *Context, a []any) (any, error) {
-		sum := h()
-		sum.Write(raw(a[0]))
+		sum := newHash()
+		sum.Write(dataBytes(a[0]))
 		return hex.EncodeToString(sum.Sum(nil)), nil
 	}
 }
 
 func hmacSHA256(_ *Context, a []any) (any, error) {
-	sum := hmac.New(sha256.New, raw(a[0]))
-	sum.Write(raw(a[1]))
+	sum := hmac.New(sha256.New, dataBytes(a[0]))
+	sum.Write(dataBytes(a[1]))
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// raw returns what a parameter of kind Data got.
-func raw(v any) []byte {
+// dataBytes returns an argument of kind Data as bytes.
+func dataBytes(v any) value.Bytes {
 	if b, ok := v.(value.Bytes); ok {
 		return b
 	}
-	return []byte(v.(string))
+	return value.Bytes(v.(string))
 }
 
 func uuid(*Context, []any) (any, error) {

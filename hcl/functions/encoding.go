@@ -7,22 +7,28 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 )
 
 func encodingFunctions() []Function {
-	text, data := param("text", String), param("data", Data)
+	text, data := params(param("text", String)), params(param("data", Data))
 	return []Function{
-		New("jsonencode", "Writes a value as JSON, keys sorted.", params(param("value", Any)), fixed(String), jsonEncode),
-		New("jsondecode", "Reads a value from JSON.", params(text), fixed(Any), jsonDecode),
-		New("base64encode", "Writes a string or bytes in base64.", params(data), fixed(String), base64Encode),
-		New("base64decode", "Reads text from base64; what is not UTF-8 is refused, base64bytes takes it.", params(text), fixed(String), base64Text),
-		New("base64bytes", "Reads bytes from base64.", params(text), fixed(Bytes), base64Bytes),
-		New("urlencode", "Escapes a text for a query or a form.", params(text), fixed(String), onText(url.QueryEscape)),
-		New("csvdecode", "Reads CSV with a header line as a list of objects of strings.", params(text), listOf(Object), csvDecode),
+		New("jsonencode", "Encodes a value as JSON with sorted keys.",
+			params(param("value", Any)), fixed(String), jsonEncode),
+		New("jsondecode", "Decodes JSON.", text, fixed(Any), jsonDecode),
+		New("base64encode", "Encodes a string or bytes in base64.", data, fixed(String), base64Encode),
+		New("base64decode", "Decodes base64 to a string of UTF-8; use base64bytes for other data.",
+			text, fixed(String), base64Text),
+		New("base64bytes", "Decodes base64 to bytes.", text, fixed(Bytes), base64Bytes),
+		New("urlencode", "Escapes a text for a query string or a form.",
+			text, fixed(String), onText(url.QueryEscape)),
+		New("csvdecode", "Decodes CSV with a header line to a list of objects of strings.",
+			text, listOf(Object), csvDecode),
 	}
 }
 
@@ -40,21 +46,14 @@ func jsonEncode(c *Context, a []any) (any, error) {
 
 func jsonDecode(c *Context, a []any) (any, error) {
 	s := a[0].(string)
-	if err := c.Spend(8 * len(s)); err != nil { // "[1,1,1]": an element of two bytes becomes sixteen
+	if err := c.Spend(8 * len(s)); err != nil { // an element such as "1," takes 16 bytes decoded
 		return nil, err
 	}
-	v, err := value.Decode([]byte(s))
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+	return value.Decode([]byte(s))
 }
 
 func base64Encode(c *Context, a []any) (any, error) {
-	data, ok := a[0].(value.Bytes)
-	if !ok {
-		data = value.Bytes(a[0].(string))
-	}
+	data := dataBytes(a[0])
 	if err := c.Spend(base64.StdEncoding.EncodedLen(len(data))); err != nil {
 		return nil, err
 	}
@@ -68,7 +67,7 @@ func base64Bytes(c *Context, a []any) (any, error) {
 	}
 	out, err := base64.RawStdEncoding.DecodeString(s)
 	if err != nil {
-		return nil, errors.New("the text is not base64")
+		return nil, errors.New("the text is not valid base64")
 	}
 	return value.Bytes(out), nil
 }
@@ -80,7 +79,7 @@ func base64Text(c *Context, a []any) (any, error) {
 	}
 	b := v.(value.Bytes)
 	if !utf8.Valid(b) {
-		return nil, errors.New("the data is not UTF-8 text; base64bytes takes it")
+		return nil, errors.New("the data is not UTF-8 text; use base64bytes")
 	}
 	return string(b), nil
 }
@@ -90,27 +89,27 @@ func csvDecode(c *Context, a []any) (any, error) {
 	r.ReuseRecord = true
 	first, err := r.Read()
 	if err == io.EOF {
-		return nil, errors.New("there is no header line")
+		return nil, errors.New("the header line is missing")
 	}
 	if err != nil {
-		return nil, csvFault(err)
+		return nil, csvError(err)
 	}
-	header := append([]string(nil), first...)
+	header := slices.Clone(first)
 	seen := map[string]bool{}
 	for _, name := range header {
 		if seen[name] {
-			return nil, fmt.Errorf("the column %q stands twice in the header", clip(name))
+			return nil, fmt.Errorf("the header has the column %q twice", jsonscan.Excerpt(name))
 		}
 		seen[name] = true
 	}
-	out := []any{}
+	rows := []any{}
 	for {
 		record, err := r.Read()
 		if err == io.EOF {
-			return out, nil
+			return rows, nil
 		}
 		if err != nil {
-			return nil, csvFault(err)
+			return nil, csvError(err)
 		}
 		if err := c.Spend(entrySize * (len(record) + 1)); err != nil {
 			return nil, err
@@ -122,21 +121,21 @@ func csvDecode(c *Context, a []any) (any, error) {
 			}
 			row[header[i]] = strings.Clone(field)
 		}
-		out = append(out, row)
+		rows = append(rows, row)
 	}
 }
 
-func csvFault(err error) error {
+func csvError(err error) error {
 	var bad *csv.ParseError
 	if !errors.As(err, &bad) {
 		return errors.New("the text is not CSV")
 	}
-	what := "it is malformed"
+	what := "is malformed"
 	switch {
 	case errors.Is(bad.Err, csv.ErrFieldCount):
-		what = "it has another number of fields than the header"
+		what = "has a different number of fields than the header"
 	case errors.Is(bad.Err, csv.ErrQuote), errors.Is(bad.Err, csv.ErrBareQuote):
-		what = "a quote is not closed or not doubled"
+		what = "has a quote that is not closed or not doubled"
 	}
-	return fmt.Errorf("line %d of the CSV: %s", bad.Line, what)
+	return fmt.Errorf("line %d of the CSV %s", bad.Line, what)
 }

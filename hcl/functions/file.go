@@ -10,25 +10,25 @@ import (
 
 func fileFunctions() []Function {
 	name := params(param("name", String))
-	text := New("file", "Reads a text file of the configuration's folder.", name, fixed(String), fileText)
-	coded := New("filebase64", "Reads a file of the configuration's folder in base64.", name, fixed(String), fileBase64)
-	text.LoadOnly, coded.LoadOnly = true, true
-	return []Function{text, coded}
+	text := New("file", "Reads a text file of the configuration directory.", name, fixed(String), fileText)
+	encoded := New("filebase64", "Reads a file of the configuration directory as base64.",
+		name, fixed(String), fileBase64)
+	text.LoadOnly, encoded.LoadOnly = true, true
+	return []Function{text, encoded}
 }
 
-func read(c *Context, a []any) ([]byte, error) {
+func readFile(c *Context, name string) ([]byte, error) {
 	if c.ReadFile == nil {
-		return nil, errors.New("files are read only when the configuration is loaded")
+		return nil, errors.New("files can be read only when the configuration is loaded")
 	}
-	name := a[0].(string)
 	b, err := c.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no file %q", name)
+		return nil, fmt.Errorf("%q not found", name)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("%q may not be read", name)
+		return nil, fmt.Errorf("no permission to read %q", name)
 	case errors.Is(err, fs.ErrInvalid):
-		return nil, fmt.Errorf("%q does not lie in the configuration's folder", name)
+		return nil, fmt.Errorf("%q is outside the configuration directory", name)
 	case err != nil:
 		return nil, fmt.Errorf("%q cannot be read", name)
 	}
@@ -36,18 +36,18 @@ func read(c *Context, a []any) ([]byte, error) {
 }
 
 func fileText(c *Context, a []any) (any, error) {
-	b, err := read(c, a)
+	b, err := readFile(c, a[0].(string))
 	if err != nil {
 		return nil, err
 	}
 	if !utf8.Valid(b) {
-		return nil, fmt.Errorf("%q is not UTF-8 text; filebase64 takes it", a[0])
+		return nil, fmt.Errorf("%q is not UTF-8 text; use filebase64", a[0])
 	}
 	return string(b), nil
 }
 
 func fileBase64(c *Context, a []any) (any, error) {
-	b, err := read(c, a)
+	b, err := readFile(c, a[0].(string))
 	if err != nil {
 		return nil, err
 	}

@@ -12,20 +12,22 @@ import (
 )
 
 func formatFunctions() []Function {
-	format := param("format", String)
+	p := params(param("format", String), param("value", Any).variadic())
 	return []Function{
-		New("format", "Formats values by verbs: %s text, %d integer, %f fraction, %t bool, %q quoted, %v any value, %x hexadecimal, with width and precision.", params(format, param("value", Any).variadic()), fixed(String), formatText),
-		New("formatlist", "Formats once for every element of its lists; what is not a list is used each time.", params(format, param("value", Any).variadic()), listOf(String), formatList),
+		New("format", "Formats values by verbs, with width and precision: %s text, %d integer, %f decimal, "+
+			"%t bool, %q quoted, %v any value, %x hexadecimal.", p, fixed(String), formatText),
+		New("formatlist", "Formats once for every element of its lists; other values are used each time.",
+			p, listOf(String), formatList),
 	}
 }
 
 const maxWidth = 4096
 
-// A verb is one %... of a format.
+// verb is one %... of a format.
 type verb struct {
 	flags            string
-	width, precision int // -1 when absent
-	argument         int // explicit index from 1, or 0
+	width, precision int // -1 if absent
+	argument         int // the explicit index, from 1, or 0
 	letter           rune
 }
 
@@ -39,7 +41,7 @@ func formatText(c *Context, a []any) (any, error) {
 
 func sprintf(c *Context, format string, args []any) (string, error) {
 	var out []byte
-	next, most, indexed := 0, 0, false
+	next, used, indexed := 0, 0, false
 	for {
 		i := strings.IndexByte(format, '%')
 		if i < 0 {
@@ -59,7 +61,7 @@ func sprintf(c *Context, format string, args []any) (string, error) {
 			next, indexed = v.argument-1, true
 		}
 		if next >= len(args) {
-			return "", fmt.Errorf("%%%c has no value: there are %d", v.letter, len(args))
+			return "", fmt.Errorf("the value of %%%c is missing; the number of values is %d", v.letter, len(args))
 		}
 		before := len(out)
 		if out, err = v.append(out, args[next]); err != nil {
@@ -69,24 +71,23 @@ func sprintf(c *Context, format string, args []any) (string, error) {
 			return "", err
 		}
 		next++
-		most = max(most, next)
+		used = max(used, next)
 	}
-	if !indexed && most < len(args) {
-		return "", fmt.Errorf("the format uses %d of %d values", most, len(args))
+	if !indexed && used < len(args) {
+		return "", fmt.Errorf("the format uses %d of %d values", used, len(args))
 	}
 	out = append(out, format...)
 	return string(out), c.Spend(len(out))
 }
 
 func parseVerb(s string) (v verb, rest string, err error) {
-	v.width, v.precision = -1, -1
 	n := len(s) - len(strings.TrimLeft(s, "+-# 0"))
 	v.flags, s = s[:n], s[n:]
 	v.width, s = leadingNumber(s)
+	v.precision = -1
 	if after, ok := strings.CutPrefix(s, "."); ok {
-		if v.precision, s = leadingNumber(after); v.precision < 0 {
-			v.precision = 0
-		}
+		v.precision, s = leadingNumber(after)
+		v.precision = max(v.precision, 0)
 	}
 	if after, ok := strings.CutPrefix(s, "["); ok {
 		v.argument, s = leadingNumber(after)
@@ -100,11 +101,11 @@ func parseVerb(s string) (v verb, rest string, err error) {
 	if v.width > maxWidth || v.precision > maxWidth {
 		return v, "", fmt.Errorf("a width or precision is more than %d", maxWidth)
 	}
-	r, n := utf8.DecodeRuneInString(s)
-	v.letter = r
+	v.letter, n = utf8.DecodeRuneInString(s)
 	return v, s[n:], nil
 }
 
+// leadingNumber returns the number at the start of s, or -1 if there is none.
 func leadingNumber(s string) (int, string) {
 	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	if n == 0 {
@@ -117,19 +118,16 @@ func leadingNumber(s string) (int, string) {
 	return i, s[n:]
 }
 
+// spec returns the verb in the notation of package fmt, with another letter.
 func (v verb) spec(letter rune) string {
-	var b strings.Builder
-	b.WriteByte('%')
-	b.WriteString(v.flags)
+	b := append([]byte{'%'}, v.flags...)
 	if v.width >= 0 {
-		b.WriteString(strconv.Itoa(v.width))
+		b = strconv.AppendInt(b, int64(v.width), 10)
 	}
 	if v.precision >= 0 {
-		b.WriteByte('.')
-		b.WriteString(strconv.Itoa(v.precision))
+		b = strconv.AppendInt(append(b, '.'), int64(v.precision), 10)
 	}
-	b.WriteRune(letter)
-	return b.String()
+	return string(utf8.AppendRune(b, letter))
 }
 
 func (v verb) append(dst []byte, arg any) ([]byte, error) {
@@ -139,7 +137,7 @@ func (v verb) append(dst []byte, arg any) ([]byte, error) {
 	}
 	switch v.letter {
 	case 's', 'q':
-		s, err := elementText(arg)
+		s, err := scalarText(arg)
 		if err != nil {
 			return dst, fmt.Errorf("%%%c %w", v.letter, err)
 		}
@@ -163,34 +161,33 @@ func (v verb) append(dst []byte, arg any) ([]byte, error) {
 		}
 		return fmt.Appendf(dst, v.spec('t'), b), nil
 	case 'd', 'b', 'o', 'x', 'X':
-		return v.integer(dst, arg)
+		return v.appendInteger(dst, arg)
 	case 'f', 'e', 'E', 'g', 'G':
-		return v.fraction(dst, arg)
+		return v.appendFloat(dst, arg)
 	}
-	return dst, fmt.Errorf("there is no verb %%%c; use %%s %%q %%v %%t %%d %%b %%o %%x %%X %%f %%e or %%g", v.letter)
+	return dst, fmt.Errorf("unknown verb %%%c; use %%s %%q %%v %%t %%d %%b %%o %%x %%X %%f %%e or %%g", v.letter)
 }
 
-func (v verb) integer(dst []byte, arg any) ([]byte, error) {
+func (v verb) appendInteger(dst []byte, arg any) ([]byte, error) {
 	if s, ok := arg.(string); ok && (v.letter == 'x' || v.letter == 'X') {
 		return fmt.Appendf(dst, v.spec(v.letter), s), nil
 	}
 	if i, ok := value.Int(arg); ok {
 		return fmt.Appendf(dst, v.spec(v.letter), i), nil
 	}
-	if !value.IsNumber(arg) {
-		return dst, fmt.Errorf("%%%c takes an integer, got %s", v.letter, kindOf(arg))
+	if value.IsNumber(arg) {
+		r, err := rational(arg)
+		if err != nil {
+			return dst, err
+		}
+		if r.IsInt() {
+			return fmt.Appendf(dst, v.spec(v.letter), r.Num()), nil
+		}
 	}
-	r, err := rational(arg)
-	if err != nil {
-		return dst, err
-	}
-	if !r.IsInt() {
-		return dst, fmt.Errorf("%%%c takes an integer, got %s", v.letter, kindOf(arg))
-	}
-	return fmt.Appendf(dst, v.spec(v.letter), r.Num()), nil
+	return dst, fmt.Errorf("%%%c takes an integer, got %s", v.letter, kindOf(arg))
 }
 
-func (v verb) fraction(dst []byte, arg any) ([]byte, error) {
+func (v verb) appendFloat(dst []byte, arg any) ([]byte, error) {
 	if !value.IsNumber(arg) {
 		return dst, fmt.Errorf("%%%c takes a number, got %s", v.letter, kindOf(arg))
 	}
@@ -198,12 +195,10 @@ func (v verb) fraction(dst []byte, arg any) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	f := new(big.Float).SetPrec(512).SetRat(r)
-	if _, isFloat := arg.(float64); isFloat {
-		f64, _ := value.Float(arg)
-		return fmt.Appendf(dst, v.spec(v.letter), f64), nil
+	if f, ok := arg.(float64); ok {
+		return fmt.Appendf(dst, v.spec(v.letter), f), nil
 	}
-	return fmt.Appendf(dst, v.spec(v.letter), f), nil
+	return fmt.Appendf(dst, v.spec(v.letter), new(big.Float).SetPrec(512).SetRat(r)), nil
 }
 
 func formatList(c *Context, a []any) (any, error) {
@@ -214,12 +209,11 @@ func formatList(c *Context, a []any) (any, error) {
 			continue
 		}
 		if n >= 0 && len(list) != n {
-			return nil, fmt.Errorf("value %d is a list of %d elements, an earlier one has %d", i+1, len(list), n)
+			return nil, fmt.Errorf("value %d is a list of %d elements, but an earlier list has %d", i+1, len(list), n)
 		}
 		n = len(list)
 	}
-	single := n < 0
-	if single {
+	if n < 0 { // without a list there is one result
 		n = 1
 	}
 	if err := c.items(n); err != nil {

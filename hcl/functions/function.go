@@ -1,153 +1,115 @@
-// Package functions is the one table of plain functions that means the same in both languages of a configuration: in HCL templates and in expr programs.
-// Every function takes and gives values of package value, never changes an argument, is bounded by its Context, and fails with a sentence.
-// Lookup is the entry point; Table lists everything, sorted.
+// Package functions is the table of functions that both languages of a configuration share: HCL
+// templates and expr programs.
+//
+// A function takes and returns values of package value, never changes an argument, and stays within
+// the memory budget of its [Context]. Its errors are sentences for authors and models. [Lookup] finds a
+// function by its name.
 package functions
 
 import (
-	"errors"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
-	"time"
 
 	"hatchel/hcl/value"
 )
 
-// A Function is one entry of the table.
+// Function is one entry of the table.
 type Function struct {
 	Name     string
 	Doc      string // one sentence
 	Params   []Param
 	Result   Result
-	LoadOnly bool // reads the configuration's folder: stands only where its arguments are known at load
-	CallOnly bool // depends on the moment of the call: never stands in what is known at load
+	LoadOnly bool // reads the configuration directory; its arguments must be known at load
+	CallOnly bool // depends on the moment of the call; not available in what is evaluated at load
 
-	// Call checks the number and the kinds of args and computes the result. It is safe for concurrent use with different contexts.
-	// Its error is a sentence that begins with the function's name.
+	// Call checks the number and the kinds of args and computes the result. It is safe for concurrent
+	// use with different contexts. Its error begins with the name of the function.
 	Call func(c *Context, args []any) (any, error)
 }
 
-// Kind is what a parameter takes or a function gives.
+// Kind is the kind of values that a parameter takes or a function returns.
 type Kind int
 
 const (
-	Any     Kind = iota // every value, null too
-	String              //
-	Number              //
-	Integer             // a number without a fraction
-	Bool                //
-	List                //
-	Object              //
-	Data                // a string or bytes
-	Bytes               //
+	Any Kind = iota // every value, including null
+	String
+	Number
+	Integer // a number without a fraction
+	Bool
+	List
+	Object
+	Data // a string or bytes
+	Bytes
 )
 
-var kindWords = [...]string{"any value", "a string", "a number", "an integer", "a bool", "a list", "an object", "a string or bytes", "bytes"}
+var kindPhrases = [...]string{
+	"any value", "a string", "a number", "an integer", "a bool", "a list", "an object", "a string or bytes", "bytes",
+}
 
-// String names the kind with its article: "a string".
-func (k Kind) String() string { return kindWords[k] }
+// String returns the kind with its article, such as "a string".
+func (k Kind) String() string { return kindPhrases[k] }
 
-// A Param is one parameter. After the first optional one all are optional.
+// Param is one parameter. Optional parameters follow the required ones.
 type Param struct {
 	Name     string
 	Kind     Kind
 	Optional bool
-	Variadic bool // stands last and takes any number of arguments, none too
+	Variadic bool // the last parameter; takes any number of arguments, including none
 }
 
-// Result says how the type of the result follows from the arguments.
+// Result describes the type of the result.
 type Result struct {
-	Kind     Kind   // when Follow is Fixed
-	Elem     Kind   // of a List
-	Follow   Follow // what decides
-	Nullable bool   // it can be null whatever the arguments are
+	Kind     Kind   // if Follow is Fixed
+	Elem     Kind   // the kind of the elements, if Kind is List
+	Follow   Follow // how the type depends on the arguments
+	Nullable bool   // the result may be null for any arguments
 }
 
-// Follow is the rule by which a result takes the type of arguments.
+// Follow is the rule by which the type of a result depends on the arguments.
 type Follow int
 
 const (
-	Fixed       Follow = iota // Result.Kind, whatever the arguments are
+	Fixed       Follow = iota // Result.Kind for all arguments
 	SameAsFirst               // the type of the first argument
-	ElemOfFirst               // the type of the elements of the first argument
-	Unify                     // the one type of all arguments, or any
+	ElemOfFirst               // the element type of the first argument
+	Unify                     // the common type of all arguments, or any
 	ListOfFirst               // a list of the type of the first argument
 )
 
-// A Context is what functions see of the call that they work for, and their budget. It serves one goroutine at a time.
-type Context struct {
-	Now      func() time.Time                  // nil where no time may be asked for
-	ReadFile func(name string) ([]byte, error) // reads below the configuration's folder; nil where no file may be read
-	Memory   int                               // bytes that may still be produced; every function takes from it what its result needs
-	Patterns *Patterns                         // keeps compiled regular expressions between calls; nil compiles each time
-}
-
-// DefaultMemory is a budget for Context.Memory that suits one call.
-const DefaultMemory = 64 << 20
-
-// ErrMemory says that a computation needs more memory than its budget.
-var ErrMemory = errors.New("the result is too large")
-
-// Spend takes n bytes from the budget, or fails with ErrMemory and leaves nothing of it.
-func (c *Context) Spend(n int) error {
-	if n < 0 || n > c.Memory {
-		c.Memory = 0
-		return ErrMemory
-	}
-	c.Memory -= n
-	return nil
-}
-
-const (
-	itemSize  = 16 // of a list, beside what the element itself is
-	entrySize = 64 // of an object, beside key and value
-)
-
-func (c *Context) text(s string) (any, error) {
-	if err := c.Spend(len(s)); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func (c *Context) items(n int) error {
-	if n > c.Memory/itemSize {
-		return c.Spend(-1)
-	}
-	return c.Spend(n * itemSize)
-}
-
 var table = sync.OnceValue(func() []Function {
-	var all []Function
-	for _, part := range [][]Function{textFunctions(), patternFunctions(), formatFunctions(), listFunctions(), setFunctions(), objectFunctions(),
-		numberFunctions(), conversionFunctions(), encodingFunctions(), digestFunctions(), dateFunctions(), fileFunctions(), linkFunctions()} {
-		all = append(all, part...)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	all := slices.Concat(textFunctions(), regexFunctions(), formatFunctions(), listFunctions(), setFunctions(),
+		objectFunctions(), numberFunctions(), conversionFunctions(), encodingFunctions(), digestFunctions(),
+		dateFunctions(), fileFunctions(), linkFunctions())
+	slices.SortFunc(all, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
 	return all
 })
 
-// Table returns every function, sorted by name. The slice is the caller's own.
-func Table() []Function { return append([]Function(nil), table()...) }
+// Table returns every function, sorted by name. The caller owns the slice.
+func Table() []Function { return slices.Clone(table()) }
 
-// Lookup finds a function by its name.
+// Lookup returns the function called name.
 func Lookup(name string) (*Function, bool) {
 	all := table()
-	i := sort.Search(len(all), func(i int) bool { return all[i].Name >= name })
-	if i == len(all) || all[i].Name != name {
+	i, found := slices.BinarySearchFunc(all, name, func(f Function, name string) int {
+		return strings.Compare(f.Name, name)
+	})
+	if !found {
 		return nil, false
 	}
 	return &all[i], true
 }
 
-type body = func(c *Context, args []any) (any, error)
+type impl = func(c *Context, args []any) (any, error)
 
-// New makes a function whose Call checks the arguments against params before impl sees them: decoded, integers as int, absent optional ones left out.
-// The errors of impl need not name the function.
+// New returns a function whose Call checks the arguments against params before it calls impl. In the
+// arguments of impl every Deferred is decoded and every Integer is an int; absent optional arguments
+// are left out. The errors of impl need not name the function.
 func New(name, doc string, params []Param, result Result, impl func(c *Context, args []any) (any, error)) Function {
 	f := Function{Name: name, Doc: doc, Params: params, Result: result}
 	f.Call = func(c *Context, args []any) (any, error) {
-		args, err := f.accept(args)
+		args, err := f.convertArguments(args)
 		if err != nil {
 			return nil, err
 		}
@@ -160,21 +122,21 @@ func New(name, doc string, params []Param, result Result, impl func(c *Context, 
 	return f
 }
 
-// Arity returns how many arguments the function takes; most is -1 without a limit.
-func (f *Function) Arity() (least, most int) {
+// Arity returns how many arguments the function takes. The maximum is -1 if there is no limit.
+func (f *Function) Arity() (minimum, maximum int) {
 	for _, p := range f.Params {
 		if p.Variadic {
-			return least, -1
+			return minimum, -1
 		}
 		if !p.Optional {
-			least++
+			minimum++
 		}
-		most++
+		maximum++
 	}
-	return least, most
+	return minimum, maximum
 }
 
-// Param returns the parameter that takes the argument at index i, or false when there is none.
+// Param returns the parameter of the argument with index i. It reports false if there is none.
 func (f *Function) Param(i int) (Param, bool) {
 	if n := len(f.Params); i >= n {
 		if n == 0 || !f.Params[n-1].Variadic {
@@ -185,8 +147,9 @@ func (f *Function) Param(i int) (Param, bool) {
 	return f.Params[i], true
 }
 
-// accept returns args with every Deferred decoded, but for files that may be given back, and every integer as an int; absent optional arguments stay absent.
-func (f *Function) accept(args []any) ([]any, error) {
+// convertArguments checks args and returns them in the form that New promises. The slice is copied
+// only if an argument changes.
+func (f *Function) convertArguments(args []any) ([]any, error) {
 	if err := f.CheckCount(len(args)); err != nil {
 		return nil, err
 	}
@@ -194,15 +157,15 @@ func (f *Function) accept(args []any) ([]any, error) {
 	for i, a := range args {
 		p, _ := f.Param(i)
 		if _, isFile := a.(value.File); isFile && p.Kind == Any && f.Result.Follow != Fixed {
-			continue // it may be what is given back, and decoded its bytes would be lost
+			continue // the function may return it, and a decoded file has lost its content
 		}
-		v, changed, err := p.take(a)
+		v, changed, err := p.convert(a)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		if changed {
 			if !copied {
-				args, copied = append([]any(nil), args...), true
+				args, copied = slices.Clone(args), true
 			}
 			args[i] = v
 		}
@@ -210,21 +173,21 @@ func (f *Function) accept(args []any) ([]any, error) {
 	return args, nil
 }
 
-// CheckCount fails when the function does not take n arguments.
+// CheckCount returns an error unless the function takes n arguments.
 func (f *Function) CheckCount(n int) error {
-	least, most := f.Arity()
+	minimum, maximum := f.Arity()
 	switch {
-	case n >= least && (most < 0 || n <= most):
+	case n >= minimum && (maximum < 0 || n <= maximum):
 		return nil
-	case most < 0:
-		return fmt.Errorf("%s takes at least %s, got %d", f.Name, arguments(least), n)
-	case least == most:
-		return fmt.Errorf("%s takes %s, got %d", f.Name, arguments(least), n)
+	case maximum < 0:
+		return fmt.Errorf("%s takes at least %s, got %d", f.Name, countArguments(minimum), n)
+	case minimum == maximum:
+		return fmt.Errorf("%s takes %s, got %d", f.Name, countArguments(minimum), n)
 	}
-	return fmt.Errorf("%s takes %d to %d arguments, got %d", f.Name, least, most, n)
+	return fmt.Errorf("%s takes %d to %d arguments, got %d", f.Name, minimum, maximum, n)
 }
 
-func arguments(n int) string {
+func countArguments(n int) string {
 	switch n {
 	case 0:
 		return "no arguments"
@@ -234,11 +197,10 @@ func arguments(n int) string {
 	return fmt.Sprintf("%d arguments", n)
 }
 
-// take returns the argument in the form that implementations expect, and whether that is another value than a.
-func (p Param) take(a any) (_ any, changed bool, _ error) {
-	v := a
+// convert checks the argument a and returns it decoded, and whether the result differs from a.
+func (p Param) convert(a any) (v any, changed bool, err error) {
+	v = a
 	if d, deferred := a.(value.Deferred); deferred {
-		var err error
 		if v, err = d.Value(); err != nil {
 			return nil, false, fmt.Errorf("the %s cannot be read", p.Name)
 		}
@@ -274,7 +236,7 @@ func (p Param) take(a any) (_ any, changed bool, _ error) {
 	return v, changed, nil
 }
 
-// kindOf names what stands where something else was expected; a number with a fraction is told from an integer.
+// kindOf returns the kind of v for an error. A number with a fraction is given with its value.
 func kindOf(v any) string {
 	if f, ok := v.(float64); ok {
 		return "the number " + value.FormatFloat(f)
@@ -294,9 +256,3 @@ func fixed(k Kind) Result    { return Result{Kind: k} }
 func listOf(k Kind) Result   { return Result{Kind: List, Elem: k} }
 func follow(f Follow) Result { return Result{Follow: f} }
 func nullable(k Kind) Result { return Result{Kind: k, Nullable: true} }
-func (c *Context) now() (time.Time, error) {
-	if c.Now == nil {
-		return time.Time{}, errors.New("the time is known only during a call")
-	}
-	return c.Now(), nil
-}

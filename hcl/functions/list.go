@@ -12,22 +12,34 @@ import (
 
 func listFunctions() []Function {
 	list := param("list", List)
+	one, lists := params(list), params(list.variadic())
+	search := params(list, param("value", Any))
 	return []Function{
-		New("length", "Counts the characters of a string, the elements of a list or the members of an object.", params(param("value", Any)), fixed(Integer), length),
-		New("concat", "Puts lists one after the other.", params(list.variadic()), follow(Unify), concat),
-		New("contains", "Tells whether a list has an element that equals a value.", params(list, param("value", Any)), fixed(Bool), contains),
-		New("distinct", "Keeps the first of equal elements.", params(list), follow(SameAsFirst), distinct),
-		New("flatten", "Replaces lists inside a list by their elements, at every depth.", params(list), listOf(Any), flatten),
-		New("reverse", "Puts the elements in reverse order.", params(list), follow(SameAsFirst), reverse),
-		New("sort", `Sorts strings or numbers; the optional order is "asc" or "desc".`, params(list, param("order", String).optional()), follow(SameAsFirst), sorted),
-		New("slice", "Takes the elements from one index up to, not including, another.", params(list, param("start", Integer), param("end", Integer)), follow(SameAsFirst), slice),
-		New("element", "Gives the element at an index, counting round and round beyond the end.", params(list, param("index", Integer)), follow(ElemOfFirst), element),
-		New("index", "Gives the index of the first element that equals a value; none is an error.", params(list, param("value", Any)), fixed(Integer), indexOf),
-		New("range", "Lists numbers: range(limit), range(start, limit) or range(start, limit, step); the limit is not included.", params(param("start", Number), param("limit", Number).optional(), param("step", Number).optional()), listOf(Number), numbers),
-		New("chunklist", "Cuts a list into lists of a size; the last may be shorter.", params(list, param("size", Integer)), follow(ListOfFirst), chunks),
-		New("coalescelist", "Gives the first list that is not empty.", params(list.variadic()), follow(Unify), coalesceList),
-		New("alltrue", "Tells whether every element is true.", params(list), fixed(Bool), everyBool(true)),
-		New("anytrue", "Tells whether some element is true.", params(list), fixed(Bool), everyBool(false)),
+		New("length", "Returns the number of characters of a string, elements of a list or members of an object.",
+			params(param("value", Any)), fixed(Integer), length),
+		New("concat", "Concatenates lists.", lists, follow(Unify), concat),
+		New("contains", "Reports whether a list has an element that equals a value.", search, fixed(Bool), contains),
+		New("distinct", "Removes duplicate elements and keeps the first of each.",
+			one, follow(SameAsFirst), distinct),
+		New("flatten", "Replaces lists in a list by their elements, at every depth.", one, listOf(Any), flatten),
+		New("reverse", "Reverses the order of the elements.", one, follow(SameAsFirst), reverse),
+		New("sort", `Sorts strings or numbers; the optional order is "asc" or "desc".`,
+			params(list, param("order", String).optional()), follow(SameAsFirst), sorted),
+		New("slice", "Returns the elements from a start index up to, but not including, an end index.",
+			params(list, param("start", Integer), param("end", Integer)), follow(SameAsFirst), slice),
+		New("element", "Returns the element at an index; an index beyond the end wraps around.",
+			params(list, param("index", Integer)), follow(ElemOfFirst), element),
+		New("index", "Returns the index of the first element that equals a value; fails if there is none.",
+			search, fixed(Integer), indexOf),
+		New("range", "Returns a list of numbers: range(limit), range(start, limit) or range(start, limit, step); "+
+			"the limit is excluded.",
+			params(param("start", Number), param("limit", Number).optional(), param("step", Number).optional()),
+			listOf(Number), numbers),
+		New("chunklist", "Splits a list into lists of a size; the last one may be shorter.",
+			params(list, param("size", Integer)), follow(ListOfFirst), chunks),
+		New("coalescelist", "Returns the first list that is not empty.", lists, follow(Unify), coalesceList),
+		New("alltrue", "Reports whether every element is true.", one, fixed(Bool), everyBool(true)),
+		New("anytrue", "Reports whether at least one element is true.", one, fixed(Bool), everyBool(false)),
 	}
 }
 
@@ -57,23 +69,13 @@ func concat(c *Context, a []any) (any, error) {
 	return out, nil
 }
 
-// scan measures what a function is about to walk, so that shared parts cannot make the walk endless.
-func (c *Context) scan(v any) error {
-	_, err := Size(v, MaxWalk)
-	return err
-}
-
-func find(list []any, v any) int {
-	return slices.IndexFunc(list, func(e any) bool { return value.Equal(e, v) })
-}
-
-func contains(c *Context, a []any) (any, error) {
-	i, err := position(c, a)
+func contains(_ *Context, a []any) (any, error) {
+	i, err := find(a)
 	return i >= 0, err
 }
 
-func indexOf(c *Context, a []any) (any, error) {
-	i, err := position(c, a)
+func indexOf(_ *Context, a []any) (any, error) {
+	i, err := find(a)
 	if err == nil && i < 0 {
 		err = errors.New("the value is not in the list")
 	}
@@ -83,14 +85,14 @@ func indexOf(c *Context, a []any) (any, error) {
 	return i, nil
 }
 
-func position(c *Context, a []any) (int, error) {
-	if err := c.scan(a[0]); err != nil {
-		return -1, err
+// find returns the index of a[1] in the list a[0], or -1.
+func find(a []any) (int, error) {
+	for _, v := range a {
+		if err := checkSize(v); err != nil {
+			return -1, err
+		}
 	}
-	if err := c.scan(a[1]); err != nil {
-		return -1, err
-	}
-	return find(a[0].([]any), a[1]), nil
+	return slices.IndexFunc(a[0].([]any), func(e any) bool { return value.Equal(e, a[1]) }), nil
 }
 
 func distinct(c *Context, a []any) (any, error) { return distinctOf(c, a[0].([]any)) }
@@ -111,42 +113,29 @@ func distinctOf(c *Context, lists ...[]any) (any, error) {
 	return out, nil
 }
 
-// key charges for the key, which is as long as the value.
-func (c *Context) key(v any) (string, error) {
-	n, err := Size(v, c.Memory)
-	if err != nil {
-		return "", err
-	}
-	if err := c.Spend(n + itemSize); err != nil {
-		return "", err
-	}
-	return string(value.AppendKey(nil, v)), nil
-}
-
 func flatten(c *Context, a []any) (any, error) {
-	if err := c.scan(a[0]); err != nil {
+	if err := checkSize(a[0]); err != nil {
 		return nil, err
 	}
-	return flattened(c, []any{}, a[0].([]any))
+	return appendFlat(c, []any{}, a[0].([]any))
 }
 
-func flattened(c *Context, out, list []any) ([]any, error) {
+func appendFlat(c *Context, out, list []any) ([]any, error) {
 	for _, e := range list {
 		v, err := value.Resolve(e)
 		if err != nil {
 			return nil, errors.New("an element cannot be read")
 		}
-		inner, ok := v.([]any)
-		if !ok {
-			if err := c.items(1); err != nil {
+		if inner, ok := v.([]any); ok {
+			if out, err = appendFlat(c, out, inner); err != nil {
 				return nil, err
 			}
-			out = append(out, e)
 			continue
 		}
-		if out, err = flattened(c, out, inner); err != nil {
+		if err := c.items(1); err != nil {
 			return nil, err
 		}
+		out = append(out, e)
 	}
 	return out, nil
 }
@@ -163,11 +152,7 @@ func reverse(c *Context, a []any) (any, error) {
 func sorted(c *Context, a []any) (any, error) {
 	descending := false
 	if len(a) == 2 {
-		switch a[1] {
-		case "asc":
-		case "desc":
-			descending = true
-		default:
+		if descending = a[1] == "desc"; !descending && a[1] != "asc" {
 			return nil, errors.New(`the order must be "asc" or "desc"`)
 		}
 	}
@@ -176,21 +161,22 @@ func sorted(c *Context, a []any) (any, error) {
 		return nil, err
 	}
 	out := slices.Clone(list)
-	if err := SortBy(out, slices.Clone(list), descending); err != nil {
+	if err := SortBy(out, list, descending); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// SortBy sorts list by the keys beside it, which it sorts along. The keys are all strings or all numbers. Elements with equal keys keep their order.
+// SortBy sorts list by keys, which has the same length: all strings or all numbers. Elements with equal
+// keys keep their order. The keys are not changed.
 func SortBy(list, keys []any, descending bool) error {
-	for i, k := range keys {
-		_, text := k.(string)
-		if !text && !value.IsNumber(k) {
-			return fmt.Errorf("what is sorted must be strings or numbers, got %s", kindOf(k))
+	for _, k := range keys {
+		_, isText := k.(string)
+		if !isText && !value.IsNumber(k) {
+			return fmt.Errorf("only strings and numbers can be sorted, got %s", kindOf(k))
 		}
-		if _, first := keys[0].(string); first != text {
-			return fmt.Errorf("a %s cannot be sorted among %ss", value.Kind(keys[i]), value.Kind(keys[0]))
+		if _, first := keys[0].(string); first != isText {
+			return fmt.Errorf("a %s cannot be sorted among %ss", value.Kind(k), value.Kind(keys[0]))
 		}
 	}
 	order := make([]int, len(list))
@@ -216,7 +202,8 @@ func SortBy(list, keys []any, descending bool) error {
 func slice(_ *Context, a []any) (any, error) {
 	list, start, end := a[0].([]any), a[1].(int), a[2].(int)
 	if start < 0 || end < start || end > len(list) {
-		return nil, fmt.Errorf("the part from %d to %d does not lie in a list of %d elements", start, end, len(list))
+		return nil, fmt.Errorf("the indexes %d and %d are out of range for a list of length %d",
+			start, end, len(list))
 	}
 	return list[start:end:end], nil
 }
@@ -237,17 +224,17 @@ func numbers(c *Context, a []any) (any, error) {
 	if len(a) > 1 {
 		start, limit = a[0], a[1]
 	}
-	down := value.Compare(limit, start) < 0
+	direction := value.Compare(limit, start)
 	if len(a) > 2 {
 		step = a[2]
-	} else if down {
+	} else if direction < 0 {
 		step = -1
 	}
-	if s := value.Compare(step, 0); s == 0 || (s < 0) != down && value.Compare(limit, start) != 0 {
+	if sign := value.Compare(step, 0); sign == 0 || direction*sign < 0 {
 		return nil, errors.New("the step does not lead from the start to the limit")
 	}
 	out := []any{}
-	for at := start; (value.Compare(at, limit) < 0) != down && value.Compare(at, limit) != 0; {
+	for at := start; direction != 0 && value.Compare(limit, at) == direction; {
 		if err := c.items(2); err != nil {
 			return nil, err
 		}
@@ -273,8 +260,8 @@ func chunks(c *Context, a []any) (any, error) {
 		return nil, err
 	}
 	out := []any{}
-	for part := range slices.Chunk(list, n) {
-		out = append(out, part)
+	for chunk := range slices.Chunk(list, n) {
+		out = append(out, chunk)
 	}
 	return out, nil
 }
@@ -288,8 +275,8 @@ func coalesceList(_ *Context, a []any) (any, error) {
 	return nil, errors.New("every list is empty")
 }
 
-// everyBool looks for the bool that decides.
-func everyBool(want bool) body {
+// everyBool returns a function that reports want if every element is want, and otherwise the opposite.
+func everyBool(want bool) impl {
 	return func(_ *Context, a []any) (any, error) {
 		for i, e := range a[0].([]any) {
 			b, ok := e.(bool)

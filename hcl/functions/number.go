@@ -1,187 +1,136 @@
 package functions
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
-	"math/bits"
-	"strings"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 )
 
-// The arithmetic of both languages. Integers stay integers: a result that no int holds becomes its exact json.Number.
-// A float64 takes part with the precision it has; a json.Number takes part exactly in +, - and *.
+func numberFunctions() []Function {
+	number := param("number", Number)
+	one, several := params(number), params(param("number", Any).variadic())
+	return []Function{
+		New("abs", "Returns the absolute value of a number.", one, follow(SameAsFirst), abs),
+		New("ceil", "Rounds a number up to an integer.", one, fixed(Integer), rounding(ceil)),
+		New("floor", "Rounds a number down to an integer.", one, fixed(Integer), rounding(floor)),
+		New("round", "Rounds a number to the nearest integer; a half is rounded away from zero.",
+			one, fixed(Integer), rounding(round)),
+		New("signum", "Returns -1, 0 or 1 for a negative number, zero or a positive number.", one, fixed(Integer),
+			func(_ *Context, a []any) (any, error) { return value.Compare(a[0], 0), nil }),
+		New("pow", "Raises the first number to the power of the second.", params(number, param("power", Number)),
+			fixed(Number), func(_ *Context, a []any) (any, error) { return Power(a[0], a[1]) }),
+		New("log", "Returns the logarithm of the first number to the base of the second.",
+			params(number, param("base", Number)), fixed(Number), logarithm),
+		New("min", "Returns the smallest of numbers or lists of numbers.", several, fixed(Number), extreme(-1)),
+		New("max", "Returns the largest of numbers or lists of numbers.", several, fixed(Number), extreme(1)),
+		New("sum", "Adds the numbers of a list; the sum of an empty list is 0.",
+			params(param("list", List)), fixed(Number), sum),
+		New("parseint", "Parses an integer in a base from 2 to 62.",
+			params(param("text", String), param("base", Integer)), fixed(Integer), parseInt),
+	}
+}
 
-var (
-	errDigits = errors.New("the number has too many digits")
-	errZero   = errors.New("division by zero")
-	errFinite = errors.New("the result is not a finite number")
-)
+func abs(_ *Context, a []any) (any, error) {
+	if value.Compare(a[0], 0) < 0 {
+		return Negate(a[0])
+	}
+	return a[0], nil
+}
 
-const maxDigits = 4096
+func rounding(round func(r *big.Rat) *big.Int) impl {
+	return func(_ *Context, a []any) (any, error) {
+		if _, ok := a[0].(int); ok {
+			return a[0], nil
+		}
+		r, err := rational(a[0])
+		if err != nil {
+			return nil, err
+		}
+		return fromInt(round(r))
+	}
+}
 
-// Add returns a + b. Both are numbers.
-func Add(a, b any) (any, error) {
-	if x, ok := a.(int); ok {
-		if y, ok := b.(int); ok {
-			if s := x + y; (s > x) == (y > 0) {
-				return s, nil
+func floor(r *big.Rat) *big.Int { // Euclidean division rounds down for a positive denominator
+	return new(big.Int).Div(r.Num(), r.Denom())
+}
+
+func ceil(r *big.Rat) *big.Int {
+	i := floor(new(big.Rat).Neg(r))
+	return i.Neg(i)
+}
+
+func round(r *big.Rat) *big.Int {
+	half := big.NewRat(1, 2)
+	if r.Sign() < 0 {
+		return ceil(new(big.Rat).Sub(r, half))
+	}
+	return floor(new(big.Rat).Add(r, half))
+}
+
+func logarithm(_ *Context, a []any) (any, error) {
+	x, base := floats(a[0], a[1])
+	switch base {
+	case 2:
+		return fromFloat(math.Log2(x))
+	case 10:
+		return fromFloat(math.Log10(x))
+	}
+	return fromFloat(math.Log(x) / math.Log(base))
+}
+
+// extreme returns a function for the largest number if sign is 1, and for the smallest if it is -1.
+func extreme(sign int) impl {
+	return func(_ *Context, a []any) (any, error) {
+		var best any
+		for _, v := range a {
+			list, ok := v.([]any)
+			if !ok {
+				list = []any{v}
+			}
+			for _, e := range list {
+				if !value.IsNumber(e) {
+					return nil, fmt.Errorf("every value must be a number, got %s", kindOf(e))
+				}
+				if best == nil || value.Compare(e, best)*sign > 0 {
+					best = e
+				}
 			}
 		}
+		if best == nil {
+			return nil, errors.New("there are no numbers")
+		}
+		return best, nil
 	}
-	return compute(a, b, func(x, y float64) float64 { return x + y }, (*big.Rat).Add)
 }
 
-// Subtract returns a - b. Both are numbers.
-func Subtract(a, b any) (any, error) {
-	if x, ok := a.(int); ok {
-		if y, ok := b.(int); ok {
-			if d := x - y; (d < x) == (y > 0) {
-				return d, nil
-			}
+func sum(_ *Context, a []any) (total any, err error) {
+	total = 0
+	for i, e := range a[0].([]any) {
+		if !value.IsNumber(e) {
+			return nil, fmt.Errorf("element %d must be a number, got %s", i, kindOf(e))
+		}
+		if total, err = Add(total, e); err != nil {
+			return nil, err
 		}
 	}
-	return compute(a, b, func(x, y float64) float64 { return x - y }, (*big.Rat).Sub)
+	return total, nil
 }
 
-// Multiply returns a * b. Both are numbers.
-func Multiply(a, b any) (any, error) {
-	if x, ok := a.(int); ok {
-		if y, ok := b.(int); ok {
-			hi, lo := bits.Mul64(magnitude(x), magnitude(y))
-			if hi == 0 && lo <= math.MaxInt64 {
-				return x * y, nil
-			}
-		}
+func parseInt(_ *Context, a []any) (any, error) {
+	s, base := a[0].(string), a[1].(int)
+	if base < 2 || base > 62 {
+		return nil, errors.New("the base must be 2 to 62")
 	}
-	return compute(a, b, func(x, y float64) float64 { return x * y }, (*big.Rat).Mul)
-}
-
-func magnitude(x int) uint64 {
-	if x < 0 {
-		return -uint64(x)
+	if len(s) > maxDigits {
+		return nil, errTooManyDigits
 	}
-	return uint64(x)
-}
-
-// Divide returns a / b: an int where the quotient is whole, else a float64. Both are numbers.
-func Divide(a, b any) (any, error) {
-	if x, ok := a.(int); ok {
-		if y, ok := b.(int); ok && y != 0 && x%y == 0 && (x != math.MinInt || y != -1) {
-			return x / y, nil
-		}
+	i, ok := new(big.Int).SetString(s, base)
+	if !ok {
+		return nil, fmt.Errorf("%q is not an integer in base %d", jsonscan.Excerpt(s), base)
 	}
-	x, _ := value.Float(a)
-	y, _ := value.Float(b)
-	if y == 0 {
-		return nil, errZero
-	}
-	return whole(x / y)
-}
-
-// Modulo returns the remainder of a / b, with the sign of a. Both are numbers.
-func Modulo(a, b any) (any, error) {
-	if x, ok := a.(int); ok {
-		if y, ok := b.(int); ok && y != 0 {
-			if y == -1 {
-				return 0, nil
-			}
-			return x % y, nil
-		}
-	}
-	x, _ := value.Float(a)
-	y, _ := value.Float(b)
-	if y == 0 {
-		return nil, errZero
-	}
-	return whole(math.Mod(x, y))
-}
-
-// Power returns a raised to b: exact for integers with a small exponent that is not negative, else a float64.
-func Power(a, b any) (any, error) {
-	if x, ok := a.(int); ok {
-		if y, ok := b.(int); ok && y >= 0 && y <= maxDigits {
-			if float64(y)*math.Log10(math.Abs(float64(x))) < maxDigits {
-				return fromInt(new(big.Int).Exp(big.NewInt(int64(x)), big.NewInt(int64(y)), nil))
-			}
-		}
-	}
-	x, _ := value.Float(a)
-	y, _ := value.Float(b)
-	return whole(math.Pow(x, y))
-}
-
-// Negate returns -v. It is a number.
-func Negate(v any) (any, error) { return Subtract(0, v) }
-
-func compute(a, b any, float func(x, y float64) float64, exact func(z, x, y *big.Rat) *big.Rat) (any, error) {
-	_, fa := a.(float64)
-	_, fb := b.(float64)
-	if fa || fb {
-		x, _ := value.Float(a)
-		y, _ := value.Float(b)
-		return whole(float(x, y))
-	}
-	x, err := rational(a)
-	if err != nil {
-		return nil, err
-	}
-	y, err := rational(b)
-	if err != nil {
-		return nil, err
-	}
-	return fromRational(exact(new(big.Rat), x, y))
-}
-
-// whole returns f in the form that the value model has for it.
-func whole(f float64) (any, error) {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, errFinite
-	}
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int(f), nil
-	}
-	return f, nil
-}
-
-// rational refuses numbers whose exact form would be huge: 1e999999999 is eleven characters.
-func rational(v any) (*big.Rat, error) {
-	switch v := v.(type) {
-	case int:
-		return new(big.Rat).SetInt64(int64(v)), nil
-	case float64:
-		return new(big.Rat).SetFloat64(v), nil
-	case json.Number:
-		d := value.DecimalOf(v)
-		if len(d.Digits) > maxDigits || d.Exp > maxDigits || d.Exp < -maxDigits {
-			return nil, errDigits
-		}
-		if r, ok := new(big.Rat).SetString(string(v)); ok {
-			return r, nil
-		}
-	}
-	return nil, errDigits
-}
-
-func fromRational(r *big.Rat) (any, error) {
-	if r.IsInt() {
-		return fromInt(r.Num())
-	}
-	digits, exact := r.FloatPrec()
-	if !exact || digits > maxDigits || r.Num().BitLen() > maxDigits*4 {
-		return nil, errDigits
-	}
-	return value.Number(strings.TrimRight(r.FloatString(digits), "0")), nil
-}
-
-func fromInt(i *big.Int) (any, error) {
-	if i.IsInt64() {
-		return int(i.Int64()), nil
-	}
-	if i.BitLen() > maxDigits*3 {
-		return nil, errDigits
-	}
-	return json.Number(i.String()), nil
+	return fromInt(i)
 }

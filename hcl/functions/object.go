@@ -9,41 +9,44 @@ import (
 )
 
 func objectFunctions() []Function {
-	object := param("object", Object)
+	object, key := param("object", Object), param("key", String)
+	one, named := params(object), params(object, key.variadic())
 	return []Function{
-		New("keys", "Lists the keys of an object, sorted.", params(object), listOf(String), keys),
-		New("values", "Lists the values of an object in the order of its sorted keys.", params(object), listOf(Any), values),
-		New("lookup", "Gives the value of a key, or the default where there is no such key; without a default that is an error.", params(object, param("key", String), param("default", Any).optional()), fixed(Any), lookup),
-		New("merge", "Puts objects together; later ones win, null is skipped.", params(param("object", Any).variadic()), fixed(Object), merge),
-		New("zipmap", "Makes an object of a list of keys and a list of values.", params(param("keys", List), param("values", List)), fixed(Object), zipmap),
-		New("transpose", "Turns an object of lists of strings inside out: each string becomes a key that lists the keys it stood under.", params(object), fixed(Object), transpose),
-		New("pick", "Keeps only the named keys of an object.", params(object, param("key", String).variadic()), fixed(Object), pick),
-		New("omit", "Leaves the named keys of an object out.", params(object, param("key", String).variadic()), fixed(Object), omit),
-		New("compact", "Drops nulls from lists and objects at every depth.", params(param("value", Any)), follow(SameAsFirst), compact),
-		New("coalesce", "Gives the first argument that is neither null nor an empty string.", params(param("value", Any).variadic()), follow(Unify), coalesce),
+		New("keys", "Returns the keys of an object, sorted.", one, listOf(String), keys),
+		New("values", "Returns the values of an object in the order of its sorted keys.", one, listOf(Any), values),
+		New("lookup", "Returns the value of a key, or the default if the key is missing; fails without a default.",
+			params(object, key, param("default", Any).optional()), fixed(Any), lookup),
+		New("merge", "Merges objects; later values replace earlier ones, and null is skipped.",
+			params(param("object", Any).variadic()), fixed(Object), merge),
+		New("zipmap", "Builds an object from a list of keys and a list of values.",
+			params(param("keys", List), param("values", List)), fixed(Object), zipmap),
+		New("transpose", "Inverts an object of lists of strings: every string becomes a key with the list of "+
+			"the keys that it was listed under.", one, fixed(Object), transpose),
+		New("pick", "Returns an object with only the given keys.", named, fixed(Object), pick),
+		New("omit", "Returns an object without the given keys.", named, fixed(Object), omit),
+		New("compact", "Removes nulls from lists and objects, at every depth.",
+			params(param("value", Any)), follow(SameAsFirst), compact),
+		New("coalesce", "Returns the first argument that is neither null nor an empty string.",
+			params(param("value", Any).variadic()), follow(Unify), coalesce),
 	}
 }
 
 func keys(c *Context, a []any) (any, error) {
-	m := a[0].(map[string]any)
-	if err := c.items(2 * len(m)); err != nil {
-		return nil, err
-	}
-	out := make([]any, 0, len(m))
-	for _, k := range value.Keys(m) {
-		out = append(out, k)
-	}
-	return out, nil
+	return listMembers(c, a[0], func(k string, _ any) any { return k })
 }
 
 func values(c *Context, a []any) (any, error) {
-	m := a[0].(map[string]any)
+	return listMembers(c, a[0], func(_ string, v any) any { return v })
+}
+
+func listMembers(c *Context, object any, element func(k string, v any) any) (any, error) {
+	m := object.(map[string]any)
 	if err := c.items(2 * len(m)); err != nil {
 		return nil, err
 	}
 	out := make([]any, 0, len(m))
 	for _, k := range value.Keys(m) {
-		out = append(out, m[k])
+		out = append(out, element(k, m[k]))
 	}
 	return out, nil
 }
@@ -55,14 +58,7 @@ func lookup(_ *Context, a []any) (any, error) {
 	if len(a) == 3 {
 		return a[2], nil
 	}
-	return nil, fmt.Errorf("there is no key %q", a[1])
-}
-
-func (c *Context) entries(m map[string]any) error {
-	if err := c.Spend(entrySize * len(m)); err != nil {
-		return err
-	}
-	return nil
+	return nil, fmt.Errorf("the object has no key %q", a[1])
 }
 
 func merge(c *Context, a []any) (any, error) {
@@ -75,7 +71,7 @@ func merge(c *Context, a []any) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("argument %d must be an object, got %s", i+1, kindOf(v))
 		}
-		if err := c.entries(m); err != nil {
+		if err := c.entries(len(m)); err != nil {
 			return nil, err
 		}
 		maps.Copy(out, m)
@@ -84,20 +80,21 @@ func merge(c *Context, a []any) (any, error) {
 }
 
 func zipmap(c *Context, a []any) (any, error) {
-	names, vals := a[0].([]any), a[1].([]any)
-	if len(names) != len(vals) {
-		return nil, fmt.Errorf("there are %d keys and %d values", len(names), len(vals))
+	keys, values := a[0].([]any), a[1].([]any)
+	if len(keys) != len(values) {
+		return nil, fmt.Errorf("the lists must have the same length, got %d keys and %d values",
+			len(keys), len(values))
 	}
 	out := map[string]any{}
-	for i, k := range names {
+	for i, k := range keys {
 		name, ok := k.(string)
 		if !ok {
 			return nil, fmt.Errorf("key %d must be a string, got %s", i, kindOf(k))
 		}
-		if err := c.Spend(entrySize); err != nil {
+		if err := c.entries(1); err != nil {
 			return nil, err
 		}
-		out[name] = vals[i]
+		out[name] = values[i]
 	}
 	return out, nil
 }
@@ -113,13 +110,13 @@ func transpose(c *Context, a []any) (any, error) {
 		for _, e := range list {
 			s, ok := e.(string)
 			if !ok {
-				return nil, fmt.Errorf("the list of %q must hold strings, got %s", k, kindOf(e))
+				return nil, fmt.Errorf("the list of %q must contain strings, got %s", k, kindOf(e))
 			}
-			if err := c.Spend(entrySize); err != nil {
+			if err := c.entries(1); err != nil {
 				return nil, err
 			}
-			under, _ := out[s].([]any)
-			out[s] = append(under, k)
+			keys, _ := out[s].([]any)
+			out[s] = append(keys, k)
 		}
 	}
 	return out, nil
@@ -127,10 +124,10 @@ func transpose(c *Context, a []any) (any, error) {
 
 func pick(c *Context, a []any) (any, error) {
 	m := a[0].(map[string]any)
-	out := make(map[string]any, len(a)-1)
-	if err := c.Spend(entrySize * len(a)); err != nil {
+	if err := c.entries(len(a)); err != nil {
 		return nil, err
 	}
+	out := make(map[string]any, len(a)-1)
 	for _, k := range a[1:] {
 		if v, ok := m[k.(string)]; ok {
 			out[k.(string)] = v
@@ -141,7 +138,7 @@ func pick(c *Context, a []any) (any, error) {
 
 func omit(c *Context, a []any) (any, error) {
 	m := a[0].(map[string]any)
-	if err := c.entries(m); err != nil {
+	if err := c.entries(len(m)); err != nil {
 		return nil, err
 	}
 	out := maps.Clone(m)
@@ -152,13 +149,13 @@ func omit(c *Context, a []any) (any, error) {
 }
 
 func compact(c *Context, a []any) (any, error) {
-	if err := c.scan(a[0]); err != nil {
+	if err := checkSize(a[0]); err != nil {
 		return nil, err
 	}
-	return compacted(c, a[0])
+	return withoutNulls(c, a[0])
 }
 
-func compacted(c *Context, v any) (any, error) {
+func withoutNulls(c *Context, v any) (any, error) {
 	v, err := value.Resolve(v)
 	if err != nil {
 		return nil, errors.New("a value cannot be read")
@@ -170,7 +167,7 @@ func compacted(c *Context, v any) (any, error) {
 		}
 		out := make([]any, 0, len(v))
 		for _, e := range v {
-			if e, err = compacted(c, e); err != nil {
+			if e, err = withoutNulls(c, e); err != nil {
 				return nil, err
 			}
 			if e != nil {
@@ -179,12 +176,12 @@ func compacted(c *Context, v any) (any, error) {
 		}
 		return out, nil
 	case map[string]any:
-		if err := c.entries(v); err != nil {
+		if err := c.entries(len(v)); err != nil {
 			return nil, err
 		}
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			if e, err = compacted(c, e); err != nil {
+			if e, err = withoutNulls(c, e); err != nil {
 				return nil, err
 			}
 			if e != nil {

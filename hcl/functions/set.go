@@ -3,9 +3,12 @@ package functions
 func setFunctions() []Function {
 	list := param("list", List)
 	return []Function{
-		New("setunion", "Gives every value that stands in one of the lists, once.", params(list.variadic()), follow(Unify), union),
-		New("setintersection", "Gives the values of the first list that stand in all others, once.", params(list, list.variadic()), follow(SameAsFirst), intersection),
-		New("setsubtract", "Gives the values of the first list that do not stand in the second, once.", params(list, param("removed", List)), follow(SameAsFirst), subtract),
+		New("setunion", "Returns every value that is in one of the lists, once.",
+			params(list.variadic()), follow(Unify), union),
+		New("setintersection", "Returns every value of the first list that is in all other lists, once.",
+			params(list, list.variadic()), follow(SameAsFirst), intersection),
+		New("setsubtract", "Returns every value of the first list that is not in the second, once.",
+			params(list, param("removed", List)), follow(SameAsFirst), subtract),
 	}
 }
 
@@ -23,7 +26,7 @@ func intersection(c *Context, a []any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out, err = keep(c, out.([]any), l.([]any), true)
+		out, err = filter(c, out.([]any), l.([]any), true)
 	}
 	return out, err
 }
@@ -33,18 +36,18 @@ func subtract(c *Context, a []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keep(c, out.([]any), a[1].([]any), false)
+	return filter(c, out.([]any), a[1].([]any), false)
 }
 
-// keep returns the elements of list that stand in other, or that do not.
-func keep(c *Context, list, other []any, standing bool) (any, error) {
-	there := map[string]bool{}
+// filter returns the elements of list that are in other, or those that are not.
+func filter(c *Context, list, other []any, included bool) (any, error) {
+	set := map[string]bool{}
 	for _, e := range other {
 		k, err := c.key(e)
 		if err != nil {
 			return nil, err
 		}
-		there[k] = true
+		set[k] = true
 	}
 	out := []any{}
 	for _, e := range list {
@@ -52,7 +55,7 @@ func keep(c *Context, list, other []any, standing bool) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if there[k] == standing {
+		if set[k] == included {
 			out = append(out, e)
 		}
 	}

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// A Decimal is the exact value of a number: 0.Digits × 10^Exp. Digits has no zeros at its ends, and none at all for zero, so that two Decimals
-// are the same number exactly when they are ==. It takes no more memory than the number's notation, however large the number.
+// Decimal is the exact value of a number: 0.Digits × 10^Exp. Digits has no zeros at its ends and is
+// empty for zero, so that two Decimals are the same number exactly if they are ==. A Decimal takes no
+// more memory than the notation of the number.
 type Decimal struct {
 	Negative bool
 	Digits   string
 	Exp      int
 }
 
-// farExponent stands for exponents that are larger: such numbers are told apart by their digits alone.
-const farExponent = 1 << 30
+// maxExponent replaces exponents that are larger. Such numbers differ by their digits only.
+const maxExponent = 1 << 30
 
 // DecimalOf returns the exact value of a finite number.
 func DecimalOf(v any) Decimal {
@@ -34,19 +35,9 @@ func DecimalOf(v any) Decimal {
 func parseDecimal(s string) Decimal {
 	var d Decimal
 	s, d.Negative = strings.CutPrefix(s, "-")
-	mantissa, exponent := s, ""
+	mantissa := s
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		mantissa, exponent = s[:i], s[i+1:]
-	}
-	if exponent != "" {
-		n, err := strconv.Atoi(exponent)
-		if err != nil || n > farExponent || n < -farExponent {
-			n = farExponent
-			if exponent[0] == '-' {
-				n = -farExponent
-			}
-		}
-		d.Exp = n
+		mantissa, d.Exp = s[:i], parseExponent(s[i+1:])
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	d.Digits, d.Exp = whole+fraction, d.Exp+len(whole)
@@ -59,17 +50,25 @@ func parseDecimal(s string) Decimal {
 	return d
 }
 
-// Compare is negative when d < o, zero when they are equal, positive when d > o.
+func parseExponent(s string) int {
+	n, err := strconv.Atoi(s)
+	switch {
+	case err == nil:
+		return min(max(n, -maxExponent), maxExponent)
+	case s[0] == '-':
+		return -maxExponent
+	}
+	return maxExponent
+}
+
+// Compare returns a negative number if d < o, zero if they are equal, and a positive one if d > o.
 func (d Decimal) Compare(o Decimal) int {
 	if s, t := d.sign(), o.sign(); s != t {
 		return cmp.Compare(s, t)
 	} else if s < 0 {
 		d, o = o, d
 	}
-	if d.Exp != o.Exp {
-		return cmp.Compare(d.Exp, o.Exp)
-	}
-	return strings.Compare(d.Digits, o.Digits)
+	return cmp.Or(cmp.Compare(d.Exp, o.Exp), strings.Compare(d.Digits, o.Digits))
 }
 
 func (d Decimal) sign() int {
@@ -85,7 +84,7 @@ func (d Decimal) sign() int {
 // Whole reports whether the number is an integer of any size.
 func (d Decimal) Whole() bool { return d.Exp >= len(d.Digits) }
 
-// Integer returns a number that is an integer and fits an int.
+// Integer returns the number as an int. It reports false if it is no integer or does not fit.
 func (d Decimal) Integer() (int, bool) {
 	if !d.Whole() || d.Exp > 20 {
 		return 0, false
@@ -94,7 +93,7 @@ func (d Decimal) Integer() (int, bool) {
 	return i, err == nil
 }
 
-// Text writes a whole number without an exponent. It has Exp digits.
+// Text returns an integer in plain notation, which takes Exp digits.
 func (d Decimal) Text() string {
 	text := d.Digits + strings.Repeat("0", d.Exp-len(d.Digits))
 	switch {

@@ -7,9 +7,10 @@ import (
 	"strconv"
 )
 
-// Equal reports whether two values are the same JSON value; numbers compare by their exact value.
+// Equal reports whether a and b are the same JSON value. Numbers compare by their exact values. A
+// Deferred that cannot be decoded equals nothing.
 func Equal(a, b any) bool {
-	switch x := a.(type) {
+	switch x := a.(type) { // the common cases, without a call
 	case string:
 		if y, ok := b.(string); ok {
 			return x == y
@@ -19,11 +20,9 @@ func Equal(a, b any) bool {
 			return x == y
 		}
 	}
-	a, err := Resolve(a)
-	if err != nil {
-		return false
-	}
-	if b, err = Resolve(b); err != nil {
+	a, errA := Resolve(a)
+	b, errB := Resolve(b)
+	if errA != nil || errB != nil {
 		return false
 	}
 	switch a := a.(type) {
@@ -41,12 +40,12 @@ func Equal(a, b any) bool {
 	}
 	switch b.(type) {
 	case []any, map[string]any, Bytes:
-		return false
+		return false // these cannot be compared with ==
 	}
 	return a == b
 }
 
-// AppendKey appends a text that is the same for values that are Equal and for no others.
+// AppendKey appends a text that two values share exactly if they are Equal.
 func AppendKey(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -89,7 +88,7 @@ func AppendKey(dst []byte, v any) []byte {
 	return append(dst, "null"...)
 }
 
-// appendCounted appends a text that ends where its length says, so that no other text can read as its end.
+// appendCounted appends text after its length, so that no other text can extend it.
 func appendCounted(dst []byte, text string) []byte {
 	return append(append(strconv.AppendInt(dst, int64(len(text)), 10), ':'), text...)
 }

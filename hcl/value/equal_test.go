@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// later is a value that is decoded when something looks inside.
+// later is a Deferred. It cannot be decoded if it is empty.
 type later string
 
 func (l later) AppendJSON(dst []byte) []byte { return append(dst, l...) }
@@ -24,7 +24,7 @@ var samples = []any{
 	Bytes("1"), []any{}, []any{1, "2"}, []any{"1", 2}, []any{[]any{1}, 2}, map[string]any{}, map[string]any{"a": 1}, map[string]any{"a": nil}, map[string]any{"a": 1, "b": 2},
 }
 
-func TestValuesShareAKeyExactlyWhenTheyAreEqual(t *testing.T) {
+func TestValuesShareAKeyExactlyIfTheyAreEqual(t *testing.T) {
 	other := []any{json.Number("1.0"), json.Number("5e-1"), json.Number("10e399"), later("1"), later(`[1.0,"2"]`), later(`{"b":2,"a":1}`), later(`null`)}
 	for _, a := range slices.Concat(samples, other) {
 		for _, b := range slices.Concat(samples, other) {
@@ -36,7 +36,7 @@ func TestValuesShareAKeyExactlyWhenTheyAreEqual(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDecodedEqualsNothing(t *testing.T) {
+func TestValueThatCannotBeDecodedEqualsNothing(t *testing.T) {
 	for _, v := range samples {
 		if Equal(v, later("")) || Equal(later(""), v) {
 			t.Errorf("%T %v equals a value that cannot be read", v, v)
@@ -44,7 +44,7 @@ func TestWhatCannotBeDecodedEqualsNothing(t *testing.T) {
 	}
 }
 
-func TestNumbersAreOrderedByTheirExactValues(t *testing.T) {
+func TestCompareOrdersNumbersByTheirExactValue(t *testing.T) {
 	ascending := []any{json.Number("-1e999999999999"), json.Number("-1e400"), -1 << 62, -1.5, -1, 0, json.Number("1e-400"), 5e-324, 0.1, json.Number("0.1000000000000000000001"), 1,
 		9007199254740992, json.Number("9007199254740992.5"), 9007199254740993, 1e300, json.Number("1e400"), json.Number("1e999999999999")}
 	for i, a := range ascending {

@@ -5,42 +5,46 @@ import (
 	"io"
 )
 
-// File is a file that a caller has uploaded, as a call reads it. As any other value it is an object of what is known about it: file_id, filename, content_type, size and sha256; its
-// bytes are read where a context asks for them, and nowhere else. Its methods are safe for concurrent use, and of use for as long as the call lasts.
+// File is an uploaded file as a call sees it. As a value it is an object with file_id, filename,
+// content_type, size and sha256. Its content is read only where bytes are asked for. Its methods are
+// safe for concurrent use while the call runs.
 type File interface {
 	Deferred
 
-	// Facts are what is known about it.
+	// Facts returns what is known about the file without reading it.
 	Facts() FileFacts
 
-	// Member returns a member by its name: those of the object, or path or url, which are made when they are asked for. The error is a sentence for the model.
+	// Member returns a member of the object, or path or url, which are created on first use. The error
+	// is a sentence for the model.
 	Member(name string) (any, error)
 
-	// Open reads the bytes from their beginning.
+	// Open returns a reader of the content from its beginning.
 	Open() (io.ReadCloser, error)
 }
 
-// FileFacts is what is known about a file without reading it.
+// FileFacts describes a file.
 type FileFacts struct {
 	ID      string
-	Name    string // cleaned: the last part of a path, without control characters
-	Type    string // as its owner says, or else what its bytes look like
-	Sniffed string // what its bytes look like
-	Size    int64
-	SHA256  string // in hex
+	Name    string // the last element of a path, without control characters
+	Type    string // the content type that the uploader declared, or else Sniffed
+	Sniffed string // the content type by the first bytes
+	Size    int64  // in bytes
+	SHA256  string // in hexadecimal
 }
 
-// Summary is how a file is shown where its bytes would be too much.
+// Summary returns a short description of the file, for places where its content is too much.
 func (f *FileFacts) Summary() string {
 	return fmt.Sprintf("(%s, %d bytes, sha256 %s)", f.Name, f.Size, f.SHA256)
 }
 
-// Object is what programs and JSON see of a file.
+// Object returns the object that expressions and JSON see.
 func (f *FileFacts) Object() map[string]any {
-	return map[string]any{"file_id": f.ID, "filename": f.Name, "content_type": f.Type, "size": int(f.Size), "sha256": f.SHA256}
+	return map[string]any{
+		"file_id": f.ID, "filename": f.Name, "content_type": f.Type, "size": int(f.Size), "sha256": f.SHA256,
+	}
 }
 
-// Raw returns the bytes of a File, and any other value resolved: for contexts that take bytes.
+// Raw returns the content of a File as Bytes, and any other value resolved.
 func Raw(v any) (any, error) {
 	f, ok := v.(File)
 	if !ok {
@@ -51,9 +55,9 @@ func Raw(v any) (any, error) {
 		return nil, err
 	}
 	defer in.Close()
-	out := make(Bytes, f.Facts().Size)
-	if _, err := io.ReadFull(in, out); err != nil {
+	content := make(Bytes, f.Facts().Size)
+	if _, err := io.ReadFull(in, content); err != nil {
 		return nil, fmt.Errorf("the file %s cannot be read: %w", f.Facts().Name, err)
 	}
-	return out, nil
+	return content, nil
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Number returns the value of a JSON number: an int where it is an integer that fits, else a float64 that prints as the same number, else its exact text.
-// An integer may be written with a fraction of zeros or an exponent: 1.0 and 1e3 are integers.
+// Number returns the value of a JSON number: an int if it is an integer that fits, else a float64 that
+// prints as the same number, else a json.Number. 1.0 and 1e3 are integers.
 func Number(text string) any {
 	if i, err := strconv.Atoi(text); err == nil {
 		return i
@@ -26,7 +26,7 @@ func Number(text string) any {
 	return json.Number(text)
 }
 
-// Float returns a number as a float64, with the precision a float64 has.
+// Float returns a number as the nearest float64. It reports false for any other value.
 func Float(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -40,7 +40,7 @@ func Float(v any) (float64, bool) {
 	return 0, false
 }
 
-// Int returns a number as an int when it is an integer that fits one.
+// Int returns a number as an int. It reports false unless it is an integer that fits.
 func Int(v any) (int, bool) {
 	switch v := v.(type) {
 	case int:
@@ -56,7 +56,7 @@ func Int(v any) (int, bool) {
 	return 0, false
 }
 
-// FormatFloat writes a float without an exponent where a person would not write one.
+// FormatFloat returns f in plain notation, or with an exponent if it is very large or very small.
 func FormatFloat(f float64) string {
 	if a := math.Abs(f); a == 0 || a >= 1e-6 && a < 1e21 {
 		return strconv.FormatFloat(f, 'f', -1, 64)
@@ -73,21 +73,23 @@ func IsNumber(v any) bool {
 	return false
 }
 
-// IsFinite reports whether v is anything but an infinity or NaN, which only arithmetic makes.
+// IsFinite reports whether v is anything but NaN and the infinities, which arithmetic can produce.
 func IsFinite(v any) bool {
 	f, ok := v.(float64)
 	return !ok || !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
-// Compare orders two numbers by their exact values: it is negative when a < b, zero when they are equal, positive when a > b. Both are finite.
+// Compare compares two finite numbers by their exact values. It returns a negative number if a < b,
+// zero if they are equal, and a positive one if a > b.
 func Compare(a, b any) int {
+	const maxExact = 1 << 53 // every smaller integer is a float64
 	switch x := a.(type) {
 	case int:
 		switch y := b.(type) {
 		case int:
 			return cmp.Compare(x, y)
 		case float64:
-			if x > -1<<53 && x < 1<<53 {
+			if x > -maxExact && x < maxExact {
 				return cmp.Compare(float64(x), y)
 			}
 		}
@@ -96,7 +98,7 @@ func Compare(a, b any) int {
 		case float64:
 			return cmp.Compare(x, y)
 		case int:
-			if y > -1<<53 && y < 1<<53 {
+			if y > -maxExact && y < maxExact {
 				return cmp.Compare(x, float64(y))
 			}
 		}

@@ -1,34 +1,37 @@
-// Package value is the model of everything that a call computes with: native Go values, never a type of a template or expression library.
+// Package value defines the values that a call computes with. They are native Go values, never types
+// of a template or expression library.
 //
 // A value is one of
 //
 //	nil, bool, string, int, float64, []any, map[string]any, Bytes
 //
-// or json.Number for a number that neither int nor float64 holds exactly, or a Deferred. Decode makes values from JSON, AppendJSON makes JSON from
-// values, and a value that went through both is unchanged: integers and long decimals keep every digit. Compact checks JSON that nobody may look into.
-// Values are shared between the stages of a call and never changed after they were made.
+// or a json.Number, for a number that neither int nor float64 represents exactly, or a Deferred.
+// [Decode] and [AppendJSON] convert from and to JSON; integers and long decimals keep every digit.
+// Values are shared between the steps of a call and are never changed.
 package value
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 )
 
-// Bytes are raw bytes: a body, a file, a blob. They have no place in JSON or text unless an author encodes them.
+// Bytes is raw data: a body, a file, a blob. Text and JSON accept it only in encoded form.
 type Bytes []byte
 
-// Deferred is a value whose JSON is at hand and whose decoded form is made when something looks inside.
-// Both methods are safe for concurrent use and may be called any number of times.
+// Deferred is a value that exists as JSON and is decoded on first use. Both methods are safe for
+// concurrent use and may be called any number of times.
 type Deferred interface {
-	// AppendJSON appends the value's JSON text.
+	// AppendJSON appends the JSON text of the value.
 	AppendJSON(dst []byte) []byte
-	// Value returns the decoded value, which is never itself Deferred.
+
+	// Value returns the decoded value, which contains no Deferred.
 	Value() (any, error)
 }
 
-// Resolve returns v itself, or the decoded form of a Deferred.
+// Resolve returns the decoded value of a Deferred, and any other value unchanged.
 func Resolve(v any) (any, error) {
 	if d, ok := v.(Deferred); ok {
 		return d.Value()
@@ -36,62 +39,31 @@ func Resolve(v any) (any, error) {
 	return v, nil
 }
 
-// ResolveAll returns v with every Deferred inside it decoded, at every depth. What holds none is returned as it is.
-func ResolveAll(v any) (any, error) {
+// ResolveAll returns v with every Deferred in it decoded, at every depth. Parts without a Deferred are
+// shared with v.
+func ResolveAll(v any) (_ any, err error) {
+	if !holdsDeferred(v) {
+		return v, nil
+	}
 	switch v := v.(type) {
-	case Deferred:
-		return v.Value()
 	case []any:
-		return resolveList(v)
-	case map[string]any:
-		return resolveMap(v)
-	}
-	return v, nil
-}
-
-func resolveList(list []any) (any, error) {
-	var out []any
-	for i, e := range list {
-		r, err := ResolveAll(e)
-		if err != nil {
-			return nil, err
-		}
-		if out == nil && !holdsDeferred(e) {
-			continue
-		}
-		if out == nil {
-			out = append([]any(nil), list...)
-		}
-		out[i] = r
-	}
-	if out == nil {
-		return list, nil
-	}
-	return out, nil
-}
-
-func resolveMap(m map[string]any) (any, error) {
-	var out map[string]any
-	for k, e := range m {
-		if !holdsDeferred(e) {
-			continue
-		}
-		r, err := ResolveAll(e)
-		if err != nil {
-			return nil, err
-		}
-		if out == nil {
-			out = make(map[string]any, len(m))
-			for k, e := range m {
-				out[k] = e
+		out := make([]any, len(v))
+		for i, e := range v {
+			if out[i], err = ResolveAll(e); err != nil {
+				return nil, err
 			}
 		}
-		out[k] = r
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			if out[k], err = ResolveAll(e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	}
-	if out == nil {
-		return m, nil
-	}
-	return out, nil
+	return Resolve(v)
 }
 
 func holdsDeferred(v any) bool {
@@ -99,11 +71,7 @@ func holdsDeferred(v any) bool {
 	case Deferred:
 		return true
 	case []any:
-		for _, e := range v {
-			if holdsDeferred(e) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, holdsDeferred)
 	case map[string]any:
 		for _, e := range v {
 			if holdsDeferred(e) {
@@ -114,8 +82,10 @@ func holdsDeferred(v any) bool {
 	return false
 }
 
-// Text returns how a value reads inside a text: a string as it is, numbers in plain notation, null as "null", and lists and objects as JSON.
-// Bytes have no text and return an error.
+var errBytesText = errors.New("bytes cannot be used as text; encode them with base64encode")
+
+// Text returns a value as part of a text: a string unchanged, a number in plain notation, null as
+// "null", a list or an object as JSON. It fails for Bytes.
 func Text(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -131,13 +101,14 @@ func Text(v any) (string, error) {
 	case float64:
 		return FormatFloat(v), nil
 	case Bytes:
-		return "", fmt.Errorf("bytes cannot stand in a text; encode them with base64encode")
+		return "", errBytesText
 	}
 	b, err := AppendJSON(nil, v)
 	return string(b), err
 }
 
-// Kind names the kind of a value in the words of the language, for errors: "string", "number", "bool", "list", "object", "bytes" or "null".
+// Kind returns the kind of a value as the language calls it, for errors: "string", "number", "bool",
+// "list", "object", "bytes" or "null", and "value" for a Deferred.
 func Kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -166,6 +137,6 @@ func Keys(m map[string]any) []string {
 	for k := range m {
 		keys = append(keys, k)
 	}
-	sort.Strings(keys)
+	slices.Sort(keys)
 	return keys
 }

@@ -9,36 +9,38 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Kinds of the records in the store.
+// Kinds of records in the state store.
 const (
 	Kind         = "approval"
-	ProposalKind = "approval.proposal" // a decision that is being written down; Proposed is of which approval
-	askedKind    = "approval.asked"    // one for each that is pending, in the group of who asks
+	ProposalKind = "approval.proposal" // a decision that is being recorded; see Proposed
+	pendingKind  = "approval.asked"    // one for each pending approval, in the group of its caller
 )
 
-// Status is what has become of an approval.
+// Status is the state of an approval.
 type Status string
 
+// The statuses. An approved one has not been used yet; an expired one was not decided, or not used,
+// in time; a void one stopped to apply before it was decided.
 const (
 	Pending  Status = "pending"
-	Approved Status = "approved" // and not used yet
+	Approved Status = "approved"
 	Rejected Status = "rejected"
-	Expired  Status = "expired" // nobody decided, or it was not used, in time
+	Expired  Status = "expired"
 	Used     Status = "used"
-	Void     Status = "void" // it could not count any more before anybody had decided
+	Void     Status = "void"
 )
 
-// Statuses are all that there are.
+// Statuses lists all statuses.
 var Statuses = []Status{Pending, Approved, Rejected, Expired, Used, Void}
 
 const (
-	usable = 5 * time.Minute    // that what was approved may be used for, at least
-	kept   = 7 * 24 * time.Hour // that what somebody has decided is kept after its time
-	unmet  = time.Hour          // that what nobody has decided, or what is void, is: callers ask for as much as they like
-	hold   = 30 * time.Second   // that a proposal keeps others from deciding
+	usableFor          = 5 * time.Minute    // after the decision, at least
+	decidedRetention   = 7 * 24 * time.Hour // of decided approvals
+	undecidedRetention = time.Hour          // of expired and void ones, whose number callers control
+	proposalTTL        = 30 * time.Second   // how long a proposal keeps others from deciding
 )
 
-// Who is who asks for something.
+// Who is a caller who needs an approval.
 type Who struct {
 	Subject string   `json:"subject,omitempty"`
 	Key     string   `json:"key,omitempty"`
@@ -47,88 +49,93 @@ type Who struct {
 	Remote  string   `json:"remote,omitempty"`
 }
 
-// Request is what somebody must approve. All of it is shown to reviewers, so that no secret may be in it.
+// Request is what an approver decides about. Approvers see all of it, so it must hold no secrets.
 type Request struct {
 	Tool      string          `json:"tool"`
 	Title     string          `json:"title,omitempty"`
 	Message   string          `json:"message"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // redacted; of large ones the beginning, as a string
-	Effect    string          `json:"effect,omitempty"`    // what it would do, redacted; of a long one the beginning
-	Partial   bool            `json:"partial,omitempty"`   // the arguments, or the effect, are not shown to their end
+	Arguments json.RawMessage `json:"arguments,omitempty"` // redacted; large ones are truncated to a JSON string
+	Effect    string          `json:"effect,omitempty"`    // what the call would do, redacted; may be truncated
+	Partial   bool            `json:"partial,omitempty"`   // the arguments or the effect are truncated
 	Caller    Who             `json:"caller"`
-	Rules     []string        `json:"rules,omitempty"`    // that want it
+	Rules     []string        `json:"rules,omitempty"`    // that require the approval
 	Revision  string          `json:"revision,omitempty"` // of the configuration
 	Asked     time.Time       `json:"asked"`
-	Until     time.Time       `json:"until"`             // when it is too late to decide
-	Audited   bool            `json:"audited,omitempty"` // a decision must be written down by who decides before it holds: with Propose and Confirm
+	Until     time.Time       `json:"until"`             // deadline for the decision
+	Audited   bool            `json:"audited,omitempty"` // Propose and Confirm must be used to decide
 
-	Seal string `json:"-"` // of who asks, and of the configuration for which it counts: what VoidAll knows it by. It is shown to nobody
+	// Seal identifies the caller and the configuration for which the approval applies. VoidAll
+	// selects approvals by it. It is never shown.
+	Seal string `json:"-"`
 }
 
-// Decision is who has decided, when, and why.
+// Decision is the decision of an approver.
 type Decision struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Approval is a request and what has become of it.
+// Approval is a request and its status.
 type Approval struct {
 	ID     string
 	Status Status
 	Request
-	Decision *Decision // nil while it is pending, and when nobody has decided in time
+	Decision *Decision // nil while nobody has decided
 
 	record *state.Record // as it was read
 }
 
 var (
-	// ErrUnknown is why nothing can be decided: there is no such approval, or it is forgotten.
-	ErrUnknown = errors.New("there is no such approval")
+	// ErrUnknown is returned for an ID without an approval.
+	ErrUnknown = errors.New("approval not found")
 
-	// ErrCrowded is why nothing can be asked for: too much is pending, of all callers together.
+	// ErrCrowded is returned when too many approvals are pending.
 	ErrCrowded = errors.New("too many approvals are pending")
 
-	// ErrShare is why a caller can ask for nothing more: MostOfCaller of theirs are pending.
+	// ErrShare is returned when MostOfCaller approvals of the caller are pending.
 	ErrShare = errors.New("too many approvals of one caller are pending")
 )
 
-// MostOfCaller is how many approvals of one caller may be pending, about, so that nobody uses up what all share. Who is not known is not counted: where nobody is asked who they are, all share alike.
+// MostOfCaller is about how many approvals of one caller may be pending. Unidentified callers are not
+// limited.
 const MostOfCaller = 1024
 
-// How many may be pending, about: others may add some at the same moment.
-const mostPending = 16384
+// maxPending is about how many approvals may be pending. Concurrent requests may exceed it a little.
+const maxPending = 16384
 
-// AlreadyError is why somebody cannot decide: what has become of it already. While somebody else is deciding, Status is Pending and Decision is theirs.
+// AlreadyError is returned when an approval cannot be decided any more. While another approver is
+// deciding, Status is Pending and Decision is that of the other approver.
 type AlreadyError struct {
 	Status   Status
-	Decision *Decision // nil when nobody has decided in time
+	Decision *Decision // nil when nobody has decided
 }
 
+// Error describes the state of the approval, for a person who wanted to decide.
 func (e *AlreadyError) Error() string {
 	d := e.Decision
 	switch {
-	case d != nil && e.Status == Void:
-		return fmt.Sprintf("it is void since %s: %s", d.At.UTC().Format(time.RFC3339), d.Reason)
 	case d == nil && e.Status == Expired:
-		return "nobody has decided in time"
+		return "nobody decided in time"
 	case d == nil:
 		return fmt.Sprintf("it is %s already", e.Status)
-	case e.Status == Pending:
-		return fmt.Sprintf("%s is deciding it at this moment", d.By)
 	}
-	verb, then := "approved", ""
+	at := d.At.UTC().Format(time.RFC3339)
 	switch e.Status {
+	case Void:
+		return fmt.Sprintf("it was voided at %s: %s", at, d.Reason)
+	case Pending:
+		return d.By + " is deciding it right now"
 	case Rejected:
-		verb = "rejected"
+		return fmt.Sprintf("%s rejected it at %s", d.By, at)
 	case Used:
-		then = ", and it was used"
+		return fmt.Sprintf("%s approved it at %s, and it was used", d.By, at)
 	case Expired:
-		then = ", and it was not used in time"
+		return fmt.Sprintf("%s approved it at %s, and it was not used in time", d.By, at)
 	}
-	return fmt.Sprintf("%s has %s it already, at %s%s", d.By, verb, d.At.UTC().Format(time.RFC3339), then)
+	return fmt.Sprintf("%s approved it at %s", d.By, at)
 }
 
-func already(a *Approval) *AlreadyError {
+func alreadyDecided(a *Approval) *AlreadyError {
 	return &AlreadyError{Status: a.Status, Decision: a.Decision}
 }

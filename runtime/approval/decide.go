@@ -5,72 +5,58 @@ import (
 	"time"
 )
 
-// Decide approves or rejects what is pending, at once. It fails with ErrUnknown, or with an AlreadyError when it was decided before or its time has passed; then nothing has changed.
+// Decide approves or rejects a pending approval, and returns it with the decision. It fails with
+// ErrUnknown, or with an AlreadyError when the approval was decided or has expired.
 func (b *Book) Decide(ctx context.Context, id string, approved bool, d Decision) (*Approval, error) {
-	a, err := b.pending(ctx, id)
+	a, err := b.findPending(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if there, err := b.proposed(ctx, a.ID); err != nil {
+	if err := b.checkNoProposal(ctx, a.ID); err != nil {
 		return nil, err
-	} else if there != nil {
-		return nil, there
 	}
-	return b.settle(ctx, a, approved, d)
+	return b.storeDecision(ctx, a, approved, d)
 }
 
-// settle decides what is pending, unless somebody else has decided since it was read.
-func (b *Book) settle(ctx context.Context, a *Approval, approved bool, d Decision) (*Approval, error) {
+// storeDecision decides a pending approval, unless somebody has changed it since it was read.
+func (b *Book) storeDecision(ctx context.Context, a *Approval, approved bool, d Decision) (*Approval, error) {
 	decided := *a
 	decided.Decision = &d
-	s := Rejected
+	status := Rejected
 	if approved {
-		s = Approved
+		status = Approved
 	}
-	won, err := b.change(ctx, &decided, s)
+	stored, err := b.setStatus(ctx, &decided, status)
 	switch {
 	case err != nil:
 		return nil, err
-	case won:
+	case stored:
 		return &decided, nil
 	}
-	if a, err = b.pending(ctx, a.ID); err != nil {
+	if a, err = b.findPending(ctx, a.ID); err != nil {
 		return nil, err
 	}
-	return nil, already(a) // it was changed and is pending: nothing does that
+	return nil, alreadyDecided(a) // no change leaves an approval pending
 }
 
-// pending is an approval that can be decided.
-func (b *Book) pending(ctx context.Context, id string) (*Approval, error) {
+// findPending returns an approval that can be decided.
+func (b *Book) findPending(ctx context.Context, id string) (*Approval, error) {
 	a, err := b.Find(ctx, id)
+	if err == nil && a != nil && a.Status == Expired {
+		a, err = b.expire(ctx, a)
+	}
 	switch {
 	case err != nil:
 		return nil, err
 	case a == nil:
 		return nil, ErrUnknown
-	case a.Status == Expired:
-		if a, err = b.expire(ctx, a); err != nil {
-			return nil, err
-		}
-		if a == nil {
-			return nil, ErrUnknown
-		}
+	case a.Status != Pending:
+		return nil, alreadyDecided(a)
+	case time.Now().Before(a.record.Due):
+		return a, nil
 	}
-	if a.Status != Pending {
-		return nil, already(a)
+	if err := b.checkNoProposal(ctx, a.ID); err != nil { // whoever has proposed in time still may
+		return nil, err
 	}
-	if !time.Now().Before(a.record.Due) { // somebody who is deciding it still may
-		if there, err := b.proposed(ctx, a.ID); err != nil || there != nil {
-			return nil, firstOf(err, there)
-		}
-		return nil, &AlreadyError{Status: Expired}
-	}
-	return a, nil
-}
-
-func firstOf(err error, there *AlreadyError) error {
-	if err != nil {
-		return err
-	}
-	return there
+	return nil, &AlreadyError{Status: Expired}
 }

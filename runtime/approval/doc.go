@@ -1,9 +1,11 @@
-// Package approval keeps what somebody must approve before it is done. A [Book] notes in the store what is asked for, who may wait for the answer waits with [Book.Await], who
-// reviews it decides with [Book.Decide], and exactly one of those who hold an approval may use it, with [Book.Use]. Any number of processes may have a Book on the same store.
+// Package approval keeps the approvals that calls need before they may run. [Book.Open] requests an
+// approval, the caller waits for the decision with [Book.Await], an approver decides with
+// [Book.Decide], and exactly one of the waiting calls uses the approval with [Book.Use]. Any number of
+// processes may work on the same state store.
 //
-// What holds is what the store has: of two who decide at once one wins, and what is not decided when its time has passed is not approved.
-// What can count no more before anybody has decided ends with [Book.Void].
+// The store decides: of two concurrent decisions one wins, and an approval that nobody has decided
+// in time is not given. [Book.Void] ends a pending approval that no longer applies.
 //
-// A decision that must be written down elsewhere before it holds is made in parts: [Book.Propose] makes sure that nobody else decides, then it is written down, and
-// [Book.Confirm] makes it hold.
+// A decision that must be in an audit log before it takes effect is made in two steps:
+// [Book.Propose] keeps others from deciding, and [Book.Confirm] makes the decision effective.
 package approval

@@ -14,7 +14,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-func TestAListGoesOnWhereTheLastEnded(t *testing.T) {
+func TestListPages(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		b := approval.NewBook(open())
 		until := time.Now().Add(time.Hour)
@@ -55,14 +55,14 @@ func TestAListGoesOnWhereTheLastEnded(t *testing.T) {
 	})
 }
 
-func TestAListHasWhatIsAskedFor(t *testing.T) {
+func TestListFiltersByStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := remembered(t)
-		gone := asked(t, b, "gone")
+		b, _ := newBook(t)
+		gone := openNew(t, b, "gone")
 		time.Sleep(6 * time.Minute)
-		ids := map[approval.Status]string{approval.Expired: gone.ID, approval.Pending: asked(t, b, "pending").ID}
+		ids := map[approval.Status]string{approval.Expired: gone.ID, approval.Pending: openNew(t, b, "pending").ID}
 		for _, s := range []approval.Status{approval.Approved, approval.Rejected, approval.Used} {
-			a := asked(t, b, string(s))
+			a := openNew(t, b, string(s))
 			ids[s] = a.ID
 			if _, err := b.Decide(t.Context(), a.ID, s != approval.Rejected, by("bob")); err != nil {
 				t.Fatal(err)
@@ -85,8 +85,8 @@ func TestAListHasWhatIsAskedFor(t *testing.T) {
 	})
 }
 
-func TestNothingThatSteersATerminalIsInTheJSON(t *testing.T) {
-	b, _ := remembered(t)
+func TestJSONEscapesControlCharacters(t *testing.T) {
+	b, _ := newBook(t)
 	r := request("ann")
 	evil := "\x1b[2J\u009b31m\u202egnp.exe\u2066\u200b\x7f\x00 ok \U000e0001"
 	text, err := json.Marshal(evil)
@@ -112,8 +112,8 @@ func TestNothingThatSteersATerminalIsInTheJSON(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLongForAReviewerIsCut(t *testing.T) {
-	b, _ := remembered(t)
+func TestLongRequestIsTruncated(t *testing.T) {
+	b, _ := newBook(t)
 	r := request("ann")
 	r.Effect = strings.Repeat("ä", 40<<10)
 	r.Arguments = json.RawMessage(`{"x":"` + strings.Repeat("ü", 40<<10) + `"}`)
@@ -125,7 +125,7 @@ func TestWhatIsTooLongForAReviewerIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{a.Effect, string(a.Arguments)} {
-		if len(text) > 33<<10 || !strings.Contains(text, "bytes more, which are not shown") || strings.ContainsRune(text, '\uFFFD') {
+		if len(text) > 33<<10 || !strings.Contains(text, "more bytes)") || strings.ContainsRune(text, '\uFFFD') {
 			t.Errorf("%d bytes: …%s", len(text), text[len(text)-80:])
 		}
 	}

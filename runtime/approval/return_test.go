@@ -7,10 +7,10 @@ import (
 	"hatchel/runtime/state"
 )
 
-func TestAnApprovalWithWhichNothingWasDoneIsUsedAgainOnce(t *testing.T) {
+func TestReturnedApprovalIsUsedOnce(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
-		a := asked(t, books[0], "x")
+		a := openNew(t, books[0], "x")
 		if _, err := books[1].Decide(t.Context(), a.ID, true, by("op")); err != nil {
 			t.Fatal(err)
 		}
@@ -24,23 +24,23 @@ func TestAnApprovalWithWhichNothingWasDoneIsUsedAgainOnce(t *testing.T) {
 		if err != nil || isNew || b.ID != a.ID || b.Status != approval.Approved {
 			t.Fatalf("%+v %v %v", b, isNew, err)
 		}
-		if used := atOnce(func(i int) bool { used, _ := books[i%2].Use(t.Context(), b); return used }); used != 1 {
+		if used := concurrently(func(i int) bool { used, _ := books[i%2].Use(t.Context(), b); return used }); used != 1 {
 			t.Errorf("%d have used it", used)
 		}
 	})
 }
 
-func TestAnApprovalThatWasAskedForAfreshIsNotUsedAgain(t *testing.T) {
+func TestReturnFailsAfterANewRequest(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		book := approval.NewBook(open())
-		a := asked(t, book, "x")
+		a := openNew(t, book, "x")
 		if _, err := book.Decide(t.Context(), a.ID, true, by("op")); err != nil {
 			t.Fatal(err)
 		}
 		if used, err := book.Use(t.Context(), a); !used || err != nil {
 			t.Fatal(used, err)
 		}
-		asked(t, book, "x")
+		openNew(t, book, "x")
 		if back, err := book.Return(t.Context(), "x", a); back || err != nil {
 			t.Error(back, err)
 		}

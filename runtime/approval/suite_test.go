@@ -15,7 +15,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-// onEveryStore runs a test on a file and, where there is a server, on a database; open opens the same store again.
+// onEveryStore runs a test with SQLite and, where there is a server, with PostgreSQL. Each call of open opens the same store.
 func onEveryStore(t *testing.T, test func(t *testing.T, open func() state.Store)) {
 	t.Run("sqlite", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "state.db")
@@ -44,15 +44,15 @@ func closing(t testing.TB, s state.Store, err error) state.Store {
 	return s
 }
 
-// database is the address of a schema of the test's own.
+// database returns the address of an empty schema.
 func database(t testing.TB) string {
 	t.Helper()
 	address, _ := postgrestest.Schema(t)
 	return address
 }
 
-// remembered is a book that ends with the test.
-func remembered(t testing.TB) (*approval.Book, state.Store) {
+// newBook returns the approvals in a new store.
+func newBook(t testing.TB) (*approval.Book, state.Store) {
 	s := opened(t)(state.Open(t.Context(), ""))
 	return approval.NewBook(s), s
 }
@@ -65,7 +65,7 @@ func request(subject string) approval.Request {
 	}
 }
 
-func asked(t testing.TB, b *approval.Book, purpose string) *approval.Approval {
+func openNew(t testing.TB, b *approval.Book, purpose string) *approval.Approval {
 	t.Helper()
 	a, isNew, err := b.Open(t.Context(), purpose, request("ann"))
 	if err != nil || !isNew {
@@ -78,8 +78,8 @@ func by(name string) approval.Decision {
 	return approval.Decision{By: name, At: time.Now().UTC(), Reason: "because"}
 }
 
-// atOnce does something in 32 goroutines and counts how often it reports true.
-func atOnce(do func(i int) bool) int {
+// concurrently runs do in 32 goroutines and counts how often it reports true.
+func concurrently(do func(i int) bool) int {
 	var all sync.WaitGroup
 	var count atomic.Int64
 	for i := range 32 {
@@ -93,8 +93,8 @@ func atOnce(do func(i int) bool) int {
 	return int(count.Load())
 }
 
-// hears has a book told of what others change, from now on.
-func hears(t testing.TB, s state.Store, b *approval.Book) {
+// watch passes the changes of other processes on to a book.
+func watch(t testing.TB, s state.Store, b *approval.Book) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var hearing sync.WaitGroup
 	began := make(chan struct{}, 1)
@@ -112,7 +112,7 @@ func hears(t testing.TB, s state.Store, b *approval.Book) {
 	select {
 	case <-began:
 	case <-time.After(time.Minute):
-		t.Fatal("it does not begin to hear")
+		t.Fatal("Watch does not start")
 	}
 }
 

@@ -8,17 +8,17 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Server is who voids approvals, where it is said who has decided.
+// Server is the approver of decisions that the server makes.
 const Server = "server"
 
-// Void ends an approval that is pending and can count no more, and reports whether it did. What somebody is deciding at this moment it leaves alone: what is written down already must hold,
-// and nobody uses it.
-func (b *Book) Void(ctx context.Context, a *Approval, why string) (bool, error) {
+// Void ends a pending approval that no longer applies, and reports whether it did. It leaves an
+// approval alone that somebody is deciding: a decision that is recorded must take effect.
+func (b *Book) Void(ctx context.Context, a *Approval, reason string) (bool, error) {
 	if a.Status != Pending {
 		return false, nil
 	}
-	ending := Decision{By: Server, At: time.Now().UTC(), Reason: why}
-	p, err := b.Propose(ctx, a.ID, Proposal{Decision: ending}, Server) // while it ends nobody begins to decide
+	d := Decision{By: Server, At: time.Now().UTC(), Reason: reason}
+	p, err := b.Propose(ctx, a.ID, Proposal{Decision: d}, Server) // keeps others from deciding meanwhile
 	if errors.As(err, new(*AlreadyError)) || errors.Is(err, ErrUnknown) {
 		return false, nil
 	}
@@ -26,53 +26,55 @@ func (b *Book) Void(ctx context.Context, a *Approval, why string) (bool, error) 
 		return false, err
 	}
 	void := *p.Approval
-	void.Decision = &ending
-	ended, err := b.change(ctx, &void, Void)
-	return ended, errors.Join(err, b.drop(ctx, p))
+	void.Decision = &d
+	voided, err := b.setStatus(ctx, &void, Void)
+	_, withdrawing := b.Withdraw(ctx, p)
+	return voided, errors.Join(err, withdrawing)
 }
 
-// Ending says which of the approvals about calls of a tool are void.
+// Ending selects approvals to void.
 type Ending struct {
-	Seal string // that they have
-	Why  string
+	Seal string // of the approvals
+	Why  string // reason to give
 }
 
-// VoidAll ends what is pending about calls of some tools, which are given by name, and returns how many it has ended.
-func (b *Book) VoidAll(ctx context.Context, tools map[string]Ending) (ended int, err error) {
-	q := state.Query{Kind: Kind, Group: string(Pending), Limit: sweepAtOnce}
+// VoidAll voids the pending approvals of some tools, given by name, and returns how many it has
+// voided.
+func (b *Book) VoidAll(ctx context.Context, tools map[string]Ending) (voided int, err error) {
+	q := state.Query{Kind: Kind, Group: string(Pending), Limit: expirePage}
 	for {
 		records, err := b.store.List(ctx, q)
 		if err != nil {
-			return ended, err
+			return voided, err
 		}
 		for _, r := range records {
-			e, err := entryOf(r, time.Now())
+			e, err := decodeEntry(r, time.Now())
 			if err != nil {
-				return ended, err
+				return voided, err
 			}
-			void, err := b.voidIf(ctx, e, tools)
+			void, err := b.voidIfSelected(ctx, e, tools)
 			if err != nil {
-				return ended, err
+				return voided, err
 			}
 			if void {
-				ended++
+				voided++
 			}
 		}
 		if len(records) < q.Limit {
-			return ended, nil
+			return voided, nil
 		}
 		q.After = records[len(records)-1]
 	}
 }
 
-func (b *Book) voidIf(ctx context.Context, e *Entry, tools map[string]Ending) (bool, error) {
-	ending, about := tools[e.Tool]
-	if !about || e.seal != ending.Seal {
+func (b *Book) voidIfSelected(ctx context.Context, e *Entry, tools map[string]Ending) (bool, error) {
+	filter, ok := tools[e.Tool]
+	if !ok || e.seal != filter.Seal {
 		return false, nil
 	}
 	a, err := e.Approval()
 	if err != nil {
 		return false, err
 	}
-	return b.Void(ctx, a, ending.Why)
+	return b.Void(ctx, a, filter.Why)
 }

@@ -11,10 +11,10 @@ import (
 	"hatchel/runtime/state"
 )
 
-func TestWhatIsVoidIsDecidedByNobody(t *testing.T) {
+func TestVoidApprovalCannotBeDecided(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		b := approval.NewBook(open())
-		a := asked(t, b, "x")
+		a := openNew(t, b, "x")
 		if void, err := b.Void(t.Context(), a, "the tool was removed"); !void || err != nil {
 			t.Fatal(void, err)
 		}
@@ -31,7 +31,7 @@ func TestWhatIsVoidIsDecidedByNobody(t *testing.T) {
 		if void, err := b.Void(t.Context(), a, "again"); void || err != nil {
 			t.Errorf("again: %t %v", void, err)
 		}
-		if again := asked(t, b, "x"); again.ID == a.ID {
+		if again := openNew(t, b, "x"); again.ID == a.ID {
 			t.Error("the same is not asked for afresh")
 		}
 		now, err := b.Find(t.Context(), a.ID)
@@ -41,10 +41,10 @@ func TestWhatIsVoidIsDecidedByNobody(t *testing.T) {
 	})
 }
 
-func TestWhatIsDecidedIsNotVoid(t *testing.T) {
-	b, _ := remembered(t)
+func TestDecidedApprovalIsNotVoided(t *testing.T) {
+	b, _ := newBook(t)
 	for _, approved := range []bool{true, false} {
-		a := asked(t, b, fmt.Sprint(approved))
+		a := openNew(t, b, fmt.Sprint(approved))
 		if _, err := b.Decide(t.Context(), a.ID, approved, by("ann")); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestWhatIsDecidedIsNotVoid(t *testing.T) {
 			t.Errorf("approved %t: %t %v", approved, void, err)
 		}
 	}
-	a := asked(t, b, "being decided")
+	a := openNew(t, b, "being decided")
 	p, err := b.Propose(t.Context(), a.ID, approval.Proposal{Approved: true, Decision: by("ann")}, "w")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestWhatIsDecidedIsNotVoid(t *testing.T) {
 	}
 }
 
-func TestOfManyThoseAreVoidThatCountNoMore(t *testing.T) {
+func TestVoidAllSelectsByToolAndSeal(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		b := approval.NewBook(open())
 		want := map[string]approval.Status{}
@@ -100,9 +100,9 @@ func TestOfManyThoseAreVoidThatCountNoMore(t *testing.T) {
 	})
 }
 
-func TestAWaiterIsToldThatItsApprovalIsVoid(t *testing.T) {
-	b, _ := remembered(t)
-	a := asked(t, b, "x")
+func TestAwaitReturnsVoidApproval(t *testing.T) {
+	b, _ := newBook(t)
+	a := openNew(t, b, "x")
 	told := make(chan approval.Status, 1)
 	go func() {
 		now, err := b.Await(t.Context(), a, 0, nil)
@@ -121,11 +121,11 @@ func TestAWaiterIsToldThatItsApprovalIsVoid(t *testing.T) {
 }
 
 // A decision is written down between Propose and Confirm, so that it must hold then, whatever a reload ends at that moment.
-func TestWhatSomebodyIsDecidingIsNeverVoid(t *testing.T) {
+func TestProposedApprovalIsNotVoided(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		server, operator := approval.NewBook(open()), approval.NewBook(open())
 		for i := range 100 {
-			a := asked(t, server, fmt.Sprint(i))
+			a := openNew(t, server, fmt.Sprint(i))
 			var ending sync.WaitGroup
 			ending.Go(func() {
 				if _, err := server.Void(t.Context(), a, "the tool was removed"); err != nil {

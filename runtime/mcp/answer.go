@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // query is who asks and the way back.
@@ -110,11 +112,11 @@ func (s *Server) internal(ctx context.Context, m *message, err error) *Error {
 	}
 	id := rand.Text()[:12]
 	_, subject := m.subject()
-	name, _ := text(subject)
+	name, _ := jsonscan.Text(subject)
 	s.options.Logger.ErrorContext(ctx, "request failed", "correlation_id", id, "method", string(m.method), "name", name, "error", err)
 	return &Error{
 		Code:    CodeInternalError,
 		Message: "Internal error",
-		Data:    append(AppendString([]byte(`{"correlationId":`), id), '}'),
+		Data:    append(jsonscan.AppendString([]byte(`{"correlationId":`), id), '}'),
 	}
 }

@@ -1,5 +1,7 @@
 package mcp
 
+import "hatchel/hcl/jsonscan"
+
 // Appender appends encoded JSON to dst and returns the extended slice. It is called at most once, soon after the method of the
 // Handler that it came from has returned.
 type Appender interface {
@@ -17,5 +19,5 @@ type Text string
 
 // AppendJSON appends an array with the text block.
 func (t Text) AppendJSON(dst []byte) []byte {
-	return append(AppendString(append(dst, `[{"type":"text","text":`...), t), "}]"...)
+	return append(jsonscan.AppendString(append(dst, `[{"type":"text","text":`...), t), "}]"...)
 }

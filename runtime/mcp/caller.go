@@ -3,6 +3,8 @@ package mcp
 import (
 	"bytes"
 	"net/http"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // Caller is who is asking. It is read-only.
@@ -55,6 +57,6 @@ func (c *Caller) Can(capability ...string) bool {
 	if c.Capabilities == nil {
 		return false
 	}
-	v, ok := lookup(c.Capabilities, capability...)
+	v, ok := jsonscan.Lookup(c.Capabilities, capability...)
 	return ok && string(v) != "null" && string(v) != "false"
 }

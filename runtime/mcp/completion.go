@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"strconv"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // CompleteRequest is one completion/complete. Its slices alias memory that is reused once it has been answered.
@@ -42,7 +44,7 @@ func (s *Server) complete(ctx context.Context, dst []byte, m *message, q query) 
 // completion reads what is to be completed.
 func (m *message) completion() (*CompleteRequest, *Error) {
 	req := &CompleteRequest{}
-	kind, ok := member(m.ref, "type")
+	kind, ok := jsonscan.LookupText(m.ref, "type")
 	name := "name"
 	switch {
 	case !ok:
@@ -54,15 +56,15 @@ func (m *message) completion() (*CompleteRequest, *Error) {
 	case kind == "ref/resource":
 		req.Kind, name = "resource", "uri"
 	default:
-		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, and is %q", clip(kind))
+		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, and is %q", jsonscan.Excerpt(kind))
 	}
-	if req.Name, ok = member(m.ref, name); !ok {
+	if req.Name, ok = jsonscan.LookupText(m.ref, name); !ok {
 		return nil, errorf(CodeInvalidParams, "params.ref.%s must be a string", name)
 	}
-	if req.Argument, ok = member(m.argument, "name"); !ok {
+	if req.Argument, ok = jsonscan.LookupText(m.argument, "name"); !ok {
 		return nil, errorf(CodeInvalidParams, "params.argument must be an object with a name, a string")
 	}
-	if req.Value, ok = member(m.argument, "value"); !ok {
+	if req.Value, ok = jsonscan.LookupText(m.argument, "value"); !ok {
 		return nil, errorf(CodeInvalidParams, "params.argument.value must be a string")
 	}
 	if m.context == nil || string(m.context) == "null" {
@@ -71,7 +73,7 @@ func (m *message) completion() (*CompleteRequest, *Error) {
 	if m.context[0] != '{' {
 		return nil, errorf(CodeInvalidParams, "params.context must be an object")
 	}
-	if known, given := lookup(m.context, "arguments"); given {
+	if known, given := jsonscan.Lookup(m.context, "arguments"); given {
 		if !holdsTexts(known) {
 			return nil, errorf(CodeInvalidParams, "params.context.arguments must be an object of strings")
 		}
@@ -88,7 +90,7 @@ func (c *Completion) append(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendString(dst, v)
+		dst = jsonscan.AppendString(dst, v)
 	}
 	dst = append(dst, ']')
 	if c.Total > 0 {

@@ -1,10 +1,13 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strconv"
 	"strings"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // The codes of JSON-RPC and of the protocol.
@@ -39,24 +42,24 @@ func errorf(code int, format string, args ...any) *Error {
 
 // UnknownTool is what a Handler returns for a name that it does not have.
 func UnknownTool(name string) *Error {
-	return errorf(CodeInvalidParams, "Unknown tool: %s", clip(name))
+	return errorf(CodeInvalidParams, "Unknown tool: %s", jsonscan.Excerpt(name))
 }
 
 // UnknownPrompt is what a Handler returns for the name of a prompt that it does not have.
 func UnknownPrompt(name string) *Error {
-	return errorf(CodeInvalidParams, "Unknown prompt: %s", clip(name))
+	return errorf(CodeInvalidParams, "Unknown prompt: %s", jsonscan.Excerpt(name))
 }
 
 // UnknownResource is what a Handler returns for a URI that leads to nothing.
 func UnknownResource(uri string) *Error {
-	e := errorf(CodeInvalidParams, "Resource not found: %s", clip(uri))
-	e.Data = append(AppendString([]byte(`{"uri":`), uri), '}')
+	e := errorf(CodeInvalidParams, "Resource not found: %s", jsonscan.Excerpt(uri))
+	e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), uri), '}')
 	return e
 }
 
 // UnknownTask is what a Handler returns for the id of a task that does not exist, or not for the caller.
 func UnknownTask(id string) *Error {
-	return errorf(CodeInvalidParams, "Unknown task: %s", clip(id))
+	return errorf(CodeInvalidParams, "Unknown task: %s", jsonscan.Excerpt(id))
 }
 
 // InvalidState is what a Handler returns for a requestState that it did not give out to this caller for this request, or not recently.
@@ -70,7 +73,7 @@ func MissingCapability(capability ...string) *Error {
 	e := errorf(CodeMissingCapability, "Missing required client capability: %s", strings.Join(capability, "."))
 	e.Data = []byte(`{"requiredCapabilities":`)
 	for _, name := range capability {
-		e.Data = append(AppendString(append(e.Data, '{'), name), ':')
+		e.Data = append(jsonscan.AppendString(append(e.Data, '{'), name), ':')
 	}
 	e.Data = append(append(e.Data, "{}"...), strings.Repeat("}", len(capability)+1)...)
 	return e
@@ -82,17 +85,26 @@ func unsupportedVersion(requested string) *Error {
 		if i > 0 {
 			data = append(data, ',')
 		}
-		data = AppendString(data, r)
+		data = jsonscan.AppendString(data, r)
 	}
-	data = append(AppendString(append(data, `],"requested":`...), requested), '}')
+	data = append(jsonscan.AppendString(append(data, `],"requested":`...), requested), '}')
 	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
+}
+
+// parseError returns the error of the protocol about a text that is not JSON.
+func parseError(err error) *Error {
+	var syntax *jsonscan.SyntaxError
+	if !errors.As(err, &syntax) {
+		return errorf(CodeParseError, "Parse error: %s", err)
+	}
+	return errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.What)
 }
 
 // panicked is the error that a panic behind the Handler becomes.
 func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
 
 func methodNotFound(method []byte) *Error {
-	return errorf(CodeMethodNotFound, "Method not found: %s", clip(method))
+	return errorf(CodeMethodNotFound, "Method not found: %s", jsonscan.Excerpt(method))
 }
 
 // append appends a reply that carries the error. A nil id is written as null.
@@ -102,7 +114,7 @@ func (e *Error) append(dst, id []byte) []byte {
 	}
 	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
 	dst = strconv.AppendInt(append(dst, `,"error":{"code":`...), int64(e.Code), 10)
-	dst = AppendString(append(dst, `,"message":`...), e.Message)
+	dst = jsonscan.AppendString(append(dst, `,"message":`...), e.Message)
 	if e.Data != nil {
 		dst = append(append(dst, `,"data":`...), e.Data...)
 	}

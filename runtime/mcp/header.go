@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // The headers of the transport, spelled as package net/http files them.
@@ -32,11 +34,11 @@ func header(h http.Header, key string) (value string, err *Error) {
 // checkHeaders checks the headers that mirror a modern message, so that what stands between client and server may rely on them.
 func checkHeaders(h http.Header, version string, m *message) *Error {
 	if m.isRequest() && m.metaVersion != nil {
-		if in, ok := text(m.metaVersion); ok && in != version {
+		if in, ok := jsonscan.Text(m.metaVersion); ok && in != version {
 			if version == "" {
 				return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version is missing")
 			}
-			return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version does not match params._meta, which says %q", clip(in))
+			return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version does not match params._meta, which says %q", jsonscan.Excerpt(in))
 		}
 	}
 	if m.isRequest() && version == "" {
@@ -49,7 +51,7 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 	case method == "":
 		return errorf(CodeHeaderMismatch, "The header Mcp-Method is missing")
 	case method != string(m.method):
-		return errorf(CodeHeaderMismatch, "The header Mcp-Method does not match the method, which is %q", clip(m.method))
+		return errorf(CodeHeaderMismatch, "The header Mcp-Method does not match the method, which is %q", jsonscan.Excerpt(m.method))
 	}
 	return m.checkName(h)
 }
@@ -57,7 +59,7 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 // checkName checks the header that says what the request is about. A request that does not say so itself is refused for that.
 func (m *message) checkName(h http.Header) *Error {
 	member, subject := m.subject()
-	in, ok := text(subject)
+	in, ok := jsonscan.Text(subject)
 	if !ok {
 		return nil
 	}
@@ -71,7 +73,7 @@ func (m *message) checkName(h http.Header) *Error {
 		return nil
 	}
 	if decoded, ok := decodeHeader(name); !ok || decoded != in {
-		return errorf(CodeHeaderMismatch, "The header Mcp-Name does not match params.%s, which is %q", member, clip(in))
+		return errorf(CodeHeaderMismatch, "The header Mcp-Name does not match params.%s, which is %q", member, jsonscan.Excerpt(in))
 	}
 	return nil
 }
@@ -115,7 +117,7 @@ func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
 		return err
 	}
 	_, given := h[in.key]
-	raw, ok := lookup(arguments, in.path...)
+	raw, ok := jsonscan.Lookup(arguments, in.path...)
 	switch {
 	case !ok || string(raw) == "null":
 		if given {
@@ -139,7 +141,7 @@ func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
 func sameValue(said string, raw []byte) bool {
 	switch raw[0] {
 	case '"':
-		value, _ := text(raw)
+		value, _ := jsonscan.Text(raw)
 		return said == value
 	case 't', 'f':
 		return said == string(raw)

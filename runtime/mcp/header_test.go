@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // FuzzHeaderSaysWhatItWasGiven encodes values as the protocol has it, and decodes what is no such encoding.
@@ -34,10 +36,10 @@ func FuzzHeaderMatchesOneValue(f *testing.F) {
 	f.Add("true", "false")
 	f.Add("1e3", "1000")
 	f.Fuzz(func(t *testing.T, said, value string) {
-		if !sameValue(value, AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
+		if !sameValue(value, jsonscan.AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
 			t.Fatalf("%q does not match itself", value)
 		}
-		if said != value && sameValue(said, AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
+		if said != value && sameValue(said, jsonscan.AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
 			t.Fatalf("%q matches the text %q", said, value)
 		}
 		if (said != "true") && sameValue(said, []byte("true")) || sameValue(said, []byte("{}")) || sameValue(said, []byte("[]")) {

@@ -45,7 +45,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, v view) {
 	x.size = len(body.b)
 	p, err := parse(body.b, s.options.MaxDepth)
 	if err != nil {
-		x.fail(errorf(CodeParseError, "Parse error at %s", err), nil)
+		x.fail(parseError(err), nil)
 		return
 	}
 	defer p.release()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // Identity is who asks, as what authenticates requests has found out. It is read-only.
@@ -96,7 +98,7 @@ func InsufficientScope(scopes []string) *Error {
 		if n > 0 {
 			e.Data = append(e.Data, ',')
 		}
-		e.Data = AppendString(e.Data, s)
+		e.Data = jsonscan.AppendString(e.Data, s)
 	}
 	e.Data = append(e.Data, "]}"...)
 	return e

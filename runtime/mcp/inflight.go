@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // errCancelled is why the context of a request ended whose caller does not want the reply any more.
@@ -34,7 +36,7 @@ func (f *inflight) begin(parent context.Context, id []byte) (*pending, *Error) {
 	}
 	key := string(id)
 	if _, taken := f.pending[key]; taken {
-		return nil, errorf(CodeInvalidRequest, "A request with the id %s is being answered", clip(id))
+		return nil, errorf(CodeInvalidRequest, "A request with the id %s is being answered", jsonscan.Excerpt(id))
 	}
 	if f.pending == nil {
 		f.pending = make(map[string]*pending)

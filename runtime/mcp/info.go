@@ -1,6 +1,10 @@
 package mcp
 
-import "strconv"
+import (
+	"strconv"
+
+	"hatchel/hcl/jsonscan"
+)
 
 // ServerInfo is how a server introduces itself. Only Name and Version are required.
 type ServerInfo struct {
@@ -25,8 +29,8 @@ type Info struct {
 
 // NewInfo encodes s.
 func NewInfo(s ServerInfo) *Info {
-	b := AppendString([]byte(`{"name":`), s.Name)
-	b = AppendString(append(b, `,"version":`...), s.Version)
+	b := jsonscan.AppendString([]byte(`{"name":`), s.Name)
+	b = jsonscan.AppendString(append(b, `,"version":`...), s.Version)
 	for _, m := range [...]struct{ key, value string }{{"title", s.Title}, {"description", s.Description}, {"websiteUrl", s.WebsiteURL}} {
 		b = appendMember(b, m.key, m.value)
 	}
@@ -57,7 +61,7 @@ func AppendIcons(dst []byte, icons []Icon) []byte {
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendString(append(dst, `{"src":`...), icon.Src)
+		dst = jsonscan.AppendString(append(dst, `{"src":`...), icon.Src)
 		dst = appendMember(dst, "mimeType", icon.MIMEType)
 		for n, size := range icon.Sizes {
 			if n == 0 {
@@ -65,7 +69,7 @@ func AppendIcons(dst []byte, icons []Icon) []byte {
 			} else {
 				dst = append(dst, ',')
 			}
-			dst = AppendString(dst, size)
+			dst = jsonscan.AppendString(dst, size)
 		}
 		if len(icon.Sizes) > 0 {
 			dst = append(dst, ']')
@@ -80,7 +84,7 @@ func appendMember(dst []byte, key, value string) []byte {
 	if value == "" {
 		return dst
 	}
-	return AppendString(append(append(append(dst, ",\""...), key...), "\":"...), value)
+	return jsonscan.AppendString(append(append(append(dst, ",\""...), key...), "\":"...), value)
 }
 
 // capabilities are declared, never inferred from what the current list holds.
@@ -92,7 +96,7 @@ const (
 
 // initialized is the result of initialize.
 func (i *Info) initialized(dst []byte, r Revision) []byte {
-	dst = AppendString(append(dst, `{"protocolVersion":`...), r)
+	dst = jsonscan.AppendString(append(dst, `{"protocolVersion":`...), r)
 	dst = append(append(dst, `,"capabilities":`+legacyCapabilities+`,"serverInfo":`...), i.implementation...)
 	return append(append(dst, i.instructions...), '}')
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"sync"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // inquiries are the questions that one client of the legacy era has yet to answer.
@@ -54,7 +56,7 @@ func (q *inquiries) forget(i *inquiry) bool {
 
 // settle takes a response of the client. One to a question that was not asked, or has been answered, is ignored.
 func (q *inquiries) settle(m *message) {
-	id, _ := text(m.id)
+	id, _ := jsonscan.Text(m.id)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := q.waiting[id]

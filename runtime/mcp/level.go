@@ -1,6 +1,10 @@
 package mcp
 
-import "slices"
+import (
+	"slices"
+
+	"hatchel/hcl/jsonscan"
+)
 
 // Level is the severity of a message for the log of a client.
 type Level int
@@ -23,6 +27,6 @@ func (l Level) String() string { return levelNames[l] }
 
 // levelOf returns the level that a scanned value names, or 0.
 func levelOf(raw []byte) Level {
-	name, _ := text(raw)
+	name, _ := jsonscan.Text(raw)
 	return Level(max(0, slices.Index(levelNames, name)))
 }

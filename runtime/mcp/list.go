@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // Entry is one entry of a list, encoded once for each era because what an outputSchema may be differs.
@@ -150,7 +152,7 @@ func (l *List) appendWhole(dst []byte, r Revision) []byte {
 func (s *Server) list(ctx context.Context, dst []byte, m *message, q query, of Listing) ([]byte, *Error) {
 	after := ""
 	if m.cursor != nil && string(m.cursor) != "null" {
-		cursor, ok := text(m.cursor)
+		cursor, ok := jsonscan.Text(m.cursor)
 		if ok {
 			after, ok = cursorName(cursor)
 		}

@@ -3,6 +3,8 @@ package mcp
 import (
 	"bytes"
 	"context"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // listener is a subscriptions/listen on a pair of streams.
@@ -50,7 +52,7 @@ func (c *conn) enlist(l *listener) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, taken := c.listeners[string(l.id)]; taken {
-		return errorf(CodeInvalidRequest, "A request with the id %s is being answered", clip(l.id))
+		return errorf(CodeInvalidRequest, "A request with the id %s is being answered", jsonscan.Excerpt(l.id))
 	}
 	if len(c.listeners) >= c.server.options.CallsPerSession {
 		return errorf(CodeBusy, "Too many subscriptions at once")

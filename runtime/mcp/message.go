@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // message is one JSON-RPC message, cut but not decoded: every slice aliases the text it was read from, and is nil where the
@@ -55,7 +57,7 @@ func (m *message) subject() (member string, value []byte) {
 // about returns what a request is about whose method says so in params.
 func (m *message) about() (string, *Error) {
 	member, value := m.subject()
-	name, ok := text(value)
+	name, ok := jsonscan.Text(value)
 	if !ok {
 		return "", errorf(CodeInvalidParams, "params.%s must be a string", member)
 	}
@@ -67,7 +69,7 @@ type packet struct {
 	messages []message
 	batch    bool
 	one      [1]message
-	scan     scanner
+	scan     jsonscan.Scanner
 }
 
 // mostMessages is how long a batch may be. What a message costs while it is being answered is far more than its text.
@@ -79,14 +81,14 @@ var packets = sync.Pool{New: func() any { return new(packet) }}
 func (p *packet) release() {
 	p.one[0] = message{}
 	p.messages = nil
-	p.scan.reset(nil, 0)
+	p.scan.Reset(nil, 0)
 	packets.Put(p)
 }
 
 // parse reads a packet from data, which must stay as it is until release. The error is a *scanError.
 func parse(data []byte, depth int) (*packet, error) {
 	p := packets.Get().(*packet)
-	p.scan.reset(data, depth)
+	p.scan.Reset(data, depth)
 	if err := p.read(); err != nil {
 		p.release()
 		return nil, err
@@ -96,27 +98,31 @@ func parse(data []byte, depth int) (*packet, error) {
 
 func (p *packet) read() error {
 	s := &p.scan
-	p.batch = s.space() == '['
-	if !p.batch {
-		p.messages = p.one[:]
-		if err := p.one[0].read(s); err != nil {
-			return err
-		}
-		return s.end()
-	}
-	if err := s.enterArray(); err != nil {
+	p.batch = s.Peek() == '['
+	if err := p.readMessages(s); err != nil {
 		return err
 	}
-	for first := true; ; first = false {
-		more, err := s.element(first)
-		if err != nil {
+	if !s.AtEnd() {
+		return s.Fail("more text after the message")
+	}
+	return nil
+}
+
+func (p *packet) readMessages(s *jsonscan.Scanner) error {
+	if !p.batch {
+		p.messages = p.one[:]
+		return p.one[0].read(s)
+	}
+	if err := s.EnterArray(); err != nil {
+		return err
+	}
+	for {
+		more, err := s.NextElement()
+		if err != nil || !more {
 			return err
 		}
-		if !more {
-			return s.end()
-		}
 		if len(p.messages) == mostMessages {
-			return s.fail(s.pos, fmt.Sprintf("more than %d messages in one batch", mostMessages))
+			return s.Fail(fmt.Sprintf("more than %d messages in one batch", mostMessages))
 		}
 		p.messages = append(p.messages, message{})
 		if err := p.messages[len(p.messages)-1].read(s); err != nil {
@@ -125,16 +131,16 @@ func (p *packet) read() error {
 	}
 }
 
-func (m *message) read(s *scanner) error {
-	if s.space() != '{' {
+func (m *message) read(s *jsonscan.Scanner) error {
+	if s.Peek() != '{' {
 		m.invalid = "a message is a JSON object"
-		_, err := s.value()
+		_, err := s.Value()
 		return err
 	}
-	base, err := s.enter()
+	base, err := s.EnterObject()
 	for err == nil {
 		var key []byte
-		if key, err = s.key(base); key == nil {
+		if key, err = s.Key(base); key == nil {
 			break
 		}
 		var slot *[]byte
@@ -153,7 +159,7 @@ func (m *message) read(s *scanner) error {
 		case "error":
 			slot = &m.failure
 		}
-		err = s.into(slot)
+		err = readInto(s, slot)
 	}
 	if err == nil {
 		m.check()
@@ -162,28 +168,28 @@ func (m *message) read(s *scanner) error {
 }
 
 // into reads a value and keeps it in slot, if there is one.
-func (s *scanner) into(slot *[]byte) error {
-	v, err := s.value()
+func readInto(s *jsonscan.Scanner, slot *[]byte) error {
+	v, err := s.Value()
 	if slot != nil {
 		*slot = v
 	}
 	return err
 }
 
-func (m *message) readParams(s *scanner) error {
-	c := s.space()
-	start := s.pos
+func (m *message) readParams(s *jsonscan.Scanner) error {
+	c := s.Peek()
+	start := s.Pos()
 	if c != '{' {
-		v, err := s.value()
+		v, err := s.Value()
 		if string(v) != "null" {
 			m.params = v
 		}
 		return err
 	}
-	base, err := s.enter()
+	base, err := s.EnterObject()
 	for err == nil {
 		var key []byte
-		if key, err = s.key(base); key == nil {
+		if key, err = s.Key(base); key == nil {
 			break
 		}
 		var slot *[]byte
@@ -224,22 +230,22 @@ func (m *message) readParams(s *scanner) error {
 			err = m.readMeta(s)
 			continue
 		}
-		err = s.into(slot)
+		err = readInto(s, slot)
 	}
-	m.params = s.data[start:s.pos:s.pos]
+	m.params = s.Since(start)
 	return err
 }
 
-func (m *message) readMeta(s *scanner) error {
-	c := s.space()
-	start := s.pos
+func (m *message) readMeta(s *jsonscan.Scanner) error {
+	c := s.Peek()
+	start := s.Pos()
 	if c != '{' {
-		return s.into(&m.meta)
+		return readInto(s, &m.meta)
 	}
-	base, err := s.enter()
+	base, err := s.EnterObject()
 	for err == nil {
 		var key []byte
-		if key, err = s.key(base); key == nil {
+		if key, err = s.Key(base); key == nil {
 			break
 		}
 		var slot *[]byte
@@ -255,9 +261,9 @@ func (m *message) readMeta(s *scanner) error {
 		case "progressToken":
 			slot = &m.progressToken
 		}
-		err = s.into(slot)
+		err = readInto(s, slot)
 	}
-	m.meta = s.data[start:s.pos:s.pos]
+	m.meta = s.Since(start)
 	return err
 }
 
@@ -291,12 +297,58 @@ func (m *message) check() {
 		}
 		m.method = m.method[1 : len(m.method)-1]
 		if bytes.IndexByte(m.method, '\\') >= 0 {
-			m.method = unescape(nil, m.method)
+			m.method = jsonscan.Unescape(nil, m.method)
 		}
 		if m.params != nil && m.params[0] != '{' {
 			m.invalid = "params must be an object"
 		}
 	case m.id == nil || (m.result == nil) == (m.failure == nil):
 		m.invalid = "a message has a method, or an id and either a result or an error"
+	}
+}
+
+// holdsTexts reports whether a scanned value is an object and every member of it a string.
+func holdsTexts(object []byte) bool {
+	s := jsonscan.New(object, len(object))
+	if s.Peek() != '{' {
+		return false
+	}
+	mark, err := s.EnterObject()
+	for err == nil {
+		key, bad := s.Key(mark)
+		if bad != nil || key == nil {
+			return bad == nil
+		}
+		if s.Peek() != '"' {
+			return false
+		}
+		_, err = s.Value()
+	}
+	return false
+}
+
+// texts returns the elements of a scanned value, each once, when it is an array and every element a string.
+func texts(array []byte) (all []string, ok bool) {
+	s := jsonscan.New(array, len(array))
+	if s.Peek() != '[' || s.EnterArray() != nil {
+		return nil, false
+	}
+	seen := make(map[string]bool)
+	for {
+		more, err := s.NextElement()
+		if err != nil || !more {
+			return all, err == nil
+		}
+		if s.Peek() != '"' {
+			return nil, false
+		}
+		v, err := s.Text()
+		if err != nil {
+			return nil, false
+		}
+		if !seen[v] {
+			seen[v] = true
+			all = append(all, v)
+		}
 	}
 }

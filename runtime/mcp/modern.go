@@ -1,6 +1,10 @@
 package mcp
 
-import "net/http"
+import (
+	"net/http"
+
+	"hatchel/hcl/jsonscan"
+)
 
 // mostSelf is how many bytes a client may say of itself: it is kept for as long as the client has something going on.
 const mostSelf = 64 << 10
@@ -10,7 +14,7 @@ func checkMeta(m *message, c *Caller) *Error {
 	if m.meta == nil || m.meta[0] != '{' {
 		return errorf(CodeInvalidParams, "params._meta is missing. Every request must carry %s and %s", keyProtocolVersion, keyClientCapabilities)
 	}
-	version, ok := text(m.metaVersion)
+	version, ok := jsonscan.Text(m.metaVersion)
 	if !ok {
 		return errorf(CodeInvalidParams, "params._meta must have %s, a string", keyProtocolVersion)
 	}
@@ -40,7 +44,7 @@ func (m *message) speaksModern() bool {
 	if string(m.method) == "server/discover" {
 		return true
 	}
-	version, ok := text(m.metaVersion)
+	version, ok := jsonscan.Text(m.metaVersion)
 	return ok && Revision(version).Modern()
 }
 

@@ -3,6 +3,8 @@ package mcp
 import (
 	"strings"
 	"testing"
+
+	"hatchel/hcl/jsonscan"
 )
 
 const benchCall = `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"tool_0001","arguments":{"input0":"some text","input1":42},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -37,7 +39,7 @@ func BenchmarkAppendLongText(b *testing.B) {
 	b.SetBytes(int64(len(s)))
 	var dst []byte
 	for b.Loop() {
-		dst = AppendString(dst[:0], s)
+		dst = jsonscan.AppendString(dst[:0], s)
 	}
 }
 
@@ -45,7 +47,7 @@ func TestParsingACallDoesNotAllocate(t *testing.T) {
 	data := []byte(benchCall)
 	p := new(packet)
 	read := func() {
-		p.scan.reset(data, 64)
+		p.scan.Reset(data, 64)
 		if err := p.read(); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"sync/atomic"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // peer is a client of the legacy era that has introduced itself.
@@ -18,7 +20,7 @@ type peer struct {
 
 // greet reads what initialize says. The peer keeps nothing of m.
 func (s *Server) greet(m *message, toolset string) (*peer, *Error) {
-	version, ok := text(m.protocolVersion)
+	version, ok := jsonscan.Text(m.protocolVersion)
 	switch {
 	case !ok:
 		return nil, errorf(CodeInvalidParams, "params.protocolVersion must be a string")
@@ -92,7 +94,7 @@ func (p *peer) setLevel(m *message) *Error {
 
 // subscribe serves resources/subscribe.
 func (s *Server) subscribe(ctx context.Context, m *message, p *peer, q query) *Error {
-	uri, ok := text(m.uri)
+	uri, ok := jsonscan.Text(m.uri)
 	if !ok {
 		return errorf(CodeInvalidParams, "params.uri must be a string")
 	}
@@ -104,7 +106,7 @@ func (s *Server) subscribe(ctx context.Context, m *message, p *peer, q query) *E
 
 // unsubscribe serves resources/unsubscribe. There may be nothing to end.
 func (p *peer) unsubscribe(m *message) *Error {
-	uri, ok := text(m.uri)
+	uri, ok := jsonscan.Text(m.uri)
 	if !ok {
 		return errorf(CodeInvalidParams, "params.uri must be a string")
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // Question is a request to the client: what a call must know before it can go on.
@@ -18,11 +20,11 @@ type Question struct {
 // append appends the question as the client reads it: a request of JSON-RPC if it has an id.
 func (q *Question) append(dst []byte, id string) []byte {
 	if id != "" {
-		dst = append(AppendString(append(dst, `{"jsonrpc":"2.0","id":`...), id), ',')
+		dst = append(jsonscan.AppendString(append(dst, `{"jsonrpc":"2.0","id":`...), id), ',')
 	} else {
 		dst = append(dst, '{')
 	}
-	dst = append(AppendString(append(dst, `"method":`...), q.Method), `,"params":`...)
+	dst = append(jsonscan.AppendString(append(dst, `"method":`...), q.Method), `,"params":`...)
 	if q.Params == nil { // there are clients that cannot read a question without
 		return append(dst, "{}}"...)
 	}
@@ -45,7 +47,7 @@ func (q *Questions) appendResult(dst []byte, server *Info) []byte {
 		} else {
 			dst = append(dst, ',')
 		}
-		dst = q.Ask[i].append(append(AppendString(dst, q.Ask[i].Key), ':'), "")
+		dst = q.Ask[i].append(append(jsonscan.AppendString(dst, q.Ask[i].Key), ':'), "")
 	}
 	if len(q.Ask) > 0 {
 		dst = append(dst, '}')
@@ -61,7 +63,7 @@ func (m *message) answers(req *CallRequest) *Error {
 	req.Answers = m.inputResponses
 	if m.requestState != nil {
 		var ok bool
-		if req.State, ok = text(m.requestState); !ok {
+		if req.State, ok = jsonscan.Text(m.requestState); !ok {
 			return errorf(CodeInvalidParams, "params.requestState must be a string")
 		}
 		if req.State == "" { // to take it for none would begin the call anew, and do again what was done
@@ -88,13 +90,13 @@ func (e *ClientError) Error() string {
 // clientError reads the error of a response.
 func clientError(failure []byte) *ClientError {
 	e := &ClientError{Code: CodeInternalError}
-	if code, ok := lookup(failure, "code"); ok {
+	if code, ok := jsonscan.Lookup(failure, "code"); ok {
 		if n, err := strconv.Atoi(string(code)); err == nil {
 			e.Code = n
 		}
 	}
-	if said, ok := lookup(failure, "message"); ok {
-		e.Message, _ = text(said)
+	if said, ok := jsonscan.Lookup(failure, "message"); ok {
+		e.Message, _ = jsonscan.Text(said)
 	}
 	return e
 }
@@ -136,7 +138,7 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 			}
 			cause := context.Cause(ctx)
 			if !errors.Is(cause, errEnded) { // with its session a client is rid of all questions
-				r.say(append(AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
+				r.say(append(jsonscan.AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
 			}
 			return nil, cause
 		case <-look.C:

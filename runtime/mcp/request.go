@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // CallRequest is one tools/call, prompts/get or resources/read. Made without a server, it has nobody to report progress or log messages to, and nobody
@@ -113,7 +115,7 @@ func (r *CallRequest) Log(level Level, logger string, data []byte) {
 	}
 	b := borrow()
 	defer b.release()
-	b.b = AppendString(append(b.b, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...), level.String())
+	b.b = jsonscan.AppendString(append(b.b, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...), level.String())
 	b.b = append(append(appendMember(b.b, "logger", logger), `,"data":`...), data...)
 	b.b = append(b.b, "}}"...)
 	r.wire.notify(b.b)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/mcp"
 )
 
@@ -52,7 +53,7 @@ func (*shelf) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, 
 	switch req.Name {
 	case "greet":
 		req.Progress(1, 2, "half way")
-		members := mcp.AppendString([]byte(`"messages":[{"role":"user","content":{"type":"text","text":`), req.Arguments)
+		members := jsonscan.AppendString([]byte(`"messages":[{"role":"user","content":{"type":"text","text":`), req.Arguments)
 		return mcp.Document{Members: mcp.Raw(append(members, "}}]"...))}, nil
 	case "ask":
 		if req.Answers == nil {

@@ -153,7 +153,7 @@ func (c *conn) receive(line *buffer) {
 	}
 	p, err := parse(line.b, c.server.options.MaxDepth)
 	if err != nil {
-		c.fail(errorf(CodeParseError, "Parse error at %s", err))
+		c.fail(parseError(err))
 		line.release()
 		return
 	}

@@ -1,6 +1,10 @@
 package mcp
 
-import "strconv"
+import (
+	"strconv"
+
+	"hatchel/hcl/jsonscan"
+)
 
 // subscription is what one recipient is promised to hear: a client of the legacy era as long as it is there, or one subscriptions/listen.
 type subscription struct {
@@ -101,7 +105,7 @@ func (u *subscription) notification(dst []byte, t topic, said []byte) []byte {
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","method":"`...), topicMethods[t.kind]...), '"')
 	if u.id == nil {
 		if t.kind == documentTopic {
-			dst = append(AppendString(append(dst, `,"params":{"uri":`...), t.name), '}')
+			dst = append(jsonscan.AppendString(append(dst, `,"params":{"uri":`...), t.name), '}')
 		}
 		return append(dst, '}')
 	}
@@ -109,7 +113,7 @@ func (u *subscription) notification(dst []byte, t topic, said []byte) []byte {
 	dst = append(dst, '}')
 	switch t.kind {
 	case documentTopic:
-		dst = AppendString(append(dst, `,"uri":`...), t.name)
+		dst = jsonscan.AppendString(append(dst, `,"uri":`...), t.name)
 	case taskTopic:
 		dst = append(append(dst, ','), said...)
 	}
@@ -141,7 +145,7 @@ func (u *subscription) acknowledged(uris, tasks []string) []byte {
 			} else {
 				dst = append(dst, ',')
 			}
-			dst = AppendString(dst, name)
+			dst = jsonscan.AppendString(dst, name)
 		}
 		if len(m.names) > 0 {
 			dst = append(dst, ']')

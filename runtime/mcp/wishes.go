@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // wishes are what a subscriptions/listen asks to hear of.
@@ -18,7 +20,7 @@ func (m *message) wishes(c *Caller) (w wishes, err *Error) {
 		return w, errorf(CodeInvalidParams, "params.notifications must be an object")
 	}
 	for i, wanted := range []*bool{&w.lists.Tools, &w.lists.Prompts, &w.lists.Resources} {
-		v, ok := lookup(m.notifications, listFilters[i])
+		v, ok := jsonscan.Lookup(m.notifications, listFilters[i])
 		if *wanted = string(v) == "true"; ok && !*wanted && string(v) != "false" {
 			return w, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", listFilters[i])
 		}
@@ -37,7 +39,7 @@ func (m *message) wishes(c *Caller) (w wishes, err *Error) {
 
 // names reads one of the members of params.notifications that are arrays of strings; nil when there is none.
 func (m *message) names(key string) ([]string, *Error) {
-	raw, ok := lookup(m.notifications, key)
+	raw, ok := jsonscan.Lookup(m.notifications, key)
 	if !ok {
 		return nil, nil
 	}

@@ -1,5 +1,5 @@
 audit {
-  file   = "audit.jsonl"
-  rotate = "100MiB"
-  keep   = 30
+  file      = "audit.jsonl"
+  rotate    = "100MiB"
+  max_files = 30
 }

@@ -4,7 +4,7 @@ tool "report" {
     rate        = "10/m"
     concurrency = 2
     queue       = 5
-    wait        = "20s"
+    max_wait    = "20s"
   }
   sql "shop" {
     query = "SELECT * FROM orders"

@@ -10,26 +10,27 @@ import (
 )
 
 const (
-	maxStates = 200 // how many different things the text behind a branch or loop may mean
+	maxStates = 200 // how many different things the text after a branch or loop may mean
 	maxRounds = 40  // how many rounds of a loop may each bring a new meaning
 	maxDepth  = 200 // of parentheses
 )
 
-// checker walks a template over sets of states, collects every mistake, and decides what each hole is.
+// checker walks a template over sets of states, collects every mistake, and decides what each interpolation
+// is.
 type checker struct {
-	dialect Dialect
-	tree    *template.Tree
-	places  map[*template.Hole]place
-	texts   map[*template.Hole][]*template.Text // of each raw(...)
-	diags   hclv2.Diagnostics
-	seen    map[seenKey]bool
+	dialect  Dialect
+	tree     *template.Tree
+	contexts map[*template.Interpolation]holeContext
+	rawTexts map[*template.Interpolation][]*template.Text // of each raw(...)
+	diags    hclv2.Diagnostics
+	seen     map[seenKey]bool
 
 	unseparated map[*template.For]bool // loops inside quotes
 
 	siblings  []template.Node // of the node being read
 	index     int             // of the node being read in siblings
 	returning bool
-	deep      bool // parentheses were found too deep
+	tooDeep   bool // parentheses were found too deep
 	loops     int  // around the node being read
 	verbs     map[string]bool
 }
@@ -39,7 +40,8 @@ type seenKey struct {
 	summary string
 }
 
-// report adds a diagnostic, once a place and summary: the same mistake is met again in other renderings.
+// report adds a diagnostic, once a place and summary: the same mistake is met again in other
+// renderings.
 func (c *checker) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
 	key := seenKey{at, summary}
 	if c.seen[key] {
@@ -49,8 +51,8 @@ func (c *checker) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summ
 	c.diags = append(c.diags, &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at})
 }
 
-// failedAt reports whether a mistake was found at exactly this place.
-func (c *checker) failedAt(at hclv2.Range) bool {
+// hasErrorAt reports whether a mistake was found at exactly this place.
+func (c *checker) hasErrorAt(at hclv2.Range) bool {
 	for _, d := range c.diags {
 		if *d.Subject == at && d.Severity == hclv2.DiagError {
 			return true
@@ -59,12 +61,12 @@ func (c *checker) failedAt(at hclv2.Range) bool {
 	return false
 }
 
-func (c *checker) failAt(at hclv2.Range, summary, format string, args ...any) {
+func (c *checker) errorAt(at hclv2.Range, summary, format string, args ...any) {
 	c.report(hclv2.DiagError, at, summary, fmt.Sprintf(format, args...))
 }
 
-func (c *checker) fail(at span, summary, format string, args ...any) {
-	c.failAt(c.rangeOf(at), summary, format, args...)
+func (c *checker) errorf(at span, summary, format string, args ...any) {
+	c.errorAt(c.rangeOf(at), summary, format, args...)
 }
 
 func (c *checker) rangeOf(at span) hclv2.Range {
@@ -74,36 +76,36 @@ func (c *checker) rangeOf(at span) hclv2.Range {
 	return at.text.Place(at.from, min(at.to, len(at.text.Value)))
 }
 
-// nodes reads nodes one after the other from every state of in.
-func (c *checker) nodes(list []template.Node, in set) set {
+// readNodes reads nodes one after the other from every state of in.
+func (c *checker) readNodes(list []template.Node, in stateSet) stateSet {
 	for i := range list {
-		in = c.child(list, i, in)
+		in = c.readNode(list, i, in)
 	}
 	return in
 }
 
-func (c *checker) child(list []template.Node, i int, in set) set {
+func (c *checker) readNode(list []template.Node, i int, in stateSet) stateSet {
 	siblings, index := c.siblings, c.index
 	c.siblings, c.index = list, i
 	defer func() { c.siblings, c.index = siblings, index }()
-	var out set
+	var out stateSet
 	switch n := list[i].(type) {
 	case *template.Text:
 		for _, s := range in {
 			out.add(c.readText(n, s))
 		}
-	case *template.Hole:
+	case *template.Interpolation:
 		for _, s := range in {
 			c.readHole(n, s, &out)
 		}
 	case *template.If:
-		out = c.nodes(n.Then, in)
-		for _, s := range c.nodes(n.Else, in) {
+		out = c.readNodes(n.Then, in)
+		for _, s := range c.readNodes(n.Else, in) {
 			out.add(s)
 		}
-		out = c.bounded(out, n.Range)
+		out = c.limitStates(out, n.Range)
 	case *template.For:
-		out = c.loop(n, in)
+		out = c.readLoop(n, in)
 	}
 	return out
 }
@@ -116,27 +118,29 @@ func (c *checker) readText(t *template.Text, s state) state {
 
 const maxLoops = 5 // %{for} inside %{for}
 
-// loop reads the body for no round, one, two and so on, until a further round brings no new state.
-func (c *checker) loop(n *template.For, in set) set {
+// readLoop reads the body for no round, one, two and so on, until a further round brings no new
+// state.
+func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
 	if c.loops++; c.loops > maxLoops { // each level is read several times for every round of the one around it
-		c.failAt(n.Range, "Loops nested too deeply", "Loops of a statement may nest %d deep. Make one list of what the inner ones go over, in locals.", maxLoops)
+		c.errorAt(n.Range, "Loops nested too deeply",
+			"Loops of a statement may nest %d deep. Build one flat list of the inner elements in locals.", maxLoops)
 		c.loops--
 		return in
 	}
 	defer func() { c.loops-- }()
-	lead, body, trail := c.rounds(n, in)
-	exits := append(set(nil), in...)
-	entries, fresh := set{}, in
+	lead, body, trail := c.loopParts(n, in)
+	exits := append(stateSet(nil), in...)
+	entries, fresh := stateSet{}, in
 	for round := 0; len(fresh) > 0; round++ {
 		if round > 0 && lead != nil {
-			fresh = c.nodes(lead.Then, fresh)
+			fresh = c.readNodes(lead.Then, fresh)
 		}
-		out := c.nodes(body, fresh)
+		out := c.readNodes(body, fresh)
 		for _, s := range out {
 			exits.add(s)
 		}
 		if trail != nil {
-			out = c.nodes(trail.Then, out)
+			out = c.readNodes(trail.Then, out)
 		}
 		fresh = nil
 		for _, s := range out {
@@ -148,15 +152,19 @@ func (c *checker) loop(n *template.For, in set) set {
 			}
 		}
 		if len(entries) > maxStates || round > maxRounds {
-			c.failAt(n.Range, "Loop without fixed structure", "Every round of this loop leaves the statement in another state, as an open parenthesis or quote does. A round must close what it opens.")
+			c.errorAt(n.Range, "Loop without fixed structure",
+				"Every iteration of this loop leaves the statement in another state, for example with an "+
+					"open parenthesis or quote. An iteration must close what it opens.")
 			return in
 		}
 	}
-	return c.bounded(exits, n.Range)
+	return c.limitStates(exits, n.Range)
 }
 
-// rounds is the body of a loop without the %{if} that separates its rounds. Inside quotes nothing separates: every byte is the author's text.
-func (c *checker) rounds(n *template.For, in set) (lead *template.If, rest []template.Node, trail *template.If) {
+// loopParts is the body of a loop without the %{if} that separates its rounds. Inside quotes
+// nothing separates: every byte is the author's text.
+func (c *checker) loopParts(n *template.For, in stateSet) (lead *template.If, rest []template.Node,
+	trail *template.If) {
 	for _, s := range in {
 		if s.mode >= inQuote {
 			c.unseparated[n] = true
@@ -165,36 +173,37 @@ func (c *checker) rounds(n *template.For, in set) (lead *template.If, rest []tem
 	if c.unseparated[n] {
 		return nil, n.Body, nil
 	}
-	return rounds(n.Body)
+	return splitSeparator(n.Body)
 }
 
-// rounds takes an %{if} that holds nothing but a separator off the beginning or the end of a loop's body. It stands between rounds: its
-// condition is not known here, but whether its text or a space is there cannot change what other text means.
-func rounds(body []template.Node) (lead *template.If, rest []template.Node, trail *template.If) {
+// splitSeparator takes an %{if} that holds nothing but a separator off the beginning or the end of
+// a loop's body. It is between rounds: its condition is not known here, but whether its text or
+// a space is there cannot change what other text means.
+func splitSeparator(body []template.Node) (lead *template.If, rest []template.Node, trail *template.If) {
 	first, last := 0, len(body)-1
-	for first < last && blank(body[first]) {
+	for first < last && isBlank(body[first]) {
 		first++
 	}
-	for last > first && blank(body[last]) {
+	for last > first && isBlank(body[last]) {
 		last--
 	}
 	if first < last {
-		if n := separator(body[first]); n != nil {
+		if n := asSeparator(body[first]); n != nil {
 			return n, body[first+1:], nil
 		}
-		if n := separator(body[last]); n != nil {
+		if n := asSeparator(body[last]); n != nil {
 			return nil, body[:last], n
 		}
 	}
 	return nil, body, nil
 }
 
-func blank(n template.Node) bool {
+func isBlank(n template.Node) bool {
 	t, ok := n.(*template.Text)
 	return ok && strings.TrimSpace(t.Value) == ""
 }
 
-func separator(n template.Node) *template.If {
+func asSeparator(n template.Node) *template.If {
 	cond, ok := n.(*template.If)
 	if !ok || len(cond.Then) != 1 || len(cond.Else) > 0 {
 		return nil
@@ -211,45 +220,52 @@ func separator(n template.Node) *template.If {
 	return cond
 }
 
-// bounded keeps the number of states small enough to go on.
-func (c *checker) bounded(states set, at hclv2.Range) set {
+// limitStates keeps the number of states small enough to go on.
+func (c *checker) limitStates(states stateSet, at hclv2.Range) stateSet {
 	if len(states) <= maxStates {
 		return states
 	}
-	c.failAt(at, "Too many renderings", "What follows can mean more than %d different things, depending on the branches before it. Close every quote and parenthesis in the branch that opens it.", maxStates)
+	c.errorAt(at, "Too many renderings",
+		"The text that follows can have more than %d different meanings, depending on the branches before "+
+			"it. Close every quote and parenthesis in the branch that opens it.", maxStates)
 	return states[:1]
 }
 
-// end judges the states at the end of the template.
-func (c *checker) end(states set) {
+// checkEnd judges the states at the end of the template.
+func (c *checker) checkEnd(states stateSet) {
 	for _, s := range states {
-		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.atEnd}}}
+		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}
 		switch s.mode {
 		case inQuote, inEscape:
-			c.fail(s.from, "Unclosed quote", "The quote that begins here is not closed in every rendering of the template.")
+			c.errorf(s.from, "Unclosed quote",
+				"The quote that begins here is not closed in every rendering of the template.")
 			continue
 		case inBlock, blockStar, blockSlash, blockOpen:
-			c.fail(s.from, "Unclosed comment", "The comment that begins here is not closed in every rendering of the template.")
+			c.errorf(s.from, "Unclosed comment",
+				"The comment that begins here is not closed in every rendering of the template.")
 			continue
 		case inDollar:
-			c.fail(s.from, "Unclosed quote", "The quote that begins with %s is not closed in every rendering of the template.", s.text)
+			c.errorf(s.from, "Unclosed quote",
+				"The quote that begins with %s is not closed in every rendering of the template.", s.text)
 			continue
 		}
 		l.flush()
-		if l.order != nil {
-			l.sorted(l.order)
+		if l.sortKey != nil {
+			l.sortsByConstant(l.sortKey)
 		}
 		if l.nested() {
-			c.fail(l.open, "Unclosed parenthesis", "The parenthesis is not closed in every rendering of the template.")
+			c.errorf(l.open, "Unclosed parenthesis",
+				"The parenthesis is not closed in every rendering of the template.")
 		}
 		if l.verb == "" {
-			c.failAt(c.tree.Range, "Empty statement", "The template can render to nothing. A statement needs at least its first word in every rendering.")
+			c.errorAt(c.tree.Range, "Empty statement",
+				"The template can render to nothing. A statement needs at least its first word in every rendering.")
 		}
 		c.verbs[l.verb] = true
 	}
 }
 
-func (c *checker) atEnd(int, int) hclv2.Range {
+func (c *checker) endRange(int, int) hclv2.Range {
 	end := c.tree.Range
 	end.Start = end.End
 	return end

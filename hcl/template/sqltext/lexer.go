@@ -20,19 +20,21 @@ func (l *lexer) read() {
 	}
 }
 
-// step reads one byte. It reports false if the byte ended what was being read and is to be read again behind it.
+// step reads one byte. It reports false if the byte ended what was being read and is to be read
+// again after it.
 func (l *lexer) step(c byte) bool {
 	if c == 0 {
-		l.fail(l.here(), "Zero byte in SQL", "A statement cannot hold a zero byte: a server would stop reading there. Remove it.")
+		l.errorf(l.here(), "Zero byte in SQL",
+			"A statement cannot hold a zero byte: a server would stop reading there. Remove it.")
 		return true
 	}
 	switch l.mode {
 	case plain:
-		return l.begin(c)
-	case afterHole:
+		return l.beginToken(c)
+	case afterInterpolation:
 		l.mode = plain
-		if l.glues(c) {
-			l.glued(l.hole)
+		if l.joinsValue(c) {
+			l.missingSpace(l.interpolation)
 			l.set(operator, "") // the one mistake was told
 		}
 		return false
@@ -66,8 +68,8 @@ func (l *lexer) step(c byte) bool {
 	return l.commentByte(c)
 }
 
-// begin reads the first byte of a token.
-func (l *lexer) begin(c byte) bool {
+// beginToken reads the first byte of a token.
+func (l *lexer) beginToken(c byte) bool {
 	if isSpace(c) {
 		return true
 	}
@@ -77,8 +79,9 @@ func (l *lexer) begin(c byte) bool {
 		l.mode = inNumber
 	case c == '$' && l.dialect == PostgreSQL:
 		l.mode, l.text = inTag, "$"
-	case c == '$' && l.dialect == SQLite, c == '@' && l.dialect == SQLite, c == '#' && l.dialect == SQLite, c == '?' && l.dialect != PostgreSQL:
-		l.placeholder()
+	case c == '$' && l.dialect == SQLite, c == '@' && l.dialect == SQLite, c == '#' && l.dialect == SQLite,
+		c == '?' && l.dialect != PostgreSQL:
+		l.rejectPlaceholder()
 	case c == '#' && l.dialect == MySQL:
 		l.mode = inLine
 	case isName(c), c == '@' && l.dialect == MySQL:
@@ -114,20 +117,23 @@ func (l *lexer) wordByte(c byte) bool {
 	return false
 }
 
+// operatorBytes can be part of an operator in some dialect.
+const operatorBytes = "+-*/<>=~!@#%^&|`?\\{}"
+
 func (l *lexer) operatorByte(c byte) bool {
 	last := l.text[len(l.text)-1]
 	switch {
 	case c == '-' && last == '-':
-		l.comment(inLine)
+		l.beginComment(inLine)
 		if l.dialect == MySQL {
 			l.mode = twoDashes
 		}
 	case c == '*' && last == '/':
-		l.comment(inBlock)
+		l.beginComment(inBlock)
 		if l.dialect == MySQL {
 			l.mode = blockOpen
 		}
-	case strings.IndexByte("+-*/<>=~!@#%^&|`?\\{}", c) < 0, c == '@' && l.dialect != PostgreSQL, c == '#' && l.dialect != PostgreSQL,
+	case strings.IndexByte(operatorBytes, c) < 0, c == '@' && l.dialect != PostgreSQL, c == '#' && l.dialect != PostgreSQL,
 		c == '?' && l.dialect != PostgreSQL, c == '`' && l.dialect != PostgreSQL:
 		l.endOperator()
 		return false
@@ -139,8 +145,8 @@ func (l *lexer) operatorByte(c byte) bool {
 	return true
 }
 
-// comment begins a comment whose first byte was read as the end of an operator.
-func (l *lexer) comment(m mode) {
+// beginComment begins a comment whose first byte was read as the end of an operator.
+func (l *lexer) beginComment(m mode) {
 	from := l.here()
 	from.from = max(0, from.from-1)
 	if l.text = l.text[:len(l.text)-1]; l.text != "" {
@@ -168,7 +174,8 @@ func (l *lexer) commentByte(c byte) bool {
 		if l.from.text == at.text {
 			at.from = l.from.from
 		}
-		l.fail(at, "Executable comment", "The server executes what stands in /*! ... */. Write the text itself, without the comment around it.")
+		l.errorf(at, "Executable comment",
+			"The server executes the text inside /*! ... */. Write the text without the comment.")
 	case inBlock:
 		if c == '*' {
 			l.mode = blockStar
@@ -203,12 +210,14 @@ func (l *lexer) endComment() { l.mode, l.depth, l.text, l.from = plain, 0, "", s
 
 func (l *lexer) openQuote(c byte, slash bool) {
 	if c == '\'' && l.prev == escaped {
-		l.fail(l.here(), "Two strings in a row", "A string behind an E'...' string continues it with its backslashes. Join them with ||.")
+		l.errorf(l.here(), "Two strings in a row",
+			"A string that follows an E'...' string continues it, and its backslashes are escapes too. Join "+
+				"them with ||.")
 	}
 	if c == '\'' && slash && l.dialect == PostgreSQL {
 		l.text = "E"
 	}
-	l.mode, l.quote, l.slash = inQuote, c, slash
+	l.mode, l.quote, l.backslash = inQuote, c, slash
 }
 
 func (l *lexer) quoteByte(c byte) bool {
@@ -224,7 +233,7 @@ func (l *lexer) quoteByte(c byte) bool {
 		return false
 	case c == l.quote:
 		l.mode = quoteEnd
-	case c == '\\' && l.slash:
+	case c == '\\' && l.backslash:
 		l.mode = inEscape
 	}
 	return true
@@ -238,7 +247,7 @@ func (l *lexer) endQuote() {
 	case l.quote == '\'' || l.quote == '"' && l.dialect == MySQL:
 		k = literal
 	}
-	l.quote, l.slash = 0, false
+	l.quote, l.backslash = 0, false
 	l.token(k, "")
 }
 
@@ -262,7 +271,7 @@ func (l *lexer) dollarByte(c byte) bool {
 	case c == '$':
 		l.mode, l.text, l.depth = inDollar, l.text+"$", 0
 	case digit && l.text == "$":
-		l.placeholder()
+		l.rejectPlaceholder()
 	case isName(c):
 		l.text += string([]byte{c}) // a tag can hold bytes of any letter
 	default:
@@ -279,7 +288,7 @@ func (l *lexer) colonByte(c byte) bool {
 	case c == '=':
 		l.token(operator, ":=")
 	case isName(c) && l.frame() != index:
-		l.placeholder()
+		l.rejectPlaceholder()
 		return false
 	default:
 		l.token(colon, "")
@@ -288,8 +297,9 @@ func (l *lexer) colonByte(c byte) bool {
 	return true
 }
 
-// placeholder refuses the hand-written placeholder that the byte being read belongs to, and reads it as a value.
-func (l *lexer) placeholder() {
+// rejectPlaceholder refuses the hand-written placeholder that the byte being read belongs to, and
+// reads it as a value.
+func (l *lexer) rejectPlaceholder() {
 	text, end := l.node.text.Value, l.at+1
 	for end < len(text) && isName(text[end]) {
 		end++
@@ -298,16 +308,18 @@ func (l *lexer) placeholder() {
 	if l.from.text == l.node.text {
 		from = min(from, l.from.from)
 	}
-	l.fail(span{l.node.text, from, end}, "Hand-written placeholder",
-		"%s would be a parameter without a value. Write the value itself where it belongs, as ${input.x}: it is bound as a parameter.", text[from:end])
+	l.errorf(span{l.node.text, from, end}, "Hand-written placeholder",
+		"%s would be a parameter without a value. Write the value itself, as in ${input.x}: it is bound as "+
+			"a parameter.", text[from:end])
 	l.mode = inNumber
 }
 
-// glues reports whether a byte directly behind a bound value would change how the value's placeholder is read.
-func (l *lexer) glues(c byte) bool {
+// joinsValue reports whether a byte directly after a bound value would change how the value's
+// placeholder is read.
+func (l *lexer) joinsValue(c byte) bool {
 	switch c {
 	case '.':
-		return l.prev == hole
+		return l.prev == interpolation
 	case '\'', '"', '`', '$':
 		return true
 	case '@', '#', '[', '?':

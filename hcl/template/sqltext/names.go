@@ -6,30 +6,34 @@ import (
 	"hatchel/hcl/template"
 )
 
-// ident reads ident(...) and checks that every name it can give is known.
-func (l *lexer) ident(h *template.Hole) {
-	l.separate(h)
+// readIdent reads ident(...) and checks that every name it can give is known.
+func (l *lexer) readIdent(h *template.Interpolation) {
+	l.endTokenBefore(h)
 	switch {
 	case l.prev == start:
-		l.failAt(h.Range, "Name in wrong place", "A statement cannot begin with a name.")
-	case l.prev == word && (l.word == "VALUES" || l.word == "LIMIT" || l.word == "OFFSET" || l.word == "INTERVAL" || l.word == "FETCH"),
+		l.errorAt(h.Range, "Name in wrong place", "A statement cannot begin with a name.")
+	case l.prev == word && (l.word == "VALUES" || l.word == "LIMIT" || l.word == "OFFSET" || l.word == "INTERVAL" ||
+		l.word == "FETCH"),
 		l.prev == word && (l.word == "IN" || l.word == "NOT IN") && l.frame() != special:
-		l.failAt(h.Range, "Name in wrong place", "Behind %s a value belongs, not the name of a table or column. Write ${%s} without ident().", l.word, firstSource(h))
+		l.errorAt(h.Range, "Name in wrong place",
+			"A value belongs after %s, not the name of a table or column. Write ${%s} without ident().", l.word,
+			firstSource(h))
 	}
 	if len(h.Args) == 0 {
-		l.failAt(h.Range, "Name missing", "ident() takes the name, a list of names, or a schema and a name: ${ident(input.sort)}.")
+		l.errorAt(h.Range, "Name missing",
+			"ident() takes the name, a list of names, or a schema and a name: ${ident(input.sort)}.")
 	}
 	for i, a := range h.Args {
-		l.nameType(a, len(h.Args) > 1, i == 0)
+		l.checkNameType(a, len(h.Args) > 1, i == 0)
 	}
 	if l.frame() == columns {
 		l.cols = addColumns(l.cols, h)
 	}
-	l.decide(h, place{use: asName})
+	l.recordContext(h, holeContext{mode: asName})
 	l.token(ident, "")
 }
 
-func firstSource(h *template.Hole) string {
+func firstSource(h *template.Interpolation) string {
 	if len(h.Args) > 0 {
 		return h.Args[0].Source
 	}
@@ -37,7 +41,7 @@ func firstSource(h *template.Hole) string {
 }
 
 // addColumns counts the columns that a list of names adds where one was counted.
-func addColumns(cols int, h *template.Hole) int {
+func addColumns(cols int, h *template.Interpolation) int {
 	if len(h.Args) != 1 || h.Args[0].Type.Kind != template.List || cols < 0 {
 		return cols
 	}
@@ -47,31 +51,39 @@ func addColumns(cols int, h *template.Hole) int {
 	return -1
 }
 
-func (c *checker) nameType(a *template.Hole, qualified, first bool) {
+func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool) {
 	t := a.Type
 	if t.Kind == template.List && qualified {
-		c.failAt(a.Range, "List instead of value", "A list of names is the only argument of ident(). Write ${ident(%s)}.", a.Source)
+		c.errorAt(a.Range, "List instead of value",
+			"A list of names is the only argument of ident(). Write ${ident(%s)}.", a.Source)
 		return
 	}
 	var found []string
 	ok := true
 	for _, e := range elementTypes(t) {
-		texts, known := textsOf(e)
+		texts, known := knownTexts(e)
 		ok = ok && known
 		found = append(found, texts...)
 	}
 	if !ok {
-		c.failAt(a.Range, "Name needs an enum", "%s can be any text, so the name it becomes is not known. Give it the type enum(...) with the names that are allowed.", a.Source)
+		c.errorAt(a.Range, "Name needs an enum",
+			"%s can be any text, so its names are not known at load. Give it the type enum(...) with the "+
+				"allowed names.", a.Source)
 		return
 	}
 	if t.Nullable {
-		c.failAt(a.Range, "Name may be null", "%s may be null, which is no name. Give it a default, or guard it with %%{if %s != null}.", a.Source, a.Source)
+		c.errorAt(a.Range, "Name may be null",
+			"%s may be null, which cannot be a name. Give it a default, or guard it with %%{if %s != null}.",
+			a.Source, a.Source)
 	}
 	for _, text := range found {
 		if text == "" || strings.IndexByte(text, 0) >= 0 {
-			c.failAt(a.Range, "Name not possible", "%s can be %q, which cannot be the name of a table or column.", a.Source, text)
+			c.errorAt(a.Range, "Name not possible", "%s can be %q, which cannot be the name of a table or column.",
+				a.Source, text)
 		} else if schema, table, dotted := strings.Cut(text, "."); dotted && first && !qualified {
-			c.report(warning, a.Range, "Dot inside a name", "\""+text+"\" is quoted as one name with a dot in it. For a name in a schema or of a table write ${ident(\""+schema+"\", \""+table+"\")} or put the part before the dot in the text.")
+			c.report(warning, a.Range, "Dot inside a name",
+				"\""+text+"\" is quoted as one name with a dot in it. For a name in a schema or of a table "+
+					"write ${ident(\""+schema+"\", \""+table+"\")} or put the part before the dot in the text.")
 		}
 	}
 }
@@ -84,14 +96,14 @@ func elementTypes(t template.Type) []template.Type {
 	case t.Tuple != nil:
 		return t.Tuple
 	case t.Known:
-		return constants(t.Constant)
+		return constantTypes(t.Constant)
 	case t.Elem != nil:
 		return []template.Type{*t.Elem}
 	}
 	return []template.Type{{}}
 }
 
-func constants(v any) []template.Type {
+func constantTypes(v any) []template.Type {
 	list, ok := v.([]any)
 	if !ok {
 		return []template.Type{{}}
@@ -119,37 +131,40 @@ func constantKind(v any) template.Kind {
 	return template.Number
 }
 
-// textsOf gives every text that a value of a type can be, if they are known.
-func textsOf(t template.Type) ([]string, bool) {
+// knownTexts returns every text that a value of a type can be, if they are known.
+func knownTexts(t template.Type) ([]string, bool) {
 	if s, ok := t.Constant.(string); ok && t.Known {
 		return []string{s}, true
 	}
 	return t.Values, len(t.Values) > 0
 }
 
-// raw reads raw(...): each text it can give, as if the author had written it there.
-func (c *checker) raw(h *template.Hole, s state, out *set) {
-	c.decide(h, place{use: asRaw})
+// readRaw reads raw(...): each text it can give, as if the author had written it there.
+func (c *checker) readRaw(h *template.Interpolation, s state, out *stateSet) {
+	c.recordContext(h, holeContext{mode: asRaw})
 	if len(h.Args) != 1 {
-		c.failAt(h.Range, "Raw text missing", "raw() takes one text that is known when the file is loaded.")
+		c.errorAt(h.Range, "Raw text missing", "raw() takes one text that is known when the file is loaded.")
 		out.add(s)
 		return
 	}
-	texts, ok := textsOf(h.Args[0].Type)
+	texts, ok := knownTexts(h.Args[0].Type)
 	if !ok || h.Args[0].Type.Nullable {
-		c.failAt(h.Range, "Raw text not known", "raw() inserts text into the statement, so it must be known when the file is loaded, and %s is not. To choose between texts by a value, index a map: raw(local.texts[input.x]), or use %%{if}.", h.Args[0].Source)
-		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.atEnd}}}
+		c.errorAt(h.Range, "Raw text not known",
+			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is "+
+				"not. To choose between texts by a value, index a map: raw(local.texts[input.x]), or use "+
+				"%%{if}.", h.Args[0].Source)
+		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}
 		l.flush()
 		l.set(operator, "")
 		out.add(l.state)
 		return
 	}
-	if c.texts[h] == nil {
+	if c.rawTexts[h] == nil {
 		for _, text := range texts {
-			c.texts[h] = append(c.texts[h], &template.Text{Value: text, Place: wholeHole(h)})
+			c.rawTexts[h] = append(c.rawTexts[h], &template.Text{Value: text, Place: rangeOf(h)})
 		}
 	}
-	for _, t := range c.texts[h] {
+	for _, t := range c.rawTexts[h] {
 		out.add(c.readText(t, s))
 	}
 }

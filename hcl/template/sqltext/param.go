@@ -11,21 +11,21 @@ import (
 	"hatchel/hcl/value"
 )
 
-// accepts says what a parameter takes besides single values.
-type accepts byte
+// paramKind says what a parameter takes besides single values.
+type paramKind byte
 
 const (
-	single        accepts = iota
-	arrayToo              // PostgreSQL: a list is an array
-	listParamOnly         // PostgreSQL, behind IN: only a list
+	single       paramKind = iota
+	valueOrArray           // PostgreSQL: a list is an array
+	listOnly               // PostgreSQL, after IN: only a list
 )
 
-// param is a hole that is one parameter.
+// param is an interpolation that is one parameter.
 type param struct {
 	value         template.Value
-	hole          *template.Hole
+	hole          *template.Interpolation
 	dialect       Dialect
-	kind          accepts
+	kind          paramKind
 	before, after string
 }
 
@@ -53,23 +53,23 @@ func (p *param) eval(f template.Frame) (any, error) {
 	list, isList := v.([]any)
 	switch {
 	case isList && p.kind != single:
-		return array(p.hole, list)
-	case p.kind == listParamOnly && v != nil:
-		return nil, needsList(p.hole, v)
+		return arrayArgument(p.hole, list)
+	case p.kind == listOnly && v != nil:
+		return nil, errNotList(p.hole, v)
 	}
-	return scalar(p.dialect, p.hole, v)
+	return scalarArgument(p.dialect, p.hole, v)
 }
 
-func needsList(h *template.Hole, v any) error {
-	return fmt.Errorf("%s must be a list here, not %s", h.Source, kindOf(v))
+func errNotList(h *template.Interpolation, v any) error {
+	return fmt.Errorf("%s must be a list here, not %s", h.Source, describeKind(v))
 }
 
-// scalar is how a value that is one parameter is bound.
-func scalar(d Dialect, h *template.Hole, v any) (any, error) {
+// scalarArgument is how a value that is one parameter is bound.
+func scalarArgument(d Dialect, h *template.Interpolation, v any) (any, error) {
 	whole := v // not boxed again
 	switch v := v.(type) {
 	case string:
-		return whole, validText(d, h, v)
+		return whole, checkText(d, h, v)
 	case nil, bool, int, float64:
 		return whole, nil
 	case json.Number:
@@ -90,15 +90,15 @@ func scalar(d Dialect, h *template.Hole, v any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return scalar(d, h, inner)
+		return scalarArgument(d, h, inner)
 	case []any:
 		return nil, fmt.Errorf("%s must be one value here, not a list", h.Source)
 	}
-	return nil, fmt.Errorf("%s is %s, which cannot be bound in SQL", h.Source, kindOf(v))
+	return nil, fmt.Errorf("%s is %s, which cannot be bound in SQL", h.Source, describeKind(v))
 }
 
-// validText refuses what PostgreSQL cannot hold in a text.
-func validText(d Dialect, h *template.Hole, s string) error {
+// checkText refuses what PostgreSQL cannot hold in a text.
+func checkText(d Dialect, h *template.Interpolation, s string) error {
 	if d != PostgreSQL {
 		return nil
 	}
@@ -111,20 +111,20 @@ func validText(d Dialect, h *template.Hole, s string) error {
 	return nil
 }
 
-// array is how PostgreSQL takes a list: a slice of one Go type where all elements have it.
-func array(h *template.Hole, list []any) (any, error) {
+// arrayArgument is how PostgreSQL takes a list: a slice of one Go type where all elements have it.
+func arrayArgument(h *template.Interpolation, list []any) (any, error) {
 	out := make([]any, len(list))
 	var texts, ints, floats, bools int
 	for i, e := range list {
 		if nested, ok := e.([]any); ok {
-			inner, err := array(h, nested)
+			inner, err := arrayArgument(h, nested)
 			if err != nil {
 				return nil, err
 			}
 			out[i] = inner
 			continue
 		}
-		v, err := scalar(PostgreSQL, h, e)
+		v, err := scalarArgument(PostgreSQL, h, e)
 		if err != nil {
 			return nil, err
 		}
@@ -142,18 +142,18 @@ func array(h *template.Hole, list []any) (any, error) {
 	}
 	switch len(list) {
 	case texts:
-		return typed(out, func(v any) string { return v.(string) }), nil
+		return convertAll(out, func(v any) string { return v.(string) }), nil
 	case ints:
-		return typed(out, func(v any) int64 { return int64(v.(int)) }), nil
+		return convertAll(out, func(v any) int64 { return int64(v.(int)) }), nil
 	case bools:
-		return typed(out, func(v any) bool { return v.(bool) }), nil
+		return convertAll(out, func(v any) bool { return v.(bool) }), nil
 	case ints + floats:
-		return typed(out, func(v any) float64 { f, _ := value.Float(v); return f }), nil
+		return convertAll(out, func(v any) float64 { f, _ := value.Float(v); return f }), nil
 	}
 	return out, nil
 }
 
-func typed[T any](list []any, of func(any) T) []T {
+func convertAll[T any](list []any, of func(any) T) []T {
 	out := make([]T, len(list))
 	for i, v := range list {
 		out[i] = of(v)
@@ -169,7 +169,7 @@ func (d Dialect) placeholder(dst []byte, n int) []byte {
 	return append(dst, '?')
 }
 
-func kindOf(v any) string {
+func describeKind(v any) string {
 	switch k := value.Kind(v); k {
 	case "null", "bytes":
 		return k

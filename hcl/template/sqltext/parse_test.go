@@ -112,8 +112,8 @@ func (n *notation) directive(text string, at hclv2.Range) (template.Node, string
 
 var call = regexp.MustCompile(`^(ident|raw|path|under)\((.*)\)$`)
 
-func (n *notation) hole(from, to int, source string) *template.Hole {
-	h := &template.Hole{Value: lookup(source), Source: source, Range: n.span(from, to)}
+func (n *notation) hole(from, to int, source string) *template.Interpolation {
+	h := &template.Interpolation{Value: lookup(source), Source: source, Range: n.span(from, to)}
 	if m := call.FindStringSubmatch(source); m != nil {
 		h.Func = m[1]
 		for arg := range strings.SplitSeq(m[2], ",") {
@@ -121,7 +121,7 @@ func (n *notation) hole(from, to int, source string) *template.Hole {
 				continue
 			}
 			at := from + strings.Index(n.src[from:to], arg)
-			h.Args = append(h.Args, &template.Hole{Value: lookup(arg), Source: arg, Range: n.span(at, at+len(arg)), Type: n.typeOf(arg)})
+			h.Args = append(h.Args, &template.Interpolation{Value: lookup(arg), Source: arg, Range: n.span(at, at+len(arg)), Type: n.typeOf(arg)})
 		}
 		return h
 	}

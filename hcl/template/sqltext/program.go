@@ -19,8 +19,9 @@ type Program struct {
 	rows      bool
 }
 
-// Bind renders the statement for one call and appends its arguments to args, in the order of its placeholders.
-// An error is a sentence for the model that made the call, or the error of the template's own value.
+// Bind renders the statement for one call and appends its arguments to args, in the order of its
+// placeholders. An error is a sentence for the model that made the call, or the error of the
+// template's own value.
 func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, err error) {
 	if p.static {
 		out = args
@@ -37,7 +38,8 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	b.dialect, b.frame, b.text, b.args, b.base = p.dialect, f, b.text[:0], args, len(args)
 	err = p.root.bind(b)
 	if n := len(b.args) - b.base; err == nil && n > p.dialect.maxParams() {
-		err = fmt.Errorf("this call needs %d values in one statement and %s takes at most %d: send fewer elements", n, p.dialect, p.dialect.maxParams())
+		err = fmt.Errorf("this call needs %d values in one statement and %s takes at most %d: send fewer elements", n,
+			p.dialect, p.dialect.maxParams())
 	}
 	out = b.args
 	b.frame, b.args = nil, nil
@@ -52,11 +54,11 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	return text, out, err
 }
 
-// Verb is the statement's keyword in upper case, as SELECT or INSERT; of a statement that begins WITH it is the keyword of what follows.
-// It is empty if renderings differ in it.
+// Verb is the statement's keyword in upper case, as SELECT or INSERT; of a statement that begins
+// WITH it is the keyword of what follows. It is empty if renderings differ in it.
 func (p *Program) Verb() string { return p.verb }
 
-// HasReturning reports whether RETURNING stands in some rendering.
+// HasReturning reports whether RETURNING is in some rendering.
 func (p *Program) HasReturning() bool { return p.returning }
 
 // ReturnsRows reports whether some rendering answers with rows.
@@ -79,13 +81,13 @@ func (b *binding) add(v any) {
 	b.text = b.dialect.placeholder(b.text, len(b.args)-b.base)
 }
 
-// A step renders one part of a template.
-type step interface {
+// op renders one part of a template.
+type op interface {
 	bind(*binding) error
 	sample(*sampler)
 }
 
-type block []step
+type block []op
 
 func (steps block) bind(b *binding) error {
 	for _, s := range steps {
@@ -103,11 +105,12 @@ func (t literalText) bind(b *binding) error {
 	return nil
 }
 
-// branch is %{if}. gap is set where the branch separates the rounds of a loop: without its text a space keeps them apart.
+// branch is %{if}. gap is set where the branch separates the rounds of a loop: without its text a
+// space keeps them apart.
 type branch struct {
 	cond        template.Value
 	then, other block
-	gap         bool
+	separates   bool
 	key         any
 	at          string
 }
@@ -119,12 +122,12 @@ func (s *branch) bind(b *binding) error {
 	}
 	yes, ok := v.(bool)
 	if !ok {
-		return fmt.Errorf("a condition of the statement is not true or false but %s", kindOf(v))
+		return fmt.Errorf("a condition of the statement is not true or false but %s", describeKind(v))
 	}
 	if yes {
 		return s.then.bind(b)
 	}
-	if s.gap {
+	if s.separates {
 		b.text = append(b.text, ' ')
 	}
 	return s.other.bind(b)
@@ -136,8 +139,8 @@ type loop struct {
 	key  any
 	at   string
 
-	gap   any  // the key of the branch in the body that separates the rounds
-	leads bool // it is the first of the body, not the last
+	separator      any  // the key of the branch in the body that separates the rounds
+	separatorFirst bool // it is the first of the body, not the last
 }
 
 func (s *loop) bind(b *binding) error {

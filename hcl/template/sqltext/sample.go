@@ -14,8 +14,10 @@ const (
 	maxBodies  = 256 // that one sample renders of all its loops
 )
 
-// Samples returns representative renderings: the fullest, in which every %{if} is taken, every loop has one round and every list two elements; the barest; and
-// from the fullest each branch, loop, list, name and raw text varied alone. Holes with the same source vary together. There are at most 64, without repetition.
+// Samples returns representative renderings: the fullest, in which every %{if} is taken, every loop
+// has one round and every list two elements; the barest; and from the fullest each branch, loop,
+// list, name and raw text varied alone. Holes with the same source vary together. There are at most
+// 64, without repetition.
 func (p *Program) Samples() []Sample {
 	if p.static {
 		return []Sample{{Text: p.text, Params: len(p.params)}}
@@ -35,7 +37,8 @@ func (p *Program) Samples() []Sample {
 		}
 	}
 	try(&sampler{dialect: p.dialect, bare: true}, "every branch not taken, loops and lists empty")
-	// Choices inside a branch are met while it is taken or not: new ones are appended as they are found.
+	// Choices inside a branch are met while it is taken or not: new ones are appended as they are
+	// found.
 	choices, known := full.choices, map[any]bool{}
 	for i := 0; i < len(choices) && len(out) < maxSamples; i++ {
 		c := choices[i]
@@ -64,15 +67,15 @@ type choice struct {
 
 // sampler renders one sample.
 type sampler struct {
-	dialect Dialect
-	text    []byte
-	params  int
-	bare    bool
-	vary    any // the key of the one choice that is not as usual
-	to      int
-	choices []choice
-	rounds  int
-	last    map[any]bool // of the separators, whether their text is there in this round
+	dialect     Dialect
+	text        []byte
+	params      int
+	bare        bool
+	vary        any // the key of the one choice that is not as usual
+	to          int
+	choices     []choice
+	bodies      int
+	separatorOn map[any]bool // of the separators, whether their text is there in this round
 }
 
 func (s *sampler) result(label string) Sample {
@@ -111,8 +114,8 @@ func (p *param) sample(s *sampler) {
 }
 
 func (p *branch) sample(s *sampler) {
-	if p.gap {
-		if s.last[p.key] {
+	if p.separates {
+		if s.separatorOn[p.key] {
 			p.then.sample(s)
 		} else {
 			s.text = append(s.text, ' ')
@@ -128,16 +131,19 @@ func (p *branch) sample(s *sampler) {
 }
 
 func (p *loop) sample(s *sampler) {
-	n := s.choose(choice{p.key, 3, 1, func(n int) string { return []string{"no round", "one round", "two rounds"}[n] + " of " + p.at }})
+	n := s.choose(choice{p.key, 3, 1, func(n int) string {
+		return []string{"no round", "one round", "two rounds"}[n] +
+			" of " + p.at
+	}})
 	for round := range n {
-		if s.rounds++; s.rounds > maxBodies {
+		if s.bodies++; s.bodies > maxBodies {
 			return
 		}
-		if p.gap != nil {
-			if s.last == nil {
-				s.last = map[any]bool{}
+		if p.separator != nil {
+			if s.separatorOn == nil {
+				s.separatorOn = map[any]bool{}
 			}
-			s.last[p.gap] = p.leads && round > 0 || !p.leads && round < n-1
+			s.separatorOn[p.separator] = p.separatorFirst && round > 0 || !p.separatorFirst && round < n-1
 		}
 		p.body.sample(s)
 	}
@@ -175,27 +181,30 @@ func (p *rowsParam) sample(s *sampler) {
 	}
 }
 
-// width is how many values a row has as far as it is known: as many as columns are named, or as a row written in the template has.
+// width is how many values a row has as far as it is known: as many as columns are named, or as a
+// row written in the template has.
 func (p *rowsParam) width() int {
 	for _, row := range elementTypes(p.hole.Type) {
-		if n, ok := lengthOf(row); ok && n > 0 {
+		if n, ok := knownLength(row); ok && n > 0 {
 			return n
 		}
 	}
 	return max(p.cols, 1)
 }
 
-func (p *namesStep) sample(s *sampler) {
+func (p *namesOp) sample(s *sampler) {
 	for i, a := range p.hole.Args {
 		if i > 0 {
 			s.text = append(s.text, '.')
 		}
-		n := s.choose(choice{"ident " + a.Source, len(p.order[i]), 0, func(n int) string { return a.Source + " = \"" + p.order[i][n] + "\"" }})
+		n := s.choose(choice{"ident " + a.Source, len(p.order[i]), 0,
+			func(n int) string { return a.Source + " = \"" + p.order[i][n] + "\"" }})
 		s.text = s.dialect.quote(s.text, p.order[i][n])
 	}
 }
 
-func (p *rawStep) sample(s *sampler) {
-	n := s.choose(choice{"raw " + p.arg.Source, len(p.texts), 0, func(n int) string { return p.arg.Source + " = \"" + p.texts[n] + "\"" }})
+func (p *rawOp) sample(s *sampler) {
+	n := s.choose(choice{"raw " + p.arg.Source, len(p.texts), 0,
+		func(n int) string { return p.arg.Source + " = \"" + p.texts[n] + "\"" }})
 	s.text = append(s.text, p.texts[n]...)
 }

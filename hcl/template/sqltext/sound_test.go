@@ -102,7 +102,7 @@ func (g *generator) statement() string {
 
 const damage = `'"-/*#$?:@[]();\e1 .` + "`\n\t"
 
-// damaged puts a byte, a hole or the end of a quote where it does not belong, outside the notation's own marks.
+// damaged puts a byte, an interpolation or the end of a quote where it does not belong, outside the notation's own marks.
 func (g *generator) damaged(s string) string {
 	for range g.IntN(4) {
 		at := g.IntN(len(s) + 1)
@@ -212,7 +212,7 @@ func sound(t *testing.T, g *generator, tree *template.Tree, source string, prepa
 func ExampleProgram_Bind() {
 	tree := &template.Tree{Nodes: []template.Node{
 		&template.Text{Value: "SELECT * FROM orders WHERE id = "},
-		&template.Hole{Source: "input.id", Type: template.Type{Kind: template.Integer}, Value: func(f template.Frame) (any, error) { return f, nil }},
+		&template.Interpolation{Source: "input.id", Type: template.Type{Kind: template.Integer}, Value: func(f template.Frame) (any, error) { return f, nil }},
 	}}
 	p, _ := Compile(tree, PostgreSQL)
 	text, args, _ := p.Bind(42, nil)

@@ -6,40 +6,40 @@ import "hatchel/hcl/template"
 type mode byte
 
 const (
-	plain      mode = iota // between tokens
-	afterHole              // directly behind a hole: the next byte must not continue it
-	inWord                 // a bare word
-	inNumber               // a number
-	inOperator             // operator characters
-	afterColon             // one ':'
-	twoDashes              // MySQL: "--", a comment if a space follows
-	inQuote                // inside quotes that end with state.quote
-	inEscape               // behind a backslash inside quotes
-	quoteEnd               // behind a closing quote, which may turn out doubled
-	inLine                 // a comment up to the end of the line
-	blockOpen              // MySQL: behind "/*", which "!" makes executable
-	inBlock                // a block comment
-	blockStar              // behind a '*' in a block comment
-	blockSlash             // PostgreSQL: behind a '/' in a block comment
-	inTag                  // PostgreSQL: behind '$', reading the tag of a dollar quote
-	inDollar               // inside a dollar quote
+	plain              mode = iota // between tokens
+	afterInterpolation             // directly after an interpolation: the next byte must not continue it
+	inWord                         // a bare word
+	inNumber                       // a number
+	inOperator                     // operator characters
+	afterColon                     // one ':'
+	twoDashes                      // MySQL: "--", a comment if a space follows
+	inQuote                        // inside quotes that end with state.quote
+	inEscape                       // after a backslash inside quotes
+	quoteEnd                       // after a closing quote, which may turn out doubled
+	inLine                         // a comment up to the end of the line
+	blockOpen                      // MySQL: after "/*", which "!" makes executable
+	inBlock                        // a block comment
+	blockStar                      // after a '*' in a block comment
+	blockSlash                     // PostgreSQL: after a '/' in a block comment
+	inTag                          // PostgreSQL: after '$', reading the tag of a dollar quote
+	inDollar                       // inside a dollar quote
 )
 
 // kind is what the last whole token was.
 type kind byte
 
 const (
-	start    kind = iota
-	word          // a bare word, in state.word
-	name          // a name that cannot be a keyword: quoted or behind a dot
-	literal       // a string, a number, a variable
-	escaped       // PostgreSQL: an E'' string, which a string on the next line would continue
-	hole          // a bound value
-	ident         // ident(...)
-	operator      // in state.word
-	open          // (
-	closed        // ) or ]
-	bracket       // [
+	start         kind = iota
+	word               // a bare word, in state.word
+	name               // a name that cannot be a keyword: quoted or after a dot
+	literal            // a string, a number, a variable
+	escaped            // PostgreSQL: an E'' string, which a string on the next line would continue
+	interpolation      // a bound value
+	ident              // ident(...)
+	operator           // in state.word
+	open               // (
+	closed             // ) or ]
+	bracket            // [
 	comma
 	dot
 	colon
@@ -53,27 +53,28 @@ type span struct {
 	from, to int
 }
 
-// A state is everything that decides what the next byte or hole means. States are compared, so every field is a value.
+// A state is everything that decides what the next byte or interpolation means. States are compared, so
+// every field is a value.
 type state struct {
-	mode  mode
-	text  string // of the token being read: a word in upper case, an operator, a dollar quote's delimiter
-	from  span   // where the token, quote or comment being read begins
-	quote byte   // the closing quote
-	slash bool   // a backslash escapes inside these quotes
-	depth int    // of nested block comments; how much of a dollar quote's delimiter was seen again
+	mode      mode
+	text      string // of the token being read: a word in upper case, an operator, a dollar quote's delimiter
+	from      span   // where the token, quote or comment being read begins
+	quote     byte   // the closing quote
+	backslash bool   // a backslash escapes inside these quotes
+	depth     int    // of nested block comments; how much of a dollar quote's delimiter was seen again
 
-	prev   kind
-	word   string         // of prev; some pairs of keywords are one word, as "NOT IN"
-	list   span           // where a [NOT] IN that is prev was written; no text if not in one piece
-	hole   *template.Hole // that is prev
-	order  *template.Hole // in ORDER BY: sorts by a constant if nothing is computed with it
-	null   *template.Hole // may be null: matters if a comparison follows
-	target bool           // reading the table of INSERT INTO
-	cols   int            // columns named by INSERT INTO t (...); 0 none, -1 unknown
-	frames string         // two bytes, frame and clause, for the statement and each open parenthesis
-	open   span           // the innermost open parenthesis, when known
-	verb   string         // what the statement does
-	ended  bool           // a ';' was read
+	prev           kind
+	word           string                  // of prev; some pairs of keywords are one word, as "NOT IN"
+	list           span                    // where a [NOT] IN that is prev was written; no text if not in one piece
+	interpolation  *template.Interpolation // that is prev
+	sortKey        *template.Interpolation // in ORDER BY: sorts by a constant if nothing is computed with it
+	nullable       *template.Interpolation // may be null: matters if a comparison follows
+	inInsertTarget bool                    // reading the table of INSERT INTO
+	cols           int                     // columns named by INSERT INTO t (...); 0 none, -1 unknown
+	frames         string                  // two bytes, frame and clause, for the statement and each open parenthesis
+	open           span                    // the innermost open parenthesis, when known
+	verb           string                  // what the statement does
+	ended          bool                    // a ';' was read
 }
 
 // Frames: what an open parenthesis belongs to.
@@ -121,20 +122,20 @@ func (s *state) pop() byte {
 // set makes k the last whole token. What depends on the last token alone is forgotten.
 func (s *state) set(k kind, w string) {
 	s.mode, s.text, s.from = plain, "", span{}
-	s.prev, s.word, s.list, s.hole = k, w, span{}, nil
+	s.prev, s.word, s.list, s.interpolation = k, w, span{}, nil
 }
 
-// widen forgets what a loop can count up without end.
+// widen drops what a loop can count up without end.
 func (s *state) widen() {
 	if s.cols > 0 {
 		s.cols = -1
 	}
 }
 
-// A set is the states that the renderings read so far can end in, in the order they were found.
-type set []state
+// stateSet is the states that the renderings read so far can end in, in the order they were found.
+type stateSet []state
 
-func (x *set) add(s state) bool {
+func (x *stateSet) add(s state) bool {
 	for i := range *x {
 		if (*x)[i] == s {
 			return false

@@ -2,41 +2,45 @@ package sqltext
 
 import "slices"
 
-// token takes note of a whole token: what it says about the tokens before it, then that it is now the last one.
+// token records a whole token: what it says about the tokens before it, then that it is now
+// the last one.
 func (l *lexer) token(k kind, w string) {
-	l.arrive(k, w)
+	l.onToken(k, w)
 	l.set(k, w)
 }
 
-// arrive judges a token by what stands before it, while that is still in the state.
-func (l *lexer) arrive(k kind, w string) {
+// onToken judges a token by what is before it, while that is still in the state.
+func (l *lexer) onToken(k kind, w string) {
 	if l.ended {
-		l.fail(l.tokenSpan(), "More than one statement", "A statement ends at its semicolon, and this template is one statement. Write several as a list: [\"...\", \"...\"].")
+		l.errorf(l.tokenSpan(), "More than one statement",
+			"A statement ends at its semicolon, and this template is one statement. Write several as a "+
+				"list: [\"...\", \"...\"].")
 		l.ended = false
 	}
-	if l.prev == hole && (k == literal || k == escaped) {
-		l.inARow(l.hole, "An operator or a comma is missing behind it.")
+	if l.prev == interpolation && (k == literal || k == escaped) {
+		l.missingOperator(l.interpolation, "An operator or a comma is missing after it.")
 	}
-	if l.order != nil {
+	if l.sortKey != nil {
 		if k == comma || k == closed || k == semicolon || k == word && afterSort[w] {
-			l.sorted(l.order)
+			l.sortsByConstant(l.sortKey)
 		}
-		l.order = nil
+		l.sortKey = nil
 	}
-	if l.null != nil {
-		if k == operator && compares(w) || k == word && w == "IN" {
-			l.maybeNull(l.null, w)
+	if l.nullable != nil {
+		if k == operator && isComparison(w) || k == word && w == "IN" {
+			l.warnNullComparison(l.nullable, w)
 		}
 		if k != word || w != "NOT" {
-			l.null = nil
+			l.nullable = nil
 		}
 	}
-	if l.target && !(k == word && !afterTable[w] || k == name || k == dot || k == ident || k == hole || k == open) {
-		l.target = false
+	if l.inInsertTarget && !(k == word && !afterTable[w] || k == name || k == dot || k == ident ||
+		k == interpolation || k == open) {
+		l.inInsertTarget = false
 	}
 }
 
-// tokenSpan is where the token that just ended stands in the node being read.
+// tokenSpan is where the token that just ended is in the node being read.
 func (l *lexer) tokenSpan() span {
 	at := min(l.at, len(l.node.text.Value))
 	if l.from.text != l.node.text {
@@ -57,8 +61,8 @@ func (l *lexer) endWord() {
 		return
 	}
 	before, first, list := l.prev, l.word, l.list
-	l.arrive(word, w)
-	l.begins(w, before)
+	l.onToken(word, w)
+	l.noteVerb(w, before)
 	if joined, ok := pairs[[2]string{first, w}]; ok && before == word {
 		if w = joined; list.text != at.text {
 			whole = false
@@ -69,11 +73,11 @@ func (l *lexer) endWord() {
 	if whole && (w == "IN" || w == "NOT IN" || w == "NOT") {
 		l.list = at
 	}
-	l.clauseOf(w)
+	l.noteClause(w)
 }
 
-// begins takes note of a word that says what the statement is.
-func (l *lexer) begins(w string, before kind) {
+// noteVerb records a word that says what the statement is.
+func (l *lexer) noteVerb(w string, before kind) {
 	if l.verb == "" || l.verb == "WITH" && !l.nested() && mainVerbs[w] {
 		l.verb = w
 	}
@@ -85,8 +89,8 @@ func (l *lexer) begins(w string, before kind) {
 	}
 }
 
-// clauseOf takes note of what a comma will continue from here on.
-func (l *lexer) clauseOf(w string) {
+// noteClause records what a comma will continue from here on.
+func (l *lexer) noteClause(w string) {
 	switch w {
 	case "FROM":
 		if l.frame() != special {
@@ -94,24 +98,27 @@ func (l *lexer) clauseOf(w string) {
 		}
 	case "INTO":
 		l.setClause(tables)
-		l.target, l.cols = true, 0
+		l.inInsertTarget, l.cols = true, 0
 	case "UPDATE", "JOIN":
 		l.setClause(tables)
 	case "SET", "KEY UPDATE":
 		l.setClause(sets)
 	case "ORDER BY":
 		l.setClause(sorting)
-	case "SELECT", "WHERE", "ON", "DISTINCT ON", "HAVING", "LIMIT", "OFFSET", "VALUES", "RETURNING", "WHEN", "UNION", "EXCEPT", "INTERSECT", "ROWS", "RANGE", "GROUPS":
+	case "SELECT", "WHERE", "ON", "DISTINCT ON", "HAVING", "LIMIT", "OFFSET", "VALUES", "RETURNING", "WHEN", "UNION",
+		"EXCEPT", "INTERSECT", "ROWS", "RANGE", "GROUPS":
 		l.setClause(values)
 	}
 }
 
 func (l *lexer) endOperator() {
 	op := l.text
-	if op == "?" && l.dialect == PostgreSQL && !slices.Contains([]kind{word, name, literal, escaped, hole, ident, closed}, l.prev) {
+	if op == "?" && l.dialect == PostgreSQL && !slices.Contains([]kind{word, name, literal, escaped, interpolation,
+		ident, closed}, l.prev) {
 		at := l.tokenSpan()
 		at.to = at.from + 1
-		l.fail(at, "Hand-written placeholder", "? stands where a value belongs. Write the value itself there, as ${input.x}: it is bound as a parameter.")
+		l.errorf(at, "Hand-written placeholder",
+			"? is written where a value belongs. Write the value itself, as in ${input.x}: it is bound as a parameter.")
 	}
 	l.token(operator, op)
 }
@@ -141,9 +148,9 @@ func (l *lexer) punctuation(c byte) {
 }
 
 func (l *lexer) openParenthesis() {
-	frame, prev, w, target := byte(group), l.prev, l.word, l.target
+	frame, prev, w, target := byte(group), l.prev, l.word, l.inInsertTarget
 	switch {
-	case target && (prev == word && w != "INTO" || prev == name || prev == ident || prev == hole):
+	case target && (prev == word && w != "INTO" || prev == name || prev == ident || prev == interpolation):
 		frame = columns
 	case prev != word:
 	case w == "IN" || w == "NOT IN":
@@ -161,15 +168,15 @@ func (l *lexer) openParenthesis() {
 		frame = operand
 	}
 	l.token(open, w)
-	l.target = false
+	l.inInsertTarget = false
 	if frame == columns {
 		l.cols = 1
 	}
 	if len(l.frames) > 2*maxDepth {
-		if !l.deep {
-			l.fail(l.here(), "Parentheses too deep", "Parentheses are nested more than %d deep.", maxDepth)
+		if !l.tooDeep {
+			l.errorf(l.here(), "Parentheses too deep", "Parentheses are nested more than %d deep.", maxDepth)
 		}
-		l.deep = true
+		l.tooDeep = true
 		return
 	}
 	l.push(frame, l.here())
@@ -181,7 +188,8 @@ func (l *lexer) closeParenthesis(c byte) {
 		return
 	}
 	if !l.nested() || (l.frame() == index) != (c == ']') {
-		l.fail(l.here(), "Unmatched parenthesis", "Nothing that this closes is open in every rendering of the template.")
+		l.errorf(l.here(), "Unmatched parenthesis",
+			"This closes a parenthesis that is not open in every rendering of the template.")
 		l.token(closed, "")
 		return
 	}
@@ -191,7 +199,8 @@ func (l *lexer) closeParenthesis(c byte) {
 	}
 }
 
-// flush ends the token being read, at the end of the template or before a hole, if nothing of it can follow.
+// flush ends the token being read, at the end of the template or before an interpolation, if nothing of it
+// can follow.
 func (l *lexer) flush() {
 	switch l.mode {
 	case inWord:
@@ -210,9 +219,9 @@ func (l *lexer) flush() {
 		l.token(operator, "-") // a placeholder behind it makes it two signs
 	case inLine:
 		l.endComment()
-	case afterHole:
+	case afterInterpolation:
 		l.mode = plain
 	}
 }
 
-func compares(op string) bool { return op == "=" || op == "<>" || op == "!=" || op == "==" }
+func isComparison(op string) bool { return op == "=" || op == "<>" || op == "!=" || op == "==" }

@@ -14,10 +14,10 @@ import (
 type binder struct {
 	frame   template.Frame
 	dst     []byte
-	head    int            // slashes still to come before the path begins
-	query   bool           // the path is over
-	segment int            // where the segment begins in dst
-	hole    *template.Hole // the last value in the segment
+	head    int                     // slashes still to come before the path begins
+	query   bool                    // the path is over
+	segment int                     // where the segment begins in dst
+	pending *template.Interpolation // the last value in the segment
 }
 
 func (b *binder) nodes(nodes []template.Node) error {
@@ -33,7 +33,7 @@ func (b *binder) node(n template.Node) error {
 	switch n := n.(type) {
 	case *template.Text:
 		return b.text(n.Value)
-	case *template.Hole:
+	case *template.Interpolation:
 		if n.Func == "path" && !b.query {
 			return b.segments(n)
 		}
@@ -86,31 +86,31 @@ func (b *binder) text(s string) error {
 
 // endSegment checks the segment that ends with rest.
 func (b *binder) endSegment(rest string) error {
-	if b.hole == nil {
+	if b.pending == nil {
 		return nil
 	}
-	source := b.hole.Source
-	b.hole = nil
+	source := b.pending.Source
+	b.pending = nil
 	if rest == "" {
 		return checkSegment(string(b.dst[b.segment:]), source)
 	}
 	return checkSegment(string(b.dst[b.segment:])+rest, source)
 }
 
-func (b *binder) value(h *template.Hole) error {
+func (b *binder) value(h *template.Interpolation) error {
 	text, err := scalar(h, b.frame)
 	if err != nil {
 		return err
 	}
 	b.dst = appendEscaped(b.dst, text)
 	if !b.query {
-		b.hole = h
+		b.pending = h
 	}
 	return nil
 }
 
 // segments appends what path() gives.
-func (b *binder) segments(h *template.Hole) error {
+func (b *binder) segments(h *template.Interpolation) error {
 	v, err := resolve(h, b.frame)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (b *binder) segments(h *template.Hole) error {
 	case []any:
 		parts = v
 	case nil:
-		return missing(source)
+		return errNull(source)
 	default:
 		text, err := scalarText(v, source)
 		if err != nil {
@@ -157,7 +157,7 @@ func (b *binder) segments(h *template.Hole) error {
 	return nil
 }
 
-func resolve(h *template.Hole, f template.Frame) (any, error) {
+func resolve(h *template.Interpolation, f template.Frame) (any, error) {
 	v, err := h.Value(f)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func resolve(h *template.Hole, f template.Frame) (any, error) {
 	return value.Resolve(v)
 }
 
-func scalar(h *template.Hole, f template.Frame) (string, error) {
+func scalar(h *template.Interpolation, f template.Frame) (string, error) {
 	v, err := resolve(h, f)
 	if err != nil {
 		return "", err
@@ -180,11 +180,11 @@ func scalarText(v any, source string) (string, error) {
 	case int, float64, bool, json.Number:
 		return value.Text(v)
 	case nil:
-		return "", missing(source)
+		return "", errNull(source)
 	}
 	return "", fmt.Errorf("%s must be a single value in a URL, and it is of the kind %s", source, value.Kind(v))
 }
 
-func missing(source string) error {
+func errNull(source string) error {
 	return errors.New(source + " is null, and the URL needs a value there")
 }

@@ -14,32 +14,32 @@ type phase int
 
 const (
 	start     phase = iota // nothing yet, or a part of the scheme
-	authority              // behind ://
+	authority              // after ://
 	path
 	query
 )
 
-// state is where a rendering stands. Two renderings in one state are the same from there on.
+// state is where a rendering is. Two renderings in one state are the same from there on.
 type state struct {
-	phase  phase
-	head   string         // the scheme or the host so far
-	first  bool           // in the first segment
-	dots   string         // the segment so far while it is "", "." or ".."; else "x"
-	hole   *template.Hole // the last value in the segment
-	slash  bool           // the author wrote an escaped slash or the like in it
-	whole  bool           // path() made it
-	inName bool           // in a query: in front of =
+	phase           phase
+	head            string                  // the scheme or the host so far
+	first           bool                    // in the first segment
+	dots            string                  // the segment so far while it is "", "." or ".."; else "x"
+	value           *template.Interpolation // the last value in the segment
+	hasEscapedSlash bool                    // the author wrote an escaped slash or the like in it
+	fromPathFunc    bool                    // path() made it
+	inName          bool                    // in a query: before =
 }
 
-// check runs every rendering of a template at once.
-type check struct {
-	list       hclv2.Diagnostics
-	seen       map[string]bool
-	connection bool
-	braced     bool // it was said how a value is written
+// checker runs every rendering of a template at once.
+type checker struct {
+	diags       hclv2.Diagnostics
+	seen        map[string]bool
+	connection  bool
+	braceHinted bool // it was said how a value is written
 }
 
-func (c *check) errorf(r hclv2.Range, summary, format string, args ...any) {
+func (c *checker) errorf(r hclv2.Range, summary, format string, args ...any) {
 	key := fmt.Sprint(r, summary)
 	if c.seen[key] {
 		return
@@ -48,21 +48,22 @@ func (c *check) errorf(r hclv2.Range, summary, format string, args ...any) {
 		c.seen = map[string]bool{}
 	}
 	c.seen[key] = true
-	c.list = append(c.list, &hclv2.Diagnostic{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r})
+	c.diags = append(c.diags, &hclv2.Diagnostic{Severity: hclv2.DiagError, Summary: summary,
+		Detail: fmt.Sprintf(format, args...), Subject: &r})
 }
 
-func (c *check) tree(t *template.Tree) {
+func (c *checker) checkTree(t *template.Tree) {
 	states := []state{{phase: start}}
 	if c.connection {
 		states[0].first = true
 	}
-	states = c.nodes(t.Nodes, states)
+	states = c.readNodes(t.Nodes, states)
 	end := hclv2.Range{Filename: t.Range.Filename, Start: t.Range.End, End: t.Range.End}
 	if n := len(t.Nodes); n > 0 {
 		end = lastRange(t.Nodes[n-1], end)
 	}
 	for _, s := range states {
-		c.end(s, end)
+		c.checkEnd(s, end)
 	}
 }
 
@@ -70,30 +71,31 @@ func lastRange(n template.Node, other hclv2.Range) hclv2.Range {
 	switch n := n.(type) {
 	case *template.Text:
 		return n.Place(max(0, len(n.Value)-1), len(n.Value))
-	case *template.Hole:
+	case *template.Interpolation:
 		return n.Range
 	}
 	return other
 }
 
-func (c *check) nodes(nodes []template.Node, in []state) []state {
+func (c *checker) readNodes(nodes []template.Node, in []state) []state {
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *template.Text:
-			in = c.text(n, in)
-		case *template.Hole:
-			in = each(in, func(s state) state { return c.hole(n, s) })
+			in = c.readText(n, in)
+		case *template.Interpolation:
+			in = mapStates(in, func(s state) state { return c.readInterpolation(n, s) })
 		case *template.If:
-			in = union(c.nodes(n.Then, in), c.nodes(n.Else, in))
+			in = union(c.readNodes(n.Then, in), c.readNodes(n.Else, in))
 		case *template.For:
-			in = c.forNode(n, in)
+			in = c.readLoop(n, in)
 		}
 	}
 	return in
 }
 
-// forNode adds rounds until they lead nowhere new. In front of the path there are none: a host has no end of forms there.
-func (c *check) forNode(n *template.For, in []state) []state {
+// readLoop adds rounds until they lead nowhere new. In front of the path there are none: a host has
+// no end of forms there.
+func (c *checker) readLoop(n *template.For, in []state) []state {
 	for _, s := range in {
 		if s.phase == authority || s.phase == start && !c.connection {
 			c.errorf(n.Range, "Host depends on a call", `A loop cannot build the scheme or the host of a URL.`)
@@ -101,7 +103,7 @@ func (c *check) forNode(n *template.For, in []state) []state {
 		}
 	}
 	for {
-		out := union(in, c.nodes(n.Body, in))
+		out := union(in, c.readNodes(n.Body, in))
 		if len(out) == len(in) {
 			return in
 		}
@@ -109,7 +111,7 @@ func (c *check) forNode(n *template.For, in []state) []state {
 	}
 }
 
-func each(in []state, step func(state) state) []state {
+func mapStates(in []state, step func(state) state) []state {
 	var out []state
 	for _, s := range in {
 		out = union(out, []state{step(s)})
@@ -131,11 +133,11 @@ func union(a, b []state) []state {
 	return out
 }
 
-// text runs the author's text.
-func (c *check) text(t *template.Text, in []state) []state {
+// readText runs the author's text.
+func (c *checker) readText(t *template.Text, in []state) []state {
 	for i := 0; i < len(t.Value); {
 		unit := 1
-		ch, escaped := percent(t.Value[i:])
+		ch, escaped := decodePercent(t.Value[i:])
 		switch {
 		case escaped:
 			unit = 3
@@ -146,21 +148,22 @@ func (c *check) text(t *template.Text, in []state) []state {
 		}
 		at := func(before int) hclv2.Range { return t.Place(max(0, i-before), min(i+unit, len(t.Value))) }
 		word := t.Value[i : i+unit]
-		in = each(in, func(s state) state {
+		in = mapStates(in, func(s state) state {
 			if escaped {
 				return c.escaped(s, ch, at)
 			}
-			return c.char(s, word, t.Value[i:], at)
+			return c.readChar(s, word, t.Value[i:], at)
 		})
 		i += unit
 	}
 	return in
 }
 
-// char is one character of the author, in UTF-8.
-func (c *check) char(s state, ch, rest string, at func(int) hclv2.Range) state {
+// readChar is one character of the author, in UTF-8.
+func (c *checker) readChar(s state, ch, rest string, at func(int) hclv2.Range) state {
 	if ch == "#" {
-		c.errorf(at(0), "Fragment in a URL", `A fragment, # and what follows, is never sent. Leave it out, or write %%23 for the character.`)
+		c.errorf(at(0), "Fragment in a URL",
+			`A fragment, # and the text after it, is never sent. Leave it out, or write %%23 for the character.`)
 		return s
 	}
 	switch s.phase {
@@ -182,7 +185,7 @@ func (c *check) char(s state, ch, rest string, at func(int) hclv2.Range) state {
 	return s
 }
 
-func (c *check) startChar(s state, ch, rest string, at func(int) hclv2.Range) state {
+func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) state {
 	if c.connection {
 		switch {
 		case ch == "/":
@@ -190,10 +193,13 @@ func (c *check) startChar(s state, ch, rest string, at func(int) hclv2.Range) st
 		case ch == "?":
 			return state{phase: query, inName: true}
 		case strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://"):
-			c.errorf(at(0), "Whole URL with a connection", `The connection has the host already: write what stands behind its base_url, such as "/orders". For another host leave the connection's name out.`)
+			c.errorf(at(0), "Whole URL with a connection",
+				`The connection has the host already: write what follows its base_url, such as "/orders". `+
+					`For another host, leave out the connection's name.`)
 			return state{phase: path, dots: "x"}
 		}
-		c.errorf(at(0), "Path must begin with /", `What is added to the base_url of the connection begins with "/" or "?": write "/%s...".`, upTo(rest, "/?"))
+		c.errorf(at(0), "Path must begin with /",
+			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`, upTo(rest, "/?"))
 		return state{phase: path, dots: "x", first: true}
 	}
 	s.head += ch
@@ -205,7 +211,8 @@ func (c *check) startChar(s state, ch, rest string, at func(int) hclv2.Range) st
 		return s
 	}
 	if ch == "/" && len(s.head) == 1 {
-		c.errorf(at(0), "URL has no host", `Without a connection a URL is written whole: "https://host/path". With one, name it: http "name" { ... }.`)
+		c.errorf(at(0), "URL has no host",
+			`Without a connection a URL is written whole: "https://host/path". With one, name it: http "name" { ... }.`)
 	} else {
 		c.errorf(at(0), "Unknown scheme", `A URL begins with "https://" or "http://".`)
 	}
@@ -219,16 +226,16 @@ func upTo(s, stops string) string {
 	return s
 }
 
-func (c *check) authorityChar(s state, ch string, at func(int) hclv2.Range) state {
+func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) state {
 	switch ch {
 	case "/", "?":
-		c.authority(s, at(len(s.head)))
+		c.checkAuthority(s, at(len(s.head)))
 		if ch == "?" {
 			return state{phase: query, inName: true}
 		}
 		return state{phase: path}
 	case "@":
-		c.errorf(at(0), "User in a URL", `A user or password has no place in a URL. Use the auth block of a connection.`)
+		c.errorf(at(0), "User in a URL", `A URL must not hold a user or password. Use the auth block of a connection.`)
 		s.head = ""
 		return s
 	}
@@ -236,15 +243,15 @@ func (c *check) authorityChar(s state, ch string, at func(int) hclv2.Range) stat
 	return s
 }
 
-func (c *check) authority(s state, r hclv2.Range) {
+func (c *checker) checkAuthority(s state, r hclv2.Range) {
 	if why := authorityProblem(s.head); why != "" {
 		c.errorf(r, "Wrong host", `The host %q %s.`, s.head, why)
 	}
 }
 
-func (c *check) pathChar(s state, ch string, at func(int) hclv2.Range) state {
+func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 	switch {
-	case ch == "/" && s.first && s.dots == "" && s.hole == nil && !s.whole && c.connection:
+	case ch == "/" && s.first && s.dots == "" && s.value == nil && !s.fromPathFunc && c.connection:
 		c.errorf(at(1), "Host in a path", `A path that begins with // names another host. Write one /.`)
 		return state{phase: path, dots: "x"}
 	case ch == "/" || ch == "?":
@@ -261,26 +268,31 @@ func (c *check) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 	return c.add(s, ch, at)
 }
 
-func (c *check) invalid(ch string, r hclv2.Range) {
+func (c *checker) invalid(ch string, r hclv2.Range) {
 	if ch == "%" {
-		c.errorf(r, "Wrong escape in URL", `%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
+		c.errorf(r, "Wrong escape in URL",
+			`%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
 		return
 	}
 	if ch == "{" || ch == "}" {
-		if !c.braced {
-			c.errorf(r, "Invalid character in URL", `A value is written ${input.x}, and %s is no character of a URL. Write %s for the character.`, ch, escape(ch))
+		if !c.braceHinted {
+			c.errorf(r, "Invalid character in URL",
+				`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch,
+				escape(ch))
 		}
-		c.braced = true
+		c.braceHinted = true
 		return
 	}
-	c.errorf(r, "Invalid character in URL", `The character %q cannot stand in a URL. Write %s.`, ch, escape(ch))
+	c.errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
 }
 
 // add puts a character into a segment.
-func (c *check) add(s state, ch string, at func(int) hclv2.Range) state {
-	if s.whole {
-		c.errorf(at(0), "Text behind path()", `path() is whole segments, with a / or nothing behind it. Put the text into the value, or write one ${...} for one segment.`)
-		s.whole = false
+func (c *checker) add(s state, ch string, at func(int) hclv2.Range) state {
+	if s.fromPathFunc {
+		c.errorf(at(0), "Text after path()",
+			`path() gives whole segments, so only a / may follow it. Put the text into the value, or write `+
+				`one ${...} for one segment.`)
+		s.fromPathFunc = false
 	}
 	switch {
 	case ch == "." && len(s.dots) < 2 && s.dots != "x":
@@ -292,7 +304,7 @@ func (c *check) add(s state, ch string, at func(int) hclv2.Range) state {
 }
 
 // escaped is %XX of the author.
-func (c *check) escaped(s state, ch byte, at func(int) hclv2.Range) state {
+func (c *checker) escaped(s state, ch byte, at func(int) hclv2.Range) state {
 	switch s.phase {
 	case start:
 		return c.startChar(s, "%", "%", at)
@@ -302,7 +314,7 @@ func (c *check) escaped(s state, ch byte, at func(int) hclv2.Range) state {
 	case query:
 		return s
 	}
-	s.slash = s.slash || ch == '/' || ch == '\\' || ch < 0x20 || ch == 0x7f
+	s.hasEscapedSlash = s.hasEscapedSlash || ch == '/' || ch == '\\' || ch < 0x20 || ch == 0x7f
 	if ch == '.' {
 		return c.add(s, ".", at)
 	}
@@ -310,17 +322,21 @@ func (c *check) escaped(s state, ch byte, at func(int) hclv2.Range) state {
 }
 
 // endSegment checks a segment that is complete.
-func (c *check) endSegment(s state, at func(int) hclv2.Range) {
+func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 	switch {
-	case s.hole != nil && s.slash:
-		c.errorf(s.hole.Range, "Value beside an escaped slash", `A value and an escaped slash in one segment cannot be told from a value that holds a slash. Put the whole segment into the value, or write path().`)
-	case s.hole == nil && !s.whole && (s.dots == "." || s.dots == ".."):
-		c.errorf(at(len(s.dots)), "Dots in a path", `The segment %q is taken away before a URL is sent, with what stands before it. Write the path without it.`, s.dots)
+	case s.value != nil && s.hasEscapedSlash:
+		c.errorf(s.value.Range, "Value next to an escaped slash",
+			`A value and an escaped slash in one segment look like a value that holds a slash. Put the `+
+				`whole segment into the value, or write path().`)
+	case s.value == nil && !s.fromPathFunc && (s.dots == "." || s.dots == ".."):
+		c.errorf(at(len(s.dots)), "Dots in a path",
+			`The segment %q and the segment before it are removed before a URL is sent. Write the path without them.`,
+			s.dots)
 	}
 }
 
-// end is the end of a rendering.
-func (c *check) end(s state, r hclv2.Range) {
+// checkEnd is the end of a rendering.
+func (c *checker) checkEnd(s state, r hclv2.Range) {
 	at := func(int) hclv2.Range { return r }
 	switch s.phase {
 	case start:
@@ -328,7 +344,7 @@ func (c *check) end(s state, r hclv2.Range) {
 			c.errorf(r, "URL has no host", `A URL is written whole: "https://host/path".`)
 		}
 	case authority:
-		c.authority(s, r)
+		c.checkAuthority(s, r)
 	case path:
 		c.endSegment(s, at)
 	}

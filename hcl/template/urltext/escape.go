@@ -7,7 +7,8 @@ import (
 
 const upperHex = "0123456789ABCDEF"
 
-// appendEscaped appends s with everything but letters, digits and -._~ as %XX, which is right in a segment and in a query's value.
+// appendEscaped appends s with everything but letters, digits and -._~ as %XX, which is right in a
+// segment and in a query's value.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; unreserved(c) {
@@ -22,7 +23,8 @@ func appendEscaped(dst []byte, s string) []byte {
 func escape(s string) string { return string(appendEscaped(nil, s)) }
 
 func unreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' ||
+		c == '~'
 }
 
 // pathChar reports the characters that may stand in a segment as they are.
@@ -42,8 +44,8 @@ func unhex(c byte) int {
 	return -1
 }
 
-// percent reads %XX at the start of s.
-func percent(s string) (c byte, ok bool) {
+// decodePercent reads %XX at the start of s.
+func decodePercent(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' {
 		return 0, false
 	}
@@ -58,7 +60,7 @@ func decode(s string) string {
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		if c, ok := percent(s[i:]); ok {
+		if c, ok := decodePercent(s[i:]); ok {
 			b = append(b, c)
 			i += 2
 		} else {
@@ -68,11 +70,13 @@ func decode(s string) string {
 	return string(b)
 }
 
-// checkSegment refuses what some server could read as anything but one segment, however often it decodes.
+// checkSegment refuses what some server could read as anything but one segment, however often it
+// decodes.
 func checkSegment(segment, source string) error {
 	for {
-		if why := unfit(segment); why != "" {
-			return fmt.Errorf("%s cannot be used in the path of a URL: the part of the path it makes %s; send a plain name", source, why)
+		if why := forbiddenIn(segment); why != "" {
+			return fmt.Errorf("%s cannot be used in the path of a URL: the part of the path it makes %s; "+
+				"send a plain name", source, why)
 		}
 		next := decode(segment)
 		if next == segment {
@@ -82,7 +86,7 @@ func checkSegment(segment, source string) error {
 	}
 }
 
-func unfit(s string) string {
+func forbiddenIn(s string) string {
 	name, _, _ := strings.Cut(s, ";") // some servers drop what follows
 	switch {
 	case s == "":

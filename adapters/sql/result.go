@@ -1,0 +1,185 @@
+package sql
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+var errDifferentColumns = errors.New("the rows of the elements have different columns, so they do not form one list")
+
+// maxResultSize is the maximum size in bytes of the rows of one call. Larger results are truncated.
+const maxResultSize = 16 << 20
+
+// column is one member of every row.
+type column struct {
+	name string
+	typ  *schema.Type // of its values, null included
+}
+
+// resultColumns are the columns of a result in the order of the statement. Their names are distinct.
+type resultColumns struct {
+	columns  []column
+	jsonKeys [][]byte // `"name":`
+}
+
+// newResultColumns renames repeated columns to name_2, name_3 and so on, because a row is an object.
+func newResultColumns(columns []column) *resultColumns {
+	c := &resultColumns{columns: columns}
+	original := map[string]bool{}
+	for _, col := range columns {
+		original[col.name] = true
+	}
+	taken := map[string]bool{}
+	for i, col := range columns {
+		name := col.name
+		for n := 2; taken[name]; n++ {
+			if next := col.name + "_" + strconv.Itoa(n); !original[next] {
+				name = next
+			}
+		}
+		taken[name] = true
+		columns[i].name = name
+		c.jsonKeys = append(c.jsonKeys, append(value.AppendString(nil, name), ':'))
+	}
+	return c
+}
+
+// sameNames reports whether both have columns of the same names in the same order.
+func (c *resultColumns) sameNames(other *resultColumns) bool {
+	return slices.EqualFunc(c.columns, other.columns, func(a, b column) bool { return a.name == b.name })
+}
+
+// resultSet holds the rows of a result. It is a Deferred list of objects whose JSON has the members in
+// the order of the columns. It does not change after the call that made it has returned.
+type resultSet struct {
+	columns   *resultColumns
+	cells     []any // row by row; values of the language, and int64 from drivers
+	rows      int
+	maxRows   int
+	size      int // bytes
+	truncated bool
+	decoded   atomic.Pointer[[]any]
+}
+
+// output returns the members of output that hold rows.
+func (t *resultSet) output() map[string]any {
+	return map[string]any{"rows": t, "row": t.first(), "truncated": t.truncated}
+}
+
+// addRow appends a row and returns its cells to fill. It returns nil and marks the result as truncated
+// if a limit is reached.
+func (t *resultSet) addRow() []any {
+	if t.rows >= t.maxRows || t.size > maxResultSize {
+		t.truncated = true
+		return nil
+	}
+	t.rows++
+	n := len(t.columns.columns)
+	if t.cells == nil {
+		t.cells = make([]any, 0, 2*n)
+	}
+	start := len(t.cells)
+	for range n {
+		t.cells = append(t.cells, nil)
+	}
+	t.size += 16 * n
+	return t.cells[start : start+n : start+n]
+}
+
+// AppendJSON implements value.Deferred.
+func (t *resultSet) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '[')
+	for i := range t.rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = t.appendRow(dst, i)
+	}
+	return append(dst, ']')
+}
+
+func (t *resultSet) appendRow(dst []byte, row int) []byte {
+	dst = append(dst, '{')
+	n := len(t.columns.jsonKeys)
+	for i, v := range t.cells[row*n : row*n+n] {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, t.columns.jsonKeys[i]...)
+		dst = appendCell(dst, v)
+	}
+	return append(dst, '}')
+}
+
+func appendCell(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case string:
+		return value.AppendString(dst, v)
+	}
+	dst, err := value.AppendJSON(dst, v)
+	if err != nil { // impossible: cells hold neither bytes nor infinities
+		panic(err)
+	}
+	return dst
+}
+
+// Value implements value.Deferred.
+func (t *resultSet) Value() (any, error) {
+	if decoded := t.decoded.Load(); decoded != nil {
+		return *decoded, nil
+	}
+	list := make([]any, t.rows)
+	for i := range list {
+		list[i] = t.object(i)
+	}
+	t.decoded.Store(&list)
+	return list, nil
+}
+
+func (t *resultSet) object(row int) map[string]any {
+	n := len(t.columns.columns)
+	out := make(map[string]any, n)
+	for i, v := range t.cells[row*n : row*n+n] {
+		if number, ok := v.(int64); ok {
+			v = int(number)
+		}
+		out[t.columns.columns[i].name] = v
+	}
+	return out
+}
+
+// first returns the first row, or nil if there is none.
+func (t *resultSet) first() any {
+	if t.rows == 0 {
+		return nil
+	}
+	return firstRow{t}
+}
+
+// firstRow is the Deferred first row of a result.
+type firstRow struct{ result *resultSet }
+
+func (r firstRow) AppendJSON(dst []byte) []byte { return r.result.appendRow(dst, 0) }
+
+func (r firstRow) Value() (any, error) { return r.result.object(0), nil }
+
+// setColumns sets the columns of the rows added next. All executions of one result have the same
+// columns.
+func (t *resultSet) setColumns(c *resultColumns) error {
+	if t.columns != nil && t.columns != c && !t.columns.sameNames(c) {
+		return modelError{errDifferentColumns}
+	}
+	t.columns = c
+	return nil
+}

@@ -1,0 +1,92 @@
+package sql
+
+import (
+	"encoding/base64"
+	"math"
+	"strings"
+	"time"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// sqliteType is how the declared type of a column converts its values. SQLite allows any value in any
+// column, so a value that does not fit the declared type is returned as stored.
+type sqliteType int
+
+const (
+	sqliteStored sqliteType = iota
+	sqliteBool
+	sqliteTime
+	sqliteJSON
+)
+
+func sqliteTypeOf(declared string) sqliteType {
+	base, _, _ := strings.Cut(strings.ToLower(declared), "(")
+	switch strings.TrimSpace(base) {
+	case "boolean", "bool":
+		return sqliteBool
+	case "datetime", "timestamp", "date", "timestamp with time zone", "timestamptz":
+		return sqliteTime
+	case "json":
+		return sqliteJSON
+	}
+	return sqliteStored
+}
+
+// newSQLiteColumn describes a column. The declared type is only a description, because SQLite does not
+// enforce it.
+func newSQLiteColumn(name, declared string) column {
+	t := &schema.Type{Kind: schema.Any}
+	if declared != "" {
+		t.Description = strings.ToUpper(declared)
+	}
+	return column{name, t}
+}
+
+// convert converts a value of the driver and adds the length of its text to size.
+func (t sqliteType) convert(v any, size *int) any {
+	switch v := v.(type) {
+	case int64:
+		if t == sqliteBool && (v == 0 || v == 1) {
+			return v == 1
+		}
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil
+		}
+	case string:
+		*size += len(v)
+		switch t {
+		case sqliteTime:
+			return formatTimestamp(v)
+		case sqliteJSON:
+			if decoded, err := value.Decode([]byte(v)); err == nil {
+				return decoded
+			}
+		}
+	case []byte:
+		*size += len(v)
+		return base64.StdEncoding.EncodeToString(v)
+	}
+	return v
+}
+
+var timeLayouts = []string{
+	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999Z07:00",
+	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999",
+}
+
+// formatTimestamp returns a date and time in the format of RFC 3339. A time without a zone is in UTC.
+// Other texts are returned unchanged.
+func formatTimestamp(s string) string {
+	if len(s) < len("2006-01-02T15:04:05") {
+		return s
+	}
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.Format(time.RFC3339Nano)
+		}
+	}
+	return s
+}

@@ -1,0 +1,243 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// audience is all listeners of a run. When listeners are notified of a topic, one reader reads it for all of them.
+type audience struct {
+	host      string
+	log       *record
+	listeners []*listener
+	readers   map[*topic]*reader
+	reading   sync.WaitGroup
+	close     func() // ends all listeners and readers
+
+	received atomic.Int64 // notifications
+	spurious atomic.Int64 // notifications with nothing new behind them
+	burst    atomic.Bool  // changes come in quick succession: a notification may find its news read already
+}
+
+// listener is a subscribed client. It learns the revision of a topic only by reading it after a notification.
+type listener struct {
+	topics []*topic
+	close  func()
+
+	mu       sync.Mutex
+	known    map[*topic]int         // revision; guarded by mu
+	notified map[*topic][]time.Time // notifications since the last expect; guarded by mu
+}
+
+// reader reads one topic for the listeners that were notified of it.
+type reader struct {
+	wake chan struct{}
+
+	mu      sync.Mutex
+	waiting []*listener // guarded by mu
+}
+
+// subscribeAll connects n listeners, 32 at a time.
+func subscribeAll(ctx context.Context, f *folder, host string, n int, log *record) (*audience, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &audience{host: host, log: log, readers: map[*topic]*reader{}}
+	var mu sync.Mutex // guards a.listeners while they connect
+	a.close = func() {
+		var closing sync.WaitGroup
+		for part := range slices.Chunk(a.listeners, max(1, len(a.listeners)/32)) {
+			closing.Go(func() {
+				for _, l := range part {
+					l.close()
+				}
+			})
+		}
+		closing.Wait()
+		cancel()
+		a.reading.Wait()
+	}
+	for _, toolset := range []string{"", "office"} {
+		session, closeSession, err := dial(ctx, host, toolset, modern, &mcp.ClientOptions{})
+		if err != nil {
+			a.close()
+			return nil, err
+		}
+		context.AfterFunc(ctx, closeSession)
+		for _, t := range f.topics {
+			if t.toolset == toolset {
+				r := &reader{wake: make(chan struct{}, 1)}
+				a.readers[t] = r
+				a.reading.Go(func() { a.read(ctx, session, t, r) })
+			}
+		}
+	}
+	numbers, results := make(chan int, n), make(chan error, n)
+	for i := range n {
+		numbers <- i
+	}
+	close(numbers)
+	for range 32 {
+		go func() {
+			for i := range numbers {
+				l, err := a.subscribe(ctx, f, i)
+				if err == nil {
+					mu.Lock()
+					a.listeners = append(a.listeners, l)
+					mu.Unlock()
+				}
+				results <- err
+			}
+		}()
+	}
+	var failed error
+	for range n {
+		if err := <-results; err != nil && failed == nil {
+			failed = err
+		}
+	}
+	if failed != nil {
+		a.close()
+	}
+	return a, failed
+}
+
+// subscribe connects listener number n, which decides about its era, its toolset and its topics.
+func (a *audience) subscribe(ctx context.Context, f *folder, n int) (*listener, error) {
+	era, toolset := eras[n%2], ""
+	if n/2%4 == 0 {
+		toolset = "office"
+	}
+	l := &listener{known: map[*topic]int{}, notified: map[*topic][]time.Time{}}
+	notify := func(name string) { a.notify(l, f.topics[topicKey(toolset, name)]) }
+	options := &mcp.ClientOptions{
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { notify("tools") },
+		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { notify("prompts") },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { notify("resources") },
+		ResourceUpdatedHandler: func(_ context.Context, req *mcp.ResourceUpdatedNotificationRequest) {
+			notify(req.Params.URI)
+		},
+	}
+	documents := []string{fmt.Sprintf("load://page/%d", n/8%pageCount), []string{"load://notice", "load://board"}[n/3%2]}
+	for _, name := range append([]string{"tools", "prompts", "resources"}, documents...) {
+		l.topics = append(l.topics, f.topics[topicKey(toolset, name)])
+	}
+	session, closeSession, err := dial(ctx, a.host, toolset, era, options)
+	if err != nil {
+		return nil, fmt.Errorf("listener %d (%s, toolset %q): %w", n, era, toolset, err)
+	}
+	l.close = closeSession
+	for _, uri := range documents {
+		if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
+			closeSession()
+			return nil, fmt.Errorf("listener %d (%s, toolset %q): subscribe: %w", n, era, toolset, err)
+		}
+	}
+	return l, nil
+}
+
+// notify takes a notification and has the topic read.
+func (a *audience) notify(l *listener, t *topic) {
+	if t == nil || !slices.Contains(l.topics, t) {
+		a.log.fail("wrong notification", "a listener was notified of a topic that it did not subscribe to")
+		return
+	}
+	a.received.Add(1)
+	l.mu.Lock()
+	l.notified[t] = append(l.notified[t], time.Now())
+	l.mu.Unlock()
+	r := a.readers[t]
+	r.mu.Lock()
+	r.waiting = append(r.waiting, l)
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// read reads the topic for all listeners that wait, as long as ctx lasts.
+func (a *audience) read(ctx context.Context, session *mcp.ClientSession, t *topic, r *reader) {
+	for {
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return
+		}
+		r.mu.Lock()
+		waiting := r.waiting
+		r.waiting = nil
+		r.mu.Unlock()
+		revision, err := t.read(ctx, session)
+		if err != nil && ctx.Err() == nil {
+			a.log.fail("reading a topic", "%v", err)
+		}
+		for _, l := range waiting {
+			l.mu.Lock()
+			if revision > l.known[t] {
+				l.known[t] = revision
+			} else if !a.burst.Load() {
+				a.spurious.Add(1)
+			}
+			l.mu.Unlock()
+		}
+	}
+}
+
+// expect prepares for a change of c's topics.
+func (a *audience) expect(c *change, burst bool) {
+	a.burst.Store(burst)
+	for _, l := range a.listeners {
+		l.mu.Lock()
+		for _, t := range c.topics {
+			delete(l.notified, t)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// subscribers counts the notifications that a change must cause.
+func (a *audience) subscribers(c *change) (n int) {
+	for _, l := range a.listeners {
+		for _, t := range c.topics {
+			if slices.Contains(l.topics, t) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// await waits until every listener knows the last revision of c's topics. It returns the delays of their notifications, and
+// how many listeners do not know it after stepTimeout.
+func (a *audience) await(ctx context.Context, c *change) (delays Durations, missing int) {
+	for deadline := time.Now().Add(stepTimeout); ; {
+		delays, missing = a.check(c)
+		if missing == 0 || time.Now().After(deadline) || sleep(ctx, 5*time.Millisecond) != nil {
+			return delays, missing
+		}
+	}
+}
+
+func (a *audience) check(c *change) (delays Durations, missing int) {
+	for _, t := range c.topics {
+		revision, changed := t.revision()
+		for _, l := range a.listeners {
+			if !slices.Contains(l.topics, t) {
+				continue
+			}
+			l.mu.Lock()
+			if l.known[t] < revision {
+				missing++
+			} else if times := l.notified[t]; len(times) > 0 {
+				delays = append(delays, max(0, times[len(times)-1].Sub(changed)))
+			}
+			l.mu.Unlock()
+		}
+	}
+	return delays, missing
+}

@@ -1,0 +1,400 @@
+package examples_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// page is a documentation page of the repository.
+type page struct {
+	path   string // relative to this folder
+	src    string
+	blocks []fence
+}
+
+// fence is a fenced block of a page. The first word of info is its language.
+type fence struct {
+	info, text string
+	start, end int // offsets of text in the page
+}
+
+// pagePaths returns README.md and every page below docs that is written by hand.
+func pagePaths(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
+	}
+	return append([]string{"../README.md"}, paths...)
+}
+
+func readPage(t *testing.T, path string) *page {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &page{path: path, src: string(src)}
+	offset, open := 0, -1
+	for line := range strings.Lines(p.src) {
+		if info, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "```"); ok {
+			if open < 0 {
+				p.blocks = append(p.blocks, fence{info: info, start: offset + len(line)})
+				open = len(p.blocks) - 1
+			} else {
+				b := &p.blocks[open]
+				b.end, b.text = offset, p.src[b.start:offset]
+				open = -1
+			}
+		}
+		offset += len(line)
+	}
+	if open >= 0 {
+		t.Fatalf("%s: the last fenced block is not closed", path)
+	}
+	return p
+}
+
+func (p *page) fences(info string) (found []fence) {
+	for _, b := range p.blocks {
+		if b.info == info {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// replace writes the page with new text in place of some of its blocks.
+func (p *page) replace(t *testing.T, texts map[int]string) {
+	t.Helper()
+	var out strings.Builder
+	at := 0
+	for i, b := range p.blocks {
+		if text, ok := texts[i]; ok {
+			out.WriteString(p.src[at:b.start] + text)
+			at = b.end
+		}
+	}
+	out.WriteString(p.src[at:])
+	if err := os.WriteFile(p.path, []byte(out.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var secretEnv = regexp.MustCompile(`env\s*=\s*"([A-Z_]+)"`)
+
+// secretValue returns a value that the secret of an example may have.
+func secretValue(name string) string {
+	switch {
+	case strings.HasSuffix(name, "_MYSQL"):
+		return name + "=mysql://tools:password@127.0.0.1:3306/tools"
+	case strings.HasSuffix(name, "_DSN"):
+		return name + "=postgres://tools:password@127.0.0.1:5432/tools"
+	case strings.HasSuffix(name, "_URL"):
+		return name + "=https://ops.example/hooks"
+	}
+	return name + "=0123456789abcdef0123456789abcdef"
+}
+
+// supportFiles are the files that examples of the documentation read when they are loaded.
+var supportFiles = map[string]string{
+	"schema.sql":     "CREATE TABLE IF NOT EXISTS invoices (id INTEGER PRIMARY KEY, date TEXT, amount NUMERIC, vendor TEXT);\n",
+	"logo.png":       "a picture",
+	"runbook.md":     "# Runbook\n",
+	"logs/app.log":   "INFO started\n",
+	"exports/README": "",
+	"data/README":    "",
+}
+
+// TestSnippetsLoad loads the hcl blocks of each page as one configuration. A block that is marked "hcl separate" is loaded alone.
+func TestSnippetsLoad(t *testing.T) {
+	t.Parallel()
+	for _, path := range pagePaths(t) {
+		p := readPage(t, path)
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			together := map[string]string{}
+			for i, b := range p.fences("hcl") {
+				together["snippet"+strconv.Itoa(i)+".hcl"] = b.text
+			}
+			if len(together) > 0 {
+				checkSnippets(t, together)
+			}
+			for _, b := range p.fences("hcl separate") {
+				checkSnippets(t, map[string]string{"snippet.hcl": b.text})
+			}
+		})
+	}
+}
+
+func checkSnippets(t *testing.T, files map[string]string) {
+	t.Helper()
+	f := &folder{t: t, path: t.TempDir()}
+	for name, text := range supportFiles {
+		if err := os.MkdirAll(filepath.Dir(f.file(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f.write(name, text)
+	}
+	for name, text := range files {
+		f.write(name, text)
+		if strings.Contains(text, "tls/server.pem") {
+			f.writeCertificate("tls")
+		}
+		for _, m := range secretEnv.FindAllStringSubmatch(text, -1) {
+			f.env = append(f.env, secretValue(m[1]))
+		}
+	}
+	var result struct {
+		Diagnostics []json.RawMessage
+	}
+	o := f.run("validate", ".", "--json")
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != 0 || len(result.Diagnostics) > 0 {
+		o = f.run("validate", ".")
+		t.Errorf("a snippet does not load cleanly:\n%s%s", o.stdout, o.stderr)
+	}
+	if o := f.run("fmt", "--diff", "."); o.stdout != "" || o.code != 0 {
+		t.Errorf("a snippet is not in the canonical style:\n%s%s", o.stdout, o.stderr)
+	}
+}
+
+// writeCertificate writes a certificate, its key, and an authority for clients.
+func (f *folder) writeCertificate(dir string) {
+	f.t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	f.must(err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour)}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	f.must(err)
+	key, err := x509.MarshalPKCS8PrivateKey(private)
+	f.must(err)
+	f.must(os.MkdirAll(f.file(dir), 0o755))
+	encoded := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+	f.write(dir+"/server.pem", encoded)
+	f.write(dir+"/clients.pem", encoded)
+	f.write(dir+"/server.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+}
+
+// checkout returns a folder with copies of the examples that a page names.
+func checkout(t *testing.T, p *page) *folder {
+	t.Helper()
+	root := t.TempDir()
+	names, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range names {
+		if entry.IsDir() && strings.Contains(p.src, "examples/"+entry.Name()) {
+			f := example(t, entry.Name())
+			f.must(os.MkdirAll(filepath.Join(root, "examples"), 0o755))
+			f.must(os.Rename(f.path, filepath.Join(root, "examples", entry.Name())))
+		}
+	}
+	return &folder{t: t, path: root}
+}
+
+// TestTranscriptsArePrinted runs the commands of each console block and compares what they print with the page.
+func TestTranscriptsArePrinted(t *testing.T) {
+	t.Parallel()
+	for _, path := range pagePaths(t) {
+		p := readPage(t, path)
+		if len(p.fences("console")) == 0 {
+			continue
+		}
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			f := checkout(t, p)
+			changed := map[int]string{}
+			for i, b := range p.blocks {
+				if b.info != "console" {
+					continue
+				}
+				if printed := f.replay(b.text); trimLines(printed) != trimLines(b.text) {
+					changed[i] = printed
+				}
+			}
+			switch {
+			case len(changed) > 0 && *update:
+				p.replace(t, changed)
+			case len(changed) > 0:
+				for i, printed := range changed {
+					t.Errorf("%s shows\n%s\nbut this is printed; go test ./examples -run Transcripts -update writes it:\n%s", path, p.blocks[i].text, printed)
+				}
+			}
+		})
+	}
+}
+
+// replay runs the commands of a transcript and returns it with what they print now.
+func (f *folder) replay(transcript string) string {
+	f.t.Helper()
+	var out strings.Builder
+	for i, part := range strings.Split("\n"+transcript, "\n$ ")[1:] {
+		line, _, _ := strings.Cut(part, "\n")
+		cmd := exec.Command("/bin/sh", "-c", line)
+		cmd.Dir = f.path
+		cmd.Env = append(f.command().Env, "PATH="+filepath.Dir(hatchel)+":"+os.Getenv("PATH"))
+		printed, err := cmd.CombinedOutput()
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+			f.t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(printed), f.path, "/home/you")
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		out.WriteString("$ " + line + "\n" + text)
+	}
+	return out.String()
+}
+
+// trimLines removes the white space at the ends of lines and empty lines.
+func trimLines(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
+
+// TestTheReadmeShowsAToolOfTheExamples keeps the first tool of the README and the one that its transcript calls the same.
+func TestTheReadmeShowsAToolOfTheExamples(t *testing.T) {
+	shown := readPage(t, "../README.md").fences("hcl")
+	src, err := os.ReadFile("invoices/invoices.hcl")
+	if err != nil || len(shown) == 0 {
+		t.Fatal(err)
+	}
+	if at := strings.Index(shown[0].text, "tool "); at < 0 || !bytes.Contains(src, []byte(shown[0].text[at:])) {
+		t.Errorf("examples/invoices does not have this tool:\n%s", shown[0].text)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	dropped = regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+)
+
+// anchors returns the names by which GitHub links to the headings of a page.
+func anchors(src string) (names []string) {
+	for _, m := range heading.FindAllStringSubmatch(src, -1) {
+		names = append(names, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return names
+}
+
+func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	paths := append(pagePaths(t), "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md")
+	examples, err := filepath.Glob("*/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(paths, examples...) {
+		for _, m := range link.FindAllStringSubmatch(readPage(t, path).src, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			target, anchor, _ := strings.Cut(m[1], "#")
+			file := path
+			if target != "" {
+				file = filepath.Join(filepath.Dir(path), filepath.FromSlash(target))
+			}
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s links to %s, which does not exist", path, m[1])
+			} else if anchor != "" && !slices.Contains(anchors(readPage(t, file).src), anchor) {
+				t.Errorf("%s links to %s, but that page has no such heading", path, m[1])
+			}
+		}
+	}
+}
+
+// section returns the text between two markers of a page, and its offsets.
+func (p *page) section(t *testing.T, name string) (text string, start, end int) {
+	t.Helper()
+	begin, finish := "<!-- "+name+":begin -->\n", "<!-- "+name+":end -->"
+	start, end = strings.Index(p.src, begin), strings.Index(p.src, finish)
+	if start < 0 || end < start {
+		t.Fatalf("%s has no section %s", p.path, name)
+	}
+	start += len(begin)
+	return p.src[start:end], start, end
+}
+
+// excerpt returns some rows and columns of a Markdown table; its first two rows are always kept.
+func excerpt(table string, row func(int, string) bool, columns ...int) string {
+	var out strings.Builder
+	for i, line := range strings.Split(strings.TrimSpace(table), "\n") {
+		if i > 1 && !row(i-2, line) {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		out.WriteString("|")
+		for _, c := range columns {
+			out.WriteString(cells[c] + "|")
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
+
+// TestTheReadmeShowsTheMeasuredFigures keeps the short tables of the README the same as the tables of the pages that they are taken from.
+func TestTheReadmeShowsTheMeasuredFigures(t *testing.T) {
+	t.Parallel()
+	for _, short := range []struct {
+		name    string
+		row     func(i int, line string) bool
+		columns []int
+	}{
+		{"benchmarks", func(i int, _ string) bool { return i < 5 || i == 6 }, []int{0, 1, 2, 3, 4}},
+		{"conformance", func(_ int, line string) bool {
+			return strings.Contains(line, "--requirements") && strings.Contains(line, "| HTTP |")
+		}, []int{0, 2, 3, 4, 5}},
+	} {
+		table, _, _ := readPage(t, "../docs/"+short.name+".md").section(t, short.name)
+		want := excerpt(table, short.row, short.columns...)
+		readme := readPage(t, "../README.md")
+		shown, start, end := readme.section(t, short.name)
+		switch {
+		case shown == want:
+		case *update:
+			if err := os.WriteFile(readme.path, []byte(readme.src[:start]+want+readme.src[end:]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("the README does not show this; go test ./examples -run Readme -update writes it:\n%s", want)
+		}
+	}
+}
+
+var repositoryPath = regexp.MustCompile("`((?:cmd|hcl|runtime|adapters|examples|internal)/[a-z0-9_/-]*(?:\\.[a-z]+)?)`")
+
+func TestPathsInTheDocumentationExist(t *testing.T) {
+	t.Parallel()
+	for _, path := range append(pagePaths(t), "../CONTRIBUTING.md") {
+		for _, m := range repositoryPath.FindAllStringSubmatch(readPage(t, path).src, -1) {
+			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s names %s, which does not exist", path, m[1])
+			}
+		}
+	}
+}

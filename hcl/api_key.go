@@ -1,0 +1,107 @@
+package hcl
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+)
+
+// APIKey is one api_key block. The key itself is not kept.
+type APIKey struct {
+	Name    string
+	Digest  [sha256.Size]byte // of the key
+	Groups  []string
+	Scopes  []string
+	Expires time.Time // zero for never
+	Range   diag.Range
+}
+
+// apiKeyDecoder is an api_key being decoded.
+type apiKeyDecoder struct {
+	key    APIKey
+	Secret decode.SecretText
+}
+
+func (k *apiKeyDecoder) spec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("the key",
+			decode.Custom("sha256", "64 hexadecimal digits", "The SHA-256 digest of the key, so that the file does not hold it: printf %s \"$KEY\" | sha256sum.", k.decodeDigest),
+			decode.Attr(&k.Secret, "secret", "The key itself, as in secret.ci_key. It has at least 16 characters.")),
+		decode.Spec{
+			decode.Attr(&k.key.Groups, "groups", "The groups that who sends the key is in: caller.groups."),
+			scopesField(&k.key.Scopes, "scopes", "What the key was granted: caller.scopes."),
+			decode.Custom("expires", "date and time", "When the key ceases to be good, as in \"2027-01-01T00:00:00Z\". Without it the key is good until it is removed.", k.decodeExpires),
+		})
+}
+
+func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, e hclsyntax.Expression) {
+	text, ok := d.Known(e, decode.Field{Name: "sha256"}, "string").(string)
+	if !ok {
+		return
+	}
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != sha256.Size {
+		d.Errorf(e.Range(), "Invalid key digest", "sha256 is the digest of the key as 64 hexadecimal digits, as this prints it: printf %%s \"$KEY\" | sha256sum. This has %d characters.", len(text))
+		return
+	}
+	k.key.Digest = [sha256.Size]byte(b)
+}
+
+func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, e hclsyntax.Expression) {
+	text, ok := d.Known(e, decode.Field{Name: "expires"}, "string").(string)
+	if !ok {
+		return
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	switch {
+	case err != nil:
+		d.Errorf(e.Range(), "Invalid time", "expires is a date and time with its offset like \"2027-01-01T00:00:00Z\", and this is %q.", text)
+	case !t.After(d.Env.Now()):
+		d.Diags.Warnf(diag.RangeOf(e.Range()), "Expired key", "The key is not good any more. Drop the block, or give out another key.")
+	}
+	k.key.Expires = t
+}
+
+// minKeyLength is how many characters a key has at least: nobody guesses those.
+const minKeyLength = 16
+
+// decodeKey decodes an api_key.
+func (a *authDecoder) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
+	k := new(apiKeyDecoder)
+	k.key.Range = diag.RangeOf(b.DefRange())
+	if len(b.Labels) != 1 {
+		d.Errorf(b.DefRange(), "Wrong number of labels", "An api_key block is written `api_key \"name\" {`.")
+	} else {
+		k.key.Name = b.Labels[0]
+		if !exposedNamePattern.MatchString(k.key.Name) {
+			d.Errorf(b.LabelRanges[0], "Invalid key name", "The name of a key is who sends it, as logs and policies say it: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", k.key.Name)
+		}
+	}
+	before := len(d.Diags)
+	d.Body(b.Body, k.spec(), b.DefRange())
+	secret := k.Secret.Reveal()
+	switch {
+	case d.Diags[before:].HasErrors():
+		return
+	case k.key.Digest == [sha256.Size]byte{} && len(secret) < minKeyLength && !d.MissingValue:
+		d.Errorf(d.FieldRange(&k.Secret, b), "Weak key", "A key of fewer than %d characters can be guessed. This makes one: openssl rand -hex 32.", minKeyLength)
+	case secret != "":
+		k.key.Digest = sha256.Sum256([]byte(secret))
+	}
+	for _, other := range a.auth.Keys {
+		if other.Name == k.key.Name {
+			d.Errorf(b.DefRange(), "Duplicate api_key", "The key %q is already declared at %s:%d.", other.Name, other.Range.File, other.Range.Start.Line)
+			return
+		}
+		if other.Digest == k.key.Digest && k.key.Digest != [sha256.Size]byte{} {
+			d.Errorf(b.DefRange(), "Same key twice", "This key is that of %q, too, and it could not be told who sends it. Give each its own.", other.Name)
+			return
+		}
+	}
+	a.auth.Keys = append(a.auth.Keys, &k.key)
+}

@@ -1,0 +1,242 @@
+package hcl
+
+import (
+	"fmt"
+	"strings"
+
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+)
+
+// DeclinedError ends a call: the user would not answer, and the question does not take that for an answer. It is a sentence for the model.
+type DeclinedError struct{ Key, Action string }
+
+func (d *DeclinedError) Error() string {
+	if d.Action == "cancel" {
+		return fmt.Sprintf("The user dismissed the question %q without an answer.", d.Key)
+	}
+	return fmt.Sprintf("The user declined to answer the question %q.", d.Key)
+}
+
+// InvalidAnswerError is an answer that does not fit its question, so that it can be asked again. It is a sentence for who gave it.
+type InvalidAnswerError struct {
+	Key        string
+	Violations []schema.Violation
+}
+
+func (w *InvalidAnswerError) Error() string {
+	said := make([]string, len(w.Violations))
+	for i, v := range w.Violations {
+		said[i] = v.String()
+	}
+	return strings.Join(said, "; ")
+}
+
+var (
+	rootType     = schema.ObjectOf(&schema.Member{Name: "uri", Type: eval.StringType}, &schema.Member{Name: "name", Type: eval.StringType.AsNullable(), Optional: true, HasDefault: true})
+	rootsType    = schema.ListOf(rootType)
+	samplingType = schema.ObjectOf(
+		&schema.Member{Name: "text", Type: eval.StringType},
+		&schema.Member{Name: "model", Type: eval.StringType.AsNullable()},
+		&schema.Member{Name: "stop_reason", Type: eval.StringType.AsNullable()},
+		&schema.Member{Name: "role", Type: eval.StringType},
+		&schema.Member{Name: "content", Type: eval.AnyType},
+	)
+	emptyContentType = schema.ObjectOf()
+)
+
+// outputType is the type of the answer.
+func (a *Ask) outputType() *schema.Type {
+	switch {
+	case a.Sample != nil:
+		return samplingType
+	case a.Roots != nil:
+		return schema.ObjectOf(&schema.Member{Name: "roots", Type: rootsType})
+	case a.Elicit == nil:
+		return eval.AnyType // what is wrong was reported
+	}
+	actions := &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "accept"}}}
+	if a.Elicit.ContinueOnDecline {
+		actions.Enum = append(actions.Enum, schema.EnumValue{Value: "decline"}, schema.EnumValue{Value: "cancel"})
+	}
+	if a.Fallback != nil {
+		actions.Enum = append(actions.Enum, schema.EnumValue{Value: "fallback"})
+	}
+	action := &schema.Member{Name: "action", Type: actions}
+	if a.Elicit.Fields == nil {
+		return schema.ObjectOf(action)
+	}
+	content := a.Elicit.Fields
+	if a.Elicit.ContinueOnDecline {
+		content = content.AsNullable()
+	}
+	return schema.ObjectOf(action, &schema.Member{Name: "content", Type: content})
+}
+
+// fallbackType is the type of the fallback.
+func (a *Ask) fallbackType() *schema.Type {
+	switch {
+	case a.Sample != nil:
+		return eval.StringType
+	case a.Roots != nil:
+		return rootsType
+	case a.Elicit == nil:
+		return nil
+	case a.Elicit.Fields == nil:
+		return emptyContentType
+	}
+	return a.Elicit.Fields
+}
+
+// fallbackPhrase says in a sentence what a fallback is.
+func (a *Ask) fallbackPhrase() string {
+	switch {
+	case a.Sample != nil:
+		return "the text that the model would have given"
+	case a.Roots != nil:
+		return "a list of roots, as in [{ uri = \"file:///home\" }]"
+	case a.Elicit.Fields == nil:
+		return "{ }, since a page gives no content"
+	}
+	return "what the user would have filled in"
+}
+
+// FallbackAnswer is the answer where the client cannot be asked; only with a Fallback. Its error is a sentence for the model.
+func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
+	v, err := a.Fallback.Eval(f)
+	if err != nil {
+		return nil, err
+	}
+	v, violations := a.fallback.Check(v)
+	if len(violations) > 0 {
+		return nil, fmt.Errorf("the fallback of the question %q is no answer to it: %s", a.Key, violations[0])
+	}
+	switch {
+	case a.Sample != nil:
+		return map[string]any{"text": v, "model": nil, "stop_reason": nil, "role": "assistant", "content": map[string]any{"type": "text", "text": v}}, nil
+	case a.Roots != nil:
+		return map[string]any{"roots": v}, nil
+	case a.Elicit.Fields == nil:
+		return map[string]any{"action": "fallback"}, nil
+	}
+	return map[string]any{"action": "fallback", "content": v}, nil
+}
+
+// ParseResponse makes the answer that steps read of what the client has sent, a decoded value. The error is *Declined or *WrongAnswer.
+func (a *Ask) ParseResponse(sent any) (map[string]any, error) {
+	m, ok := sent.(map[string]any)
+	if !ok {
+		return nil, a.invalidAnswer("", "must be an object")
+	}
+	switch {
+	case a.Sample != nil:
+		return a.decodeSampling(m)
+	case a.Roots != nil:
+		return a.decodeRoots(m)
+	}
+	return a.decodeElicitation(m)
+}
+
+func (a *Ask) invalidAnswer(path, message string) error {
+	return &InvalidAnswerError{a.Key, []schema.Violation{{Path: path, Message: message}}}
+}
+
+func (a *Ask) decodeElicitation(m map[string]any) (map[string]any, error) {
+	action, _ := m["action"].(string)
+	form := a.Elicit.Fields != nil
+	switch action {
+	case "accept":
+	case "decline", "cancel":
+		if !a.Elicit.ContinueOnDecline {
+			return nil, &DeclinedError{a.Key, action}
+		}
+		if !form {
+			return map[string]any{"action": action}, nil
+		}
+		return map[string]any{"action": action, "content": nil}, nil
+	default:
+		return nil, a.invalidAnswer("action", `must be "accept", "decline" or "cancel"`)
+	}
+	if !form {
+		return map[string]any{"action": action}, nil
+	}
+	content, violations := a.Elicit.Validator.Check(dropUnasked(a.Elicit.Fields, m["content"]))
+	if len(violations) > 0 {
+		return nil, &InvalidAnswerError{a.Key, violations}
+	}
+	return map[string]any{"action": action, "content": content}, nil
+}
+
+// dropUnasked is what was sent, less what nobody asked for: a form cannot say that it takes nothing else.
+func dropUnasked(form *schema.Type, content any) any {
+	if content == nil {
+		return map[string]any{}
+	}
+	m, ok := content.(map[string]any)
+	if !ok {
+		return content
+	}
+	out := make(map[string]any, len(m))
+	for _, f := range form.Members {
+		if v, sent := m[f.Name]; sent {
+			out[f.Name] = v
+		}
+	}
+	return out
+}
+
+func (a *Ask) decodeRoots(m map[string]any) (map[string]any, error) {
+	list, ok := m["roots"].([]any)
+	if !ok {
+		return nil, a.invalidAnswer("roots", "must be a list")
+	}
+	roots := make([]any, len(list))
+	for i, r := range list {
+		root, _ := r.(map[string]any)
+		uri, ok := root["uri"].(string)
+		if !ok {
+			return nil, a.invalidAnswer(fmt.Sprintf("roots[%d].uri", i), "must be a string")
+		}
+		name, _ := root["name"].(string)
+		roots[i] = map[string]any{"uri": uri, "name": nullIfEmpty(name)}
+	}
+	return map[string]any{"roots": roots}, nil
+}
+
+func nullIfEmpty(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func (a *Ask) decodeSampling(m map[string]any) (map[string]any, error) {
+	blocks, ok := m["content"].([]any)
+	if one, is := m["content"].(map[string]any); is {
+		blocks, ok = []any{one}, true
+	}
+	if !ok {
+		return nil, a.invalidAnswer("content", "must be an object or a list of objects")
+	}
+	var text strings.Builder
+	for i, b := range blocks {
+		block, _ := b.(map[string]any)
+		kind, ok := block["type"].(string)
+		part, isText := block["text"].(string)
+		switch {
+		case !ok:
+			return nil, a.invalidAnswer(fmt.Sprintf("content[%d].type", i), "must be a string")
+		case kind == "text" && !isText:
+			return nil, a.invalidAnswer(fmt.Sprintf("content[%d].text", i), "must be a string")
+		case kind == "text":
+			text.WriteString(part)
+		}
+	}
+	model, _ := m["model"].(string)
+	stop, _ := m["stopReason"].(string)
+	role, ok := m["role"].(string)
+	if !ok {
+		role = "assistant"
+	}
+	return map[string]any{"text": text.String(), "model": nullIfEmpty(model), "stop_reason": nullIfEmpty(stop), "role": role, "content": m["content"]}, nil
+}

@@ -1,0 +1,166 @@
+package hcl
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// Completion is how an input is completed while it is typed: by values known at load, or by a backend, whose inputs are what was typed and
+// the inputs that are filled in already, each a text or null.
+type Completion struct {
+	Operation
+	Values []string
+	Result *hclexpr.Program // a list of texts; nil for the first column, the lines or the list that the backend gives
+}
+
+const defaultCompletionTimeout = 5 * time.Second
+
+// completeFields declare the two ways in which an input is completed. What they hold is read by inputs.complete.
+func completeFields() decode.Spec {
+	const doc = "What the value is completed by while a person types it: values that are known, or a block with a backend that looks them up."
+	return decode.Spec{
+		decode.Custom("complete", "list of texts", doc, func(*decode.Decoder, hclsyntax.Expression) {}),
+		{Name: "complete", Doc: doc, NestedSpec: func() decode.Spec { return completeSpec(&Completion{}) }, DecodeBlock: func(*decode.Decoder, *hclsyntax.Block) {}},
+	}
+}
+
+// completeSpec is what a complete block holds beside its backend.
+func completeSpec(c *Completion) decode.Spec { return decode.Join(c.headSpec(), c.resultSpec()) }
+
+func (c *Completion) headSpec() decode.Spec {
+	c.Timeout = defaultCompletionTimeout
+	return decode.Spec{decode.Attr(&c.Timeout, "timeout", "How long looking up may take.").DefaultDoc("5s")}
+}
+
+func (c *Completion) resultSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&c.Result, "result", "The list of texts. Without it the first column of the rows, the lines, or the list that the backend gives.")}
+}
+
+// decodeCompletion reads how an input is completed. A block waits until all inputs are known, because it can read them.
+func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
+	written := b.Body.Attributes["complete"]
+	var block *hclsyntax.Block
+	for _, nested := range b.Body.Blocks {
+		if nested.Type == "complete" && block == nil {
+			block = nested
+		}
+	}
+	switch {
+	case written == nil && block == nil:
+	case written != nil && block != nil:
+		d.Errorf(block.DefRange(), "Two completions", "The values are listed by complete = …, so there can be no complete block beside it.")
+	case !canComplete(m.Type):
+		more := "complete offers texts and numbers."
+		if m.Type.Kind == schema.Bool {
+			more = "true and false are offered by themselves."
+		}
+		d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun, eval.TypePhrase(m.Type), more)
+	case written != nil:
+		in.setCompletion(m.Name, &Completion{Values: completionValues(d, m, written)})
+	default:
+		if in.completionBlocks == nil {
+			in.completionBlocks = map[string]*hclsyntax.Block{}
+		}
+		in.completionBlocks[m.Name] = block
+	}
+}
+
+// canComplete reports whether a person can choose a value of the type from a list of texts.
+func canComplete(t *schema.Type) bool {
+	return t.Kind == schema.String || t.Kind == schema.Integer || t.Kind == schema.Number
+}
+
+func (in *inputs) setCompletion(name string, c *Completion) {
+	w := in.operation.op
+	if w.Completions == nil {
+		w.Completions = map[string]*Completion{}
+	}
+	w.Completions[name] = c
+}
+
+// completionValues reads the values that are offered, each of which the input must take.
+func completionValues(d *decode.Decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
+	elems, _ := d.Known(a.Expr, decode.Field{Name: "complete"}, "list").([]any)
+	valid := m.Type.Compile()
+	for _, v := range elems {
+		if !value.IsNumber(v) && eval.TypeOf(v) != eval.StringType {
+			d.Errorf(a.Expr.Range(), "Wrong type", "complete is a list of texts, and one of them is %s.", eval.TypePhrase(eval.TypeOf(v)))
+			return values
+		}
+		text, err := value.Text(v)
+		if err != nil {
+			continue
+		}
+		if _, violations := valid.Check(parseText(m.Type, text)); len(violations) > 0 {
+			d.Errorf(a.Expr.Range(), "Value cannot be chosen", "%q is offered, and then it is refused: it %s.", text, violations[0].Message)
+			continue
+		}
+		values = append(values, text)
+	}
+	return values
+}
+
+// decodeCompletions decodes the complete blocks of the inputs.
+func (w *operationDecoder) decodeCompletions() {
+	for _, m := range w.op.Input.Members {
+		if b := w.inputs.completionBlocks[m.Name]; b != nil {
+			w.inputs.setCompletion(m.Name, w.decodeCompletionBlock(m, b))
+		}
+	}
+}
+
+// decodeCompletionBlock decodes one complete block. What it reads of the inputs is what was typed: texts.
+func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.Block) *Completion {
+	out := &Completion{}
+	c := newOperationDecoder(w.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
+	out.Name = w.op.Name + "." + m.Name
+	c.inputs.noun, c.singleBackend = w.inputs.noun, true
+	d := c.dec
+	c.deps, d.Deps = w.deps, w.dec.Deps
+	for _, other := range w.op.Input.Members {
+		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: eval.StringType, Optional: other.Name != m.Name})
+	}
+	c.op.Input = schema.ObjectOf(c.inputs.members...)
+	c.op.Validator = c.op.Input.Compile()
+
+	d.CheckNames(b.Body, completeSpec(out), c.loader.blockSpecs.backends)
+	d.Fields(b.Body, out.headSpec(), b.DefRange())
+	d.Scope = c.scope()
+	c.checkTimeout()
+	c.decodeSteps()
+	switch {
+	case len(out.Steps) == 0 && !d.Diags.HasErrors():
+		d.Errorf(b.DefRange(), "Missing backend", "A complete block has one backend that looks the values up. Values that are known are written `complete = [\"a\", \"b\"]`.")
+	case len(out.Steps) == 1 && !out.Steps[0].Backend.Effects.Default.isSet() && !c.has("result"):
+		d.Errorf(b.DefRange(), "No result", "The answer of this backend has no form of its own. Write result: an expr that gives a list of texts.")
+	}
+	d.Fields(b.Body, out.resultSpec(), b.DefRange())
+	c.requireReadOnly("A completion is looked up with every letter that a person types")
+	out.Digest = c.digest()
+	w.dec.Diags = append(w.dec.Diags, d.Diags...)
+	return out
+}
+
+// Completion says how an input is completed: as its author says, or by its type; nil when by nothing.
+func (w *Operation) Completion(input string) *Completion {
+	if c := w.Completions[input]; c != nil {
+		return c
+	}
+	m, known := w.Input.Lookup(input)
+	switch {
+	case !known:
+		return nil
+	case len(m.Type.Enum) > 0:
+		return &Completion{Values: enumTexts(m.Type)}
+	case m.Type.Kind == schema.Bool:
+		return &Completion{Values: []string{"true", "false"}}
+	}
+	return nil
+}

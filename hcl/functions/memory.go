@@ -1,0 +1,143 @@
+package functions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hatchel/hcl/value"
+)
+
+// Context is what functions know about the call that they run for, and their memory budget. It serves
+// one goroutine at a time.
+type Context struct {
+	// Now returns the current time. It is nil where that is not available.
+	Now func() time.Time
+	// ReadFile reads from the configuration directory. It is nil where files are not available.
+	ReadFile func(name string) ([]byte, error)
+	// Memory is how many bytes may still be allocated. Every function subtracts what its result takes.
+	Memory int
+	// Patterns caches compiled regular expressions. It may be nil.
+	Patterns *Patterns
+}
+
+// DefaultMemory is a suitable Context.Memory for one call.
+const DefaultMemory = 64 << 20
+
+// ErrMemory reports that a computation exceeds its memory budget.
+var ErrMemory = errors.New("the result is too large")
+
+// MaxWalk is the maximum Size of values that are compared or searched.
+const MaxWalk = 16 << 20
+
+const (
+	itemSize  = 16 // of a list element, without the value
+	entrySize = 64 // of an object member, without key and value
+)
+
+// Spend subtracts n bytes from the budget. If they exceed it, Spend returns ErrMemory and the budget
+// is exhausted.
+func (c *Context) Spend(n int) error {
+	if n < 0 || n > c.Memory {
+		c.Memory = 0
+		return ErrMemory
+	}
+	c.Memory -= n
+	return nil
+}
+
+// text returns s after it has paid for it.
+func (c *Context) text(s string) (any, error) {
+	if err := c.Spend(len(s)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// items pays for n list elements.
+func (c *Context) items(n int) error {
+	if n > c.Memory/itemSize {
+		return c.Spend(-1)
+	}
+	return c.Spend(n * itemSize)
+}
+
+// entries pays for n object members.
+func (c *Context) entries(n int) error { return c.Spend(entrySize * n) }
+
+// key pays for the key of v, which is as long as the value, and returns it.
+func (c *Context) key(v any) (string, error) {
+	n, err := Size(v, c.Memory)
+	if err != nil {
+		return "", err
+	}
+	if err := c.Spend(n + itemSize); err != nil {
+		return "", err
+	}
+	return string(value.AppendKey(nil, v)), nil
+}
+
+// checkSize returns an error if v is too large to be compared or searched.
+func checkSize(v any) error {
+	_, err := Size(v, MaxWalk)
+	return err
+}
+
+// Size returns the approximate length of the JSON of v, in bytes. Because parts of a value may be shared,
+// this can exceed by far the memory that the value takes. Size returns an error if v has more than limit
+// bytes or more than value.MaxDepth levels, and walks no further than that. A value that has a Size may be
+// walked recursively.
+func Size(v any, limit int) (int, error) {
+	s := sizer{left: limit}
+	if err := s.subtract(v, 0); err != nil {
+		return 0, err
+	}
+	return limit - s.left, nil
+}
+
+type sizer struct{ left int }
+
+func (s *sizer) subtract(v any, depth int) error {
+	if depth > value.MaxDepth {
+		return fmt.Errorf("the value is nested more than %d levels deep", value.MaxDepth)
+	}
+	switch v := v.(type) {
+	case string:
+		s.left -= len(v) + 2
+	case json.Number:
+		s.left -= len(v)
+	case value.Bytes:
+		s.left -= len(v)
+	case value.Deferred:
+		s.left -= deferredSize(v)
+	case []any:
+		s.left -= 2
+		for _, e := range v {
+			if err := s.subtract(e, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		s.left -= 2
+		for k, e := range v {
+			s.left -= len(k) + 3
+			if err := s.subtract(e, depth+1); err != nil {
+				return err
+			}
+		}
+	default:
+		s.left -= 4
+	}
+	if s.left--; s.left < 0 {
+		return ErrMemory
+	}
+	return nil
+}
+
+func deferredSize(d value.Deferred) int {
+	if sized, ok := d.(interface{ Len() int }); ok {
+		return sized.Len()
+	}
+	return len(d.AppendJSON(nil))
+}

@@ -1,0 +1,40 @@
+package jsonscan
+
+// Lookup returns the text of the value at path, the keys from the outside in, inside an object that
+// a Scanner has accepted. It reports false if there is none.
+func Lookup(object []byte, path ...string) ([]byte, bool) {
+	for _, name := range path {
+		var ok bool
+		if object, ok = member(object, name); !ok {
+			return nil, false
+		}
+	}
+	return object, true
+}
+
+// LookupText returns the string at path, like Lookup. It reports false if there is none.
+func LookupText(object []byte, path ...string) (string, bool) {
+	value, ok := Lookup(object, path...)
+	if !ok {
+		return "", false
+	}
+	return Text(value)
+}
+
+func member(object []byte, name string) ([]byte, bool) {
+	s := New(object, len(object))
+	if s.Peek() != '{' {
+		return nil, false
+	}
+	mark, err := s.EnterObject()
+	for err == nil {
+		var key, value []byte
+		if key, err = s.Key(mark); err != nil || key == nil {
+			return nil, false
+		}
+		if value, err = s.Value(); string(key) == name {
+			return value, err == nil
+		}
+	}
+	return nil, false
+}

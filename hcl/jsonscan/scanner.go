@@ -1,0 +1,367 @@
+// Package jsonscan reads JSON text in one pass without decoding it, and writes JSON strings.
+//
+// [Scanner] is the one JSON reader of the program: package value decodes with it, and the MCP
+// server splits its messages with it. It allocates nothing for a text that is accepted, except for
+// keys with escape sequences and, where duplicate keys are refused, one list of keys.
+package jsonscan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// ErrTooDeep is wrapped by the [SyntaxError] about a text that is nested too deeply.
+var ErrTooDeep = errors.New("nested too deeply")
+
+// SyntaxError reports where and why a text is not accepted as JSON.
+type SyntaxError struct {
+	Offset int    // in bytes from the start of the text
+	What   string // what is wrong at Offset, in words
+	cause  error
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.What)
+}
+
+// Unwrap returns ErrTooDeep or nil.
+func (e *SyntaxError) Unwrap() error { return e.cause }
+
+// Scanner reads one JSON text. It returns slices of the text. Beyond the grammar it refuses what
+// JSON readers disagree about: invalid UTF-8, unpaired surrogates, nesting beyond a limit and, unless
+// they are allowed, duplicate keys. Every error is a [*SyntaxError]. Use [New] or [Scanner.Reset] to
+// prepare a Scanner; it serves one goroutine.
+type Scanner struct {
+	data     []byte
+	pos      int
+	depth    int
+	maxDepth int
+	opened   bool // the last token opened an object or an array
+
+	allowDuplicates bool
+	keys            [][]byte // the keys of all open objects, innermost last
+	keyPos          int      // the offset of the last key
+
+	compacting bool
+	kept       int // data[kept:pos] is still to be moved to data[end:]
+	end        int // data[:end] is compacted
+}
+
+// New returns a Scanner for data that accepts maxDepth levels of nesting and leaves duplicate keys
+// to its caller, who can report them with [Scanner.DuplicateKey].
+func New(data []byte, maxDepth int) Scanner {
+	return Scanner{data: data, maxDepth: maxDepth, allowDuplicates: true}
+}
+
+// Reset prepares s for data, with maxDepth levels of nesting. Duplicate keys are refused. Memory
+// that s has allocated is reused.
+func (s *Scanner) Reset(data []byte, maxDepth int) {
+	keys := s.keys
+	if cap(keys) > maxReusedKeys {
+		keys = nil
+	}
+	clear(keys)
+	*s = Scanner{data: data, maxDepth: maxDepth, keys: keys[:0]}
+}
+
+// maxReusedKeys is the largest list of keys that Reset keeps in memory.
+const maxReusedKeys = 4096
+
+// Pos returns the offset of the next byte to read.
+func (s *Scanner) Pos() int { return s.pos }
+
+// Since returns the text from an offset up to the current position.
+func (s *Scanner) Since(start int) []byte { return s.data[start:s.pos:s.pos] }
+
+// Fail returns a SyntaxError at the current position.
+func (s *Scanner) Fail(what string) error { return s.failAt(s.pos, what) }
+
+func (s *Scanner) failAt(offset int, what string) error {
+	return &SyntaxError{Offset: offset, What: what}
+}
+
+// Peek skips white space and returns the byte that follows, or 0 at the end of the text.
+func (s *Scanner) Peek() byte {
+	if s.pos < len(s.data) && s.data[s.pos] > ' ' {
+		return s.data[s.pos]
+	}
+	return s.skipSpace()
+}
+
+func (s *Scanner) skipSpace() byte {
+	start := s.pos
+	for s.pos < len(s.data) {
+		switch c := s.data[s.pos]; c {
+		case ' ', '\n', '\t', '\r':
+			s.pos++
+		default:
+			s.discard(start)
+			return c
+		}
+	}
+	s.discard(start)
+	return 0
+}
+
+// AtEnd skips white space and reports whether the text ends there.
+func (s *Scanner) AtEnd() bool { return s.Peek() == 0 && s.pos >= len(s.data) }
+
+// Value reads one value of any kind and returns its text.
+func (s *Scanner) Value() ([]byte, error) {
+	c := s.Peek()
+	start := s.pos
+	var err error
+	switch {
+	case c == '"':
+		_, err = s.readString()
+	case c == '{':
+		err = s.readObject()
+	case c == '[':
+		err = s.readArray()
+	case c == '-' || '0' <= c && c <= '9':
+		err = s.readNumber()
+	case c == 't':
+		err = s.readLiteral("true")
+	case c == 'f':
+		err = s.readLiteral("false")
+	case c == 'n':
+		err = s.readLiteral("null")
+	default:
+		err = s.expected("a value")
+	}
+	return s.Since(start), err
+}
+
+func (s *Scanner) expected(what string) error {
+	if s.pos >= len(s.data) {
+		return s.Fail("the text ends where " + what + " is expected")
+	}
+	return s.Fail(what + " is expected")
+}
+
+func (s *Scanner) readLiteral(word string) error {
+	if !bytes.HasPrefix(s.data[s.pos:], []byte(word)) {
+		return s.expected("a value")
+	}
+	s.pos += len(word)
+	return nil
+}
+
+func (s *Scanner) readObject() error {
+	mark, err := s.EnterObject()
+	for err == nil {
+		var key []byte
+		if key, err = s.Key(mark); key == nil {
+			return err
+		}
+		_, err = s.Value()
+	}
+	return err
+}
+
+func (s *Scanner) readArray() error {
+	if err := s.EnterArray(); err != nil {
+		return err
+	}
+	for {
+		more, err := s.NextElement()
+		if err != nil || !more {
+			return err
+		}
+		if _, err = s.Value(); err != nil {
+			return err
+		}
+	}
+}
+
+// EnterArray reads the bracket that Peek returned. Then NextElement and a value alternate.
+func (s *Scanner) EnterArray() error {
+	s.pos++
+	s.opened = true
+	if s.depth++; s.depth > s.maxDepth {
+		what := fmt.Sprintf("more than %d levels of nesting", s.maxDepth)
+		return &SyntaxError{Offset: s.pos - 1, What: what, cause: ErrTooDeep}
+	}
+	return nil
+}
+
+// EnterObject reads the brace that Peek returned. Then Key, called with mark, and a value alternate.
+func (s *Scanner) EnterObject() (mark int, err error) { return len(s.keys), s.EnterArray() }
+
+// NextElement reads up to the next element of an array. It reports false at the end of the array.
+func (s *Scanner) NextElement() (bool, error) {
+	first := s.opened
+	s.opened = false
+	switch c := s.Peek(); {
+	case c == ']':
+		s.pos++
+		s.depth--
+		return false, nil
+	case first:
+		return true, nil
+	case c == ',':
+		s.pos++
+		return true, nil
+	}
+	return false, s.expected("a comma or a closing bracket")
+}
+
+// Key reads the next key of an object and its colon. It returns nil at the end of the object and with
+// an error. A key with escape sequences is returned decoded, in memory of its own.
+func (s *Scanner) Key(mark int) ([]byte, error) {
+	first := s.opened
+	s.opened = false
+	c := s.Peek()
+	if c == '}' {
+		s.pos++
+		s.depth--
+		return nil, s.leaveObject(mark)
+	}
+	if !first {
+		if c != ',' {
+			return nil, s.expected("a comma or a closing brace")
+		}
+		s.pos++
+		c = s.Peek()
+	}
+	if c != '"' {
+		return nil, s.expected("a key")
+	}
+	s.keyPos = s.pos
+	escaped, err := s.readString()
+	if err != nil {
+		return nil, err
+	}
+	key := s.data[s.keyPos+1 : s.pos-1 : s.pos-1]
+	if escaped {
+		key = Unescape(make([]byte, 0, len(key)), key)
+	}
+	if s.Peek() != ':' {
+		return nil, s.expected("a colon")
+	}
+	s.pos++
+	if !s.allowDuplicates {
+		if err := s.addKey(mark, key); err != nil {
+			return nil, err
+		}
+	}
+	return key, nil
+}
+
+// maxComparedKeys is how many keys of an object are compared with each new one. The keys of a larger
+// object are sorted at its end, so that no text takes quadratic time.
+const maxComparedKeys = 16
+
+func (s *Scanner) addKey(mark int, key []byte) error {
+	if keys := s.keys[mark:]; len(keys) < maxComparedKeys {
+		for _, other := range keys {
+			if len(other) == len(key) && string(other) == string(key) {
+				return s.DuplicateKey(key)
+			}
+		}
+	}
+	s.keys = append(s.keys, key)
+	return nil
+}
+
+// DuplicateKey returns the error for a key that Key returned last and that its object has already.
+func (s *Scanner) DuplicateKey(key []byte) error {
+	return s.failAt(s.keyPos, fmt.Sprintf("the key %q appears twice in one object", Excerpt(key)))
+}
+
+func (s *Scanner) leaveObject(mark int) error {
+	if keys := s.keys[mark:]; len(keys) > maxComparedKeys {
+		slices.SortFunc(keys, bytes.Compare)
+		for i := 1; i < len(keys); i++ {
+			if bytes.Equal(keys[i-1], keys[i]) {
+				what := fmt.Sprintf("the key %q appears twice in the object that ends here", Excerpt(keys[i]))
+				return s.failAt(s.pos-1, what)
+			}
+		}
+	}
+	s.keys = s.keys[:mark]
+	return nil
+}
+
+// Text reads the string that Peek announced with a quote and returns it decoded.
+func (s *Scanner) Text() (string, error) {
+	start := s.pos
+	escaped, err := s.readString()
+	if err != nil {
+		return "", err
+	}
+	content := s.data[start+1 : s.pos-1]
+	if escaped {
+		content = Unescape(make([]byte, 0, len(content)), content)
+	}
+	return string(content), nil
+}
+
+// readString reads a string and reports whether it has escape sequences.
+func (s *Scanner) readString() (escaped bool, err error) {
+	d, i := s.data, s.pos+1
+	for {
+		i = skipPlain(d, i)
+		if i >= len(d) {
+			return false, s.failAt(i, "the text ends inside a string")
+		}
+		switch c := d[i]; {
+		case c == '"':
+			s.pos = i + 1
+			return escaped, nil
+		case c == '\\':
+			n := escapeLen(d[i:])
+			if n == 0 {
+				return false, s.failAt(i, "an escape sequence that JSON does not have")
+			}
+			escaped = true
+			i += n
+		case c < ' ':
+			return false, s.failAt(i, "a control character inside a string")
+		default:
+			r, n := utf8.DecodeRune(d[i:])
+			if r == utf8.RuneError && n == 1 {
+				return false, s.failAt(i, "invalid UTF-8")
+			}
+			i += n
+		}
+	}
+}
+
+func (s *Scanner) readNumber() error {
+	d, i := s.data, s.pos
+	if d[i] == '-' {
+		i++
+	}
+	start := i
+	i = skipDigits(d, i)
+	ok := i > start && (d[start] != '0' || i == start+1)
+	if i < len(d) && d[i] == '.' {
+		start = i + 1
+		i = skipDigits(d, start)
+		ok = ok && i > start
+	}
+	if i < len(d) && (d[i] == 'e' || d[i] == 'E') {
+		start = i + 1
+		if start < len(d) && (d[start] == '+' || d[start] == '-') {
+			start++
+		}
+		i = skipDigits(d, start)
+		ok = ok && i > start
+	}
+	if !ok {
+		return s.Fail("a number that JSON does not have")
+	}
+	s.pos = i
+	return nil
+}
+
+func skipDigits(d []byte, i int) int {
+	for i < len(d) && '0' <= d[i] && d[i] <= '9' {
+		i++
+	}
+	return i
+}

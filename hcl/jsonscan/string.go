@@ -1,0 +1,190 @@
+package jsonscan
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// skipPlain returns the first index from i on whose byte is not plain ASCII text of a string.
+func skipPlain(d []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(d); i += 8 {
+		w := binary.LittleEndian.Uint64(d[i:])
+		quote, slash := w^(ones*'"'), w^(ones*'\\')
+		// The high bit is set for each byte that is a quote, a backslash, below a space, or not ASCII.
+		// Borrows can only set bits above a correct one, so the lowest is correct.
+		special := (w | (quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
+		if special != 0 {
+			return i + bits.TrailingZeros64(special)/8
+		}
+	}
+	for ; i < len(d); i++ {
+		if c := d[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
+
+// escapeLen returns the length of the escape sequence that d begins with, or 0 if it is invalid. A
+// surrogate pair counts as one sequence.
+func escapeLen(d []byte) int {
+	if len(d) < 2 {
+		return 0
+	}
+	switch d[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		r, ok := parseHex4(d[2:])
+		switch {
+		case !ok:
+			return 0
+		case !utf16.IsSurrogate(r):
+			return 6
+		case len(d) < 8 || d[6] != '\\' || d[7] != 'u':
+			return 0
+		}
+		low, ok := parseHex4(d[8:])
+		if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
+			return 0
+		}
+		return 12
+	}
+	return 0
+}
+
+func parseHex4(d []byte) (r rune, ok bool) {
+	if len(d) < 4 {
+		return 0, false
+	}
+	for _, c := range d[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// Unescape appends the decoded content of a string that a Scanner has accepted.
+func Unescape(dst, content []byte) []byte {
+	for i := 0; i < len(content); {
+		c := content[i]
+		if c != '\\' {
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		n := escapeLen(content[i:])
+		switch e := content[i+1]; e {
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		case 'u':
+			r, _ := parseHex4(content[i+2:])
+			if n == 12 {
+				low, _ := parseHex4(content[i+8:])
+				r = utf16.DecodeRune(r, low)
+			}
+			dst = utf8.AppendRune(dst, r)
+		default:
+			dst = append(dst, e)
+		}
+		i += n
+	}
+	return dst
+}
+
+// Text returns the decoded string that a scanned value is. It reports false for any other value.
+func Text(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return "", false
+	}
+	content := value[1 : len(value)-1]
+	for _, c := range content {
+		if c == '\\' {
+			return string(Unescape(make([]byte, 0, len(content)), content)), true
+		}
+	}
+	return string(content), true
+}
+
+// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
+func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
+	return append(AppendStringContent(append(dst, '"'), s), '"')
+}
+
+// AppendStringContent appends s as the content of a JSON string, without its quotes.
+func AppendStringContent[T ~string | ~[]byte](dst []byte, s T) []byte {
+	// A slice begins with the two words that a string consists of. The bytes are only read.
+	view := *(*string)(unsafe.Pointer(&s))
+	return appendContent(dst, unsafe.Slice(unsafe.StringData(view), len(view)))
+}
+
+func appendContent(dst, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	start := 0
+	for i := 0; ; {
+		i = skipPlain(s, i)
+		if i >= len(s) {
+			return append(dst, s[start:]...)
+		}
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRune(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				dst = append(append(dst, s[start:i]...), "\ufffd"...)
+				start = i + 1
+			}
+			i += n
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		start = i
+	}
+}
+
+// Excerpt returns the first 64 bytes of a text that came from outside, for an error message. An
+// ellipsis marks what was left out.
+func Excerpt[T ~string | ~[]byte](text T) string {
+	const maxExcerpt = 64
+	if len(text) <= maxExcerpt {
+		return string(text)
+	}
+	end := maxExcerpt
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return string(text[:end]) + "…"
+}

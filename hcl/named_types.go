@@ -1,0 +1,105 @@
+package hcl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+)
+
+// lazyTypes resolves type blocks on demand, so that their order does not matter.
+type lazyTypes struct {
+	loader *loader
+	blocks map[string]sourceBlock
+	done   map[string]*schema.Type
+	path   []string // being resolved, for cycles
+}
+
+func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+	fail := func(summary, format string, args ...any) (*schema.Type, hclv2.Diagnostics) {
+		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r}}
+	}
+	if t, ok := s.done[name]; ok {
+		return t, nil
+	}
+	b, ok := s.blocks[name]
+	if !ok {
+		if s.loader.partial {
+			return eval.AnyType, nil // it may be declared in a file that could not be read
+		}
+		return fail("Unknown type", "There is no type block %q.%s", name, diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
+	}
+	if slices.Contains(s.path, name) {
+		return fail("Type refers to itself", "type.%s contains itself: %s. Write any where it would begin again.", name, strings.Join(append(s.path, name), " → "))
+	}
+	s.path = append(s.path, name)
+	var t *schema.Type
+	d := s.loader.newDecoder(b.file)
+	d.Body(b.Body, typeSpec(&t), b.DefRange())
+	s.loader.diags = append(s.loader.diags, d.Diags...)
+	s.path = s.path[:len(s.path)-1]
+	if t == nil {
+		t = eval.AnyType
+	}
+	left := maxTypeParts
+	if countParts(t, &left); left < 0 { // a type that is named twice in another, and that twice again, doubles with each line
+		t = eval.AnyType
+		s.done[name] = t
+		return fail("Type too large", "type.%s has more than %d parts, those of the types in it included. Write any for some of them.", name, maxTypeParts)
+	}
+	s.done[name] = t
+	return t, nil
+}
+
+const maxTypeParts = 10_000 // of a type: members and elements at every depth
+
+// countParts takes the parts of a type from left, and stops below zero.
+func countParts(t *schema.Type, left *int) {
+	if *left--; *left < 0 || t == nil {
+		return
+	}
+	if t.Elem != nil {
+		countParts(t.Elem, left)
+	}
+	for _, m := range t.Members {
+		countParts(m.Type, left)
+	}
+}
+
+func typeSpec(t **schema.Type) decode.Spec {
+	return decode.Spec{decode.Custom("is", "type", "What the name stands for.", func(d *decode.Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
+}
+
+// digest is of everything that a type says.
+func (s *lazyTypes) digest(name string) string {
+	t := s.done[name]
+	if t == nil {
+		return ""
+	}
+	return eval.HashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
+}
+
+// declareTypes indexes the type blocks. Each is resolved when it is first named.
+func (l *loader) declareTypes() {
+	for _, b := range l.blocks["type"] {
+		l.checkIdentifier("type", b.label(0), b.LabelRanges[0])
+		if l.declare("type", b.label(0), b) {
+			l.types.blocks[b.label(0)] = b
+		}
+	}
+}
+
+// resolveTypes resolves the types that nothing has named so far.
+func (l *loader) resolveTypes() {
+	for _, name := range diag.SortedNames(l.types.blocks) {
+		_, diags := l.types.resolve(name, l.types.blocks[name].LabelRanges[0])
+		l.diags = append(l.diags, diag.FromHCL(diags)...)
+	}
+}

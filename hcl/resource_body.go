@@ -1,0 +1,133 @@
+package hcl
+
+import (
+	"cmp"
+	"encoding/base64"
+	"mime"
+	"strings"
+
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/media"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// decodeBody finds what the resource holds, what kind of media that is, and, where it is constant, how much.
+func (r *resourceDecoder) decodeBody() {
+	res, d := r.resource, r.dec
+	kind := ""
+	switch {
+	case res.Text != nil:
+		kind = "text/plain"
+		if text, known := res.Text.Known(); known {
+			r.setSize(len(text))
+		}
+	case res.Data != nil:
+		r.checkData()
+	case len(res.Steps) == 1 && !res.HasNamedSteps():
+		res.Body, kind = r.backendBody(res.Steps[0].Backend)
+	case d.Diags.HasErrors(): // what is wrong may be what it holds
+	case len(res.Steps) > 0:
+		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource with steps says what it holds: text = \"${step.<name>…}\", or data.")
+	default:
+		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(r.loader.backendNames(), ", "))
+	}
+	if res.MimeType == "" {
+		res.MimeType = kind
+	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
+		d.Errorf(r.attrRange("mime_type"), "Invalid media type", "A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", and this is %q.", res.MimeType)
+	}
+}
+
+// backendBody is what a backend gives as a document, and its media type where that is known.
+func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
+	d := b.Effects.Default
+	name := cmp.Or(d.Document, d.Text, d.Member)
+	if name == "" && len(d.Members) == 0 {
+		r.dec.Errorf(r.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write text or data.")
+		return nil, ""
+	}
+	n := eval.TypedExpr{Type: eval.AnyType, Eval: func(f *eval.Frame) (any, error) {
+		if name != "" {
+			return eval.MemberOf(f, f.Output, name, "output", true)
+		}
+		out := make(map[string]any, len(d.Members))
+		for _, name := range d.Members {
+			v, err := eval.MemberOf(f, f.Output, name, "output", true)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = v
+		}
+		return out, nil
+	}}
+	if m, ok := b.Effects.Output.Lookup(name); ok {
+		n.Type = m.Type
+	}
+	kind := typeOfResult(n.Type)
+	if d.Document != "" {
+		kind = b.Effects.MimeType
+	}
+	return &hclexpr.Expr{Typed: n, Range: b.Range}, kind
+}
+
+// checkData checks constant data, and says how much it is.
+func (r *resourceDecoder) checkData() {
+	res, d := r.resource, r.dec
+	e := res.Data
+	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
+		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a text in base64, and this is %s.", eval.TypePhrase(t))
+		return
+	}
+	if !e.Constant() {
+		return
+	}
+	size := 0
+	switch v := e.Typed.Value.(type) {
+	case value.Bytes:
+		size = len(v)
+	case string:
+		content, err := base64.StdEncoding.DecodeString(v)
+		if err != nil {
+			d.Errorf(r.attrRange("data"), "Invalid base64", "data is bytes or a text in base64, and this text is not. A text as it is stands in `text`; filebase64(\"logo.png\") reads a file.")
+			return
+		}
+		size = len(content)
+	}
+	r.setSize(size)
+}
+
+// setSize notes what a constant says of itself.
+func (r *resourceDecoder) setSize(size int) {
+	r.constant = true
+	if r.resource.Size == 0 {
+		r.resource.Size = size
+	}
+}
+
+// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
+func (r *Resource) MediaType(uri string, body any) string {
+	if r.MimeType != "" {
+		return r.MimeType
+	}
+	path, _, _ := strings.Cut(uri, "?")
+	if known := media.TypeByExtension(path); known != "" {
+		return known
+	}
+	switch body.(type) {
+	case value.Bytes:
+		return "application/octet-stream"
+	case string:
+		return "text/plain"
+	}
+	return "application/json"
+}
+
+// typeOfResult is the media type of what a resource holds of a type.
+func typeOfResult(t *schema.Type) string {
+	if t.Kind == schema.String {
+		return "text/plain"
+	}
+	return "application/json"
+}

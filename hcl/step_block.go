@@ -1,0 +1,89 @@
+package hcl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/schema"
+)
+
+// stepBlock is a block of a step that the language itself understands. It is decoded as backends are, and no adapter knows it.
+type stepBlock struct {
+	BackendKind
+	allowed  []string // what the step may hold beside it
+	endsCall bool     // no call goes on after it
+}
+
+var (
+	allowedWithAction = []string{"when", "each", "parallel"}
+	allowedWithEnd    = []string{"when"}
+	allowedWithAsk    = []string{"when", "on_error", "expect"}
+)
+
+var stepBlocks = []stepBlock{
+	{BackendKind{Name: "progress", Doc: "Tells a client that asked for it how far the call is. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { p := &Progress{}; return p, p.spec() }}, allowedWithAction, false},
+	{BackendKind{Name: "log", Doc: "Sends a message to the log of the client, if it wants messages of the level. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { l := &Log{Level: "info"}; return l, l.spec() }}, allowedWithAction, false},
+	{BackendKind{Name: "wait", Doc: "Does nothing for a while. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { w := &Wait{}; return w, w.spec() }}, allowedWithAction, false},
+	{BackendKind{Name: "fail", Doc: "Ends the call as one that failed, in words for the model. Stands in a step, mostly with a `when`; what follows can rely on that not holding.", New: func() (Describer, decode.Spec) { f := &Fail{}; return f, f.spec() }}, allowedWithEnd, true},
+	{BackendKind{Name: "fault", Doc: "Ends the request with an error of the protocol: the request itself was wrong, and the model is not told. Stands in a step, mostly with a `when`.", New: func() (Describer, decode.Spec) { f := &ProtocolFault{Code: invalidParams}; return f, f.spec() }}, allowedWithEnd, true},
+}
+
+func findStepBlock(name string) (stepBlock, bool) {
+	for _, a := range stepBlocks {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return stepBlock{}, false
+}
+
+func stepBlockNames() (names []string) {
+	for _, a := range stepBlocks {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// isStepBlock reports whether a block stands in steps only, and is no backend of an adapter.
+func isStepBlock(name string) bool {
+	_, ok := findStepBlock(name)
+	return ok || name == "ask"
+}
+
+// stepBlockSpecs let the language's own blocks of a step stand in a body; what they hold is checked where they are decoded.
+func stepBlockSpecs() (spec decode.Spec) {
+	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
+	for _, a := range stepBlocks {
+		spec = append(spec, decode.Blocks(a.Name, "", "", nil, ignore))
+	}
+	return append(spec, decode.Blocks("ask", "name", "", nil, ignore))
+}
+
+// noEffects is what a block says of itself that changes nothing and gives nothing.
+var noEffects = Effects{Output: &schema.Type{Kind: schema.Null}, ReadOnly: true, Idempotent: true}
+
+// hasResult reports whether a step has a result that can be read.
+func (b *Backend) hasResult() bool { return b.Effects.Output.Kind != schema.Null }
+
+// endsCall reports whether the block ends the call.
+func (b *Backend) endsCall() bool {
+	a, own := findStepBlock(b.Kind)
+	return own && a.endsCall
+}
+
+// checkMetaArguments reports what a step holds that has no meaning beside the block that it does, which is of a kind.
+func (w *operationDecoder) checkMetaArguments(b *hclsyntax.Block, kind string, may []string) {
+	for _, name := range []string{"each", "parallel", "on_error"} {
+		if a := b.Body.Attributes[name]; a != nil && !slices.Contains(may, name) {
+			w.dec.Errorf(a.NameRange, "Does not apply here", "A step with %s takes %s, and no %s.", kind, strings.Join(may, ", "), name)
+		}
+	}
+	for _, nested := range b.Body.Blocks {
+		if name := nested.Type; (name == "repeat" || name == "expect") && !slices.Contains(may, name) {
+			w.dec.Errorf(nested.TypeRange, "Does not apply here", "A step with %s takes %s, and no %s.", kind, strings.Join(may, ", "), name)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package sqltext
+
+import (
+	"fmt"
+	"regexp"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+)
+
+// generate assembles the program of a template without mistakes.
+func (c *checker) generate() *Program {
+	p := &Program{dialect: c.dialect, returning: c.returning, rows: c.returning}
+	for v := range c.verbs {
+		if p.verb = v; len(c.verbs) > 1 {
+			p.verb = ""
+		}
+		p.rows = p.rows || rowVerbs[v]
+	}
+	p.root = c.generateBlock(c.tree.Nodes, nil)
+	p.static = true
+	for _, s := range p.root {
+		switch s := s.(type) {
+		case literalText:
+			p.text += string(s)
+		case *param:
+			p.params = append(p.params, s)
+			p.text = string(c.dialect.placeholder([]byte(p.text+s.before), len(p.params))) + s.after
+		default:
+			p.static = false
+		}
+	}
+	if !p.static {
+		p.text, p.params = "", nil
+	}
+	return p
+}
+
+// generateBlock assembles the steps of nodes. Texts that meet are joined; gap is the %{if} that
+// separates the rounds of the loop the nodes are the body of.
+func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
+	var out block
+	text := ""
+	flush := func() {
+		if text != "" {
+			out = append(out, literalText(text))
+			text = ""
+		}
+	}
+	for i, n := range list {
+		switch n := n.(type) {
+		case *template.Text:
+			text += n.Value
+			if i+1 < len(list) {
+				if h, ok := list[i+1].(*template.Interpolation); ok {
+					text = c.rewriteIn(text, n, h)
+				}
+			}
+		case *template.Interpolation:
+			if n.Func == "raw" && len(c.rawTexts[n]) == 1 {
+				text += c.rawTexts[n][0].Value
+				continue
+			}
+			flush()
+			var next template.Node
+			if i+1 < len(list) {
+				next = list[i+1]
+			}
+			out = append(out, c.generateInterpolation(n, next))
+		case *template.If:
+			flush()
+			out = append(out, &branch{cond: n.Cond, then: c.generateBlock(n.Then, nil),
+				other: c.generateBlock(n.Else, nil), separates: n == gap, key: n, at: directiveAt("if", n.Range)})
+		case *template.For:
+			flush()
+			lead, _, trail := c.loopParts(n, nil)
+			l := &loop{over: n.Over, key: n, at: directiveAt("for", n.Range), separatorFirst: lead != nil}
+			if lead == nil {
+				lead = trail
+			}
+			if lead != nil {
+				l.separator = lead
+			}
+			l.body = c.generateBlock(n.Body, lead)
+			out = append(out, l)
+		}
+	}
+	flush()
+	return out
+}
+
+// directiveAt names a directive by where its condition or collection is.
+func directiveAt(what string, at hclv2.Range) string {
+	return fmt.Sprintf("%%{%s} at line %d, column %d", what, at.Start.Line, at.Start.Column)
+}
+
+// rewriteIn replaces [NOT] IN at the end of text, which ends with the whole of t, by what
+// PostgreSQL compares with an array.
+func (c *checker) rewriteIn(text string, t *template.Text, h *template.Interpolation) string {
+	p := c.contexts[h]
+	if p.list.text != t {
+		return text
+	}
+	with := "= ANY"
+	if p.not {
+		with = "<> ALL"
+	}
+	before := len(text) - len(t.Value)
+	return text[:before+p.list.from] + with + text[before+p.list.to:]
+}
+
+var isNull = regexp.MustCompile(`(?i)^\s+IS\s+(NOT\s+)?NULL\b`)
+
+// generateInterpolation assembles one interpolation; next is the node after it.
+func (c *checker) generateInterpolation(h *template.Interpolation, next template.Node) op {
+	p := c.contexts[h]
+	switch p.mode {
+	case asName:
+		return newNamesOp(c.dialect, h)
+	case asRaw:
+		return newRawOp(h, c.rawTexts[h])
+	case asRows:
+		return &rowsParam{hole: h, cols: p.cols, dialect: c.dialect}
+	case asList:
+		if c.dialect != PostgreSQL {
+			return &listParam{hole: h, dialect: c.dialect}
+		}
+		return &param{value: h.Value, hole: h, dialect: c.dialect, kind: listOnly, before: "(", after: ")"}
+	}
+	v := &param{value: h.Value, hole: h, dialect: c.dialect, kind: single}
+	if c.dialect == PostgreSQL && !p.single && (h.Type.Kind == template.List || h.Type.Kind == template.Any) {
+		v.kind = valueOrArray
+	}
+	if t, ok := next.(*template.Text); ok && c.dialect == PostgreSQL && isNull.MatchString(t.Value) {
+		v.after = castOf(h.Type)
+	}
+	return v
+}
+
+// castOf tells PostgreSQL the type of a parameter that is compared with nothing but NULL, which it
+// cannot know otherwise.
+func castOf(t template.Type) string {
+	if t.Kind == template.List && t.Elem != nil && t.Elem.Kind != template.List {
+		if e := castOf(*t.Elem); e != "" {
+			return e + "[]"
+		}
+		return ""
+	}
+	switch t.Kind {
+	case template.String, template.Enum, template.Object:
+		return "::text"
+	case template.Integer:
+		return "::bigint"
+	case template.Number:
+		return "::numeric"
+	case template.Bool:
+		return "::boolean"
+	case template.Bytes, template.File:
+		return "::bytea"
+	}
+	return ""
+}

@@ -1,0 +1,283 @@
+package sqltext
+
+import (
+	"fmt"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+)
+
+// bindMode is how an interpolation is bound.
+type bindMode byte
+
+const (
+	asValue bindMode = iota
+	asList           // [NOT] IN ${list}
+	asRows           // VALUES ${rows}
+	asName           // ident(...)
+	asRaw            // raw(...)
+)
+
+// holeContext is what an interpolation is, the same in every rendering.
+type holeContext struct {
+	mode   bindMode
+	list   span // on PostgreSQL: the [NOT] IN to rewrite
+	not    bool
+	cols   int  // asRows: how many columns each row has; 0 if unknown
+	single bool // asValue: a list cannot be bound here even where the dialect has arrays
+}
+
+// readHole reads an interpolation from state s and adds the states after it to out.
+func (c *checker) readHole(h *template.Interpolation, s state, out *stateSet) {
+	l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: func(int,
+		int) hclv2.Range {
+		return h.Range
+	}}}}
+	if l.rejectEnclosed(h) {
+		out.add(l.state)
+		return
+	}
+	switch h.Func {
+	case "raw":
+		c.readRaw(h, s, out)
+		return
+	case "ident":
+		l.readIdent(h)
+	case "":
+		l.readValue(h)
+	default:
+		c.errorAt(h.Range, "Function not allowed here",
+			"%s() has no meaning in SQL. Write the value alone: it is bound as a parameter.", h.Func)
+		l.token(interpolation, "")
+	}
+	l.mode, l.interpolation = afterInterpolation, h
+	out.add(l.state)
+}
+
+// rejectEnclosed refuses an interpolation inside quotes or a comment.
+func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
+	switch l.mode {
+	case inQuote, inEscape:
+		if h.Func == "raw" && l.mode == inQuote {
+			return false
+		}
+		l.errorAt(h.Range, "Value inside quotes", "%s", l.quotedValueHint(h))
+		l.mode = inQuote
+	case inLine, blockOpen, inBlock, blockStar, blockSlash:
+		if h.Func == "raw" {
+			return false
+		}
+		l.errorAt(h.Range, "Value inside a comment",
+			"A comment cannot hold a value. Move ${%s} out of the comment, or write $${ for the two characters.",
+			h.Source)
+		if l.mode != inLine {
+			l.mode = inBlock
+		}
+	case inDollar:
+		if h.Func == "raw" {
+			return false
+		}
+		l.errorAt(h.Range, "Value inside dollar quotes",
+			"Text between %s and %s is one constant string. Close it before ${%s} and join the parts with ||.",
+			l.text, l.text, h.Source)
+		l.depth = 0
+	default:
+		return false
+	}
+	return true
+}
+
+// endTokenBefore refuses an interpolation that touches the token before it, and ends that token.
+func (l *lexer) endTokenBefore(h *template.Interpolation) {
+	switch l.mode {
+	case inWord, inNumber, inTag, quoteEnd:
+		l.missingSpace(h)
+		w := l.text
+		keyword := l.mode == inWord && l.prev != dot && (beforeValue[w] || beforeName[w] || w == "IN" ||
+			w == "VALUES" || w == "BY")
+		l.flush()
+		// a keyword that only lacks its space still says what the interpolation is; for other words the one
+		// mistake was told
+		if !keyword {
+			l.set(operator, "")
+		}
+	case afterInterpolation:
+		l.missingOperator(h, "An operator or a comma is missing before it.")
+		l.set(operator, "")
+	case afterColon:
+		if l.frame() != index {
+			l.missingSpace(h)
+		}
+		l.flush()
+	default:
+		l.flush()
+	}
+}
+
+func (l *lexer) readValue(h *template.Interpolation) {
+	l.endTokenBefore(h)
+	p := holeContext{mode: asValue}
+	at, w, list, frame := l.prev, l.word, l.list, l.frame()
+	behindIn := at == word && (w == "IN" || w == "NOT IN") && frame != special
+	switch {
+	case behindIn:
+		p = holeContext{mode: asList, not: w == "NOT IN" && l.dialect == PostgreSQL}
+		l.checkList(h, &p, list)
+	case at == word && (w == "VALUES" || w == "VALUE" && l.dialect == MySQL):
+		p = holeContext{mode: asRows, cols: max(l.cols, 0)}
+		l.checkRows(h, p.cols)
+	default:
+		p.single = frame == elements
+		l.checkValueContext(h)
+		l.checkSingleValue(h, p.single)
+	}
+	l.recordContext(h, p)
+	compared := at == operator && isComparison(w) && l.clause() != sets || p.single
+	if p.single {
+		w = "IN"
+	}
+	sorts := l.clause() == sorting && (at == comma || at == word && w == "ORDER BY")
+	if compared {
+		l.warnNullComparison(h, w)
+	}
+	l.token(interpolation, "")
+	if sorts {
+		l.sortKey = h
+	}
+	if p.mode == asValue && h.Type.Nullable && !compared {
+		l.nullable = h
+	}
+}
+
+// checkValueContext refuses a value where only a name, a type or nothing can stand.
+func (l *lexer) checkValueContext(h *template.Interpolation) {
+	clause, frame := l.clause(), l.frame()
+	switch l.prev {
+	case start:
+		l.errorAt(h.Range, "Value without statement",
+			"A statement cannot begin with a value. Write the statement's text in the template. To run a "+
+				"statement that the caller sends, use `statement = ...` on a read-only connection.")
+	case word:
+		l.contextAfterWord(h)
+	case name, ident, literal, escaped, closed, interpolation:
+		l.missingOperator(h, "An operator, a keyword or a comma is missing before it.")
+	case open:
+		if frame == columns || frame == names {
+			l.requireName(h, "here, in a list of columns,")
+		}
+	case comma:
+		switch {
+		case frame == columns || frame == names:
+			l.requireName(h, "here, in a list of columns,")
+		case clause == tables:
+			l.requireName(h, "here, in a list of tables,")
+		case clause == sets:
+			l.requireName(h, "here, before the = of SET,")
+		}
+	case dot:
+		l.requireName(h, "after a dot")
+	case cast:
+		l.errorAt(h.Range, "Value instead of name",
+			"Only the name of a type is allowed after ::. Write the type itself, or raw(...) with types "+
+				"that are known at load.")
+	}
+}
+
+func (l *lexer) contextAfterWord(h *template.Interpolation) {
+	w := l.word
+	switch {
+	case w == "FROM" && l.frame() == special, w == "IN" && l.frame() == special, w == "FOR",
+		w == "INTERVAL" && l.dialect == MySQL,
+		w == "ORDER BY", w == "DISTINCT ON", w == "IS NOT", w == "IS DISTINCT FROM":
+	case beforeName[w], w == "KEY UPDATE":
+		l.requireName(h, "after "+w)
+	case beforeValue[w]:
+	case w == "ANY" || w == "SOME" || w == "ALL":
+		l.errorAt(h.Range, "Parentheses missing", "%s takes its list in parentheses: %s(${%s}).", w, w, h.Source)
+	case typeNames[w]:
+		l.errorAt(h.Range, "Missing operator", "%s is only allowed before a quoted string. Write CAST(${%s} AS %s).",
+			w, h.Source, w)
+	default:
+		l.missingOperator(h, "An operator, a keyword or a comma is missing before it; or write "+
+			"(${"+h.Source+"}) in parentheses. A keyword that depends on a value is text in a condition: "+
+			"%{if input.x == …} DESC %{endif}.")
+	}
+}
+
+var typeNames = wordSet("DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT " +
+	"BOOLEAN UUID JSON JSONB")
+
+// recordContext notes what an interpolation is, and refuses an interpolation that is different things in different
+// renderings.
+func (c *checker) recordContext(h *template.Interpolation, p holeContext) {
+	old, ok := c.contexts[h]
+	if ok && old.mode == p.mode && old.cols != p.cols {
+		p.cols = 0
+	} else if ok && old != p && !c.hasErrorAt(h.Range) {
+		c.errorAt(h.Range, "Value with two meanings",
+			"Depending on the branches before it, ${%s} is bound in different ways, such as after IN and "+
+				"after =. Write it in each branch.", h.Source)
+	}
+	c.contexts[h] = p
+}
+
+func (c *checker) requireName(h *template.Interpolation, where string) {
+	hint := fmt.Sprintf("Write ${ident(%s)}: its names are known and quoted.", h.Source)
+	if h.Type.Kind != template.Enum && !h.Type.Known {
+		hint = fmt.Sprintf("Give it the type enum(...) with the allowed names, and write ${ident(%s)}.", h.Source)
+	}
+	c.errorAt(h.Range, "Value instead of name", "%s only a name is allowed, and ${%s} is bound as a value. %s",
+		upperFirst(where), h.Source, hint)
+}
+
+func (c *checker) sortsByConstant(h *template.Interpolation) {
+	hint := fmt.Sprintf("Write ${ident(%s)}.", h.Source)
+	if h.Type.Kind != template.Enum && !h.Type.Known {
+		hint = fmt.Sprintf("Give it the type enum(...) with the allowed columns, and write ${ident(%s)}.", h.Source)
+	}
+	c.errorAt(h.Range, "Value instead of name",
+		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a "+
+			"value, not as a column. %s", h.Source, hint)
+}
+
+func (c *checker) missingOperator(h *template.Interpolation, what string) {
+	c.errorAt(h.Range, "Missing operator", "${%s} is one complete value. %s", h.Source, what)
+}
+
+func (c *checker) missingSpace(h *template.Interpolation) {
+	if h.Func == "ident" {
+		c.errorAt(h.Range, "Missing space around a value",
+			"ident() gives a whole quoted name, so only a dot may touch it. List the whole names in the "+
+				"enum, or separate them with a space.")
+		return
+	}
+	c.errorAt(h.Range, "Missing space around a value",
+		"${%s} is one complete value, so no letter, digit or quote may touch it. Separate it with a space; "+
+			"join texts with %s; a name that depends on a value is ${ident(...)} of an enum that lists the "+
+			"whole names.",
+		h.Source, c.concatenation("'a'", "${"+h.Source+"}"))
+}
+
+// concatenation is how the dialect joins texts.
+func (c *checker) concatenation(parts ...string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	sep, out := " || ", ""
+	if c.dialect == MySQL {
+		sep = ", "
+	}
+	for i, p := range parts {
+		if i > 0 {
+			out += sep
+		}
+		out += p
+	}
+	if c.dialect == MySQL {
+		return "CONCAT(" + out + ")"
+	}
+	return out
+}
+
+func upperFirst(s string) string { return upper(s[0]) + s[1:] }

@@ -1,0 +1,163 @@
+package hcl
+
+import (
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/spelling"
+)
+
+// ToolCall is the backend block `tool`: another tool as a step.
+type ToolCall struct {
+	Name   string // of the other tool
+	Tool   *Tool  // set when the whole configuration is loaded
+	Inputs *hclexpr.KeyValues
+}
+
+// toolCallSite is a step that calls another tool, kept to look for cycles.
+type toolCallSite struct {
+	call       *ToolCall
+	labelRange hclv2.Range
+}
+
+// decodeToolCall decodes the backend `tool`: its arguments are the inputs of the other tool.
+func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
+	d := w.dec
+	out := &Backend{Kind: "tool", Range: diag.RangeOf(b.DefRange()), ranges: map[any]diag.Range{}, Effects: Effects{Output: toolOutput, Default: DefaultResult{Member: "result"}}}
+	if len(b.Labels) != 1 {
+		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
+		return out
+	}
+	target := w.loader.tools[b.Labels[0]]
+	if target == nil {
+		if !w.loader.partial {
+			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], diag.SuggestOr(b.Labels[0], diag.SortedNames(w.loader.tools), diag.ListAre(diag.SortedNames(w.loader.tools))))
+		}
+		return out
+	}
+	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.decodeToolInputs(target.tool, b)}
+	out.Config = call
+	w.calls = append(w.calls, &toolCallSite{call, b.LabelRanges[0]})
+	return out
+}
+
+var toolOutput = schema.ObjectOf(
+	&schema.Member{Name: "result", Type: eval.AnyType},
+	&schema.Member{Name: "text", Type: eval.StringType},
+)
+
+func hasInput(t *Tool, input string) bool {
+	_, ok := t.Input.Lookup(input)
+	return ok
+}
+
+// decodeToolInputs checks the arguments of a call of another tool against its inputs.
+func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *hclexpr.KeyValues {
+	d := w.dec
+	out := &hclexpr.KeyValues{Range: diag.RangeOf(b.DefRange())}
+	for _, nested := range b.Body.Blocks {
+		d.Errorf(nested.TypeRange, "Unexpected block", "A tool block in a step holds the inputs of the tool: `name = value`.")
+	}
+	given := map[string]bool{}
+	for _, a := range sortedAttributes(b.Body.Attributes) {
+		given[a.Name] = true
+		c := d.Compiler(decode.Field{Name: a.Name})
+		c.Nulls = eval.PropagateNull
+		n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: d.NonNull})
+		d.Diags = append(d.Diags, c.Diags...)
+		if a.Name == KeyInput && target.Idempotency != nil {
+			d.Errorf(a.NameRange, "Key of a step", "A key belongs to the call of a client, and this is a part of one. Write idempotency in the tool that clients call; its backends get keys of their own.")
+			continue
+		}
+		m, ok := target.Input.Lookup(a.Name)
+		if !ok && !target.Input.Open {
+			d.Errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name, diag.SuggestOr(a.Name, target.Input.MemberNames(), diag.ListHas(target.Input.MemberNames())))
+			continue
+		}
+		if ok {
+			if fits, why := schema.Compatible(n.Type, m.Type); !fits {
+				d.Errorf(a.Expr.Range(), "Wrong type", "The input %q of the tool %q does not take this value: %s.", a.Name, target.Name, why)
+			} else if n.NullReason != "" && !m.Optional && !m.Type.AllowsNull() {
+				d.Errorf(a.Expr.Range(), "Value may be null", "%s, and the input %q of the tool %q is required.", eval.NullSentence(n), a.Name, target.Name)
+			}
+		}
+		out.Add(a.Name, n, diag.RangeOf(a.Expr.Range()))
+	}
+	for _, m := range target.Input.Members {
+		if near := spelling.Nearest(m.Name, diag.SortedNames(given)); !m.Optional && !given[m.Name] && (near == "" || hasInput(target, near)) {
+			d.Errorf(b.DefRange(), "Missing input", "The tool %q needs the input %q.", target.Name, m.Name)
+		}
+	}
+	return out
+}
+
+// checkCycles reports tools that call themselves through their steps, and derives the effects of a call from the tool that is called.
+func (l *loader) checkCycles(decls []*toolDecoder) {
+	byTool := map[*Tool]*toolDecoder{}
+	for _, t := range decls {
+		byTool[t.tool] = t
+	}
+	state := map[*Tool]int{} // 1: on the path, 2: done
+	var path []string
+	var visit func(t *toolDecoder)
+	visit = func(t *toolDecoder) {
+		state[t.tool] = 1
+		path = append(path, t.tool.Name)
+		l.diags = append(l.diags, t.checkCalledToolsAsk()...)
+		for _, c := range t.calls {
+			switch state[c.call.Tool] {
+			case 1:
+				l.errorf(c.labelRange, "Tool calls itself", "%s → %s is a circle: a tool cannot call itself, not even through others.", strings.Join(path, " → "), c.call.Name)
+			case 0:
+				visit(byTool[c.call.Tool])
+			}
+		}
+		t.inheritEffects()
+		path = path[:len(path)-1]
+		state[t.tool] = 2
+	}
+	for _, t := range decls {
+		if state[t.tool] == 0 {
+			visit(t)
+		}
+	}
+}
+
+// checkCalledToolsAsk reports calls of tools that ask. The tools must be complete.
+func (w *operationDecoder) checkCalledToolsAsk() (diags diag.Diagnostics) {
+	for _, c := range w.calls {
+		switch {
+		case c.call.Tool.Asks():
+			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
+		case c.call.Tool.asksUser():
+			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "Calls of the tool %q may need the approval of the client's user, which a tool can have for itself only. Write by = \"operator\" there, or move the approval into what clients call.", c.call.Name)
+		}
+	}
+	return diags
+}
+
+// inheritEffects takes over what called tools do; their annotations are complete by now.
+func (t *toolDecoder) inheritEffects() {
+	if len(t.calls) == 0 {
+		return
+	}
+	t.digestCalls()
+	for _, s := range t.tool.Steps {
+		call, ok := s.Backend.Config.(*ToolCall)
+		if !ok {
+			continue
+		}
+		f := &s.Backend.Effects
+		f.ReadOnly, f.Destructive, f.Idempotent, f.OpenWorld = call.Tool.ReadOnly, call.Tool.Destructive, call.Tool.Idempotent, call.Tool.OpenWorld
+	}
+	before := len(t.dec.Diags)
+	t.deriveEffects()
+	t.loader.diags = append(t.loader.diags, t.dec.Diags[before:]...)
+}

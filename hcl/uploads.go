@@ -1,0 +1,134 @@
+package hcl
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/schema"
+)
+
+// Files says what callers may upload.
+type Files struct {
+	MaxSize decode.Size   // of one
+	Types   []string      // media types, as in "image/*"; nil for all
+	TTL     time.Duration // how long one is kept
+	BaseURL string        // how others reach the server, without a / at its end; empty when nobody says
+	Range   diag.Range    // zero when there is no block
+
+	uploadURL string // that files are uploaded to; empty with BaseURL
+}
+
+const (
+	defaultMaxUpload = 32 << 20
+	maxUpload        = 256 << 20
+	minUpload        = 1 << 10
+	defaultUploadTTL = 24 * time.Hour
+	minUploadTTL     = time.Minute
+	maxUploadTTL     = 30 * 24 * time.Hour
+)
+
+func (f *Files) spec() decode.Spec {
+	f.MaxSize, f.TTL = defaultMaxUpload, defaultUploadTTL
+	return decode.Spec{
+		decode.Custom("max_size", "size", "How large a file may be. An input may set a lower max_size.", f.decodeMaxSize).DefaultDoc("32MiB"),
+		decode.Custom("types", "list of strings", "The media types that are taken, as in [\"application/pdf\", \"image/*\"]. Both what the client says and what the bytes look like must be among them. Without it all types are taken.", f.decodeTypes),
+		decode.Custom("ttl", "duration", "How long a file is kept after it was uploaded.", f.decodeTTL).DefaultDoc("24h"),
+		decode.Custom("base_url", "string", "The address of this server as others reach it, as in \"https://tools.example.com\". It is needed for input.<name>.url, and to tell callers where to upload. Without it, addresses in answers begin with /files.", f.decodeBaseURL),
+	}
+}
+
+func (f *Files) decodeMaxSize(d *decode.Decoder, e hclsyntax.Expression) {
+	before := len(d.Diags)
+	size := d.Size(e, decode.Field{Name: "max_size"})
+	switch {
+	case len(d.Diags) > before || size == 0: // what it is made of is not known
+	case size > maxUpload:
+		d.Errorf(e.Range(), "Invalid size", "An uploaded file may have %s at most.", decode.Size(maxUpload))
+	case size < minUpload:
+		d.Errorf(e.Range(), "Invalid size", "This is %s, and files are larger. Write the unit, too, as in \"4MiB\".", size)
+	default:
+		f.MaxSize = size
+	}
+}
+
+func (f *Files) decodeTypes(d *decode.Decoder, e hclsyntax.Expression) {
+	list, ok := d.Known(e, decode.Field{Name: "types"}, "list").([]any)
+	if !ok {
+		return
+	}
+	for _, v := range list {
+		pattern, _ := v.(string)
+		if !schema.IsMediaPattern(pattern) {
+			d.Errorf(e.Range(), "Invalid media type", "types lists media types, as in [\"application/pdf\", \"image/*\"], and %q is none.", pattern)
+			return
+		}
+		f.Types = append(f.Types, strings.ToLower(pattern))
+	}
+	if len(list) == 0 {
+		d.Errorf(e.Range(), "Invalid media type", "types lists media types, as in [\"application/pdf\", \"image/*\"]. Leave it out to take files of every type.")
+	}
+}
+
+func (f *Files) decodeTTL(d *decode.Decoder, e hclsyntax.Expression) {
+	before := len(d.Diags)
+	f.TTL = d.Duration(e, decode.Field{Name: "ttl"})
+	if len(d.Diags) == before && (f.TTL < minUploadTTL || f.TTL > maxUploadTTL) {
+		d.Errorf(e.Range(), "Invalid duration", "A file is kept for 1m to 720h.")
+	}
+}
+
+func (f *Files) decodeBaseURL(d *decode.Decoder, e hclsyntax.Expression) {
+	text, ok := d.Known(e, decode.Field{Name: "base_url"}, "string").(string)
+	if !ok {
+		return
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
+		d.Errorf(e.Range(), "Invalid base URL", "base_url is the address of this server as others reach it, as in \"https://tools.example.com\", and this is %q.", text)
+		return
+	}
+	f.BaseURL = strings.TrimRight(text, "/")
+	f.uploadURL = f.BaseURL + "/files"
+}
+
+// decodeFiles decodes the files block.
+func (l *loader) decodeFiles() {
+	f := &l.config.Files
+	d, b, ok := l.decodeSingleton("files", f.spec())
+	if ok {
+		f.Range = diag.RangeOf(b.DefRange())
+		l.diags = append(l.diags, d.Diags...)
+	}
+	l.env.FileURLs = f.BaseURL != ""
+}
+
+// AcceptsUploads reports whether callers may upload: the files block is there, or a tool takes a file.
+func (c *Config) AcceptsUploads() bool {
+	if c.Files.Range != (diag.Range{}) {
+		return true
+	}
+	for _, t := range c.Tools {
+		if t.Input.HoldsFile() {
+			return true
+		}
+	}
+	return false
+}
+
+// checkFileLimits reports files of an input that could never be uploaded, because the files block takes other types, or smaller ones only.
+func (in *inputs) checkFileLimits(d *decode.Decoder, m *schema.Member) {
+	taken := &in.operation.loader.config.Files
+	m.Type.EachFile(func(t *schema.Type) {
+		if !schema.MediaOverlap(taken.Types, t.MediaTypes) {
+			d.Errorf(m.Range, "File never taken", "The input takes %s, and the files block takes %s alone, so no file of this input can be uploaded. Name its types in types of the files block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
+		}
+		if decode.Size(t.MaxSize) > taken.MaxSize {
+			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large", "The input takes %s, and an upload has %s at most. Write that as max_size here, or more in the files block.", decode.Size(t.MaxSize), taken.MaxSize)
+		}
+	})
+}

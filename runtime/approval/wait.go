@@ -1,0 +1,149 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// Await waits until an approval is no longer pending, and returns it. It returns at the deadline of
+// the approval at the latest, or with the error of ctx when that ends before. It calls tick in
+// intervals of every, if that is positive. It goes on waiting while the store is unavailable.
+// Decisions of other processes are noticed through Changed.
+func (b *Book) Await(ctx context.Context, a *Approval, every time.Duration, tick func()) (*Approval, error) {
+	changed := b.addWaiter(a.ID)
+	defer b.removeWaiter(a.ID, changed)
+	var ticks <-chan time.Time
+	if every > 0 {
+		t := time.NewTicker(every)
+		defer t.Stop()
+		ticks = t.C
+	}
+	for {
+		a, recheck, err := b.reload(ctx, a)
+		if err != nil || recheck <= 0 {
+			return a, err
+		}
+		timer := time.NewTimer(recheck)
+	waiting:
+		for {
+			select {
+			case <-changed:
+				break waiting
+			case <-timer.C:
+				break waiting
+			case <-ticks:
+				tick()
+			case <-ctx.Done():
+				timer.Stop()
+				return nil, ctx.Err()
+			}
+		}
+		timer.Stop()
+	}
+}
+
+// minRecheck is the shortest pause between two looks at an approval that nobody has changed.
+const minRecheck = time.Second
+
+// reload reads an approval again. It returns when to do so next even if no change is announced, or 0
+// when the approval is no longer pending.
+func (b *Book) reload(ctx context.Context, a *Approval) (*Approval, time.Duration, error) {
+	current, err := b.Find(ctx, a.ID)
+	if current != nil && current.Status == Expired {
+		current, err = b.expire(ctx, current)
+	}
+	switch {
+	case errors.Is(err, state.ErrAway) && time.Now().Before(a.Until):
+		return a, minRecheck, nil
+	case err != nil:
+		return nil, 0, err
+	case current == nil:
+		return nil, 0, ErrUnknown
+	case current.Status == Pending:
+		return current, max(time.Until(current.record.Due), minRecheck), nil
+	}
+	return current, 0, nil
+}
+
+// expire stores that an approval has expired, and returns it as it is then. It stays pending while an
+// approver is deciding it: a decision in time counts, even if it takes a moment to be recorded.
+func (b *Book) expire(ctx context.Context, a *Approval) (*Approval, error) {
+	if a.Status != Expired || a.record.Slot == "" {
+		return a, nil
+	}
+	if a.record.Group == string(Pending) {
+		proposal, err := b.store.Holder(ctx, ProposalKind, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if proposal != nil {
+			pending := *a
+			pending.Status = Pending
+			return &pending, nil
+		}
+	}
+	changed, err := b.setStatus(ctx, a, Expired)
+	if err != nil || changed {
+		return a, err
+	}
+	return b.Find(ctx, a.ID) // somebody else has changed it
+}
+
+// Changed passes on a change of another process, as announced by state.Store.Watch. It does not read
+// the store.
+func (b *Book) Changed(kind, name string) {
+	switch {
+	case kind == "":
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, waiters := range b.waiters {
+			signal(waiters)
+		}
+	case kind == Kind:
+		b.announce(name)
+	case kind == ProposalKind:
+		b.announce(Proposed(name))
+	}
+}
+
+// announce wakes up whoever waits for an approval, and calls the function that Tell has set.
+func (b *Book) announce(id string) {
+	b.mu.Lock()
+	signal(b.waiters[id])
+	b.mu.Unlock()
+	if b.onChange != nil {
+		b.onChange(id)
+	}
+}
+
+func signal(waiters map[chan struct{}]struct{}) {
+	for c := range waiters {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// addWaiter returns a channel that is signalled when an approval changes.
+func (b *Book) addWaiter(id string) chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changed := make(chan struct{}, 1)
+	if b.waiters[id] == nil {
+		b.waiters[id] = map[chan struct{}]struct{}{}
+	}
+	b.waiters[id][changed] = struct{}{}
+	return changed
+}
+
+func (b *Book) removeWaiter(id string, changed chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if delete(b.waiters[id], changed); len(b.waiters[id]) == 0 {
+		delete(b.waiters, id)
+	}
+}

@@ -1,0 +1,107 @@
+package files
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hatchel/hcl/value"
+	"hatchel/runtime/state"
+)
+
+// Kinds of records. Changes of them are not announced to other processes.
+const (
+	kindFile   = "file"
+	kindChunk  = "chunk"
+	kindTicket = "upload"
+)
+
+// File is the metadata of a complete file.
+type File struct {
+	value.FileFacts
+	Expires time.Time
+
+	owner  string // group of the owner
+	chunks int
+}
+
+// metadata is the body of the record of a file.
+type metadata struct {
+	Name     string `json:"name,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Sniffed  string `json:"sniffed,omitempty"`
+	Size     int64  `json:"size"` // of an upload in progress, the size that is reserved for it
+	SHA256   string `json:"sha256,omitempty"`
+	Chunks   int    `json:"chunks,omitempty"`
+	Complete bool   `json:"complete,omitempty"`
+}
+
+var errMalformed = errors.New("the record of an uploaded file is malformed")
+
+func decodeMetadata(r *state.Record) (metadata, error) {
+	var m metadata
+	if err := json.Unmarshal(r.Body, &m); err != nil || m.Size < 0 || m.Chunks < 0 {
+		return metadata{}, errMalformed
+	}
+	return m, nil
+}
+
+func (m *metadata) encode() []byte {
+	body, err := json.Marshal(m)
+	if err != nil {
+		panic("files: " + err.Error()) // strings and numbers always can be encoded
+	}
+	return body
+}
+
+// decodeFile returns the file of a record, or nil when its upload is not complete.
+func decodeFile(r *state.Record) (*File, error) {
+	m, err := decodeMetadata(r)
+	if err != nil || !m.Complete || !time.Now().Before(r.Expires) {
+		return nil, err
+	}
+	facts := value.FileFacts{
+		ID: r.Name, Name: m.Name, Type: m.Type, Sniffed: m.Sniffed, Size: m.Size, SHA256: m.SHA256,
+	}
+	return &File{FileFacts: facts, Expires: r.Expires, owner: r.Group, chunks: m.Chunks}, nil
+}
+
+// Of reports whether this owner has uploaded the file.
+func (f *File) Of(owner string) bool { return f.owner == ownerGroup(owner) }
+
+// ownerGroup returns the record group of an owner's files. It is a digest, so that the store holds no
+// names of callers.
+func ownerGroup(owner string) string {
+	sum := sha256.Sum256([]byte("files of " + owner))
+	return hex.EncodeToString(sum[:16])
+}
+
+const (
+	idPrefix  = "file_"
+	idDigits  = "abcdefghijklmnopqrstuvwxyz234567"
+	idLength  = 26 // without the prefix: 16 bytes in base 32
+	idEntropy = 16
+)
+
+var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
+
+// newID returns an ID that nobody can guess.
+func newID() string {
+	var b [idEntropy]byte
+	rand.Read(b[:])
+	return idPrefix + idEncoding.EncodeToString(b[:])
+}
+
+// isID reports whether s has the form of a file ID.
+func isID(s string) bool {
+	rest, ok := strings.CutPrefix(s, idPrefix)
+	return ok && len(rest) == idLength && strings.Trim(rest, idDigits) == ""
+}
+
+func chunkName(id string, n int) string { return fmt.Sprintf("%s.%06d", id, n) }

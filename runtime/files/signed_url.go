@@ -1,0 +1,105 @@
+package files
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// downloadTTL is how long a signed download URL is valid, unless the file expires before.
+const downloadTTL = time.Hour
+
+// The HTTP methods that a signature allows.
+const (
+	allowGet = "GET"
+	allowPut = "PUT"
+)
+
+// ErrSignature is returned for a URL without a valid signature, or whose time has passed.
+var ErrSignature = errors.New("the URL is not signed, or has expired")
+
+// signature returns the signature of a URL that allows a method for a file until expires.
+func signature(ctx context.Context, store state.Store, method, id, expires string) (string, error) {
+	secret, err := state.Secret(ctx, store)
+	if err != nil {
+		return "", err
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, "address of a file", sha256.Size)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(method + "\n" + id + "\n" + expires))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
+}
+
+// sign returns a signed URL below a path. It is relative to the server when path is.
+func (s *Shelf) sign(ctx context.Context, method, path, id string, until time.Time) (string, error) {
+	store, err := s.process.Store(ctx)
+	if err != nil {
+		return "", err
+	}
+	expires := strconv.FormatInt(until.Unix(), 10)
+	text, err := signature(ctx, store, method, id, expires)
+	if err != nil {
+		return "", err
+	}
+	return path + id + "?" + url.Values{"expires": {expires}, "signature": {text}}.Encode(), nil
+}
+
+// Link returns a signed download URL of a file: whoever has it can read the file, for an hour at
+// most. Without a base the URL is relative to the server.
+func (s *Shelf) Link(ctx context.Context, base string, f *File) (string, error) {
+	until := time.Now().Add(downloadTTL)
+	if f.Expires.Before(until) {
+		until = f.Expires
+	}
+	return s.sign(ctx, allowGet, base+"/files/", f.ID, until)
+}
+
+// FindSigned returns the file of a signed download URL. It fails with ErrSignature when the query
+// holds no valid signature, and with ErrUnknown when there is no such file.
+func (s *Shelf) FindSigned(ctx context.Context, id string, query url.Values) (*File, error) {
+	if err := s.verify(ctx, allowGet, id, query); err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, id)
+}
+
+// verify returns ErrSignature unless the query holds a valid signature for this method, file and
+// time.
+func (s *Shelf) verify(ctx context.Context, method, id string, query url.Values) error {
+	if !isID(id) || len(query["expires"]) != 1 || len(query["signature"]) != 1 {
+		return ErrSignature
+	}
+	expires := query.Get("expires")
+	until, err := strconv.ParseInt(expires, 10, 64)
+	if err != nil || time.Now().Unix() >= until {
+		return ErrSignature
+	}
+	store, err := s.process.Store(ctx)
+	if err != nil {
+		return err
+	}
+	want, err := signature(ctx, store, method, id, expires)
+	if err == nil && !hmac.Equal([]byte(want), []byte(query.Get("signature"))) {
+		err = ErrSignature
+	}
+	return err
+}
+
+var signatureParameter = regexp.MustCompile(`signature=[A-Za-z0-9_-]{43}`)
+
+// Unsigned replaces the signatures in a text, so that none of its URLs can be used.
+func Unsigned(text string) string {
+	return signatureParameter.ReplaceAllString(text, "signature=(hidden)")
+}

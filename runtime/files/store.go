@@ -1,0 +1,174 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// Rules say what may be uploaded.
+type Rules struct {
+	MaxSize int64         // bytes of one file
+	Types   []string      // accepted media types, such as "image/*"; nil accepts all
+	TTL     time.Duration // how long a file is kept
+	BaseURL string        // public address of the server, without a trailing slash; empty when it is not known
+}
+
+// Quota of one owner, for complete files and uploads in progress together.
+const (
+	maxFiles = 1000
+	maxBytes = 256 << 20
+)
+
+// maxUploads limits the concurrent uploads of one owner to this process. Each of them holds a chunk
+// in memory.
+const maxUploads = 16
+
+var (
+	// ErrUnknown is returned for an ID without a file. A file that has expired or belongs to
+	// another owner gives the same error, so that nobody learns that it exists.
+	ErrUnknown = errors.New("file not found")
+
+	// ErrCrowded is returned when an owner has used up the quota.
+	ErrCrowded = errors.New("the file quota of this caller is used up")
+
+	// ErrAtOnce is returned when an owner has too many uploads in progress.
+	ErrAtOnce = errors.New("too many concurrent uploads of this caller")
+
+	// ErrCut is returned when an upload ended before all of it was received.
+	ErrCut = errors.New("the upload ended before all of it was received")
+)
+
+// TooLargeError is returned for a file of more than Most bytes.
+type TooLargeError struct{ Most int64 }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("a file may have at most %d bytes", e.Most)
+}
+
+// TypeError is returned for a file whose declared or detected media type is not accepted.
+type TypeError struct {
+	Declared, Sniffed string // Sniffed is empty when nothing was read
+	Allowed           []string
+}
+
+func (e *TypeError) Error() string {
+	detected := ""
+	if e.Sniffed != "" {
+		detected = " (detected: " + e.Sniffed + ")"
+	}
+	return "the media type " + e.Declared + detected + " is not accepted; accepted: " + strings.Join(e.Allowed, ", ")
+}
+
+// Shelf stores files. Its methods may be called concurrently.
+type Shelf struct {
+	process *state.Process
+	lease   state.Lease // on uploads in progress
+	cleanup sync.Once
+
+	mu        sync.Mutex
+	dir       *processDir    // nil before the first staged file; guarded by mu
+	uploading map[string]int // uploads in progress by the group of their owner; guarded by mu
+}
+
+// NewShelf returns the files in the store of a process. The caller closes the process after the
+// Shelf.
+func NewShelf(process *state.Process) *Shelf {
+	s := &Shelf{process: process, uploading: map[string]int{}}
+	s.lease = state.Lease{Process: process, Kind: kindFile, TTL: orphanTTL, OnOrphan: removeOrphan}
+	return s
+}
+
+// Find returns the file of an ID, whoever owns it, or ErrUnknown.
+func (s *Shelf) Find(ctx context.Context, id string) (*File, error) {
+	if !isID(id) {
+		return nil, ErrUnknown
+	}
+	store, err := s.process.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Record(ctx, kindFile, id)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, ErrUnknown
+	}
+	f, err := decodeFile(r)
+	if err == nil && f == nil {
+		err = ErrUnknown
+	}
+	return f, err
+}
+
+// FindOf returns the file of an ID if this owner has uploaded it, or ErrUnknown.
+func (s *Shelf) FindOf(ctx context.Context, owner, id string) (*File, error) {
+	f, err := s.Find(ctx, id)
+	if err == nil && !f.Of(owner) {
+		return nil, ErrUnknown
+	}
+	return f, err
+}
+
+// Open returns a reader of the bytes of a file, which it loads chunk by chunk. A read fails with
+// ErrUnknown when the file is removed meanwhile.
+func (s *Shelf) Open(ctx context.Context, f *File) io.ReadCloser {
+	return &reader{ctx: ctx, process: s.process, file: f, left: f.Size}
+}
+
+// Remove removes a file, and reports whether there was one.
+func (s *Shelf) Remove(ctx context.Context, f *File) (bool, error) {
+	store, err := s.process.Store(ctx)
+	if err != nil {
+		return false, err
+	}
+	r, err := store.Record(ctx, kindFile, f.ID)
+	if err != nil || r == nil {
+		return false, err
+	}
+	return removeFile(ctx, store, r)
+}
+
+// removeFile removes the record of a file and then its chunks, which nobody can find any more. It
+// removes the chunks even after ctx has ended: they belong to no quota and would take up space.
+func removeFile(ctx context.Context, store state.Store, r *state.Record) (bool, error) {
+	r.Quiet = true
+	removed, err := store.Remove(ctx, r)
+	if err != nil || !removed {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	return true, removeChunks(ctx, store, r.Name, 0)
+}
+
+// removeChunks removes the chunks of a file. It goes on past missing ones as long as their number is
+// below count.
+func removeChunks(ctx context.Context, store state.Store, id string, count int) error {
+	for n := 0; ; n++ {
+		// Version is 1 because chunks are never replaced.
+		chunk := &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1, Quiet: true}
+		if removed, err := store.Remove(ctx, chunk); err != nil || !removed && n >= count {
+			return err
+		}
+	}
+}
+
+// orphanTTL is how long an upload stays whose process seems to have died.
+const orphanTTL = 20 * time.Second
+
+// StartCleanup removes, from now on, the interrupted uploads of processes that have died: they take
+// up space, and nobody can find them.
+func (s *Shelf) StartCleanup() { s.cleanup.Do(s.lease.Watch) }
+
+func removeOrphan(ctx context.Context, store state.Store, r *state.Record) error {
+	_, err := removeFile(ctx, store, r)
+	return err
+}

@@ -1,0 +1,104 @@
+package source
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Folder is a folder of *.hcl files.
+type Folder struct {
+	dir string
+
+	mu   sync.Mutex
+	last *Snapshot // handed out last; guarded by mu
+}
+
+// NewFolder returns the folder at dir.
+func NewFolder(dir string) (*Folder, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{dir: abs}, nil
+}
+
+// Dir is its absolute path.
+func (f *Folder) Dir() string { return f.dir }
+
+// Snapshot reads the folder as it is now.
+func (f *Folder) Snapshot() (*Snapshot, error) {
+	s, err := readFolder(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = s
+	return s, nil
+}
+
+func (f *Folder) latest() *Snapshot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// fingerprint is what a folder looks like without reading its files.
+type fingerprint struct {
+	text   string
+	recent bool // something was written so recently that the next change might look the same
+}
+
+// timestampResolution is the coarsest clock of a file system that is reckoned with.
+const timestampResolution = 2 * time.Second
+
+// fingerprint looks at the names, sizes, times and inodes of everything that the last snapshot consisted of.
+func (f *Folder) fingerprint() (g fingerprint) {
+	now, out := time.Now(), []byte(nil)
+	note := func(name string, info fs.FileInfo, err error) {
+		if err != nil || info == nil {
+			out = fmt.Appendf(out, "%s!\n", name)
+			return
+		}
+		if info.IsDir() {
+			out = fmt.Appendf(out, "%s/\n", name)
+			return
+		}
+		out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), inode(info))
+		g.recent = g.recent || now.Sub(info.ModTime()).Abs() < timestampResolution
+	}
+	if err := walk(f.dir, note); err != nil {
+		return fingerprint{text: "gone"}
+	}
+	if last := f.latest(); last != nil {
+		for _, name := range sortedKeys(last.requestedFiles()) {
+			info, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name)))
+			note(name, info, err)
+		}
+	}
+	g.text = string(out)
+	return g
+}
+
+// inode tells files apart that look the same: those of two releases, whose times say nothing where they were unpacked or built with the same one.
+func inode(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Ino)
+	}
+	return 0
+}
+
+// readIfChanged reads the folder, nil when it cannot be read, and reports whether it reads differently than the last snapshot.
+func (f *Folder) readIfChanged() (*Snapshot, bool) {
+	s, err := readFolder(f.dir)
+	if err != nil {
+		return nil, false
+	}
+	last := f.latest()
+	return s, last == nil || !s.equal(last)
+}

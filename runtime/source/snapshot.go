@@ -1,0 +1,297 @@
+package source
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Snapshot is what the files of a configuration said at one moment, as an fs.FS: the *.hcl files below a folder from memory, and any other file
+// from the disk, as long as its links do not leave the folder; that it was asked for is remembered.
+type Snapshot struct {
+	dir   string
+	nodes map[string]*node // *.hcl files and folders, by slash path
+
+	mu         sync.Mutex
+	otherFiles map[string]contentDigest // other files that were read, and what they said; guarded by mu
+}
+
+type contentDigest [sha256.Size]byte
+
+// node is one file or folder.
+type node struct {
+	name    string // its base name
+	content []byte
+	err     error // why it could not be read
+	entries []fs.DirEntry
+	folder  bool
+}
+
+func (n *node) sorted() []fs.DirEntry {
+	list := append([]fs.DirEntry(nil), n.entries...)
+	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
+	return list
+}
+
+// maxFolders bounds a walk, so that links that lead in circles end.
+const maxFolders = 100_000
+
+// readFolder reads every *.hcl below dir. Links are followed, so that files that are links into a folder which is swapped as a whole are read like others;
+// what starts with a dot is skipped.
+func readFolder(dir string) (*Snapshot, error) {
+	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{}}
+	err := walk(dir, func(name string, info fs.FileInfo, err error) {
+		n, at := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}, filepath.Join(dir, filepath.FromSlash(name))
+		if !n.folder && err == nil {
+			n.content, n.err = readSource(at)
+		}
+		switch {
+		case errors.Is(n.err, fs.ErrNotExist) && !isLink(at):
+			return // it has gone since its folder was listed
+		case errors.Is(n.err, fs.ErrNotExist):
+			n.err = fileError("it is a link to what does not exist")
+		case errors.Is(n.err, syscall.ELOOP):
+			n.err = fileError("it is a link that leads in a circle")
+		}
+		s.nodes[name] = n
+		if parent := s.nodes[path.Dir(name)]; parent != nil && name != "." {
+			parent.entries = append(parent.entries, n)
+		}
+	})
+	return s, err
+}
+
+// emptyFileGrace is how long an empty file counts as one that is just being written: many programs empty a file before they write it, and an empty one has no
+// mistakes, but no tools either.
+const emptyFileGrace = 250 * time.Millisecond
+
+// readSource reads one *.hcl file, and waits a moment for what is about to be written into it.
+func readSource(name string) ([]byte, error) {
+	for {
+		began := time.Now()
+		content, err := ReadRegularFile(name, maxSourceFile)
+		if err != nil || len(content) > 0 {
+			return content, err
+		}
+		info, err := os.Stat(name)
+		if err != nil || staysEmpty(info, began) {
+			return content, nil
+		}
+		time.Sleep(emptyFileGrace / 25)
+	}
+}
+
+// staysEmpty reports whether nobody is about to write a file that was read empty by who began to read it at a time. Much may have happened since, on a busy machine: a file
+// that is not empty any more, or was written since, does not stay so. A time that is still to come says nothing.
+func staysEmpty(now fs.FileInfo, began time.Time) bool {
+	return now.Size() == 0 && (began.Sub(now.ModTime()) >= emptyFileGrace || time.Until(now.ModTime()) >= emptyFileGrace)
+}
+
+func isLink(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
+}
+
+// walk visits the folders and *.hcl files below dir, each folder before what it holds, in the order of their names.
+func walk(dir string, visit func(name string, info fs.FileInfo, err error)) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &fs.PathError{Op: "read", Path: dir, Err: errors.New("not a folder")}
+	}
+	visit(".", info, nil)
+	w := &walker{root: dir, visit: visit}
+	return w.folder(".", []fs.FileInfo{info})
+}
+
+type walker struct {
+	root    string
+	visit   func(name string, info fs.FileInfo, err error)
+	folders int
+}
+
+func (w *walker) folder(at string, above []fs.FileInfo) error {
+	if w.folders++; w.folders > maxFolders {
+		return errors.New("there are too many folders below it")
+	}
+	entries, err := os.ReadDir(filepath.Join(w.root, filepath.FromSlash(at)))
+	if err != nil {
+		if at == "." {
+			return err
+		}
+		return nil // it is gone, or nobody may look inside
+	}
+	for _, e := range entries {
+		name := path.Join(at, e.Name())
+		isFile := path.Ext(name) == ".hcl"
+		if strings.HasPrefix(e.Name(), ".") || !isFile && e.Type().IsRegular() {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(w.root, filepath.FromSlash(name)))
+		switch {
+		case err != nil:
+			if isFile {
+				w.visit(name, nil, err)
+			}
+		case info.IsDir():
+			if isAncestor(info, above) {
+				continue
+			}
+			w.visit(name, info, nil)
+			if err := w.folder(name, append(above[:len(above):len(above)], info)); err != nil {
+				return err
+			}
+		case isFile:
+			w.visit(name, info, nil)
+		}
+	}
+	return nil
+}
+
+// isAncestor reports whether a folder is one of those that lead to it, through a link.
+func isAncestor(info fs.FileInfo, above []fs.FileInfo) bool {
+	for _, a := range above {
+		if os.SameFile(a, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// equal reports whether two snapshots of a folder read the same, the other files that before was asked for included.
+func (s *Snapshot) equal(before *Snapshot) bool {
+	if len(s.nodes) != len(before.nodes) {
+		return false
+	}
+	for name, n := range s.nodes {
+		o, ok := before.nodes[name]
+		if !ok || n.folder != o.folder || !bytes.Equal(n.content, o.content) || errors.Is(n.err, fs.ErrPermission) != errors.Is(o.err, fs.ErrPermission) || (n.err == nil) != (o.err == nil) {
+			return false
+		}
+	}
+	for name, was := range before.requestedFiles() {
+		if _, now, _ := s.readOther(name); now != was {
+			return false
+		}
+	}
+	return true
+}
+
+// requestedFiles are the files beside *.hcl that were asked for.
+func (s *Snapshot) requestedFiles() map[string]contentDigest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]contentDigest, len(s.otherFiles))
+	for name, d := range s.otherFiles {
+		out[name] = d
+	}
+	return out
+}
+
+// readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is zero.
+func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err error) {
+	content, err = readFileBelow(s.dir, filepath.FromSlash(name), maxOtherFile)
+	if err == nil {
+		d = sha256.Sum256(content)
+	}
+	return content, d, err
+}
+
+// ReadFile returns what a file says.
+func (s *Snapshot) ReadFile(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+	}
+	if n, ok := s.nodes[name]; ok {
+		if n.folder {
+			return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a folder")}
+		}
+		return bytes.Clone(n.content), n.err
+	}
+	content, d, err := s.readOther(name)
+	s.mu.Lock()
+	s.otherFiles[name] = d
+	s.mu.Unlock()
+	return content, err
+}
+
+// ReadDir lists the *.hcl files and folders of a folder.
+func (s *Snapshot) ReadDir(name string) ([]fs.DirEntry, error) {
+	n, ok := s.nodes[name]
+	if !ok || !n.folder {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
+	}
+	return n.sorted(), nil
+}
+
+// Stat describes a file or folder of the snapshot.
+func (s *Snapshot) Stat(name string) (fs.FileInfo, error) {
+	if n, ok := s.nodes[name]; ok {
+		return n, nil
+	}
+	return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+}
+
+// Open opens a file or folder for reading.
+func (s *Snapshot) Open(name string) (fs.File, error) {
+	if n, ok := s.nodes[name]; ok && n.folder {
+		return &openFile{node: n, Reader: bytes.NewReader(nil)}, nil
+	}
+	b, err := s.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &openFile{node: &node{name: path.Base(name), content: b}, Reader: bytes.NewReader(b)}, nil
+}
+
+// openFile is an open file or folder.
+type openFile struct {
+	*node
+	*bytes.Reader
+	nextEntry int // entries of the folder that were given out
+}
+
+func (o *openFile) Stat() (fs.FileInfo, error) { return o.node, nil }
+func (o *openFile) Close() error               { return nil }
+func (o *openFile) Size() int64                { return o.node.Size() }
+
+// ReadDir lists the next n entries of a folder, or all that are left.
+func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	left := o.node.sorted()[o.nextEntry:]
+	if n > 0 && len(left) == 0 {
+		return nil, io.EOF
+	}
+	if n > 0 && n < len(left) {
+		left = left[:n]
+	}
+	o.nextEntry += len(left)
+	return left, nil
+}
+
+func (n *node) Name() string               { return n.name }
+func (n *node) IsDir() bool                { return n.folder }
+func (n *node) Size() int64                { return int64(len(n.content)) }
+func (n *node) ModTime() time.Time         { return time.Time{} }
+func (n *node) Sys() any                   { return nil }
+func (n *node) Type() fs.FileMode          { return n.Mode().Type() }
+func (n *node) Info() (fs.FileInfo, error) { return n, nil }
+
+// Mode says what kind of file it is.
+func (n *node) Mode() fs.FileMode {
+	if n.folder {
+		return fs.ModeDir | 0o555
+	}
+	return 0o444
+}

@@ -1,0 +1,204 @@
+package source
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"hatchel/runtime/wait"
+)
+
+const (
+	quietPeriod  = 50 * time.Millisecond  // without another event before a change is looked at
+	maxQuietWait = 500 * time.Millisecond // that events may put a look off
+	settlePeriod = 30 * time.Millisecond  // between two readings that must agree
+	scanInterval = 700 * time.Millisecond // between glances, for file systems that notify nobody
+)
+
+// Watch calls changed whenever the folder reads differently than its last snapshot, and has read so twice in a row; once when it cannot be read any
+// more, and once when it can again. Notifications of the operating system only wake it: what the files say decides. It returns when ctx ends.
+func (f *Folder) Watch(ctx context.Context, changed func()) {
+	w := &watcher{folder: f, wake: make(chan struct{}, 1)}
+	var running sync.WaitGroup
+	defer running.Wait()
+	if notifier, err := fsnotify.NewWatcher(); err == nil { // without one, polling does
+		defer notifier.Close()
+		w.notifier = notifier
+		// The notifier waits for its readers with a lock held that adding and removing folders needs.
+		running.Go(w.listen)
+	}
+	w.watchFolders()
+	w.lastSeen = f.fingerprint()
+	// What happened between the last snapshot and the first look would otherwise wait for the next change.
+	w.checkFolder(ctx, changed)
+	ticker := time.NewTicker(scanInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+			if !w.waitQuiet(ctx) {
+				return
+			}
+		case <-ticker.C:
+			if g := f.fingerprint(); g == w.lastSeen && !g.recent {
+				continue
+			}
+		}
+		w.checkFolder(ctx, changed)
+	}
+}
+
+// watcher is one Watch under way.
+type watcher struct {
+	folder     *Folder
+	notifier   *fsnotify.Watcher
+	wake       chan struct{} // something happened that may concern the configuration
+	lastSeen   fingerprint
+	unreadable bool // the folder could not be read when changed was called last
+
+	mu      sync.Mutex
+	watched map[string]bool // folders that notify; guarded by mu
+}
+
+// listen turns notifications into wakes until the notifier is closed.
+func (w *watcher) listen() {
+	for {
+		select {
+		case e, ok := <-w.notifier.Events:
+			if !ok {
+				return
+			}
+			if !w.isRelevant(e) {
+				continue
+			}
+		case _, ok := <-w.notifier.Errors: // events were lost
+			if !ok {
+				return
+			}
+		}
+		select {
+		case w.wake <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
+
+// checkFolder reads the folder until two readings agree, and tells when they differ from the last snapshot.
+func (w *watcher) checkFolder(ctx context.Context, changed func()) {
+	w.lastSeen = w.folder.fingerprint()
+	for {
+		first, differs := w.readIfChanged()
+		still := settlePeriod
+		if first == nil {
+			still = scanInterval // who replaces a folder takes longer than who replaces a file
+		}
+		if !differs || wait.Sleep(ctx, still) != nil {
+			return
+		}
+		second, differs := w.readIfChanged()
+		if !differs {
+			return
+		}
+		if first == nil && second == nil || first != nil && second != nil && second.equal(first) {
+			w.unreadable = second == nil
+			break
+		}
+	}
+	changed()
+	w.watchFolders()
+	w.lastSeen = w.folder.fingerprint()
+}
+
+// readIfChanged reads the folder, nil when it cannot be read, and reports whether that is news.
+func (w *watcher) readIfChanged() (*Snapshot, bool) {
+	s, differs := w.folder.readIfChanged()
+	if s == nil {
+		return nil, !w.unreadable
+	}
+	return s, differs || w.unreadable
+}
+
+// watchFolders asks to be notified by every folder that belongs to the configuration.
+func (w *watcher) watchFolders() {
+	if w.notifier == nil {
+		return
+	}
+	folders := map[string]bool{w.folder.dir: true}
+	if last := w.folder.latest(); last != nil {
+		for name, n := range last.nodes {
+			if n.folder {
+				folders[filepath.Join(w.folder.dir, filepath.FromSlash(name))] = true
+			}
+		}
+		for name := range last.requestedFiles() {
+			folders[filepath.Dir(filepath.Join(w.folder.dir, filepath.FromSlash(name)))] = true
+		}
+	}
+	w.mu.Lock()
+	before := w.watched
+	w.watched = folders
+	w.mu.Unlock()
+	for dir := range before {
+		if !folders[dir] {
+			w.notifier.Remove(dir) // one that is gone has removed itself
+		}
+	}
+	for dir := range folders {
+		w.notifier.Add(dir) // again, because a folder of the same name may be another one; where it fails, polling does
+	}
+}
+
+// isRelevant reports whether an event may be about the configuration: tools write into the folder too.
+func (w *watcher) isRelevant(e fsnotify.Event) bool {
+	base := filepath.Base(e.Name)
+	w.mu.Lock()
+	followed := w.watched[e.Name]
+	w.mu.Unlock()
+	switch {
+	case filepath.Ext(base) == ".hcl" || strings.HasPrefix(base, "..") || followed:
+		return true
+	case e.Has(fsnotify.Create):
+		info, err := os.Stat(e.Name)
+		if err == nil && info.IsDir() {
+			return true
+		}
+	}
+	last := w.folder.latest()
+	if last == nil {
+		return true
+	}
+	rel, err := filepath.Rel(w.folder.dir, e.Name)
+	_, asked := last.requestedFiles()[filepath.ToSlash(rel)]
+	return err == nil && asked
+}
+
+// waitQuiet waits until no more events come, for a while at most, and reports whether ctx goes on.
+func (w *watcher) waitQuiet(ctx context.Context) bool {
+	end := time.NewTimer(maxQuietWait)
+	defer end.Stop()
+	still := time.NewTimer(quietPeriod)
+	defer still.Stop()
+	for {
+		select {
+		case <-w.wake:
+			still.Reset(quietPeriod)
+		case <-still.C:
+			return true
+		case <-end.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,162 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hatchel/internal/ctxtime"
+)
+
+// Lease is how a Process works on records of one kind: at most one process holds a record at a time,
+// and what a dead process held is found. The fields must not change after the first use; the methods
+// may be called concurrently.
+type Lease struct {
+	Process *Process
+	Kind    string
+
+	// TTL is how long an orphaned record waits for its owner to come back. It is handled when the
+	// record was orphaned, and of the same version, at two looks that are TTL apart.
+	TTL time.Duration
+
+	// OnOrphan handles a record whose owner is dead: it removes it, or replaces it by one without an
+	// owner. Other processes may do the same at the same time. It is called again after an error.
+	OnOrphan func(context.Context, Store, *Record) error
+}
+
+// maxOrphans is how many orphans are handled at one look.
+const maxOrphans = 1024
+
+// Watch has orphans handled, now and after every TTL, until the Process is closed.
+func (l *Lease) Watch() {
+	l.Process.Go(func(ctx context.Context) {
+		var seen map[string]int
+		for {
+			if store, err := l.Process.open(ctx); err == nil {
+				seen = l.handleOrphans(ctx, store, seen)
+			}
+			if ctxtime.Sleep(ctx, l.TTL) != nil {
+				return
+			}
+		}
+	})
+}
+
+// handleOrphans handles the orphans that were seen before, with the version that they had then. It
+// returns those that are left, for the next look.
+func (l *Lease) handleOrphans(ctx context.Context, store Store, seen map[string]int) (left map[string]int) {
+	orphans, err := store.List(ctx, Query{Kind: l.Kind, Orphaned: true, Limit: maxOrphans})
+	if err != nil {
+		return seen
+	}
+	left = map[string]int{}
+	for _, r := range orphans {
+		version, known := seen[r.Name]
+		if !known || version != r.Version || l.OnOrphan(ctx, store, r) != nil {
+			left[r.Name] = r.Version
+		}
+	}
+	return left
+}
+
+// Hold is a record that this process holds. It belongs to one goroutine.
+type Hold struct {
+	Record   *Record
+	process  *Process
+	released bool
+}
+
+// Begin makes this process the owner of r: it adds r, or replaces the record before when that is not
+// nil. Exactly one of any number of callers gets a Hold, and must end it with Finish or Release. The
+// others get the record that is in their way: the one that has the name or the slot of r, or before
+// when that was changed since it was read.
+//
+// After an error nothing was begun. Where the store cannot say so, because it became unavailable or
+// ctx ended, Begin undoes in the background what may have been done.
+func (l *Lease) Begin(ctx context.Context, r, before *Record) (h *Hold, existing *Record, err error) {
+	store, err := l.Process.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	h = &Hold{Record: r, process: l.Process}
+	l.Process.retain()
+	if err = l.Process.heartbeat(ctx, store); err == nil {
+		r.Kind, r.Owner = l.Kind, l.Process.name
+		if before != nil {
+			r.Name, r.Version = before.Name, before.Version
+		}
+		began := *r
+		existing, err = put(ctx, store, r, before)
+		if err != nil && !errors.Is(err, ErrFull) {
+			l.Process.abandon(began, before)
+		}
+	}
+	if existing != nil || err != nil {
+		h.Release()
+		return nil, existing, err
+	}
+	return h, nil, nil
+}
+
+// put adds r, or has it replace before. It returns the record that is in the way.
+func put(ctx context.Context, store Store, r, before *Record) (existing *Record, err error) {
+	if before == nil {
+		return store.Add(ctx, r)
+	}
+	if replaced, err := store.Replace(ctx, r); err != nil || replaced {
+		return nil, err
+	}
+	return before, nil
+}
+
+// Finish replaces the record by one without an owner and ends the hold. It reports false when the
+// record is no longer this process's: it was removed, has expired, or was handled as an orphan. It
+// may be called again after an error, such as ErrFull.
+func (h *Hold) Finish(ctx context.Context) (bool, error) {
+	defer h.Release()
+	store, err := h.process.open(ctx)
+	if err != nil {
+		return false, err
+	}
+	h.Record.Owner = ""
+	return store.Replace(ctx, h.Record)
+}
+
+// Release ends the hold and leaves the record as it is. Only the first call has an effect.
+func (h *Hold) Release() {
+	if !h.released {
+		h.released = true
+		h.process.release()
+	}
+}
+
+// abandon undoes, in the background, the Begin of a record that may be in the store without anybody
+// having been told so. It waits a moment first, for what may be on its way to the store.
+func (p *Process) abandon(began Record, before *Record) {
+	p.Go(func(ctx context.Context) {
+		for ctxtime.Sleep(ctx, retryInterval) == nil && p.undo(ctx, began, before) != nil {
+		}
+	})
+}
+
+// undo removes a record as it was begun, or puts the one before it back. It does nothing when the
+// store has another.
+func (p *Process) undo(ctx context.Context, began Record, before *Record) error {
+	store, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := store.Record(ctx, began.Kind, began.Name)
+	if err != nil || now == nil || now.Owner != began.Owner || now.Version != began.Version+1 {
+		return err
+	}
+	now.Quiet = began.Quiet
+	if before == nil {
+		_, err = store.Remove(ctx, now)
+		return err
+	}
+	now.Owner, now.Slot, now.Group, now.Due = "", before.Slot, before.Group, before.Due
+	now.Expires, now.Body = before.Expires, before.Body
+	_, err = store.Replace(ctx, now)
+	return err
+}

@@ -1,0 +1,140 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"hatchel/internal/ctxtime"
+)
+
+const (
+	heartbeatInterval = 2 * time.Second
+
+	// OwnerTTL is how long a process counts as alive after its last heartbeat.
+	OwnerTTL = 3 * heartbeatInterval
+)
+
+// Process is this process as an owner of records. While it holds records it reports itself alive to
+// the store every 2 seconds, once for all of its leases. The records of a process that has not done
+// so for OwnerTTL are orphaned. Its methods may be called concurrently.
+type Process struct {
+	name       string
+	open       func(context.Context) (Store, error)
+	ctx        context.Context // of background work
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+
+	mu          sync.Mutex
+	held        int       // records and retries that keep the heartbeat on; guarded by mu
+	beating     bool      // the heartbeat goroutine was started; guarded by mu
+	heartbeatAt time.Time // of the last heartbeat; guarded by mu
+	closed      bool      // guarded by mu
+}
+
+// NewProcess returns a process with a name of its own. It calls open whenever it needs the store,
+// which stays the property of the caller and must be closed after the Process.
+func NewProcess(open func(context.Context) (Store, error)) *Process {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Process{name: rand.Text(), open: open, ctx: ctx, cancel: cancel}
+}
+
+// Name is the Owner of the records that this process holds.
+func (p *Process) Name() string { return p.name }
+
+// Store returns the store that the process works with, and opens it when it is not open.
+func (p *Process) Store(ctx context.Context) (Store, error) { return p.open(ctx) }
+
+// Go runs do on a goroutine of its own, with a context that Close cancels. It reports false, and
+// runs nothing, when the Process is closed.
+func (p *Process) Go(do func(context.Context)) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.background.Go(func() { do(p.ctx) })
+	return true
+}
+
+// RetryLater is Retry in the background, for timeout at most; the first call is made after a second.
+// The heartbeat stays on meanwhile. It calls failed with the last error of do, if there is one. It
+// reports false, and does nothing, when the Process is closed.
+func (p *Process) RetryLater(timeout time.Duration, do func(context.Context) error, failed func(error)) bool {
+	p.retain()
+	started := p.Go(func(ctx context.Context) {
+		defer p.release()
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		if ctxtime.Sleep(ctx, retryInterval) != nil {
+			failed(ErrAway)
+		} else if err := Retry(ctx, do); err != nil {
+			failed(err)
+		}
+	})
+	if !started {
+		p.release()
+	}
+	return started
+}
+
+// Close ends the heartbeat and all background work, and waits for both.
+func (p *Process) Close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cancel()
+	p.background.Wait()
+}
+
+// retain keeps the heartbeat on until release is called.
+func (p *Process) retain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held++
+	if !p.beating && !p.closed {
+		p.beating = true
+		p.background.Go(p.beat)
+	}
+}
+
+func (p *Process) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held--
+}
+
+// beat sends heartbeats while the process holds anything. A failed heartbeat is made up for by the
+// next one.
+func (p *Process) beat() {
+	for ctxtime.Sleep(p.ctx, heartbeatInterval) == nil {
+		p.mu.Lock()
+		holding := p.held > 0
+		p.mu.Unlock()
+		if !holding {
+			continue
+		}
+		if store, err := p.open(p.ctx); err == nil {
+			p.heartbeat(p.ctx, store)
+		}
+	}
+}
+
+// heartbeat reports the process alive, unless it just has.
+func (p *Process) heartbeat(ctx context.Context, store Store) error {
+	now := time.Now()
+	p.mu.Lock()
+	recent := now.Sub(p.heartbeatAt) < heartbeatInterval/2
+	p.mu.Unlock()
+	if recent {
+		return nil
+	}
+	if err := store.Present(ctx, p.name, now.Add(OwnerTTL)); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heartbeatAt = now
+	return nil
+}

@@ -1,0 +1,152 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// inBubble runs a test with a store in memory and a clock of its own.
+func inBubble(t *testing.T, test func(*testing.T, state.Store)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := openFile(t, "")
+		defer s.Close()
+		test(t, s)
+	})
+}
+
+func TestHeartbeat(t *testing.T) {
+	t.Run("keeps held records from being orphaned", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s state.Store) {
+			p, l := worker(t, s)
+			defer p.Close()
+			defer begin(t, l, leaseRecord("a"), nil).Release()
+			time.Sleep(10 * state.OwnerTTL)
+			if !known(t, s, "a record").Alive {
+				t.Error("the owner counts as dead")
+			}
+		})
+	})
+	t.Run("ends with the last hold", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s state.Store) {
+			p, l := worker(t, s)
+			defer p.Close()
+			begin(t, l, leaseRecord("a"), nil).Release()
+			time.Sleep(2 * state.OwnerTTL)
+			if known(t, s, "a record").Alive {
+				t.Error("the owner counts as alive")
+			}
+		})
+	})
+	t.Run("ends with the process", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s state.Store) {
+			p, l := worker(t, s)
+			begin(t, l, leaseRecord("a"), nil)
+			p.Close()
+			time.Sleep(state.OwnerTTL + time.Second)
+			if known(t, s, "a record").Alive {
+				t.Error("the owner counts as alive")
+			}
+		})
+	})
+}
+
+func TestOrphanWaitsForItsOwner(t *testing.T) {
+	inBubble(t, func(t *testing.T, s state.Store) {
+		owner, l := worker(t, s)
+		defer owner.Close()
+		watcher, w := worker(t, s)
+		defer watcher.Close()
+		h := begin(t, l, leaseRecord("a"), nil)
+		w.TTL = time.Minute
+		w.OnOrphan = func(context.Context, state.Store, *state.Record) error {
+			t.Error("the record was handled")
+			return nil
+		}
+		time.Sleep(time.Second)
+		h.Release() // without heartbeats the record looks orphaned
+		w.Watch()
+		time.Sleep(w.TTL + time.Second)
+		if known(t, s, "a record").Alive {
+			t.Fatal("the record was never orphaned")
+		}
+		begin(t, l, leaseRecord("another"), nil)
+		time.Sleep(3 * w.TTL)
+	})
+}
+
+func TestRetry(t *testing.T) {
+	other := errors.New("another error")
+	for name, c := range map[string]struct {
+		answers []error
+		want    error
+		calls   int
+	}{
+		"ends with the first success":       {[]error{state.ErrAway, state.ErrAway, nil}, nil, 3},
+		"ends with any other error":         {[]error{state.ErrAway, other}, other, 2},
+		"returns the last error on timeout": {[]error{state.ErrAway, state.ErrAway, state.ErrAway, state.ErrAway}, state.ErrAway, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+				defer cancel()
+				calls := 0
+				err := state.Retry(ctx, func(context.Context) error { calls++; return c.answers[calls-1] })
+				if err != c.want || calls != c.calls {
+					t.Errorf("error %v after %d calls", err, calls)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryLater(t *testing.T) {
+	t.Run("keeps the heartbeat on until it succeeds", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s state.Store) {
+			p, l := worker(t, s)
+			defer p.Close()
+			h := begin(t, l, leaseRecord("a"), nil)
+			unavailable := time.Now().Add(time.Minute)
+			p.RetryLater(time.Hour, func(context.Context) error {
+				if time.Now().Before(unavailable) {
+					return state.ErrAway
+				}
+				return nil
+			}, func(err error) { t.Error(err) })
+			h.Release()
+			time.Sleep(59 * time.Second)
+			if !known(t, s, "a record").Alive {
+				t.Error("the owner counts as dead while it retries")
+			}
+			time.Sleep(time.Minute)
+			if known(t, s, "a record").Alive {
+				t.Error("the owner counts as alive after the retry")
+			}
+		})
+	})
+	t.Run("reports the error when its time is over", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s state.Store) {
+			p, _ := worker(t, s)
+			defer p.Close()
+			failed := make(chan error, 1)
+			p.RetryLater(time.Minute, func(context.Context) error { return state.ErrAway }, func(err error) { failed <- err })
+			if err := <-failed; err != state.ErrAway {
+				t.Errorf("error %v", err)
+			}
+		})
+	})
+	t.Run("does not start on a closed process", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s state.Store) {
+			p, _ := worker(t, s)
+			p.Close()
+			if p.RetryLater(time.Hour, func(context.Context) error { return nil }, nil) {
+				t.Error("it was started")
+			}
+		})
+	})
+}

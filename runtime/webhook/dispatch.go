@@ -1,0 +1,200 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+const (
+	claimMargin    = 5 * time.Second // that a claim outlasts the timeout of its attempt
+	storeRetry     = 2 * time.Second // pause after a failure of the store
+	nextPageDelay  = 100 * time.Millisecond
+	deliveriesPage = maxConcurrent + 1
+)
+
+// dispatch starts due deliveries, and sleeps until the next one is due or it is woken up.
+func (o *Outbox) dispatch(ctx context.Context) {
+	for {
+		timer := time.NewTimer(time.Hour)
+		if next := o.startDue(ctx); next.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(max(time.Until(next), 0))
+		}
+		select {
+		case <-o.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+	}
+}
+
+// startDue starts the deliveries that are due, and returns when the next one is; the zero time means
+// not before the dispatcher is woken up.
+func (o *Outbox) startDue(ctx context.Context) (next time.Time) {
+	o.mu.Lock()
+	service := o.service
+	o.mu.Unlock()
+	for _, h := range service.Hooks {
+		next = earlier(next, o.startDueOf(ctx, h, service))
+	}
+	return next
+}
+
+// earlier returns the earlier of two times; the zero time means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// startDueOf starts the deliveries that are due for one webhook, and returns when to look again.
+func (o *Outbox) startDueOf(ctx context.Context, h Hook, s Service) (next time.Time) {
+	next = o.resolvePending(ctx, h, s) // which makes more of them due
+	if until := o.pausedUntil(h.Name); until.After(time.Now()) {
+		return earlier(next, until)
+	}
+	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: deliveriesPage})
+	if err != nil {
+		return time.Now().Add(storeRetry)
+	}
+	for _, r := range records {
+		switch {
+		case r.Due.After(time.Now()):
+			return earlier(next, r.Due)
+		case o.freeSlots(h.Name) <= 0:
+			return next // until a request ends
+		}
+		next = earlier(next, o.start(ctx, r, h, s))
+	}
+	return earlier(next, afterPage(records))
+}
+
+// afterPage returns when to read the next page, if there may be one.
+func afterPage(records []*state.Record) time.Time {
+	if len(records) < deliveriesPage {
+		return time.Time{}
+	}
+	return time.Now().Add(nextPageDelay)
+}
+
+func (o *Outbox) freeSlots(hook string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.endpoint(hook).freeSlots()
+}
+
+// start starts one delivery unless another process does, and returns when to look at it again. A
+// delivery is claimed by its due time: others leave it alone until the claim has run out.
+func (o *Outbox) start(ctx context.Context, r *state.Record, h Hook, s Service) time.Time {
+	d, ok := o.decode(ctx, r, s)
+	if !ok {
+		return time.Time{}
+	}
+	now := time.Now()
+	if message := o.lastFailure(h.Name); message != "" && now.After(time.UnixMilli(d.Until)) {
+		o.recordOutcome(d, h, s, &failure{message: message})
+		return now
+	}
+	claimedUntil := now.Add(h.Timeout + claimMargin)
+	r.Due = claimedUntil
+	d.Attempts++
+	claimed, err := o.replace(ctx, d)
+	if claimed {
+		o.deliver(d, h, s)
+	}
+	return earlier(claimedUntil, retryAt(err))
+}
+
+// decode decodes a record, and removes one that is malformed.
+func (o *Outbox) decode(ctx context.Context, r *state.Record, s Service) (*delivery, bool) {
+	d, err := decodeRecord(r)
+	if err != nil {
+		o.store.Remove(ctx, r)
+		s.Log.LogAttrs(ctx, slog.LevelError, "malformed webhook delivery removed",
+			slog.String("delivery", r.Name), slog.String("error", err.Error()))
+	}
+	return d, err == nil
+}
+
+// replace stores a delivery, and reports false when another process has changed it.
+func (o *Outbox) replace(ctx context.Context, d *delivery) (bool, error) {
+	if err := d.encode(); err != nil {
+		return false, err
+	}
+	return o.store.Replace(ctx, d.record)
+}
+
+// retryAt returns when to use the store again after an error.
+func retryAt(err error) time.Time {
+	if err == nil {
+		return time.Time{}
+	}
+	return time.Now().Add(storeRetry)
+}
+
+// deliver sends a claimed delivery in the background.
+func (o *Outbox) deliver(d *delivery, h Hook, s Service) {
+	o.addSending(h.Name, 1)
+	o.delivering.Go(func() {
+		failed := o.send(o.sendCtx, d, h, s.Agent)
+		o.recordAttempt(h.Name, failed, time.Now())
+		o.recordOutcome(d, h, s, failed)
+		o.addSending(h.Name, -1)
+		o.Wake()
+	})
+}
+
+func (o *Outbox) addSending(hook string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.endpoint(hook).sending += n
+}
+
+// recordOutcome stores and logs the outcome of an attempt; failed is nil after a success.
+func (o *Outbox) recordOutcome(d *delivery, h Hook, s Service, failed *failure) {
+	now := time.Now()
+	attrs := []slog.Attr{
+		slog.String("webhook", h.Name), slog.String("to", h.Place),
+		slog.String("id", d.ID), slog.Int("attempts", d.Attempts),
+	}
+	if failed != nil {
+		attrs = append(attrs, slog.String("error", failed.message))
+	}
+	switch due, retry := d.nextAttempt(now, failed.wait()); {
+	case failed == nil:
+		s.Log.LogAttrs(o.ctx, slog.LevelDebug, "webhook event delivered", attrs...)
+		d.end()
+	case failed.stopped:
+		d.Attempts--
+		d.record.Due = now
+	case failed.permanent, !retry:
+		s.Log.LogAttrs(o.ctx, slog.LevelError, "webhook delivery failed permanently", attrs...)
+		d.end()
+	default:
+		level := slog.LevelDebug
+		if d.Attempts == 1 {
+			level = slog.LevelWarn
+		}
+		s.Log.LogAttrs(o.ctx, level, "webhook delivery failed", append(attrs, slog.Time("next", due))...)
+		d.record.Due, d.Error = due, failed.message
+	}
+	// After the claim has run out the delivery may be another process's.
+	ctx, cancel := context.WithDeadline(o.sendCtx, now.Add(claimMargin))
+	defer cancel()
+	err := state.Retry(ctx, func(context.Context) error {
+		_, err := o.replace(o.ctx, d)
+		return err
+	})
+	if err != nil {
+		const message = "webhook delivery outcome not stored, the event will be sent again"
+		s.Log.LogAttrs(o.ctx, slog.LevelWarn, message, attrs...)
+	}
+}

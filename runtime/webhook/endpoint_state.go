@@ -1,0 +1,86 @@
+package webhook
+
+import "time"
+
+// maxConcurrent is how many requests this process sends to one webhook at the same time.
+const maxConcurrent = 8
+
+// endpointState is what this process knows of the receiver of a webhook. After maxConcurrent failures
+// in a row that concern the receiver as a whole it counts as unavailable: then a single delivery is
+// attempted at growing intervals, and the others wait without using up their attempts.
+type endpointState struct {
+	sending     int             // requests in flight
+	resolved    map[string]bool // deliveries that Ready has named
+	failures    int             // in a row
+	pausedUntil time.Time
+	lastError   string
+}
+
+// pauseIntervals are the pauses between attempts while a receiver is unavailable; the last one
+// repeats.
+var pauseIntervals = [...]time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second}
+
+// maxPause limits how long a Retry-After header holds up all deliveries to a webhook.
+const maxPause = time.Hour
+
+// endpoint returns the state of a webhook. The caller holds mu.
+func (o *Outbox) endpoint(hook string) *endpointState {
+	e := o.endpoints[hook]
+	if e == nil {
+		e = &endpointState{resolved: map[string]bool{}}
+		o.endpoints[hook] = e
+	}
+	return e
+}
+
+func (e *endpointState) addResolved(name string) { e.resolved[name] = true }
+
+func (e *endpointState) unavailable() bool { return e.failures >= maxConcurrent }
+
+// succeeded ends the backoff.
+func (e *endpointState) succeeded() { e.failures, e.pausedUntil, e.lastError = 0, time.Time{}, "" }
+
+// freeSlots returns how many more requests may be sent.
+func (e *endpointState) freeSlots() int {
+	if e.unavailable() {
+		return 1 - e.sending
+	}
+	return maxConcurrent - e.sending
+}
+
+// recordAttempt counts the result of an attempt; failed is nil after a success.
+func (o *Outbox) recordAttempt(hook string, failed *failure, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e := o.endpoint(hook)
+	switch {
+	case failed != nil && failed.stopped:
+		return // it says nothing about the receiver
+	case failed == nil || !failed.unavailable:
+		e.succeeded()
+		return
+	}
+	e.failures++
+	e.lastError = failed.message
+	if e.unavailable() {
+		pause := pauseIntervals[min(e.failures-maxConcurrent, len(pauseIntervals)-1)]
+		e.pausedUntil = now.Add(max(pause, min(failed.retryAfter, maxPause)))
+	}
+}
+
+// pausedUntil returns until when nothing is sent to a webhook. The time may be in the past.
+func (o *Outbox) pausedUntil(hook string) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.endpoint(hook).pausedUntil
+}
+
+// lastFailure returns the last error of an unavailable receiver, or an empty string.
+func (o *Outbox) lastFailure(hook string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e := o.endpoint(hook); e.unavailable() {
+		return e.lastError
+	}
+	return ""
+}

@@ -1,0 +1,72 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"hatchel/runtime/state"
+)
+
+// Health describes the pending deliveries of a webhook.
+type Health struct {
+	Name    string     `json:"name"`
+	Off     bool       `json:"off,omitempty"` // the webhook is disabled, and nothing is delivered
+	To      string     `json:"to,omitempty"`  // scheme and host
+	Waiting int        `json:"waiting"`       // deliveries, including those in flight
+	Oldest  *time.Time `json:"oldest,omitempty"`
+	Error   string     `json:"error,omitempty"` // of the last attempt of the oldest, or else of any
+}
+
+// maxOldestScan is how many deliveries are searched for the oldest one.
+const maxOldestScan = 100
+
+// Health returns the health of every webhook, and of the disabled ones whose names are given, sorted
+// by name. Events from before a webhook was disabled wait until it is enabled, or their retention has
+// passed. While the store is not open or unavailable no delivery counts as waiting.
+func (o *Outbox) Health(ctx context.Context, disabled ...string) []Health {
+	o.mu.Lock()
+	service, store := o.service, o.store
+	o.mu.Unlock()
+	all := make([]Health, 0, len(service.Hooks)+len(disabled))
+	for _, hook := range service.Hooks {
+		all = append(all, Health{Name: hook.Name, To: hook.Place})
+	}
+	for _, name := range disabled {
+		all = append(all, Health{Name: name, Off: true})
+	}
+	for i := range all {
+		h := &all[i]
+		if store != nil {
+			h.readPending(ctx, store)
+		}
+		if !h.Off && h.Error == "" && h.Waiting > 0 {
+			h.Error = o.lastFailure(h.Name)
+		}
+	}
+	slices.SortFunc(all, func(a, b Health) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (h *Health) readPending(ctx context.Context, store state.Records) {
+	n, err := store.Count(ctx, Kind, h.Name)
+	if err != nil || n == 0 {
+		return
+	}
+	records, err := store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: maxOldestScan})
+	if err != nil {
+		return
+	}
+	h.Waiting = n
+	var oldest *delivery
+	for _, r := range records {
+		if d, err := decodeRecord(r); err == nil && (oldest == nil || d.Created < oldest.Created) {
+			oldest = d
+		}
+	}
+	if oldest != nil {
+		at := time.UnixMilli(oldest.Created).UTC()
+		h.Oldest, h.Error = &at, oldest.Error
+	}
+}

@@ -1,0 +1,184 @@
+// Package webhook delivers events to webhooks as Standard Webhooks specifies
+// (https://www.standardwebhooks.com). An event that was put into the Outbox is delivered at least
+// once, always with the same ID, by one of the processes that share the store, even when the process
+// that has put it there is gone. Delivery is given up when the retention of the webhook has passed.
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-resty/resty/v2"
+
+	"hatchel/runtime/state"
+)
+
+// Kind is the kind of the records of deliveries.
+const Kind = "delivery"
+
+// Hook is a webhook as the configuration declares it.
+type Hook struct {
+	Name    string
+	URL     string
+	Place   string        // scheme and host of URL, for logs and health reports
+	Keys    [][]byte      // every request is signed with each of them
+	Timeout time.Duration // of one attempt
+	Keep    time.Duration // how long delivery of an event is attempted
+}
+
+// Service is what an Outbox delivers with.
+type Service struct {
+	Hooks map[string]Hook // by name
+	Agent string          // value of the User-Agent header
+	Log   *slog.Logger
+}
+
+// Settled returns the final event about a subject. It reports false while the outcome of the subject
+// is not known yet. A nil event means that the subject does not exist any more.
+type Settled func(ctx context.Context, subject string) (e *Event, settled bool, err error)
+
+// Outbox delivers events. It starts a goroutine when Serve and Open were called, and does nothing
+// while nothing is pending. Its methods may be called concurrently.
+type Outbox struct {
+	resolve Settled
+	client  *resty.Client
+	wake    chan struct{}
+
+	mu        sync.Mutex
+	service   Service                   // guarded by mu
+	store     state.Records             // nil before Open; guarded by mu
+	ctx       context.Context           // of the goroutines; guarded by mu
+	stop      context.CancelFunc        // ends the dispatcher; nil before it was started; guarded by mu
+	closed    bool                      // guarded by mu
+	endpoints map[string]*endpointState // by webhook; guarded by mu
+
+	dispatching sync.WaitGroup
+	delivering  sync.WaitGroup
+	sendCtx     context.Context // of requests; it ends when they must stop
+	abort       context.CancelFunc
+}
+
+// New returns an Outbox that delivers nothing yet.
+func New(resolve Settled) *Outbox {
+	return &Outbox{
+		resolve: resolve, client: newClient(), wake: make(chan struct{}, 1), endpoints: map[string]*endpointState{},
+	}
+}
+
+// Serve replaces the webhooks. Backoff after failures starts anew, because a webhook may have another
+// URL now.
+func (o *Outbox) Serve(s Service) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.service = s
+	for _, e := range o.endpoints {
+		e.succeeded()
+	}
+	o.startDispatcher()
+	o.Wake()
+}
+
+// Hook returns the webhook of a name.
+func (o *Outbox) Hook(name string) (Hook, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h, ok := o.service.Hooks[name]
+	return h, ok
+}
+
+// Open sets the store and starts to deliver what is pending there. Only the first call has an effect.
+func (o *Outbox) Open(ctx context.Context, store state.Records) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.store != nil || o.closed {
+		return
+	}
+	o.store, o.ctx = store, context.WithoutCancel(ctx)
+	o.startDispatcher()
+}
+
+// startDispatcher starts the dispatcher once there are a store and a webhook. The caller holds mu.
+func (o *Outbox) startDispatcher() {
+	if o.store == nil || o.stop != nil || o.closed || len(o.service.Hooks) == 0 {
+		return
+	}
+	var ctx context.Context
+	ctx, o.stop = context.WithCancel(o.ctx)
+	o.sendCtx, o.abort = context.WithCancel(o.ctx)
+	o.dispatching.Go(func() { o.dispatch(ctx) })
+}
+
+// Wake makes the dispatcher look for due deliveries: this or another process has added some.
+func (o *Outbox) Wake() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Ready makes the dispatcher resolve the deliveries of an event whose subject has its outcome now.
+func (o *Outbox) Ready(id string) {
+	o.mu.Lock()
+	for hook := range o.service.Hooks {
+		o.endpoint(hook).addResolved(deliveryName(hook, id))
+	}
+	o.mu.Unlock()
+	o.Wake()
+}
+
+var errNoHook = errors.New("there is no such webhook")
+
+// Put stores the delivery of an event to a webhook. The event is stored, not delivered, when Put
+// returns. Of all events with the same ID one is delivered to each webhook. When the store is full the
+// event is lost, which is logged, and the error is state.ErrFull.
+func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event) error {
+	if h.Name == "" {
+		return errNoHook
+	}
+	r, err := newRecord(h, e, time.Now())
+	if err != nil {
+		return err
+	}
+	existing, err := store.Add(ctx, r)
+	switch {
+	case errors.Is(err, state.ErrFull):
+		o.logLost(ctx, h, e)
+	case err == nil && existing == nil:
+		o.Wake()
+	}
+	return err
+}
+
+func (o *Outbox) logLost(ctx context.Context, h Hook, e *Event) {
+	o.mu.Lock()
+	log := o.service.Log
+	o.mu.Unlock()
+	if log != nil {
+		log.LogAttrs(ctx, slog.LevelError, "webhook event lost, the state store is full",
+			slog.String("webhook", h.Name), slog.String("event", e.Type), slog.String("id", e.ID))
+	}
+}
+
+// closeGrace is how long requests in flight may take after Close.
+const closeGrace = 3 * time.Second
+
+// Close ends delivery and waits up to 3 seconds for requests in flight. Whatever is not delivered
+// then stays in the store.
+func (o *Outbox) Close() {
+	o.mu.Lock()
+	o.closed = true
+	stop := o.stop
+	o.mu.Unlock()
+	if stop == nil {
+		return
+	}
+	stop()
+	o.dispatching.Wait()
+	timer := time.AfterFunc(closeGrace, o.abort)
+	o.delivering.Wait()
+	timer.Stop()
+	o.abort()
+}

@@ -1,0 +1,50 @@
+package webhook
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestUntrustedCertificateIsRejected(t *testing.T) {
+	reached := make(chan struct{}, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	defer server.Close()
+	h := hook("ops")
+	h.URL = server.URL
+	o := New(nil)
+	if why := Reach(t.Context(), h); why != "the certificate of the receiver is not trusted here" {
+		t.Errorf("it says %q", why)
+	}
+	failed := o.send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
+	if failed == nil || failed.message != "the certificate of the receiver is not trusted here" {
+		t.Errorf("it says %+v", failed)
+	}
+	select {
+	case <-reached:
+		t.Error("something was sent")
+	default:
+	}
+}
+
+func TestReachSendsNoRequest(t *testing.T) {
+	reached := make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
+	h := hook("ops")
+	h.URL = server.URL + "/hooks?token=hunter22"
+	if why := Reach(t.Context(), h); why != "" {
+		t.Errorf("it says %q", why)
+	}
+	server.Close()
+	if why := Reach(t.Context(), h); why != "the receiver refuses connections" {
+		t.Errorf("it says %q", why)
+	}
+	select {
+	case <-reached:
+		t.Error("something was sent")
+	default:
+	}
+}
