@@ -171,7 +171,7 @@ func reasonOf(w http.ResponseWriter, r *http.Request) (string, error) {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return "", complain(http.StatusRequestEntityTooLarge, "The request is larger than a decision is: at most 8 KiB")
 		}
-		return "", complain(http.StatusBadRequest, "The request could not be read to its end")
+		return "", complain(http.StatusBadRequest, "The request body could not be read completely")
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	var said struct {

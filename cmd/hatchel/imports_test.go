@@ -37,7 +37,7 @@ var layers = []struct {
 	{of: "runtime/digest"},
 	{of: "runtime/wait"},
 	{of: "runtime/source", may: []string{"runtime/wait"}},
-	{of: "runtime/failure", may: []string{"adapters", "runtime/mcp", "runtime/state"}},
+	{of: "runtime/failure", may: []string{"adapters", "hcl/jsonscan", "runtime/mcp", "runtime/state"}},
 	{of: "runtime/limit", may: []string{"hcl", "adapters", "runtime/digest", "runtime/failure", "runtime/state", "runtime/wait"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},

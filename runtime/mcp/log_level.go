@@ -6,7 +6,7 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// Level is the severity of a message for the log of a client.
+// Level is the severity of a log message to the client.
 type Level int
 
 // The levels of RFC 5424, least severe first. The zero Level is none of them.
@@ -25,8 +25,8 @@ var levelNames = []string{"", "debug", "info", "notice", "warning", "error", "cr
 
 func (l Level) String() string { return levelNames[l] }
 
-// levelOf returns the level that a scanned value names, or 0.
-func levelOf(raw []byte) Level {
-	name, _ := jsonscan.Text(raw)
+// parseLevel returns the level that a scanned value names, or 0.
+func parseLevel(value []byte) Level {
+	name, _ := jsonscan.Text(value)
 	return Level(max(0, slices.Index(levelNames, name)))
 }
