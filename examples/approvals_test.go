@@ -168,7 +168,7 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 	}
 	f.decides("approve", id, "he called")
 	told.hear(t, `{"type":"approval.decided"`, "he called")
-	if r := answered(t, said); r.Failed || r.text() != "500 euros are paid back to Ada." || f.paid() != "20.0 500.0" {
+	if r := answered(t, said); r.Failed || r.text() != "Refunded 500 euros to Ada." || f.paid() != "20.0 500.0" {
 		t.Errorf("%s, paid %s", r.text(), f.paid())
 	}
 
@@ -273,7 +273,7 @@ func TestTheUserOfTheOfficialClientAgrees(t *testing.T) {
 					}
 					mu.Lock()
 					defer mu.Unlock()
-					if !strings.Contains(asked, "Forget Ada for good?") || !strings.Contains(asked, "DELETE FROM refunds") {
+					if !strings.Contains(asked, "Delete all data about Ada?") || !strings.Contains(asked, "DELETE FROM refunds") {
 						t.Errorf("asked %q", asked)
 					}
 					if r.IsError == yes || (f.paid() == "") != yes {

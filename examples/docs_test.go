@@ -385,3 +385,16 @@ func TestTheReadmeShowsTheMeasuredFigures(t *testing.T) {
 		}
 	}
 }
+
+var repositoryPath = regexp.MustCompile("`((?:cmd|hcl|runtime|adapters|examples|internal)/[a-z0-9_/-]*(?:\\.[a-z]+)?)`")
+
+func TestPathsInTheDocumentationExist(t *testing.T) {
+	t.Parallel()
+	for _, path := range append(pagePaths(t), "../CONTRIBUTING.md") {
+		for _, m := range repositoryPath.FindAllStringSubmatch(readPage(t, path).src, -1) {
+			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s names %s, which does not exist", path, m[1])
+			}
+		}
+	}
+}

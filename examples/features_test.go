@@ -155,10 +155,10 @@ func TestOfficialClientIsAskedInTheMiddleOfACall(t *testing.T) {
 		g.says("test_elicitation", object{"message": "Who are you?"}, `User response: {"email":"ada@example.com","username":"Ada"}`)
 		g.says("test_elicitation_sep1034_defaults", nil, `Elicitation completed: {"age":30,"name":"John Doe","score":95.5,"status":"active","verified":true}`)
 		g.says("test_input_required_result_list_roots", nil, "Roots: file:///srv/project")
-		g.says("test_input_required_result_multiple_inputs", nil, "You asked: Write a friendly greeting. Ada, you have 1 folders open.")
+		g.says("test_input_required_result_multiple_inputs", nil, "You asked: Write a friendly greeting. Ada, you have 1 directories open.")
 		g.says("test_input_required_result_multi_round", nil, "Ada likes Ada.")
 		g.says("ask_politely", nil, "Hello, stranger!")
-		g.says("ask_on_a_page", nil, "The user has said: accept")
+		g.says("ask_on_a_page", nil, "The user has answered: accept")
 		g.says("ask_if_possible", nil, "A word: You asked: Say a beautiful word.")
 		r, err := g.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "test_input_required_result_prompt"})
 		if err != nil || len(r.Messages) != 1 || r.Messages[0].Content.(*sdk.TextContent).Text != "Please answer with this in mind: Ada" {
@@ -209,7 +209,7 @@ func TestOfficialClientHearsProgressAndLogs(t *testing.T) {
 
 func TestOfficialClientComesBackForTheAnswerOfACallThatHasLetItGo(t *testing.T) {
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
-		g.says("test_reconnection", nil, "The answer was kept for you.")
+		g.says("test_reconnection", nil, "The result was kept for you.")
 	})
 }
 

@@ -44,7 +44,7 @@ func TestEveryExampleLoadsWithoutADiagnostic(t *testing.T) {
 			t.Parallel()
 			f := example(t, name)
 			f.env = environment
-			said := regexp.MustCompile(`^this folder: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?, no mistakes\n(webhook "ops" is off, because its url is null: it is told nothing\n)?$`)
+			said := regexp.MustCompile(`^this directory: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?, no errors\n(webhook "ops" is disabled, because its url is null\n)?$`)
 			if o := f.run("validate", "."); !said.MatchString(o.stdout) || o.stderr != "" || o.code != 0 {
 				t.Errorf("validate: %+v, want %s", o, said)
 			}

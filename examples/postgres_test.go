@@ -76,7 +76,7 @@ func one(t *testing.T, db *pgx.Conn, query string) (answer string) {
 
 func TestStatementsOfTheHelpDeskAreKnownToItsDatabase(t *testing.T) {
 	f := helpdesk(t)
-	if o := f.run("validate", ".", "--connect"); o.code != 0 || o.stdout != "this folder: 4 tools, no mistakes\n" {
+	if o := f.run("validate", ".", "--connect"); o.code != 0 || o.stdout != "this directory: 4 tools, no errors\n" {
 		t.Errorf("%+v", o)
 	}
 	f.write("postgres.hcl", strings.Replace(f.read("postgres.hcl"), "ORDER BY opened DESC", "ORDER BY openend DESC", 1))

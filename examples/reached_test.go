@@ -20,11 +20,11 @@ func TestOtherMachinesAreServedOnlyWhoIsKnown(t *testing.T) {
 	f := &folder{t: t, path: t.TempDir()}
 	f.write("a.hcl", "tool \"t\" {\n  description = \"A tool.\"\n  text        = \"x\"\n}\n")
 	out := f.run("serve", ".", "--listen", "0.0.0.0:0")
-	if out.code != 2 || !strings.Contains(out.stderr, "does not say whom the server knows") || !strings.Contains(out.stderr, "--insecure-no-auth") {
+	if out.code != 2 || !strings.Contains(out.stderr, "declares no authentication") || !strings.Contains(out.stderr, "--insecure-no-auth") {
 		t.Errorf("without auth: %d, %s", out.code, out.stderr)
 	}
 	s := f.serve("--insecure-no-auth", "--listen", "0.0.0.0:0")
-	s.prints("WARNING: --insecure-no-auth: everybody who can reach 0.0.0.0:0 may call every tool")
+	s.prints("WARNING: --insecure-no-auth: anyone who can reach 0.0.0.0:0 can call every tool")
 	if got := s.call("t", map[string]any{}).text(); got != "x" {
 		t.Errorf("it says %q", got)
 	}

@@ -17,7 +17,7 @@ import (
 const seen = `{
 	"server": "conformance", "tools": true,
 	"text": "This is a simple text response for testing.", "image": "image/png", "failed": true, "header": "Region: Zürich",
-	"kept": "The answer was kept for you.",
+	"kept": "The result was kept for you.",
 	"elicited": "User response: {\"email\":\"ada@example.com\",\"username\":\"Ada\"}", "sampled": "LLM response: You asked: Why?",
 	"roots": "Roots: file:///srv/project", "rounds": "Ada likes Ada.",
 	"progress": ["0 of 100"],

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // APIKey is one api_key block. The key itself is not kept.
@@ -15,29 +18,29 @@ type APIKey struct {
 	Groups  []string
 	Scopes  []string
 	Expires time.Time // zero for never
-	Range   Range
+	Range   diag.Range
 }
 
 // apiKeyDecoder is an api_key being decoded.
 type apiKeyDecoder struct {
 	key    APIKey
-	Secret SecretText
+	Secret decode.SecretText
 }
 
-func (k *apiKeyDecoder) spec() Spec {
-	return Join(
-		ExactlyOneOf("the key",
-			Custom("sha256", "64 hexadecimal digits", "The SHA-256 digest of the key, so that the file does not hold it: printf %s \"$KEY\" | sha256sum.", k.decodeDigest),
-			Attr(&k.Secret, "secret", "The key itself, as in secret.ci_key. It has at least 16 characters.")),
-		Spec{
-			Attr(&k.key.Groups, "groups", "The groups that who sends the key is in: caller.groups."),
+func (k *apiKeyDecoder) spec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("the key",
+			decode.Custom("sha256", "64 hexadecimal digits", "The SHA-256 digest of the key, so that the file does not hold it: printf %s \"$KEY\" | sha256sum.", k.decodeDigest),
+			decode.Attr(&k.Secret, "secret", "The key itself, as in secret.ci_key. It has at least 16 characters.")),
+		decode.Spec{
+			decode.Attr(&k.key.Groups, "groups", "The groups that who sends the key is in: caller.groups."),
 			scopesField(&k.key.Scopes, "scopes", "What the key was granted: caller.scopes."),
-			Custom("expires", "date and time", "When the key ceases to be good, as in \"2027-01-01T00:00:00Z\". Without it the key is good until it is removed.", k.decodeExpires),
+			decode.Custom("expires", "date and time", "When the key ceases to be good, as in \"2027-01-01T00:00:00Z\". Without it the key is good until it is removed.", k.decodeExpires),
 		})
 }
 
-func (k *apiKeyDecoder) decodeDigest(d *Decoder, e hclsyntax.Expression) {
-	text, ok := d.Known(e, Field{Name: "sha256"}, "string").(string)
+func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, e hclsyntax.Expression) {
+	text, ok := d.Known(e, decode.Field{Name: "sha256"}, "string").(string)
 	if !ok {
 		return
 	}
@@ -49,8 +52,8 @@ func (k *apiKeyDecoder) decodeDigest(d *Decoder, e hclsyntax.Expression) {
 	k.key.Digest = [sha256.Size]byte(b)
 }
 
-func (k *apiKeyDecoder) decodeExpires(d *Decoder, e hclsyntax.Expression) {
-	text, ok := d.Known(e, Field{Name: "expires"}, "string").(string)
+func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, e hclsyntax.Expression) {
+	text, ok := d.Known(e, decode.Field{Name: "expires"}, "string").(string)
 	if !ok {
 		return
 	}
@@ -58,8 +61,8 @@ func (k *apiKeyDecoder) decodeExpires(d *Decoder, e hclsyntax.Expression) {
 	switch {
 	case err != nil:
 		d.Errorf(e.Range(), "Invalid time", "expires is a date and time with its offset like \"2027-01-01T00:00:00Z\", and this is %q.", text)
-	case !t.After(d.loader.opts.Now()):
-		d.Diags.Warnf(RangeOf(e.Range()), "Expired key", "The key is not good any more. Drop the block, or give out another key.")
+	case !t.After(d.Env.Now()):
+		d.Diags.Warnf(diag.RangeOf(e.Range()), "Expired key", "The key is not good any more. Drop the block, or give out another key.")
 	}
 	k.key.Expires = t
 }
@@ -68,9 +71,9 @@ func (k *apiKeyDecoder) decodeExpires(d *Decoder, e hclsyntax.Expression) {
 const minKeyLength = 16
 
 // decodeKey decodes an api_key.
-func (a *authDecoder) decodeKey(d *Decoder, b *hclsyntax.Block) {
+func (a *authDecoder) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 	k := new(apiKeyDecoder)
-	k.key.Range = RangeOf(b.DefRange())
+	k.key.Range = diag.RangeOf(b.DefRange())
 	if len(b.Labels) != 1 {
 		d.Errorf(b.DefRange(), "Wrong number of labels", "An api_key block is written `api_key \"name\" {`.")
 	} else {

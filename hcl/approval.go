@@ -4,16 +4,20 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Approval says that somebody must agree to a call before anything of it is done.
 type Approval struct {
-	When     *Condition // nil for every call; of a policy it is the rule approve
-	ByCaller bool       // the user of the client is asked; otherwise an operator is, out of band
+	When     *hclexpr.Condition // nil for every call; of a policy it is the rule approve
+	ByCaller bool               // the user of the client is asked; otherwise an operator is, out of band
 	Timeout  time.Duration
-	Message  *TextTemplate // what is to be agreed to; nil for a sentence made of the tool's name
-	Notify   []string      // the webhooks that are told when an operator is asked
-	Range    Range
+	Message  *hclexpr.TextTemplate // what is to be agreed to; nil for a sentence made of the tool's name
+	Notify   []string              // the webhooks that are told when an operator is asked
+	Range    diag.Range
 }
 
 const (
@@ -22,30 +26,30 @@ const (
 )
 
 // newApproval is an approval as it is when nothing is said of it: by an operator, within five minutes.
-func newApproval(r Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
+func newApproval(r diag.Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
 
-func (a *Approval) whenSpec() Spec {
-	return Spec{Attr(&a.When, "when", "Which calls need approval: a program over caller, input and tool. Without it every call does.")}
+func (a *Approval) whenSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&a.When, "when", "Which calls need approval: a program over caller, input and tool. Without it every call does.")}
 }
 
-func (a *Approval) askSpec() Spec {
+func (a *Approval) askSpec() decode.Spec {
 	a.Timeout = defaultApprovalTimeout
-	return Spec{
-		BoolChoice(&a.ByCaller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").DefaultDoc(`"operator"`),
-		PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.", "Nobody decides in no time. Write how long there is, as in \"5m\".").DefaultDoc("5m"),
-		MessageAttr(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
+	return decode.Spec{
+		decode.BoolChoice(&a.ByCaller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").DefaultDoc(`"operator"`),
+		decode.PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.").DefaultDoc("5m"),
+		decode.MessageAttr(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
 		webhooksField(&a.Notify, "notify", "The webhooks that are told that an operator is asked, and later what was decided. Only with by = \"operator\"."),
 	}
 }
 
-func approvalSpec(a *Approval) Spec { return Join(a.whenSpec(), a.askSpec()) }
+func approvalSpec(a *Approval) decode.Spec { return decode.Join(a.whenSpec(), a.askSpec()) }
 
 // approvalField declares what calls of a tool need.
-func (t *toolDecoder) approvalField() Field {
-	return Blocks("approval", "", "Somebody must agree before anything is done, and is shown what would be. Each that holds must be given; what was agreed to is one call, and this one only.", func() Spec { return approvalSpec(&Approval{}) }, func(d *Decoder, b *hclsyntax.Block) {
-		a := newApproval(RangeOf(b.DefRange()))
+func (t *toolDecoder) approvalField() decode.Field {
+	return decode.Blocks("approval", "", "Somebody must agree before anything is done, and is shown what would be. Each that holds must be given; what was agreed to is one call, and this one only.", func() decode.Spec { return approvalSpec(&Approval{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+		a := newApproval(diag.RangeOf(b.DefRange()))
 		t.tool.Approvals = append(t.tool.Approvals, a)
-		d.decodeApproval(a, b, a.whenSpec(), a.askSpec())
+		decodeApproval(d, a, b, a.whenSpec(), a.askSpec())
 	})
 }
 
@@ -54,30 +58,30 @@ func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
 	around := d.Scope
 	d.Scope = around.With("tool", toolRoot())
-	d.Fields(t.block.Body, Spec{t.approvalField()}, t.block.DefRange())
+	d.Fields(t.block.Body, decode.Spec{t.approvalField()}, t.block.DefRange())
 	d.Scope = around
 }
 
 // approvalField declares how what the rule approve is about is approved.
-func (p *policyDecoder) approvalField() Field {
+func (p *policyDecoder) approvalField() decode.Field {
 	p.policy.Approval = newApproval(p.policy.Range)
-	return Field{Name: "approval", Doc: "Who approves what the rule approve asks for, and how. Without it an operator, within 5 minutes.", nested: func() Spec { return (&Approval{}).askSpec() }, block: func(d *Decoder, b *hclsyntax.Block) {
+	return decode.Field{Name: "approval", Doc: "Who approves what the rule approve asks for, and how. Without it an operator, within 5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() }, DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
 		a := p.policy.Approval
-		a.Range = RangeOf(b.DefRange())
+		a.Range = diag.RangeOf(b.DefRange())
 		known := d.NonNull
-		d.NonNull = known.whenTrue(p.policy.Approve)
-		d.decodeApproval(a, b, nil, a.askSpec())
+		d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
+		decodeApproval(d, a, b, nil, a.askSpec())
 		d.NonNull = known
 	}}
 }
 
 // decodeApproval decodes one approval block: first when it is needed, and then the rest, which may rest on that.
-func (d *Decoder) decodeApproval(a *Approval, b *hclsyntax.Block, when, ask Spec) {
+func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, ask decode.Spec) {
 	d.CheckNames(b.Body, when, ask)
 	known := d.NonNull
 	d.Fields(b.Body, when, b.DefRange())
 	if a.When != nil {
-		d.NonNull = known.whenTrue(a.When)
+		d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
 	}
 	d.Fields(b.Body, ask, b.DefRange())
 	d.NonNull = known
@@ -100,7 +104,7 @@ func (t *Tool) asksUser() bool {
 }
 
 // checkApproveRule reports what is wrong with the rule approve of a policy.
-func (p *policyDecoder) checkApproveRule(d *Decoder, b sourceBlock, c *Config) {
+func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
 	how, block := p.policy.Approval, false
 	for _, nested := range b.Body.Blocks {
@@ -140,4 +144,29 @@ func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 		look(&r.Operation)
 	}
 	return called
+}
+
+// Approvals is the approvals block: who may decide about the calls that an operator must approve.
+type Approvals struct {
+	Allow *hclexpr.Condition // over caller, who decides, and tool, which was called
+	Range diag.Range
+}
+
+func (a *Approvals) spec() decode.Spec {
+	return decode.Spec{decode.Attr(&a.Allow, "allow", "Who may decide: a program over caller (who decides) and tool (which was called). Nobody decides about a call of their own.").Require()}
+}
+
+// decodeApprovers decodes the approvals block.
+func (l *loader) decodeApprovers() {
+	a := &Approvals{}
+	d, b, ok := l.decodeSingletonIn("approvals", l.call.With("tool", toolRoot()), a.spec())
+	if !ok {
+		return
+	}
+	a.Range = diag.RangeOf(b.DefRange())
+	if len(l.blocks["auth"]) == 0 && !l.partial {
+		d.Errorf(b.DefRange(), "Approvals without auth", "Nobody is asked who they are, so it cannot be told who decides. Declare whom the server knows, as in auth { jwt { … } }, or leave this block out: hatchel approvals decides on this machine.")
+	}
+	l.diags = append(l.diags, d.Diags...)
+	l.config.Approvals = a
 }

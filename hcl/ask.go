@@ -6,6 +6,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -15,14 +19,14 @@ type AskGroup struct{ Asks []*Ask }
 
 // Ask is one question to the client. One of Elicit, Sample and Roots is set.
 type Ask struct {
-	Key      string        // unique among all questions of a tool, a prompt or a resource
-	When     *Condition    // when it is false nobody is asked, and the answer is null
-	Timeout  time.Duration // that the client has to answer
-	Fallback *Expr         // what Instead answers where the client cannot be asked; nil refuses the call there
+	Key      string             // unique among all questions of a tool, a prompt or a resource
+	When     *hclexpr.Condition // when it is false nobody is asked, and the answer is null
+	Timeout  time.Duration      // that the client has to answer
+	Fallback *hclexpr.Expr      // what Instead answers where the client cannot be asked; nil refuses the call there
 	Elicit   *Elicit
 	Sample   *Sample
 	Roots    *Roots
-	Range    Range
+	Range    diag.Range
 
 	fallback *schema.Validator
 }
@@ -37,25 +41,25 @@ func (w *Operation) Asks() bool {
 
 const defaultAskTimeout = 5 * time.Minute
 
-func (a *Ask) whenSpec() Spec {
-	return Spec{Attr(&a.When, "when", "Nobody is asked when this is false, and the answer is null.")}
+func (a *Ask) whenSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&a.When, "when", "Nobody is asked when this is false, and the answer is null.")}
 }
 
-func (a *Ask) questionSpec() Spec {
+func (a *Ask) questionSpec() decode.Spec {
 	a.Timeout = defaultAskTimeout
-	return Join(
-		ExactlyOneOf("the question",
-			Block(&a.Elicit, "elicit", "Asks the user to fill in a form, or to open a page. Gives action and content.", (*Elicit).spec),
-			Block(&a.Sample, "sample", "Asks the model of the client. Gives text, model, stop_reason, role and content.", (*Sample).spec),
-			Block(&a.Roots, "roots", "Asks which folders the user has opened. Gives roots, a list of uri and name.", func(*Roots) Spec { return nil })),
-		Spec{
-			PositiveDuration(&a.Timeout, "timeout", "How long the client has to answer. The time does not count for the timeout around.", "Nobody answers in no time. Write how long the client has, as in \"2m\".").DefaultDoc("5m"),
-			Attr(&a.Fallback, "fallback", "The answer where the client cannot be asked: the fields of the form, the text of the model, or the list of roots. Without it the call is refused there."),
+	return decode.Join(
+		decode.ExactlyOneOf("the question",
+			decode.Block(&a.Elicit, "elicit", "Asks the user to fill in a form, or to open a page. Gives action and content.", (*Elicit).spec),
+			decode.Block(&a.Sample, "sample", "Asks the model of the client. Gives text, model, stop_reason, role and content.", (*Sample).spec),
+			decode.Block(&a.Roots, "roots", "Asks which folders the user has opened. Gives roots, a list of uri and name.", func(*Roots) decode.Spec { return nil })),
+		decode.Spec{
+			decode.PositiveDuration(&a.Timeout, "timeout", "How long the client has to answer. The time does not count for the timeout around.").DefaultDoc("5m"),
+			decode.Attr(&a.Fallback, "fallback", "The answer where the client cannot be asked: the fields of the form, the text of the model, or the list of roots. Without it the call is refused there."),
 		},
 	)
 }
 
-func askSpec(a *Ask) Spec { return Join(a.whenSpec(), a.questionSpec()) }
+func askSpec(a *Ask) decode.Spec { return decode.Join(a.whenSpec(), a.questionSpec()) }
 
 // decodeAskGroup decodes the ask blocks of a step.
 func (w *operationDecoder) decodeAskGroup(step *hclsyntax.Block, asks []*hclsyntax.Block) *Backend {
@@ -73,7 +77,7 @@ func (w *operationDecoder) decodeAskGroup(step *hclsyntax.Block, asks []*hclsynt
 		}
 		answers = append(answers, &schema.Member{Name: a.Key, Type: t})
 	}
-	return &Backend{Kind: "ask", Config: r, Effects: Effects{Output: schema.ObjectOf(answers...), ReadOnly: true, Idempotent: true}, Range: RangeOf(step.DefRange())}
+	return &Backend{Kind: "ask", Config: r, Effects: Effects{Output: schema.ObjectOf(answers...), ReadOnly: true, Idempotent: true}, Range: diag.RangeOf(step.DefRange())}
 }
 
 // decodeAsk decodes one ask block; nil when it has no key.
@@ -83,12 +87,12 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "An ask block is written `ask \"name\" {`.")
 		return nil
 	}
-	a := &Ask{Key: b.Labels[0], Range: RangeOf(b.DefRange())}
+	a := &Ask{Key: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
 	w.checkAskKey(a, b)
 	spec, known := askSpec(a), d.NonNull
 	d.CheckNames(b.Body, spec)
 	d.Fields(b.Body, spec[:1], b.DefRange())
-	d.NonNull = known.whenTrue(a.When)
+	d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
 	d.Fields(b.Body, spec[1:], b.DefRange())
 	d.NonNull = known
 	if a.Fallback != nil {
@@ -110,22 +114,22 @@ func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 		d.Errorf(r, "Duplicate question", "There is already a question %q in line %d: an answer finds its question by the name, which one %s has once.", a.Key, first.Start.Line, w.noun)
 	default:
 		if w.askKeys == nil {
-			w.askKeys = map[string]Range{}
+			w.askKeys = map[string]diag.Range{}
 		}
-		w.askKeys[a.Key] = RangeOf(r)
+		w.askKeys[a.Key] = diag.RangeOf(r)
 	}
 }
 
 // checkFallback checks the fallback, which is the part of the answer that the client would have given.
-func (a *Ask) checkFallback(d *Decoder) {
-	want, n, r := a.fallbackType(), a.Fallback.node, a.Fallback.Range
+func (a *Ask) checkFallback(d *decode.Decoder) {
+	want, n, r := a.fallbackType(), a.Fallback.Typed, a.Fallback.Range
 	if want == nil {
 		return // what is asked was reported
 	}
 	a.fallback = want.Compile()
 	const noAnswer = "The fallback is no answer to this question: %s. It is %s."
 	if n.NullReason != "" {
-		d.Diags.Errorf(r, "Value may be null", "%s, and a fallback is an answer. To go on without one give the ask a `when`.", NullSentence(n))
+		d.Diags.Errorf(r, "Value may be null", "%s, and a fallback is an answer. To go on without one give the ask a `when`.", eval.NullSentence(n))
 		return
 	}
 	if n.Known {

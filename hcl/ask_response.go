@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -32,14 +33,14 @@ func (w *InvalidAnswerError) Error() string {
 }
 
 var (
-	rootType     = schema.ObjectOf(&schema.Member{Name: "uri", Type: StringType}, &schema.Member{Name: "name", Type: StringType.AsNullable(), Optional: true, HasDefault: true})
+	rootType     = schema.ObjectOf(&schema.Member{Name: "uri", Type: eval.StringType}, &schema.Member{Name: "name", Type: eval.StringType.AsNullable(), Optional: true, HasDefault: true})
 	rootsType    = schema.ListOf(rootType)
 	samplingType = schema.ObjectOf(
-		&schema.Member{Name: "text", Type: StringType},
-		&schema.Member{Name: "model", Type: StringType.AsNullable()},
-		&schema.Member{Name: "stop_reason", Type: StringType.AsNullable()},
-		&schema.Member{Name: "role", Type: StringType},
-		&schema.Member{Name: "content", Type: AnyType},
+		&schema.Member{Name: "text", Type: eval.StringType},
+		&schema.Member{Name: "model", Type: eval.StringType.AsNullable()},
+		&schema.Member{Name: "stop_reason", Type: eval.StringType.AsNullable()},
+		&schema.Member{Name: "role", Type: eval.StringType},
+		&schema.Member{Name: "content", Type: eval.AnyType},
 	)
 	emptyContentType = schema.ObjectOf()
 )
@@ -52,7 +53,7 @@ func (a *Ask) outputType() *schema.Type {
 	case a.Roots != nil:
 		return schema.ObjectOf(&schema.Member{Name: "roots", Type: rootsType})
 	case a.Elicit == nil:
-		return AnyType // what is wrong was reported
+		return eval.AnyType // what is wrong was reported
 	}
 	actions := &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "accept"}}}
 	if a.Elicit.ContinueOnDecline {
@@ -76,7 +77,7 @@ func (a *Ask) outputType() *schema.Type {
 func (a *Ask) fallbackType() *schema.Type {
 	switch {
 	case a.Sample != nil:
-		return StringType
+		return eval.StringType
 	case a.Roots != nil:
 		return rootsType
 	case a.Elicit == nil:
@@ -101,7 +102,7 @@ func (a *Ask) fallbackPhrase() string {
 }
 
 // FallbackAnswer is the answer where the client cannot be asked; only with a Fallback. Its error is a sentence for the model.
-func (a *Ask) FallbackAnswer(f *Frame) (map[string]any, error) {
+func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
 	v, err := a.Fallback.Eval(f)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // Auth is the auth block: whom the server knows.
@@ -13,17 +16,17 @@ type Auth struct {
 	Keys    []*APIKey // by name
 	Issuers []*JWT    // in written order; each has another issuer
 	Headers []string  // of a request that may be read as caller.headers, in lower case
-	Range   Range
+	Range   diag.Range
 }
 
 // authDecoder is an auth block being decoded.
 type authDecoder struct{ auth *Auth }
 
-func (a *authDecoder) spec() Spec {
-	return Spec{
-		Blocks("api_key", "name", "A key that a program sends, as `Authorization: Bearer …` or as `X-API-Key`. The label is its caller.subject.", func() Spec { return new(apiKeyDecoder).spec() }, a.decodeKey),
-		Blocks("jwt", "", "An issuer whose access tokens are taken, as `Authorization: Bearer …`. They are checked by its public keys, which are fetched and kept.", func() Spec { return new(jwtDecoder).spec() }, a.decodeIssuer),
-		Custom("headers", "list of names", "Headers of the request that may be read, as in caller.headers[\"x-tenant\"]. A client can send whatever it likes, so this is for a proxy that sets them.", a.decodeHeaders),
+func (a *authDecoder) spec() decode.Spec {
+	return decode.Spec{
+		decode.Blocks("api_key", "name", "A key that a program sends, as `Authorization: Bearer …` or as `X-API-Key`. The label is its caller.subject.", func() decode.Spec { return new(apiKeyDecoder).spec() }, a.decodeKey),
+		decode.Blocks("jwt", "", "An issuer whose access tokens are taken, as `Authorization: Bearer …`. They are checked by its public keys, which are fetched and kept.", func() decode.Spec { return new(jwtDecoder).spec() }, a.decodeIssuer),
+		decode.Custom("headers", "list of names", "Headers of the request that may be read, as in caller.headers[\"x-tenant\"]. A client can send whatever it likes, so this is for a proxy that sets them.", a.decodeHeaders),
 	}
 }
 
@@ -33,37 +36,42 @@ var headerNamePattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$"
 // credentialHeaders hold what a caller proves itself with. It stays with the server.
 var credentialHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
 
-func (a *authDecoder) decodeHeaders(d *Decoder, e hclsyntax.Expression) {
-	for i, name := range Items[string](d, e, Field{Name: "headers"}, "strings") {
+func (a *authDecoder) decodeHeaders(d *decode.Decoder, e hclsyntax.Expression) {
+	for i, name := range decode.Items[string](d, e, decode.Field{Name: "headers"}, "strings") {
 		lower := strings.ToLower(name)
 		switch {
 		case !headerNamePattern.MatchString(name):
-			d.Errorf(ElementRange(e, i), "Invalid header name", "%q is not the name of a header: it is made of letters, digits and -.", name)
+			d.Errorf(decode.ElementRange(e, i), "Invalid header name", "%q is not the name of a header: it is made of letters, digits and -.", name)
 		case slices.Contains(credentialHeaders, lower):
-			d.Errorf(ElementRange(e, i), "Credentials would be visible", "%s holds what the caller proves itself with, and that is passed on to nobody. Who it is can be read as caller.subject, caller.groups and caller.claims.", name)
+			d.Errorf(decode.ElementRange(e, i), "Credentials would be visible", "%s holds what the caller proves itself with, and that is passed on to nobody. Who it is can be read as caller.subject, caller.groups and caller.claims.", name)
 		case !slices.Contains(a.auth.Headers, lower):
 			a.auth.Headers = append(a.auth.Headers, lower)
 		}
 	}
 }
 
-// decodeAuth decodes the blocks that say who may come in: auth and tls.
-func (l *loader) decodeAuth() {
+// decodeTLS decodes the tls block.
+func (l *loader) decodeTLS() {
 	t := &TLS{}
 	if d, b, ok := l.decodeSingleton("tls", t.spec()); ok {
-		t.Range = RangeOf(b.DefRange())
+		t.Range = diag.RangeOf(b.DefRange())
 		l.diags = append(l.diags, d.Diags...)
 		l.config.TLS = t
 	}
+}
+
+// decodeAuth decodes the auth block.
+func (l *loader) decodeAuth() {
 	a := &authDecoder{auth: &Auth{}}
 	if d, b, ok := l.decodeSingleton("auth", a.spec()); ok {
-		a.auth.Range = RangeOf(b.DefRange())
-		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue && t.ClientCA == "" {
+		a.auth.Range = diag.RangeOf(b.DefRange())
+		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue && (l.config.TLS == nil || l.config.TLS.ClientCA == "") {
 			d.Errorf(b.DefRange(), "Empty auth", "Nobody could come in. Write whom the server knows: api_key \"ci\" { … } or jwt { … }.")
 		}
 		slices.SortFunc(a.auth.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
 		l.diags = append(l.diags, d.Diags...)
 		l.config.Auth = a.auth
+		l.env.Authenticated, l.env.CallerHeaders = true, a.auth.Headers
 	}
 }
 
@@ -71,12 +79,12 @@ func (l *loader) decodeAuth() {
 var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
 
 // scopesField declares a list of scopes.
-func scopesField(dst *[]string, name, doc string) Field {
-	return Custom(name, "list of scopes", doc, func(d *Decoder, e hclsyntax.Expression) {
-		for i, scope := range Items[string](d, e, Field{Name: name}, "strings") {
+func scopesField(dst *[]string, name, doc string) decode.Field {
+	return decode.Custom(name, "list of scopes", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+		for i, scope := range decode.Items[string](d, e, decode.Field{Name: name}, "strings") {
 			switch {
 			case !scopePattern.MatchString(scope):
-				d.Errorf(ElementRange(e, i), "Invalid scope", "A scope is a word without spaces, quotes and backslashes, as in \"orders:write\", and %q is none.", scope)
+				d.Errorf(decode.ElementRange(e, i), "Invalid scope", "A scope is a word without spaces, quotes and backslashes, as in \"orders:write\", and %q is none.", scope)
 			case !slices.Contains(*dst, scope):
 				*dst = append(*dst, scope)
 			}
@@ -85,14 +93,30 @@ func scopesField(dst *[]string, name, doc string) Field {
 }
 
 // requiredScopesField declares what the caller must have been granted.
-func (w *operationDecoder) requiredScopesField() Field {
+func (w *operationDecoder) requiredScopesField() decode.Field {
 	f := scopesField(&w.op.Scopes, "scopes", "What the caller must have been granted, as in [\"orders:write\"]. Who was not is told what to ask for.")
-	read := f.attr
-	f.attr = func(d *Decoder, e hclsyntax.Expression, _ Field) {
+	read := f.DecodeAttr
+	f.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, _ decode.Field) {
 		read(d, e, f)
-		if len(w.op.Scopes) > 0 && len(d.loader.blocks["auth"]) == 0 && !d.loader.partial {
-			d.Diags.Warnf(RangeOf(e.Range()), "Scopes without auth", "Nobody is asked who they are, so nobody is asked for scopes. Declare whom the server knows, as in auth { jwt { … } }.")
+		if len(w.op.Scopes) > 0 && len(w.loader.blocks["auth"]) == 0 && !w.loader.partial {
+			d.Diags.Warnf(diag.RangeOf(e.Range()), "Scopes without auth", "Nobody is asked who they are, so nobody is asked for scopes. Declare whom the server knows, as in auth { jwt { … } }.")
 		}
 	}
 	return f
+}
+
+// TLS is the tls block: how the server proves who it is, and whose certificates it takes from clients. Paths are relative to the folder.
+type TLS struct {
+	Cert     string
+	Key      string
+	ClientCA string // empty when clients show no certificates
+	Range    diag.Range
+}
+
+func (t *TLS) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&t.Cert, "cert", "The file of the server's certificate, and of those between it and its authority, as PEM. It is read again when it changes.").Require(),
+		decode.Attr(&t.Key, "key", "The file of its key, as PEM.").Require(),
+		decode.Attr(&t.ClientCA, "client_ca", "A file of authorities, as PEM. Who shows a certificate that one of them has signed is the caller whom it names."),
+	}
 }

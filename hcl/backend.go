@@ -6,6 +6,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -16,8 +19,8 @@ type Backend struct {
 	Config     any         // the adapter's own type, or one of these
 	Connection *Connection // the one its label names, or nil
 	Effects    Effects
-	Range      Range
-	ranges     map[any]Range
+	Range      diag.Range
+	ranges     map[any]diag.Range
 }
 
 // Effects are what is known at load of every call of a backend.
@@ -51,8 +54,8 @@ type DefaultResult struct {
 func (d DefaultResult) isSet() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
 
 // Diagnose turns an error of Describe, Check or of binding the backend into diagnostics: at the argument that it blames, else at the block.
-func (b *Backend) Diagnose(err error) Diagnostics {
-	return ToDiagnostics(err, "Backend refused", b.Range, b.ranges)
+func (b *Backend) Diagnose(err error) diag.Diagnostics {
+	return diag.ToDiagnostics(err, "Backend refused", b.Range, b.ranges)
 }
 
 func (l *loader) findBackendKind(name string) (BackendKind, bool) {
@@ -81,19 +84,19 @@ func (l *loader) backendNames() []string {
 // blockSpecs are specs that let blocks stand in a body; what these hold is checked where they are decoded. They are made once a load, because a configuration has
 // thousands of bodies.
 type blockSpecs struct {
-	backends   Spec
-	stepBlocks Spec
-	operation  Spec // all that does a tool's work: backends and steps
+	backends   decode.Spec
+	stepBlocks decode.Spec
+	operation  decode.Spec // all that does a tool's work: backends and steps
 }
 
 func newBlockSpecs(kinds Kinds) *blockSpecs {
-	ignore := func(*Decoder, *hclsyntax.Block) {}
+	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
 	s := &blockSpecs{stepBlocks: stepBlockSpecs()}
 	for _, k := range kinds.Backends {
-		s.backends = append(s.backends, Blocks(k.Name, "connection", "", noSpec, ignore))
+		s.backends = append(s.backends, decode.Blocks(k.Name, "connection", "", nil, ignore))
 	}
-	s.backends = append(s.backends, Blocks("tool", "name", "", noSpec, ignore))
-	s.operation = Join(s.backends, Spec{Blocks("step", "name", "", noSpec, ignore)}, expectSpec(new([]*Check)), s.stepBlocks)
+	s.backends = append(s.backends, decode.Blocks("tool", "name", "", nil, ignore))
+	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)}, expectSpec(new([]*Check)), s.stepBlocks)
 	return s
 }
 
@@ -103,18 +106,18 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		return w.decodeToolCall(b)
 	}
 	d := w.dec
-	kind, _ := d.loader.findBackendKind(b.Type)
+	kind, _ := w.loader.findBackendKind(b.Type)
 	if a, own := findStepBlock(b.Type); own {
 		kind = a.BackendKind
 	}
-	out := &Backend{Kind: kind.Name, Range: RangeOf(b.DefRange())}
-	out.Connection = d.findConnection(kind, b)
+	out := &Backend{Kind: kind.Name, Range: diag.RangeOf(b.DefRange())}
+	out.Connection = w.findConnection(kind, b)
 
 	inner := *d
-	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]Range{}, false
+	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]diag.Range{}, false
 	inner.HasConnection = kind.ConnectionRequired || len(b.Labels) > 0 && len(kind.Connections) > 0
 	if out.Connection != nil {
-		if ck, ok := d.loader.findConnectionKind(out.Connection.Kind); ok {
+		if ck, ok := w.loader.findConnectionKind(out.Connection.Kind); ok {
 			inner.Dialect = ck.Dialect
 		}
 		if own, ok := out.Connection.Config.(interface{ Words() []string }); ok {
@@ -124,15 +127,15 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	config, spec := kind.New()
 	inner.Body(b.Body, spec, b.DefRange())
 	out.Config, out.ranges = config, inner.Ranges
-	out.Effects = Effects{Output: AnyType, unknown: true}
+	out.Effects = Effects{Output: eval.AnyType, unknown: true}
 	lost := inner.Diags.HasErrors() || inner.MissingValue || out.Connection == nil && inner.HasConnection // what is missing was reported
 	if !lost {
 		facts, err := config.Describe(out.Connection)
-		inner.Diags = append(inner.Diags, ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
+		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
 		out.Effects = facts
 	}
 	if out.Effects.Output == nil {
-		out.Effects.Output = AnyType
+		out.Effects.Output = eval.AnyType
 	}
 	if (lost || inner.Diags.HasErrors()) && !out.Effects.Default.isSet() {
 		out.Effects.Default.Text = "broken" // so that one mistake is not answered with two
@@ -151,50 +154,50 @@ func (l *loader) findConnectionKind(kind string) (ConnectionKind, bool) {
 }
 
 // findConnection finds what the label of a backend names.
-func (d *Decoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
-	names := d.connectionNames(kind)
+func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
+	d, names := w.dec, w.loader.connectionNames(kind)
 	switch {
 	case len(b.Labels) > 1:
-		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.", ToSentence(WithArticle(kind.Name)))
+		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.", diag.ToSentence(diag.WithArticle(kind.Name)))
 	case len(b.Labels) == 0 && kind.ConnectionRequired:
-		d.Errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s", ToSentence(WithArticle(kind.Name)), kind.Name, ListAre(names))
+		d.Errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name, diag.ListAre(names))
 		return nil
 	case len(b.Labels) == 0:
 		return nil
 	case len(kind.Connections) == 0 && isStepBlock(kind.Name):
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no label: `%s {`.", ToSentence(WithArticle(kind.Name)), kind.Name)
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	case len(kind.Connections) == 0:
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", ToSentence(WithArticle(kind.Name)), kind.Name)
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	}
 	var found *Connection
 	for _, k := range kind.Connections {
-		if c := d.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
+		if c := w.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
 			if found != nil {
-				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], WithArticle(kind.Name), found.Kind, c.Kind)
+				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], diag.WithArticle(kind.Name), found.Kind, c.Kind)
 			}
 			found = c
 		}
 	}
 	if found == nil {
-		if d.loader.partial {
+		if w.loader.partial {
 			return nil // it may be declared in a file that could not be read
 		}
-		hint := SuggestOr(b.Labels[0], names, ListAre(names))
+		hint := diag.SuggestOr(b.Labels[0], names, diag.ListAre(names))
 		if len(names) == 0 {
 			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + b.Labels[0] + `" { … }.`
 		}
-		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0], WithArticle(kind.Name), hint)
+		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0], diag.WithArticle(kind.Name), hint)
 		return nil
 	}
-	d.Deps.Connections = append(d.Deps.Connections, found)
+	w.deps.connections = append(w.deps.connections, found)
 	return found
 }
 
-func (d *Decoder) connectionNames(kind BackendKind) (names []string) {
+func (l *loader) connectionNames(kind BackendKind) (names []string) {
 	for _, k := range kind.Connections {
-		names = append(names, SortedNames(d.loader.connectionsByKind[k])...)
+		names = append(names, diag.SortedNames(l.connectionsByKind[k])...)
 	}
 	sort.Strings(names)
 	return slices.Compact(names)

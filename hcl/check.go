@@ -3,35 +3,37 @@ package hcl
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/template"
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Check is a check or an expect block: what must hold, and what the caller is told when it does not.
 type Check struct {
-	That    *Condition
-	Message *TextTemplate
-	Range   Range
+	That    *hclexpr.Condition
+	Message *hclexpr.TextTemplate
+	Range   diag.Range
 }
 
-func checkSpec(c *Check) Spec {
-	return Spec{
-		Attr(&c.That, "that", "What must hold.").Require(),
-		Attr(&c.Message, "message", "What the caller is told when it does not hold, when the text depends on the call."),
+func checkSpec(c *Check) decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.That, "that", "What must hold.").Require(),
+		decode.Attr(&c.Message, "message", "What the caller is told when it does not hold, when the text depends on the call."),
 	}
 }
 
 // expectSpec declares expect blocks.
-func expectSpec(dst *[]*Check) Spec {
-	return Spec{Blocks("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() Spec { return checkSpec(&Check{}) }, func(d *Decoder, b *hclsyntax.Block) {
-		check := d.decodeCheck(b)
+func expectSpec(dst *[]*Check) decode.Spec {
+	return decode.Spec{decode.Blocks("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+		check := decodeCheck(d, b)
 		*dst = append(*dst, check)
-		d.NonNull = d.NonNull.whenTrue(check.That) // the next is asked only when it holds
+		d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // the next is asked only when it holds
 	})}
 }
 
 // decodeCheck decodes a check or expect block, whose message is its label or an argument.
-func (d *Decoder) decodeCheck(b *hclsyntax.Block) *Check {
-	c := &Check{Range: RangeOf(b.DefRange())}
+func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
+	c := &Check{Range: diag.RangeOf(b.DefRange())}
 	spec, known := checkSpec(c), d.NonNull
 	d.CheckNames(b.Body, spec)
 	d.Fields(b.Body, spec[:1], b.DefRange())
@@ -46,7 +48,7 @@ func (d *Decoder) decodeCheck(b *hclsyntax.Block) *Check {
 	case len(b.Labels) == 1 && c.Message != nil:
 		d.Errorf(b.LabelRanges[0], "Two messages", "The message stands in the label or in the argument `message`, not in both.")
 	case len(b.Labels) == 1:
-		c.Message = &TextTemplate{writer: textWriter{nodes: []template.Node{&template.Text{Value: b.Labels[0]}}, nulls: PrintNull}, Range: RangeOf(b.LabelRanges[0])}
+		c.Message = hclexpr.LiteralTemplate(b.Labels[0], diag.RangeOf(b.LabelRanges[0]))
 	case c.Message == nil:
 		d.Errorf(b.DefRange(), "Missing message", "A %s block says what the caller is told: `%s \"the order is not paid\" {`.", b.Type, b.Type)
 	}

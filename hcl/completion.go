@@ -5,6 +5,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -14,34 +17,34 @@ import (
 type Completion struct {
 	Operation
 	Values []string
-	Result *Program // a list of texts; nil for the first column, the lines or the list that the backend gives
+	Result *hclexpr.Program // a list of texts; nil for the first column, the lines or the list that the backend gives
 }
 
 const defaultCompletionTimeout = 5 * time.Second
 
 // completeFields declare the two ways in which an input is completed. What they hold is read by inputs.complete.
-func completeFields() Spec {
+func completeFields() decode.Spec {
 	const doc = "What the value is completed by while a person types it: values that are known, or a block with a backend that looks them up."
-	return Spec{
-		Custom("complete", "list of texts", doc, func(*Decoder, hclsyntax.Expression) {}),
-		{Name: "complete", Doc: doc, nested: func() Spec { return completeSpec(&Completion{}) }, block: func(*Decoder, *hclsyntax.Block) {}},
+	return decode.Spec{
+		decode.Custom("complete", "list of texts", doc, func(*decode.Decoder, hclsyntax.Expression) {}),
+		{Name: "complete", Doc: doc, NestedSpec: func() decode.Spec { return completeSpec(&Completion{}) }, DecodeBlock: func(*decode.Decoder, *hclsyntax.Block) {}},
 	}
 }
 
 // completeSpec is what a complete block holds beside its backend.
-func completeSpec(c *Completion) Spec { return Join(c.headSpec(), c.resultSpec()) }
+func completeSpec(c *Completion) decode.Spec { return decode.Join(c.headSpec(), c.resultSpec()) }
 
-func (c *Completion) headSpec() Spec {
+func (c *Completion) headSpec() decode.Spec {
 	c.Timeout = defaultCompletionTimeout
-	return Spec{Attr(&c.Timeout, "timeout", "How long looking up may take.").DefaultDoc("5s")}
+	return decode.Spec{decode.PositiveDuration(&c.Timeout, "timeout", "How long looking up may take.").DefaultDoc("5s")}
 }
 
-func (c *Completion) resultSpec() Spec {
-	return Spec{Attr(&c.Result, "result", "The list of texts. Without it the first column of the rows, the lines, or the list that the backend gives.")}
+func (c *Completion) resultSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&c.Result, "result", "The list of texts. Without it the first column of the rows, the lines, or the list that the backend gives.")}
 }
 
 // decodeCompletion reads how an input is completed. A block waits until all inputs are known, because it can read them.
-func (in *inputs) decodeCompletion(d *Decoder, m *schema.Member, b *hclsyntax.Block) {
+func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
 	written := b.Body.Attributes["complete"]
 	var block *hclsyntax.Block
 	for _, nested := range b.Body.Blocks {
@@ -58,7 +61,7 @@ func (in *inputs) decodeCompletion(d *Decoder, m *schema.Member, b *hclsyntax.Bl
 		if m.Type.Kind == schema.Bool {
 			more = "true and false are offered by themselves."
 		}
-		d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun, TypePhrase(m.Type), more)
+		d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun, eval.TypePhrase(m.Type), more)
 	case written != nil:
 		in.setCompletion(m.Name, &Completion{Values: completionValues(d, m, written)})
 	default:
@@ -83,12 +86,12 @@ func (in *inputs) setCompletion(name string, c *Completion) {
 }
 
 // completionValues reads the values that are offered, each of which the input must take.
-func completionValues(d *Decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
-	elems, _ := d.Known(a.Expr, Field{Name: "complete"}, "list").([]any)
+func completionValues(d *decode.Decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
+	elems, _ := d.Known(a.Expr, decode.Field{Name: "complete"}, "list").([]any)
 	valid := m.Type.Compile()
 	for _, v := range elems {
-		if !value.IsNumber(v) && TypeOf(v) != StringType {
-			d.Errorf(a.Expr.Range(), "Wrong type", "complete is a list of texts, and one of them is %s.", TypePhrase(TypeOf(v)))
+		if !value.IsNumber(v) && eval.TypeOf(v) != eval.StringType {
+			d.Errorf(a.Expr.Range(), "Wrong type", "complete is a list of texts, and one of them is %s.", eval.TypePhrase(eval.TypeOf(v)))
 			return values
 		}
 		text, err := value.Text(v)
@@ -116,21 +119,20 @@ func (w *operationDecoder) decodeCompletions() {
 // decodeCompletionBlock decodes one complete block. What it reads of the inputs is what was typed: texts.
 func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.Block) *Completion {
 	out := &Completion{}
-	c := newWorkDecl(w.dec.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
+	c := newOperationDecoder(w.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
 	out.Name = w.op.Name + "." + m.Name
 	c.inputs.noun, c.singleBackend = w.inputs.noun, true
 	d := c.dec
-	d.Deps, d.tools = w.dec.Deps, w.dec.tools
+	c.deps, d.Deps = w.deps, w.dec.Deps
 	for _, other := range w.op.Input.Members {
-		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: StringType, Optional: other.Name != m.Name})
+		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: eval.StringType, Optional: other.Name != m.Name})
 	}
 	c.op.Input = schema.ObjectOf(c.inputs.members...)
 	c.op.Validator = c.op.Input.Compile()
 
-	d.CheckNames(b.Body, completeSpec(out), d.loader.blockSpecs.backends)
+	d.CheckNames(b.Body, completeSpec(out), c.loader.blockSpecs.backends)
 	d.Fields(b.Body, out.headSpec(), b.DefRange())
 	d.Scope = c.scope()
-	c.checkTimeout()
 	c.decodeSteps()
 	switch {
 	case len(out.Steps) == 0 && !d.Diags.HasErrors():

@@ -3,8 +3,13 @@ package hcl
 import (
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 )
 
 // Connection is one decoded connection block.
@@ -14,45 +19,44 @@ type Connection struct {
 	Config any
 	Limits ConnectionLimits
 	Digest string // of everything the block says, so that an unchanged one keeps its pool
-	Range  Range
+	Range  diag.Range
 
-	callerSpecific bool  // what it does depends on who calls
-	onBehalfOf     Range // where it says that it works in the name of who calls; empty when it does not
+	callerSpecific bool       // what it does depends on who calls
+	onBehalfOf     diag.Range // where it says that it works in the name of who calls; empty when it does not
 }
 
 // decodeConnections decodes the connection blocks.
 func (l *loader) decodeConnections() {
-	for _, b := range l.blocks["connection"] {
+	l.eachBlock("connection", func(d *decode.Decoder, b sourceBlock) {
 		kind, ok := l.connectionKind(b)
 		name := b.label(1)
 		if !ok {
-			continue
+			return
 		}
 		if !l.declare("connection", kind.Name+" "+name, b) {
-			continue
+			return
 		}
 		config, spec := kind.New()
-		d := l.newDecoder(b.file)
-		d.Scope, d.Deps = callerScope(l.base), &dependencies{}
-		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: RangeOf(b.DefRange())}
-		d.Body(b.Body, Join(spec, conn.Limits.spec()), b.DefRange())
+		deps := &dependencies{}
+		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
+		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: diag.RangeOf(b.DefRange())}
+		d.Body(b.Body, decode.Join(spec, conn.Limits.spec()), b.DefRange())
 		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}
-		conn.Digest = l.blockDigest(b, d.Deps)
-		l.markUsed(d.Deps)
-		l.files.digest = hashParts(l.files.digest, d.Deps.FilesDigest)
+		conn.Digest = l.blockDigest(b, deps)
+		l.markUsed(deps)
+		l.files.digest = eval.HashParts(l.files.digest, d.Deps.FilesDigest)
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
-			d.Diags = append(d.Diags, ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
+			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
 		}
-		l.diags = append(l.diags, d.Diags...)
 		if l.connectionsByKind[kind.Name] == nil {
 			l.connectionsByKind[kind.Name] = map[string]*Connection{}
 		}
 		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
-	}
+	})
 	sort.Slice(l.globals.connections, func(i, j int) bool {
 		a, b := l.globals.connections[i], l.globals.connections[j]
 		return a.Kind < b.Kind || a.Kind == b.Kind && a.Name < b.Name
@@ -67,8 +71,8 @@ func (l *loader) checkTokenExchange() {
 		}
 	}
 	for _, c := range l.globals.connections {
-		if c.onBehalfOf != (Range{}) && !l.partial {
-			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.onBehalfOf})
+		if c.onBehalfOf != (diag.Range{}) && !l.partial {
+			l.diags = append(l.diags, &diag.Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.onBehalfOf})
 		}
 	}
 }
@@ -82,11 +86,46 @@ func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
 		names = append(names, k.Name)
 	}
 	sort.Strings(names)
-	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), SuggestOr(b.label(0), names, ListAre(names)))
+	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), diag.SuggestOr(b.label(0), names, diag.ListAre(names)))
 	return ConnectionKind{}, false
 }
 
 // callerScope is what a connection's headers may read of a call: who calls, and nothing else.
-func callerScope(base *Scope) *Scope {
+func callerScope(base *eval.Scope) *eval.Scope {
 	return base.DuringCall().With("caller", callerRoot())
+}
+
+// ConnectionLimits is what every connection may say of how much it is used.
+type ConnectionLimits struct {
+	Concurrency int // calls that may be under way at once; 0 for any number
+	Breaker     *Breaker
+}
+
+// Breaker says when a connection that fails is left alone for a while.
+type Breaker struct {
+	Failures int           // in a row
+	Window   time.Duration // within which they come
+	Cooldown time.Duration // for which nothing is sent then
+}
+
+const (
+	defaultFailures = 5
+	defaultWindow   = 30 * time.Second
+	defaultCooldown = 30 * time.Second
+)
+
+func (g *ConnectionLimits) spec() decode.Spec {
+	return decode.Spec{
+		decode.PositiveInt(&g.Concurrency, "concurrency", "How many blocks may use the connection at once, of all tools; the others wait while their calls have time. Without it any number."),
+		decode.Block(&g.Breaker, "breaker", "Leaves the other side alone for a while when it fails again and again: what needs it is refused at once, and then one call tries.", (*Breaker).spec),
+	}
+}
+
+func (b *Breaker) spec() decode.Spec {
+	b.Failures, b.Window, b.Cooldown = defaultFailures, defaultWindow, defaultCooldown
+	return decode.Spec{
+		decode.PositiveInt(&b.Failures, "failures", "How many calls in a row must fail: no answer, none in time, or one that says that the other side is out of order. An answer that refuses a call is none of them.").DefaultDoc("5"),
+		decode.PositiveDuration(&b.Window, "window", "The time within which they fail.").DefaultDoc("30s"),
+		decode.PositiveDuration(&b.Cooldown, "cooldown", "How long nothing is sent. Then one call tries, and what becomes of it decides.").DefaultDoc("30s"),
+	}
 }

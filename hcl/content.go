@@ -4,40 +4,45 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Content is one content block of a result.
 type Content struct {
 	Kind        string // "text", "image", "audio", "resource" or "link"
-	When        *Condition
-	Text        *TextTemplate
-	Data        *Expr // bytes, or a text in base64
+	When        *hclexpr.Condition
+	Text        *hclexpr.TextTemplate
+	Data        *hclexpr.Expr // bytes, or a text in base64
 	MimeType    string
-	URI         *StringExpr
-	Name        *StringExpr
-	Title       *StringExpr
-	Description *TextTemplate // the description of a link
-	Size        int           // of what a link leads to, in bytes; 0 when unknown
+	URI         *hclexpr.StringExpr
+	Name        *hclexpr.StringExpr
+	Title       *hclexpr.StringExpr
+	Description *hclexpr.TextTemplate // the description of a link
+	Size        int                   // of what a link leads to, in bytes; 0 when unknown
 
 	Annotations *Annotations
-	Range       Range
+	Range       diag.Range
 }
 
-func contentSpec(c *Content) Spec {
-	return Join(
-		Spec{Attr(&c.When, "when", "The piece is left out when this is false.")},
-		AtMostOneOf("what the piece holds",
-			Attr(&c.Text, "text", "A text."),
-			Attr(&c.Data, "data", "Bytes: output.content of as = \"bytes\", filebase64(…), or a text in base64.")),
-		Spec{
-			Attr(&c.MimeType, "mime_type", "The media type of the data."),
-			Attr(&c.URI, "uri", "What the resource is called, for resource and link."),
-			Attr(&c.Name, "name", "The name of a link."),
-			Attr(&c.Title, "title", "The name of a link as a person reads it."),
-			Attr(&c.Description, "description", "What a link leads to."),
-			Attr(&c.Size, "size", "How many bytes a link leads to."),
+func contentSpec(c *Content) decode.Spec {
+	return decode.Join(
+		decode.Spec{decode.Attr(&c.When, "when", "The piece is left out when this is false.")},
+		decode.AtMostOneOf("what the piece holds",
+			decode.Attr(&c.Text, "text", "A text."),
+			decode.Attr(&c.Data, "data", "Bytes: output.content of as = \"bytes\", filebase64(…), or a text in base64.")),
+		decode.Spec{
+			decode.Attr(&c.MimeType, "mime_type", "The media type of the data."),
+			decode.Attr(&c.URI, "uri", "What the resource is called, for resource and link."),
+			decode.Attr(&c.Name, "name", "The name of a link."),
+			decode.Attr(&c.Title, "title", "The name of a link as a person reads it."),
+			decode.Attr(&c.Description, "description", "What a link leads to."),
+			decode.Attr(&c.Size, "size", "How many bytes a link leads to."),
 			annotationsField(&c.Annotations),
 		},
 	)
@@ -63,12 +68,12 @@ var contentKinds = []contentKind{
 }
 
 // decodeContent decodes a content block.
-func (d *Decoder) decodeContent(b *hclsyntax.Block) *Content {
+func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A content block is written `content \"text\" {`.")
 		return nil
 	}
-	c := &Content{Kind: b.Labels[0], Range: RangeOf(b.DefRange())}
+	c := &Content{Kind: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
 	i := slices.IndexFunc(contentKinds, func(k contentKind) bool { return k.name == c.Kind })
 	if i < 0 {
 		var kinds []string
@@ -76,13 +81,13 @@ func (d *Decoder) decodeContent(b *hclsyntax.Block) *Content {
 			kinds = append(kinds, k.name)
 		}
 		sort.Strings(kinds)
-		d.Errorf(b.LabelRanges[0], "Unknown kind of content", "There is no content %q.%s", c.Kind, SuggestOr(c.Kind, kinds, ListAre(kinds)))
+		d.Errorf(b.LabelRanges[0], "Unknown kind of content", "There is no content %q.%s", c.Kind, diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
 		return nil
 	}
 	spec, known := contentSpec(c), d.NonNull
 	d.CheckNames(b.Body, spec)
 	d.Fields(b.Body, spec[:1], b.DefRange())
-	d.NonNull = known.whenTrue(c.When)
+	d.NonNull = known.AddPaths(c.When.NonNullWhenTrue())
 	d.Fields(b.Body, spec[1:], b.DefRange())
 	d.NonNull = known
 	contentKinds[i].checkArguments(d, b)
@@ -93,7 +98,7 @@ func (d *Decoder) decodeContent(b *hclsyntax.Block) *Content {
 }
 
 // checkArguments reports arguments that a kind of content lacks, and those that it does not have.
-func (k contentKind) checkArguments(d *Decoder, b *hclsyntax.Block) {
+func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 	either := len(k.either) == 0
 	for _, a := range sortedAttributes(b.Body.Attributes) {
 		either = either || slices.Contains(k.either, a.Name)
@@ -109,5 +114,43 @@ func (k contentKind) checkArguments(d *Decoder, b *hclsyntax.Block) {
 	}
 	if !either {
 		d.Errorf(b.DefRange(), "Missing argument", "content %q holds something: write %s.", k.name, strings.Join(k.either, " or "))
+	}
+}
+
+// Annotations say for whom a piece of content is and how much it matters.
+type Annotations struct {
+	Audience     []string            // "user", "assistant"
+	Priority     *float64            // from 0 to 1
+	LastModified *hclexpr.StringExpr // a time as in RFC 3339
+}
+
+func annotationsField(dst **Annotations) decode.Field {
+	return decode.Block(dst, "annotations", "For whom it is and how much it matters.", (*Annotations).spec)
+}
+
+func (a *Annotations) spec() decode.Spec {
+	return decode.Spec{
+		decode.Custom("audience", "list of strings", `For whom it is: "user", "assistant" or both.`, a.decodeAudience),
+		decode.RangedFloat(&a.Priority, "priority", "How much it matters: 1 is needed, 0 may be left out.", 1),
+		decode.Custom("last_modified", "template", `When it last changed, as in "2026-01-31T15:04:05Z".`, a.decodeLastModified),
+	}
+}
+
+var roles = []string{"user", "assistant"}
+
+func (a *Annotations) decodeAudience(d *decode.Decoder, e hclsyntax.Expression) {
+	a.Audience = decode.Items[string](d, e, decode.Field{Name: "audience"}, "strings")
+	for i, who := range a.Audience {
+		if !slices.Contains(roles, who) {
+			d.Errorf(decode.ElementRange(e, i), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
+		}
+	}
+}
+
+func (a *Annotations) decodeLastModified(d *decode.Decoder, e hclsyntax.Expression) {
+	d.DecodeComputed(&a.LastModified, e, decode.Field{Name: "last_modified"})
+	text, known := a.LastModified.Known()
+	if _, err := time.Parse(time.RFC3339, text); known && err != nil {
+		d.Errorf(e.Range(), "Invalid time", "last_modified is a date and time with its offset like \"2026-01-31T15:04:05Z\", and this is %q.", text)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
 	"hatchel/hcl/schema"
 )
 
@@ -14,15 +15,14 @@ type BlockReference struct {
 	Name string // as it is written, with its labels: `connection "http" "name"`
 	Key  string // what `hatchel docs` calls it: "http", "connection http"
 	Doc  string
-	Spec Spec
+	Spec decode.Spec
 }
 
 // Reference documents every block of the language and of the adapters.
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
-	l.decodeValues()
 	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{Labels: []string{""}}}
-	t := newToolDecl(l, bare)
+	t := newToolDecoder(l, bare)
 	step := &Step{}
 	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
 	refs := []BlockReference{
@@ -38,8 +38,8 @@ func Reference(kinds Kinds) []BlockReference {
 		{"files", "files", "Lets callers upload files, for inputs of the type file. POST /files takes the bytes of a file and answers its file_id, which a caller gives to such an input. POST /files/uploads answers an address to which somebody without a credential can upload one file, once. A file can be used by the caller who has uploaded it, and by nobody else. There is at most one.", (&Files{}).spec()},
 		{`webhook "name"`, "webhook", "An address to which the server posts events: those of an approval (approval.requested, approval.decided) and of a task (task.finished) that name it in notify. The body is JSON, {type, timestamp, data}, and is signed as Standard Webhooks says, in the headers webhook-id, webhook-timestamp and webhook-signature. An event that is not answered with 2xx is sent again with the same webhook-id, also after a restart.", (&Webhook{}).spec()},
 		{`tool "name"`, "tool", "A tool that clients can call: one backend block, or steps, or none when it only computes." + backends, toolSpec(t)},
-		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps." + backends, promptSpec(newPromptDecl(l, bare))},
-		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps." + backends + " Without text or data it holds what its backend gives: a file, the body of an answer, rows as JSON, what a program prints.", resourceSpec(newResourceDecl(l, bare))},
+		{`prompt "name"`, "prompt", "A prompt that a person can choose: messages, and what they need, one backend block or steps." + backends, promptSpec(newPromptDecoder(l, bare))},
+		{`resource "name"`, "resource", "A document that clients can read, or with uri_template a family of them: a text, data, one backend block, or steps." + backends + " Without text or data it holds what its backend gives: a file, the body of an answer, rows as JSON, what a program prints.", resourceSpec(newResourceDecoder(l, bare))},
 		{`toolset "name"`, "toolset", "A part of what is offered, under an address of its own: /mcp/<name>, or serve --toolset.", (&toolsetDecoder{toolset: &Toolset{}}).spec()},
 		{`policy "name"`, "policy", "Rules about who may call what: the tools, prompts and resources that it names, or everything when it names nothing. A deny that holds goes before every allow. A call for which an approve holds waits until somebody has approved it, if it is allowed. Where policies have an allow, one of them must hold, and the allow of the tool itself must hold in any case. What no rule decides is decided by default in the server block. A rule that cannot be computed denies. Rules read caller, input and tool, which has kind (tool, prompt or resource), name, title, read_only, destructive, idempotent and open_world; an input that not all of them have may be null. What a caller may not call is not listed for them, unless the rule reads inputs.", (&policyDecoder{policy: &Policy{}}).spec()},
 		{"approvals", "approvals", "Who may approve calls over HTTP that wait for an operator: with GET /approvals, POST /approvals/ID/approve and POST /approvals/ID/reject. Without this block nobody may. On the machine of the server hatchel approvals decides, for everybody who may write its state. There is at most one.", (&Approvals{}).spec()},
@@ -54,7 +54,7 @@ func Reference(kinds Kinds) []BlockReference {
 		{"breaker", "breaker", "In a connection: when the other side is left alone because it fails.", (&Breaker{}).spec()},
 		{`check "message"`, "check", "What must hold before anything is done. The label, or message, is what the caller is told otherwise.", checkSpec(&Check{})},
 		{`expect "message"`, "expect", "What must hold of the output. Otherwise the call failed although the backend answered; under exec nothing is committed.", checkSpec(&Check{})},
-		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, Join(step.eachSpec(), step.whenSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
+		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of progress, log, wait, fail and fault, or ask blocks. What follows reads its result as step.name, null when it was skipped." + backends, decode.Join(step.eachSpec(), step.whenSpec(), step.repeatSpec(), expectSpec(&step.Expects))},
 		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are asked at once, and each answer is read as step.<step>.<ask>. However often the client comes back, a step that was done is not done again.", askSpec(&Ask{})},
 		{"elicit", "elicit", "What an ask puts to the user: a form to fill in, or a page to open. Gives action, which is \"accept\", \"decline\", \"cancel\" or \"fallback\", and for a form content, what was filled in; after a decline that is null.", (&Elicit{}).spec()},
 		{"sample", "sample", "What an ask puts to the model of the client. Gives text, what it has answered, and model, stop_reason, role and content as the client sent them.", (&Sample{}).spec()},
@@ -70,7 +70,7 @@ func Reference(kinds Kinds) []BlockReference {
 	}
 	for _, k := range kinds.Connections {
 		_, spec := k.New()
-		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, Join(spec, new(ConnectionLimits).spec())})
+		refs = append(refs, BlockReference{`connection "` + k.Name + `" "name"`, "connection " + k.Name, k.Doc, decode.Join(spec, new(ConnectionLimits).spec())})
 	}
 	for _, k := range kinds.Backends {
 		_, spec := k.New()

@@ -6,35 +6,38 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
 // Elicit asks the user to fill in a form, or to open a URL.
 type Elicit struct {
-	Message           *TextTemplate
+	Message           *hclexpr.TextTemplate
 	Fields            *schema.Type // of the form, an object without members when there is nothing to fill in; nil with a URL
 	Validator         *schema.Validator
-	URL               *RequestURL // instead of a form
-	ContinueOnDecline bool        // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
+	URL               *hclexpr.RequestURL // instead of a form
+	ContinueOnDecline bool                // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
 }
 
 // AppendSchema appends the form as a client understands it: the requestedSchema of the protocol.
 func (e *Elicit) AppendSchema(dst []byte) []byte { return e.Fields.AppendForm(dst) }
 
-func (e *Elicit) spec() Spec {
+func (e *Elicit) spec() decode.Spec {
 	e.setForm(&schema.Type{Kind: schema.Object})
-	return Join(
-		Spec{MessageAttr(&e.Message, "message", "What the user is asked.").Require()},
-		AtMostOneOf("what is asked for",
-			Custom("fields", "type", "What there is to fill in: an object of texts, numbers, bools, choices and lists of choices. Without it the user only agrees.", e.decodeFields),
-			Custom("url", "URL", "A page to open instead. Its host is the author's; what a caller sends can be a part of its path or query.", e.decodeURL)),
-		Spec{BoolChoice(&e.ContinueOnDecline, "on_decline", `"fail" ends the call when the user declines or cancels; "continue" goes on without content.`, "fail", "continue").DefaultDoc("fail")},
+	return decode.Join(
+		decode.Spec{decode.MessageAttr(&e.Message, "message", "What the user is asked.").Require()},
+		decode.AtMostOneOf("what is asked for",
+			decode.Custom("fields", "type", "What there is to fill in: an object of texts, numbers, bools, choices and lists of choices. Without it the user only agrees.", e.decodeFields),
+			decode.Custom("url", "URL", "A page to open instead. Its host is the author's; what a caller sends can be a part of its path or query.", e.decodeURL)),
+		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline", `"fail" ends the call when the user declines or cancels; "continue" goes on without content.`, "fail", "continue").DefaultDoc("fail")},
 	)
 }
 
 func (e *Elicit) setForm(t *schema.Type) { e.Fields, e.Validator = t, t.Compile() }
 
-func (e *Elicit) decodeFields(d *Decoder, x hclsyntax.Expression) {
+func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 	before := len(d.Diags)
 	t := d.DecodeType(x)
 	if len(d.Diags) > before && t.Kind != schema.Object {
@@ -50,7 +53,7 @@ func (e *Elicit) decodeFields(d *Decoder, x hclsyntax.Expression) {
 	}
 	for _, m := range t.Members {
 		if secretNamePattern.MatchString(m.Name) {
-			d.Diags.Warnf(RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form", "%q looks like a secret. The client and its model may see what is filled in, so the protocol forbids to ask for secrets: send the user to a page of your own, url = \"https://…\".", m.Name)
+			d.Diags.Warnf(diag.RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form", "%q looks like a secret. The client and its model may see what is filled in, so the protocol forbids to ask for secrets: send the user to a page of your own, url = \"https://…\".", m.Name)
 		}
 	}
 }
@@ -66,9 +69,9 @@ func rangeWithin(whole, part hclv2.Range) hclv2.Range {
 	return whole
 }
 
-func (e *Elicit) decodeURL(d *Decoder, x hclsyntax.Expression) {
+func (e *Elicit) decodeURL(d *decode.Decoder, x hclsyntax.Expression) {
 	before := len(d.Diags)
-	d.DecodeComputed(&e.URL, x, Field{Name: "url"})
+	d.DecodeComputed(&e.URL, x, decode.Field{Name: "url"})
 	e.Fields, e.Validator = nil, nil
 	const host = "Host depends on a call"
 	if len(d.Diags) == before && e.URL.NeedsHosts() {

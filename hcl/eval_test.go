@@ -9,6 +9,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/value"
 )
 
@@ -52,12 +55,12 @@ func arguments() map[string]any {
 	}
 }
 
-func compileValue(t testing.TB, expression string) (*Expr, Diagnostics) {
+func compileValue(t testing.TB, expression string) (*hclexpr.Expr, diag.Diagnostics) {
 	fsys := fstest.MapFS{"a.hcl": {Data: []byte(strings.Replace(around, "EXPRESSION", expression, 1))}}
 	config, diags := Load(fsys, testKinds(), Options{})
-	var errs Diagnostics
+	var errs diag.Diagnostics
 	for _, d := range diags {
-		if d.Severity == Error {
+		if d.Severity == diag.Error {
 			errs = append(errs, d)
 		}
 	}
@@ -71,14 +74,14 @@ func compileValue(t testing.TB, expression string) (*Expr, Diagnostics) {
 	return block.JSON, errs
 }
 
-func callFrame(ctx context.Context) *Frame {
-	f := NewFrame(ctx, "/srv", func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) })
+func callFrame(ctx context.Context) *eval.Frame {
+	f := eval.NewFrame(ctx, "/srv", func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) })
 	f.Input, f.Caller = arguments(), map[string]any{"subject": "ann", "groups": []any{"ops"}, "claims": map[string]any{}, "client": map[string]any{}}
 	return f
 }
 
 // frameOf is the frame of a call with these inputs.
-func frameOf(t testing.TB, input map[string]any) *Frame {
+func frameOf(t testing.TB, input map[string]any) *eval.Frame {
 	f := callFrame(t.Context())
 	f.Input = input
 	return f

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
 )
 
@@ -44,7 +45,7 @@ func FuzzLoad(f *testing.F) {
 }
 
 // placed fails the test unless every diagnostic lies inside the file, has a summary and a detail, and a range that goes forward.
-func placed(t *testing.T, diags Diagnostics, src string) {
+func placed(t *testing.T, diags diag.Diagnostics, src string) {
 	for _, d := range diags {
 		r := d.Subject
 		switch {
@@ -87,8 +88,8 @@ func FuzzEval(f *testing.F) {
 		if v, err = value.ResolveAll(v); err == nil && value.Kind(v) == "" {
 			t.Fatalf("%T is no value", v)
 		}
-		if v == nil && e.node.NullReason == "" && e.node.Type.Kind != 0 && !e.node.Type.AllowsNull() {
-			t.Fatalf("%s is null, and the type at load is %s", expression, e.node.Type)
+		if v == nil && e.Typed.NullReason == "" && e.Typed.Type.Kind != 0 && !e.Typed.Type.AllowsNull() {
+			t.Fatalf("%s is null, and the type at load is %s", expression, e.Typed.Type)
 		}
 		if after := string(mustJSON(t, frame.Input)); after != before {
 			t.Fatalf("the arguments were changed:\n%s\n%s", before, after)

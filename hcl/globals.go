@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
@@ -14,26 +16,26 @@ import (
 // so that the tools of unchanged files can be kept as they are.
 type globals struct {
 	key               string // digest of all they were made of
-	variables         map[string]*Member
-	secrets           map[string]*Member
-	local             map[string]*Member
+	variables         map[string]*eval.Member
+	secrets           map[string]*eval.Member
+	local             map[string]*eval.Member
 	lazyLocals        *lazyLocals
 	types             *lazyTypes
 	connectionsByKind map[string]map[string]*Connection // by kind and name
 	connections       []*Connection
 	server            Server
-	secretValues      []string // the texts of all secrets
-	inputsDigest      string   // digest of what was read beside the files
-	base              *Scope   // what is readable everywhere at load
-	call              *Scope   // what is readable in a call before anything was done
+	secretValues      []string    // the texts of all secrets
+	inputsDigest      string      // digest of what was read beside the files
+	base              *eval.Scope // what is readable everywhere at load
+	call              *eval.Scope // what is readable in a call before anything was done
 	patterns          *functions.Patterns
 }
 
 // reuseGlobals takes over the globals of the load before when nothing about them has changed.
 func (l *loader) reuseGlobals() {
 	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
-	for _, kind := range SortedNames(l.blocks) {
-		if topLevel[kind].offered {
+	for _, kind := range diag.SortedNames(l.blocks) {
+		if _, exposed, _ := findBlockType(kind); exposed {
 			continue
 		}
 		for _, b := range l.blocks[kind] {
@@ -41,7 +43,7 @@ func (l *loader) reuseGlobals() {
 			parts = append(parts, r.Filename, fmt.Sprint(r.Start), string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
 		}
 	}
-	l.key = hashParts(parts...)
+	l.key = eval.HashParts(parts...)
 	l.call = l.base.DuringCall().With("caller", callerRoot()).
 		Without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
 		Without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
@@ -53,13 +55,13 @@ func (l *loader) reuseGlobals() {
 	}
 	for _, name := range l.call.Readable() {
 		r, _ := l.call.Find(name)
-		r.shape() // now, because tools are decoded on any goroutine
+		r.Shape() // now, because tools are decoded on any goroutine
 	}
 }
 
 // copyUsage says what this load has read so far; what was read before counts no more.
 func (g *globals) copyUsage(to *globals) {
-	for _, sets := range [][2]map[string]*Member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
+	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
 		for name, m := range sets[0] {
 			sets[1][name].Used = m.Used
 		}
@@ -68,24 +70,24 @@ func (g *globals) copyUsage(to *globals) {
 
 // digestValues says what every value is that is known at load, for the digests of what reads it.
 func (l *loader) digestValues() {
-	for noun, set := range map[string]map[string]*Member{"var": l.variables, "secret": l.secrets, "local": l.local} {
+	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets, "local": l.local} {
 		for name, m := range set {
 			text, err := value.AppendJSON(nil, m.Value)
 			if err != nil { // it holds bytes
 				text = fmt.Append(nil, m.Value)
 			}
-			m.Digest = hashParts(noun, name, string(text))
+			m.Digest = eval.HashParts(noun, name, string(text))
 		}
 	}
 }
 
 // blockDigest is of a block and of everything it refers to: values known at load, types, files and connections.
 func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
-	parts := make([]string, 0, len(u.Members)+len(u.Connections)+len(u.Types)+2)
+	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
 	for _, m := range u.Members {
 		parts = append(parts, m.Digest)
 	}
-	for _, c := range u.Connections {
+	for _, c := range u.connections {
 		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
 	}
 	for _, name := range u.Types {
@@ -93,23 +95,18 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	}
 	slices.Sort(parts) // programs note what they read in any order
 	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.FilesDigest)
-	return hashParts(parts...)
+	return eval.HashParts(parts...)
 }
 
-// dependencies are what a block reads of the globals.
+// dependencies are what a block reads of the globals, and the connections that it uses.
 type dependencies struct {
-	Members     []*Member
-	Connections []*Connection
-	Types       []string
-	Webhooks    []string // whom it has told something
-	Caller      bool     // who calls
-	ReadsFiles  bool     // it reads files of the folder, which may change without its own
-	FilesDigest string   // digest of those files
+	eval.Dependencies
+	connections []*Connection
 }
 
 // callerSpecific reports whether what a block does depends on who calls.
 func (u *dependencies) callerSpecific() bool {
-	return u.Caller || slices.ContainsFunc(u.Connections, func(c *Connection) bool { return c.callerSpecific })
+	return u.Caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
 }
 
 // markUsed marks what a tool reads as used.
@@ -117,7 +114,7 @@ func (l *loader) markUsed(u *dependencies) {
 	for _, m := range u.Members {
 		m.Used = true
 	}
-	for _, c := range u.Connections {
+	for _, c := range u.connections {
 		l.used[c] = true
 	}
 	for _, name := range u.Webhooks {
@@ -131,12 +128,12 @@ func (l *loader) environmentDigest() string {
 		return l.inputsDigest
 	}
 	var parts []string
-	for _, set := range []map[string]*Member{l.variables, l.secrets} {
-		for _, name := range SortedNames(set) {
+	for _, set := range []map[string]*eval.Member{l.variables, l.secrets} {
+		for _, name := range diag.SortedNames(set) {
 			parts = append(parts, name, fmt.Sprint(set[name].Value))
 		}
 	}
-	l.inputsDigest = hashParts(parts...)
+	l.inputsDigest = eval.HashParts(parts...)
 	return l.inputsDigest
 }
 
@@ -146,8 +143,8 @@ type fileReader struct {
 	digest string // digests of what was read for the globals
 }
 
-// functionContext is what functions see while files are loaded; read is told of every file.
-func (l *loader) functionContext(read func(name string, content []byte)) functions.Context {
+// functionContext is what functions see that are computed at load. Every file that they read becomes a part of deps, or of the globals without deps.
+func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 	fsys := l.files.fsys
 	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns, ReadFile: func(name string) ([]byte, error) {
 		clean := path.Clean(name)
@@ -155,7 +152,81 @@ func (l *loader) functionContext(read func(name string, content []byte)) functio
 			return nil, fs.ErrInvalid
 		}
 		b, err := fs.ReadFile(fsys, clean)
-		read(clean, b)
+		if deps != nil {
+			deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
+		} else {
+			l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
+		}
 		return b, err
 	}}
+}
+
+// newGlobals returns globals of which nothing is known yet.
+func newGlobals() *globals {
+	base := &eval.Scope{}
+	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
+		base = base.Without(name, name+" is known only during a call, and this is read once, when the file is loaded.")
+	}
+	for _, name := range []string{"var", "secret", "local"} {
+		base = base.Without(name, name+" cannot be read here: this is read before any value is known. Write the value itself.")
+	}
+	return &globals{
+		base:              base,
+		variables:         map[string]*eval.Member{},
+		secrets:           map[string]*eval.Member{},
+		local:             map[string]*eval.Member{},
+		connectionsByKind: map[string]map[string]*Connection{},
+		patterns:          new(functions.Patterns),
+	}
+}
+
+// knownRoot is a root whose members are all known at load.
+func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.Root {
+	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial, Value: func(*eval.Frame) (any, error) {
+		all := make(map[string]any, len(members))
+		for name, m := range members {
+			all[name] = m.Value
+		}
+		return all, nil
+	}}
+}
+
+// warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is wrong may be what reads it.
+func (l *loader) warnUnused() {
+	if l.partial || l.diags.HasErrors() {
+		return
+	}
+	for _, b := range l.blocks["variable"] {
+		if m := l.variables[b.label(0)]; m != nil && !m.Used {
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["secret"] {
+		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+		}
+	}
+	for _, b := range l.blocks["connection"] {
+		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == diag.RangeOf(b.DefRange()) {
+			l.diags.Warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
+		}
+	}
+	for _, w := range l.config.Webhooks {
+		if !l.notified[w.Name] {
+			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in notify of a task or of an approval.", w.Name)
+		}
+	}
+}
+
+// warnUnusedInputs warns about what a caller must fill in for nothing.
+func (w *operationDecoder) warnUnusedInputs() {
+	if w.dec.Diags.HasErrors() {
+		return // what is wrong may be what reads them
+	}
+	for _, m := range w.op.Input.Members {
+		r, declared := w.inputs.labelRanges[m.Name]
+		if declared && !w.input.Members[m.Name].Used {
+			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is read nowhere in this %s.", w.inputs.noun, m.Name, w.noun)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"hatchel/hcl/diag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func archive(t testing.TB, name string) *txtar.Archive {
 	return a
 }
 
-func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) (*Config, Diagnostics, map[string][]byte) {
+func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) (*Config, diag.Diagnostics, map[string][]byte) {
 	fsys := fstest.MapFS{}
 	sources := map[string][]byte{}
 	env := map[string]string{}
@@ -86,7 +87,7 @@ func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) 
 		switch f.Name {
 		case "want", "want.json":
 		case "vars":
-			var diags Diagnostics
+			var diags diag.Diagnostics
 			if opts.Vars, diags = ParseVars("vars", f.Data); diags.HasErrors() {
 				t.Fatal("the file vars is broken")
 			}
@@ -129,7 +130,7 @@ func offered(t testing.TB, src string) *Config {
 	return config
 }
 
-func printed(t testing.TB, diags Diagnostics, sources map[string][]byte) []byte {
+func printed(t testing.TB, diags diag.Diagnostics, sources map[string][]byte) []byte {
 	var out bytes.Buffer
 	if err := diags.Print(&out, sources); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package hcl
 import (
 	"time"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -16,14 +18,14 @@ const KeyInput = "idempotency_key"
 
 const defaultKeyTTL = 24 * time.Hour
 
-func (i *Idempotency) spec() Spec {
+func (i *Idempotency) spec() decode.Spec {
 	i.TTL = defaultKeyTTL
-	return Spec{PositiveDuration(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.", "A key that is remembered for no time is none. Write how long, as in \"24h\".").DefaultDoc("24h")}
+	return decode.Spec{decode.PositiveDuration(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.").DefaultDoc("24h")}
 }
 
 // idempotencyField declares that calls may bring a key.
-func (t *toolDecoder) idempotencyField() Field {
-	return Block(&t.tool.Idempotency, "idempotency", "Calls may bring a key, the input idempotency_key: those with the same key and arguments are carried out once, and have the same result.", (*Idempotency).spec)
+func (t *toolDecoder) idempotencyField() decode.Field {
+	return decode.Block(&t.tool.Idempotency, "idempotency", "Calls may bring a key, the input idempotency_key: those with the same key and arguments are carried out once, and have the same result.", (*Idempotency).spec)
 }
 
 // addKeyInput adds the input that holds the key.
@@ -53,6 +55,6 @@ func (t *toolDecoder) addKeyInput() {
 // checkKeyUseful reports keys where there is nothing to do twice.
 func (t *toolDecoder) checkKeyUseful() {
 	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.Diags.HasErrors() {
-		t.dec.Diags.Warnf(RangeOf(t.blockRange("idempotency")), "Nothing to repeat", "The tool only reads, so it may be called any number of times, and a key changes nothing. Leave idempotency out, or write cache.")
+		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat", "The tool only reads, so it may be called any number of times, and a key changes nothing. Leave idempotency out, or write cache.")
 	}
 }

@@ -8,7 +8,11 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
 // inputs collects the input blocks of a tool, or the argument blocks of a prompt, into one object type.
@@ -19,17 +23,17 @@ type inputs struct {
 	members          []*schema.Member
 	verbatim         *schema.Type // a verbatim schema
 	verbatimExpr     hclsyntax.Expression
-	labelRanges      map[string]Range
+	labelRanges      map[string]diag.Range
 	completionBlocks map[string]*hclsyntax.Block // complete blocks, by input
 	partial          bool                        // there are more inputs, and what is wrong with them was reported
 }
 
 func newInputs(w *operationDecoder) *inputs {
-	return &inputs{operation: w, noun: "input", labelRanges: map[string]Range{}}
+	return &inputs{operation: w, noun: "input", labelRanges: map[string]diag.Range{}}
 }
 
-func (in *inputs) spec() Spec {
-	return Spec{Blocks("input", "name", "One argument of the tool.", inputSpec, in.decodeInput)}
+func (in *inputs) spec() decode.Spec {
+	return decode.Spec{decode.Blocks("input", "name", "One argument of the tool.", inputSpec, in.decodeInput)}
 }
 
 var inputDocs = map[string]string{
@@ -42,29 +46,29 @@ var inputDocs = map[string]string{
 }
 
 // inputSpec documents an input block. It is made once, because a configuration has thousands of them: what it names is read by inputs.input.
-var inputSpec = sync.OnceValue(func() Spec {
-	ignore := func(*Decoder, hclsyntax.Expression) {}
-	spec := Spec{
-		Custom("type", "type", "What values it takes, as in integer or list(string).", ignore).Require(),
-		Custom("default", "value", "What it is when it is left out. A default makes it optional.", ignore),
+var inputSpec = sync.OnceValue(func() decode.Spec {
+	ignore := func(*decode.Decoder, hclsyntax.Expression) {}
+	spec := decode.Spec{
+		decode.Custom("type", "type", "What values it takes, as in integer or list(string).", ignore).Require(),
+		decode.Custom("default", "value", "What it is when it is left out. A default makes it optional.", ignore),
 	}
 	for _, name := range schema.Keywords() {
-		spec = append(spec, Custom(name, "value", inputDocs[name], ignore))
+		spec = append(spec, decode.Custom(name, "value", inputDocs[name], ignore))
 	}
 	return append(spec, completeFields()...)
 })
 
 // argumentSpec documents an input that arrives as a text.
-var argumentSpec = sync.OnceValue(func() Spec {
-	spec := slices.DeleteFunc(slices.Clone(inputSpec()), func(f Field) bool { return f.Name == "header" })
+var argumentSpec = sync.OnceValue(func() decode.Spec {
+	spec := slices.DeleteFunc(slices.Clone(inputSpec()), func(f decode.Field) bool { return f.Name == "header" })
 	spec[0].Required, spec[0].Default = false, "string"
 	return spec
 })
 
 // decodeInput decodes one block. A second of the same name is reported and dropped.
-func (in *inputs) decodeInput(d *Decoder, block *hclsyntax.Block) {
+func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 	if len(block.Labels) != 1 {
-		d.Errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", ToSentence(WithArticle(in.noun)), in.noun)
+		d.Errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", diag.ToSentence(diag.WithArticle(in.noun)), in.noun)
 		return
 	}
 	before := len(d.Diags)
@@ -74,34 +78,34 @@ func (in *inputs) decodeInput(d *Decoder, block *hclsyntax.Block) {
 		return
 	}
 	if !d.Diags[before:].HasErrors() {
-		d.checkFileLimits(m)
+		in.checkFileLimits(d, m)
 		in.checkTextType(d, m, block)
 		in.decodeCompletion(d, m, block)
 	}
-	in.labelRanges[m.Name] = RangeOf(m.Range)
+	in.labelRanges[m.Name] = diag.RangeOf(m.Range)
 	in.members = append(in.members, m)
 }
 
 // decodeMember reads the type of an input, and what stands beside it.
-func (in *inputs) decodeMember(d *Decoder, block *hclsyntax.Block) *schema.Member {
-	m := &schema.Member{Name: block.Labels[0], Type: AnyType, Range: block.LabelRanges[0]}
+func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schema.Member {
+	m := &schema.Member{Name: block.Labels[0], Type: eval.AnyType, Range: block.LabelRanges[0]}
 	if !hclsyntax.ValidIdentifier(m.Name) {
 		d.Diags = append(d.Diags, invalidName(in.noun, m.Name, m.Range))
 	}
 	spec := inputSpec()
 	if in.texts != nil {
-		spec, m.Type = argumentSpec(), StringType
+		spec, m.Type = argumentSpec(), eval.StringType
 	}
 	d.Body(block.Body, spec, block.DefRange())
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
 		t, option, diags := schema.Parse(a.Expr, d.TypeEnv())
-		d.Diags = append(d.Diags, FromHCL(diags)...)
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Type, m.Optional, m.HasDefault, m.Default = t, option.Optional, option.HasDefault, option.Default
 	}
 	if in.noun != "input" || in.texts != nil {
 		if a := written["type"]; a != nil {
-			d.RejectFileType(m.Type, a.Expr, WithArticle(in.noun)+" that arrives as a text")
+			d.RejectFileType(m.Type, a.Expr, diag.WithArticle(in.noun)+" that arrives as a text")
 		}
 	}
 	beside := false
@@ -111,12 +115,12 @@ func (in *inputs) decodeMember(d *Decoder, block *hclsyntax.Block) *schema.Membe
 		}
 		beside = true
 		t, diags := m.Type.With(a.AsHCLAttribute(), d.TypeEnv())
-		d.Diags = append(d.Diags, FromHCL(diags)...)
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Type = t
 	}
 	if a := written["default"]; a != nil {
 		v, ok, diags := m.Type.Default(a.Expr, d.TypeEnv())
-		d.Diags = append(d.Diags, FromHCL(diags)...)
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Optional, m.HasDefault, m.Default = true, ok, v
 	} else if m.HasDefault && beside {
 		in.checkDefault(d, m, written["type"].Expr)
@@ -125,21 +129,21 @@ func (in *inputs) decodeMember(d *Decoder, block *hclsyntax.Block) *schema.Membe
 }
 
 // checkDefault reports a default inside the type that a keyword beside the type has ruled out.
-func (in *inputs) checkDefault(d *Decoder, m *schema.Member, at hclsyntax.Expression) {
+func (in *inputs) checkDefault(d *decode.Decoder, m *schema.Member, at hclsyntax.Expression) {
 	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
 		d.Errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
 	}
 }
 
 // decodeSchema reads the whole input schema as JSON Schema.
-func (in *inputs) decodeSchema(d *Decoder, e hclsyntax.Expression) {
-	n := d.CompileKnown(e, Field{Name: "schema"})
+func (in *inputs) decodeSchema(d *decode.Decoder, e hclsyntax.Expression) {
+	n := d.CompileKnown(e, decode.Field{Name: "schema"})
 	if !n.Known {
 		return
 	}
 	t, _, err := schema.FromJSONSchema(n.Value)
 	if err != nil {
-		d.Errorf(e.Range(), "Invalid JSON Schema", "%s.", ToSentence(err.Error()))
+		d.Errorf(e.Range(), "Invalid JSON Schema", "%s.", diag.ToSentence(err.Error()))
 	}
 	in.verbatim, in.verbatimExpr = t, e
 }
@@ -155,11 +159,84 @@ func (in *inputs) buildInputType() {
 		w.Input = in.verbatim
 	}
 	w.Validator = w.Input.Compile()
-	names := memberNames(w.Input)
+	names := w.Input.MemberNames()
 	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i], names[i-1]) {
 			in.operation.dec.Diags.Warnf(in.labelRanges[names[i]], "Easily confused names", "The %ss %q and %q differ only in case; a model will mix them up.", in.noun, names[i-1], names[i])
 		}
 	}
+}
+
+// textInputs says how inputs arrive that are not JSON: the arguments of a prompt, and the variables of a URI.
+type textInputs struct {
+	phrase string // as a sentence calls one: "an argument of a prompt"
+	json   bool   // a list or an object may be written as JSON
+}
+
+// checkTextType reports an input that no text can be.
+func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
+	if in.texts == nil {
+		return
+	}
+	fit := "string, integer, number, bool or an enum"
+	switch m.Type.Kind {
+	case schema.String, schema.Integer, schema.Number, schema.Bool:
+		return
+	case schema.List, schema.Set, schema.Map, schema.Object:
+		if in.texts.json {
+			return
+		}
+	default:
+		fit = "string"
+	}
+	d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", diag.ToSentence(in.texts.phrase), eval.TypePhrase(m.Type), fit)
+}
+
+// ParseTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text becomes what the declared type says: a string is taken as
+// it is, everything else is read as JSON. A text that is empty counts as absent where it can be nothing else. It returns the inputs with
+// defaults applied, or every violation.
+func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schema.Violation) {
+	values := make(map[string]any, len(given))
+	for name, text := range given {
+		m, known := w.Input.Lookup(name)
+		switch {
+		case !known:
+			values[name] = text // which the validator refuses
+		case text != "" || !m.Optional || takesEmpty(m.Type):
+			values[name] = parseText(m.Type, text)
+		}
+	}
+	return w.Validator.Values(values)
+}
+
+// ParsePartial is FromTexts of who has not filled in everything yet: an input that is missing, or not valid, is null.
+func (w *Operation) ParsePartial(given map[string]string) map[string]any {
+	values := make(map[string]any, len(w.Input.Members))
+	for _, m := range w.Input.Members {
+		values[m.Name] = nil
+		text, there := given[m.Name]
+		if !there {
+			continue
+		}
+		if v, violations := m.Type.Compile().Check(parseText(m.Type, text)); len(violations) == 0 {
+			values[m.Name] = v
+		}
+	}
+	return values
+}
+
+// takesEmpty reports whether an empty text can be a value of the type.
+func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
+
+// parseText reads a text as a type wants it. One that cannot be read stays a text, and the validator says what is wrong with it.
+func parseText(t *schema.Type, text string) any {
+	if t.Kind == schema.String {
+		return text
+	}
+	v, err := value.Decode([]byte(text))
+	if err != nil || v == nil {
+		return text
+	}
+	return v
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // JWT is one jwt block: an issuer whose access tokens are taken.
@@ -20,7 +22,7 @@ type JWT struct {
 	RequiredScopes []string
 	ClockSkew      time.Duration
 	Algorithms     []string
-	Range          Range
+	Range          diag.Range
 }
 
 // signatureAlgorithms are the algorithms by which a token may be signed. Each takes a private key, so that who can check a token cannot make one.
@@ -34,40 +36,40 @@ const (
 // jwtDecoder is a jwt block being decoded.
 type jwtDecoder struct{ jwt JWT }
 
-func (j *jwtDecoder) spec() Spec {
-	return Spec{
-		Attr(&j.jwt.Issuer, "issuer", "The URL by which the issuer calls itself: the claim iss of its tokens is this text.").Require(),
-		Attr(&j.jwt.Audience, "audience", "The name of this server, as the claim aud of a token must hold it: best the URL that clients use.").Require(),
-		Attr(&j.jwt.JWKS, "jwks", "Where the keys of the issuer are. Without it the issuer is asked: its OAuth metadata, then its OpenID configuration."),
-		Attr(&j.jwt.GroupsClaim, "groups_claim", "The claim that is read as caller.groups, a text or a list of texts. A dot leads into a claim: realm_access.roles.").DefaultDoc(`"groups"`),
+func (j *jwtDecoder) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&j.jwt.Issuer, "issuer", "The URL by which the issuer calls itself: the claim iss of its tokens is this text.").Require(),
+		decode.Attr(&j.jwt.Audience, "audience", "The name of this server, as the claim aud of a token must hold it: best the URL that clients use.").Require(),
+		decode.Attr(&j.jwt.JWKS, "jwks", "Where the keys of the issuer are. Without it the issuer is asked: its OAuth metadata, then its OpenID configuration."),
+		decode.Attr(&j.jwt.GroupsClaim, "groups_claim", "The claim that is read as caller.groups, a text or a list of texts. A dot leads into a claim: realm_access.roles.").DefaultDoc(`"groups"`),
 		scopesField(&j.jwt.RequiredScopes, "required_scopes", "What every token must have been granted, whatever it is used for."),
-		Attr(&j.jwt.ClockSkew, "clock_skew", "By how much the clocks of the issuer and of this machine may differ, at most 10m.").DefaultDoc(`"60s"`),
-		Custom("algorithms", "list of algorithms", "How tokens may be signed: of "+JoinOr(signatureAlgorithms)+".", j.decodeAlgorithms).DefaultDoc(`["RS256", "ES256", "EdDSA"]`),
+		decode.Attr(&j.jwt.ClockSkew, "clock_skew", "By how much the clocks of the issuer and of this machine may differ, at most 10m.").DefaultDoc(`"60s"`),
+		decode.Custom("algorithms", "list of algorithms", "How tokens may be signed: of "+diag.JoinOr(signatureAlgorithms)+".", j.decodeAlgorithms).DefaultDoc(`["RS256", "ES256", "EdDSA"]`),
 	}
 }
 
-func (j *jwtDecoder) decodeAlgorithms(d *Decoder, e hclsyntax.Expression) {
+func (j *jwtDecoder) decodeAlgorithms(d *decode.Decoder, e hclsyntax.Expression) {
 	before := len(d.Diags)
-	list := Items[string](d, e, Field{Name: "algorithms"}, "strings")
+	list := decode.Items[string](d, e, decode.Field{Name: "algorithms"}, "strings")
 	for i, name := range list {
 		switch {
 		case strings.EqualFold(name, "none"):
-			d.Errorf(ElementRange(e, i), "Unsafe algorithm", "With \"none\" anybody could write a token.")
+			d.Errorf(decode.ElementRange(e, i), "Unsafe algorithm", "With \"none\" anybody could write a token.")
 		case strings.HasPrefix(name, "HS"):
-			d.Errorf(ElementRange(e, i), "Unsafe algorithm", "%s takes one secret for signing and for checking, so who can check a token can write one. Write one of %s.", name, JoinOr(signatureAlgorithms))
+			d.Errorf(decode.ElementRange(e, i), "Unsafe algorithm", "%s takes one secret for signing and for checking, so who can check a token can write one. Write one of %s.", name, diag.JoinOr(signatureAlgorithms))
 		case !slices.Contains(signatureAlgorithms, name):
-			d.Errorf(ElementRange(e, i), "Unknown algorithm", "There is no algorithm %q.%s", name, SuggestOr(name, signatureAlgorithms, ListAre(signatureAlgorithms)))
+			d.Errorf(decode.ElementRange(e, i), "Unknown algorithm", "There is no algorithm %q.%s", name, diag.SuggestOr(name, signatureAlgorithms, diag.ListAre(signatureAlgorithms)))
 		}
 	}
 	if len(list) == 0 && len(d.Diags) == before && !d.MissingValue {
-		d.Errorf(e.Range(), "No algorithm", "Without an algorithm no token can be checked. Write some of %s.", JoinOr(signatureAlgorithms))
+		d.Errorf(e.Range(), "No algorithm", "Without an algorithm no token can be checked. Write some of %s.", diag.JoinOr(signatureAlgorithms))
 	}
 	j.jwt.Algorithms = list
 }
 
 // decodeIssuer decodes a jwt block.
-func (a *authDecoder) decodeIssuer(d *Decoder, b *hclsyntax.Block) {
-	j := &jwtDecoder{JWT{GroupsClaim: "groups", ClockSkew: defaultClockSkew, Range: RangeOf(b.DefRange())}}
+func (a *authDecoder) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
+	j := &jwtDecoder{JWT{GroupsClaim: "groups", ClockSkew: defaultClockSkew, Range: diag.RangeOf(b.DefRange())}}
 	before := len(d.Diags)
 	d.Body(b.Body, j.spec(), b.DefRange())
 	if d.Diags[before:].HasErrors() || d.MissingValue {
@@ -115,12 +117,4 @@ func urlProblem(text string) string {
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-// FieldRange is where an argument was written, or the block.
-func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
-	if r, ok := d.Ranges[field]; ok {
-		return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}
-	}
-	return b.DefRange()
 }

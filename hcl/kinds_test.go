@@ -4,6 +4,11 @@ import (
 	"errors"
 	"time"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	mediapkg "hatchel/hcl/media"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 )
@@ -14,18 +19,18 @@ import (
 func testKinds() Kinds {
 	return Kinds{
 		Backends: []BackendKind{
-			{Name: "http", Connections: []string{"http"}, New: func() (Describer, Spec) { b := &httpBlock{}; return b, b.spec() }},
-			{Name: "sql", Connections: []string{"sqlite", "postgres", "mysql"}, ConnectionRequired: true, New: func() (Describer, Spec) { b := &sqlBlock{}; return b, b.spec() }},
-			{Name: "shell", Connections: []string{"shell"}, New: func() (Describer, Spec) { b := &shellBlock{}; return b, b.spec() }},
-			{Name: "csv", New: func() (Describer, Spec) { b := &csvBlock{}; return b, b.spec() }},
-			{Name: "file", New: func() (Describer, Spec) { b := &fileBlock{}; return b, b.spec() }},
+			{Name: "http", Connections: []string{"http"}, New: func() (Describer, decode.Spec) { b := &httpBlock{}; return b, b.spec() }},
+			{Name: "sql", Connections: []string{"sqlite", "postgres", "mysql"}, ConnectionRequired: true, New: func() (Describer, decode.Spec) { b := &sqlBlock{}; return b, b.spec() }},
+			{Name: "shell", Connections: []string{"shell"}, New: func() (Describer, decode.Spec) { b := &shellBlock{}; return b, b.spec() }},
+			{Name: "csv", New: func() (Describer, decode.Spec) { b := &csvBlock{}; return b, b.spec() }},
+			{Name: "file", New: func() (Describer, decode.Spec) { b := &fileBlock{}; return b, b.spec() }},
 		},
 		Connections: []ConnectionKind{
-			{Name: "http", New: func() (any, Spec) { c := &httpConnection{}; return c, c.spec() }},
-			{Name: "sqlite", Dialect: sqltext.SQLite, New: func() (any, Spec) { c := &database{}; return c, c.spec("file") }},
-			{Name: "postgres", Dialect: sqltext.PostgreSQL, New: func() (any, Spec) { c := &database{}; return c, c.spec("url") }},
-			{Name: "mysql", Dialect: sqltext.MySQL, New: func() (any, Spec) { c := &database{}; return c, c.spec("url") }},
-			{Name: "shell", New: func() (any, Spec) { c := &shellConnection{}; return c, c.spec() }},
+			{Name: "http", New: func() (any, decode.Spec) { c := &httpConnection{}; return c, c.spec() }},
+			{Name: "sqlite", Dialect: sqltext.SQLite, New: func() (any, decode.Spec) { c := &database{}; return c, c.spec("file") }},
+			{Name: "postgres", Dialect: sqltext.PostgreSQL, New: func() (any, decode.Spec) { c := &database{}; return c, c.spec("url") }},
+			{Name: "mysql", Dialect: sqltext.MySQL, New: func() (any, decode.Spec) { c := &database{}; return c, c.spec("url") }},
+			{Name: "shell", New: func() (any, decode.Spec) { c := &shellConnection{}; return c, c.spec() }},
 		},
 	}
 }
@@ -35,15 +40,15 @@ func is(kind schema.Kind) *schema.Type { return &schema.Type{Kind: kind} }
 func out(name string, t *schema.Type) *schema.Member { return &schema.Member{Name: name, Type: t} }
 
 type httpBlock struct {
-	Get, Post, Delete *RequestURL
-	Query, Headers    *KeyValues
-	JSON, Body        *Expr
-	Form              *KeyValues
+	Get, Post, Delete *hclexpr.RequestURL
+	Query, Headers    *hclexpr.KeyValues
+	JSON, Body        *hclexpr.Expr
+	Form              *hclexpr.KeyValues
 	Hosts, OKStatus   []string
 	As                string
 	Response          *schema.Type
 	Timeout           time.Duration
-	MaxBody           Size
+	MaxBody           decode.Size
 	Retry             *retryBlock
 	Paginate          *paginateBlock
 }
@@ -55,44 +60,44 @@ type retryBlock struct {
 }
 
 type paginateBlock struct {
-	Param       *StringExpr
-	Items, Next *Program
+	Param       *hclexpr.StringExpr
+	Items, Next *hclexpr.Program
 	MaxPages    int
 }
 
-func (b *httpBlock) spec() Spec {
+func (b *httpBlock) spec() decode.Spec {
 	b.As = "json"
-	return Join(
-		ExactlyOneOf("the request",
-			Attr(&b.Get, "get", "The address of a GET.").AllowSecret(),
-			Attr(&b.Post, "post", "The address of a POST.").AllowSecret(),
-			Attr(&b.Delete, "delete", "The address of a DELETE.").AllowSecret()),
-		AtMostOneOf("the body",
-			Attr(&b.JSON, "json", "A value sent as JSON.").AllowSecret(),
-			Attr(&b.Form, "form", "Fields sent as a form.").AllowSecret(),
-			Attr(&b.Body, "body", "A text or bytes sent as they are.").AllowSecret().AllowFile()),
-		Spec{
-			Attr(&b.Query, "query", "Query parameters.").AllowSecret(),
-			Attr(&b.Headers, "headers", "Headers.").AllowSecret(),
-			Attr(&b.Hosts, "hosts", "Hosts that may be named."),
-			Attr(&b.OKStatus, "ok_status", "Statuses that are answers."),
-			Attr(&b.As, "as", "What the body is."),
-			Attr(&b.Response, "response", "The type of the answer."),
-			Attr(&b.Timeout, "timeout", "How long one attempt takes."),
-			Attr(&b.MaxBody, "max_body", "How large the answer may be."),
-			Block(&b.Retry, "retry", "Asks again.", func(r *retryBlock) Spec {
-				return Spec{
-					Attr(&r.Attempts, "attempts", "How often.").Require(),
-					Attr(&r.On, "on", "After which statuses."),
-					Attr(&r.Factor, "factor", "How the pause grows."),
+	return decode.Join(
+		decode.ExactlyOneOf("the request",
+			decode.Attr(&b.Get, "get", "The address of a GET.").AllowSecret(),
+			decode.Attr(&b.Post, "post", "The address of a POST.").AllowSecret(),
+			decode.Attr(&b.Delete, "delete", "The address of a DELETE.").AllowSecret()),
+		decode.AtMostOneOf("the body",
+			decode.Attr(&b.JSON, "json", "A value sent as JSON.").AllowSecret(),
+			decode.Attr(&b.Form, "form", "Fields sent as a form.").AllowSecret(),
+			decode.Attr(&b.Body, "body", "A text or bytes sent as they are.").AllowSecret().AllowFile()),
+		decode.Spec{
+			decode.Attr(&b.Query, "query", "Query parameters.").AllowSecret(),
+			decode.Attr(&b.Headers, "headers", "Headers.").AllowSecret(),
+			decode.Attr(&b.Hosts, "hosts", "Hosts that may be named."),
+			decode.Attr(&b.OKStatus, "ok_status", "Statuses that are answers."),
+			decode.Attr(&b.As, "as", "What the body is."),
+			decode.Attr(&b.Response, "response", "The type of the answer."),
+			decode.Attr(&b.Timeout, "timeout", "How long one attempt takes."),
+			decode.Attr(&b.MaxBody, "max_body", "How large the answer may be."),
+			decode.Block(&b.Retry, "retry", "Asks again.", func(r *retryBlock) decode.Spec {
+				return decode.Spec{
+					decode.Attr(&r.Attempts, "attempts", "How often.").Require(),
+					decode.Attr(&r.On, "on", "After which statuses."),
+					decode.Attr(&r.Factor, "factor", "How the pause grows."),
 				}
 			}),
-			Block(&b.Paginate, "paginate", "Follows pages.", func(p *paginateBlock) Spec {
-				return append(WithOutput(httpOutput(AnyType),
-					Attr(&p.Items, "items", "The items of a page.").Require(),
-					Attr(&p.Next, "next", "What the next page is.").Require()),
-					Attr(&p.Param, "param", "The parameter that names the page."),
-					Attr(&p.MaxPages, "max_pages", "How many pages at most."))
+			decode.Block(&b.Paginate, "paginate", "Follows pages.", func(p *paginateBlock) decode.Spec {
+				return append(decode.WithOutput(httpOutput(eval.AnyType),
+					decode.Attr(&p.Items, "items", "The items of a page.").Require(),
+					decode.Attr(&p.Next, "next", "What the next page is.").Require()),
+					decode.Attr(&p.Param, "param", "The parameter that names the page."),
+					decode.Attr(&p.MaxPages, "max_pages", "How many pages at most."))
 			}),
 		},
 	)
@@ -100,16 +105,16 @@ func (b *httpBlock) spec() Spec {
 
 func (b *httpBlock) Describe(conn *Connection) (Effects, error) {
 	address := b.Get
-	for _, a := range []*RequestURL{b.Post, b.Delete} {
+	for _, a := range []*hclexpr.RequestURL{b.Post, b.Delete} {
 		if a != nil {
 			address = a
 		}
 	}
 	var errs []error
 	if address != nil && address.NeedsHosts() && len(b.Hosts) == 0 {
-		errs = append(errs, Blame(&b.Get, "The host of this address is a value: say which hosts it may name, hosts = [\"api.example.com\"]."))
+		errs = append(errs, diag.Blame(&b.Get, "The host of this address is a value: say which hosts it may name, hosts = [\"api.example.com\"]."))
 	}
-	body := AnyType
+	body := eval.AnyType
 	if b.Response != nil {
 		body = b.Response.Opened()
 	}
@@ -125,7 +130,7 @@ func (b *httpBlock) Describe(conn *Connection) (Effects, error) {
 		f.Output.Members[2].Type, f.Default = is(schema.String), DefaultResult{Text: "body"}
 	case "json":
 	default:
-		errs = append(errs, Blame(&b.As, "as is \"json\", \"text\" or \"bytes\", and this is %q.", b.As))
+		errs = append(errs, diag.Blame(&b.As, "as is \"json\", \"text\" or \"bytes\", and this is %q.", b.As))
 	}
 	return f, errors.Join(errs...)
 }
@@ -136,12 +141,12 @@ func httpOutput(body *schema.Type) *schema.Type {
 
 type httpConnection struct {
 	BaseURL string
-	Headers *KeyValues
+	Headers *hclexpr.KeyValues
 	Auth    *authBlock
 }
 
 type authBlock struct {
-	Bearer SecretText
+	Bearer decode.SecretText
 	OAuth2 *oauth2Block
 }
 
@@ -155,15 +160,15 @@ func (c *httpConnection) OnBehalf() any {
 	return &c.Auth.OAuth2.Exchange
 }
 
-func (c *httpConnection) spec() Spec {
-	return Spec{
-		Attr(&c.BaseURL, "base_url", "What paths follow.").Require(),
-		Attr(&c.Headers, "headers", "Headers of every request.").AllowSecret().FixedKeys(),
-		Block(&c.Auth, "auth", "How requests sign in.", func(a *authBlock) Spec {
-			return Spec{
-				Attr(&a.Bearer, "bearer", "A bearer token.").AllowSecret(),
-				Block(&a.OAuth2, "oauth2", "A token that is fetched.", func(o *oauth2Block) Spec {
-					return Spec{Attr(&o.Exchange, "exchange", "It is made from the caller's own.")}
+func (c *httpConnection) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.BaseURL, "base_url", "What paths follow.").Require(),
+		decode.Attr(&c.Headers, "headers", "Headers of every request.").AllowSecret().FixedKeys(),
+		decode.Block(&c.Auth, "auth", "How requests sign in.", func(a *authBlock) decode.Spec {
+			return decode.Spec{
+				decode.Attr(&a.Bearer, "bearer", "A bearer token.").AllowSecret(),
+				decode.Block(&a.OAuth2, "oauth2", "A token that is fetched.", func(o *oauth2Block) decode.Spec {
+					return decode.Spec{decode.Attr(&o.Exchange, "exchange", "It is made from the caller's own.")}
 				}),
 			}
 		}),
@@ -172,33 +177,33 @@ func (c *httpConnection) spec() Spec {
 
 func (c *httpConnection) Check() error {
 	if c.BaseURL == "" || c.BaseURL[0] != 'h' {
-		return Blame(&c.BaseURL, "base_url is a whole URL such as \"https://shop.example/api/v1\".")
+		return diag.Blame(&c.BaseURL, "base_url is a whole URL such as \"https://shop.example/api/v1\".")
 	}
 	return nil
 }
 
 type sqlBlock struct {
-	Query, Exec *SQL
-	Statement   *Expr
-	Each        *Expr
+	Query, Exec *hclexpr.SQL
+	Statement   *hclexpr.Expr
+	Each        *hclexpr.Expr
 	MaxRows     int
 }
 
-func (b *sqlBlock) spec() Spec {
-	return Join(
-		EachField(&b.Each, "each", "Runs exec once an element.", ExactlyOneOf("the statement",
-			Attr(&b.Query, "query", "A statement that reads."),
-			Attr(&b.Exec, "exec", "A statement that writes, or a list of them."),
-			Attr(&b.Statement, "statement", "A whole statement of the caller."))...),
-		Spec{Attr(&b.MaxRows, "max_rows", "How many rows at most.")},
+func (b *sqlBlock) spec() decode.Spec {
+	return decode.Join(
+		decode.EachField(&b.Each, "each", "Runs exec once an element.", decode.ExactlyOneOf("the statement",
+			decode.Attr(&b.Query, "query", "A statement that reads."),
+			decode.Attr(&b.Exec, "exec", "A statement that writes, or a list of them."),
+			decode.Attr(&b.Statement, "statement", "A whole statement of the caller."))...),
+		decode.Spec{decode.Attr(&b.MaxRows, "max_rows", "How many rows at most.")},
 	)
 }
 
 func (b *sqlBlock) Describe(*Connection) (Effects, error) {
-	row := &schema.Type{Kind: schema.Map, Elem: AnyType}
+	row := &schema.Type{Kind: schema.Map, Elem: eval.AnyType}
 	return Effects{
 		ReadOnly: b.Exec == nil, Writes: b.Exec != nil, Destructive: b.Exec != nil,
-		Output:  schema.ObjectOf(out("rows", schema.ListOf(row)), out("row", row.AsNullable()), out("affected", is(schema.Integer)), out("results", schema.ListOf(AnyType))),
+		Output:  schema.ObjectOf(out("rows", schema.ListOf(row)), out("row", row.AsNullable()), out("affected", is(schema.Integer)), out("results", schema.ListOf(eval.AnyType))),
 		Default: DefaultResult{Member: "rows"},
 	}, nil
 }
@@ -208,36 +213,36 @@ type database struct {
 	Mode  string
 }
 
-func (c *database) spec(where string) Spec {
-	return Spec{
-		Attr(&c.Where, where, "Where the data are.").Require(),
-		Attr(&c.Mode, "mode", "ro or rw."),
+func (c *database) spec(where string) decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.Where, where, "Where the data are.").Require(),
+		decode.Attr(&c.Mode, "mode", "ro or rw."),
 	}
 }
 
 type shellBlock struct {
-	Command    *Argv
-	Pipe       *Pipe
-	Script     *Script
-	Stdin      *StringExpr
-	Env        *KeyValues
+	Command    *hclexpr.Argv
+	Pipe       *hclexpr.Pipe
+	Script     *hclexpr.Script
+	Stdin      *hclexpr.StringExpr
+	Env        *hclexpr.KeyValues
 	InheritEnv []string
 	OKCodes    []int
 	Loud       bool
 }
 
-func (b *shellBlock) spec() Spec {
-	return Join(
-		ExactlyOneOf("what is run",
-			Attr(&b.Command, "command", "A command as a list of words."),
-			Attr(&b.Pipe, "pipe", "Commands that read each other."),
-			Attr(&b.Script, "script", "A script for sh.")),
-		Spec{
-			Attr(&b.Stdin, "stdin", "What the command reads."),
-			Attr(&b.Env, "env", "Variables of the environment.").AllowSecret().FixedKeys(),
-			Attr(&b.InheritEnv, "inherit_env", "Variables that are passed on."),
-			Attr(&b.OKCodes, "ok_codes", "Exit codes that are answers."),
-			Attr(&b.Loud, "merge", "Whether stderr is part of the output."),
+func (b *shellBlock) spec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("what is run",
+			decode.Attr(&b.Command, "command", "A command as a list of words."),
+			decode.Attr(&b.Pipe, "pipe", "Commands that read each other."),
+			decode.Attr(&b.Script, "script", "A script for sh.")),
+		decode.Spec{
+			decode.Attr(&b.Stdin, "stdin", "What the command reads."),
+			decode.Attr(&b.Env, "env", "Variables of the environment.").AllowSecret().FixedKeys(),
+			decode.Attr(&b.InheritEnv, "inherit_env", "Variables that are passed on."),
+			decode.Attr(&b.OKCodes, "ok_codes", "Exit codes that are answers."),
+			decode.Attr(&b.Loud, "merge", "Whether stderr is part of the output."),
 		},
 	)
 }
@@ -252,25 +257,25 @@ func (b *shellBlock) Describe(*Connection) (Effects, error) {
 
 type shellConnection struct{ Command []string }
 
-func (c *shellConnection) spec() Spec {
-	return Spec{Attr(&c.Command, "command", "The words that a block's own follow.").Require()}
+func (c *shellConnection) spec() decode.Spec {
+	return decode.Spec{decode.Attr(&c.Command, "command", "The words that a block's own follow.").Require()}
 }
 
 func (c *shellConnection) Words() []string { return c.Command }
 
 type csvBlock struct {
-	Directory *StringExpr
-	File      *StringExpr
-	Rows      *Expr
+	Directory *hclexpr.StringExpr
+	File      *hclexpr.StringExpr
+	Rows      *hclexpr.Expr
 	IfExists  string
 }
 
-func (b *csvBlock) spec() Spec {
-	return Spec{
-		Attr(&b.Directory, "directory", "The folder."),
-		Attr(&b.File, "file", "The name of the file.").Require(),
-		Attr(&b.Rows, "rows", "A list of objects.").Require(),
-		Attr(&b.IfExists, "if_exists", "What happens to a file that is there."),
+func (b *csvBlock) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&b.Directory, "directory", "The folder."),
+		decode.Attr(&b.File, "file", "The name of the file.").Require(),
+		decode.Attr(&b.Rows, "rows", "A list of objects.").Require(),
+		decode.Attr(&b.IfExists, "if_exists", "What happens to a file that is there."),
 	}
 }
 
@@ -283,17 +288,17 @@ func (b *csvBlock) Describe(*Connection) (Effects, error) {
 }
 
 type fileBlock struct {
-	Read, Write *StringExpr
-	Content     *Expr
+	Read, Write *hclexpr.StringExpr
+	Content     *hclexpr.Expr
 	As          string
 }
 
-func (b *fileBlock) spec() Spec {
-	return Join(
-		ExactlyOneOf("what is done", Attr(&b.Read, "read", "The file to read."), Attr(&b.Write, "write", "The file to write.")),
-		Spec{
-			Attr(&b.Content, "content", "What is written.").AllowFile(),
-			Attr(&b.As, "as", "What the content is."),
+func (b *fileBlock) spec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("what is done", decode.Attr(&b.Read, "read", "The file to read."), decode.Attr(&b.Write, "write", "The file to write.")),
+		decode.Spec{
+			decode.Attr(&b.Content, "content", "What is written.").AllowFile(),
+			decode.Attr(&b.As, "as", "What the content is."),
 		},
 	)
 }
@@ -307,7 +312,7 @@ func (b *fileBlock) Describe(*Connection) (Effects, error) {
 	media := ""
 	if b.Read != nil {
 		name, _ := b.Read.Known()
-		media = TypeByExtension(name)
+		media = mediapkg.TypeByExtension(name)
 	}
 	return Effects{
 		ReadOnly: b.Read != nil, Writes: b.Write != nil, Idempotent: true, Default: def, MimeType: media,

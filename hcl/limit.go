@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
 )
 
 // Limit says how often, and how many at once, calls may be.
@@ -48,21 +51,21 @@ const (
 	defaultMaxWait = 10 * time.Second
 )
 
-func (l *Limit) spec(per string) Spec {
+func (l *Limit) spec(per string) decode.Spec {
 	l.MaxWait, l.Shared = defaultMaxWait, per == "tool"
-	return Spec{
-		Custom("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d. All processes that share the state count them together.", l.decodeRate),
-		PositiveInt(&l.Burst, "burst", "How many calls may come at once before the rate counts.").DefaultDoc("the calls of the rate"),
-		BoolChoice(&l.Shared, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").DefaultDoc(strconv.Quote(per)),
-		PositiveInt(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
-		PositiveInt(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
-		PositiveDuration(&l.MaxWait, "max_wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").DefaultDoc("10s").RenamedFrom("wait"),
+	return decode.Spec{
+		decode.Custom("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d. All processes that share the state count them together.", l.decodeRate),
+		decode.PositiveInt(&l.Burst, "burst", "How many calls may come at once before the rate counts.").DefaultDoc("the calls of the rate"),
+		decode.BoolChoice(&l.Shared, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").DefaultDoc(strconv.Quote(per)),
+		decode.PositiveInt(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
+		decode.PositiveInt(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
+		decode.PositiveDuration(&l.MaxWait, "max_wait", "How long a call waits for its turn.").DefaultDoc("10s").RenamedFrom("wait"),
 	}
 }
 
 // limitField declares a limit.
-func limitField(dst **Limit, doc string) Field {
-	return Field{Name: "limit", Doc: doc, nested: func() Spec { return new(Limit).spec("caller") }, block: func(d *Decoder, b *hclsyntax.Block) {
+func limitField(dst **Limit, doc string) decode.Field {
+	return decode.Field{Name: "limit", Doc: doc, NestedSpec: func() decode.Spec { return new(Limit).spec("caller") }, DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
 		l := new(Limit)
 		before := len(d.Diags)
 		d.Body(b.Body, l.spec("caller"), b.DefRange())
@@ -74,7 +77,7 @@ func limitField(dst **Limit, doc string) Field {
 }
 
 // check reports what says nothing, and fills in the burst.
-func (l *Limit) check(d *Decoder, b *hclsyntax.Block) {
+func (l *Limit) check(d *decode.Decoder, b *hclsyntax.Block) {
 	written := func(name string) bool { return b.Body.Attributes[name] != nil }
 	switch {
 	case l.Rate.Calls == 0 && l.Concurrency == 0:
@@ -88,14 +91,14 @@ func (l *Limit) check(d *Decoder, b *hclsyntax.Block) {
 	}
 }
 
-func (l *Limit) decodeRate(d *Decoder, e hclsyntax.Expression) {
-	n := d.CompileKnown(e, Field{Name: "rate"})
+func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
+	n := d.CompileKnown(e, decode.Field{Name: "rate"})
 	if !n.Known {
 		return
 	}
 	text, ok := n.Value.(string)
 	if !ok {
-		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time in quotes, as in "5/s", "10/m", "100/h" or "1000/d", and this is %s.`, TypePhrase(TypeOf(n.Value)))
+		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time in quotes, as in "5/s", "10/m", "100/h" or "1000/d", and this is %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
 		return
 	}
 	count, unit, _ := strings.Cut(text, "/")

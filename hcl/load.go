@@ -7,13 +7,18 @@ package hcl
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/functions"
-	"hatchel/hcl/program"
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/exprlang"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
 )
 
 // Options are what a load may read beside the files.
@@ -28,7 +33,7 @@ type Options struct {
 
 // Load reads a configuration. The Config is never nil; it may be used only when the diagnostics hold no errors. It finds every mistake of
 // every file in one pass.
-func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
+func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 	defer opts.Cache.lock()()
 	l := newLoader(fsys, kinds, opts)
 	files := l.readSources()
@@ -37,23 +42,16 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 		l.partial = l.partial || f.diags.HasErrors()
 		l.indexBlocks(f)
 	}
-	l.decodeValues()
-	l.digestValues()
-	l.decodeAuth()
-	l.decodeConnections()
+	l.env.Partial = l.partial
+	for _, t := range globalBlocks {
+		t.decode(l)
+	}
 	l.checkTokenExchange()
-	l.decodeAudit()
-	l.decodeState()
-	l.decodeFiles()
-	l.decodeWebhooks()
 	l.reuseGlobals()
 	l.dropStaleBlocks(files)
-	tools := l.decodeTools()
-	l.decodePrompts(tools)
-	l.decodeResources(tools)
-	l.decodeToolsets()
-	l.decodePolicies()
-	l.decodeApprovals()
+	for _, t := range exposedBlocks {
+		t.decode(l)
+	}
 	l.warnUnused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.secretValues
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
@@ -85,13 +83,14 @@ type loader struct {
 	*blockSpecs
 
 	config   *Config
-	diags    Diagnostics
+	diags    diag.Diagnostics
 	blocks   map[string][]sourceBlock
 	partial  bool // a file could not be read: what it may declare is not missed
 	used     map[*Connection]bool
 	notified map[string]bool // the webhooks that something names
-	programs *program.Cache
-	declared map[string]Range // where each name was first declared, by "kind name"
+	env      decode.Env
+	tools    map[string]*toolDecoder // by name, for steps that call one
+	declared map[string]diag.Range   // where each name was first declared, by "kind name"
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -108,44 +107,92 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 			}
 		}
 	}
-	return &loader{
-		globals: &globals{connectionsByKind: map[string]map[string]*Connection{}, patterns: new(functions.Patterns)},
+	l := &loader{
+		globals: newGlobals(),
 		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
 		blocks:     map[string][]sourceBlock{},
 		used:       map[*Connection]bool{},
 		notified:   map[string]bool{},
 		blockSpecs: newBlockSpecs(kinds),
-		programs:   new(program.Cache),
-		declared:   map[string]Range{},
+		declared:   map[string]diag.Range{},
 	}
+	l.env = decode.Env{
+		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
+		UploadURL:  &l.config.Files.uploadURL,
+		NamedType:  func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
+	}
+	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
+	return l
 }
 
-// topLevel are the blocks of a file, how many labels each has, and which of them are offered to clients: nothing else can read those.
-var topLevel = map[string]struct {
-	labels  int
-	form    string
-	offered bool
-}{
-	"server": {0, "server {", false}, "variable": {1, `variable "name" {`, false}, "secret": {1, `secret "name" {`, false}, "locals": {0, "locals {", false},
-	"type": {1, `type "name" {`, false}, "auth": {0, "auth {", false}, "tls": {0, "tls {", false}, "audit": {0, "audit {", false}, "state": {0, "state {", false}, "files": {0, "files {", false}, "connection": {2, `connection "http" "name" {`, false}, "tool": {1, `tool "name" {`, true},
-	"prompt": {1, `prompt "name" {`, true}, "resource": {1, `resource "name" {`, true}, "toolset": {1, `toolset "name" {`, true},
-	"policy": {1, `policy "name" {`, true}, "webhook": {1, `webhook "name" {`, false}, "approvals": {0, "approvals {", true},
+// blockType is a type of block at the top of a file.
+type blockType struct {
+	name   string
+	labels int
+	form   string        // how it begins
+	decode func(*loader) // decodes all blocks of the type
 }
 
-// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not. It is the one place
-// that tells block types apart.
+// globalBlocks are the blocks that everything can read, in the order in which they are decoded. Types come first and are resolved on demand.
+var globalBlocks = []blockType{
+	{"type", 1, `type "name" {`, (*loader).declareTypes},
+	{"variable", 1, `variable "name" {`, (*loader).decodeVariables},
+	{"secret", 1, `secret "name" {`, (*loader).decodeSecrets},
+	{"locals", 0, "locals {", (*loader).decodeLocals},
+	{"server", 0, "server {", (*loader).decodeServer},
+	{"tls", 0, "tls {", (*loader).decodeTLS},
+	{"auth", 0, "auth {", (*loader).decodeAuth},
+	{"connection", 2, `connection "http" "name" {`, (*loader).decodeConnections},
+	{"audit", 0, "audit {", (*loader).decodeAudit},
+	{"state", 0, "state {", (*loader).decodeState},
+	{"files", 0, "files {", (*loader).decodeFiles},
+	{"webhook", 1, `webhook "name" {`, (*loader).decodeWebhooks},
+}
+
+// exposedBlocks are the blocks that are offered to clients, or that decide about those, in the order in which they are decoded: nothing else can read them.
+var exposedBlocks = []blockType{
+	{"tool", 1, `tool "name" {`, (*loader).decodeTools},
+	{"prompt", 1, `prompt "name" {`, (*loader).decodePrompts},
+	{"resource", 1, `resource "name" {`, (*loader).decodeResources},
+	{"toolset", 1, `toolset "name" {`, (*loader).decodeToolsets},
+	{"policy", 1, `policy "name" {`, (*loader).decodePolicies},
+	{"approvals", 0, "approvals {", (*loader).decodeApprovers},
+}
+
+// findBlockType finds a type of block by its name, and says whether its blocks are exposed.
+func findBlockType(name string) (found blockType, exposed, ok bool) {
+	for i, types := range [][]blockType{globalBlocks, exposedBlocks} {
+		for _, t := range types {
+			if t.name == name {
+				return t, i == 1, true
+			}
+		}
+	}
+	return blockType{}, false, false
+}
+
+// blockTypeNames are the names of all types of blocks, sorted.
+func blockTypeNames() (names []string) {
+	for _, t := range slices.Concat(globalBlocks, exposedBlocks) {
+		names = append(names, t.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", JoinAnd(SortedNames(topLevel)))
+		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", diag.JoinAnd(blockTypeNames()))
 		l.config.Partial = true
 	}
 	f.exposed = 0
 	for _, b := range f.body.Blocks {
-		want, ok := topLevel[b.Type]
+		want, exposed, ok := findBlockType(b.Type)
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, topLevelHint(b.Type, SuggestOr(b.Type, SortedNames(topLevel), " At the top of a file there are "+JoinAnd(SortedNames(topLevel))+".")))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(), " At the top of a file there are "+diag.JoinAnd(blockTypeNames())+".")))
 			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
@@ -153,19 +200,19 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			if len(b.Labels) > want.labels {
 				r = b.LabelRanges[want.labels]
 			}
-			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", ToSentence(WithArticle(b.Type)), want.form)
+			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", diag.ToSentence(diag.WithArticle(b.Type)), want.form)
 			l.config.Partial = true
 			continue
 		}
 		l.blocks[b.Type] = append(l.blocks[b.Type], sourceBlock{b, f, f.exposed})
-		if want.offered {
+		if exposed {
 			f.exposed++
 		}
 	}
 }
 
 func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
-	l.diags.Errorf(RangeOf(r), summary, format, args...)
+	l.diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
 // declare reports a name that was declared before, and says whether it is new.
@@ -183,7 +230,7 @@ func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File, first.Start.Line)
 		return false
 	}
-	l.declared[key] = RangeOf(r)
+	l.declared[key] = diag.RangeOf(r)
 	return true
 }
 
@@ -194,13 +241,13 @@ func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 	}
 }
 
-func invalidName(noun, name string, r hclv2.Range) *Diagnostic {
-	return &Diagnostic{Summary: "Invalid name", Subject: RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", WithArticle(noun), name)}
+func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
+	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", diag.WithArticle(noun), name)}
 }
 
 // newDecoder starts decoding blocks of a file.
-func (l *loader) newDecoder(f *sourceFile) *Decoder {
-	return &Decoder{file: f, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}, loader: l}
+func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
+	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]diag.Range{}}
 }
 
 // configID digests everything the configuration was made of.
@@ -209,5 +256,20 @@ func (l *loader) configID(files []*sourceFile) string {
 	for _, f := range files {
 		parts = append(parts, f.name, string(f.digest[:]))
 	}
-	return hashParts(parts...)
+	return eval.HashParts(parts...)
+}
+
+// eachBlock calls do for every block of a type, with a Decoder for its file, and takes over what that reports.
+func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
+	for _, b := range l.blocks[name] {
+		d := l.newDecoder(b.file)
+		do(d, b)
+		l.report(d)
+	}
+}
+
+// report takes over the diagnostics of a Decoder, which has none afterwards.
+func (l *loader) report(d *decode.Decoder) {
+	l.diags = append(l.diags, d.Diags...)
+	d.Diags = nil
 }

@@ -8,6 +8,9 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -29,9 +32,9 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	b, ok := s.blocks[name]
 	if !ok {
 		if s.loader.partial {
-			return AnyType, nil // it may be declared in a file that could not be read
+			return eval.AnyType, nil // it may be declared in a file that could not be read
 		}
-		return fail("Unknown type", "There is no type block %q.%s", name, SuggestOr(name, SortedNames(s.blocks), ListAre(SortedNames(s.blocks))))
+		return fail("Unknown type", "There is no type block %q.%s", name, diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
 	}
 	if slices.Contains(s.path, name) {
 		return fail("Type refers to itself", "type.%s contains itself: %s. Write any where it would begin again.", name, strings.Join(append(s.path, name), " → "))
@@ -43,11 +46,11 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	s.loader.diags = append(s.loader.diags, d.Diags...)
 	s.path = s.path[:len(s.path)-1]
 	if t == nil {
-		t = AnyType
+		t = eval.AnyType
 	}
 	left := maxTypeParts
 	if countParts(t, &left); left < 0 { // a type that is named twice in another, and that twice again, doubles with each line
-		t = AnyType
+		t = eval.AnyType
 		s.done[name] = t
 		return fail("Type too large", "type.%s has more than %d parts, those of the types in it included. Write any for some of them.", name, maxTypeParts)
 	}
@@ -70,23 +73,8 @@ func countParts(t *schema.Type, left *int) {
 	}
 }
 
-func typeSpec(t **schema.Type) Spec {
-	return Spec{Custom("is", "type", "What the name stands for.", func(d *Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
-}
-
-// DecodeType reads a type expression.
-func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
-	t, diags := schema.ParseType(e, d.TypeEnv())
-	d.Diags = append(d.Diags, FromHCL(diags)...)
-	return t
-}
-
-// namedType resolves type.name.
-func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
-	if d.Deps != nil {
-		d.Deps.Types = append(d.Deps.Types, name)
-	}
-	return d.loader.types.resolve(name, r)
+func typeSpec(t **schema.Type) decode.Spec {
+	return decode.Spec{decode.Custom("is", "type", "What the name stands for.", func(d *decode.Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
 }
 
 // digest is of everything that a type says.
@@ -95,28 +83,23 @@ func (s *lazyTypes) digest(name string) string {
 	if t == nil {
 		return ""
 	}
-	return hashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
+	return eval.HashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
 }
 
-// TypeEnv is what type expressions of the file may refer to.
-func (d *Decoder) TypeEnv() schema.Env {
-	return schema.Env{
-		Type: d.namedType,
-		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return nil, nil
-			}
-			n := d.CompileKnown(x, Field{})
-			return n.Value, nil
-		},
-		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return 0, nil
-			}
-			return int64(d.Size(x, Field{})), nil
-		},
-		Uploads: &d.loader.config.Files.uploadURL,
+// declareTypes indexes the type blocks. Each is resolved when it is first named.
+func (l *loader) declareTypes() {
+	for _, b := range l.blocks["type"] {
+		l.checkIdentifier("type", b.label(0), b.LabelRanges[0])
+		if l.declare("type", b.label(0), b) {
+			l.types.blocks[b.label(0)] = b
+		}
+	}
+}
+
+// resolveTypes resolves the types that nothing has named so far.
+func (l *loader) resolveTypes() {
+	for _, name := range diag.SortedNames(l.types.blocks) {
+		_, diags := l.types.resolve(name, l.types.blocks[name].LabelRanges[0])
+		l.diags = append(l.diags, diag.FromHCL(diags)...)
 	}
 }

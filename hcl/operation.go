@@ -1,14 +1,21 @@
 package hcl
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/spelling"
 )
 
 // Operation is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
@@ -16,18 +23,18 @@ type Operation struct {
 	Name     string
 	Requires []string      // what the client must be able to do: "sampling", "elicitation", "roots", …
 	Timeout  time.Duration // of the whole, without the time in which the client is asked
-	MaxText  Size          // of a text that a model receives
+	MaxText  decode.Size   // of a text that a model receives
 
 	Input       *schema.Type // the object of all inputs
 	Validator   *schema.Validator
 	Completions map[string]*Completion // by input
 	Checks      []*Check
-	Allow       *Condition // nil when everybody may call
-	Scopes      []string   // that the caller must have been granted
-	Steps       []*Step    // one backend is one step without a name; a pure computation has none
+	Allow       *hclexpr.Condition // nil when everybody may call
+	Scopes      []string           // that the caller must have been granted
+	Steps       []*Step            // one backend is one step without a name; a pure computation has none
 
 	Digest string // of the block and of everything it refers to
-	Range  Range
+	Range  diag.Range
 }
 
 // HasNamedSteps reports whether the backends are written as steps, so that results are read as step.<name>.
@@ -39,24 +46,26 @@ type operationDecoder struct {
 	op              *Operation
 	block           sourceBlock
 	singleBackend   bool // its backend is the only one: it has no steps
-	dec             *Decoder
+	loader          *loader
+	dec             *decode.Decoder
+	deps            *dependencies // what the block reads
 	inputs          *inputs
-	input           *Root
+	input           *eval.Root
 	descriptionRefs []descriptionRef
 	cached          *cachedBlock // of the load before; then nothing is decoded
 
 	enabled     bool
 	calls       []*toolCallSite
-	results     map[string]*Member // of the steps so far, by name
-	askKeys     map[string]Range   // where each question is asked, by its key
-	endedBy     string             // the step after which no call goes on, or ""
-	unavailable map[string]string  // steps, and why they cannot be read before they were done
+	results     map[string]*eval.Member // of the steps so far, by name
+	askKeys     map[string]diag.Range   // where each question is asked, by its key
+	endedBy     string                  // the step after which no call goes on, or ""
+	unavailable map[string]string       // steps, and why they cannot be read before they were done
 }
 
-func newWorkDecl(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, RangeOf(b.DefRange())
-	w := &operationDecoder{noun: noun, op: work, block: b, dec: l.newDecoder(b.file), enabled: true, results: map[string]*Member{}}
-	w.dec.Deps = &dependencies{}
+func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
+	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, diag.RangeOf(b.DefRange())
+	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file), deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
+	w.dec.Deps = &w.deps.Dependencies
 	w.inputs = newInputs(w)
 	return w
 }
@@ -72,55 +81,48 @@ var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // checkName reports a name that the protocol does not allow.
 func (w *operationDecoder) checkName() {
 	if !exposedNamePattern.MatchString(w.op.Name) {
-		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", WithArticle(w.noun), w.op.Name)
-	}
-}
-
-// checkTimeout reports a timeout that nothing can keep.
-func (w *operationDecoder) checkTimeout() {
-	if a, ok := w.block.Body.Attributes["timeout"]; ok && w.op.Timeout == 0 && !w.dec.Diags.HasErrors() {
-		w.dec.Errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
+		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", diag.WithArticle(w.noun), w.op.Name)
 	}
 }
 
 // enabledField declares whether the block counts.
-func (w *operationDecoder) enabledField() Field {
-	return Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").DefaultDoc("true")
+func (w *operationDecoder) enabledField() decode.Field {
+	return decode.Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").DefaultDoc("true")
 }
 
 // timeoutField declares how long all of it may take.
-func (w *operationDecoder) timeoutField(doc string) Field {
-	return Attr(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
+func (w *operationDecoder) timeoutField(doc string) decode.Field {
+	return decode.PositiveDuration(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
 }
 
 // errorSpec declares what is said of a failure; what is its name in a sentence.
-func errorSpec(dst **TextTemplate, what string) Spec {
-	return Spec{Attr(dst, "error", "The text of "+what+": error.message, error.status, error.code and error.step can be read.")}
+func errorSpec(dst **hclexpr.TextTemplate, what string) decode.Spec {
+	return decode.Spec{decode.Attr(dst, "error", "The text of "+what+": error.message, error.status, error.code and error.step can be read.")}
 }
 
 // bodySpec is what must hold before anything is done.
-func (w *operationDecoder) bodySpec() Spec {
-	return Spec{
-		Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", noSpec, w.decodeLocals),
-		Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() Spec { return checkSpec(&Check{}) }, func(d *Decoder, b *hclsyntax.Block) {
-			check := d.decodeCheck(b)
+func (w *operationDecoder) bodySpec() decode.Spec {
+	return decode.Spec{
+		decode.Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", nil, w.decodeLocals),
+		decode.Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+			check := decodeCheck(d, b)
 			w.op.Checks = append(w.op.Checks, check)
-			d.NonNull = d.NonNull.whenTrue(check.That) // it holds for everything after it
+			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // it holds for everything after it
 		}),
 		w.requiredScopesField(),
-		Attr(&w.op.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
+		decode.Attr(&w.op.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
 	}
 }
 
 // scope is what can be read before anything was done.
-func (w *operationDecoder) scope() *Scope {
+func (w *operationDecoder) scope() *eval.Scope {
 	w.input = inputRoot(w.op.Input)
 	w.input.Partial = w.inputs.partial
-	return w.dec.loader.call.With("input", w.input)
+	return w.loader.call.With("input", w.input)
 }
 
 // decodeErrorText decodes what is said of a failure.
-func (w *operationDecoder) decodeErrorText(spec Spec) {
+func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
 	d, before := w.dec, w.dec.Scope
 	d.NonNull = nil // a check that does not hold is one of the failures
 	d.Scope = before.With("error", errorRoot()).Without("output", "The backend failed, so there is no output. Read error.message.")
@@ -139,12 +141,12 @@ func (w *operationDecoder) has(names ...string) bool {
 }
 
 // digest is of the block and of everything it refers to.
-func (w *operationDecoder) digest() string { return w.dec.loader.blockDigest(w.block, w.dec.Deps) }
+func (w *operationDecoder) digest() string { return w.loader.blockDigest(w.block, w.deps) }
 
 // digestCalls makes the digest one of the tools that are called, too. Their own must be complete.
 func (w *operationDecoder) digestCalls() {
 	for _, c := range w.calls {
-		w.op.Digest = hashParts(w.op.Digest, c.call.Tool.Digest)
+		w.op.Digest = eval.HashParts(w.op.Digest, c.call.Tool.Digest)
 	}
 }
 
@@ -163,4 +165,44 @@ func (w *operationDecoder) attrRange(name string) hclv2.Range {
 		return a.Expr.Range()
 	}
 	return w.block.DefRange()
+}
+
+var (
+	quotedName     = regexp.MustCompile("`([^`]+)`")
+	identifierLike = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+)
+
+// descriptionRef name is one that a description writes in backquotes and that nothing of its block is called.
+type descriptionRef struct {
+	name    string
+	warning *diag.Diagnostic
+}
+
+// checkDescription checks the description, which the model chooses by. What it calls by a name is an input, a word that stands elsewhere in the block, or a tool.
+func (w *operationDecoder) checkDescription(text string) {
+	a, ok := w.block.Body.Attributes["description"]
+	if !ok || w.dec.Diags.HasErrors() {
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		w.dec.Errorf(a.Expr.Range(), "Empty description", "%s is chosen by its description: say what it does and when to use it.", diag.ToSentence(diag.WithArticle(w.noun)))
+		return
+	}
+	elsewhere := ""
+	for _, m := range quotedName.FindAllStringSubmatch(text, -1) {
+		if _, known := w.op.Input.Lookup(m[1]); known || !identifierLike.MatchString(m[1]) {
+			continue
+		}
+		if elsewhere == "" {
+			src := w.block.file.src
+			block, own := w.block.Range(), a.SrcRange
+			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) + string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
+		}
+		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
+			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &diag.Diagnostic{
+				Severity: diag.Warning, Summary: "Description names no " + w.inputs.noun, Subject: diag.RangeOf(a.Expr.Range()),
+				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
+			}})
+		}
+	}
 }

@@ -1,13 +1,14 @@
 package hcl
 
 import (
+	"hatchel/hcl/diag"
 	"testing"
 	"testing/fstest"
 )
 
 func TestAFileWithNULIsRefusedWhereItStands(t *testing.T) {
 	_, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte("locals {\n  a = \"x\x00\"\n}\n")}}, testKinds(), Options{})
-	if len(diags) != 1 || diags[0].Summary != "Invalid character" || diags[0].Subject.Start != (Pos{2, 9, 17}) {
+	if len(diags) != 1 || diags[0].Summary != "Invalid character" || diags[0].Subject.Start != (diag.Pos{Line: 2, Column: 9, Byte: 17}) {
 		t.Errorf("got %+v", diags)
 	}
 }

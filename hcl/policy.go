@@ -5,6 +5,10 @@ import (
 	"slices"
 	"sort"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -14,14 +18,14 @@ type Policy struct {
 	Tools        []string // names, or patterns with *; like Prompts and Resources
 	Prompts      []string
 	Resources    []string
-	AppliesToAll bool       // it names nothing, so it is about everything
-	Allow        *Condition // nil for a policy without this rule, as Deny and Approve
-	Deny         *Condition
-	Approve      *Condition    // calls of tools that somebody must agree to
-	Approval     *Approval     // how, with Approve
-	Message      *TextTemplate // what who is denied is told; nil for words that fit every rule
-	Digest       string        // of the block and of everything it refers to
-	Range        Range
+	AppliesToAll bool               // it names nothing, so it is about everything
+	Allow        *hclexpr.Condition // nil for a policy without this rule, as Deny and Approve
+	Deny         *hclexpr.Condition
+	Approve      *hclexpr.Condition    // calls of tools that somebody must agree to
+	Approval     *Approval             // how, with Approve
+	Message      *hclexpr.TextTemplate // what who is denied is told; nil for words that fit every rule
+	Digest       string                // of the block and of everything it refers to
+	Range        diag.Range
 }
 
 // AppliesToTool reports whether the rules are about the tool of that name.
@@ -44,50 +48,50 @@ type policyDecoder struct {
 }
 
 // spec is everything a policy block may hold, in the order of the reference.
-func (p *policyDecoder) spec() Spec {
-	return Join(p.targetSpec(), p.ruleSpec(), Spec{p.approvalField()})
+func (p *policyDecoder) spec() decode.Spec {
+	return decode.Join(p.targetSpec(), p.ruleSpec(), decode.Spec{p.approvalField()})
 }
 
-func (p *policyDecoder) targetSpec() Spec {
+func (p *policyDecoder) targetSpec() decode.Spec {
 	const doc = " it is about: names, or patterns in which * stands for any characters."
-	return Spec{
+	return decode.Spec{
 		p.namesField(&p.policy.Tools, "tools", "The tools"+doc),
 		p.namesField(&p.policy.Prompts, "prompts", "The prompts"+doc),
 		p.namesField(&p.policy.Resources, "resources", "The resources"+doc),
 	}
 }
 
-func (p *policyDecoder) ruleSpec() Spec {
-	return Spec{
-		Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
-		Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
-		Attr(&p.policy.Approve, "approve", "Which calls somebody must approve before they are made: a program over caller, input and tool. It allows nothing by itself."),
-		Attr(&p.policy.Message, "message", "What a caller is told whom this policy denies."),
+func (p *policyDecoder) ruleSpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
+		decode.Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
+		decode.Attr(&p.policy.Approve, "approve", "Which calls somebody must approve before they are made: a program over caller, input and tool. It allows nothing by itself."),
+		decode.Attr(&p.policy.Message, "message", "What a caller is told whom this policy denies."),
 	}
 }
 
 // decodePolicies decodes the policy blocks, when everything that they can be about is known.
 func (l *loader) decodePolicies() {
 	about := l.collectExposedNames()
-	for _, b := range l.blocks["policy"] {
-		p := &policyDecoder{about, &Policy{Name: b.label(0), Range: RangeOf(b.DefRange())}}
-		d := l.newDecoder(b.file)
-		d.Deps = &dependencies{}
+	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
+		p := &policyDecoder{about, &Policy{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
+		deps := &dependencies{}
+		d.Deps = &deps.Dependencies
 		if !exposedNamePattern.MatchString(p.policy.Name) {
 			d.Errorf(b.LabelRanges[0], "Invalid policy name", "Decisions are told by the name of their policy: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", p.policy.Name)
 		}
 		p.decode(d, b, l)
-		p.policy.Digest = l.blockDigest(b, d.Deps)
-		l.markUsed(d.Deps)
-		l.diags = append(l.diags, d.Diags...)
+		p.policy.Digest = l.blockDigest(b, deps)
+		l.markUsed(deps)
+		l.report(d)
 		if l.declare("policy", p.policy.Name, b) {
 			l.config.Policies = append(l.config.Policies, p.policy)
 		}
-	}
+	})
 	sort.Slice(l.config.Policies, func(i, j int) bool { return l.config.Policies[i].Name < l.config.Policies[j].Name })
 }
 
-func (p *policyDecoder) decode(d *Decoder, b sourceBlock, l *loader) {
+func (p *policyDecoder) decode(d *decode.Decoder, b sourceBlock, l *loader) {
 	about, rules := p.targetSpec(), append(p.ruleSpec(), p.approvalField())
 	before := len(d.Diags)
 	d.CheckNames(b.Body, about, rules)
@@ -105,7 +109,7 @@ func (p *policyDecoder) decode(d *Decoder, b sourceBlock, l *loader) {
 	}
 	input := inputsRoot(p.policy.operations(l.config))
 	input.Partial = l.partial || unclear // what it names wrongly has inputs, too
-	d.Scope = d.loader.call.With("tool", toolRoot()).With("input", input)
+	d.Scope = l.call.With("tool", toolRoot()).With("input", input)
 	d.Fields(b.Body, rules, b.DefRange())
 	p.checkApproveRule(d, b, l.config)
 	p.checkPublicCaches(d, b, l.config)
@@ -132,8 +136,8 @@ func (p *Policy) operations(c *Config) (works []*Operation) {
 }
 
 // checkPublicCaches reports documents that clients may keep for everybody although it depends on the caller whether they may be read.
-func (p *policyDecoder) checkPublicCaches(d *Decoder, b sourceBlock, c *Config) {
-	if !p.policy.Allow.readsCaller() && !p.policy.Deny.readsCaller() {
+func (p *policyDecoder) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) {
+	if !readsCaller(p.policy.Allow) && !readsCaller(p.policy.Deny) {
 		return
 	}
 	for _, r := range c.Resources {
@@ -144,25 +148,25 @@ func (p *policyDecoder) checkPublicCaches(d *Decoder, b sourceBlock, c *Config) 
 }
 
 // readsCaller reports whether the condition depends on who calls. Nil does not.
-func (c *Condition) readsCaller() bool { return c != nil && c.Reads("caller") }
+func readsCaller(c *hclexpr.Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
 	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
-	&schema.Member{Name: "name", Type: StringType},
-	&schema.Member{Name: "title", Type: StringType},
-	&schema.Member{Name: "read_only", Type: BoolType},
-	&schema.Member{Name: "destructive", Type: BoolType},
-	&schema.Member{Name: "idempotent", Type: BoolType},
-	&schema.Member{Name: "open_world", Type: BoolType},
+	&schema.Member{Name: "name", Type: eval.StringType},
+	&schema.Member{Name: "title", Type: eval.StringType},
+	&schema.Member{Name: "read_only", Type: eval.BoolType},
+	&schema.Member{Name: "destructive", Type: eval.BoolType},
+	&schema.Member{Name: "idempotent", Type: eval.BoolType},
+	&schema.Member{Name: "open_world", Type: eval.BoolType},
 )
 
 // toolRoot is what is called, for the rules of policies.
-func toolRoot() *Root {
-	return &Root{Noun: "member of tool", Type: toolRootType, Value: func(f *Frame) (any, error) { return f.Tool, nil }}
+func toolRoot() *eval.Root {
+	return &eval.Root{Noun: "member of tool", Type: toolRootType, Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
 }
 
 // inputsRoot is the inputs of several works, each of which has some of them.
-func inputsRoot(works []*Operation) *Root {
+func inputsRoot(works []*Operation) *eval.Root {
 	r := inputRoot(&schema.Type{Kind: schema.Object})
 	having := map[string]int{}
 	for _, w := range works {

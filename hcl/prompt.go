@@ -1,6 +1,15 @@
 package hcl
 
-import "sort"
+import (
+	"sort"
+	"strings"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
 
 // Prompt is one prompt block.
 type Prompt struct {
@@ -9,7 +18,7 @@ type Prompt struct {
 	Description string
 	Icons       []*Icon
 	Messages    []*PromptMessage
-	Error       *TextTemplate
+	Error       *hclexpr.TextTemplate
 }
 
 // promptDecoder is a prompt being decoded.
@@ -18,15 +27,15 @@ type promptDecoder struct {
 	prompt *Prompt
 }
 
-func newPromptDecl(l *loader, b sourceBlock) *promptDecoder {
+func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
 	p := &promptDecoder{prompt: &Prompt{}}
-	p.operationDecoder = newWorkDecl(l, b, "prompt", &p.prompt.Operation)
+	p.operationDecoder = newOperationDecoder(l, b, "prompt", &p.prompt.Operation)
 	p.inputs.noun, p.inputs.texts = "argument", &textInputs{"an argument of a prompt", true}
 	return p
 }
 
 // decodePrompts decodes the prompt blocks. The tools are complete by now.
-func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
+func (l *loader) decodePrompts() {
 	blocks := l.blocks["prompt"]
 	decls := make([]*promptDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
@@ -34,13 +43,12 @@ func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 			decls[i] = &promptDecoder{prompt: w.cached.result.(*Prompt), operationDecoder: w}
 			return
 		}
-		decls[i] = newPromptDecl(l, blocks[i])
-		decls[i].dec.tools = tools
+		decls[i] = newPromptDecoder(l, blocks[i])
 		decls[i].decode()
 		decls[i].dropBody()
 	})
 	for _, p := range decls {
-		l.commit(p.operationDecoder, p.prompt, tools)
+		l.commit(p.operationDecoder, p.prompt)
 		l.diags = append(l.diags, p.checkCalledToolsAsk()...)
 		if l.declare("prompt", p.prompt.Name, p.block) && p.enabled {
 			l.config.Prompts = append(l.config.Prompts, p.prompt)
@@ -50,37 +58,36 @@ func (l *loader) decodePrompts(tools map[string]*toolDecoder) {
 }
 
 // promptSpec is everything a prompt block may hold except its backend, in the order of the reference.
-func promptSpec(p *promptDecoder) Spec {
-	return Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
+func promptSpec(p *promptDecoder) decode.Spec {
+	return decode.Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
 
-func (p *promptDecoder) headSpec() Spec {
-	return Spec{
-		Attr(&p.prompt.Title, "title", "The name as a person reads it."),
-		Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
+func (p *promptDecoder) headSpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&p.prompt.Title, "title", "The name as a person reads it."),
+		decode.Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
 		p.timeoutField("How long making the messages may take."),
 		p.requiresField(),
 		p.enabledField(),
 		iconsField(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
-		Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
+		decode.Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
 	}
 }
 
-func (p *promptDecoder) messageSpec() Spec {
-	return Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
+func (p *promptDecoder) messageSpec() decode.Spec {
+	return decode.Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
 }
 
 func (p *promptDecoder) decode() {
 	d, b := p.dec, p.block
 	p.checkName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
-	d.CheckNames(b.Body, head, body, said, failure, d.loader.blockSpecs.operation)
+	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
-	p.checkTimeout()
 	p.inputs.buildInputType()
 	d.Scope = p.scope()
 	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.whenTrue(p.prompt.Allow)
+	d.NonNull = d.NonNull.AddPaths(p.prompt.Allow.NonNullWhenTrue())
 	p.decodeSteps()
 	d.Fields(b.Body, said, b.DefRange())
 	p.decodeErrorText(failure)
@@ -90,4 +97,54 @@ func (p *promptDecoder) decode() {
 	p.warnUnusedInputs()
 	p.prompt.Digest = p.digest()
 	p.digestCalls()
+}
+
+// PromptArgument is what clients are told of an argument of a prompt.
+type PromptArgument struct {
+	Name        string
+	Title       string
+	Description string
+	Required    bool
+}
+
+// Arguments are the arguments in written order. A client is told no types, so that the descriptions say how a value is written.
+func (p *Prompt) Arguments() []PromptArgument {
+	out := make([]PromptArgument, len(p.Input.Members))
+	for i, m := range p.Input.Members {
+		out[i] = PromptArgument{Name: m.Name, Title: m.Type.Title, Description: describeArgument(m.Type), Required: !m.Optional}
+	}
+	return out
+}
+
+// describeArgument is the description of a type and how its values are written.
+func describeArgument(t *schema.Type) string {
+	form := ""
+	switch {
+	case len(t.Enum) > 0:
+		form = "One of " + strings.Join(enumTexts(t), ", ") + "."
+	case t.Kind == schema.Integer:
+		form = "An integer."
+	case t.Kind == schema.Number:
+		form = "A number."
+	case t.Kind == schema.Bool:
+		form = "true or false."
+	case t.Kind != schema.String:
+		form = "Written as JSON: " + eval.TypePhrase(t) + "."
+	}
+	said := strings.TrimSpace(t.Description)
+	if said != "" && form != "" && !strings.ContainsAny(said[len(said)-1:], ".!?") {
+		said += "."
+	}
+	return strings.TrimSpace(said + " " + form)
+}
+
+// enumTexts are the values of an enumeration as texts.
+func enumTexts(t *schema.Type) (texts []string) {
+	for _, e := range t.Enum {
+		text, err := value.Text(e.Value)
+		if err == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }

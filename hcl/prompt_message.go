@@ -4,49 +4,54 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // PromptMessage is one message block of a prompt: one message of the protocol for every piece of its content.
 type PromptMessage struct {
 	Role    string // "user" or "assistant"
-	When    *Condition
-	Each    *Expr // nil, or a list or map for every element of which the message is written
+	When    *hclexpr.Condition
+	Each    *hclexpr.Expr // nil, or a list or map for every element of which the message is written
 	Content []*Content
-	Range   Range
+	Range   diag.Range
 }
 
 // A messageBlock is a message being decoded: text is short for one piece of content.
 type messageBlock struct {
 	*PromptMessage
-	Text *TextTemplate
+	Text *hclexpr.TextTemplate
 }
 
 // messageBlocks declares the message blocks of a prompt, or of what the client's model is asked.
-func messageBlocks(dst *[]*PromptMessage, doc string) Field {
-	return Blocks("message", "role", doc, func() Spec { return (&messageBlock{PromptMessage: &PromptMessage{}}).spec() }, func(d *Decoder, b *hclsyntax.Block) {
-		if m := d.decodeMessage(b); m != nil {
+func messageBlocks(dst *[]*PromptMessage, doc string) decode.Field {
+	return decode.Blocks("message", "role", doc, func() decode.Spec { return (&messageBlock{PromptMessage: &PromptMessage{}}).spec() }, func(d *decode.Decoder, b *hclsyntax.Block) {
+		if m := decodeMessage(d, b); m != nil {
 			*dst = append(*dst, m)
 		}
 	})
 }
 
-func (m *messageBlock) spec() Spec {
-	return Join(m.eachSpec(), m.whenSpec(), m.bodySpec())
+func (m *messageBlock) spec() decode.Spec {
+	return decode.Join(m.eachSpec(), m.whenSpec(), m.bodySpec())
 }
 
-func (m *messageBlock) eachSpec() Spec {
-	return Spec{Attr(&m.Each, "each", "A list or map: the message is written for every element, which it reads as each.key and each.value.").AllowFile()}
+func (m *messageBlock) eachSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&m.Each, "each", "A list or map: the message is written for every element, which it reads as each.key and each.value.").AllowFile()}
 }
 
-func (m *messageBlock) whenSpec() Spec {
-	return Spec{Attr(&m.When, "when", "The message is left out when this is false; with each it is asked for every element.")}
+func (m *messageBlock) whenSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&m.When, "when", "The message is left out when this is false; with each it is asked for every element.")}
 }
 
-func (m *messageBlock) bodySpec() Spec {
-	return Spec{
-		Attr(&m.Text, "text", "A text, short for one content \"text\" block."),
-		Blocks("content", "kind", "One piece of content, in written order. The label is text, image, audio, resource or link. Clients get a message for each.", func() Spec { return contentSpec(&Content{}) }, func(d *Decoder, b *hclsyntax.Block) {
-			if c := d.decodeContent(b); c != nil {
+func (m *messageBlock) bodySpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&m.Text, "text", "A text, short for one content \"text\" block."),
+		decode.Blocks("content", "kind", "One piece of content, in written order. The label is text, image, audio, resource or link. Clients get a message for each.", func() decode.Spec { return contentSpec(&Content{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+			if c := decodeContent(d, b); c != nil {
 				m.Content = append(m.Content, c)
 			}
 		}),
@@ -54,14 +59,14 @@ func (m *messageBlock) bodySpec() Spec {
 }
 
 // decodeMessage decodes one message block; nil when nobody says it.
-func (d *Decoder) decodeMessage(b *hclsyntax.Block) *PromptMessage {
+func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A message block is written `message \"user\" {`.")
 		return nil
 	}
-	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: RangeOf(b.DefRange())}}
+	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: diag.RangeOf(b.DefRange())}}
 	if !slices.Contains(roles, m.Role) {
-		hint := DidYouMean(m.Role, roles)
+		hint := diag.DidYouMean(m.Role, roles)
 		if m.Role == "system" {
 			hint = " What a model is told beforehand is the first message of the user, or in a sample block its system = \"…\"."
 		}
@@ -72,10 +77,10 @@ func (d *Decoder) decodeMessage(b *hclsyntax.Block) *PromptMessage {
 	d.Fields(b.Body, m.eachSpec(), b.DefRange())
 	if m.Each != nil {
 		key, elem := d.EachTypes(m.Each)
-		d.Scope = around.With("each", EachRoot(key, elem))
+		d.Scope = around.With("each", eval.EachRoot(key, elem))
 	}
 	d.Fields(b.Body, m.whenSpec(), b.DefRange())
-	d.NonNull = known.whenTrue(m.When)
+	d.NonNull = known.AddPaths(m.When.NonNullWhenTrue())
 	d.Fields(b.Body, m.bodySpec(), b.DefRange())
 	d.Scope, d.NonNull = around, known
 	written, text := b.Body.Attributes["text"]
@@ -83,7 +88,7 @@ func (d *Decoder) decodeMessage(b *hclsyntax.Block) *PromptMessage {
 	case text && len(m.Content) > 0:
 		d.Errorf(written.NameRange, "Text beside content", "text is short for one content \"text\" block, and there are content blocks. Write it as one of them, in its place.")
 	case text:
-		m.Content = []*Content{{Kind: "text", Text: m.Text, Range: RangeOf(written.SrcRange)}}
+		m.Content = []*Content{{Kind: "text", Text: m.Text, Range: diag.RangeOf(written.SrcRange)}}
 	case len(m.Content) == 0 && len(b.Body.Blocks) == 0 && !d.Typos["text"]:
 		d.Errorf(b.DefRange(), "Empty message", "A message holds a text, or content blocks.")
 	}

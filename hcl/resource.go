@@ -3,6 +3,10 @@ package hcl
 import (
 	"sort"
 	"time"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/uritemplate"
 )
 
 // Resource is one resource block: one document, or with a Template a family of them, whose variables are inputs.
@@ -12,17 +16,17 @@ type Resource struct {
 	Description string
 	Icons       []*Icon
 	Listed      bool
-	URI         string       // empty for a template
-	Template    *URITemplate // nil for one document
-	MimeType    string       // empty when it depends on what is read: see MediaType
-	Size        int          // in bytes, 0 when unknown
+	URI         string                // empty for a template
+	Template    *uritemplate.Template // nil for one document
+	MimeType    string                // empty when it depends on what is read: see MediaType
+	Size        int                   // in bytes, 0 when unknown
 	Annotations *Annotations
-	Text        *TextTemplate // one of Text, Data and Body is set
-	Data        *Expr         // bytes, or a text in base64
-	Body        *Expr         // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
-	Refresh     time.Duration // how often it is read again for those who follow it; 0 when it changes only with its file
-	CacheHint   *CacheHint    // nil says nothing
-	Error       *TextTemplate
+	Text        *hclexpr.TextTemplate // one of Text, Data and Body is set
+	Data        *hclexpr.Expr         // bytes, or a text in base64
+	Body        *hclexpr.Expr         // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
+	Refresh     time.Duration         // how often it is read again for those who follow it; 0 when it changes only with its file
+	CacheHint   *CacheHint            // nil says nothing
+	Error       *hclexpr.TextTemplate
 }
 
 // minRefresh is how often a resource is read again at most.
@@ -37,15 +41,15 @@ type resourceDecoder struct {
 	constant bool // what it holds is known at load
 }
 
-func newResourceDecl(l *loader, b sourceBlock) *resourceDecoder {
+func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
 	r := &resourceDecoder{resource: &Resource{Listed: true}}
-	r.operationDecoder = newWorkDecl(l, b, "resource", &r.resource.Operation)
+	r.operationDecoder = newOperationDecoder(l, b, "resource", &r.resource.Operation)
 	r.inputs.texts = &textInputs{"a variable of a URI", false}
 	return r
 }
 
 // decodeResources decodes the resource blocks. The tools are complete by now.
-func (l *loader) decodeResources(tools map[string]*toolDecoder) {
+func (l *loader) decodeResources() {
 	blocks := l.blocks["resource"]
 	decls := make([]*resourceDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
@@ -53,13 +57,12 @@ func (l *loader) decodeResources(tools map[string]*toolDecoder) {
 			decls[i] = &resourceDecoder{resource: w.cached.result.(*Resource), operationDecoder: w}
 			return
 		}
-		decls[i] = newResourceDecl(l, blocks[i])
-		decls[i].dec.tools = tools
+		decls[i] = newResourceDecoder(l, blocks[i])
 		decls[i].decode()
 		decls[i].dropBody()
 	})
 	for _, r := range decls {
-		l.commit(r.operationDecoder, r.resource, tools)
+		l.commit(r.operationDecoder, r.resource)
 		l.diags = append(l.diags, r.checkCalledToolsAsk()...)
 		if l.declare("resource", r.resource.Name, r.block) && r.enabled && l.claimURI(r.resource) {
 			l.config.Resources = append(l.config.Resources, r.resource)
@@ -69,51 +72,50 @@ func (l *loader) decodeResources(tools map[string]*toolDecoder) {
 }
 
 // resourceSpec is everything a resource block may hold except its backend, in the order of the reference.
-func resourceSpec(r *resourceDecoder) Spec {
-	return Join(r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure"))
+func resourceSpec(r *resourceDecoder) decode.Spec {
+	return decode.Join(r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure"))
 }
 
-func (r *resourceDecoder) headSpec() Spec {
-	return Join(
-		ExactlyOneOf("the URI",
-			Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
-			Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}{?page}\": each variable is read as input.<name>. {x} holds no slash, {+x} may, and {/x}, {?x,y} and {&x} may be missing.")),
-		Spec{
-			Attr(&r.resource.Title, "title", "The name as a person reads it."),
-			Attr(&r.resource.Description, "description", "What the resource holds."),
-			Attr(&r.resource.MimeType, "mime_type", "The media type. Without it text/plain for a text, application/json for a value, and what the end of its name says for a file."),
-			PositiveInt(&r.resource.Size, "size", "How many bytes it holds, where that is known. A constant text or data says so itself."),
-			Attr(&r.resource.Listed, "listed", "Whether clients see the resource in the list. It can be read in any case.").DefaultDoc("true"),
+func (r *resourceDecoder) headSpec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("the URI",
+			decode.Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
+			decode.Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}{?page}\": each variable is read as input.<name>. {x} holds no slash, {+x} may, and {/x}, {?x,y} and {&x} may be missing.")),
+		decode.Spec{
+			decode.Attr(&r.resource.Title, "title", "The name as a person reads it."),
+			decode.Attr(&r.resource.Description, "description", "What the resource holds."),
+			decode.Attr(&r.resource.MimeType, "mime_type", "The media type. Without it text/plain for a text, application/json for a value, and what the end of its name says for a file."),
+			decode.PositiveInt(&r.resource.Size, "size", "How many bytes it holds, where that is known. A constant text or data says so itself."),
+			decode.Attr(&r.resource.Listed, "listed", "Whether clients see the resource in the list. It can be read in any case.").DefaultDoc("true"),
 			r.enabledField(),
 			r.requiresField(),
 			r.timeoutField("How long reading may take."),
-			Attr(&r.resource.Refresh, "refresh", "How often it is read again for those who follow it. Without it they are told of a new configuration and of a changed file."),
-			Block(&r.cache, "cache", "How long clients may keep what they read.", (*cacheBlock).spec),
+			decode.Attr(&r.resource.Refresh, "refresh", "How often it is read again for those who follow it. Without it they are told of a new configuration and of a changed file."),
+			decode.Block(&r.cache, "cache", "How long clients may keep what they read.", (*cacheBlock).spec),
 			annotationsField(&r.resource.Annotations),
 			iconsField(&r.resource.Icons, "Pictures of the resource, for clients that show some."),
-			Blocks("input", "name", "Says more of a variable of uri_template: its type, what it means, how it is completed.", argumentSpec, r.inputs.decodeInput),
+			decode.Blocks("input", "name", "Says more of a variable of uri_template: its type, what it means, how it is completed.", argumentSpec, r.inputs.decodeInput),
 		},
 	)
 }
 
-func (r *resourceDecoder) dataSpec() Spec {
-	return AtMostOneOf("what the resource holds",
-		Attr(&r.resource.Text, "text", "The text that is read."),
-		Attr(&r.resource.Data, "data", "The bytes that are read: filebase64(…), output.content of as = \"bytes\", or a text in base64."))
+func (r *resourceDecoder) dataSpec() decode.Spec {
+	return decode.AtMostOneOf("what the resource holds",
+		decode.Attr(&r.resource.Text, "text", "The text that is read."),
+		decode.Attr(&r.resource.Data, "data", "The bytes that are read: filebase64(…), output.content of as = \"bytes\", or a text in base64."))
 }
 
 func (r *resourceDecoder) decode() {
 	d, b := r.dec, r.block
 	r.checkName()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
-	d.CheckNames(b.Body, head, body, hold, failure, d.loader.blockSpecs.operation)
+	d.CheckNames(b.Body, head, body, hold, failure, r.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
-	r.checkTimeout()
 	r.decodeURI()
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
 	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.whenTrue(r.resource.Allow)
+	d.NonNull = d.NonNull.AddPaths(r.resource.Allow.NonNullWhenTrue())
 	r.decodeSteps()
 	d.Fields(b.Body, hold, b.DefRange())
 	r.decodeBody()
@@ -140,5 +142,35 @@ func (r *resourceDecoder) checkRefresh() {
 		if s.Backend.Kind == "ask" && res.Refresh > 0 {
 			d.Errorf(r.attrRange("refresh"), "Nobody to ask", "The step %q asks a client, and there is none when a resource is read again by itself. Drop refresh, or the question.", s.Name)
 		}
+	}
+}
+
+// CacheHint says how long a client may keep what it read.
+type CacheHint struct {
+	TTL     time.Duration
+	Private bool
+}
+
+// A cacheBlock is a cache block being decoded.
+type cacheBlock struct {
+	TTL   time.Duration
+	Scope string
+}
+
+func (c *cacheBlock) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.TTL, "ttl", "How long a client may keep what it read.").Require(),
+		decode.Choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").DefaultDoc("private"),
+	}
+}
+
+// decodeCache is what a cache block says. What depends on who reads it is nobody else's.
+func (r *resourceDecoder) decodeCache() {
+	if r.cache == nil {
+		return
+	}
+	r.resource.CacheHint = &CacheHint{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
+	if r.cache.Scope == "public" && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
+		r.dec.Errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` or `scopes` says that not everybody may. Write scope = \"private\".")
 	}
 }

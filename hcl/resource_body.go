@@ -6,6 +6,9 @@ import (
 	"mime"
 	"strings"
 
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -28,7 +31,7 @@ func (r *resourceDecoder) decodeBody() {
 	case len(res.Steps) > 0:
 		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource with steps says what it holds: text = \"${step.<name>…}\", or data.")
 	default:
-		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(d.loader.backendNames(), ", "))
+		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(r.loader.backendNames(), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind
@@ -38,20 +41,20 @@ func (r *resourceDecoder) decodeBody() {
 }
 
 // backendBody is what a backend gives as a document, and its media type where that is known.
-func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
+func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	d := b.Effects.Default
 	name := cmp.Or(d.Document, d.Text, d.Member)
 	if name == "" && len(d.Members) == 0 {
 		r.dec.Errorf(r.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write text or data.")
 		return nil, ""
 	}
-	n := TypedExpr{Type: AnyType, Eval: func(f *Frame) (any, error) {
+	n := eval.TypedExpr{Type: eval.AnyType, Eval: func(f *eval.Frame) (any, error) {
 		if name != "" {
-			return MemberOf(f, f.Output, name, "output", true)
+			return eval.MemberOf(f, f.Output, name, "output", true)
 		}
 		out := make(map[string]any, len(d.Members))
 		for _, name := range d.Members {
-			v, err := MemberOf(f, f.Output, name, "output", true)
+			v, err := eval.MemberOf(f, f.Output, name, "output", true)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +69,7 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	if d.Document != "" {
 		kind = b.Effects.MimeType
 	}
-	return &Expr{n, b.Range}, kind
+	return &hclexpr.Expr{Typed: n, Range: b.Range}, kind
 }
 
 // checkData checks constant data, and says how much it is.
@@ -74,14 +77,14 @@ func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
 	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
-		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a text in base64, and this is %s.", TypePhrase(t))
+		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a text in base64, and this is %s.", eval.TypePhrase(t))
 		return
 	}
 	if !e.Constant() {
 		return
 	}
 	size := 0
-	switch v := e.node.Value.(type) {
+	switch v := e.Typed.Value.(type) {
 	case value.Bytes:
 		size = len(v)
 	case string:
@@ -101,4 +104,30 @@ func (r *resourceDecoder) setSize(size int) {
 	if r.resource.Size == 0 {
 		r.resource.Size = size
 	}
+}
+
+// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
+func (r *Resource) MediaType(uri string, body any) string {
+	if r.MimeType != "" {
+		return r.MimeType
+	}
+	path, _, _ := strings.Cut(uri, "?")
+	if known := media.TypeByExtension(path); known != "" {
+		return known
+	}
+	switch body.(type) {
+	case value.Bytes:
+		return "application/octet-stream"
+	case string:
+		return "text/plain"
+	}
+	return "application/json"
+}
+
+// typeOfResult is the media type of what a resource holds of a type.
+func typeOfResult(t *schema.Type) string {
+	if t.Kind == schema.String {
+		return "text/plain"
+	}
+	return "application/json"
 }

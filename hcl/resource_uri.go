@@ -4,7 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/uritemplate"
 )
 
 // decodeURI reads the URI or the template of a resource, and makes inputs of the variables.
@@ -12,18 +15,18 @@ func (r *resourceDecoder) decodeURI() {
 	d := r.dec
 	switch {
 	case r.resource.URI != "":
-		if err := checkURI(r.resource.URI); err != nil {
-			d.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", ToSentence(err.Error()))
+		if err := uritemplate.CheckURI(r.resource.URI); err != nil {
+			d.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", diag.ToSentence(err.Error()))
 		}
 	case r.template != "":
-		t, err := parseURITemplate(r.template)
-		if err == nil && !scheme.MatchString(t.prefix) {
-			err = missingSchemeError(r.template)
+		t, err := uritemplate.Parse(r.template)
+		if err == nil && !uritemplate.HasScheme(t.Prefix()) {
+			err = uritemplate.MissingScheme(r.template)
 		}
 		switch {
 		case err != nil:
-			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", ToSentence(err.Error()))
-		case len(t.variables) == 0:
+			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
+		case len(t.Variables()) == 0:
 			d.Errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
 		default:
 			r.resource.Template = t
@@ -48,29 +51,29 @@ func (r *resourceDecoder) matchVariables() {
 		}
 		return
 	}
-	names := make([]string, len(t.variables))
+	names := make([]string, len(t.Variables()))
 	declared := map[string]*schema.Member{}
 	for _, m := range r.inputs.members {
 		declared[m.Name] = m
 	}
-	for i, v := range t.variables {
+	for i, v := range t.Variables() {
 		names[i] = v.Name
 		if declared[v.Name] == nil {
-			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: StringType, Optional: v.Optional})
-			r.inputs.labelRanges[v.Name] = RangeOf(r.attrRange("uri_template"))
+			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: eval.StringType, Optional: v.Optional})
+			r.inputs.labelRanges[v.Name] = diag.RangeOf(r.attrRange("uri_template"))
 			continue
 		}
 		r.setOptional(declared[v.Name], v)
 	}
 	for _, m := range r.inputs.members {
 		if !slices.Contains(names, m.Name) {
-			r.dec.Errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, SuggestOr(m.Name, names, ListAre(names)))
+			r.dec.Errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, diag.SuggestOr(m.Name, names, diag.ListAre(names)))
 		}
 	}
 }
 
 // setOptional makes an input optional whose variable may be missing from a URI, and reports one that never is.
-func (r *resourceDecoder) setOptional(m *schema.Member, v URIVariable) {
+func (r *resourceDecoder) setOptional(m *schema.Member, v uritemplate.Variable) {
 	if v.Optional {
 		m.Optional = true
 		return
@@ -84,7 +87,7 @@ func (r *resourceDecoder) setOptional(m *schema.Member, v URIVariable) {
 func (l *loader) claimURI(r *Resource) bool {
 	key, what := r.URI, r.URI
 	if r.Template != nil {
-		key, what = r.Template.pathForm(), r.Template.Raw()
+		key, what = r.Template.Form(), r.Template.Raw()
 	}
 	if key == "" {
 		return true // what is wrong was reported

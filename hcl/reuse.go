@@ -1,6 +1,13 @@
 package hcl
 
-import "github.com/hashicorp/hcl/v2/hclsyntax"
+import (
+	"crypto/sha256"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/diag"
+)
 
 // cachedBlock block is what is kept of a tool, a prompt or a resource for the next load: blocks of files in which nothing changed are taken from the load
 // before, unless they look at what may have changed elsewhere: tools, or files of the folder.
@@ -8,7 +15,7 @@ type cachedBlock struct {
 	result          any // *Tool, *Prompt or *Resource
 	enabled         bool
 	descriptionRefs []descriptionRef
-	diags           Diagnostics
+	diags           diag.Diagnostics
 	deps            *dependencies
 }
 
@@ -31,8 +38,9 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 		again[f] = whole[i]
 	}
 	for kind, blocks := range l.blocks {
+		_, exposed, _ := findBlockType(kind)
 		for i, b := range blocks {
-			if topLevel[kind].offered && again[b.file] != nil {
+			if exposed && again[b.file] != nil {
 				blocks[i].Block = again[b.file][b.index]
 			}
 		}
@@ -44,7 +52,7 @@ func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 	s.bodiesDropped = false
 	parseSource(s)
 	for _, b := range s.body.Blocks {
-		if known, ok := topLevel[b.Type]; ok && known.offered && len(b.Labels) == known.labels {
+		if known, exposed, _ := findBlockType(b.Type); exposed && len(b.Labels) == known.labels {
 			offered = append(offered, b)
 		}
 	}
@@ -70,10 +78,10 @@ func (w *operationDecoder) dropBody() {
 }
 
 // commit takes what a block has found, and keeps it for the next load.
-func (l *loader) commit(w *operationDecoder, made any, tools map[string]*toolDecoder) {
+func (l *loader) commit(w *operationDecoder, made any) {
 	k := w.cached
 	if k == nil {
-		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags, deps: w.dec.Deps}
+		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags, deps: w.deps}
 		if f := w.block.file; w.reusable() {
 			f.cached[w.block.index], f.bodiesDropped = k, true
 		}
@@ -81,8 +89,59 @@ func (l *loader) commit(w *operationDecoder, made any, tools map[string]*toolDec
 	l.markUsed(k.deps)
 	l.diags = append(l.diags, k.diags...)
 	for _, s := range k.descriptionRefs {
-		if tools[s.name] == nil {
+		if l.tools[s.name] == nil {
 			l.diags = append(l.diags, s.warning)
 		}
 	}
+}
+
+// Cache keeps what a load made of files that the next one finds unchanged: their syntax, and their tools while nothing that tools can see has changed.
+// It is safe for concurrent use: loads with the same Cache run one after the other. A Cache serves one set of kinds, and one clock.
+type Cache struct {
+	mu      sync.Mutex
+	files   map[[sha256.Size]byte]*sourceFile // guarded by mu, which a load holds
+	globals *globals                          // guarded by mu
+}
+
+// NewCache returns an empty Cache.
+func NewCache() *Cache { return &Cache{} }
+
+// lock is held for a whole load; what it returns ends that.
+func (c *Cache) lock() (unlock func()) {
+	if c == nil {
+		return func() {}
+	}
+	c.mu.Lock()
+	return c.mu.Unlock
+}
+
+// parseFile returns the syntax of a file, from the load before if it is the same.
+func (c *Cache) parseFile(name string, src []byte) *sourceFile {
+	s := newSourceFile(name, src)
+	if c != nil {
+		if known := c.files[s.digest]; known != nil {
+			return known
+		}
+	}
+	return parseSource(s)
+}
+
+// reusableGlobals returns the globals of the load before when they have this key.
+func (c *Cache) reusableGlobals(key string) *globals {
+	if c == nil || c.globals == nil || c.globals.key != key {
+		return nil
+	}
+	return c.globals
+}
+
+// store remembers these files and forgets all others.
+func (c *Cache) store(files []*sourceFile, g *globals) {
+	if c == nil {
+		return
+	}
+	c.files = make(map[[sha256.Size]byte]*sourceFile, len(files))
+	for _, f := range files {
+		c.files[f.digest] = f
+	}
+	c.globals = g
 }

@@ -4,12 +4,16 @@ import (
 	"math"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Sample asks the model of the client.
 type Sample struct {
 	Messages     []*PromptMessage
-	System       *TextTemplate // nil for none
+	System       *hclexpr.TextTemplate // nil for none
 	MaxTokens    int
 	Temperature  *float64
 	Stop         []string
@@ -22,38 +26,38 @@ type Sample struct {
 
 const defaultMaxTokens = 1000
 
-func (s *Sample) spec() Spec {
+func (s *Sample) spec() decode.Spec {
 	s.MaxTokens = defaultMaxTokens
-	return Join(
-		ExactlyOneOf("what the model reads",
-			Custom("prompt", "template", "A text of the user, short for one message block.", s.decodePrompt),
+	return decode.Join(
+		decode.ExactlyOneOf("what the model reads",
+			decode.Custom("prompt", "template", "A text of the user, short for one message block.", s.decodePrompt),
 			s.messagesField()),
-		Spec{
-			MessageAttr(&s.System, "system", "What the model is told about its task beforehand."),
-			PositiveInt(&s.MaxTokens, "max_tokens", "How long the answer may be at most.").DefaultDoc("1000"),
-			RangedFloat(&s.Temperature, "temperature", "How much the answer varies: 0 hardly at all.", math.Inf(1)),
-			Attr(&s.Stop, "stop", "Texts at which the answer ends."),
-			Attr(&s.Models, "models", "Names of models, or parts of names, the best first. The client decides."),
-			RangedFloat(&s.Cost, "cost", "How much a low price matters.", 1),
-			RangedFloat(&s.Speed, "speed", "How much a fast answer matters.", 1),
-			RangedFloat(&s.Intelligence, "intelligence", "How much a good answer matters.", 1),
-			Choice(&s.Include, "include", "What the model may see of other conversations.", "none", "thisServer", "allServers"),
+		decode.Spec{
+			decode.MessageAttr(&s.System, "system", "What the model is told about its task beforehand."),
+			decode.PositiveInt(&s.MaxTokens, "max_tokens", "How long the answer may be at most.").DefaultDoc("1000"),
+			decode.RangedFloat(&s.Temperature, "temperature", "How much the answer varies: 0 hardly at all.", math.Inf(1)),
+			decode.Attr(&s.Stop, "stop", "Texts at which the answer ends."),
+			decode.Attr(&s.Models, "models", "Names of models, or parts of names, the best first. The client decides."),
+			decode.RangedFloat(&s.Cost, "cost", "How much a low price matters.", 1),
+			decode.RangedFloat(&s.Speed, "speed", "How much a fast answer matters.", 1),
+			decode.RangedFloat(&s.Intelligence, "intelligence", "How much a good answer matters.", 1),
+			decode.Choice(&s.Include, "include", "What the model may see of other conversations.", "none", "thisServer", "allServers"),
 		},
 	)
 }
 
-func (s *Sample) decodePrompt(d *Decoder, e hclsyntax.Expression) {
-	var text *TextTemplate
-	MessageAttr(&text, "prompt", "").attr(d, e, Field{})
-	r := RangeOf(e.Range())
+func (s *Sample) decodePrompt(d *decode.Decoder, e hclsyntax.Expression) {
+	var text *hclexpr.TextTemplate
+	decode.MessageAttr(&text, "prompt", "").DecodeAttr(d, e, decode.Field{})
+	r := diag.RangeOf(e.Range())
 	s.Messages = []*PromptMessage{{Role: "user", Content: []*Content{{Kind: "text", Text: text, Range: r}}, Range: r}}
 }
 
 // messagesField declares message blocks, less what a model of a client cannot read.
-func (s *Sample) messagesField() Field {
+func (s *Sample) messagesField() decode.Field {
 	f := messageBlocks(&s.Messages, "One message of a dialogue, in written order. The label is user or assistant; the last is the user's.")
-	inner := f.block
-	f.block = func(d *Decoder, b *hclsyntax.Block) {
+	inner := f.DecodeBlock
+	f.DecodeBlock = func(d *decode.Decoder, b *hclsyntax.Block) {
 		inner(d, b)
 		for _, nested := range b.Body.Blocks {
 			if nested.Type == "content" && len(nested.Labels) == 1 && (nested.Labels[0] == "resource" || nested.Labels[0] == "link") {

@@ -2,24 +2,30 @@ package hcl
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
 // The roots of a call. What each holds is in the Frame; here is what is known of it at load.
 
 // inputRoot is what a caller gives: arguments, or the variables of a URI.
-func inputRoot(t *schema.Type) *Root {
-	r := &Root{Noun: "input", Type: t, Members: map[string]*Member{}, Value: func(f *Frame) (any, error) { return f.Input, nil }}
+func inputRoot(t *schema.Type) *eval.Root {
+	r := &eval.Root{Noun: "input", Type: t, Members: map[string]*eval.Member{}, Value: func(f *eval.Frame) (any, error) { return f.Input, nil }}
 	for _, m := range t.Members {
 		r.Members[m.Name] = inputMember(m)
 	}
 	return r
 }
 
-func inputMember(m *schema.Member) *Member {
+func inputMember(m *schema.Member) *eval.Member {
 	name := m.Name
-	out := &Member{Local: true, Type: m.Type, Eval: func(f *Frame) (any, error) { return f.Input[name], nil }}
+	out := &eval.Member{Local: true, Type: m.Type, Eval: func(f *eval.Frame) (any, error) { return f.Input[name], nil }}
 	switch {
 	case m.Type.Nullable:
 		out.NullReason = fmt.Sprintf("input.%s may be null", name)
@@ -29,63 +35,73 @@ func inputMember(m *schema.Member) *Member {
 	return out
 }
 
-func OutputRoot(t *schema.Type) *Root {
-	return &Root{Noun: "member of output", Type: t, Value: func(f *Frame) (any, error) { return f.Output, nil }}
-}
-
 // stepRoot is the results of the steps so far.
-func stepRoot(members map[string]*Member, later map[string]string) *Root {
+func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Root {
 	if members == nil {
-		members = map[string]*Member{}
+		members = map[string]*eval.Member{}
 	}
-	return &Root{Noun: "step", Members: members, Unavailable: later, Type: AnyType}
+	return &eval.Root{Noun: "step", Members: members, Unavailable: later, Type: eval.AnyType}
 }
 
 // stepMember is the result of one step; why says when it may be null.
-func stepMember(name string, t *schema.Type, why string) *Member {
-	return &Member{Local: true, Type: t, NullReason: why, Eval: func(f *Frame) (any, error) { return f.Steps[name], nil }}
-}
-
-// EachRoot is the element in hand.
-func EachRoot(key, elem *schema.Type) *Root {
-	return &Root{Noun: "member of each", Type: AnyType, Members: map[string]*Member{
-		"key": {Local: true, Type: key, Eval: func(f *Frame) (any, error) { return f.Each.Key, nil }},
-		"value": {Local: true, Type: elem, NullReason: NullableReason("each.value", elem), Eval: func(f *Frame) (any, error) {
-			return f.Each.Value, nil
-		}},
-	}}
-}
-
-func NullableReason(path string, t *schema.Type) string {
-	if t.Nullable {
-		return path + " may be null"
-	}
-	return ""
+func stepMember(name string, t *schema.Type, why string) *eval.Member {
+	return &eval.Member{Local: true, Type: t, NullReason: why, Eval: func(f *eval.Frame) (any, error) { return f.Steps[name], nil }}
 }
 
 var callerType = schema.ObjectOf(
-	&schema.Member{Name: "subject", Type: StringType, Optional: true},
-	&schema.Member{Name: "groups", Type: schema.ListOf(StringType)},
-	&schema.Member{Name: "claims", Type: &schema.Type{Kind: schema.Map, Elem: AnyType}},
-	&schema.Member{Name: "scopes", Type: schema.ListOf(StringType)},
-	&schema.Member{Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: StringType}},
-	&schema.Member{Name: "client", Type: &schema.Type{Kind: schema.Map, Elem: AnyType}},
+	&schema.Member{Name: "subject", Type: eval.StringType, Optional: true},
+	&schema.Member{Name: "groups", Type: schema.ListOf(eval.StringType)},
+	&schema.Member{Name: "claims", Type: &schema.Type{Kind: schema.Map, Elem: eval.AnyType}},
+	&schema.Member{Name: "scopes", Type: schema.ListOf(eval.StringType)},
+	&schema.Member{Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: eval.StringType}},
+	&schema.Member{Name: "client", Type: &schema.Type{Kind: schema.Map, Elem: eval.AnyType}},
 	&schema.Member{Name: "capabilities", Type: schema.ListOf(capabilityType)},
 )
 
 // callerRoot is who makes the call.
-func callerRoot() *Root {
-	return &Root{Noun: "member of caller", Type: callerType, Value: func(f *Frame) (any, error) { return f.Caller, nil }}
+func callerRoot() *eval.Root {
+	return &eval.Root{Noun: "member of caller", Type: callerType, Value: func(f *eval.Frame) (any, error) { return f.Caller, nil }}
 }
 
 var errorType = schema.ObjectOf(
-	&schema.Member{Name: "message", Type: StringType},
-	&schema.Member{Name: "status", Type: IntegerType, Optional: true},
-	&schema.Member{Name: "code", Type: IntegerType, Optional: true},
-	&schema.Member{Name: "step", Type: StringType, Optional: true},
+	&schema.Member{Name: "message", Type: eval.StringType},
+	&schema.Member{Name: "status", Type: eval.IntegerType, Optional: true},
+	&schema.Member{Name: "code", Type: eval.IntegerType, Optional: true},
+	&schema.Member{Name: "step", Type: eval.StringType, Optional: true},
 )
 
 // errorRoot is what went wrong.
-func errorRoot() *Root {
-	return &Root{Noun: "member of error", Type: errorType, Value: func(f *Frame) (any, error) { return f.Failure, nil }}
+func errorRoot() *eval.Root {
+	return &eval.Root{Noun: "member of error", Type: errorType, Value: func(f *eval.Frame) (any, error) { return f.Failure, nil }}
+}
+
+// capabilities are the names of what a client may be able to do. "elicitation" is by form; a dot is what a capability holds.
+var capabilities = []string{"elicitation", "elicitation.url", "roots", "sampling", "sampling.context", "sampling.tools", "tasks"}
+
+// Capabilities are the names that Work.Requires, and the root caller.capabilities of a call, may hold.
+func Capabilities() []string { return slices.Clone(capabilities) }
+
+// capabilityType is one of these names.
+var capabilityType = func() *schema.Type {
+	t := &schema.Type{Kind: schema.String}
+	for _, name := range capabilities {
+		t.Enum = append(t.Enum, schema.EnumValue{Value: name})
+	}
+	return t
+}()
+
+// requiresField declares what the client must be able to do.
+func (w *operationDecoder) requiresField() decode.Field {
+	return decode.Custom("requires", "list of capabilities", "What the client must be able to do: "+diag.JoinOr(capabilities)+". Any other client is refused, and told why.", func(d *decode.Decoder, e hclsyntax.Expression) {
+		for i, name := range decode.Items[string](d, e, decode.Field{Name: "requires"}, "strings") {
+			switch {
+			case name == "elicitation.form":
+				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
+			case !slices.Contains(capabilities, name):
+				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, diag.SuggestOr(name, capabilities, diag.ListAre(capabilities)))
+			case !slices.Contains(w.op.Requires, name):
+				w.op.Requires = append(w.op.Requires, name)
+			}
+		}
+	})
 }

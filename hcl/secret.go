@@ -3,6 +3,9 @@ package hcl
 import (
 	"fmt"
 	"strings"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
 )
 
 // A secretBlock is what a secret block holds.
@@ -11,22 +14,27 @@ type secretBlock struct {
 	Optional  bool
 }
 
-func (s *secretBlock) spec() Spec {
-	return Join(
-		ExactlyOneOf("where the secret comes from",
-			Attr(&s.Env, "env", "The environment variable that holds the secret."),
-			Attr(&s.File, "file", "The file that holds the secret; one line break at its end is dropped. Relative to the folder.")),
-		Spec{Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").DefaultDoc("false")},
+func (s *secretBlock) spec() decode.Spec {
+	return decode.Join(
+		decode.ExactlyOneOf("where the secret comes from",
+			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
+			decode.Attr(&s.File, "file", "The file that holds the secret; one line break at its end is dropped. Relative to the folder.")),
+		decode.Spec{decode.Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").DefaultDoc("false")},
 	)
 }
 
-func (l *loader) decodeSecret(b sourceBlock) {
+// decodeSecrets decodes the secret blocks.
+func (l *loader) decodeSecrets() {
+	l.eachBlock("secret", l.decodeSecret)
+	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true, Partial: l.partial})
+}
+
+func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
 	l.checkIdentifier("secret", name, b.LabelRanges[0])
 	s := &secretBlock{}
-	d := l.newDecoder(b.file)
 	d.Body(b.Body, s.spec(), b.DefRange())
-	m := &Member{Type: StringType, Known: true, Sensitive: true}
+	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
 	text, ok, where := l.readSecret(s)
 	switch {
 	case ok:
@@ -40,7 +48,7 @@ func (l *loader) decodeSecret(b sourceBlock) {
 	default:
 		m.MarkFailed()
 	}
-	l.diags = append(l.diags, d.Diags...)
+	l.report(d)
 	if l.declare("secret", name, b) {
 		l.secrets[name] = m
 	}
@@ -61,18 +69,3 @@ func (l *loader) readSecret(s *secretBlock) (text string, ok bool, where string)
 	text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	return text, text != "", fmt.Sprintf("the file %s is empty", s.File)
 }
-
-// Hidden stands where a secret was.
-const Hidden = "(secret)"
-
-// SecretText is known at load and may hold a secret. It prints as Hidden; Reveal gives the text to the library that needs it.
-type SecretText string
-
-func (SecretText) String() string   { return Hidden }
-func (SecretText) GoString() string { return Hidden }
-
-// MarshalText keeps a secret out of every encoder.
-func (SecretText) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
-
-// Reveal is the text itself.
-func (s SecretText) Reveal() string { return string(s) }

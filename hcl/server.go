@@ -3,6 +3,9 @@ package hcl
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -32,37 +35,37 @@ const (
 	maxPageSize     = 1000
 )
 
-func (s *Server) spec() Spec {
-	return Spec{
-		Attr(&s.Name, "name", "What clients call the server.").DefaultDoc("hatchel"),
-		Attr(&s.Title, "title", "The name as a person reads it."),
-		Attr(&s.Version, "version", "The version of the tools, as clients show it.").DefaultDoc("0.0.0"),
-		Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
-		Attr(&s.Website, "website", "A page about the server."),
-		Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").DefaultDoc("200"),
-		BoolChoice(&s.DenyByDefault, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").DefaultDoc("allow"),
+func (s *Server) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&s.Name, "name", "What clients call the server.").DefaultDoc("hatchel"),
+		decode.Attr(&s.Title, "title", "The name as a person reads it."),
+		decode.Attr(&s.Version, "version", "The version of the tools, as clients show it.").DefaultDoc("0.0.0"),
+		decode.Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
+		decode.Attr(&s.Website, "website", "A page about the server."),
+		decode.Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").DefaultDoc("200"),
+		decode.BoolChoice(&s.DenyByDefault, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").DefaultDoc("allow"),
 		limitField(&s.Limit, "How often, and how many at once, tools may be called: all of them together. What the limit of a tool allows counts here, too. Without it, and with auth, each caller may have 10 calls at once, and 100 that wait."),
 		iconsField(&s.Icons, "Pictures of the server, for clients that show some."),
 	}
 }
 
 var iconType = schema.ListOf(schema.ObjectOf(
-	&schema.Member{Name: "src", Type: StringType},
-	&schema.Member{Name: "mime_type", Type: StringType, Optional: true},
-	&schema.Member{Name: "sizes", Type: schema.ListOf(StringType), Optional: true},
+	&schema.Member{Name: "src", Type: eval.StringType},
+	&schema.Member{Name: "mime_type", Type: eval.StringType, Optional: true},
+	&schema.Member{Name: "sizes", Type: schema.ListOf(eval.StringType), Optional: true},
 	&schema.Member{Name: "theme", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "light"}, {Value: "dark"}}}, Optional: true},
 )).Compile()
 
 // iconsField declares the argument icons: a list of { src, mime_type, sizes, theme }.
-func iconsField(dst *[]*Icon, doc string) Field {
-	return Custom("icons", "list of { src, mime_type, sizes, theme }", doc, func(d *Decoder, e hclsyntax.Expression) {
-		n := d.CompileKnown(e, Field{Name: "icons"})
+func iconsField(dst *[]*Icon, doc string) decode.Field {
+	return decode.Custom("icons", "list of { src, mime_type, sizes, theme }", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+		n := d.CompileKnown(e, decode.Field{Name: "icons"})
 		if !n.Known {
 			return
 		}
 		v, violations := iconType.Check(n.Value)
 		for _, x := range violations {
-			d.Errorf(e.Range(), "Invalid icon", "%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], theme = \"dark\" }; only src is needed.", ToSentence(x.String()))
+			d.Errorf(e.Range(), "Invalid icon", "%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], theme = \"dark\" }; only src is needed.", diag.ToSentence(x.String()))
 		}
 		items, _ := v.([]any)
 		for _, item := range items {

@@ -2,15 +2,17 @@ package hcl
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/syntax"
 )
 
 // sourceFile is one parsed file.
@@ -18,7 +20,7 @@ type sourceFile struct {
 	name          string
 	src           []byte
 	body          *hclsyntax.Body
-	diags         Diagnostics // of the syntax
+	diags         diag.Diagnostics // of the syntax
 	digest        [sha256.Size]byte
 	exposed       int            // how many blocks of it are offered to clients
 	cached        []*cachedBlock // of those blocks in order, as the last load left them
@@ -66,29 +68,21 @@ func (l *loader) reportUnreadable(name string, err error) {
 	switch {
 	case errors.As(err, &known):
 		why = known.Reason()
-	case errorIs(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
 		why = "it does not exist"
-	case errorIs(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what, where := "this file", Range{File: name, Start: Pos{Line: 1, Column: 1}, End: Pos{Line: 1, Column: 1}}
+	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}
 	if name == "." {
-		what, where = "the folder", Range{}
+		what, where = "the folder", diag.Range{}
 	}
-	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", ToSentence(what), why)
+	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
 
 // parseSource reads the syntax of one file. A file that the parser could not survive is refused before it.
 func parseSource(s *sourceFile) *sourceFile {
-	if d := s.checkLimits(); d != nil {
-		s.diags = Diagnostics{d}
-		return s
-	}
-	file, diags := hclsyntax.ParseConfig(s.src, s.name, hclv2.InitialPos)
-	if body, ok := file.Body.(*hclsyntax.Body); ok {
-		s.body = body
-	}
-	s.diags = explainSyntaxErrors(diags, s.src)
+	s.body, s.diags = syntax.Parse(s.name, s.src)
 	return s
 }
 
@@ -102,11 +96,43 @@ func newSourceFile(name string, src []byte) *sourceFile {
 	return s
 }
 
-// hashParts names what a list of texts says.
-func hashParts(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+// finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
+func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
+	broken := map[string]bool{}
+	for _, f := range files {
+		broken[f.name] = f.diags.HasErrors()
 	}
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	var out diag.Diagnostics
+	for _, d := range diags {
+		if !broken[d.Subject.File] {
+			out = append(out, d)
+		}
+	}
+	for _, f := range files {
+		out = append(out, f.diags...)
+	}
+	return out.Sort()
+}
+
+// decodeSingleton decodes the one block of a kind, in which nothing of a call can be read; a second one is reported.
+func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
+	return l.decodeSingletonIn(kind, l.base, spec)
+}
+
+// decodeSingletonIn is single for a block in which a scope can be read.
+func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
+	for i, b := range l.blocks[kind] {
+		if i > 0 {
+			first := l.blocks[kind][0]
+			l.errorf(b.DefRange(), "Duplicate "+kind, "There is one %s block, and it is at %s:%d.", kind, first.file.name, first.DefRange().Start.Line)
+		}
+	}
+	if len(l.blocks[kind]) == 0 {
+		return nil, sourceBlock{}, false
+	}
+	b = l.blocks[kind][0]
+	d = l.newDecoder(b.file)
+	d.Scope = in
+	d.Body(b.Body, spec, b.DefRange())
+	return d, b, true
 }

@@ -1,12 +1,19 @@
 package hcl
 
-import "github.com/hashicorp/hcl/v2/hclsyntax"
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+)
 
 // State says where is kept what outlives the process.
 type State struct {
-	SQLite   string     // a file, relative to the folder of the configuration; empty for a database
-	Postgres SecretText // the address of a database; empty for a file
-	Range    Range
+	SQLite   string            // a file, relative to the folder of the configuration; empty for a database
+	Postgres decode.SecretText // the address of a database; empty for a file
+	Range    diag.Range
 }
 
 // Same reports whether both keep it in the same place; nil is the place of who says none.
@@ -17,19 +24,19 @@ func (s *State) Same(other *State) bool {
 	return s.SQLite == other.SQLite && s.Postgres == other.Postgres
 }
 
-func (s *State) spec() Spec {
-	return ExactlyOneOf("where it is kept",
-		Custom("sqlite", "string", "A file, for one process, or several on one machine. Relative to the folder of the configuration; serve --state FILE wins.", s.decodeSQLite),
-		Custom("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.decodePostgres),
+func (s *State) spec() decode.Spec {
+	return decode.ExactlyOneOf("where it is kept",
+		decode.Custom("sqlite", "string", "A file, for one process, or several on one machine. Relative to the folder of the configuration; serve --state FILE wins.", s.decodeSQLite),
+		decode.Custom("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.decodePostgres),
 	)
 }
 
-func (s *State) decodeSQLite(d *Decoder, e hclsyntax.Expression) {
-	s.SQLite = d.decodeFileName(e, serverFile{"state", "sqlite", "state.db"})
+func (s *State) decodeSQLite(d *decode.Decoder, e hclsyntax.Expression) {
+	s.SQLite = decodeFileName(d, e, serverFile{"state", "sqlite", "state.db"})
 }
 
-func (s *State) decodePostgres(d *Decoder, e hclsyntax.Expression) {
-	s.Postgres = d.decodeDatabaseURL(e)
+func (s *State) decodePostgres(d *decode.Decoder, e hclsyntax.Expression) {
+	s.Postgres = decodeDatabaseURL(d, e)
 }
 
 // decodeState decodes the state block.
@@ -39,10 +46,48 @@ func (l *loader) decodeState() {
 	if !ok {
 		return
 	}
-	s.Range = RangeOf(b.DefRange())
+	s.Range = diag.RangeOf(b.DefRange())
 	l.diags = append(l.diags, d.Diags...)
 	if len(l.blocks["state"]) > 1 || s.SQLite != "" && s.Postgres != "" {
 		s.SQLite, s.Postgres = "", "" // what names two places says of neither that it is there
 	}
 	l.config.State = s
+}
+
+// serverFile is a file that the server writes for itself, as an argument names it.
+type serverFile struct {
+	purpose  string // what is in it: audit, state
+	argument string
+	example  string // a name that it could have
+}
+
+// decodeFileName is the name of such a file, which is known when the files are loaded; empty for what is none.
+func decodeFileName(d *decode.Decoder, e hclsyntax.Expression, f serverFile) string {
+	name, ok := d.Known(e, decode.Field{Name: f.argument}, "string").(string)
+	switch {
+	case !ok:
+	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%s names a file, as in %q, and this is %q.", f.argument, f.example, name)
+	case strings.HasSuffix(name, ".hcl"):
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%q would be read as a part of the configuration. Call it %q.", name, f.example)
+	default:
+		return name
+	}
+	return ""
+}
+
+// decodeDatabaseURL is the address of a PostgreSQL database, which is known when the files are loaded; empty for what is none.
+func decodeDatabaseURL(d *decode.Decoder, e hclsyntax.Expression) decode.SecretText {
+	n := d.CompileKnown(e, decode.Field{Name: "postgres", Secret: true})
+	address, _ := n.Value.(string)
+	switch {
+	case !n.Known:
+	case n.Value == nil:
+		d.Errorf(e.Range(), "Invalid database address", "There is none: this is null. A secret that is needed here is not optional.")
+	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
+		return decode.SecretText(address)
+	default:
+		d.Errorf(e.Range(), "Invalid database address", "The address of a PostgreSQL database begins with postgres://, as in postgres://user:password@host:5432/database?sslmode=verify-full.")
+	}
+	return ""
 }

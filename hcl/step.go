@@ -4,28 +4,31 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
 // Step is one step of a tool.
 type Step struct {
 	Name            string // empty for the only backend of its work
-	When            *Condition
-	Each            *Expr
+	When            *hclexpr.Condition
+	Each            *hclexpr.Expr
 	Parallel        int  // how many elements of Each are worked on at once; at least 1
 	ContinueOnError bool // on_error = "continue"
 	Repeat          *Repeat
 	Backend         *Backend
 	Expects         []*Check
-	Range           Range
+	Range           diag.Range
 }
 
 // Repeat asks a backend again until a condition holds.
 type Repeat struct {
-	Until *Condition
+	Until *hclexpr.Condition
 	Every time.Duration
 	Max   int
 }
@@ -34,7 +37,7 @@ type Repeat struct {
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
 	for _, b := range w.block.Body.Blocks {
-		if w.dec.loader.isBackend(b.Type) {
+		if w.loader.isBackend(b.Type) {
 			backends = append(backends, b)
 		}
 		if b.Type == "step" {
@@ -52,7 +55,7 @@ func (w *operationDecoder) decodeSteps() {
 	switch {
 	case len(steps) > 0:
 		if len(backends) > 0 {
-			w.dec.Errorf(backends[0].DefRange(), "Backend beside steps", "%s has one backend or steps. Put this %s block into a step of its own.", ToSentence(WithArticle(w.noun)), backends[0].Type)
+			w.dec.Errorf(backends[0].DefRange(), "Backend beside steps", "%s has one backend or steps. Put this %s block into a step of its own.", diag.ToSentence(diag.WithArticle(w.noun)), backends[0].Type)
 		}
 		w.dec.Scope = w.dec.Scope.Without("output", "This "+w.noun+" has steps, and each has an output of its own. Read it as step.<name>.")
 		w.declareSteps(steps)
@@ -65,7 +68,7 @@ func (w *operationDecoder) decodeSteps() {
 			if w.singleBackend {
 				more = ""
 			}
-			w.dec.Errorf(extra.DefRange(), "Two backends", "%s has one backend, and this is another.%s", ToSentence(WithArticle(w.noun)), more)
+			w.dec.Errorf(extra.DefRange(), "Two backends", "%s has one backend, and this is another.%s", diag.ToSentence(diag.WithArticle(w.noun)), more)
 		}
 		w.decodeSingleBackend(backends[0])
 	default:
@@ -75,10 +78,10 @@ func (w *operationDecoder) decodeSteps() {
 
 // decodeSingleBackend decodes the only backend, whose output is read as output.
 func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
-	s := &Step{Parallel: 1, Range: RangeOf(b.DefRange())}
+	s := &Step{Parallel: 1, Range: diag.RangeOf(b.DefRange())}
 	s.Backend = w.decodeBackend(b)
 	w.op.Steps = []*Step{s}
-	w.dec.Scope = w.dec.Scope.With("output", OutputRoot(s.Backend.Effects.Output))
+	w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
 	w.dec.Fields(w.block.Body, expectSpec(&s.Expects), w.block.DefRange())
 }
 
@@ -90,31 +93,31 @@ func (w *operationDecoder) checkNoBackend() {
 		}
 	}
 	if w.dec.Diags.HasErrors() {
-		w.dec.Scope = w.dec.Scope.With("output", OutputRoot(AnyType)) // what is wrong may be the backend
+		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType)) // what is wrong may be the backend
 	}
 }
 
-func (s *Step) whenSpec() Spec {
-	return Spec{Attr(&s.When, "when", "The step is skipped when this is false; with each it is asked for every element.")}
+func (s *Step) whenSpec() decode.Spec {
+	return decode.Spec{decode.Attr(&s.When, "when", "The step is skipped when this is false; with each it is asked for every element.")}
 }
 
-func (s *Step) eachSpec() Spec {
-	return Spec{
-		Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results.").AllowFile(),
-		Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").DefaultDoc("1"),
-		BoolChoice(&s.ContinueOnError, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`, "fail", "continue").DefaultDoc("fail"),
+func (s *Step) eachSpec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results.").AllowFile(),
+		decode.Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").DefaultDoc("1"),
+		decode.BoolChoice(&s.ContinueOnError, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`, "fail", "continue").DefaultDoc("fail"),
 	}
 }
 
-func (s *Step) repeatSpec() Spec {
-	return Spec{Block(&s.Repeat, "repeat", "Asks the backend again until a condition holds, within the timeout of the tool.", (*Repeat).spec)}
+func (s *Step) repeatSpec() decode.Spec {
+	return decode.Spec{decode.Block(&s.Repeat, "repeat", "Asks the backend again until a condition holds, within the timeout of the tool.", (*Repeat).spec)}
 }
 
-func (r *Repeat) spec() Spec {
-	return Spec{
-		Attr(&r.Until, "until", "When this is true the answer is taken.").Require(),
-		Attr(&r.Every, "every", "How long to wait between two tries.").DefaultDoc("1s"),
-		Attr(&r.Max, "max", "How often to ask at most.").DefaultDoc("as often as the timeout allows"),
+func (r *Repeat) spec() decode.Spec {
+	return decode.Spec{
+		decode.Attr(&r.Until, "until", "When this is true the answer is taken.").Require(),
+		decode.Attr(&r.Every, "every", "How long to wait between two tries.").DefaultDoc("1s"),
+		decode.Attr(&r.Max, "max", "How often to ask at most.").DefaultDoc("as often as the timeout allows"),
 	}
 }
 
@@ -125,22 +128,22 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A step block is written `step \"name\" {`.")
 		return
 	}
-	s := &Step{Name: b.Labels[0], Range: RangeOf(b.DefRange())}
+	s := &Step{Name: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
 	w.checkStepName(s, b)
-	each, guard, answer := s.eachSpec(), s.whenSpec(), Join(s.repeatSpec(), expectSpec(&s.Expects))
-	d.CheckNames(b.Body, each, guard, answer, d.loader.blockSpecs.backends, d.loader.blockSpecs.stepBlocks)
+	each, guard, answer := s.eachSpec(), s.whenSpec(), decode.Join(s.repeatSpec(), expectSpec(&s.Expects))
+	d.CheckNames(b.Body, each, guard, answer, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
 	around, known := d.Scope, d.NonNull
 	d.Scope = d.Scope.Without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")
 	d.Fields(b.Body, each, b.DefRange())
 	if s.Each != nil {
 		key, elem := d.EachTypes(s.Each)
-		d.Scope = d.Scope.With("each", EachRoot(key, elem))
+		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
 	}
 	d.Fields(b.Body, guard, b.DefRange())
-	d.NonNull = known.whenTrue(s.When)
+	d.NonNull = known.AddPaths(s.When.NonNullWhenTrue())
 	s.Backend = w.decodeStepBackend(b)
-	d.Scope = d.Scope.With("output", OutputRoot(s.Backend.Effects.Output))
+	d.Scope = d.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
 	d.Fields(b.Body, answer, b.DefRange())
 	d.Scope, d.NonNull = around, known
 
@@ -149,7 +152,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		s.Repeat.Every = time.Second
 	}
 	w.op.Steps = append(w.op.Steps, s)
-	d.NonNull = d.NonNull.afterExpect(s)
+	d.NonNull = nonNullAfter(s, d.NonNull)
 	w.publishStep(s)
 }
 
@@ -170,13 +173,13 @@ func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 // publishStep makes what a step leaves readable for what follows.
 func (w *operationDecoder) publishStep(s *Step) {
 	if s.Backend.endsCall() {
-		w.dec.NonNull = w.dec.NonNull.whenFalse(s.When)
+		w.dec.NonNull = w.dec.NonNull.AddPaths(s.When.NonNullWhenFalse())
 		if s.When == nil {
 			w.endedBy = s.Name
 		}
 	}
 	w.results[s.Name] = w.resultMember(s)
-	members := make(map[string]*Member, len(w.results))
+	members := make(map[string]*eval.Member, len(w.results))
 	for name, m := range w.results {
 		if m.Type.Kind != schema.Null {
 			members[name] = m
@@ -205,7 +208,7 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 		switch {
 		case nested.Type == "ask":
 			asks = append(asks, nested)
-		case w.dec.loader.isBackend(nested.Type), isStepBlock(nested.Type):
+		case w.loader.isBackend(nested.Type), isStepBlock(nested.Type):
 			found = append(found, nested)
 		}
 	}
@@ -218,9 +221,9 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	}
 	if len(found) == 0 {
 		if !w.hasUnknownBlock(b) {
-			w.dec.Errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(append(w.dec.loader.backendNames(), "tool"), ", "), JoinOr(stepBlockNames()))
+			w.dec.Errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(append(w.loader.backendNames(), "tool"), ", "), diag.JoinOr(stepBlockNames()))
 		}
-		return &Backend{Effects: Effects{Output: AnyType}, Range: RangeOf(b.DefRange())}
+		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: diag.RangeOf(b.DefRange())}
 	}
 	for _, extra := range found[1:] {
 		w.dec.Errorf(extra.DefRange(), "Two backends", "A step has one backend. Put this %s block into a step of its own.", extra.Type)
@@ -242,7 +245,7 @@ func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
 }
 
 // resultMember is what step.<name> is afterwards.
-func (w *operationDecoder) resultMember(s *Step) *Member {
+func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	out := s.Backend.Effects.Output
 	if !s.Backend.hasResult() {
 		return stepMember(s.Name, out, "")
@@ -266,13 +269,13 @@ func (w *operationDecoder) resultMember(s *Step) *Member {
 	case schema.List, schema.Set:
 		return stepMember(s.Name, schema.ListOf(out), "")
 	}
-	return stepMember(s.Name, AnyType, "")
+	return stepMember(s.Name, eval.AnyType, "")
 }
 
 // typeWithError is the type of a result that may be a failure instead.
 func typeWithError(t *schema.Type) *schema.Type {
 	if t.Kind != schema.Object {
-		return AnyType
+		return eval.AnyType
 	}
 	members := []*schema.Member{{Name: "error", Type: errorType, Optional: true}}
 	for _, m := range t.Members {
@@ -283,10 +286,18 @@ func typeWithError(t *schema.Type) *schema.Type {
 	return schema.ObjectOf(members...)
 }
 
-// EachTypes is the type of each.key and each.value.
-func (d *Decoder) EachTypes(e *Expr) (key, elem *schema.Type) {
-	c := &Compiler{Scope: d.Scope, src: d.file.src}
-	key, elem = c.ElementTypes(e.node, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)})
-	d.Diags = append(d.Diags, c.Diags...)
-	return key, elem
+// nonNullAfter adds to known what is not null in the result of a step that always runs, and that ends the call when an expect does not hold.
+func nonNullAfter(s *Step, known *eval.NonNull) *eval.NonNull {
+	if s.When != nil || s.Each != nil || s.ContinueOnError {
+		return known
+	}
+	for _, e := range s.Expects {
+		for _, path := range e.That.NonNullWhenTrue() {
+			if path[0] == "output" {
+				path = append([]string{"step", s.Name}, path[1:]...)
+			}
+			known = known.AddPaths([][]string{path})
+		}
+	}
+	return known
 }

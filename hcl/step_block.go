@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
 	"hatchel/hcl/schema"
 )
 
@@ -23,11 +24,11 @@ var (
 )
 
 var stepBlocks = []stepBlock{
-	{BackendKind{Name: "progress", Doc: "Tells a client that asked for it how far the call is. Stands in a step, which has no result.", New: func() (Describer, Spec) { p := &Progress{}; return p, p.spec() }}, allowedWithAction, false},
-	{BackendKind{Name: "log", Doc: "Sends a message to the log of the client, if it wants messages of the level. Stands in a step, which has no result.", New: func() (Describer, Spec) { l := &Log{Level: "info"}; return l, l.spec() }}, allowedWithAction, false},
-	{BackendKind{Name: "wait", Doc: "Does nothing for a while. Stands in a step, which has no result.", New: func() (Describer, Spec) { w := &Wait{}; return w, w.spec() }}, allowedWithAction, false},
-	{BackendKind{Name: "fail", Doc: "Ends the call as one that failed, in words for the model. Stands in a step, mostly with a `when`; what follows can rely on that not holding.", New: func() (Describer, Spec) { f := &Fail{}; return f, f.spec() }}, allowedWithEnd, true},
-	{BackendKind{Name: "fault", Doc: "Ends the request with an error of the protocol: the request itself was wrong, and the model is not told. Stands in a step, mostly with a `when`.", New: func() (Describer, Spec) { f := &ProtocolFault{Code: invalidParams}; return f, f.spec() }}, allowedWithEnd, true},
+	{BackendKind{Name: "progress", Doc: "Tells a client that asked for it how far the call is. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { p := &Progress{}; return p, p.spec() }}, allowedWithAction, false},
+	{BackendKind{Name: "log", Doc: "Sends a message to the log of the client, if it wants messages of the level. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { l := &Log{Level: "info"}; return l, l.spec() }}, allowedWithAction, false},
+	{BackendKind{Name: "wait", Doc: "Does nothing for a while. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { w := &Wait{}; return w, w.spec() }}, allowedWithAction, false},
+	{BackendKind{Name: "fail", Doc: "Ends the call as one that failed, in words for the model. Stands in a step, mostly with a `when`; what follows can rely on that not holding.", New: func() (Describer, decode.Spec) { f := &Fail{}; return f, f.spec() }}, allowedWithEnd, true},
+	{BackendKind{Name: "fault", Doc: "Ends the request with an error of the protocol: the request itself was wrong, and the model is not told. Stands in a step, mostly with a `when`.", New: func() (Describer, decode.Spec) { f := &ProtocolFault{Code: invalidParams}; return f, f.spec() }}, allowedWithEnd, true},
 }
 
 func findStepBlock(name string) (stepBlock, bool) {
@@ -53,12 +54,12 @@ func isStepBlock(name string) bool {
 }
 
 // stepBlockSpecs let the language's own blocks of a step stand in a body; what they hold is checked where they are decoded.
-func stepBlockSpecs() (spec Spec) {
-	ignore := func(*Decoder, *hclsyntax.Block) {}
+func stepBlockSpecs() (spec decode.Spec) {
+	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
 	for _, a := range stepBlocks {
-		spec = append(spec, Blocks(a.Name, "", "", noSpec, ignore))
+		spec = append(spec, decode.Blocks(a.Name, "", "", nil, ignore))
 	}
-	return append(spec, Blocks("ask", "name", "", noSpec, ignore))
+	return append(spec, decode.Blocks("ask", "name", "", nil, ignore))
 }
 
 // noEffects is what a block says of itself that changes nothing and gives nothing.

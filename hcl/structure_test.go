@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"hatchel/hcl/decode"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,9 +22,13 @@ var summariesAt = map[string]int{"errorf": 1, "warnf": 1, "Errorf": 1, "Warnf": 
 // summaries are all summaries that stand in the sources of this package. One that ends with a space is completed by the noun of what it is about.
 func summaries(t *testing.T) map[string]string {
 	found := map[string]string{}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, folder := range []string{".", "decode", "eval/hclexpr", "syntax"} {
+		in, err := filepath.Glob(folder + "/*.go")
+		if err != nil || len(in) == 0 {
+			t.Fatalf("no sources in %s: %v", folder, err)
+		}
+		files = append(files, in...)
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -134,9 +139,9 @@ func TestEveryArgumentIsDocumented(t *testing.T) {
 	}
 }
 
-func documented(t *testing.T, block string, spec Spec) {
+func documented(t *testing.T, block string, spec decode.Spec) {
 	for _, f := range spec {
-		if f.Doc == "" || f.Type == "" && f.attr != nil {
+		if f.Doc == "" || f.Type == "" && f.DecodeAttr != nil {
 			t.Errorf("%s: %s has no documentation or no type", block, f.Name)
 		}
 		documented(t, block+" "+f.Name, f.Nested())
@@ -148,7 +153,7 @@ func TestADocumentedDefaultIsTheDefault(t *testing.T) {
 	for _, ref := range Reference(testKinds()) {
 		for _, f := range ref.Spec {
 			var is, documented any
-			switch dst := f.target.(type) {
+			switch dst := f.Target.(type) {
 			case *bool:
 				is, documented = *dst, f.Default == "true"
 			case *int:
@@ -157,7 +162,7 @@ func TestADocumentedDefaultIsTheDefault(t *testing.T) {
 			case *time.Duration:
 				d, _ := time.ParseDuration(f.Default)
 				is, documented = *dst, d
-			case *Size:
+			case *decode.Size:
 				is, documented = strings.ReplaceAll(dst.String(), " ", ""), f.Default
 				if *dst == 0 {
 					is = ""

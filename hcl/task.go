@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // Task says that calls of a tool may go on after their first answer, where the client can follow that.
@@ -17,30 +20,30 @@ type Task struct {
 // DefaultTaskTTL is how long a task is kept when nothing is said of it.
 const DefaultTaskTTL = time.Hour
 
-func (t *Task) spec() Spec {
+func (t *Task) spec() decode.Spec {
 	t.TTL = DefaultTaskTTL
-	return Spec{
-		BoolChoice(&t.Required, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").DefaultDoc("optional"),
-		PositiveDuration(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.", "A task that is kept for no time cannot be asked about. Write how long, as in \"10m\".").DefaultDoc("1h"),
+	return decode.Spec{
+		decode.BoolChoice(&t.Required, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").DefaultDoc("optional"),
+		decode.PositiveDuration(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.").DefaultDoc("1h"),
 		webhooksField(&t.Notify, "notify", "The webhooks that are told when a task has ended, as task.finished: what became of it, and its result up to 64 KiB.").RenamedFrom("callback"),
-		Attr(&t.After, "after", "The step after which a call becomes a task. Without it a call is a task at once."),
+		decode.Attr(&t.After, "after", "The step after which a call becomes a task. Without it a call is a task at once."),
 	}
 }
 
 // taskField declares that calls become tasks.
-func (t *toolDecoder) taskField() Field {
-	return Field{Name: "task", Doc: "Calls become tasks where the client can follow them: it is told at once that the work has begun, and asks for the result.", nested: func() Spec { return (&Task{}).spec() }, block: t.decodeTask}
+func (t *toolDecoder) taskField() decode.Field {
+	return decode.Field{Name: "task", Doc: "Calls become tasks where the client can follow them: it is told at once that the work has begun, and asks for the result.", NestedSpec: func() decode.Spec { return (&Task{}).spec() }, DecodeBlock: t.decodeTask}
 }
 
-func (t *toolDecoder) decodeTask(d *Decoder, b *hclsyntax.Block) {
+func (t *toolDecoder) decodeTask(d *decode.Decoder, b *hclsyntax.Block) {
 	task := &Task{}
 	t.tool.Task = task
 	d.Body(b.Body, task.spec(), b.DefRange())
 	if task.After == "" || t.results[task.After] != nil {
 		return
 	}
-	names := SortedNames(t.results)
-	why := SuggestOr(task.After, names, ListAre(names))
+	names := diag.SortedNames(t.results)
+	why := diag.SuggestOr(task.After, names, diag.ListAre(names))
 	if len(names) == 0 {
 		why = " The tool has no steps: without `after` a call is a task at once."
 	}

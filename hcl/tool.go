@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -26,10 +28,10 @@ type Tool struct {
 	Idempotent  bool
 	OpenWorld   bool
 
-	Result           *Program // nil for the default of the backend
+	Result           *hclexpr.Program // nil for the default of the backend
 	Content          []*Content
-	Text             *TextTemplate
-	Error            *TextTemplate
+	Text             *hclexpr.TextTemplate
+	Error            *hclexpr.TextTemplate
 	Returns          *schema.Type // of the structured result, declared; nil when it is not
 	ReturnsValidator *schema.Validator
 }
@@ -43,64 +45,63 @@ type toolDecoder struct {
 	specs                                        toolSpecs
 }
 
-func newToolDecl(l *loader, b sourceBlock) *toolDecoder {
+func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t := &toolDecoder{tool: &Tool{Listed: true}}
-	t.operationDecoder = newWorkDecl(l, b, "tool", &t.tool.Operation)
+	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
 	return t
 }
 
 // declareTool reads the name, the description and the inputs.
 func (l *loader) declareTool(b sourceBlock) *toolDecoder {
-	t := newToolDecl(l, b)
+	t := newToolDecoder(l, b)
 	t.checkName()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.dec.loader.blockSpecs.operation)
+	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.loader.blockSpecs.operation)
 	t.dec.Fields(b.Body, t.specs.head, b.DefRange())
-	t.checkTimeout()
 	t.addKeyInput()
 	t.inputs.buildInputType()
 	return t
 }
 
 // toolSpecs are the parts of what a tool block holds, in the order in which they are decoded.
-type toolSpecs struct{ head, body, answer, failure Spec }
+type toolSpecs struct{ head, body, answer, failure decode.Spec }
 
 // toolSpec is everything a tool block may hold except its backend, in the order of the reference.
-func toolSpec(t *toolDecoder) Spec {
-	return Join(t.headSpec(), t.bodySpec(), Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
+func toolSpec(t *toolDecoder) decode.Spec {
+	return decode.Join(t.headSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
 }
 
-func (t *toolDecoder) headSpec() Spec {
-	return Join(Spec{
-		Attr(&t.tool.Title, "title", "The name as a person reads it."),
-		Attr(&t.tool.Description, "description", "What the tool does and when to use it. The model decides by this text.").Require(),
-		Attr(&t.readOnly, "read_only", "Whether nothing changes. Derived from the backend when it is left out."),
-		Attr(&t.destructive, "destructive", "Whether something may be lost. Derived from the backend when it is left out."),
-		Attr(&t.idempotent, "idempotent", "Whether doing it twice is doing it once. Derived from the backend when it is left out."),
-		Attr(&t.openWorld, "open_world", "Whether it reaches systems beyond the declared ones. Derived from the backend when it is left out."),
+func (t *toolDecoder) headSpec() decode.Spec {
+	return decode.Join(decode.Spec{
+		decode.Attr(&t.tool.Title, "title", "The name as a person reads it."),
+		decode.Attr(&t.tool.Description, "description", "What the tool does and when to use it. The model decides by this text.").Require(),
+		decode.Attr(&t.readOnly, "read_only", "Whether nothing changes. Derived from the backend when it is left out."),
+		decode.Attr(&t.destructive, "destructive", "Whether something may be lost. Derived from the backend when it is left out."),
+		decode.Attr(&t.idempotent, "idempotent", "Whether doing it twice is doing it once. Derived from the backend when it is left out."),
+		decode.Attr(&t.openWorld, "open_world", "Whether it reaches systems beyond the declared ones. Derived from the backend when it is left out."),
 		t.timeoutField("How long a whole call may take."),
-		Attr(&t.tool.MaxText, "max_text", "How much text a model receives; what is over is cut, and the text says so.").DefaultDoc("64KiB"),
+		decode.Attr(&t.tool.MaxText, "max_text", "How much text a model receives; what is over is cut, and the text says so.").DefaultDoc("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
 		limitField(&t.tool.Limit, "How often, and how many at once, the tool may be called."),
 		t.idempotencyField(),
-		Attr(&t.tool.Listed, "listed", "Whether clients see the tool. A tool that is not listed serves as a step of others.").DefaultDoc("true"),
+		decode.Attr(&t.tool.Listed, "listed", "Whether clients see the tool. A tool that is not listed serves as a step of others.").DefaultDoc("true"),
 		iconsField(&t.tool.Icons, "Pictures of the tool, for clients that show some."),
-		Custom("schema", "JSON Schema", "The whole input schema verbatim, as in jsondecode(file(\"x.json\")), instead of input blocks.", t.inputs.decodeSchema),
+		decode.Custom("schema", "JSON Schema", "The whole input schema verbatim, as in jsondecode(file(\"x.json\")), instead of input blocks.", t.inputs.decodeSchema),
 	}, t.inputs.spec())
 }
 
-func (t *toolDecoder) answerSpec() Spec {
-	return Spec{
-		Custom("returns", "type", "The type of the structured result; the result is checked against it and clients are told.", func(d *Decoder, e hclsyntax.Expression) {
+func (t *toolDecoder) answerSpec() decode.Spec {
+	return decode.Spec{
+		decode.Custom("returns", "type", "The type of the structured result; the result is checked against it and clients are told.", func(d *decode.Decoder, e hclsyntax.Expression) {
 			t.tool.Returns = d.DecodeType(e)
 			d.RejectFileType(t.tool.Returns, e, "a result")
 			t.tool.ReturnsValidator = t.tool.Returns.Compile()
 		}),
-		Attr(&t.tool.Result, "result", "The structured result. Without it the backend's own."),
-		Attr(&t.tool.Text, "text", "The text of the result. Without it the structured result as JSON."),
-		Blocks("content", "kind", "One piece of content, in written order, when one text is not enough. The label is text, image, audio, resource or link.", func() Spec { return contentSpec(&Content{}) }, func(d *Decoder, b *hclsyntax.Block) {
-			if c := d.decodeContent(b); c != nil {
+		decode.Attr(&t.tool.Result, "result", "The structured result. Without it the backend's own."),
+		decode.Attr(&t.tool.Text, "text", "The text of the result. Without it the structured result as JSON."),
+		decode.Blocks("content", "kind", "One piece of content, in written order, when one text is not enough. The label is text, image, audio, resource or link.", func() decode.Spec { return contentSpec(&Content{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+			if c := decodeContent(d, b); c != nil {
 				t.tool.Content = append(t.tool.Content, c)
 			}
 		}),
@@ -113,15 +114,15 @@ func (t *toolDecoder) decode() {
 	d.Scope = t.scope()
 	before := d.Scope
 	d.Fields(b.Body, t.specs.body, b.DefRange())
-	d.NonNull = d.NonNull.whenTrue(t.tool.Allow)
+	d.NonNull = d.NonNull.AddPaths(t.tool.Allow.NonNullWhenTrue())
 	t.decodeApprovals()
 	d.Deps.Caller = false // who may call, and what must be approved, was asked before anything is answered
 	t.decodeSteps()
-	d.Fields(b.Body, Spec{t.taskField()}, b.DefRange())
+	d.Fields(b.Body, decode.Spec{t.taskField()}, b.DefRange())
 	t.checkHasResult()
 	t.decodeResult()
 	d.Scope = before
-	d.Fields(b.Body, Spec{t.cacheField()}, b.DefRange())
+	d.Fields(b.Body, decode.Spec{t.cacheField()}, b.DefRange())
 	t.deriveEffects()
 	t.checkKeyUseful()
 	t.checkCacheable()
@@ -145,7 +146,7 @@ func (t *toolDecoder) checkHasResult() {
 	}
 	switch {
 	case len(t.tool.Steps) == 0 && !t.dec.Diags.HasErrors():
-		t.dec.Errorf(t.block.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(t.dec.loader.backendNames(), ", "))
+		t.dec.Errorf(t.block.DefRange(), "Tool does nothing", "A tool has a backend (%s), steps, or at least a result or a text.", strings.Join(t.loader.backendNames(), ", "))
 	case len(t.tool.Steps) == 1 && !t.tool.HasNamedSteps() && !t.tool.Steps[0].Backend.Effects.Default.isSet():
 		t.dec.Errorf(t.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write result, text or content.")
 	}

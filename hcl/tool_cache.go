@@ -5,35 +5,39 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // ResultCache says that answers of a tool that only reads are kept for a while, and given again.
 type ResultCache struct {
 	TTL    time.Duration
-	Key    *Expr // what the answer depends on; nil for all inputs
-	Public bool  // the answers of one caller are given to the others
+	Key    *hclexpr.Expr // what the answer depends on; nil for all inputs
+	Public bool          // the answers of one caller are given to the others
 }
 
-func (m *ResultCache) spec() Spec {
-	return Spec{
-		PositiveDuration(&m.TTL, "ttl", "How long an answer is kept.", "An answer that is kept for no time is not kept. Write how long, as in \"5m\".").Require(),
-		Attr(&m.Key, "key", "What the answer depends on, as in [input.region, input.day]. Without it: all inputs."),
-		BoolChoice(&m.Public, "scope", `"private" keeps the answers of every caller apart, "public" gives them to everybody.`, "private", "public").DefaultDoc("private"),
+func (m *ResultCache) spec() decode.Spec {
+	return decode.Spec{
+		decode.PositiveDuration(&m.TTL, "ttl", "How long an answer is kept.").Require(),
+		decode.Attr(&m.Key, "key", "What the answer depends on, as in [input.region, input.day]. Without it: all inputs."),
+		decode.BoolChoice(&m.Public, "scope", `"private" keeps the answers of every caller apart, "public" gives them to everybody.`, "private", "public").DefaultDoc("private"),
 	}
 }
 
 // cacheField declares that answers are kept.
-func (t *toolDecoder) cacheField() Field {
-	return Field{Name: "cache", Doc: "Answers of a tool that only reads are kept for a while and given again. Calls that ask the same at once wait for one of them. Failures are not kept.", nested: func() Spec { return (&ResultCache{}).spec() }, block: t.decodeCache}
+func (t *toolDecoder) cacheField() decode.Field {
+	return decode.Field{Name: "cache", Doc: "Answers of a tool that only reads are kept for a while and given again. Calls that ask the same at once wait for one of them. Failures are not kept.", NestedSpec: func() decode.Spec { return (&ResultCache{}).spec() }, DecodeBlock: t.decodeCache}
 }
 
-func (t *toolDecoder) decodeCache(d *Decoder, b *hclsyntax.Block) {
+func (t *toolDecoder) decodeCache(d *decode.Decoder, b *hclsyntax.Block) {
 	m := &ResultCache{}
 	t.tool.Cache = m
-	reads := d.Deps.callerSpecific()
+	reads := t.deps.callerSpecific()
 	d.Deps.Caller = false
 	d.Body(b.Body, m.spec(), b.DefRange())
-	behalf := slices.ContainsFunc(d.Deps.Connections, func(c *Connection) bool { return c.onBehalfOf != (Range{}) })
+	behalf := slices.ContainsFunc(t.deps.connections, func(c *Connection) bool { return c.onBehalfOf != (diag.Range{}) })
 	switch keyed := d.Deps.Caller; {
 	case !m.Public:
 	case behalf:

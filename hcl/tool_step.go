@@ -6,6 +6,10 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/spelling"
 )
@@ -14,7 +18,7 @@ import (
 type ToolCall struct {
 	Name   string // of the other tool
 	Tool   *Tool  // set when the whole configuration is loaded
-	Inputs *KeyValues
+	Inputs *hclexpr.KeyValues
 }
 
 // toolCallSite is a step that calls another tool, kept to look for cycles.
@@ -26,15 +30,15 @@ type toolCallSite struct {
 // decodeToolCall decodes the backend `tool`: its arguments are the inputs of the other tool.
 func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	d := w.dec
-	out := &Backend{Kind: "tool", Range: RangeOf(b.DefRange()), ranges: map[any]Range{}, Effects: Effects{Output: toolOutput, Default: DefaultResult{Member: "result"}}}
+	out := &Backend{Kind: "tool", Range: diag.RangeOf(b.DefRange()), ranges: map[any]diag.Range{}, Effects: Effects{Output: toolOutput, Default: DefaultResult{Member: "result"}}}
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
 		return out
 	}
-	target := d.tools[b.Labels[0]]
+	target := w.loader.tools[b.Labels[0]]
 	if target == nil {
-		if !d.loader.partial {
-			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], SuggestOr(b.Labels[0], SortedNames(d.tools), ListAre(SortedNames(d.tools))))
+		if !w.loader.partial {
+			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], diag.SuggestOr(b.Labels[0], diag.SortedNames(w.loader.tools), diag.ListAre(diag.SortedNames(w.loader.tools))))
 		}
 		return out
 	}
@@ -45,8 +49,8 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 }
 
 var toolOutput = schema.ObjectOf(
-	&schema.Member{Name: "result", Type: AnyType},
-	&schema.Member{Name: "text", Type: StringType},
+	&schema.Member{Name: "result", Type: eval.AnyType},
+	&schema.Member{Name: "text", Type: eval.StringType},
 )
 
 func hasInput(t *Tool, input string) bool {
@@ -55,18 +59,18 @@ func hasInput(t *Tool, input string) bool {
 }
 
 // decodeToolInputs checks the arguments of a call of another tool against its inputs.
-func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *KeyValues {
+func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *hclexpr.KeyValues {
 	d := w.dec
-	out := &KeyValues{Range: RangeOf(b.DefRange())}
+	out := &hclexpr.KeyValues{Range: diag.RangeOf(b.DefRange())}
 	for _, nested := range b.Body.Blocks {
 		d.Errorf(nested.TypeRange, "Unexpected block", "A tool block in a step holds the inputs of the tool: `name = value`.")
 	}
 	given := map[string]bool{}
 	for _, a := range sortedAttributes(b.Body.Attributes) {
 		given[a.Name] = true
-		c := d.NewCompiler(Field{Name: a.Name})
-		c.Nulls = PropagateNull
-		n := c.Compile(a.Expr, LexicalEnv{NonNull: d.NonNull})
+		c := d.Compiler(decode.Field{Name: a.Name})
+		c.Nulls = eval.PropagateNull
+		n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: d.NonNull})
 		d.Diags = append(d.Diags, c.Diags...)
 		if a.Name == KeyInput && target.Idempotency != nil {
 			d.Errorf(a.NameRange, "Key of a step", "A key belongs to the call of a client, and this is a part of one. Write idempotency in the tool that clients call; its backends get keys of their own.")
@@ -74,20 +78,20 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 		}
 		m, ok := target.Input.Lookup(a.Name)
 		if !ok && !target.Input.Open {
-			d.Errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name, SuggestOr(a.Name, memberNames(target.Input), ListHas(memberNames(target.Input))))
+			d.Errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name, diag.SuggestOr(a.Name, target.Input.MemberNames(), diag.ListHas(target.Input.MemberNames())))
 			continue
 		}
 		if ok {
 			if fits, why := schema.Compatible(n.Type, m.Type); !fits {
 				d.Errorf(a.Expr.Range(), "Wrong type", "The input %q of the tool %q does not take this value: %s.", a.Name, target.Name, why)
 			} else if n.NullReason != "" && !m.Optional && !m.Type.AllowsNull() {
-				d.Errorf(a.Expr.Range(), "Value may be null", "%s, and the input %q of the tool %q is required.", NullSentence(n), a.Name, target.Name)
+				d.Errorf(a.Expr.Range(), "Value may be null", "%s, and the input %q of the tool %q is required.", eval.NullSentence(n), a.Name, target.Name)
 			}
 		}
-		out.pairs = append(out.pairs, keyValueExpr{Constant(a.Name), n, RangeOf(a.Expr.Range())})
+		out.Add(a.Name, n, diag.RangeOf(a.Expr.Range()))
 	}
 	for _, m := range target.Input.Members {
-		if near := spelling.Nearest(m.Name, SortedNames(given)); !m.Optional && !given[m.Name] && (near == "" || hasInput(target, near)) {
+		if near := spelling.Nearest(m.Name, diag.SortedNames(given)); !m.Optional && !given[m.Name] && (near == "" || hasInput(target, near)) {
 			d.Errorf(b.DefRange(), "Missing input", "The tool %q needs the input %q.", target.Name, m.Name)
 		}
 	}
@@ -127,13 +131,13 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 }
 
 // checkCalledToolsAsk reports calls of tools that ask. The tools must be complete.
-func (w *operationDecoder) checkCalledToolsAsk() (diags Diagnostics) {
+func (w *operationDecoder) checkCalledToolsAsk() (diags diag.Diagnostics) {
 	for _, c := range w.calls {
 		switch {
 		case c.call.Tool.Asks():
-			diags.Errorf(RangeOf(c.labelRange), "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
+			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
 		case c.call.Tool.asksUser():
-			diags.Errorf(RangeOf(c.labelRange), "Called tool asks", "Calls of the tool %q may need the approval of the client's user, which a tool can have for itself only. Write by = \"operator\" there, or move the approval into what clients call.", c.call.Name)
+			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "Calls of the tool %q may need the approval of the client's user, which a tool can have for itself only. Write by = \"operator\" there, or move the approval into what clients call.", c.call.Name)
 		}
 	}
 	return diags
@@ -155,5 +159,5 @@ func (t *toolDecoder) inheritEffects() {
 	}
 	before := len(t.dec.Diags)
 	t.deriveEffects()
-	t.dec.loader.diags = append(t.dec.loader.diags, t.dec.Diags[before:]...)
+	t.loader.diags = append(t.loader.diags, t.dec.Diags[before:]...)
 }

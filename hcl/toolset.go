@@ -4,6 +4,12 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/uritemplate"
 )
 
 // Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *; what none of them names is not in it.
@@ -14,7 +20,7 @@ type Toolset struct {
 	Tools        []string
 	Prompts      []string
 	Resources    []string
-	Range        Range
+	Range        diag.Range
 }
 
 // HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset, which stands for all that is offered.
@@ -57,11 +63,11 @@ type toolsetDecoder struct {
 	toolset *Toolset
 }
 
-func (t *toolsetDecoder) spec() Spec {
+func (t *toolsetDecoder) spec() decode.Spec {
 	const doc = " in the set: names, or patterns in which * stands for any characters."
-	return Spec{
-		Attr(&t.toolset.Title, "title", "The name as a person reads it."),
-		Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
+	return decode.Spec{
+		decode.Attr(&t.toolset.Title, "title", "The name as a person reads it."),
+		decode.Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
 		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
 		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
 		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
@@ -71,9 +77,8 @@ func (t *toolsetDecoder) spec() Spec {
 // decodeToolsets decodes the toolset blocks, when everything that they can hold is known.
 func (l *loader) decodeToolsets() {
 	offered := l.collectExposedNames()
-	for _, b := range l.blocks["toolset"] {
-		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: RangeOf(b.DefRange())}}
-		d := l.newDecoder(b.file)
+	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
+		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
 		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
 			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
 		}
@@ -81,10 +86,55 @@ func (l *loader) decodeToolsets() {
 		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
 		}
-		l.diags = append(l.diags, d.Diags...)
+		l.report(d)
 		if l.declare("toolset", t.toolset.Name, b) {
 			l.config.Toolsets = append(l.config.Toolsets, t.toolset)
 		}
-	}
+	})
 	sort.Slice(l.config.Toolsets, func(i, j int) bool { return l.config.Toolsets[i].Name < l.config.Toolsets[j].Name })
+}
+
+// exposedNames are the names of what is offered, for the blocks that name some of it.
+type exposedNames struct {
+	names   map[string][]string // by what lists them: tools, prompts, resources
+	partial bool                // there may be more
+}
+
+// collectExposedNames are the names of all that is offered, when that is known.
+func (l *loader) collectExposedNames() exposedNames {
+	names := map[string][]string{}
+	for _, t := range l.config.Tools {
+		names["tools"] = append(names["tools"], t.Name)
+	}
+	for _, p := range l.config.Prompts {
+		names["prompts"] = append(names["prompts"], p.Name)
+	}
+	for _, r := range l.config.Resources {
+		names["resources"] = append(names["resources"], r.Name)
+	}
+	return exposedNames{names, l.partial}
+}
+
+// namesField declares a list of names and patterns, each of which must be of something.
+func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
+	return decode.Custom(noun, "list of names", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+		*dst = decode.Items[string](d, e, decode.Field{Name: noun}, "strings")
+		names := o.names[noun]
+		for i, pattern := range *dst {
+			r := decode.ElementRange(e, i)
+			if o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }) {
+				continue
+			}
+			single := strings.TrimSuffix(noun, "s")
+			if strings.Contains(pattern, "*") {
+				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+				continue
+			}
+			if noun == "resources" && uritemplate.HasScheme(pattern) {
+				d.Errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, diag.ListAre(names))
+				continue
+			}
+			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+		}
+	})
 }

@@ -7,18 +7,18 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/functions"
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // Files says what callers may upload.
 type Files struct {
-	MaxSize Size          // of one
+	MaxSize decode.Size   // of one
 	Types   []string      // media types, as in "image/*"; nil for all
 	TTL     time.Duration // how long one is kept
 	BaseURL string        // how others reach the server, without a / at its end; empty when nobody says
-	Range   Range         // zero when there is no block
+	Range   diag.Range    // zero when there is no block
 
 	uploadURL string // that files are uploaded to; empty with BaseURL
 }
@@ -32,23 +32,23 @@ const (
 	maxUploadTTL     = 30 * 24 * time.Hour
 )
 
-func (f *Files) spec() Spec {
+func (f *Files) spec() decode.Spec {
 	f.MaxSize, f.TTL = defaultMaxUpload, defaultUploadTTL
-	return Spec{
-		Custom("max_size", "size", "How large a file may be. An input may set a lower max_size.", f.decodeMaxSize).DefaultDoc("32MiB"),
-		Custom("types", "list of strings", "The media types that are taken, as in [\"application/pdf\", \"image/*\"]. Both what the client says and what the bytes look like must be among them. Without it all types are taken.", f.decodeTypes),
-		Custom("ttl", "duration", "How long a file is kept after it was uploaded.", f.decodeTTL).DefaultDoc("24h"),
-		Custom("base_url", "string", "The address of this server as others reach it, as in \"https://tools.example.com\". It is needed for input.<name>.url, and to tell callers where to upload. Without it, addresses in answers begin with /files.", f.decodeBaseURL),
+	return decode.Spec{
+		decode.Custom("max_size", "size", "How large a file may be. An input may set a lower max_size.", f.decodeMaxSize).DefaultDoc("32MiB"),
+		decode.Custom("types", "list of strings", "The media types that are taken, as in [\"application/pdf\", \"image/*\"]. Both what the client says and what the bytes look like must be among them. Without it all types are taken.", f.decodeTypes),
+		decode.Custom("ttl", "duration", "How long a file is kept after it was uploaded.", f.decodeTTL).DefaultDoc("24h"),
+		decode.Custom("base_url", "string", "The address of this server as others reach it, as in \"https://tools.example.com\". It is needed for input.<name>.url, and to tell callers where to upload. Without it, addresses in answers begin with /files.", f.decodeBaseURL),
 	}
 }
 
-func (f *Files) decodeMaxSize(d *Decoder, e hclsyntax.Expression) {
+func (f *Files) decodeMaxSize(d *decode.Decoder, e hclsyntax.Expression) {
 	before := len(d.Diags)
-	size := d.Size(e, Field{Name: "max_size"})
+	size := d.Size(e, decode.Field{Name: "max_size"})
 	switch {
 	case len(d.Diags) > before || size == 0: // what it is made of is not known
 	case size > maxUpload:
-		d.Errorf(e.Range(), "Invalid size", "An uploaded file may have %s at most.", Size(maxUpload))
+		d.Errorf(e.Range(), "Invalid size", "An uploaded file may have %s at most.", decode.Size(maxUpload))
 	case size < minUpload:
 		d.Errorf(e.Range(), "Invalid size", "This is %s, and files are larger. Write the unit, too, as in \"4MiB\".", size)
 	default:
@@ -56,8 +56,8 @@ func (f *Files) decodeMaxSize(d *Decoder, e hclsyntax.Expression) {
 	}
 }
 
-func (f *Files) decodeTypes(d *Decoder, e hclsyntax.Expression) {
-	list, ok := d.Known(e, Field{Name: "types"}, "list").([]any)
+func (f *Files) decodeTypes(d *decode.Decoder, e hclsyntax.Expression) {
+	list, ok := d.Known(e, decode.Field{Name: "types"}, "list").([]any)
 	if !ok {
 		return
 	}
@@ -74,16 +74,16 @@ func (f *Files) decodeTypes(d *Decoder, e hclsyntax.Expression) {
 	}
 }
 
-func (f *Files) decodeTTL(d *Decoder, e hclsyntax.Expression) {
+func (f *Files) decodeTTL(d *decode.Decoder, e hclsyntax.Expression) {
 	before := len(d.Diags)
-	f.TTL = d.Duration(e, Field{Name: "ttl"})
+	f.TTL = d.Duration(e, decode.Field{Name: "ttl"})
 	if len(d.Diags) == before && (f.TTL < minUploadTTL || f.TTL > maxUploadTTL) {
 		d.Errorf(e.Range(), "Invalid duration", "A file is kept for 1m to 720h.")
 	}
 }
 
-func (f *Files) decodeBaseURL(d *Decoder, e hclsyntax.Expression) {
-	text, ok := d.Known(e, Field{Name: "base_url"}, "string").(string)
+func (f *Files) decodeBaseURL(d *decode.Decoder, e hclsyntax.Expression) {
+	text, ok := d.Known(e, decode.Field{Name: "base_url"}, "string").(string)
 	if !ok {
 		return
 	}
@@ -101,14 +101,15 @@ func (l *loader) decodeFiles() {
 	f := &l.config.Files
 	d, b, ok := l.decodeSingleton("files", f.spec())
 	if ok {
-		f.Range = RangeOf(b.DefRange())
+		f.Range = diag.RangeOf(b.DefRange())
 		l.diags = append(l.diags, d.Diags...)
 	}
+	l.env.FileURLs = f.BaseURL != ""
 }
 
 // AcceptsUploads reports whether callers may upload: the files block is there, or a tool takes a file.
 func (c *Config) AcceptsUploads() bool {
-	if c.Files.Range != (Range{}) {
+	if c.Files.Range != (diag.Range{}) {
 		return true
 	}
 	for _, t := range c.Tools {
@@ -119,37 +120,15 @@ func (c *Config) AcceptsUploads() bool {
 	return false
 }
 
-// fileArgument is a file as a function takes it: its bytes where those are asked for, which are paid for as any other.
-func (f *Frame) fileArgument(fn *functions.Function, i int, file value.File) (any, error) {
-	p, _ := fn.Param(i)
-	if p.Kind != functions.Bytes && p.Kind != functions.Data {
-		return file, nil
-	}
-	if err := f.Functions.Spend(int(file.Facts().Size)); err != nil {
-		return nil, err
-	}
-	return value.Raw(file)
-}
-
-// RejectFileType reports a type with a file in it, where no caller sends one.
-func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
-	if t.HoldsFile() {
-		d.Errorf(e.Range(), "Misplaced file", "A file is what a caller of a tool uploads, so it is the type of an input, and %s has none.", what)
-	}
-}
-
-// rejectFileValue reports a file, or what holds one, in an argument that does not take its bytes.
-func (c *Compiler) rejectFileValue(n TypedExpr, e hclsyntax.Expression, f Field) {
-	if f.Files || !n.Type.HoldsFile() {
-		return
-	}
-	what := "holds a file"
-	if n.Type.Kind == schema.File {
-		what = "is a file"
-	}
-	name := Subject(n)
-	if n.Path == "" || n.Type.Kind != schema.File {
-		name = "input.name"
-	}
-	c.errorf(e.Range(), "File has no text", "%s %s, and %s takes texts and the like. Name what is meant: %s.filename, %s.url, or base64encode(%s). Bytes are sent with multipart or body of an http block, stdin of a program, content of a file or a parameter in SQL; a program reads the copy %s.path.", Subject(n), what, f.Name, name, name, name, name)
+// checkFileLimits reports files of an input that could never be uploaded, because the files block takes other types, or smaller ones only.
+func (in *inputs) checkFileLimits(d *decode.Decoder, m *schema.Member) {
+	taken := &in.operation.loader.config.Files
+	m.Type.EachFile(func(t *schema.Type) {
+		if !schema.MediaOverlap(taken.Types, t.MediaTypes) {
+			d.Errorf(m.Range, "File never taken", "The input takes %s, and the files block takes %s alone, so no file of this input can be uploaded. Name its types in types of the files block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
+		}
+		if decode.Size(t.MaxSize) > taken.MaxSize {
+			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large", "The input takes %s, and an upload has %s at most. Write that as max_size here, or more in the files block.", decode.Size(t.MaxSize), taken.MaxSize)
+		}
+	})
 }

@@ -6,7 +6,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
 )
 
@@ -18,25 +23,31 @@ type variableBlock struct {
 	def         hclsyntax.Expression
 }
 
-func (v *variableBlock) spec() Spec {
-	return Spec{
-		Custom("type", "type", "What values the variable takes. Any when it is left out.", func(d *Decoder, e hclsyntax.Expression) {
+func (v *variableBlock) spec() decode.Spec {
+	return decode.Spec{
+		decode.Custom("type", "type", "What values the variable takes. Any when it is left out.", func(d *decode.Decoder, e hclsyntax.Expression) {
 			v.typ = d.DecodeType(e)
 			d.RejectFileType(v.typ, e, "a variable")
 		}),
-		Custom("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *Decoder, e hclsyntax.Expression) { v.def = e }),
-		Attr(&v.Description, "description", "What the variable is for."),
-		Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),
+		decode.Custom("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *decode.Decoder, e hclsyntax.Expression) { v.def = e }),
+		decode.Attr(&v.Description, "description", "What the variable is for."),
+		decode.Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),
 	}
 }
 
-func (l *loader) decodeVariable(b sourceBlock) {
+// decodeVariables decodes the variable blocks.
+func (l *loader) decodeVariables() {
+	l.eachBlock("variable", l.decodeVariable)
+	l.checkStrayVariables()
+	l.base = l.base.With("var", l.knownRoot("variable", l.variables))
+}
+
+func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
 	l.checkIdentifier("variable", name, b.LabelRanges[0])
-	v := &variableBlock{typ: AnyType}
-	d := l.newDecoder(b.file)
+	v := &variableBlock{typ: eval.AnyType}
 	d.Body(b.Body, v.spec(), b.DefRange())
-	m := &Member{Type: v.typ, Known: true}
+	m := &eval.Member{Type: v.typ, Known: true}
 	text, source, given := l.givenValue(name, v.Env)
 	switch {
 	case given:
@@ -47,7 +58,7 @@ func (l *loader) decodeVariable(b sourceBlock) {
 		}
 	case v.def != nil:
 		var ok bool
-		if m.Value, ok = d.variableDefault(v); !ok {
+		if m.Value, ok = decodeVariableDefault(d, v); !ok {
 			m.MarkFailed()
 		}
 	default:
@@ -57,19 +68,19 @@ func (l *loader) decodeVariable(b sourceBlock) {
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"
 	}
-	l.diags = append(l.diags, d.Diags...)
+	l.report(d)
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
 }
 
-func (d *Decoder) variableDefault(v *variableBlock) (any, bool) {
+func decodeVariableDefault(d *decode.Decoder, v *variableBlock) (any, bool) {
 	before := len(d.Diags)
 	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
 	if d.Diags[before:].HasErrors() {
 		return nil, false // of what cannot be read nothing more is to be said
 	}
-	d.Diags = append(d.Diags, FromHCL(diags)...)
+	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 	return val, ok
 }
 
@@ -90,9 +101,9 @@ func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
 
 // checkStrayVariables reports values given for variables that are not declared.
 func (l *loader) checkStrayVariables() {
-	for _, name := range SortedNames(l.opts.Vars) {
+	for _, name := range diag.SortedNames(l.opts.Vars) {
 		if l.variables[name] == nil {
-			l.diags.Errorf(Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, DidYouMean(name, SortedNames(l.variables)))
+			l.diags.Errorf(diag.Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, diag.DidYouMean(name, diag.SortedNames(l.variables)))
 		}
 	}
 }
@@ -103,7 +114,7 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 	if t.Kind != schema.String && t.Kind != schema.Any {
 		decoded, err := value.Decode([]byte(text))
 		if err != nil {
-			return nil, fmt.Sprintf("%s is needed, written as JSON", TypePhrase(t))
+			return nil, fmt.Sprintf("%s is needed, written as JSON", eval.TypePhrase(t))
 		}
 		v = decoded
 	}
@@ -116,4 +127,31 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 		return nil, strings.Join(all, "; ")
 	}
 	return v, ""
+}
+
+// ParseVars reads a file of variable values, one `name = value` a line, as Terraform's .tfvars. Values that are not strings come back as JSON.
+func ParseVars(name string, src []byte) (map[string]string, diag.Diagnostics) {
+	body, diags := syntax.Parse(name, src)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	vars := map[string]string{}
+	c := hclexpr.NewCompiler(&hclexpr.CompileEnv{}, src, nil, nil)
+	for _, b := range body.Blocks {
+		c.Errorf(b.TypeRange, "Unexpected block", "A file of variables holds names and values: `name = value`.")
+	}
+	for _, a := range sortedAttributes(body.Attributes) {
+		key := a.Name
+		n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
+		if text, ok := n.Value.(string); ok {
+			vars[key] = text
+			continue
+		}
+		b, err := value.AppendJSON(nil, n.Value)
+		if err != nil {
+			c.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
+		}
+		vars[key] = string(b)
+	}
+	return vars, c.Diags.Sort()
 }

@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 	"hatchel/runtime/wait"
 )
 
@@ -34,7 +35,7 @@ func (c *compiler) builtinStep(b *hcl.Backend) adapters.Action {
 
 type progressStep struct {
 	*hcl.Progress
-	scrubber *scrubber
+	scrubber *result.Scrubber
 }
 
 // Do tells the client how far the call is.
@@ -49,7 +50,7 @@ func (a progressStep) Do(_ context.Context, call *adapters.Call) (adapters.Resul
 	}
 	text := ""
 	if a.Message != nil {
-		text = a.scrubber.sentence(message(a.Message, call.Frame))
+		text = a.scrubber.Text(message(a.Message, call.Frame))
 	}
 	call.Progress(done, total, text)
 	return adapters.Result{}, nil
@@ -81,7 +82,7 @@ func evalNumber(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 
 type logStep struct {
 	*hcl.Log
-	scrubber *scrubber
+	scrubber *result.Scrubber
 }
 
 // Do sends a message to the log of the client.
@@ -95,7 +96,7 @@ func (a logStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, er
 			return adapters.Result{}, err
 		}
 	}
-	call.Log(a.Level, a.Logger, a.scrubber.json(data))
+	call.Log(a.Level, a.Logger, a.scrubber.JSON(data))
 	return adapters.Result{}, nil
 }
 
@@ -151,18 +152,18 @@ func (a failStep) Plan(call *adapters.Call) (string, error) {
 
 type faultStep struct {
 	*hcl.ProtocolFault
-	scrubber *scrubber
+	scrubber *result.Scrubber
 }
 
 // Do answers the request with an error of the protocol.
 func (a faultStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	e := &mcp.Error{Code: a.Code, Message: a.scrubber.sentence(message(a.Message, call.Frame))}
+	e := &mcp.Error{Code: a.Code, Message: a.scrubber.Text(message(a.Message, call.Frame))}
 	if a.Data != nil {
 		data, err := evalJSON(a.Data, call.Frame)
 		if err != nil {
 			return adapters.Result{}, err
 		}
-		e.Data = a.scrubber.json(data)
+		e.Data = a.scrubber.JSON(data)
 	}
 	return adapters.Result{}, e
 }

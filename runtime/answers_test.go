@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/digest"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 const caching = "read_only = true\ncache { ttl = \"1m\" }\n"
@@ -237,36 +237,13 @@ func TestAToolIsAnsweredFromTheCacheAsAStepToo(t *testing.T) {
 	}
 }
 
-func TestTheMemoryOfAnswersIsBounded(t *testing.T) {
-	as := newResultCache()
-	for i := range 200 {
-		of := digest.Of(fmt.Sprint(i))
-		_, f, own := as.join(of)
-		if !own {
-			t.Fatal("it is there")
-		}
-		f.result = &cachedResult{Text: make([]byte, 1<<20)}
-		as.finish(of, f, time.Hour)
-		as.join(digest.Of("0"))
-		if f := as.inflight[digest.Of("0")]; i > 0 && f != nil {
-			t.Fatal("what is asked for is forgotten")
-		}
-	}
-	if as.size > maxCacheSize || len(as.entries) != as.recent.Len() || len(as.entries) < 50 {
-		t.Errorf("%d answers of %d bytes are kept", len(as.entries), as.size)
-	}
-	if m, _, _ := as.join(digest.Of("199")); m == nil {
-		t.Error("the newest is forgotten")
-	}
-}
-
 func TestAnAnswerThatIsTooLargeToBeKeptIsGiven(t *testing.T) {
 	w := newWorld()
 	count := w.counting()
 	inner := w.do["count"]
 	w.do["large"] = func(ctx context.Context, c *adapters.Call) (any, error) {
 		inner(ctx, c)
-		return strings.Repeat("x", maxPauseState+1), nil
+		return strings.Repeat("x", result.MaxCached+1), nil
 	}
 	h := w.host(t, tool("t", caching+"max_text = \"1KiB\"\nfake { do = \"large\" }"))
 	defer h.Close()

@@ -104,7 +104,7 @@ func (p *Program) awaitOperator(c *call) error {
 		}
 		return p.supersededError()
 	case approval.Rejected:
-		return rejectionError(p.generation.scrubber.sentence(a.Decision.Reason))
+		return rejectionError(p.generation.scrubber.Text(a.Decision.Reason))
 	}
 	return failure.Refusal("This call needed the approval " + a.ID + ", and nobody gave it in time. Nothing was done.")
 }
@@ -209,7 +209,7 @@ func (p *Program) restoreApproval(c *call) {
 		_, err = book.Return(ctx, c.approval.fingerprint, c.approval.used)
 	}
 	if err != nil {
-		p.generation.log().LogAttrs(ctx, slog.LevelWarn, "an approval is used up, and nothing was done", slog.String("approval", c.approval.used.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
+		p.generation.log().LogAttrs(ctx, slog.LevelWarn, "an approval is used up, and nothing was done", slog.String("approval", c.approval.used.ID), slog.String("error", p.generation.scrubber.Text(err.Error())))
 	}
 	c.approval.used = nil
 }

@@ -155,7 +155,7 @@ func TestWhoHasBecomeAnotherSinceTheQuestionIsAskedAgain(t *testing.T) {
 			value = "${caller.claims.tenant}"
 		}`))
 	defer h.Close()
-	as := func(tenant, state, answers string) *result {
+	as := func(tenant, state, answers string) *callReply {
 		req := modern("t", `{}`, `{"elicitation":{}}`)
 		member(fmt.Sprintf(`{"tenant":%q}`, tenant), nil)(req.Caller)
 		req.State = state

@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
+	"hatchel/runtime/result"
 )
 
 // resolveFiles puts the files that a call names in the place of their names, and holds them against what its inputs take. What another tool has handed on is a file already.
@@ -22,7 +23,7 @@ func (r *operation) resolveFiles(c *call) error {
 	case err != nil:
 		return c.contextCause(err)
 	case len(at.violations) > 0:
-		return failure.Refusal("The arguments are not valid, and nothing was done:\n" + violationList(at.violations))
+		return failure.Refusal("The arguments are not valid, and nothing was done:\n" + result.ListViolations(at.violations))
 	}
 	c.frame.Input, _ = out.(map[string]any)
 	return nil
@@ -66,7 +67,7 @@ func (a *fileResolver) value(v any, t *schema.Type, path string) (any, error) {
 		out := make(map[string]any, len(v))
 		for name, e := range v {
 			var err error
-			if out[name], err = a.value(e, memberType(t, name), memberPath(path, name)); err != nil {
+			if out[name], err = a.value(e, result.MemberType(t, name), memberPath(path, name)); err != nil {
 				return nil, err
 			}
 		}

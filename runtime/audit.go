@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
@@ -105,7 +104,7 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, outcome s
 		r.Message, r.Error = c.hideInputs(failed.Message), failed.ID
 	case outcome == "":
 		r.Outcome = audit.OK
-		r.Rows, r.Bytes = countRows(c.result.value), len(c.reply.result)+len(c.reply.text)+len(c.reply.blocks)
+		r.Rows, r.Bytes = c.result.Rows(), c.result.Size()
 	}
 	err := e.log.Append(&r, false)
 	switch {
@@ -178,20 +177,4 @@ func (e *auditCall) addQuestions(questions []mcp.Question) {
 	for _, q := range questions {
 		e.asked = append(e.asked, q.Key)
 	}
-}
-
-// countRows is how many rows a result has; 0 for what is no list.
-func countRows(v any) int {
-	switch v := v.(type) {
-	case []any:
-		return len(v)
-	case interface{ Len() int }:
-		return v.Len()
-	case value.Deferred:
-		if list, err := v.Value(); err == nil {
-			rows, _ := list.([]any)
-			return len(rows)
-		}
-	}
-	return 0
 }

@@ -147,7 +147,7 @@ func (g *Generation) auditHealth(ctx context.Context) *AuditHealth {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if err := g.audit.Check(ctx); err != nil {
-		return &AuditHealth{Error: g.scrubber.sentence(err.Error())}
+		return &AuditHealth{Error: g.scrubber.Text(err.Error())}
 	}
 	return &AuditHealth{OK: true}
 }

@@ -162,7 +162,7 @@ func (r *operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 		return nil
 	}
 	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
-	defer c.reply.release()
+	defer c.result.Release()
 	c.remoteAddr = caller.Remote
 	failed := failure.Of(c.checkVisibleSafe(name))
 	if failed == nil {

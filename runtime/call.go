@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // call is one call of a routine under way. It belongs to one goroutine.
@@ -15,8 +16,7 @@ type call struct {
 	operation *operation
 	frame     *hcl.Frame
 	action    adapters.Call
-	result    shapedResult
-	reply     *replyBuffers
+	result    result.Result
 
 	// Who makes it.
 	caller      *mcp.Caller  // nil in a step of another call
@@ -57,7 +57,7 @@ type call struct {
 
 func (r *operation) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {
 	b := r.generation.build
-	c := &call{operation: r, started: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), reply: borrowReply(), stopCtx: r.generation.ctx}
+	c := &call{operation: r, started: time.Now(), frame: hcl.NewFrame(ctx, b.Dir, b.Now), result: result.Result{Buffers: result.BorrowBuffers()}, stopCtx: r.generation.ctx}
 	if len(r.steps) == 0 {
 		c.computeCtx = computeContext{ctx, c.started.Add(r.decl.Timeout), c}
 		c.frame.Context = &c.computeCtx

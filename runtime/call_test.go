@@ -70,7 +70,7 @@ var calls = []struct {
 		`input "n" { type = any }
 		 result  = "{n: input.n}"
 		 returns = object({ n = integer })`, `{"n": "x"}`,
-		`{"content":[{"type":"text","text":"the result is not what this tool promises, so it was not sent:\n- n: must be an integer, got the string \"x\""}],"isError":true}`},
+		`{"content":[{"type":"text","text":"the result does not match the type that this tool declares, so it was not sent:\n- n: must be an integer, got the string \"x\""}],"isError":true}`},
 	{"content blocks are sent in their order, those whose condition holds",
 		`input "n" { type = integer }
 		 content "text" { text = "n is ${input.n}" }
@@ -420,10 +420,10 @@ func TestOfALogTheEndIsKeptToo(t *testing.T) {
 	}`)
 	defer h.Close()
 	for tool, want := range map[string]string{
-		"log":    `"this is line 0\\n.* line [0-9]+\\n\[Cut here: 400 bytes of 1589 bytes are shown, the beginning and the end\. Ask for less with other values of .lines.\.\]\\nthis is line [0-9]+\\n.*line 99"`,
+		"log":    `"this is line 0\\n.* line [0-9]+\\n\[Truncated: 400 bytes of 1589 bytes are shown, the beginning and the end\. Ask for less with other values of .lines.\.\]\\nthis is line [0-9]+\\n.*line 99"`,
 		"block":  `"this is line 0\\n.*are shown, the beginning and the end.*this is line 99"`,
-		"fails":  `"it failed: this is line 0.*\[Cut here: 400 bytes of [0-9.]+.* are shown, the beginning and the end\.\]\\nthis is line [0-9]+\\n.*line 99"`,
-		"values": `"\[0,1,.*\[Cut here: 400 bytes of [0-9]+ bytes are shown\. Ask for less with other values of .lines.\.\]"`,
+		"fails":  `"it failed: this is line 0.*\[Truncated: 400 bytes of [0-9.]+.* are shown, the beginning and the end\.\]\\nthis is line [0-9]+\\n.*line 99"`,
+		"values": `"\[0,1,.*\[Truncated: 400 bytes of [0-9]+ bytes are shown\. Ask for less with other values of .lines.\.\]"`,
 	} {
 		got := ask(t, h, tool, `{"lines": 100}`)
 		if tool == "values" {
@@ -450,14 +450,14 @@ func TestLongTextIsCutAndSaysSo(t *testing.T) {
 	}`)
 	defer h.Close()
 	got := ask(t, h, "t", `{"lines": 100}`)
-	if !strings.Contains(got, `[Cut here: 400 bytes of 1590 bytes are shown. Ask for less with other values of `+"`lines`"+`.]`) || len(got) > 500 {
+	if !strings.Contains(got, `[Truncated: 400 bytes of 1590 bytes are shown. Ask for less with other values of `+"`lines`"+`.]`) || len(got) > 500 {
 		t.Errorf("got %d bytes: %s", len(got), got)
 	}
 	if got := ask(t, h, "t", `{"lines": 2}`); strings.Contains(got, "Cut") {
 		t.Errorf("got %s", got)
 	}
 	// What programs read is whole, or it is not there.
-	if got := ask(t, h, "r", `{"n": 60}`); !strings.Contains(got, `58,59]}`) || !strings.Contains(got, "Cut here") {
+	if got := ask(t, h, "r", `{"n": 60}`); !strings.Contains(got, `58,59]}`) || !strings.Contains(got, "Truncated: ") {
 		t.Errorf("got %s", got)
 	}
 	if got := ask(t, h, "r", `{"n": 500}`); !strings.Contains(got, "too large to send") || !strings.Contains(got, `"isError":true`) {

@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // Build is what a configuration is compiled with. It is the same for every generation of a Host.
@@ -63,7 +64,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 		Config:   cfg,
 		build:    c.build,
 		programs: make(map[string]*Program, len(cfg.Tools)),
-		scrubber: newScrubber(cfg.Secrets),
+		scrubber: result.NewScrubber(cfg.Secrets),
 		drained:  make(chan struct{}),
 
 		completions: map[*hcl.Completion]*completion{},

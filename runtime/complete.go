@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // completion looks up what an input can be completed by.
@@ -83,7 +84,7 @@ func filterPrefix(values []string, typed string) (out []string) {
 func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
 	call := c.newCall(ctx, callerRoot(req.Caller), adapters.Nobody{})
 	call.setCaller(req.Caller)
-	defer call.reply.release()
+	defer call.result.Release()
 	call.remoteAddr = req.Caller.Remote
 	values, err = c.lookup(call, c.knownInputs(req))
 	failed := failure.Of(err)
@@ -92,7 +93,7 @@ func (c *completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 		return nil, call.protocolError(failed)
 	}
 	for i, v := range values {
-		values[i] = c.generation.scrubber.sentence(v)
+		values[i] = c.generation.scrubber.Text(v)
 	}
 	return values, nil
 }
@@ -107,7 +108,7 @@ func (r *operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 	}
 	c := r.newCall(ctx, callerRoot(req.Caller), adapters.Nobody{})
 	c.setCaller(req.Caller)
-	defer c.reply.release()
+	defer c.result.Release()
 	c.frame.Input = r.decl.ParsePartial(r.knownInputs(req))
 	return r.rules.decide(&evaluation{frame: c.frame, partial: true}).verdict == allowed
 }
@@ -148,13 +149,13 @@ func (c *completion) evalValues(f *hcl.Frame) (any, error) {
 	if c.completion.Result != nil {
 		return c.completion.Result.Eval(f, f.Output)
 	}
-	m, err := resolveMembers(f.Output)
+	m, err := result.Members(f.Output)
 	if err != nil {
 		return nil, err
 	}
 	d := c.decl.Steps[0].Backend.Effects.Default
 	if d.Text != "" {
-		text, err := appendText(nil, m[d.Text])
+		text, err := result.AppendText(nil, m[d.Text])
 		return nonEmptyLines(string(text)), err
 	}
 	if d.Member != "" {

@@ -93,5 +93,5 @@ func (p *Program) confirmationQuestion(c *call, ask *hcl.Ask) (mcp.Question, err
 	text := p.approvalMessage(c, c.approval.callerRules) + "\n\nWhat would be done:\n  " + indentLines(effect)
 	dst := value.AppendString([]byte(`{"message":`), text)
 	dst = ask.Elicit.AppendSchema(append(dst, `,"mode":"form","requestedSchema":`...))
-	return mcp.Question{Key: ask.Key, Method: "elicitation/create", Params: p.generation.scrubber.json(append(dst, '}'))}, nil
+	return mcp.Question{Key: ask.Key, Method: "elicitation/create", Params: p.generation.scrubber.JSON(append(dst, '}'))}, nil
 }

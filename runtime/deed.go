@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hatchel/runtime/failure"
+	"hatchel/runtime/result"
 	"hatchel/runtime/state"
 )
 
@@ -26,7 +27,7 @@ type idempotencyRecord struct {
 	Arguments string           `json:"of"` // digest of the arguments
 	State     string           `json:"state"`
 	Task      string           `json:"task,omitempty"`
-	Answer    *cachedResult    `json:"answer,omitempty"` // of one that is done, unless it failed
+	Answer    *result.Cached   `json:"answer,omitempty"` // of one that is done, unless it failed
 	Failed    *recordedFailure `json:"failed,omitempty"`
 }
 
@@ -47,8 +48,8 @@ type claim struct {
 	row    state.Record // as the call has remembered it last
 	record idempotencyRecord
 	ttl    time.Duration
-	held   bool          // the call is the one that carries it out, and has not said yet what it came to
-	result *cachedResult // the answer, when there is one
+	held   bool           // the call is the one that carries it out, and has not said yet what it came to
+	result *result.Cached // the answer, when there is one
 }
 
 // acquire begins the deed, or goes on with the one that was paused under this name, and returns nil; or the one that is in its way.

@@ -69,7 +69,7 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 		d.frame.Tool = toolRoot(p.tool)
 		var err error
 		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
-			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow cannot be computed, so the caller does not decide", slog.String("tool", tool), slog.String("subject", d.caller.Subject), slog.String("error", d.g.scrubber.sentence(err.Error())))
+			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow cannot be computed, so the caller does not decide", slog.String("tool", tool), slog.String("subject", d.caller.Subject), slog.String("error", d.g.scrubber.Text(err.Error())))
 			ok = false
 		}
 	}

@@ -59,7 +59,7 @@ func (h *Host) recordDecision(ctx context.Context, book *approval.Book, id strin
 			_, err = g.confirmDecision(ctx, book, p, audit.Caller{Subject: p.Decision.By})
 		}
 		if err != nil {
-			g.log().LogAttrs(ctx, slog.LevelError, "a decision is not made", slog.String("approval", id), slog.String("error", g.scrubber.sentence(err.Error())))
+			g.log().LogAttrs(ctx, slog.LevelError, "a decision is not made", slog.String("approval", id), slog.String("error", g.scrubber.Text(err.Error())))
 		}
 	})
 }

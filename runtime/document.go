@@ -9,15 +9,6 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// membersOf is a reply whose blocks are the members of a result.
-type membersOf replyBuffers
-
-func (r *membersOf) AppendJSON(dst []byte) []byte {
-	dst = append(dst, r.blocks...)
-	(*replyBuffers)(r).partTaken()
-	return dst
-}
-
 // serve runs a call that comes to a document, has write put the members of the result into the blocks of the reply, and accounts for it. What fails is an error of
 // the protocol: there is no model to read about it.
 func (r *operation) serve(ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error) (mcp.Document, error) {
@@ -26,7 +17,7 @@ func (r *operation) serve(ctx context.Context, req *mcp.CallRequest, in inputs, 
 	c.remoteAddr = req.Caller.Remote
 	c.setCaller(req.Caller)
 	if c.audit = r.beginAudit(req.Caller, req.Meta, req.Arguments); c.audit != nil && r.kind == "resource" && !r.hasSensitiveInput {
-		c.audit.common.URI = r.generation.scrubber.sentence(req.Name)
+		c.audit.common.URI = r.generation.scrubber.Text(req.Name)
 	}
 	err := c.checkVisibleSafe(req.Name)
 	if err == nil {
@@ -44,16 +35,15 @@ func (r *operation) serve(ctx context.Context, req *mcp.CallRequest, in inputs, 
 	}
 	failed := c.recordEnd(ctx, failure.Of(err), outcome)
 	if asked != nil && failed == nil {
-		c.reply.release()
+		c.result.Release()
 		return mcp.Document{Questions: asked}, nil
 	}
 	c.logOutcome(ctx, failed)
 	if failed != nil {
-		defer c.reply.release()
+		defer c.result.Release()
 		return mcp.Document{}, c.protocolError(failed)
 	}
-	c.reply.pendingParts = 1
-	return mcp.Document{Members: (*membersOf)(c.reply)}, nil
+	return mcp.Document{Members: c.result.DocumentMembers()}, nil
 }
 
 // runRecovered runs the call and writes what it came to. A panic in it is its error.

@@ -6,40 +6,14 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/result"
 )
-
-// evalElements are the elements of a list or an object, in their order, and whether they have names.
-func evalElements(e *hcl.Expr, f *hcl.Frame) (elements []hcl.Each, named bool, err error) {
-	v, err := e.Eval(f)
-	if err == nil {
-		v, err = value.Resolve(v)
-	}
-	if err != nil {
-		return nil, false, failure.AsFault(err)
-	}
-	switch v := v.(type) {
-	case nil:
-		return nil, false, nil
-	case []any:
-		for i, e := range v {
-			elements = append(elements, hcl.Each{Key: i, Value: e})
-		}
-		return elements, false, nil
-	case map[string]any:
-		for _, k := range value.Keys(v) {
-			elements = append(elements, hcl.Each{Key: k, Value: v[k]})
-		}
-		return elements, true, nil
-	}
-	return nil, false, &adapters.Fault{Message: "each goes over a list or an object, and this is a " + value.Kind(v)}
-}
 
 // runEach runs the step for every element of a list or map, a bounded number at a time, and gives the answers in the same form. The first failure
 // stops the others.
 func (s *boundStep) runEach(c *call) (any, error) {
-	elements, named, err := evalElements(s.decl.Each, c.frame)
+	elements, named, err := result.EvalElements(s.decl.Each, c.frame)
 	if err != nil {
 		return nil, err
 	}

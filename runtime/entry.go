@@ -7,6 +7,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // publish encodes the lists of tools, when something was learned since they were encoded last, and returns the toolsets whose list reads differently
@@ -39,8 +40,8 @@ func (p *Program) listEntry() mcp.Entry {
 	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
 	tail := appendAnnotations(nil, t)
 	e := mcp.Entry{Name: t.Name}
-	e.Legacy = append(appendOutput(head[:len(head):len(head)], p.outputType(), true), tail...)
-	e.Modern = append(appendOutput(head, p.outputType(), false), tail...)
+	e.Legacy = append(appendOutput(head[:len(head):len(head)], p.shaper.OutputType(), true), tail...)
+	e.Modern = append(appendOutput(head, p.shaper.OutputType(), false), tail...)
 	return e
 }
 
@@ -49,16 +50,11 @@ func appendOutput(dst []byte, t *schema.Type, legacy bool) []byte {
 		return dst
 	}
 	dst = append(dst, `,"outputSchema":`...)
-	if !legacy || isObject(t) {
+	if !legacy || result.IsObject(t) {
 		return t.AppendSchema(dst)
 	}
 	dst = t.AppendSchema(append(dst, `{"type":"object","properties":{"result":`...))
 	return append(dst, `},"required":["result"],"additionalProperties":false}`...)
-}
-
-// isObject reports whether every value of the type is an object, as revisions up to 2025-11-25 want it of what is structured.
-func isObject(t *schema.Type) bool {
-	return (t.Kind == schema.Object || t.Kind == schema.Map) && !t.Nullable
 }
 
 func appendAnnotations(dst []byte, t *hcl.Tool) []byte {

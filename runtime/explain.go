@@ -74,7 +74,7 @@ func (r *operation) explain(ctx context.Context, req *mcp.CallRequest, in inputs
 // explainRules admits a call as any other, and goes no further.
 func (r *operation) explainRules(ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program) Explanation {
 	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
-	defer c.reply.release()
+	defer c.result.Release()
 	failed := failure.Of(c.admitRecovered(in))
 	if r.rules == nil {
 		e := Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.failureMessage(failed), Listed: listed, Rules: []RuleState{}}

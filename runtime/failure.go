@@ -46,8 +46,7 @@ func (c *call) failureText(f *failure.Failure) string {
 
 // publicMessage is what leaves the process about a failed call.
 func (c *call) publicMessage(f *failure.Failure) string {
-	text := c.operation.generation.scrubber.text([]byte(c.failureText(f)))
-	return string(c.operation.truncate(text, ""))
+	return c.operation.writer.Message(c.failureText(f))
 }
 
 // relativePaths writes the paths of a text as they are in the folder of the configuration: who reads a document need not know where on the server that is.

@@ -181,7 +181,7 @@ func (f *Files) recordOf(what string, file *files.File, by string) *audit.Record
 		r.Caller.Subject, r.Caller.Key = by, bySignature
 	}
 	r.ID, r.Event, r.Kind, r.Outcome = rand.Text(), audit.EventFile, what, audit.OK
-	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.scrubber.sentence(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
+	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.scrubber.Text(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
 	return &r
 }
 

@@ -55,7 +55,7 @@ func (g *Generation) checkSubscribe(ctx context.Context, caller *mcp.Caller, uri
 		return err
 	}
 	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
-	defer c.reply.release()
+	defer c.result.Release()
 	c.remoteAddr = caller.Remote
 	failed := failure.Of(c.admitRecovered(inputs{texts: variables}))
 	if failed == nil {
@@ -75,7 +75,7 @@ func (g *Generation) maySubscribe(ctx context.Context, caller *mcp.Caller, uri s
 		return true
 	}
 	c := r.newCall(ctx, callerRoot(caller), adapters.Nobody{})
-	defer c.reply.release()
+	defer c.result.Release()
 	return c.admitRecovered(inputs{texts: variables}) == nil
 }
 

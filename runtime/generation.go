@@ -9,6 +9,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // Generation is one configuration that is ready to be called. Compile makes it. A generation that was not given to a Host must be closed.
@@ -21,7 +22,7 @@ type Generation struct {
 	sortedPrograms []*Program   // by name
 	operations     []*operation // everything that can be called
 	health         []connectionProbe
-	scrubber       *scrubber
+	scrubber       *result.Scrubber
 	authenticator  *auth.Callers      // nil when nobody is asked who they are
 	certificates   *auth.Certificates // nil when the server speaks without TLS
 	audit          auditLog           // nil when nothing is written down

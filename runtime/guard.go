@@ -74,7 +74,7 @@ func (d *listFilter) isHidden(ctx context.Context, rs *rules, a *evaluation) boo
 	said := rs.decide(a)
 	if said.cause != nil && ctx.Err() == nil && !said.rules[0].reported.Swap(true) {
 		g := d.generation
-		g.log().LogAttrs(ctx, slog.LevelWarn, "a rule cannot be computed, so it hides what it is about", slog.String("rule", said.rule), slog.String("cause", g.scrubber.sentence(said.cause.Error())))
+		g.log().LogAttrs(ctx, slog.LevelWarn, "a rule cannot be computed, so it hides what it is about", slog.String("rule", said.rule), slog.String("cause", g.scrubber.Text(said.cause.Error())))
 	}
 	return said.verdict == denied
 }

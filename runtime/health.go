@@ -42,7 +42,7 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 			}
 			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State(), err: err}
 			if err != nil {
-				out[i].Error = g.scrubber.sentence(err.Error())
+				out[i].Error = g.scrubber.Text(err.Error())
 			}
 		})
 	}

@@ -10,28 +10,9 @@ import (
 // acceptRowType takes what is known of the rows of a routine.
 func (g *Generation) acceptRowType(r *operation, rows *schema.Type) {
 	if r.kind == "tool" {
-		g.programs[r.decl.Name].acceptRowType(rows)
-	}
-}
-
-// acceptRowType takes what is known of the rows of the default result.
-func (p *Program) acceptRowType(rows *schema.Type) {
-	known := p.defaults.schema
-	if rows == nil || known == nil || p.tool.Returns != nil {
-		return
-	}
-	if known.Kind == schema.List && rows.Kind == schema.Object {
-		rows = schema.ListOf(rows)
-	}
-	if known.Kind == rows.Kind {
-		p.setProbedType(rows)
-	}
-}
-
-func (p *Program) setProbedType(rows *schema.Type) {
-	if rows != nil {
-		p.probedType.Store(rows)
-		p.generation.listsStale.Store(true)
+		if g.programs[r.decl.Name].shaper.LearnRows(rows) {
+			g.listsStale.Store(true)
+		}
 	}
 }
 
@@ -48,7 +29,10 @@ func (g *Generation) inheritProbes(before *Generation) {
 		}
 		r.probed.Store(true)
 		if r.kind == "tool" {
-			g.programs[r.decl.Name].setProbedType(before.programs[r.decl.Name].probedType.Load())
+			if rows := before.programs[r.decl.Name].shaper.ProbedType(); rows != nil {
+				g.programs[r.decl.Name].shaper.SetProbedType(rows)
+				g.listsStale.Store(true)
+			}
 		}
 	}
 }
@@ -103,7 +87,7 @@ func (g *Generation) probeReachable(all []probe) (left []probe) {
 	for i, err := range g.runProbes(g.ctx, up) {
 		up[i].routine.probed.Store(true)
 		if err != nil && g.ctx.Err() == nil {
-			g.log().Warn("the other side refuses what a "+up[i].routine.kind+" would send", up[i].routine.kind, up[i].routine.decl.Name, "error", g.scrubber.sentence(err.Error()))
+			g.log().Warn("the other side refuses what a "+up[i].routine.kind+" would send", up[i].routine.kind, up[i].routine.decl.Name, "error", g.scrubber.Text(err.Error()))
 		}
 	}
 	return left

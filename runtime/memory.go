@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"hatchel/runtime/limit"
+	"hatchel/runtime/result"
 	"hatchel/runtime/state"
 )
 
 // processCaches is what a process knows of calls for as long as it runs. It outlives generations.
 type processCaches struct {
 	limiter *limit.Limiter
-	results *resultCache
+	results *result.Cache
 	waiters *waiters
 }
 
@@ -19,5 +20,5 @@ func newProcessCaches(s *State) *processCaches {
 		store, _, err := s.open(ctx)
 		return store, err
 	}
-	return &processCaches{limit.New(open), newResultCache(), newWaiters()}
+	return &processCaches{limit.New(open), result.NewCache(), newWaiters()}
 }

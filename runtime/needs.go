@@ -11,6 +11,7 @@ import (
 func (c *compiler) checkRequirements() {
 	for _, r := range c.g.operations {
 		c.markApprovalWaits(r)
+		r.writer.KeepEnd = writesLog(r)
 		r.requiredCapabilities = gatherNested(r, func(w *hcl.Operation) []string { return w.Requires })
 		r.requiredScopes = gatherNested(r, func(w *hcl.Operation) []string { return w.Scopes })
 	}
@@ -108,4 +109,12 @@ func stateMovedDiagnostic(kept *hcl.State) *hcl.Diagnostic {
 
 func stateDiagnostic(at hcl.Range, why string, err error) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Summary: "State cannot be kept", Detail: why + ", so something must be remembered between requests, and " + err.Error() + ".", Subject: at}
+}
+
+// writesLog reports whether texts of an operation may be logs, of its own backends or of a tool that its steps call.
+func writesLog(r *operation) bool {
+	return slices.ContainsFunc(r.steps, func(s *boundStep) bool {
+		call, ok := s.action.(*toolCall)
+		return s.decl.Backend.Effects.Log || ok && writesLog(&call.target.operation)
+	})
 }

@@ -119,7 +119,7 @@ func (p *Program) runClaimed(c *call, k *claim, key string) error {
 		return err
 	}
 	var err error
-	if k.result, err = c.cachedResult(); err != nil {
+	if k.result, err = c.result.Cached(); err != nil {
 		k.record.Failed = &recordedFailure{Message: "The call with this idempotency_key was carried out, and its answer was too large to be kept. It is not carried out again."}
 	}
 	return nil
@@ -172,7 +172,7 @@ func (p *Program) useRecord(c *call, k *claim, before *state.Record) (gone bool,
 		return false, replayedError{d.Failed}
 	case d.State == keyDone && d.Answer != nil:
 		c.replayedFrom = audit.FromKey
-		return false, c.useCached(d.Answer)
+		return false, c.result.Restore(d.Answer)
 	}
 	return false, outcomeUnknown
 }

@@ -91,5 +91,5 @@ func (g *Generation) voidApprovals(last *Generation) {
 
 // logVoidFailure says that approvals cannot be ended that count no more.
 func (g *Generation) logVoidFailure(ctx context.Context, err error) {
-	g.log().LogAttrs(ctx, slog.LevelWarn, "approvals that count no more stay pending until their time has passed", slog.String("error", g.scrubber.sentence(err.Error())))
+	g.log().LogAttrs(ctx, slog.LevelWarn, "approvals that count no more stay pending until their time has passed", slog.String("error", g.scrubber.Text(err.Error())))
 }

@@ -8,6 +8,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // Plan says what a call with these arguments would send, without sending it: validation and checks are as in a call. What depends on an answer
@@ -15,7 +16,7 @@ import (
 // sentence for the caller.
 func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte) (plan string, err error) {
 	c := p.newCall(ctx, callerRoot(caller), adapters.Nobody{})
-	defer c.reply.release()
+	defer c.result.Release()
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s", c.publicMessage(failure.Of(err)))
@@ -89,7 +90,7 @@ func (p *Program) planSteps(c *call) (string, error) {
 		if s.decl.Name != "" {
 			fmt.Fprintf(&out, "step %q:\n", s.decl.Name)
 		}
-		out.WriteString(strings.TrimRight(p.generation.scrubber.sentence(text), "\n") + "\n")
+		out.WriteString(strings.TrimRight(p.generation.scrubber.Text(text), "\n") + "\n")
 	}
 	return out.String(), nil
 }
@@ -124,6 +125,6 @@ func (t *toolCall) Plan(call *adapters.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := appendText([]byte("tool "+t.target.tool.Name+" "), values)
+	text, err := result.AppendText([]byte("tool "+t.target.tool.Name+" "), values)
 	return string(text), err
 }

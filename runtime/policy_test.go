@@ -151,7 +151,7 @@ func told(t testing.TB, h *Host, req *mcp.CallRequest) (text string, well bool) 
 
 // texted is the text of an outcome.
 func texted(out mcp.Outcome) string {
-	var r result
+	var r callReply
 	if err := json.Unmarshal(out.AppendResult(nil, mcp.Revision20260728), &r); err != nil {
 		return err.Error()
 	}

@@ -112,7 +112,7 @@ func (p *resourcePoller) read() bool {
 	var sum [sha256.Size]byte
 	err := p.withResource(func(r *resource, c *call, in inputs) error {
 		err := c.runRecovered(in, func(c *call) error { return r.contents(c, p.subscription.uri) })
-		sum = sha256.Sum256(c.reply.blocks)
+		sum = sha256.Sum256(c.result.Blocks)
 		return err
 	})
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *resourcePoller) logReadFailure(err error) {
 	}
 	p.failing = true
 	g := p.subscriptions.host.Current()
-	g.log().Warn("a resource that is followed cannot be read again", "uri", g.scrubber.sentence(p.subscription.uri), "error", g.scrubber.sentence(err.Error()))
+	g.log().Warn("a resource that is followed cannot be read again", "uri", g.scrubber.Text(p.subscription.uri), "error", g.scrubber.Text(err.Error()))
 }
 
 var errResourceGone = errors.New("there is nothing at this URI any more")
@@ -153,7 +153,7 @@ func (p *resourcePoller) withResource(do func(*resource, *call, inputs) error) (
 		return errResourceGone
 	}
 	c := r.newCall(p.ctx, callerRoot(p.subscription.caller), adapters.Nobody{})
-	defer c.reply.release()
+	defer c.result.Release()
 	defer failure.Recover(&err)
 	return do(r, c, inputs{texts: variables})
 }

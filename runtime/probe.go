@@ -41,7 +41,7 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	for _, conn := range g.Config.Connections {
 		if err := down[conn.Kind+"."+conn.Name]; err != nil {
-			diags = append(diags, &hcl.Diagnostic{Summary: "Connection does not answer", Detail: g.scrubber.sentence(err.Error()), Subject: conn.Range})
+			diags = append(diags, &hcl.Diagnostic{Summary: "Connection does not answer", Detail: g.scrubber.Text(err.Error()), Subject: conn.Range})
 		}
 	}
 	diags = append(diags, g.authenticator.Probe(ctx)...)

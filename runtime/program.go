@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 
 	"hatchel/hcl"
-	"hatchel/hcl/schema"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // Program is one compiled tool. It is immutable but for what a database tells of its rows, and serves any number of calls at once.
@@ -18,18 +17,18 @@ type Program struct {
 	operation
 	tool           *hcl.Tool
 	headerInputs   []mcp.HeaderInput
-	defaults       defaultResult
-	limits         []limit.Limit               // what its calls are limited by
-	approvalRules  []*approvalRule             // that its calls may need, in their order
-	toolRoot       map[string]any              // what the root `tool` reads, with approvals
-	approvalDigest string                      // differs when approvals of it no longer hold
-	taskStage      int                         // the stage before which a call becomes a task
-	probedType     atomic.Pointer[schema.Type] // of the default result, when the other side was asked
+	shaper         *result.Shaper
+	limits         []limit.Limit   // what its calls are limited by
+	approvalRules  []*approvalRule // that its calls may need, in their order
+	toolRoot       map[string]any  // what the root `tool` reads, with approvals
+	approvalDigest string          // differs when approvals of it no longer hold
+	taskStage      int             // the stage before which a call becomes a task
 }
 
 func newProgram(g *Generation, t *hcl.Tool) *Program {
-	p := &Program{tool: t, headerInputs: headerInputs(t.Input), defaults: newDefaultResult(t)}
+	p := &Program{tool: t, headerInputs: headerInputs(t.Input)}
 	p.initialize(g, "tool", &t.Operation, t.Error)
+	p.shaper = result.NewShaper(t, p.writer)
 	p.hasEffects = !t.ReadOnly
 	p.limits = limit.Of(g.Config, t)
 	return p
@@ -67,12 +66,12 @@ func (p *Program) serveCall(ctx context.Context, req *mcp.CallRequest, tasks boo
 	c.finishKey(ctx, err, failed)
 	failed = c.recordEnd(ctx, failed, outcome)
 	if outcome != "" && failed == nil {
-		c.reply.release()
+		c.result.Release()
 		return out, nil
 	}
 	c.logOutcome(ctx, failed)
 	if failed != nil && failed.Protocol != nil {
-		c.reply.release()
+		c.result.Release()
 		return mcp.Outcome{}, failed.Protocol
 	}
 	return p.outcome(c, failed, req.Caller.Revision), nil
@@ -202,4 +201,29 @@ func (p *Program) start(c *call) error {
 			return errApprovalUsed
 		}
 	}
+}
+
+// shape makes the result of the outputs of the steps.
+func (p *Program) shape(c *call) error {
+	if err := p.shaper.Shape(&c.result, c.frame); err != nil {
+		return c.contextCause(err)
+	}
+	return nil
+}
+
+// encode makes the bytes of the reply.
+func (p *Program) encode(c *call) error {
+	if err := p.shaper.Encode(&c.result); err != nil {
+		return c.contextCause(err)
+	}
+	return nil
+}
+
+// outcome returns what the protocol sends.
+func (p *Program) outcome(c *call, failed *failure.Failure, revision mcp.Revision) mcp.Outcome {
+	if failed != nil {
+		defer c.result.Release()
+		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.Meta()}
+	}
+	return p.shaper.Outcome(&c.result, revision)
 }

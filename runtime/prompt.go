@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // prompt is one compiled prompt.
@@ -30,14 +31,14 @@ func (p *prompt) get(ctx context.Context, req *mcp.CallRequest) (mcp.Document, e
 
 // messages writes what is said.
 func (p *prompt) messages(c *call) (err error) {
-	dst := c.reply.blocks
+	dst := c.result.Blocks
 	if p.prompt.Description != "" {
 		dst = append(value.AppendString(append(dst, `"description":`...), p.prompt.Description), ',')
 	}
-	if dst, err = p.appendMessages(append(dst, `"messages":`...), p.prompt.Messages, c.frame); err != nil {
+	if dst, err = p.writer.AppendMessages(append(dst, `"messages":`...), p.prompt.Messages, c.frame); err != nil {
 		return c.evalError(err)
 	}
-	c.reply.blocks = p.generation.scrubber.json(dst)
+	c.result.Blocks = p.generation.scrubber.JSON(dst)
 	return nil
 }
 
@@ -70,8 +71,8 @@ func textArguments(raw []byte) (map[string]string, error) {
 func (p *prompt) listEntry() mcp.Entry {
 	d := p.prompt
 	e := value.AppendString([]byte(`{"name":`), d.Name)
-	e = appendMember(e, "title", d.Title)
-	e = appendMember(e, "description", d.Description)
+	e = result.AppendMember(e, "title", d.Title)
+	e = result.AppendMember(e, "description", d.Description)
 	if len(d.Icons) > 0 {
 		e = append(mcp.AppendIcons(append(e, `,"icons":[`...), icons(d.Icons)), ']')
 	}
@@ -88,8 +89,8 @@ func appendArguments(dst []byte, arguments []hcl.PromptArgument) []byte {
 			dst = append(dst, ',')
 		}
 		dst = value.AppendString(append(dst, `{"name":`...), a.Name)
-		dst = appendMember(dst, "title", a.Title)
-		dst = appendMember(dst, "description", a.Description)
+		dst = result.AppendMember(dst, "title", a.Title)
+		dst = result.AppendMember(dst, "description", a.Description)
 		if a.Required {
 			dst = append(dst, `,"required":true`...)
 		}

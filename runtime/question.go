@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // question is an ask as the client gets it.
@@ -27,7 +28,7 @@ func (t *elicitation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	if err != nil {
 		return q, failure.AsFault(err)
 	}
-	q.Params = t.call.operation.generation.scrubber.json(q.Params)
+	q.Params = t.call.operation.generation.scrubber.JSON(q.Params)
 	return q, nil
 }
 
@@ -56,7 +57,7 @@ func (t *elicitation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 }
 
 func (t *elicitation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
-	dst, err := t.call.operation.appendMessages([]byte(`{"messages":`), s.Messages, f)
+	dst, err := t.call.operation.writer.AppendMessages([]byte(`{"messages":`), s.Messages, f)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (t *elicitation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
 		}
 		dst = append(dst, ']')
 	}
-	dst = appendMember(dst, "includeContext", s.Include)
+	dst = result.AppendMember(dst, "includeContext", s.Include)
 	return append(appendPreferences(dst, s), '}'), nil
 }
 

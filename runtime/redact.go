@@ -5,16 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"hatchel/hcl"
-	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // maxAuditedArguments is how many bytes of arguments a record holds.
@@ -51,13 +50,13 @@ func (c *call) redactedArguments() []byte {
 		given = v
 	}
 	if hides {
-		given = redact(given, c.operation.decl.Input)
+		given = result.Redact(given, c.operation.decl.Input)
 	}
 	b, err := value.AppendJSON(nil, given)
 	if err != nil {
 		return []byte(unreadableArguments)
 	}
-	return c.operation.generation.removeSignatures(c.operation.generation.scrubber.json(b))
+	return c.operation.generation.removeSignatures(c.operation.generation.scrubber.JSON(b))
 }
 
 // removeSignatures is a text in which no signed address of a file is good: who reads a log, or is asked to agree, is not given the file.
@@ -68,52 +67,10 @@ func (g *Generation) removeSignatures(text []byte) []byte {
 	return []byte(files.Unsigned(string(text)))
 }
 
-// redact returns a value without what its type says is sensitive. What an object does not declare may be a sensitive member under a wrong name, so it is left out, too.
-func redact(v any, t *schema.Type) any {
-	switch {
-	case t == nil:
-		return v
-	case t.Sensitive:
-		return hcl.Hidden
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, e := range v {
-			out[name] = redact(e, memberType(t, name))
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = redact(e, t.Elem)
-		}
-		return out
-	}
-	return v
-}
-
-var sensitiveType = &schema.Type{Sensitive: true}
-
-func memberType(t *schema.Type, name string) *schema.Type {
-	if t.Kind != schema.Object {
-		return t.Elem
-	}
-	if m, ok := t.Lookup(name); ok {
-		return m.Type
-	}
-	return sensitiveType
-}
-
-// hasSensitive reports whether any part of a type is.
-func hasSensitive(t *schema.Type) bool {
-	return t != nil && (t.Sensitive || hasSensitive(t.Elem) || slices.ContainsFunc(t.Members, func(m *schema.Member) bool { return hasSensitive(m.Type) }))
-}
-
 // hideInputs is a sentence about a failure without secrets, and without the sensitive inputs of the call.
 func (c *call) hideInputs(text string) string {
 	if c.operation.hasSensitiveInput {
-		for _, s := range sensitiveTexts(nil, c.frame.Input, c.operation.decl.Input, false) {
+		for _, s := range result.SensitiveTexts(nil, c.frame.Input, c.operation.decl.Input, false) {
 			text = strings.ReplaceAll(text, s, hcl.Hidden)
 		}
 	}
@@ -122,36 +79,7 @@ func (c *call) hideInputs(text string) string {
 
 // scrubForReader is a text for who reads a log, or is asked to agree: without secrets and signed addresses.
 func (g *Generation) scrubForReader(text string) string {
-	return string(g.removeSignatures([]byte(g.scrubber.sentence(text))))
-}
-
-// sensitiveTexts are the sensitive texts and numbers of a value; within says that all of it is sensitive.
-func sensitiveTexts(dst []string, v any, t *schema.Type, within bool) []string {
-	within = within || t != nil && t.Sensitive
-	switch v := v.(type) {
-	case map[string]any:
-		for name, e := range v {
-			var of *schema.Type
-			if t != nil {
-				of = memberType(t, name)
-			}
-			dst = sensitiveTexts(dst, e, of, within)
-		}
-	case []any:
-		for _, e := range v {
-			var of *schema.Type
-			if t != nil {
-				of = t.Elem
-			}
-			dst = sensitiveTexts(dst, e, of, within)
-		}
-	case nil, bool:
-	default:
-		if text, err := value.Text(v); within && err == nil && len(text) > 2 {
-			dst = append(dst, text)
-		}
-	}
-	return dst
+	return string(g.removeSignatures([]byte(g.scrubber.Text(text))))
 }
 
 // auditedCaller is who makes a request, as it is written down.
@@ -165,7 +93,7 @@ func (g *Generation) auditedCaller(c *mcp.Caller) audit.Caller {
 		info, _ := v.(map[string]any)
 		name, _ := info["name"].(string)
 		version, _ := info["version"].(string)
-		out.Client = g.scrubber.sentence(strings.TrimSpace(name + " " + version))
+		out.Client = g.scrubber.Text(strings.TrimSpace(name + " " + version))
 	}
 	return out
 }

@@ -19,12 +19,12 @@ func (g *Generation) recordRefusal(ctx context.Context, kind string, req *mcp.Ca
 	}
 	r := g.auditRecord(req.Caller, req.Meta)
 	r.Time, r.ID, r.Kind, r.Outcome = time.Now(), rand.Text(), kind, audit.Refused
-	if r.Name = g.scrubber.sentence(req.Name); kind == "resource" {
+	if r.Name = g.scrubber.Text(req.Name); kind == "resource" {
 		r.Name, r.URI = "", r.Name
 	}
 	var e *mcp.Error
 	if errors.As(why, &e) {
-		r.Message = g.scrubber.sentence(e.Message)
+		r.Message = g.scrubber.Text(e.Message)
 	}
 	if err := g.audit.Append(&r, false); err != nil {
 		g.logAuditFailure(ctx, err)
@@ -62,7 +62,7 @@ func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
 		}
 		r := g.auditRecord(caller, nil)
 		r.Time, r.ID, r.Event, r.Outcome = time.Now(), rand.Text(), audit.EventRequest, audit.Refused
-		r.Status, r.URI, r.Message = refusal.Status, g.scrubber.sentence(refusal.Path), g.scrubber.sentence(refusal.Reason)
+		r.Status, r.URI, r.Message = refusal.Status, g.scrubber.Text(refusal.Path), g.scrubber.Text(refusal.Reason)
 		if r.Caller.Key == "" {
 			r.Caller.Key = refusal.Key
 		}

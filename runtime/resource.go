@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // resource is one compiled resource: one document, or a family of them.
@@ -67,31 +67,31 @@ func (r *resource) contents(c *call, uri string) error {
 	if err != nil {
 		return c.evalError(err)
 	}
-	if r.resource.Text == nil && r.resource.Data == nil && isPartial(c.frame.Output) {
+	if r.resource.Text == nil && r.resource.Data == nil && result.IsPartial(c.frame.Output) {
 		return &adapters.Fault{Message: "there is more of it than is read at most, and a part of it is not sent"}
 	}
 	scrubber := r.generation.scrubber
-	dst := value.AppendString(append(c.reply.blocks, `"contents":[{"uri":`...), uri)
-	dst = appendMember(dst, "mimeType", r.resource.MediaType(uri, v))
+	dst := value.AppendString(append(c.result.Blocks, `"contents":[{"uri":`...), uri)
+	dst = result.AppendMember(dst, "mimeType", r.resource.MediaType(uri, v))
 	size := 0
 	switch v := v.(type) {
 	case value.Bytes:
 		size = len(v)
-		dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.text(v)), '"')
+		dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.Bytes(v)), '"')
 	case string:
 		size = len(v)
-		dst = value.AppendString(append(dst, `,"text":`...), scrubber.sentence(v))
+		dst = value.AppendString(append(dst, `,"text":`...), scrubber.Text(v))
 	default:
 		b, err := value.AppendJSON(nil, v)
 		if err != nil {
-			_, err = appendText(nil, v)
+			_, err = result.AppendText(nil, v)
 			return c.evalError(err)
 		}
 		size = len(b)
-		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.json(b)))
+		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.JSON(b)))
 	}
-	c.reply.blocks = append(dst, "}]"...)
-	return checkDocumentSize(size)
+	c.result.Blocks = append(dst, "}]"...)
+	return result.CheckDocumentSize(size)
 }
 
 // document is what the resource holds: a text, bytes, or a value that is sent as JSON.
@@ -101,7 +101,7 @@ func (r *resource) document(f *hcl.Frame) (any, error) {
 		text, err := r.resource.Text.Append(nil, f)
 		return string(text), err
 	case r.resource.Data != nil:
-		v, err := evalData(r.resource.Data, f)
+		v, err := result.EvalData(r.resource.Data, f)
 		if text, ok := v.(string); ok {
 			raw, err := base64.StdEncoding.DecodeString(text)
 			return value.Bytes(raw), err
@@ -111,35 +111,25 @@ func (r *resource) document(f *hcl.Frame) (any, error) {
 	return r.resource.Body.Eval(f)
 }
 
-// maxDocumentSize is how many bytes a resource may have. It is sent whole or not at all, because a part of a document is not the document.
-const maxDocumentSize = 16 << 20
-
-func checkDocumentSize(size int) error {
-	if size <= maxDocumentSize {
-		return nil
-	}
-	return &adapters.Fault{Message: fmt.Sprintf("it holds %s, and no more than %s can be sent", hcl.Size(size), hcl.Size(maxDocumentSize))}
-}
-
 // listEntry is the resource, or the family, as it is listed.
 func (r *resource) listEntry() mcp.Entry {
 	d := r.resource
 	e := value.AppendString([]byte(`{"name":`), d.Name)
 	if d.Template != nil {
-		e = appendMember(e, "uriTemplate", d.Template.Raw())
+		e = result.AppendMember(e, "uriTemplate", d.Template.Raw())
 	} else {
-		e = appendMember(e, "uri", d.URI)
+		e = result.AppendMember(e, "uri", d.URI)
 	}
-	e = appendMember(e, "title", d.Title)
-	e = appendMember(e, "description", d.Description)
-	e = appendMember(e, "mimeType", d.MimeType)
+	e = result.AppendMember(e, "title", d.Title)
+	e = result.AppendMember(e, "description", d.Description)
+	e = result.AppendMember(e, "mimeType", d.MimeType)
 	if d.Size > 0 && d.Template == nil {
 		e = strconv.AppendInt(append(e, `,"size":`...), int64(d.Size), 10)
 	}
 	if len(d.Icons) > 0 {
 		e = append(mcp.AppendIcons(append(e, `,"icons":[`...), icons(d.Icons)), ']')
 	}
-	e, _ = appendContentAnnotations(e, d.Annotations, nil) // what is said of a resource is known
+	e, _ = result.AppendAnnotations(e, d.Annotations, nil) // what is said of a resource is known
 	e = append(e, '}')
 	return mcp.Entry{Name: d.Name, Legacy: e, Modern: e}
 }

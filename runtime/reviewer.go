@@ -10,6 +10,7 @@ import (
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/result"
 )
 
 // What is shown to who must agree is bounded.
@@ -54,7 +55,7 @@ func (p *Program) approvalMessage(c *call, rules []*approvalRule) string {
 		}
 	}
 	if len(said) > 0 {
-		return string(truncateText([]byte(strings.Join(said, "\n")), maxApprovalMessage, ""))
+		return string(result.TruncateText([]byte(strings.Join(said, "\n")), maxApprovalMessage, ""))
 	}
 	if p.tool.Title != "" {
 		return fmt.Sprintf("The tool %q (%s) is to be called.", p.tool.Title, p.decl.Name)
@@ -83,7 +84,7 @@ func (p *Program) requester(c *call) approval.Who {
 func clientName(who audit.Caller) string {
 	name := approval.Legible(strings.ReplaceAll(who.Client, "\n", " "))
 	if len(name) > maxClientName {
-		name = name[:cutBefore([]byte(name), maxClientName)] + "…"
+		name = name[:result.CutBefore([]byte(name), maxClientName)] + "…"
 	}
 	return name
 }
@@ -95,11 +96,11 @@ func (p *Program) describeEffect(c *call) (text string, err error) {
 		return "", err
 	}
 	if c.operation.hasSensitiveInput {
-		text = newScrubber(sensitiveTexts(nil, c.frame.Input, p.decl.Input, false)).sentence(text)
+		text = result.NewScrubber(result.SensitiveTexts(nil, c.frame.Input, p.decl.Input, false)).Text(text)
 	}
 	text = approval.Legible(strings.TrimRight(c.hideInputs(text), "\n"))
 	if len(text) > maxEffect {
-		head := text[:cutBefore([]byte(text), maxEffect)]
+		head := text[:result.CutBefore([]byte(text), maxEffect)]
 		text = fmt.Sprintf("%s\n%s%d bytes more of what would be done]", head, adapters.NotShown, len(text)-len(head))
 	}
 	if isPartialEffect(text) {

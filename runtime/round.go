@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // askGroup is the action of a step that asks the client: of all its questions at once.
@@ -48,7 +49,7 @@ func (t *elicitation) ask(r *askGroup, f *hcl.Frame) (map[string]any, error) {
 	if t.done == nil {
 		t.done = map[string]any{}
 		for _, a := range r.asks {
-			if ok, err := evalCondition(a.When, f); err != nil {
+			if ok, err := result.EvalCondition(a.When, f); err != nil {
 				return nil, failure.AsFault(err)
 			} else if !ok {
 				t.done[a.Key] = nil

@@ -12,8 +12,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// result is what a modern client reads.
-type result struct {
+// callReply is what a modern client reads.
+type callReply struct {
 	ResultType    string `json:"resultType"`
 	InputRequests map[string]struct {
 		Method string         `json:"method"`
@@ -26,11 +26,11 @@ type result struct {
 	TaskID  string          `json:"taskId"`
 	Status  string          `json:"status"`
 	Message string          `json:"statusMessage"`
-	Result  *result         `json:"result"`
+	Result  *callReply      `json:"result"`
 	Error   json.RawMessage `json:"error"`
 }
 
-func (r *result) text() string {
+func (r *callReply) text() string {
 	var all []string
 	for _, c := range r.Content {
 		text, _ := c["text"].(string)
@@ -40,7 +40,7 @@ func (r *result) text() string {
 }
 
 // keys are what is asked.
-func (r *result) keys() string {
+func (r *callReply) keys() string {
 	asked := map[string]any{}
 	for key := range r.InputRequests {
 		asked[key] = nil
@@ -60,13 +60,13 @@ func again(req *mcp.CallRequest, state, answers string) *mcp.CallRequest {
 	return &mcp.CallRequest{Name: req.Name, Arguments: req.Arguments, Caller: req.Caller, State: state, Answers: []byte(answers)}
 }
 
-func try(t testing.TB, h *Host, req *mcp.CallRequest) (*result, error) {
+func try(t testing.TB, h *Host, req *mcp.CallRequest) (*callReply, error) {
 	t.Helper()
 	out, err := h.CallTool(t.Context(), req)
 	if err != nil {
 		return nil, err
 	}
-	r := new(result)
+	r := new(callReply)
 	raw := out.AppendResult(nil, mcp.Revision20260728)
 	if out.Task != nil {
 		raw = append(out.Task.AppendJSON([]byte(`{"resultType":"task",`)), '}')
@@ -77,7 +77,7 @@ func try(t testing.TB, h *Host, req *mcp.CallRequest) (*result, error) {
 	return r, nil
 }
 
-func do(t testing.TB, h *Host, req *mcp.CallRequest) *result {
+func do(t testing.TB, h *Host, req *mcp.CallRequest) *callReply {
 	t.Helper()
 	r, err := try(t, h, req)
 	if err != nil {

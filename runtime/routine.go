@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl"
+	"hatchel/runtime/result"
 )
 
 // operation is one compiled Work, with all that the calls of tools, prompts, resources and completions have in common. It is immutable but for what
@@ -15,7 +16,7 @@ type operation struct {
 	errorText            *hcl.TextTemplate // how a failure is told; nil for its own words
 	generation           *Generation
 	steps                []*boundStep
-	truncationHint       string      // a sentence that says how to get less of an answer
+	writer               *result.Writer
 	probed               atomic.Bool // the other side has answered whether it will work
 	asksClient           bool        // the client may be asked
 	mayWaitForApproval   bool        // a step may wait for people
@@ -29,9 +30,9 @@ type operation struct {
 
 // initialize makes the routine of a part of a generation, whose stages are not bound yet.
 func (r *operation) initialize(g *Generation, noun string, decl *hcl.Operation, failed *hcl.TextTemplate) {
-	r.kind, r.decl, r.errorText, r.generation, r.truncationHint = noun, decl, failed, g, truncationHint(noun, decl)
+	r.kind, r.decl, r.errorText, r.generation, r.writer = noun, decl, failed, g, result.NewWriter(noun, decl, g.scrubber)
 	r.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
-	r.hasSensitiveInput = hasSensitive(decl.Input)
+	r.hasSensitiveInput = result.HasSensitive(decl.Input)
 	r.takesFiles = decl.Input.HoldsFile()
 }
 

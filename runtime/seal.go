@@ -98,7 +98,7 @@ func (s *tokenSealer) open(ctx context.Context, sealed string, of digest.Digest)
 	if plain[tokenHeader-1] != 0 {
 		return s.take(ctx, tokenName(plain))
 	}
-	used, err := s.store.Add(ctx, &state.Record{Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.Skew), Follows: true, Quiet: true})
+	used, err := s.store.Add(ctx, &state.Record{Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.Skew), Priority: state.FollowUp, Quiet: true})
 	if err == nil && used != nil {
 		err = mcp.InvalidState()
 	}

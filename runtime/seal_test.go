@@ -151,7 +151,7 @@ func FuzzSealedState(f *testing.F) {
 			t.Fatalf("%q: %v", forged, err)
 		}
 		c := p.newCall(t.Context(), anonymous, (*requestClient)(nil))
-		defer c.reply.release()
+		defer c.result.Release()
 		if c.thaw([]byte(forged)) == nil && (c.nextStep < 0 || c.nextStep > len(p.steps) || c.frame.Steps == nil) {
 			t.Fatalf("%q became %+v", forged, c)
 		}

@@ -115,7 +115,7 @@ func (s *taskRun) run() {
 	}
 	if cause != nil && cause != errStopped {
 		c.recordEnd(s.ctx, failure.Of(cause), "")
-		c.reply.release() // whatever came of it, nobody wants to know
+		c.result.Release() // whatever came of it, nobody wants to know
 		return
 	}
 	var pause *pausedError
@@ -131,7 +131,7 @@ func (s *taskRun) run() {
 		failed.Protocol = taskStoppedError(s.task.Step)
 	}
 	if failed = c.recordEnd(s.ctx, failed, outcome); outcome != "" && failed == nil {
-		c.reply.release()
+		c.result.Release()
 		s.save()
 		return
 	}
@@ -199,7 +199,7 @@ func (s *taskRun) pause(c *call, pause *pausedError) error {
 func (s *taskRun) finish(c *call, failed *failure.Failure) (err error) {
 	defer failure.Recover(&err)
 	if failed != nil && failed.Protocol != nil {
-		c.reply.release()
+		c.result.Release()
 		s.task.fail(failed.Protocol)
 		return nil
 	}

@@ -110,22 +110,39 @@ func (s *State) approvals(ctx context.Context) (*approval.Book, error) {
 // onRemoteChange is told of a record that another process has changed.
 func (s *State) onRemoteChange(ctx context.Context, kind, name string) {
 	s.mu.Lock()
-	book, writes := s.book, s.recordDecision
+	book := s.book
 	s.mu.Unlock()
 	book.Changed(kind, name)
 	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
-	if writes == nil || kind != "" && kind != approval.ProposalKind {
+	if kind == "" || kind == approval.ProposalKind {
+		s.recordDecisions(ctx, name)
+	}
+}
+
+// recordStoredDecisions records the decisions that were stored while no audit log was open.
+func (s *State) recordStoredDecisions(ctx context.Context) {
+	if s.current() != nil {
+		s.recordDecisions(ctx, "")
+	}
+}
+
+// recordDecisions records the decision of a proposal, or those of all proposals when the name is empty. It does not wait.
+func (s *State) recordDecisions(ctx context.Context, name string) {
+	s.mu.Lock()
+	book, record := s.book, s.recordDecision
+	s.mu.Unlock()
+	if record == nil {
 		return
 	}
 	s.tasks.background.Go(func() {
 		ids := []string{approval.Proposed(name)}
-		if kind == "" {
-			ids, _ = book.Proposals(ctx) // those that cannot be read now are forgotten soon
+		if name == "" {
+			ids, _ = book.Proposals(ctx) // a reload or the next change tries again
 		}
 		for _, id := range ids {
-			writes(ctx, book, id)
+			record(ctx, book, id)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 	"hatchel/runtime/state"
 )
 
@@ -119,7 +120,7 @@ func (t *task) wait(left []taskQuestion, asked []mcp.Question) {
 func (t *task) appendMembers(dst []byte, detailed bool) []byte {
 	dst = value.AppendString(append(dst, `"taskId":`...), t.row.Name)
 	dst = value.AppendString(append(dst, `,"status":`...), t.Status)
-	dst = appendMember(dst, "statusMessage", t.Message)
+	dst = result.AppendMember(dst, "statusMessage", t.Message)
 	dst = value.AppendString(append(dst, `,"createdAt":`...), formatTime(t.Created))
 	dst = value.AppendString(append(dst, `,"lastUpdatedAt":`...), formatTime(t.Updated))
 	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), t.TTL, 10)

@@ -24,7 +24,7 @@ func (f *follower) Changed(func(string) mcp.Changes) {}
 func (f *follower) ResourceUpdated(string)           {}
 func (f *follower) Retain(func(*mcp.Identity) bool)  {}
 func (f *follower) TaskChanged(id string, members []byte) {
-	var r result
+	var r callReply
 	json.Unmarshal(append(append([]byte("{"), members...), '}'), &r)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -50,7 +50,7 @@ func (h *Host) answerError(err error) error {
 	case errors.Is(err, state.ErrFull):
 		return errTasksFull
 	case errors.As(err, &f):
-		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: h.Current().scrubber.sentence(f.Message)}
+		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: h.Current().scrubber.Text(f.Message)}
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (t *task) matchAnswers(answers []byte) (sent map[string]any, left []taskQue
 func (p *Program) checkAnswers(ctx context.Context, t *task, sent map[string]any) (again []mcp.Question, enough bool, err error) {
 	defer failure.Recover(&err)
 	c := p.newCall(ctx, callerRoot(t.caller()), adapters.Nobody{})
-	defer c.reply.release()
+	defer c.result.Release()
 	if err := c.restoreCall(t, sent); err != nil {
 		return nil, false, err
 	}

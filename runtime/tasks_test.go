@@ -16,14 +16,14 @@ import (
 const following = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
 // taskly asks about a task.
-func taskly(t testing.TB, h *Host, method, id, answers string, change ...func(*mcp.Caller)) (*result, error) {
+func taskly(t testing.TB, h *Host, method, id, answers string, change ...func(*mcp.Caller)) (*callReply, error) {
 	t.Helper()
 	caller := &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(following)}
 	for _, c := range change {
 		c(caller)
 	}
 	members, err := h.Task(t.Context(), &mcp.TaskRequest{Method: method, ID: id, Answers: []byte(answers), Caller: caller})
-	r := new(result)
+	r := new(callReply)
 	if err == nil && members != nil {
 		raw := append(members.AppendJSON([]byte("{")), '}')
 		if err := json.Unmarshal(raw, r); err != nil {
@@ -33,7 +33,7 @@ func taskly(t testing.TB, h *Host, method, id, answers string, change ...func(*m
 	return r, err
 }
 
-func getTask(t testing.TB, h *Host, id string) *result {
+func getTask(t testing.TB, h *Host, id string) *callReply {
 	t.Helper()
 	r, err := taskly(t, h, "tasks/get", id, "")
 	if err != nil {
@@ -55,7 +55,7 @@ func unknownTask(err error) bool {
 }
 
 // start calls a tool and gives the task that the call became.
-func start(t testing.TB, h *Host, tool string) *result {
+func start(t testing.TB, h *Host, tool string) *callReply {
 	t.Helper()
 	r := do(t, h, modern(tool, `{}`, following))
 	if r.ResultType != "task" || r.TaskID == "" || r.Status != "working" || r.Result != nil {

@@ -19,7 +19,7 @@ func (g *Generation) enqueueEvent(ctx context.Context, names []string, id, event
 	if err != nil {
 		return err
 	}
-	return g.enqueue(ctx, names, &webhook.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.json(encoded))})
+	return g.enqueue(ctx, names, &webhook.Event{ID: id, Type: event, At: time.Now(), Data: json.RawMessage(g.scrubber.JSON(encoded))})
 }
 
 func (g *Generation) enqueue(ctx context.Context, names []string, e *webhook.Event) error {

@@ -37,7 +37,7 @@ func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
 		err = p.generation.enqueueDecisionEvents(context.WithoutCancel(c.frame.Context), names, a)
 	}
 	if err != nil {
-		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.sentence(err.Error())))
+		p.generation.log().LogAttrs(c.frame.Context, slog.LevelError, "webhooks cannot be told of an approval", slog.String("approval", a.ID), slog.String("error", p.generation.scrubber.Text(err.Error())))
 	}
 }
 

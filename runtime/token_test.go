@@ -82,7 +82,7 @@ text = "${step.before.value} ${step.after.value}"`)
 		req := modern("t", `{}`, following)
 		withToken("s3cr3t-0ne")(req.Caller)
 		id := do(t, h, req).TaskID
-		status := func() *result {
+		status := func() *callReply {
 			r, err := taskly(t, h, "tasks/get", id, "", withToken(""))
 			if err != nil {
 				t.Fatal(err)

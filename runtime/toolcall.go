@@ -21,7 +21,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 		return adapters.Result{}, err
 	}
 	c := t.target.newCall(ctx, call.Frame.Caller, call.Client)
-	defer c.reply.release()
+	defer c.result.Release()
 	defer c.release()
 	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
 	c.stopCtx = t.target.generation.pinnedCtx // its context ends with the call that it is a step of, which may be a task that a reload leaves alone
@@ -32,11 +32,11 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 		}
 		return adapters.Result{}, &adapters.Fault{Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, After: f.RetryAfter}
 	}
-	text, err := c.resultText()
+	text, err := c.result.AsText()
 	if err != nil {
-		return adapters.Result{}, err
+		return adapters.Result{}, c.contextCause(err)
 	}
-	return adapters.Result{Value: map[string]any{"result": c.result.value, "text": text}}, nil
+	return adapters.Result{Value: map[string]any{"result": c.result.Value, "text": text}}, nil
 }
 
 func (t *toolCall) evalInputs(f *hcl.Frame) (map[string]any, error) {

@@ -6,6 +6,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/result"
 )
 
 // inputs are the arguments of a call: as they came, as another tool computed them, or as texts.
@@ -35,15 +36,7 @@ func (r *operation) validate(c *call, in inputs) error {
 	if len(violations) == 0 {
 		return nil
 	}
-	return failure.Refusal("The arguments are not valid, and nothing was done:\n" + violationList(violations))
-}
-
-func violationList(violations []schema.Violation) string {
-	lines := make([]string, len(violations))
-	for i, v := range violations {
-		lines[i] = "- " + v.String()
-	}
-	return strings.Join(lines, "\n")
+	return failure.Refusal("The arguments are not valid, and nothing was done:\n" + result.ListViolations(violations))
 }
 
 // runChecks asks what must hold of the arguments, and reports everything that does not.

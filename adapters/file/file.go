@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
 )
 
@@ -109,7 +110,7 @@ func (c *config) mimeType() string {
 		return ""
 	}
 	name, _ := c.Read.Known()
-	return hcl.TypeByExtension(name)
+	return media.TypeByExtension(name)
 }
 
 func (c *config) form() string {

@@ -11,19 +11,19 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// An action sends the request of one block. It is immutable and safe for concurrent use.
+// action sends the request of one block. It is immutable and safe for concurrent use.
 type action struct {
-	request    *request
-	service    *service
-	method     string
-	path       *hcl.RequestURL
-	timeout    time.Duration  // of one attempt; 0 is the call's
-	fixed      nethttp.Header // of every call; nil when a call has headers of its own. Never changed
-	maxBody    int64
-	ok         statuses
-	response   *schema.Validator // of a JSON body; nil when nothing is known of it
-	retry      *policy           // nil: one attempt
-	repeatable bool
+	block        *block
+	service      *service
+	method       string
+	address      *hcl.RequestURL
+	timeout      time.Duration  // of one attempt; 0 means the time limit of the call
+	sharedHeader nethttp.Header // of every call, never modified; nil if each call has headers of its own
+	maxBody      int64
+	okStatus     statuses
+	response     *schema.Validator // of a JSON body; nil if its type is unknown
+	retry        *retryPolicy      // nil means one attempt
+	repeatable   bool
 }
 
 // Do implements adapters.Action.
@@ -31,102 +31,101 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
-	d, err := a.draft(ctx, call, nil)
+	r, err := a.compile(ctx, call, nil)
 	if err != nil {
 		return adapters.Result{}, err
 	}
-	out, err := a.exchange(ctx, d)
+	out, err := a.roundTrip(ctx, r)
 	if err != nil {
 		return adapters.Result{}, err
 	}
 	return adapters.Result{Value: out}, nil
 }
 
-// A turn says how the request of a later page differs from the block.
-type turn struct {
-	url   string                      // the whole address of the page; empty when it is the block's
-	query *parameter                  // a parameter that names the page
-	json  func(body any) (any, error) // writes into the body what names the page
+// nextPage is how the request of a later page differs from the block.
+type nextPage struct {
+	url   string                          // the whole URL of the page; empty if it is the block's
+	query *parameter                      // the parameter that selects the page
+	edit  func(jsonBody any) (any, error) // sets the member of the body that selects the page
 }
 
-// draft builds the request of a call.
-func (a *action) draft(ctx context.Context, call *adapters.Call, t *turn) (*draft, error) {
-	d := &draft{method: a.method, call: call}
-	if a.method != nethttp.MethodGet && a.method != nethttp.MethodHead {
-		d.key = call.Key
+// compile builds the request of a call; page is nil for the first page.
+func (a *action) compile(ctx context.Context, call *adapters.Call, page *nextPage) (*compiledRequest, error) {
+	r := &compiledRequest{method: a.method, call: call}
+	if !isRead(a.method) {
+		r.idempotencyKey = call.Key
 	}
-	d, err := a.build(ctx, call.Frame, t, d)
-	if f := new(adapters.Fault); t != nil && errors.As(err, &f) && f.Untouched {
-		later := *f // pages before this one were asked for
-		later.Untouched = false
-		return nil, &later
+	err := a.fill(ctx, call.Frame, page, r)
+	if f := new(adapters.Fault); page != nil && errors.As(err, &f) && f.Untouched {
+		sent := *f
+		sent.Untouched = false // the requests of earlier pages were sent
+		return nil, &sent
 	}
-	return d, err
+	return r, err
 }
 
-func (a *action) build(ctx context.Context, f *hcl.Frame, t *turn, d *draft) (*draft, error) {
-	if err := a.aim(f, t, d); err != nil {
-		return nil, err
+func (a *action) fill(ctx context.Context, f *hcl.Frame, page *nextPage, r *compiledRequest) error {
+	if err := a.setAddress(f, page, r); err != nil {
+		return err
 	}
-	if d.header = a.fixed; d.header == nil || d.key != "" {
-		if err := a.head(ctx, f, d); err != nil {
-			return nil, err
+	if r.header = a.sharedHeader; r.header == nil || r.idempotencyKey != "" {
+		if err := a.setHeaders(ctx, f, r); err != nil {
+			return err
 		}
 	}
-	if t != nil && t.query != nil {
-		d.setQuery(t.query.name, t.query.text, false)
+	var edit func(any) (any, error)
+	if page != nil {
+		edit = page.edit
+		if page.query != nil {
+			r.setQuery(*page.query)
+		}
 	}
-	var alter func(any) (any, error)
-	if t != nil {
-		alter = t.json
-	}
-	return d, a.request.Body.fill(f, d, alter)
+	return a.block.Body.fill(f, r, edit)
 }
 
-// aim writes the address.
-func (a *action) aim(f *hcl.Frame, t *turn, d *draft) (err error) {
-	if t != nil && t.url != "" {
-		d.target = []byte(t.url)
+func (a *action) setAddress(f *hcl.Frame, page *nextPage, r *compiledRequest) (err error) {
+	if page != nil && page.url != "" {
+		r.target = []byte(page.url)
 		return nil
 	}
-	d.target = append(make([]byte, 0, len(a.service.base)+64), a.service.base...)
-	if d.target, err = a.path.Bind(f, d.target); err != nil {
+	r.target = append(make([]byte, 0, len(a.service.base)+64), a.service.base...)
+	if r.target, err = a.address.Bind(f, r.target); err != nil {
 		return &adapters.Fault{Message: err.Error()}
 	}
-	return d.addQuery(f, a.request.Query)
+	return r.addQuery(f, a.block.Query)
 }
 
-// fixedHeader is the header of requests that add nothing to it.
-func (a *action) fixedHeader() nethttp.Header {
-	if a.service.headers != nil || a.service.signer != nil || a.request.Headers != nil || a.request.Body.written() {
+// newSharedHeader returns the header of all requests, or nil if requests add headers of their own.
+func (a *action) newSharedHeader() nethttp.Header {
+	if a.service.headers != nil || a.service.authorizer != nil || a.block.Headers != nil || a.block.Body.isSet() {
 		return nil
 	}
-	return a.header()
+	return a.newHeader()
 }
 
-func (a *action) header() nethttp.Header {
-	h := nethttp.Header{"User-Agent": a.service.agent, "Accept": acceptAny}
-	if a.request.As == asJSON {
+func (a *action) newHeader() nethttp.Header {
+	h := nethttp.Header{"User-Agent": a.service.userAgent, "Accept": acceptAny}
+	if a.block.As == asJSON {
 		h["Accept"] = acceptJSON
 	}
 	return h
 }
 
-// head writes the headers: the connection's, what signs the request in, and over them the block's.
-func (a *action) head(ctx context.Context, f *hcl.Frame, d *draft) error {
-	d.header = a.header()
-	if d.key != "" {
-		d.header["Idempotency-Key"] = []string{d.key}
+// setHeaders sets the headers of the connection, then the credentials, then the headers of the block.
+func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledRequest) error {
+	r.header = a.newHeader()
+	if r.idempotencyKey != "" {
+		r.header["Idempotency-Key"] = []string{r.idempotencyKey}
 	}
-	if err := d.addHeaders(f, a.service.headers); err != nil {
+	if err := r.addHeaders(f, a.service.headers); err != nil {
 		return err
 	}
-	if a.service.signer != nil {
-		if err := a.service.signer.sign(ctx, f, d); err != nil {
+	if a.service.authorizer != nil {
+		if err := a.service.authorizer.authorize(ctx, f, r); err != nil {
 			return err
 		}
 	}
-	return d.addHeaders(f, a.request.Headers)
+	return r.addHeaders(f, a.block.Headers)
 }
 
 var (
@@ -134,11 +133,11 @@ var (
 	acceptAny  = []string{"*/*"}
 )
 
-// exchange sends a draft, as often as the policy allows, and returns the output.
-func (a *action) exchange(ctx context.Context, d *draft) (map[string]any, error) {
-	address, renewed, sent := d.address(), false, false
+// roundTrip sends a request, retries it as the policy allows, and returns the output.
+func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]any, error) {
+	address, renewed, sent := r.address(), false, false
 	for attempt := 1; ; attempt++ {
-		out, failed := a.attempt(ctx, d, address)
+		out, failed := a.attempt(ctx, r, address)
 		if failed == nil {
 			return out, nil
 		}
@@ -146,21 +145,21 @@ func (a *action) exchange(ctx context.Context, d *draft) (map[string]any, error)
 			return nil, err
 		}
 		sent = sent || !failed.unsent
-		failed.untouched = !sent
+		failed.neverSent = !sent
 		if failed.status == nethttp.StatusUnauthorized && !renewed {
-			if renewed = a.renew(ctx, d); renewed {
+			if renewed = a.renewToken(ctx, r); renewed {
 				continue
 			}
 		}
-		wait, again := a.retry.again(failed, attempt, a.repeatable)
-		if !again || !pause(ctx, wait) {
-			return nil, a.conclude(ctx, failed)
+		wait, again := a.retry.next(failed, attempt, a.repeatable)
+		if !again || !waitForRetry(ctx, wait) {
+			return nil, a.finalError(ctx, failed)
 		}
 	}
 }
 
-// conclude makes the last failure the call's.
-func (a *action) conclude(ctx context.Context, failed *failure) error {
+// finalError returns the error of the call after its last attempt.
+func (a *action) finalError(ctx context.Context, failed *failure) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
@@ -170,30 +169,30 @@ func (a *action) conclude(ctx context.Context, failed *failure) error {
 	return failed.fault()
 }
 
-// renew signs in anew when the service refuses a token that was fetched before.
-func (a *action) renew(ctx context.Context, d *draft) bool {
-	signer, ok := a.service.signer.(renewer)
+// renewToken replaces a fetched token that the service has rejected.
+func (a *action) renewToken(ctx context.Context, r *compiledRequest) bool {
+	renewable, ok := a.service.authorizer.(tokenAuthorizer)
 	if !ok {
 		return false
 	}
-	signer.forget(d)
-	return signer.sign(ctx, nil, d) == nil
+	renewable.invalidate(r)
+	return renewable.authorize(ctx, nil, r) == nil
 }
 
-// attempt sends the request once and reads the answer.
-func (a *action) attempt(ctx context.Context, d *draft, address string) (map[string]any, *failure) {
+// attempt sends the request once and reads the response.
+func (a *action) attempt(ctx context.Context, r *compiledRequest, address string) (map[string]any, *failure) {
 	if a.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.timeout)
 		defer cancel()
 	}
-	if d.stream != nil {
-		ctx = d.stream.with(ctx)
+	if r.stream != nil {
+		ctx = r.stream.attach(ctx)
 	}
-	resp, err := a.service.send(ctx, a.method, address, d.header, d.body)
+	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
 	if err != nil {
 		return nil, networkFailure(err, a.timeout)
 	}
 	defer resp.Body.Close()
-	return a.read(resp, d)
+	return a.read(resp, r)
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 )
 
-// auth is an auth block: one way to sign in.
+// auth is an auth block.
 type auth struct {
 	Bearer hcl.SecretText
 	Basic  *hcl.KeyValues
@@ -23,75 +22,76 @@ type auth struct {
 func (a *auth) spec() hcl.Spec {
 	return hcl.ExactlyOneOf("how to sign in",
 		hcl.Attr(&a.Bearer, "bearer", "A token, sent as `Authorization: Bearer …`."),
-		hcl.Attr(&a.Basic, "basic", "A user name and a password, as in { username = \"reports\", password = secret.shop }.").AllowSecret().FixedKeys(),
-		hcl.Attr(&a.Header, "header", "Headers that hold keys, as in { X-Api-Key = secret.key }.").AllowSecret().FixedKeys(),
-		hcl.Attr(&a.Query, "query", "Query parameters that hold keys, as in { appid = secret.key }.").AllowSecret().FixedKeys(),
-		hcl.Block(&a.OAuth2, "oauth2", "Client credentials: a token is fetched when it is needed and kept until shortly before it expires. With exchange there is one for each caller.", (*oauth2).spec),
+		hcl.Attr(&a.Basic, "basic", "A user name and a password, such as "+
+			`{ username = "reports", password = secret.shop }.`).AllowSecret().FixedKeys(),
+		hcl.Attr(&a.Header, "header",
+			"Headers that contain keys, such as { X-Api-Key = secret.key }.").AllowSecret().FixedKeys(),
+		hcl.Attr(&a.Query, "query",
+			"Query parameters that contain keys, such as { appid = secret.key }.").AllowSecret().FixedKeys(),
+		hcl.Block(&a.OAuth2, "oauth2", "OAuth 2.0 client credentials. A token is fetched on first use and renewed "+
+			"shortly before it expires. With exchange, each caller has a token of their own.", (*oauth2).spec),
 	)
 }
 
-func (a *auth) check() []error {
-	errs := headerNames(&a.Header, a.Header.Names())
-	if !headerText(a.Bearer.Reveal()) {
-		errs = append(errs, hcl.Blame(&a.Bearer, "The token holds a line break or another control character."))
-	}
+func (a *auth) check(checks *adapters.Checks) {
+	checkHeaderNames(checks, &a.Header, a.Header.Names())
+	checks.Refuse(!isHeaderValue(a.Bearer.Reveal()), &a.Bearer,
+		"The token contains a line break or another control character.")
 	if a.Basic != nil {
-		if names := a.Basic.Names(); len(names) != 2 || !slices.Contains(names, "username") || !slices.Contains(names, "password") {
-			errs = append(errs, hcl.Blame(&a.Basic, "basic holds a username and a password: { username = …, password = … }."))
-		}
+		names := slices.Sorted(slices.Values(a.Basic.Names()))
+		checks.Refuse(!slices.Equal(names, []string{"password", "username"}), &a.Basic,
+			"basic must have a username and a password: { username = …, password = … }.")
 	}
 	if a.OAuth2 != nil {
-		errs = append(errs, a.OAuth2.check()...)
+		a.OAuth2.check(checks)
 	}
-	return errs
 }
 
-// behalf is the argument that has requests be signed in with a token for who calls; nil when there is none.
-func (a *auth) behalf() any {
+// onBehalfOf returns the field that makes requests on behalf of the caller, or nil if it is not set.
+func (a *auth) onBehalfOf() any {
 	if a == nil || a.OAuth2 == nil || !a.OAuth2.Exchange {
 		return nil
 	}
 	return &a.OAuth2.Exchange
 }
 
-// A signer adds to a request what signs it in. A draft that is only shown gets no token from anywhere.
-type signer interface {
-	sign(ctx context.Context, f *hcl.Frame, d *draft) error
+// authorizer adds credentials to a request. In a dry run it fetches no token.
+type authorizer interface {
+	authorize(ctx context.Context, f *hcl.Frame, r *compiledRequest) error
 }
 
-// A renewer is a signer that can do it in another way when the service has refused the one before.
-type renewer interface {
-	signer
-	forget(d *draft)
+// tokenAuthorizer is an authorizer that fetches tokens.
+type tokenAuthorizer interface {
+	authorizer
+	// invalidate drops the token of a request, which the service has rejected.
+	invalidate(r *compiledRequest)
 }
 
-func (a *auth) signer(s *service, env adapters.Env) signer {
+func (a *auth) authorizer(s *service, env adapters.Env) authorizer {
 	switch {
 	case a.Basic != nil:
-		return basic{a.Basic}
+		return basicAuth{a.Basic}
 	case a.Header != nil:
 		return headerKeys{a.Header}
 	case a.Query != nil:
 		return queryKeys{a.Query}
 	case a.OAuth2 != nil:
-		return a.OAuth2.signer(s, env)
+		return a.OAuth2.authorizer(s, env)
 	}
-	return bearer(a.Bearer)
+	return bearerToken(a.Bearer)
 }
 
-// bearer is a token that never changes.
-type bearer hcl.SecretText
+type bearerToken hcl.SecretText
 
-func (b bearer) sign(_ context.Context, _ *hcl.Frame, d *draft) error {
+func (b bearerToken) authorize(_ context.Context, _ *hcl.Frame, r *compiledRequest) error {
 	token := hcl.SecretText(b).Reveal()
-	d.authorize("Bearer ", token, token)
+	r.setAuthorization("Bearer ", token, token)
 	return nil
 }
 
-// basic is a user name and a password.
-type basic struct{ entries *hcl.KeyValues }
+type basicAuth struct{ entries *hcl.KeyValues }
 
-func (b basic) sign(_ context.Context, f *hcl.Frame, d *draft) error {
+func (b basicAuth) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
 	entries, err := b.entries.Eval(f)
 	if err != nil {
 		return &adapters.Fault{Message: err.Error()}
@@ -103,30 +103,28 @@ func (b basic) sign(_ context.Context, f *hcl.Frame, d *draft) error {
 		}
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(parts["username"] + ":" + parts["password"]))
-	d.authorize("Basic ", encoded, encoded, parts["password"])
+	r.setAuthorization("Basic ", encoded, encoded, parts["password"])
 	return nil
 }
 
-// authorize writes the Authorization header and remembers what must not be shown.
-func (d *draft) authorize(scheme, credentials string, secrets ...string) {
-	if d.shown {
+// setAuthorization sets the Authorization header and records its secrets.
+func (r *compiledRequest) setAuthorization(scheme, credentials string, secrets ...string) {
+	if r.dryRun {
 		credentials = hcl.Hidden
 	}
-	d.secrets = append(d.secrets, secrets...)
-	d.header["Authorization"] = []string{scheme + credentials}
+	r.secrets = append(r.secrets, secrets...)
+	r.header["Authorization"] = []string{scheme + credentials}
 }
 
-// headerKeys are keys in headers.
 type headerKeys struct{ entries *hcl.KeyValues }
 
-func (k headerKeys) sign(_ context.Context, f *hcl.Frame, d *draft) error {
-	return d.addHeaders(f, k.entries)
+func (k headerKeys) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
+	return r.addHeaders(f, k.entries)
 }
 
-// queryKeys are keys in the query.
 type queryKeys struct{ entries *hcl.KeyValues }
 
-func (k queryKeys) sign(_ context.Context, f *hcl.Frame, d *draft) error {
+func (k queryKeys) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
 	entries, err := k.entries.Eval(f)
 	if err != nil {
 		return &adapters.Fault{Message: err.Error()}
@@ -136,8 +134,8 @@ func (k queryKeys) sign(_ context.Context, f *hcl.Frame, d *draft) error {
 		if err != nil {
 			return &adapters.Fault{Message: fmt.Sprintf("the query parameter %s %v", e.Name, err)}
 		}
-		d.secrets = append(d.secrets, text, url.QueryEscape(text))
-		d.setQuery(e.Name, text, true)
+		r.addSecret(text)
+		r.setQuery(parameter{e.Name, text, true})
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
 	"time"
@@ -34,63 +33,68 @@ const (
 func (c *connection) spec() hcl.Spec {
 	c.MaxBody, c.Redirects = defaultMaxBody, defaultRedirects
 	return hcl.Spec{
-		hcl.Attr(&c.BaseURL, "base_url", "What the paths of the blocks follow, as in \"https://shop.example/api/v1\".").Require(),
-		hcl.Attr(&c.Headers, "headers", "Headers of every request. They may read `caller`.").AllowSecret().FixedKeys(),
-		hcl.Attr(&c.Timeout, "timeout", "How long one attempt may take, from connecting to the last byte.").DefaultDoc(`"30s"; a read that is not retried may take as long as the tool`),
-		hcl.Attr(&c.MaxBody, "max_body", "How large an answer may be, after decompression.").DefaultDoc(`"4MiB"`),
-		hcl.Attr(&c.Redirects, "redirects", "How many redirects are followed. They are followed on the same host only.").DefaultDoc("5"),
-		hcl.Attr(&c.CAFile, "ca_file", "Certificates, as PEM, that the service's own is checked against instead of the system's."),
-		hcl.Attr(&c.CertFile, "cert_file", "The certificate, as PEM, that the service is shown."),
-		hcl.Attr(&c.KeyFile, "key_file", "The key of cert_file, as PEM."),
-		hcl.Block(&c.Auth, "auth", "How requests sign in.", (*auth).spec),
-		hcl.Block(&c.Retry, "retry", "Asks again after a failure that may pass. Of the verbs, those that may be repeated are: GET, HEAD, PUT and DELETE, and requests with an Idempotency-Key header.", (*retry).spec),
+		hcl.Attr(&c.BaseURL, "base_url",
+			`The URL before the paths of the blocks, such as "https://shop.example/api/v1".`).Require(),
+		hcl.Attr(&c.Headers, "headers",
+			"Headers of every request. They may read `caller`.").AllowSecret().FixedKeys(),
+		hcl.Attr(&c.Timeout, "timeout", "The time limit for one attempt, from connecting to the last byte.").
+			DefaultDoc(`"30s"; for reads without retry, the time limit of the tool`),
+		hcl.Attr(&c.MaxBody, "max_body", "The maximum size of a response after decompression.").DefaultDoc(`"4MiB"`),
+		hcl.Attr(&c.Redirects, "redirects",
+			"The maximum number of redirects followed, on the same host only.").DefaultDoc("5"),
+		hcl.Attr(&c.CAFile, "ca_file",
+			"A PEM file with the certificate authorities to trust instead of those of the system."),
+		hcl.Attr(&c.CertFile, "cert_file", "A PEM file with the client certificate."),
+		hcl.Attr(&c.KeyFile, "key_file", "A PEM file with the key of cert_file."),
+		hcl.Block(&c.Auth, "auth", "How requests are authenticated.", (*auth).spec),
+		hcl.Block(&c.Retry, "retry", "Retries a request after a transient failure. It applies to requests that are "+
+			"safe to repeat: GET, HEAD, PUT, DELETE, and requests with an Idempotency-Key header.", (*retry).spec),
 	}
 }
 
-// Check refuses what cannot be a service.
+// Check implements hcl.Checker.
 func (c *connection) Check() error {
-	var errs []error
-	u, err := url.Parse(c.BaseURL)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		errs = append(errs, hcl.Blame(&c.BaseURL, "base_url is a whole URL such as \"https://shop.example/api/v1\", with http or https and a host."))
-	case u.User != nil:
-		errs = append(errs, hcl.Blame(&c.BaseURL, "base_url holds a user name or password. Write auth { basic = { username = …, password = secret.… } } instead."))
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		errs = append(errs, hcl.Blame(&c.BaseURL, "base_url ends with its path: the query belongs to the requests, or to auth { query = { … } }."))
+	var checks adapters.Checks
+	if u, err := url.Parse(c.BaseURL); err != nil || u.Host == "" || !isHTTP(u) {
+		checks.Refuse(true, &c.BaseURL, `base_url must be a URL with http or https and a host, such as `+
+			`"https://shop.example/api/v1".`)
+	} else {
+		checks.Refuse(u.User != nil, &c.BaseURL, "base_url must not contain a user name or password. "+
+			"Write auth { basic = { username = …, password = secret.… } } instead.")
+		checks.Refuse(u.RawQuery != "" || u.ForceQuery || u.Fragment != "", &c.BaseURL,
+			"base_url must end with its path. The query belongs to the requests, or to auth { query = { … } }.")
 	}
-	if c.Redirects < 0 {
-		errs = append(errs, hcl.Blame(&c.Redirects, "redirects is a number of hops; 0 follows none."))
-	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		errs = append(errs, hcl.Blame(&c.CertFile, "cert_file and key_file are written together."))
-	}
-	errs = append(errs, headerNames(&c.Headers, c.Headers.Names())...)
+	checks.Refuse(c.Redirects < 0, &c.Redirects, "redirects must not be negative; 0 follows none.")
+	checks.Refuse((c.CertFile == "") != (c.KeyFile == ""), &c.CertFile,
+		"cert_file and key_file must be set together.")
+	checkHeaderNames(&checks, &c.Headers, c.Headers.Names())
 	if c.Auth != nil {
-		errs = append(errs, c.Auth.check()...)
+		c.Auth.check(&checks)
 	}
 	if c.Retry != nil {
-		errs = append(errs, c.Retry.check()...)
+		c.Retry.check(&checks)
 	}
-	return errors.Join(errs...)
+	return checks.Err()
 }
 
-// OnBehalf implements hcl.OnBehalf.
-func (c *connection) OnBehalf() any { return c.Auth.behalf() }
+func isHTTP(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
-// open makes the handle of a connection. It reads the TLS files and nothing else.
+// OnBehalf implements hcl.OnBehalf.
+func (c *connection) OnBehalf() any { return c.Auth.onBehalfOf() }
+
+// open returns the handle of a connection. It reads the TLS files and does not connect.
 func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
-	tlsConfig, err := c.tls(env.Dir)
+	tlsConfig, err := c.loadTLS(env.Dir)
 	if err != nil {
 		return nil, err
 	}
 	s := newService(ctx, tlsConfig, c.Redirects, env)
 	s.base, s.headers, s.timeout, s.maxBody = strings.TrimRight(c.BaseURL, "/"), c.Headers, c.Timeout, c.MaxBody
 	if c.Retry != nil {
-		s.retry = c.Retry.policy()
+		s.retry = c.Retry.policy(true)
 	}
 	if c.Auth != nil {
-		s.signer = c.Auth.signer(s, env)
+		s.authorizer = c.Auth.authorizer(s, env)
 	}
 	return s, nil
 }

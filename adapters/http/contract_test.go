@@ -99,8 +99,8 @@ func TestAddressCanBeWhole(t *testing.T) {
 
 func TestHostsOfBlocksAreChecked(t *testing.T) {
 	for _, x := range []struct{ block, want string }{
-		{`get = input.url`, "must say which hosts are allowed"},
-		{"get = \"https://a.example/x\"\n hosts = [\"a.example\"]", "The address names its host"},
+		{`get = input.url`, "must list the allowed hosts"},
+		{"get = \"https://a.example/x\"\n hosts = [\"a.example\"]", "The host is part of the address"},
 		{"get = input.url\n hosts = [\"a/b\"]", `"a/b" is not a host`},
 	} {
 		if said := adaptertest.Refusal(t, whole(`  input "url" { type = string }`, x.block)); !strings.Contains(said, x.want) {

@@ -3,34 +3,37 @@ package http
 import (
 	"mime"
 	"regexp"
+	"slices"
 	"strings"
 
 	"hatchel/adapters"
 )
 
 const (
-	excerptRead  = 8 << 10 // bytes of a refused answer that are looked at
-	excerptRunes = 300
+	maxExcerptBytes = 8 << 10 // read of a response that is quoted
+	maxExcerpt      = 300     // characters
 )
 
 var (
-	unseen = regexp.MustCompile(`(?is)<(script|style|head)\b.*?</(script|style|head)>|<!--.*?-->`)
-	tags   = regexp.MustCompile(`<[^>]*>`)
+	invisibleHTML = regexp.MustCompile(`(?is)<(script|style|head)\b.*?</(script|style|head)>|<!--.*?-->`)
+	htmlTag       = regexp.MustCompile(`<[^>]*>`)
 )
 
-// excerpt is the part of a refused answer that a model is shown: short, one line, printable, without the secrets of the request.
+// excerpt returns the part of a response that a message quotes: one line of printable text without the
+// secrets of the request. It is empty for binary content.
 func excerpt(body []byte, contentType string, secrets []string) string {
 	kind, _, _ := mime.ParseMediaType(contentType)
-	switch {
-	case strings.HasPrefix(kind, "image/"), strings.HasPrefix(kind, "audio/"), strings.HasPrefix(kind, "video/"), kind == "application/octet-stream", kind == "application/pdf":
+	family, _, _ := strings.Cut(kind, "/")
+	if slices.Contains([]string{"image", "audio", "video"}, family) ||
+		kind == "application/octet-stream" || kind == "application/pdf" {
 		return ""
 	}
-	if len(body) == excerptRead {
+	if len(body) == maxExcerptBytes {
 		body = adapters.Begun(body, secrets)
 	}
-	text := adapters.Scrub(string(body), secrets) // before a tag in one can fall out of it
+	text := adapters.Scrub(string(body), secrets) // before tags are removed, which could be part of a secret
 	if kind == "text/html" {
-		text = tags.ReplaceAllString(unseen.ReplaceAllString(text, " "), " ")
+		text = htmlTag.ReplaceAllString(invisibleHTML.ReplaceAllString(text, " "), " ")
 	}
-	return adapters.Head(adapters.Said(text, secrets), excerptRunes)
+	return adapters.Head(adapters.Said(text, secrets), maxExcerpt)
 }

@@ -1,34 +1,22 @@
 package http
 
 import (
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/template/urltext"
 )
 
-// checkHosts refuses hosts where the author's text already names the host, and their absence where a value does.
-func (r *request) checkHosts(address *hcl.RequestURL, conn *hcl.Connection) (errs []error) {
-	switch {
-	case conn != nil && r.Hosts != nil:
-		errs = append(errs, hcl.Blame(&r.Hosts, "The connection names the host. Remove hosts."))
-	case conn == nil && address.NeedsHosts() && len(r.Hosts) == 0:
-		errs = append(errs, hcl.Blame(r.place(), "The host of this address is a value of the call, so the block must say which hosts are allowed: hosts = [\"api.example.com\"]."))
-	case conn == nil && !address.NeedsHosts() && r.Hosts != nil:
-		errs = append(errs, hcl.Blame(&r.Hosts, "The address names its host. Remove hosts, or make the whole address a value of the call."))
+// checkHosts requires hosts if the host of the address is a value of the call, and rejects it otherwise.
+func (b *block) checkHosts(checks *adapters.Checks, conn *hcl.Connection) {
+	_, address := b.verb()
+	needed := conn == nil && (*address).NeedsHosts()
+	checks.Refuse(conn != nil && b.Hosts != nil, &b.Hosts, "The host is that of the connection. Remove hosts.")
+	checks.Refuse(needed && len(b.Hosts) == 0, address, "The host of this address is a value of the call, so the "+
+		`block must list the allowed hosts: hosts = ["api.example.com"].`)
+	checks.Refuse(conn == nil && !needed && b.Hosts != nil, &b.Hosts,
+		"The host is part of the address. Remove hosts, or make the whole address a value of the call.")
+	for _, host := range b.Hosts {
+		checks.Refuse(!urltext.ValidHost(host), &b.Hosts,
+			`%q is not a host. Write one such as "api.example.com", "*.example.com" or "localhost:8080".`, host)
 	}
-	for _, host := range r.Hosts {
-		if !urltext.ValidHost(host) {
-			errs = append(errs, hcl.Blame(&r.Hosts, "%q is not a host: write one such as \"api.example.com\", \"*.example.com\" or \"localhost:8080\".", host))
-		}
-	}
-	return errs
-}
-
-// place is the field of the verb that was written.
-func (r *request) place() any {
-	for _, a := range []**hcl.RequestURL{&r.Get, &r.Post, &r.Put, &r.Patch, &r.Delete, &r.Head} {
-		if *a != nil {
-			return a
-		}
-	}
-	return nil
 }

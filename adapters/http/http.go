@@ -1,22 +1,23 @@
-// Package http turns http blocks into requests. Adapter is the block, Connector the service that several blocks share.
+// Package http implements the http block and its connection.
 //
-// A request is built from bound values only: an address that the author wrote with every value escaped as one part of it, a query and headers made
-// entry by entry, and a body that is a value, never a text that values were glued into. It goes to the host that the author named and to no
-// other, whatever the service answers. Proxies are taken from the environment of the process (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), as other command line
-// programs do.
+// A request is built from bound values only. The author writes the address, and every value in it is
+// escaped as one part of the address. Query parameters and headers are set one by one, and the body is
+// encoded from a value. A request goes to the host that the author named and to no other, whatever the
+// service returns. Proxies are taken from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
 package http
 
-import (
-	"hatchel/adapters"
-)
+import "hatchel/adapters"
 
-// Adapter declares the http block of tools and steps.
+const blockDoc = "Sends an HTTP request. The label names a connection; without a label the address is a whole URL. " +
+	"Returns output.status, output.headers (with names in lower case) and output.body. " +
+	"With paginate it returns output.items, output.pages and output.truncated."
+
+// Adapter returns the http block of tools and steps.
 func Adapter() adapters.Adapter {
-	return adapters.New("http", "Sends an HTTP request. Its label names a connection; without one the address is a whole URL. Gives output.status, output.headers, with names in lower case, and output.body; with paginate output.items, output.pages and output.truncated.", (*request).spec, bind).
-		Over(false, "http")
+	return adapters.New("http", blockDoc, (*block).spec, bind).Over(false, "http")
 }
 
-// Connector declares connection "http": a service, how to sign in to it, and what it may send.
+// Connector returns the kind of connection "http".
 func Connector() adapters.Connector {
-	return adapters.NewConnector("http", "A service that speaks HTTP.", (*connection).spec, open)
+	return adapters.NewConnector("http", "An HTTP service.", (*connection).spec, open)
 }

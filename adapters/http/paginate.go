@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -21,89 +22,102 @@ type paginate struct {
 }
 
 const (
-	defaultPages = 10
-	inJSON       = "json."
+	defaultMaxPages = 10
+	jsonPrefix      = "json."
 )
 
 func (p *paginate) spec() hcl.Spec {
-	p.MaxPages = defaultPages
-	param := hcl.Spec{
-		hcl.Attr(&p.Param, "param", "What asks for the next page: a query parameter, or a member of the JSON body as in \"json.variables.after\". Without it, next is the URL of the next page."),
-	}
-	page := hcl.WithOutput(answerType(&schema.Type{Kind: schema.Any}),
-		hcl.Attr(&p.Items, "items", "The list that a page holds, as in \"output.body.items\".").Require(),
-		hcl.Attr(&p.Next, "next", "What asks for the page after this one, as in \"output.body.next\" or \"link(output.headers, 'next')\". Null, false and an empty text end the list.").Require(),
+	p.MaxPages = defaultMaxPages
+	return hcl.Join(
+		hcl.Spec{hcl.Attr(&p.Param, "param", "The query parameter that selects the next page, or a member of the JSON "+
+			`body such as "json.variables.after". Without it, next is the URL of the next page.`)},
+		hcl.WithOutput(responseType(&schema.Type{Kind: schema.Any}),
+			hcl.Attr(&p.Items, "items", `The list of a page, such as "output.body.items".`).Require(),
+			hcl.Attr(&p.Next, "next", `The reference to the next page, such as "output.body.next" or `+
+				`"link(output.headers, 'next')". Null, false and an empty string end the list.`).Require(),
+		),
+		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
+			"The maximum number of pages. output.truncated is true if there were more.").DefaultDoc("10")},
 	)
-	return hcl.Join(param, page, hcl.Spec{
-		hcl.Attr(&p.MaxPages, "max_pages", "How many pages are read at most; output.truncated says whether there were more.").DefaultDoc("10"),
-	})
 }
 
-func (p *paginate) check(r *request) (errs []error) {
-	if p.MaxPages < 1 {
-		errs = append(errs, hcl.Blame(&p.MaxPages, "max_pages is at least 1."))
+func (p *paginate) check(checks *adapters.Checks, b *block) {
+	checks.Refuse(b.As != asJSON || b.Head != nil, &b.Paginate,
+		"Pages are decoded as JSON. Remove as, and use a method whose response has a body.")
+	if path, ok := strings.CutPrefix(p.Param, jsonPrefix); ok {
+		checks.Refuse(b.Body.JSON == nil || strings.Contains("."+path+".", ".."), &p.Param,
+			`%q must name a member of the JSON body, such as "json.variables.after". Write json = { … }.`, p.Param)
 	}
-	if r.As != asJSON || r.Head != nil {
-		errs = append(errs, hcl.Blame(&r.Paginate, "Pages are read as JSON: remove `as`, and ask with a verb that has an answer."))
-	}
-	if path, ok := strings.CutPrefix(p.Param, inJSON); ok {
-		if r.Body.JSON == nil || strings.Contains("."+path+".", "..") {
-			errs = append(errs, hcl.Blame(&p.Param, "%q names a member of the JSON body, as in \"json.variables.after\", and needs one: write json = { … }.", p.Param))
-		}
-	}
-	return errs
 }
 
-// pages is the Action of a block that follows pages.
-type pages struct {
+// paginatedAction is the action of a block that reads all pages.
+type paginatedAction struct {
 	*action
 	paginate *paginate
 }
 
-// Do implements adapters.Action. A page that fails fails the call.
-func (p *pages) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+// Do implements adapters.Action. If a page fails, the call fails.
+func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
+	out, err := a.readPages(ctx, call)
+	if err != nil {
+		return adapters.Result{}, err
+	}
+	return adapters.Result{Value: out}, nil
+}
+
+func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	items, seen := []any{}, map[string]bool{}
-	var next *turn
+	var page *nextPage
 	for n := 1; ; n++ {
-		d, err := p.draft(ctx, call, next)
+		r, err := a.compile(ctx, call, page)
 		if err != nil {
-			return adapters.Result{}, err
+			return nil, err
 		}
-		out, err := p.exchange(ctx, d)
+		out, err := a.roundTrip(ctx, r)
 		if err != nil {
-			return adapters.Result{}, err
+			return nil, err
 		}
-		if items, err = p.collect(call.Frame, out, items); err != nil {
-			return adapters.Result{}, err
+		if items, err = a.appendItems(call.Frame, out, items); err != nil {
+			return nil, err
 		}
-		mark, err := p.mark(call.Frame, out)
+		cursor, err := a.cursor(call.Frame, out)
 		if err != nil {
-			return adapters.Result{}, err
+			return nil, err
 		}
-		if mark == "" || n >= p.paginate.MaxPages {
-			return adapters.Result{Value: map[string]any{"items": items, "pages": n, "truncated": mark != ""}}, nil
+		if cursor == "" || n >= a.paginate.MaxPages {
+			return map[string]any{"items": items, "pages": n, "truncated": cursor != ""}, nil
 		}
-		if seen[mark] {
-			return adapters.Result{}, &adapters.Fault{Message: fmt.Sprintf("the service's pages lead in a circle: page %d names a page that was read before", n)}
+		if seen[cursor] {
+			return nil, &adapters.Fault{Message: fmt.Sprintf(
+				"the service's pages form a loop: page %d refers to a page that was read before", n)}
 		}
-		seen[mark] = true
-		if next, err = p.turn(mark, d); err != nil {
-			return adapters.Result{}, err
+		seen[cursor] = true
+		if page, err = a.nextPage(cursor, r); err != nil {
+			return nil, err
 		}
 		call.Progress(float64(n), 0, fmt.Sprintf("page %d, %d items", n, len(items)))
 	}
 }
 
-func (p *pages) collect(f *hcl.Frame, out map[string]any, items []any) ([]any, error) {
-	v, err := p.paginate.Items.Eval(f, out)
+// evalOnPage evaluates an expression on the output of a page; what names it in messages.
+func evalOnPage(p *hcl.Program, f *hcl.Frame, out map[string]any, what string) (any, error) {
+	v, err := p.Eval(f, out)
 	if err == nil {
 		v, err = value.Resolve(v)
 	}
 	if err != nil {
-		return nil, &adapters.Fault{Message: "the items of a page: " + err.Error(), Cause: err}
+		return nil, &adapters.Fault{Message: what + ": " + err.Error(), Cause: err}
+	}
+	return v, nil
+}
+
+func (a *paginatedAction) appendItems(f *hcl.Frame, out map[string]any, items []any) ([]any, error) {
+	v, err := evalOnPage(a.paginate.Items, f, out, "the items of a page")
+	if err != nil {
+		return nil, err
 	}
 	switch v := v.(type) {
 	case []any:
@@ -111,54 +125,51 @@ func (p *pages) collect(f *hcl.Frame, out map[string]any, items []any) ([]any, e
 	case nil:
 		return items, nil
 	}
-	return nil, &adapters.Fault{Message: "the items of a page must be a list, and they are " + article(value.Kind(v))}
+	return nil, &adapters.Fault{Message: "the items of a page must be a list, not " + withArticle(value.Kind(v))}
 }
 
-// mark is what names the next page; empty when there is none.
-func (p *pages) mark(f *hcl.Frame, out map[string]any) (string, error) {
-	v, err := p.paginate.Next.Eval(f, out)
-	if err == nil {
-		v, err = value.Resolve(v)
-	}
-	if err != nil {
-		return "", &adapters.Fault{Message: "the next page: " + err.Error(), Cause: err}
-	}
-	if v == nil || v == false {
-		return "", nil
+// cursor returns the reference to the next page, or "" if there is none.
+func (a *paginatedAction) cursor(f *hcl.Frame, out map[string]any) (string, error) {
+	v, err := evalOnPage(a.paginate.Next, f, out, "the reference to the next page")
+	if err != nil || v == nil || v == false {
+		return "", err
 	}
 	text, err := scalar(v)
 	if err != nil {
-		return "", &adapters.Fault{Message: "what names the next page " + err.Error()}
+		return "", &adapters.Fault{Message: "the reference to the next page " + err.Error()}
 	}
 	return text, nil
 }
 
-// turn says how the next page is asked for.
-func (p *pages) turn(mark string, d *draft) (*turn, error) {
-	param := p.paginate.Param
-	if path, ok := strings.CutPrefix(param, inJSON); ok {
-		return &turn{json: func(body any) (any, error) { return placed(body, strings.Split(path, "."), mark) }}, nil
+// nextPage returns how the next page is requested after the request of this one.
+func (a *paginatedAction) nextPage(cursor string, current *compiledRequest) (*nextPage, error) {
+	param := a.paginate.Param
+	if path, ok := strings.CutPrefix(param, jsonPrefix); ok {
+		return &nextPage{edit: func(body any) (any, error) {
+			return withValueAt(body, strings.Split(path, "."), cursor)
+		}}, nil
 	}
 	if param != "" {
-		return &turn{query: &parameter{name: param, text: mark}}, nil
+		return &nextPage{query: &parameter{name: param, text: cursor}}, nil
 	}
-	here, err := url.Parse(d.address())
+	base, err := url.Parse(current.address())
 	if err != nil {
 		return nil, err
 	}
-	there, err := here.Parse(mark)
+	next, err := base.Parse(cursor)
 	switch {
 	case err != nil:
-		return nil, &adapters.Fault{Message: "what names the next page is not a URL", Cause: err}
-	case !sameOrigin(here, there) || there.User != nil:
+		return nil, &adapters.Fault{Message: "the reference to the next page is not a URL", Cause: err}
+	case !sameOrigin(base, next) || next.User != nil:
 		return nil, &adapters.Fault{Message: "the next page is on another host, which is not followed"}
 	}
-	there.Fragment, there.RawFragment = "", ""
-	return &turn{url: there.String()}, nil
+	next.Fragment, next.RawFragment = "", ""
+	return &nextPage{url: next.String()}, nil
 }
 
-// placed returns body with v at a path. What lies beside the path is shared; body itself is not changed.
-func placed(body any, path []string, v any) (any, error) {
+// withValueAt returns a copy of body with a value at a path. It does not modify body, and shares the
+// members that are not on the path.
+func withValueAt(body any, path []string, v any) (any, error) {
 	if len(path) == 0 {
 		return v, nil
 	}
@@ -168,12 +179,11 @@ func placed(body any, path []string, v any) (any, error) {
 	}
 	m, ok := body.(map[string]any)
 	if !ok && body != nil {
-		return nil, fmt.Errorf("the body has no member %q for the next page: it is %s there", path[0], article(value.Kind(body)))
+		return nil, fmt.Errorf("the body cannot have the member %q for the next page, because it is %s there",
+			path[0], withArticle(value.Kind(body)))
 	}
 	out := make(map[string]any, len(m)+1)
-	for k, e := range m {
-		out[k] = e
-	}
-	out[path[0]], err = placed(m[path[0]], path[1:], v)
+	maps.Copy(out, m)
+	out[path[0]], err = withValueAt(m[path[0]], path[1:], v)
 	return out, err
 }

@@ -76,11 +76,11 @@ func TestPagesEndAtTheLimit(t *testing.T) {
 
 func TestPagesThatLeadAstrayAreRefused(t *testing.T) {
 	for next, want := range map[string]string{
-		`"same"`:                   "the service's pages lead in a circle",
+		`"same"`:                   "the service's pages form a loop",
 		`"http://other.invalid/x"`: "the next page is on another host, which is not followed",
 		`"//other.invalid/x"`:      "the next page is on another host",
 		`"file:///etc/passwd"`:     "the next page is on another host",
-		`{"a": 1}`:                 "what names the next page takes a string",
+		`{"a": 1}`:                 "the reference to the next page must be a string",
 	} {
 		s := serve(t, answer(`{"items": [], "next": `+next+`}`))
 		b := adaptertest.Bind(t, tool(s.URL, "", "", "get = \"/list\"\n paginate {\n items = \"output.body.items\"\n next = \"output.body.next\"\n }"))
@@ -90,5 +90,5 @@ func TestPagesThatLeadAstrayAreRefused(t *testing.T) {
 	s := serve(t, answer(`{"items": 7, "next": null}`))
 	b := adaptertest.Bind(t, tool(s.URL, "", "", "get = \"/list\"\n paginate {\n items = \"output.body.items\"\n next = \"output.body.next\"\n }"))
 	_, err := b.Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "the items of a page must be a list, and they are a number")
+	has(t, fault(t, err).Message, "the items of a page must be a list, not a number")
 }

@@ -2,46 +2,42 @@ package http
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"hatchel/adapters"
 )
 
-// Plan implements adapters.Planner: the request line, the headers and the body, secrets hidden.
+// Plan implements adapters.Planner. It returns the request line, the headers and the body.
 func (a *action) Plan(call *adapters.Call) (string, error) {
-	d, err := a.build(call.Frame.Context, call.Frame, nil, &draft{method: a.method, shown: true})
-	if err != nil {
+	r := &compiledRequest{method: a.method, dryRun: true}
+	if err := a.fill(call.Frame.Context, call.Frame, nil, r); err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s %s\n", d.method, d.address())
-	names := make([]string, 0, len(d.header))
-	for name := range d.header {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		for _, v := range d.header[name] {
+	fmt.Fprintf(&out, "%s %s\n", r.method, r.address())
+	for _, name := range slices.Sorted(maps.Keys(r.header)) {
+		for _, v := range r.header[name] {
 			fmt.Fprintf(&out, "%s: %s\n", name, v)
 		}
 	}
 	switch {
-	case d.body == nil:
-	case utf8.Valid(d.body):
-		fmt.Fprintf(&out, "\n%s\n", d.body)
+	case r.body == nil:
+	case utf8.Valid(r.body):
+		fmt.Fprintf(&out, "\n%s\n", r.body)
 	default:
-		fmt.Fprintf(&out, "\n%s%d bytes]\n", adapters.NotShown, len(d.body))
+		fmt.Fprintf(&out, "\n%s%d bytes]\n", adapters.NotShown, len(r.body))
 	}
-	return adapters.Scrub(out.String(), d.secrets), nil
+	return adapters.Scrub(out.String(), r.secrets), nil
 }
 
-// Plan implements adapters.Planner: the request of the first page.
-func (p *pages) Plan(call *adapters.Call) (string, error) {
-	first, err := p.action.Plan(call)
-	if err != nil || p.paginate.MaxPages == 1 {
+// Plan implements adapters.Planner. It returns the request of the first page.
+func (a *paginatedAction) Plan(call *adapters.Call) (string, error) {
+	first, err := a.action.Plan(call)
+	if err != nil || a.paginate.MaxPages == 1 {
 		return first, err
 	}
-	return fmt.Sprintf("%s\nand the pages after it, %d in all at most\n", first, p.paginate.MaxPages), nil
+	return fmt.Sprintf("%s\nand the next pages, at most %d in total\n", first, a.paginate.MaxPages), nil
 }

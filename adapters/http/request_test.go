@@ -106,7 +106,7 @@ func TestHeadersAreMergedAndChecked(t *testing.T) {
 	n := s.count()
 	for _, bad := range []string{`a\r\nX-Admin: 1`, `a\nb`, `a\u0000b`} {
 		_, err := b.Do(t.Context(), `{"v": "`+bad+`"}`)
-		has(t, fault(t, err).Message, "the header X-Value cannot hold a line break or another control character")
+		has(t, fault(t, err).Message, "the header X-Value must not contain a line break or another control character")
 	}
 	if s.count() != n {
 		t.Error("a refused request was sent")
@@ -118,7 +118,7 @@ func TestObjectsHaveNoPlaceInAQuery(t *testing.T) {
 	b := adaptertest.Bind(t, tool(s.URL, "", `  input "v" { type = any }`, `    get = "/x"
     query = { v = input.v }`))
 	_, err := b.Do(t.Context(), `{"v": {"a": 1}}`)
-	has(t, fault(t, err).Message, "the query parameter v takes a string")
+	has(t, fault(t, err).Message, "the query parameter v must be a string")
 	if _, err := b.Do(t.Context(), `{"v": [1.5, "a b", true]}`); err != nil || s.last().URL.RawQuery != "v=1.5&v=a+b&v=true" {
 		t.Errorf("%v, %s", err, s.last().URL.RawQuery)
 	}
@@ -180,22 +180,22 @@ func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
 		{"", "get = \"/x\"\n post = \"/y\"", "write one of get"},
 		{"", "post = \"/x\"\n json = 1\n body = \"x\"", "write one of json, form, multipart, body"},
 		{"", "get = \"/x\"\n as = \"xml\"", `as is "json", "text" or "bytes", and this is "xml"`},
-		{"", "get = \"/x\"\n as = \"text\"\n response = string", "response is the type of a JSON answer"},
+		{"", "get = \"/x\"\n as = \"text\"\n response = string", "response is the type of a JSON response"},
 		{"", "get = \"/x\"\n ok_status = [\"20x\"]", `"20x" is not a status`},
-		{"", "head = \"/x\"\n json = 1", "A HEAD has no body"},
+		{"", "head = \"/x\"\n json = 1", "A HEAD request has no body"},
 		{"", "post = \"/x\"\n body = { a = 1 }", "Write json = "},
 		{"", "get = \"/x\"\n headers = { Host = \"evil\" }", "The header Host cannot be set"},
-		{"", "get = \"/x\"\n headers = { \"a b\" = \"x\" }", "is not the name of a header"},
-		{"", "get = \"/x\"\n hosts = [\"a.example\"]", "The connection names the host"},
-		{"", "get = \"/x\"\n retry {\n attempts = 50\n }", "attempts is between 1 and 10"},
+		{"", "get = \"/x\"\n headers = { \"a b\" = \"x\" }", "is not valid: use letters, digits"},
+		{"", "get = \"/x\"\n hosts = [\"a.example\"]", "The host is that of the connection"},
+		{"", "get = \"/x\"\n retry {\n attempts = 50\n }", "attempts must be between 1 and 10"},
 		{"", "get = \"/x\"\n retry {\n on = [\"timeout\"]\n }", `"timeout" is not a status`},
-		{"", "get = \"/x\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n param = \"json.after\"\n }", "needs one: write json"},
-		{"", "get = \"/x\"\n as = \"bytes\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n }", "Pages are read as JSON"},
+		{"", "get = \"/x\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n param = \"json.after\"\n }", "must name a member of the JSON body"},
+		{"", "get = \"/x\"\n as = \"bytes\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n }", "Pages are decoded as JSON"},
 		{"auth {\n }", "get = \"/x\"", "How to sign in"},
-		{"auth {\n basic = { user = \"x\" }\n }", "get = \"/x\"", "basic holds a username and a password"},
-		{"auth {\n bearer = \"a\\nb\"\n }", "get = \"/x\"", "holds a line break"},
+		{"auth {\n basic = { user = \"x\" }\n }", "get = \"/x\"", "basic must have a username and a password"},
+		{"auth {\n bearer = \"a\\nb\"\n }", "get = \"/x\"", "contains a line break"},
 		{"ca_file = \"none.pem\"", "get = \"/x\"", `"none.pem" cannot be read`},
-		{"cert_file = \"none.pem\"", "get = \"/x\"", "cert_file and key_file are written together"},
+		{"cert_file = \"none.pem\"", "get = \"/x\"", "cert_file and key_file must be set together"},
 		{"redirects = -1", "get = \"/x\"", "0 follows none"},
 	} {
 		said := adaptertest.Refusal(t, tool("https://shop.example", x.connection, "", x.block))
@@ -204,8 +204,8 @@ func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
 		}
 	}
 	for base, want := range map[string]string{
-		"shop.example": "base_url is a whole URL", "ftp://x": "base_url is a whole URL", "https://": "base_url is a whole URL",
-		"https://u:p@x": "user name or password", "https://x/?a=1": "the query belongs to the requests",
+		"shop.example": "base_url must be a URL", "ftp://x": "base_url must be a URL", "https://": "base_url must be a URL",
+		"https://u:p@x": "user name or password", "https://x/?a=1": "The query belongs to the requests",
 	} {
 		if said := adaptertest.Refusal(t, tool(base, "", "", `get = "/x"`)); !strings.Contains(said, want) {
 			t.Errorf("%s: %s", base, said)

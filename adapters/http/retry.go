@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
 )
 
 // retry is a retry block.
@@ -22,102 +24,87 @@ const (
 	defaultAttempts = 3
 	maxAttempts     = 10
 	defaultBackoff  = 200 * time.Millisecond
-	longestBackoff  = 10 * time.Second
-	longestWait     = 60 * time.Second // that a service may ask for
-	network         = "network"
+	maxBackoff      = 10 * time.Second
+	maxRetryAfter   = 60 * time.Second
+	onNetwork       = "network" // value of the argument on
 )
 
 func (r *retry) spec() hcl.Spec {
 	r.Attempts, r.Backoff = defaultAttempts, defaultBackoff
 	return hcl.Spec{
-		hcl.Attr(&r.Attempts, "attempts", "How often a request is sent at most.").DefaultDoc("3"),
-		hcl.Attr(&r.On, "on", "The statuses that are worth another attempt, and \"network\" for a connection that fails or breaks. A request that may not be repeated is never sent again once a connection broke under it.").DefaultDoc(`["429", "502", "503", "504", "network"], for a request that may not be repeated ["429", "503", "network"]`),
-		hcl.Attr(&r.Backoff, "backoff", "How long to wait before the second attempt; it doubles from there and varies at random. A Retry-After of up to a minute is obeyed.").DefaultDoc(`"200ms"`),
+		hcl.Attr(&r.Attempts, "attempts", "The maximum number of attempts, including the first one.").DefaultDoc("3"),
+		hcl.Attr(&r.On, "on", "The statuses after which a request is retried, and \"network\" for connections that "+
+			"fail or break. A request that is not safe to repeat is never retried once it may have been sent.").
+			DefaultDoc(`["429", "502", "503", "504", "network"]; for requests that are not safe to repeat ` +
+				`["429", "503", "network"]`),
+		hcl.Attr(&r.Backoff, "backoff", "The delay before the second attempt. It doubles with every attempt and is "+
+			"randomised. A Retry-After header of up to a minute is obeyed.").DefaultDoc(`"200ms"`),
 	}
 }
 
-func (r *retry) check() (errs []error) {
-	if r.Attempts < 1 || r.Attempts > maxAttempts {
-		errs = append(errs, hcl.Blame(&r.Attempts, "attempts is between 1 and %d.", maxAttempts))
-	}
+func (r *retry) check(checks *adapters.Checks) {
+	checks.Refuse(r.Attempts < 1 || r.Attempts > maxAttempts, &r.Attempts,
+		"attempts must be between 1 and %d.", maxAttempts)
 	for _, on := range r.On {
-		if _, err := parseStatus(on); on != network && err != nil {
-			errs = append(errs, hcl.Blame(&r.On, "%v Or write %q for connections that fail or break.", err, network))
+		if _, err := parseStatus(on); err != nil {
+			checks.Refuse(on != onNetwork, &r.On, "%v. Or write %q for connections that fail or break.", err, onNetwork)
 		}
 	}
-	return errs
 }
 
-// A policy is a retry block that was checked.
-type policy struct {
+// retryPolicy is a retry block in the form used by calls. A nil policy retries nothing.
+type retryPolicy struct {
 	attempts int
-	on       statuses
+	statuses statuses
 	network  bool
-	chosen   bool // the author wrote which failures
 	backoff  time.Duration
 }
 
 var (
-	passing  = statuses{{429, 429}, {502, 504}}
-	rejected = statuses{{429, 429}, {503, 503}} // the request was certainly not carried out
+	retryableStatuses = statuses{{429, 429}, {502, 504}}
+	// notExecutedStatuses mean that the service has certainly not carried out the request.
+	notExecutedStatuses = statuses{{429, 429}, {503, 503}}
 )
 
-func (r *retry) policy() *policy {
-	p := &policy{attempts: r.Attempts, network: r.On == nil || slices.Contains(r.On, network), chosen: r.On != nil, backoff: r.Backoff, on: passing}
-	if p.chosen {
-		p.on, _ = parseStatuses(slices.DeleteFunc(slices.Clone(r.On), func(s string) bool { return s == network }))
+// policy returns the policy for requests that are safe to repeat, or not.
+func (r *retry) policy(repeatable bool) *retryPolicy {
+	p := &retryPolicy{attempts: r.Attempts, statuses: retryableStatuses, network: true, backoff: r.Backoff}
+	switch {
+	case r.On != nil:
+		p.network = slices.Contains(r.On, onNetwork)
+		isNetwork := func(s string) bool { return s == onNetwork }
+		p.statuses, _ = parseStatuses(slices.DeleteFunc(slices.Clone(r.On), isNetwork))
+	case !repeatable:
+		p.statuses = notExecutedStatuses
 	}
 	return p
 }
 
-// forUnsafe is the policy for a request whose repetition could do its work twice.
-func (p *policy) forUnsafe() *policy {
-	if p.chosen {
-		return p
-	}
-	c := *p
-	c.on = rejected
-	return &c
-}
-
-// again says whether a failure is worth another attempt, and after how long.
-func (p *policy) again(f *failure, attempt int, repeatable bool) (time.Duration, bool) {
-	if p == nil || attempt >= p.attempts || f.final {
+// next reports whether a failed attempt is retried, and the delay before that.
+func (p *retryPolicy) next(f *failure, attempt int, repeatable bool) (time.Duration, bool) {
+	if p == nil || attempt >= p.attempts || f.permanent || f.retryAfter > maxRetryAfter {
 		return 0, false
 	}
-	switch {
-	case f.status != 0:
-		if !p.on.has(f.status) {
-			return 0, false
-		}
-	case !p.network || !repeatable && !f.unsent:
+	if f.status != 0 && !p.statuses.contains(f.status) {
 		return 0, false
 	}
-	if f.after > longestWait {
+	if f.status == 0 && (!p.network || !repeatable && !f.unsent) {
 		return 0, false
 	}
-	wait := min(p.backoff<<(attempt-1), longestBackoff)
+	wait := min(p.backoff<<(attempt-1), maxBackoff)
 	wait = wait/2 + rand.N(wait/2+1)
-	return max(wait, f.after), true
+	return max(wait, f.retryAfter), true
 }
 
-// pause waits, and reports false when the call ends before or could not go on after.
-func pause(ctx context.Context, wait time.Duration) bool {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// waitForRetry waits, and reports whether the call has time left afterwards. It does not wait if the
+// deadline of the call is earlier.
+func waitForRetry(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return (!ok || time.Until(deadline) > wait) && ctxtime.Sleep(ctx, wait) == nil
 }
 
-// retryAfter reads how long a service asks to wait; 0 when it does not say.
-func retryAfter(h nethttp.Header) time.Duration {
+// parseRetryAfter returns the delay that a Retry-After header requests, or 0.
+func parseRetryAfter(h nethttp.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
 		return time.Duration(min(seconds, 24*3600)) * time.Second

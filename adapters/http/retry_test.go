@@ -109,7 +109,7 @@ func TestRetryAfterIsObeyedWithinReason(t *testing.T) {
 
 	s = flaky(t, 1, 503, "Retry-After", "3600")
 	_, err := adaptertest.Bind(t, tool(s.URL, retried, "", `get = "/"`)).Do(t.Context(), `{}`)
-	if said := fault(t, err).Message; s.count() != 1 || said != "the service answered 503 Service Unavailable (it asks to wait 1h0m0s)" {
+	if said := fault(t, err).Message; s.count() != 1 || said != "the service returned 503 Service Unavailable (retry after 1h0m0s)" {
 		t.Errorf("%d, %s", s.count(), said)
 	}
 
@@ -242,7 +242,7 @@ func TestRefusedClientIsSaid(t *testing.T) {
 	l := serveLogin(t, "")
 	b := adaptertest.Bind(t, l.source(`"${secret.key}-wrong"`))
 	_, err := b.Do(t.Context(), `{}`)
-	if said := fault(t, err).Message; said != "signing in failed: the token server answered 401 Unauthorized, invalid_client: no client me with (secret)" {
+	if said := fault(t, err).Message; said != "signing in failed: the token server returned 401 Unauthorized, invalid_client: no client me with (secret)" {
 		t.Error(said)
 	}
 	if l.count() != 1 {

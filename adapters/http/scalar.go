@@ -1,12 +1,14 @@
 package http
 
 import (
+	"errors"
 	"fmt"
 
 	"hatchel/hcl/value"
 )
 
-// scalar is how one value reads in a header, a query or a form. Its error completes a sentence about the entry.
+// scalar returns the text of one value in a header, a query or a form. Its errors complete a sentence
+// whose subject is the entry.
 func scalar(v any) (string, error) {
 	v, err := value.Resolve(v)
 	if err != nil {
@@ -15,16 +17,17 @@ func scalar(v any) (string, error) {
 	switch v.(type) {
 	case string, bool:
 	case nil:
-		return "", fmt.Errorf("holds a null in a list")
+		return "", errors.New("has a null in a list")
 	case []any, map[string]any:
-		return "", fmt.Errorf("takes a string, a number, a bool or a list of them, and it is %s; jsonencode(…) makes a string of it", article(value.Kind(v)))
+		return "", fmt.Errorf("must be a string, a number, a bool or a list of them, not %s; jsonencode(…) converts "+
+			"it to a string", withArticle(value.Kind(v)))
 	case value.Bytes:
-		return "", fmt.Errorf("takes text, and it is bytes; base64encode(…) makes text of them")
+		return "", errors.New("must be text, not bytes; base64encode(…) converts them to text")
 	}
 	return value.Text(v)
 }
 
-// scalars are the texts of a value or of the elements of a list.
+// scalars returns the texts of a value or of the elements of a list.
 func scalars(v any) ([]string, error) {
 	v, err := value.Resolve(v)
 	if err != nil {
@@ -46,9 +49,9 @@ func scalars(v any) ([]string, error) {
 	return texts, nil
 }
 
-func article(noun string) string {
-	if noun == "object" {
+func withArticle(kind string) string {
+	if kind == "object" {
 		return "an object"
 	}
-	return "a " + noun
+	return "a " + kind
 }

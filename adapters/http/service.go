@@ -17,27 +17,27 @@ import (
 	"hatchel/hcl"
 )
 
-// A service is where requests go: one pool of connections and what all requests to it share. It is the handle of a connection; a block without
-// one has a service of its own. It is immutable and safe for concurrent use.
+// service is an HTTP service with its pool of connections. It is the handle of a connection block; a
+// block without a connection has a service of its own. It is immutable and safe for concurrent use.
 type service struct {
-	client    *resty.Client
-	bodied    *resty.Client // the same for a GET with a body, which the other would leave out
-	transport *nethttp.Transport
-	agent     []string
-	life      context.Context // for what outlives a call, and is ended by env.Defer
+	client       *resty.Client
+	clientForGet *resty.Client // sends a GET with a body, which client would omit
+	transport    *nethttp.Transport
+	userAgent    []string
+	ctx          context.Context // for work that outlives a call; env.Defer ends that work
 
-	base    string // of a connection, without the slash at its end; empty when addresses are whole URLs
-	headers *hcl.KeyValues
-	signer  signer        // nil: requests are not signed in
-	timeout time.Duration // of one attempt; 0 when nothing was written
-	maxBody hcl.Size
-	retry   *policy // of requests that may be repeated; nil: one attempt
+	base       string // the base_url without a trailing slash; empty without a connection
+	headers    *hcl.KeyValues
+	authorizer authorizer    // nil if requests need no credentials
+	timeout    time.Duration // of one attempt; 0 if not configured
+	maxBody    hcl.Size
+	retry      *retryPolicy // of requests that are safe to repeat; nil means one attempt
 }
 
 const (
-	idlePerHost     = 64
-	dialTimeout     = 10 * time.Second
-	maxHeaderAnswer = 256 << 10
+	maxIdlePerHost     = 64
+	dialTimeout        = 10 * time.Second
+	maxResponseHeaders = 256 << 10
 )
 
 func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env adapters.Env) *service {
@@ -47,42 +47,45 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		TLSClientConfig:        tlsConfig,
 		TLSHandshakeTimeout:    dialTimeout,
 		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    idlePerHost,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        90 * time.Second,
 		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: maxHeaderAnswer,
+		MaxResponseHeaderBytes: maxResponseHeaders,
 	}
-	// No cookie jar: one caller's session must not become another's.
-	client := resty.NewWithClient(&nethttp.Client{Transport: t, CheckRedirect: sameHost(redirects)})
-	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetPreRequestHook(knownEnd)
+	// There is no cookie jar, because callers must not share a session.
+	client := resty.NewWithClient(&nethttp.Client{Transport: t, CheckRedirect: checkRedirect(redirects)})
+	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetPreRequestHook(fixBody)
 	env.Defer(func() error {
 		t.CloseIdleConnections()
 		return nil
 	})
 	return &service{
-		client:    client,
-		bodied:    client.Clone().SetAllowGetMethodPayload(true),
-		transport: t,
-		agent:     []string{"hatchel/" + env.Version},
-		life:      context.WithoutCancel(ctx),
-		maxBody:   defaultMaxBody,
+		client:       client,
+		clientForGet: client.Clone().SetAllowGetMethodPayload(true),
+		transport:    t,
+		userAgent:    []string{"hatchel/" + env.Version},
+		ctx:          context.WithoutCancel(ctx),
+		maxBody:      defaultMaxBody,
 	}
 }
 
-// knownEnd gives a request the body that is a stream, and says of an empty one that it is empty: net/http would start a goroutine to find out.
-func knownEnd(_ *resty.Client, req *nethttp.Request) error {
-	sendStream(req)
+// fixBody sets the body of a request to the attached stream, and marks an empty body as empty. Otherwise
+// net/http would start a goroutine to find out whether it is empty.
+func fixBody(_ *resty.Client, req *nethttp.Request) error {
+	setStream(req)
 	if req.ContentLength == 0 && req.Body != nil {
 		req.Body, req.GetBody = nethttp.NoBody, nil
 	}
 	return nil
 }
 
-// send sends one request. The header is only read.
-func (s *service) send(ctx context.Context, method, address string, header nethttp.Header, body []byte) (*nethttp.Response, error) {
+// send sends one request. It does not modify the header.
+func (s *service) send(
+	ctx context.Context, method, address string, header nethttp.Header, body []byte,
+) (*nethttp.Response, error) {
 	client := s.client
 	if method == nethttp.MethodGet && body != nil {
-		client = s.bodied
+		client = s.clientForGet
 	}
 	req := client.R().SetContext(ctx)
 	req.Header = header
@@ -97,41 +100,45 @@ func (s *service) send(ctx context.Context, method, address string, header netht
 }
 
 var (
-	errOtherHost = errors.New("redirect to another host")
-	errManyHops  = errors.New("too many redirects")
+	errOtherHost        = errors.New("redirect to another host")
+	errTooManyRedirects = errors.New("too many redirects")
 )
 
-type unmovedKey struct{}
+type noRedirectKey struct{}
 
-// unmoved has no redirect of the request be followed: what it says is for one address.
-func unmoved(ctx context.Context) context.Context { return context.WithValue(ctx, unmovedKey{}, true) }
+// withoutRedirects returns a context whose requests follow no redirects.
+func withoutRedirects(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noRedirectKey{}, true)
+}
 
-// sameHost follows redirects on the host of the first request only, if at all. From http to https on that host is the same host made safer; the other way is not.
-func sameHost(limit int) func(*nethttp.Request, []*nethttp.Request) error {
+// checkRedirect follows redirects on the host of the first request only. An upgrade from http to https is
+// the same host, a downgrade is not.
+func checkRedirect(limit int) func(*nethttp.Request, []*nethttp.Request) error {
 	return func(next *nethttp.Request, via []*nethttp.Request) error {
 		first := via[0].URL
 		switch {
-		case limit == 0, next.Context().Value(unmovedKey{}) != nil:
+		case limit == 0, next.Context().Value(noRedirectKey{}) != nil:
 			return nethttp.ErrUseLastResponse
-		case !sameOrigin(first, next.URL) && !upgrades(first, next.URL):
+		case !sameOrigin(first, next.URL) && !isUpgrade(first, next.URL):
 			return fmt.Errorf("%w: %s", errOtherHost, next.URL.Host)
 		case len(via) > limit:
-			return fmt.Errorf("%w: more than %d", errManyHops, limit)
+			return fmt.Errorf("%w: more than %d", errTooManyRedirects, limit)
 		}
-		next.Header.Del("Referer") // it would repeat keys that stand in a query
+		next.Header.Del("Referer") // it would repeat keys in the query
 		return nil
 	}
 }
 
 func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && a.Hostname() == b.Hostname() && port(a) == port(b)
+	return a.Scheme == b.Scheme && a.Hostname() == b.Hostname() && portOf(a) == portOf(b)
 }
 
-func upgrades(from, to *url.URL) bool {
-	return from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && port(from) == "80" && port(to) == "443"
+func isUpgrade(from, to *url.URL) bool {
+	return from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() &&
+		portOf(from) == "80" && portOf(to) == "443"
 }
 
-func port(u *url.URL) string {
+func portOf(u *url.URL) string {
 	switch p := u.Port(); {
 	case p != "":
 		return p
@@ -141,7 +148,7 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// Ping asks whether the host, or the proxy before it, takes connections. It sends nothing.
+// Ping implements adapters.Health. It connects to the host or to its proxy, and sends nothing.
 func (s *service) Ping(ctx context.Context) error {
 	u, err := url.Parse(s.base)
 	if err != nil {
@@ -156,7 +163,7 @@ func (s *service) Ping(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := s.transport.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port(u)))
+	conn, err := s.transport.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
 	if reason := adapters.DialReason(err); reason != "" {
 		return errors.New("the service is not reachable: " + reason)
 	}

@@ -2,43 +2,44 @@ package http
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 )
 
-// statuses are the statuses that patterns such as "2xx" and "404" name.
-type statuses []span
+// statuses are the statuses that patterns such as "2xx" and "404" match.
+type statuses []statusRange
 
-type span struct{ from, to int }
+type statusRange struct{ from, to int }
 
-func (s statuses) has(code int) bool {
-	for _, x := range s {
-		if x.from <= code && code <= x.to {
-			return true
-		}
-	}
-	return false
+func (s statuses) contains(status int) bool {
+	return slices.ContainsFunc(s, func(r statusRange) bool { return r.from <= status && status <= r.to })
 }
 
-// parseStatus reads one pattern. Its error is for the author.
-func parseStatus(pattern string) (span, error) {
-	if class, ok := strings.CutSuffix(strings.ToLower(pattern), "xx"); ok && len(class) == 1 && class[0] >= '1' && class[0] <= '5' {
-		from := int(class[0]-'0') * 100
-		return span{from, from + 99}, nil
+var (
+	statusClass = regexp.MustCompile(`^[1-5][xX][xX]$`)
+	statusCode  = regexp.MustCompile(`^[1-5][0-9][0-9]$`)
+)
+
+func parseStatus(pattern string) (statusRange, error) {
+	switch {
+	case statusClass.MatchString(pattern):
+		from := int(pattern[0]-'0') * 100
+		return statusRange{from, from + 99}, nil
+	case statusCode.MatchString(pattern):
+		code, err := strconv.Atoi(pattern)
+		return statusRange{code, code}, err
 	}
-	if code, err := strconv.Atoi(pattern); err == nil && code >= 100 && code <= 599 {
-		return span{code, code}, nil
-	}
-	return span{}, fmt.Errorf("%q is not a status: write one such as \"404\", or a class such as \"2xx\"", pattern)
+	return statusRange{}, fmt.Errorf(`%q is not a status. Write one such as "404", or a class such as "2xx"`, pattern)
 }
 
 func parseStatuses(patterns []string) (all statuses, err error) {
 	for _, p := range patterns {
-		s, err := parseStatus(p)
+		r, err := parseStatus(p)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		all = append(all, r)
 	}
 	return all, nil
 }

@@ -9,33 +9,34 @@ import (
 	"hatchel/hcl"
 )
 
-// tls reads the files that the connection names; nil when it names none.
-func (c *connection) tls(dir string) (*tls.Config, error) {
+// loadTLS reads the certificate files of the connection. It returns nil if there are none.
+func (c *connection) loadTLS(dir string) (*tls.Config, error) {
 	if c.CAFile == "" && c.CertFile == "" {
 		return nil, nil
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(below(dir, c.CAFile))
+		pem, err := os.ReadFile(absolute(dir, c.CAFile))
 		if err != nil {
 			return nil, hcl.Blame(&c.CAFile, "%q cannot be read.", c.CAFile)
 		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, hcl.Blame(&c.CAFile, "%q holds no certificate in PEM form.", c.CAFile)
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, hcl.Blame(&c.CAFile, "%q has no PEM certificate.", c.CAFile)
 		}
 	}
 	if c.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(below(dir, c.CertFile), below(dir, c.KeyFile))
+		cert, err := tls.LoadX509KeyPair(absolute(dir, c.CertFile), absolute(dir, c.KeyFile))
 		if err != nil {
-			return nil, hcl.Blame(&c.CertFile, "%q and %q are not a certificate and its key in PEM form, or cannot be read.", c.CertFile, c.KeyFile)
+			return nil, hcl.Blame(&c.CertFile,
+				"%q and %q are not a PEM certificate and its key, or cannot be read.", c.CertFile, c.KeyFile)
 		}
-		cfg.Certificates = []tls.Certificate{cert}
+		config.Certificates = []tls.Certificate{cert}
 	}
-	return cfg, nil
+	return config, nil
 }
 
-func below(dir, name string) string {
+func absolute(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}

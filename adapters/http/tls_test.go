@@ -88,7 +88,7 @@ func TestBothSidesShowTheirCertificates(t *testing.T) {
 	src = tool(url, `  ca_file = "server.pem"`, "", `    get = "/"`)
 	src.Dir = dir
 	_, err := adaptertest.Bind(t, src).Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "no secure connection could be made to the service")
+	has(t, fault(t, err).Message, "no secure connection to the service could be made")
 }
 
 func TestExpiredCertificateIsSaid(t *testing.T) {
@@ -111,5 +111,5 @@ func TestCertificateOfAnotherNameIsSaid(t *testing.T) {
 	src := tool("https://localhost:"+port, `  ca_file = "server.pem"`, "", `    get = "/"`)
 	src.Dir = dir
 	_, err = adaptertest.Bind(t, src).Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "the service's certificate is for another name")
+	has(t, fault(t, err).Message, "the service's certificate is for another host name")
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"hatchel/adapters"
+	"hatchel/internal/ctxtime"
 )
 
 // A server can ignore a KILL that arrives after a statement was sent and before it begins. So each
@@ -88,7 +88,7 @@ func (m *mysqlDatabase) killLoop(id int64, accepted func()) {
 				accepted()
 			}
 		}
-		if adapters.Sleep(ctx, pause) != nil {
+		if ctxtime.Sleep(ctx, pause) != nil {
 			return
 		}
 	}

@@ -10,179 +10,199 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/runtime/approval"
+	"hatchel/runtime/server"
 )
 
-// reviewing are the flags of approvals.
-type reviewing struct {
-	loading
+// approvalsFlags are the flags of the subcommands of approvals.
+type approvalsFlags struct {
+	loadFlags
 	dir    string
 	state  string
 	server string
 	asJSON bool
 }
 
-// listed is an approval as it is read from the store or from a server.
-type listed struct {
+// approvalRow is an approval as it is read from the state store or from a server.
+type approvalRow struct {
 	ID     string          `json:"id"`
 	Status approval.Status `json:"status"`
 	approval.Request
 	Decision *approval.Decision `json:"decision"`
 
-	text json.RawMessage // as it came
+	text json.RawMessage // as it was received
 }
 
-// reviewed is where approvals are looked at and decided about. Errors are those of package approval, or of this one.
-type reviewed interface {
-	list(ctx context.Context, q approval.ListQuery) (list []*listed, next string, err error)
-	find(ctx context.Context, id string) (*listed, error)
-	decide(ctx context.Context, id string, approved bool, reason string) (*listed, error)
+func decodeRow(text []byte) (*approvalRow, error) {
+	a := &approvalRow{text: text}
+	if err := json.Unmarshal(text, a); err != nil || a.ID == "" {
+		return nil, errors.New("the approval cannot be decoded")
+	}
+	return a, nil
+}
+
+// approvalSource is where approvals are read and decided: the state store, or a server. Errors are those of package approval,
+// or those of this package.
+type approvalSource interface {
+	list(ctx context.Context, q approval.ListQuery) (rows []*approvalRow, next string, err error)
+	find(ctx context.Context, id string) (*approvalRow, error)
+	// decide returns a row that is still pending when the decision takes effect after a server has recorded it.
+	decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error)
 	close()
 }
 
 func approvalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "Decide about calls that wait for somebody's approval",
-		Long: `Decide about calls that wait for the approval of an operator, as approval blocks and policies with approve ask for it.
+		Short: "List, approve and reject calls that require an approval",
+		Long: `List, approve and reject calls that wait for the approval of an operator, as approval
+blocks and policies require it.
 
-Approvals are kept with what else a server remembers: where the state block of the folder says, in the file of --state, or in the folder's own
-place. Who may write there may decide, and is called os:USER. A server that runs hears of a decision at once. With --server a server is asked
-over HTTP, and the key in HATCHEL_KEY says who decides; the approvals block of its configuration says who may.`,
+Approvals are in the state of the server: where the state block of the configuration
+says, in the file of --state, or in the default file. Whoever can write the state can
+decide, as os:USER. A running server learns of a decision at once. With an audit
+block a decision takes effect when the server has recorded it; when no server is
+running, the next one to start does.
+
+With --server the decision is made by a server over HTTP. The environment variable
+HATCHEL_KEY holds the API key or token of the approver, and the approvals block of the
+server says who may decide.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return misusef("approvals takes a word more: list, show, approve or reject")
+			return misusef("approvals requires a subcommand: list, show, approve or reject")
 		},
 	}
-	r := new(reviewing)
-	r.flags(cmd)
-	cmd.AddCommand(r.listCommand(), r.showCommand(), r.decideCommand("approve"), r.decideCommand("reject"))
+	f := new(approvalsFlags)
+	cmd.AddCommand(f.listCommand(), f.showCommand(), f.decideCommand("approve"), f.decideCommand("reject"))
+	for _, sub := range cmd.Commands() {
+		f.register(sub)
+	}
 	return cmd
 }
 
-// flags are those of every command below approvals.
-func (r *reviewing) flags(cmd *cobra.Command) {
-	f := cmd.PersistentFlags()
-	f.StringVarP(&r.dir, "dir", "C", ".", "`folder` of the server")
-	f.StringVar(&r.state, "state", "", "`file` in which the server keeps what it remembers, when it is served with --state, too")
-	f.StringVar(&r.server, "server", "", "`URL` of a server that is asked, as in https://tools.example.com")
-	f.BoolVar(&r.asJSON, "json", false, "print JSON")
-	f.StringArrayVar(&r.vars, "var", nil, "value of a variable of the folder, `name=value`; may be repeated")
-	f.StringArrayVar(&r.varFiles, "var-file", nil, "`file` of lines name = value; may be repeated, --var wins")
+func (f *approvalsFlags) register(cmd *cobra.Command) {
+	f.loadFlags.register(cmd)
+	dirFlag(cmd, &f.dir)
+	fs := cmd.Flags()
+	fs.StringVar(&f.state, "state", "", "state `FILE` of the server, if it is served with --state")
+	fs.StringVar(&f.server, "server", "", "`URL` of a server that decides, for example https://tools.example.com")
+	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
 }
 
-func (r *reviewing) listCommand() *cobra.Command {
+func (f *approvalsFlags) listCommand() *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what waits for approval, the most urgent first",
+		Short: "List pending approvals, the most urgent first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return r.with(cmd, func(at reviewed) error { return r.list(cmd, at, all) })
+			return f.withSource(cmd, func(source approvalSource) error { return f.list(cmd, source, all) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also what was decided within 7 days, or has expired or become void within an hour")
+	cmd.Flags().BoolVar(&all, "all", false, "also list approvals decided in the last 7 days, and those expired or voided in the last hour")
 	return cmd
 }
 
-func (r *reviewing) showCommand() *cobra.Command {
+func (f *approvalsFlags) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show ID",
-		Short:             "Show who asks for what, and what would be done",
-		Args:              one("show takes the ID of an approval, which hatchel approvals list prints"),
-		ValidArgsFunction: r.complete,
+		Short:             "Show who requests what, and its effect",
+		Args:              oneArg("show requires the ID of an approval: see hatchel approvals list"),
+		ValidArgsFunction: f.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return r.with(cmd, func(at reviewed) error {
-				a, err := at.find(cmd.Context(), args[0])
+			return f.withSource(cmd, func(source approvalSource) error {
+				a, err := source.find(cmd.Context(), args[0])
 				if err != nil {
-					return r.undecided(args[0], err)
+					return approvalFailure(args[0], err)
 				}
-				return r.print(cmd, a)
+				return f.printRow(cmd, a)
 			})
 		},
 	}
 }
 
-func (r *reviewing) decideCommand(verb string) *cobra.Command {
+func (f *approvalsFlags) decideCommand(verb string) *cobra.Command {
 	reason := ""
+	title := strings.ToUpper(verb[:1]) + verb[1:]
 	cmd := &cobra.Command{
 		Use:   verb + " ID",
-		Short: sentenceOf(verb) + " what waits",
-		Long: sentenceOf(verb) + ` a call that waits. The decision is final: a call that was approved may be made once, within five minutes after the decision at least.
-Look at it before, with hatchel approvals show ID.
+		Short: title + " a pending call",
+		Long: title + ` a pending call. The decision is final. An approved call may be made once, within at
+least five minutes. Check it first with hatchel approvals show ID.
 
-The exit code is 1 when it was decided already, when its time has passed, or when there is no such approval.`,
-		Args:              one(verb + " takes the ID of one approval, which hatchel approvals list prints"),
-		ValidArgsFunction: r.complete,
+The exit code is 1 when it was decided before, has expired, or does not exist.`,
+		Args:              oneArg(verb + " requires the ID of one approval: see hatchel approvals list"),
+		ValidArgsFunction: f.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !utf8.ValidString(reason) {
-				return misusef("--reason is no text")
+				return misusef("--reason is not valid UTF-8")
 			}
-			said, err := wellSaid(reason)
+			checked, err := server.CheckReason(reason)
 			if err != nil {
 				return misusef("--reason: %s", err)
 			}
-			return r.with(cmd, func(at reviewed) error {
-				a, err := at.decide(cmd.Context(), args[0], verb == "approve", said)
+			return f.withSource(cmd, func(source approvalSource) error {
+				a, err := source.decide(cmd.Context(), args[0], verb == "approve", checked)
 				if err != nil {
-					return r.undecided(args[0], err)
+					return approvalFailure(args[0], err)
 				}
-				return r.printDecided(cmd, a)
+				return f.printDecision(cmd, a, verb)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for who has asked: a `text`")
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` for the caller that explains the decision")
 	return cmd
 }
 
-// with opens what the flags name, for as long as do needs it.
-func (r *reviewing) with(cmd *cobra.Command, do func(reviewed) error) error {
-	at, err := r.open(cmd)
+// withSource opens the source that the flags name for the duration of do.
+func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvalSource) error) error {
+	source, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer at.close()
-	return do(at)
+	defer source.close()
+	return do(source)
 }
 
-func (r *reviewing) open(cmd *cobra.Command) (reviewed, error) {
-	if r.server == "" {
-		return r.openStore(cmd.Context(), cmd.ErrOrStderr())
+func (f *approvalsFlags) open(cmd *cobra.Command) (approvalSource, error) {
+	if f.server == "" {
+		return f.openLocal(cmd.Context(), cmd.ErrOrStderr())
 	}
 	for _, name := range []string{"dir", "state", "var", "var-file"} {
 		if cmd.Flags().Changed(name) {
-			return nil, misusef("--server asks a server, which knows its own folder and state: leave --%s out", name)
+			return nil, misusef("--%s cannot be used with --server, which has its own configuration and state", name)
 		}
 	}
-	return newRemote(r.server)
+	return newRemoteApprovals(f.server)
 }
 
-// undecided is why nothing was found or decided, for who has typed the ID.
-func (r *reviewing) undecided(id string, err error) error {
+// approvalFailure converts the error of a source to that of a command.
+func approvalFailure(id string, err error) error {
 	var decided *approval.AlreadyError
-	var failed *failure
+	var exit *exitError
 	switch {
-	case errors.As(err, &failed):
+	case errors.As(err, &exit):
 		return err
 	case errors.Is(err, approval.ErrUnknown) && !approval.IsID(id):
-		return failf("%q is no ID of an approval: hatchel approvals list prints those, of 16 digits and letters", printable(id))
+		return failf("%q is not the ID of an approval, which has 16 digits and letters: see hatchel approvals list", printable(id))
 	case errors.Is(err, approval.ErrUnknown):
-		return failf("there is no approval %s, or it is forgotten: decisions are kept for 7 days, and what nobody has decided for an hour", printable(id))
+		return failf("there is no approval %s. Decided approvals are kept for 7 days, and expired ones for an hour", printable(id))
 	case errors.As(err, &decided):
 		return failf("nothing was decided about %s: %s", printable(id), printable(decided.Error()))
 	}
 	return failf("%s", printable(err.Error()))
 }
 
-// complete are the IDs of what waits.
-func (r *reviewing) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeID completes the IDs of pending approvals.
+func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var words []string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	r.with(cmd, func(at reviewed) error {
-		list, _, err := at.list(cmd.Context(), approval.ListQuery{Status: approval.Pending, Limit: pageSize})
-		for _, a := range list {
-			words = append(words, a.ID+"\t"+printable(a.Tool+": "+strings.Join(strings.Fields(a.Message), " ")))
+	f.withSource(cmd, func(source approvalSource) error {
+		q := approval.ListQuery{Status: approval.Pending, Limit: server.ApprovalPageSize}
+		rows, _, err := source.list(cmd.Context(), q)
+		for _, a := range rows {
+			words = append(words, a.ID+"\t"+printable(a.Tool+": "+joinLines(a.Message)))
 		}
 		return err
 	})

@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
 )
 
 func TestTheCommandDecidesWhileTheServerRuns(t *testing.T) {
@@ -29,30 +28,30 @@ func TestTheCommandDecidesWhileTheServerRuns(t *testing.T) {
 		if code != 0 {
 			t.Errorf("%d", code)
 		}
-		says(t, out, id, "eve", "127.0.0.1", "tool.refund.approval", "Refund 500: a b", `"amount": 500`, "until", "pending")
+		says(t, out, id, "eve", "127.0.0.1", "tool.refund.approval", "Refund 500: a b", `"amount": 500`, "expires", "pending")
 		code, out, errs = o.run(environ, "approvals", "approve", id, "--reason", "fine")
 		if code != 0 || errs != "" {
 			t.Fatalf("%d %q %q", code, out, errs)
 		}
 		says(t, out, id+" approved: refund for eve", "reason: fine")
 		says(t, <-answered, "refunded 500")
-		o.written(id, "approved", "os:"+userName())
+		o.written(id, "approved", localUser())
 		code, out, errs = o.run(environ, "approvals", "reject", id)
 		if code != 1 || out != "" {
 			t.Errorf("%d %q", code, out)
 		}
-		says(t, errs, "nothing was decided", "os:"+userName(), "already", "used")
+		says(t, errs, "nothing was decided", localUser()+" approved it at", "used")
 		if code, _, errs = o.run(environ, "approvals", "approve", "0123456789ABCDEF"); code != 1 || !strings.Contains(errs, "there is no approval") {
 			t.Errorf("%d %q", code, errs)
 		}
-		if code, out, errs = o.run(environ, "approvals", "list"); code != 0 || out != "" || !strings.Contains(errs, "nothing waits") {
+		if code, out, errs = o.run(environ, "approvals", "list"); code != 0 || out != "" || !strings.Contains(errs, "no pending approvals") {
 			t.Errorf("%d %q %q", code, out, errs)
 		}
 		code, out, _ = o.run(environ, "approvals", "list", "--all")
-		if says(t, out, id, "approved by os:"+userName()+", used"); code != 0 {
+		if says(t, out, id, "approved by os:"+strings.TrimPrefix(localUser(), "os:")+", used"); code != 0 {
 			t.Errorf("%d", code)
 		}
-		o.written(id, "approved", "os:"+userName())
+		o.written(id, "approved", localUser())
 	})
 }
 
@@ -63,46 +62,60 @@ func TestARejectionOfTheCommandReachesTheCaller(t *testing.T) {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
 	says(t, <-answered, "ask me first", `"isError":true`)
-	o.written(id, "rejected", "os:"+userName())
+	o.written(id, "rejected", localUser())
 }
 
-func TestTheCommandDecidesWhenNoServerRuns(t *testing.T) {
-	o := openOffice(t)
-	id, _ := o.asked("eve", "refund", `{"amount":500}`)
-	o.kill()
-	if code, out, errs := o.run(nil, "approvals", "approve", id); code != 0 {
-		t.Fatalf("%d %q %q", code, out, errs)
+func TestADecisionWithoutAServerIsRecordedByTheNextOne(t *testing.T) {
+	for _, verb := range []string{"approve", "reject"} {
+		t.Run(verb, func(t *testing.T) {
+			o := openOffice(t)
+			id, _ := o.asked("eve", "refund", `{"amount":500}`)
+			o.kill()
+			code, out, errs := o.run(nil, "approvals", verb, id, "--reason", "fine")
+			if code != 0 {
+				t.Fatalf("%d %q %q", code, out, errs)
+			}
+			says(t, out, "the decision to "+verb+" is stored", "takes effect when a server has recorded it")
+			if n := len(o.decisions()); n != 0 {
+				t.Errorf("%d decisions are recorded without a server", n)
+			}
+			code, _, errs = o.run(nil, "approvals", "reject", id)
+			if says(t, errs, "nothing was decided", localUser()); code != 1 {
+				t.Errorf("a second decision: %d", code)
+			}
+			o.replica = startReplica(t, o.dir, "")
+			want := map[string]approval.Status{"approve": approval.Approved, "reject": approval.Rejected}[verb]
+			soon(t, func() bool { return o.became(id) == want })
+			o.written(id, string(want), localUser())
+			if verb == "approve" {
+				says(t, <-o.call("eve", "refund", `{"amount":500}`), "refunded 500")
+				o.written(id, "approved", localUser())
+			}
+		})
 	}
-	o.written(id, "approved", "os:"+userName())
-	o.replica = startReplica(t, o.dir, "")
-	says(t, <-o.call("eve", "refund", `{"amount":500}`), "refunded 500")
-	o.written(id, "approved", "os:"+userName())
 }
 
-func TestADecisionThatCannotBeWrittenDownIsNotMade(t *testing.T) {
+func TestADecisionThatTheServerCannotRecordIsNotMade(t *testing.T) {
 	o := openOffice(t)
 	id, _ := o.asked("eve", "refund", `{"amount":500}`)
-	o.kill()
 	file := filepath.Join(o.dir, "audit.jsonl")
-	held, err := audit.Open(file, audit.Limits{})
-	if err != nil {
+	if err := os.Rename(file, file+".away"); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := o.run(nil, "approvals", "approve", id)
-	if code != 1 || out != "" {
+	if says(t, errs, "nothing was decided", "its log has the reason"); code != 1 || out != "" {
 		t.Errorf("%d %q", code, out)
 	}
-	says(t, errs, "nothing was decided", "only one can at a time", "no server that runs")
-	if err := held.Close(); err != nil {
+	if err := os.Rename(file+".away", file); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(o.decisions()); n != 0 {
-		t.Errorf("%d decisions are written down", n)
+	if s := o.became(id); s != approval.Pending {
+		t.Errorf("the approval is %s", s)
 	}
 	if code, _, errs := o.run(nil, "approvals", "approve", id); code != 0 {
 		t.Errorf("%d %s", code, errs)
 	}
-	o.written(id, "approved", "os:"+userName())
+	o.written(id, "approved", localUser())
 }
 
 func TestOfTwoCommandsAtOnceOneDecides(t *testing.T) {
@@ -114,7 +127,7 @@ func TestOfTwoCommandsAtOnceOneDecides(t *testing.T) {
 		all.Go(func() {
 			code, _, errs := o.run(nil, "approvals", "approve", id)
 			if codes <- code; code == 1 {
-				says(t, errs, "nothing was decided", "os:"+userName())
+				says(t, errs, "nothing was decided", localUser())
 			}
 		})
 	}
@@ -130,7 +143,7 @@ func TestOfTwoCommandsAtOnceOneDecides(t *testing.T) {
 		t.Errorf("%d have decided", won)
 	}
 	says(t, <-answered, "refunded 500")
-	o.written(id, "approved", "os:"+userName())
+	o.written(id, "approved", localUser())
 }
 
 func TestWhatACallerSendsDoesNotSteerTheTerminal(t *testing.T) {
@@ -181,12 +194,12 @@ func TestAServerIsAskedOverHTTP(t *testing.T) {
 		code    int
 		says    string
 	}{
-		{nil, []string{"approve", id}, 2, "put the key that says who you are into HATCHEL_KEY"},
-		{as("mallory"), []string{"approve", id}, 1, "does not know the key in HATCHEL_KEY"},
-		{as("eve"), []string{"approve", id}, 1, "does not let you do this: You may not decide"},
+		{nil, []string{"approve", id}, 2, "requires your API key or token in the environment variable HATCHEL_KEY"},
+		{as("mallory"), []string{"approve", id}, 1, "does not accept the key in HATCHEL_KEY"},
+		{as("eve"), []string{"approve", id}, 1, "denies access: You may not decide"},
 		{as("bob"), []string{"approve", "0123456789ABCDEF"}, 1, "there is no approval"},
-		{as("bob"), []string{"show", "../../healthz"}, 1, "is no ID of an approval"},
-		{as("bob"), []string{"approve", id, "--state", "x.db"}, 2, "leave --state out"},
+		{as("bob"), []string{"show", "../../healthz"}, 1, "is not the ID of an approval"},
+		{as("bob"), []string{"approve", id, "--state", "x.db"}, 2, "--state cannot be used with --server"},
 		{as("bob"), []string{"approve", id, "--reason", strings.Repeat("x", 1001)}, 2, "1000 characters"},
 	} {
 		code, out, errs := o.run(c.environ, append([]string{"approvals", "--server", o.url}, c.args...)...)
@@ -226,13 +239,13 @@ func TestAServerThatCannotBeAskedIsNamed(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{secure.URL, 1, "not signed by an authority that is trusted"},
+		{secure.URL, 1, "certificate of an unknown authority"},
 		{plain.URL, 1, "redirects"},
-		{other.URL, 1, "is this the address of a hatchel server?"},
-		{closed.URL, 1, "nobody listens there"},
-		{"http://tools.example.com", 2, "anybody on the way"},
-		{"ftp://x", 2, "is the URL of a server"},
-		{"https://user:pw@x.example", 2, "is the URL of a server"},
+		{other.URL, 1, "does not answer as a Hatchel server"},
+		{closed.URL, 1, "connection refused"},
+		{"http://tools.example.com", 2, "unencrypted"},
+		{"ftp://x", 2, "requires the URL of a server"},
+		{"https://user:pw@x.example", 2, "requires the URL of a server"},
 	} {
 		code, _, errs := o.run(environ, "approvals", "list", "--server", c.server)
 		if code != c.code || !strings.Contains(errs, c.says) || strings.Contains(errs, keyOf("bob")) {
@@ -271,12 +284,12 @@ func TestWhatIsNoIDIsSaidToBeNone(t *testing.T) {
 	}{
 		{[]string{"show", "0123456789ABCDEF"}, 1, "there is no approval 0123456789ABCDEF"},
 		{[]string{"show", "0123-4567-89ab-cdef"}, 1, "there is no approval"},
-		{[]string{"show", ""}, 1, `"" is no ID of an approval`},
-		{[]string{"approve", "0123"}, 1, `"0123" is no ID of an approval`},
-		{[]string{"reject", "../../etc"}, 1, `"../../etc" is no ID of an approval`},
-		{[]string{"show"}, 2, "show takes the ID of an approval"},
-		{[]string{"approve"}, 2, "approve takes the ID of one approval"},
-		{[]string{"reject", "a", "b"}, 2, "reject takes the ID of one approval"},
+		{[]string{"show", ""}, 1, `"" is not the ID of an approval`},
+		{[]string{"approve", "0123"}, 1, `"0123" is not the ID of an approval`},
+		{[]string{"reject", "../../etc"}, 1, `"../../etc" is not the ID of an approval`},
+		{[]string{"show"}, 2, "show requires the ID of an approval"},
+		{[]string{"approve"}, 2, "approve requires the ID of one approval"},
+		{[]string{"reject", "a", "b"}, 2, "reject requires the ID of one approval"},
 	} {
 		code, out, errs := o.run(nil, append([]string{"approvals"}, c.args...)...)
 		if says(t, errs, c.says); code != c.code || out != "" {
@@ -307,7 +320,7 @@ func TestMistakesOfAFolderKeepNobodyFromDeciding(t *testing.T) {
 				t.Fatalf("%d %q %q", code, out, errs)
 			}
 			says(t, <-answered, "refunded 500")
-			o.written(id, "approved", "os:"+userName())
+			o.written(id, "approved", localUser())
 		})
 	}
 }
@@ -319,7 +332,7 @@ func TestAMistakeInWhereApprovalsAreKeptLeavesItOpen(t *testing.T) {
 		"state { sqlite = \"state.db\" }\nstate { sqlite = \"other.db\" }", "state {\nsqlite = \"state.db\"\npostgres = \"postgres://u@127.0.0.1:1/x\"\n}",
 	} {
 		o := newOffice(t, state)
-		if code, _, errs := o.run(nil, "approvals", "list"); code != 1 || !strings.Contains(errs, "does not say where approvals are kept") {
+		if code, _, errs := o.run(nil, "approvals", "list"); code != 1 || !strings.Contains(errs, "does not say where its state is") {
 			t.Errorf("%s: %d %q", state, code, errs)
 		}
 	}

@@ -14,60 +14,62 @@ import (
 	"hatchel/runtime/approval"
 )
 
-// list prints all that there is, a page after the other.
-func (r *reviewing) list(cmd *cobra.Command, at reviewed, all bool) error {
-	q := approval.ListQuery{Status: approval.Pending, Limit: 1000}
+const listPageSize = 1000
+
+// list prints all pages of the approvals.
+func (f *approvalsFlags) list(cmd *cobra.Command, source approvalSource, all bool) error {
+	q := approval.ListQuery{Status: approval.Pending, Limit: listPageSize}
 	if all {
 		q.Status = ""
 	}
-	var found []*listed
+	var rows []*approvalRow
 	for {
-		page, next, err := at.list(cmd.Context(), q)
+		page, next, err := source.list(cmd.Context(), q)
 		if err != nil {
-			return r.undecided("", err)
+			return approvalFailure("", err)
 		}
-		found = append(found, page...)
+		rows = append(rows, page...)
 		if q.After = next; next == "" {
 			break
 		}
 	}
-	out := cmd.OutOrStdout()
 	switch {
-	case r.asJSON:
-		texts := make([]json.RawMessage, len(found))
-		for i, a := range found {
+	case f.asJSON:
+		texts := make([]json.RawMessage, len(rows))
+		for i, a := range rows {
 			texts[i] = approval.Harmless(a.text)
 		}
-		return printJSON(out, texts)
-	case len(found) == 0 && !all:
-		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: nothing waits for approval")
+		return printJSON(cmd.OutOrStdout(), texts)
+	case len(rows) == 0 && all:
+		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: no approvals")
 		return nil
-	case len(found) == 0:
-		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: nobody has asked for approval, or what was decided is forgotten")
+	case len(rows) == 0:
+		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: no pending approvals")
 		return nil
 	}
-	return printTable(out, found, all, time.Now())
+	return printTable(cmd.OutOrStdout(), rows, all, time.Now())
 }
 
-// printTable prints a line for each.
-func printTable(w io.Writer, found []*listed, all bool, now time.Time) error {
+const maxCell = 60 // characters
+
+func printTable(w io.Writer, rows []*approvalRow, all bool, now time.Time) error {
 	var text bytes.Buffer
 	out := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	heads, status := []string{"ID", "TOOL", "ASKED BY", "ENDS", "MESSAGE"}, 3
+	heading := "EXPIRES"
 	if all {
-		heads = []string{"ID", "TOOL", "ASKED BY", "STATUS", "MESSAGE"}
+		heading = "STATUS"
 	}
-	fmt.Fprintln(out, strings.Join(heads, "\t"))
-	for _, a := range found {
-		cells := []string{a.ID, a.Tool, asker(&a.Caller), away(a.Until, now), a.Message}
+	fmt.Fprintf(out, "ID\tTOOL\tREQUESTED BY\t%s\tMESSAGE\n", heading)
+	for _, a := range rows {
+		cells := []string{a.ID, a.Tool, requester(&a.Caller), relativeTime(a.Until, now), a.Message}
 		if a.Partial {
-			cells[4] = "(not all is shown) " + a.Message
+			cells[4] = "(incomplete) " + a.Message
 		}
 		if all {
-			cells[status] = standing(a, now)
+			cells[3] = statusText(a, now)
 		}
 		for i, c := range cells {
-			cells[i] = short(strings.Join(strings.Fields(approval.Legible(c)), " "), 60)
+			cells[i] = shorten(joinLines(approval.Legible(c)), maxCell)
 		}
 		fmt.Fprintln(out, strings.Join(cells, "\t"))
 	}
@@ -80,34 +82,31 @@ func printTable(w io.Writer, found []*listed, all bool, now time.Time) error {
 	return err
 }
 
-// standing is what has become of an approval, in a few words.
-func standing(a *listed, now time.Time) string {
+// statusText returns the status of an approval and who decided it.
+func statusText(a *approvalRow, now time.Time) string {
 	switch d := a.Decision; {
 	case a.Status == approval.Pending:
-		return "pending, ends " + away(a.Until, now)
-	case d == nil:
+		return "pending, expires " + relativeTime(a.Until, now)
+	case d == nil || a.Status == approval.Void:
 		return string(a.Status)
-	case a.Status == approval.Void:
-		return "void"
 	case a.Status == approval.Used:
 		return "approved by " + d.By + ", used"
 	case a.Status == approval.Expired:
-		return "approved by " + d.By + ", not used in time"
+		return "approved by " + d.By + ", expired"
 	default:
 		return string(a.Status) + " by " + d.By
 	}
 }
 
-// away is how far off a time is.
-func away(t, now time.Time) string {
+func relativeTime(t, now time.Time) string {
 	d := t.Sub(now)
 	if d < 0 {
-		return span(-d) + " ago"
+		return roundDuration(-d) + " ago"
 	}
-	return "in " + span(d)
+	return "in " + roundDuration(d)
 }
 
-func span(d time.Duration) string {
+func roundDuration(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
@@ -119,85 +118,92 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-func asker(w *approval.Who) string {
+func requester(w *approval.Who) string {
 	switch {
 	case w.Subject != "":
 		return w.Subject
 	case w.Remote != "":
-		return "somebody at " + w.Remote
+		return "unknown at " + w.Remote
 	}
-	return "somebody"
+	return "unknown"
 }
 
-func short(text string, most int) string {
+func shorten(text string, maxLength int) string {
 	runes := []rune(text)
-	if len(runes) <= most {
+	if len(runes) <= maxLength {
 		return text
 	}
-	return string(runes[:most-1]) + "…"
+	return string(runes[:maxLength-1]) + "…"
 }
 
-// print shows one whole.
-func (r *reviewing) print(cmd *cobra.Command, a *listed) error {
+// printRow prints all of an approval.
+func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
 	out := cmd.OutOrStdout()
-	if r.asJSON {
+	if f.asJSON {
 		return printJSON(out, json.RawMessage(approval.Harmless(a.text)))
 	}
 	now := time.Now()
-	rows := [][2]string{
-		{"id", a.ID}, {"status", standing(a, now)}, {"tool", a.Tool}, {"title", a.Title}, {"asked by", fullAsker(&a.Caller)},
-		{"asked at", moment(a.Asked, now)}, {"until", moment(a.Until, now)}, {"rules", strings.Join(a.Rules, ", ")}, {"revision", short(a.Revision, 13)},
+	lines := [][2]string{
+		{"id", a.ID},
+		{"status", statusText(a, now)},
+		{"tool", a.Tool},
+		{"title", a.Title},
+		{"requester", requesterDetails(&a.Caller)},
+		{"requested", formatTime(a.Asked, now)},
+		{"expires", formatTime(a.Until, now)},
+		{"rules", strings.Join(a.Rules, ", ")},
+		{"revision", shorten(a.Revision, 13)},
 	}
 	switch d := a.Decision; {
 	case d != nil && a.Status == approval.Void:
-		rows = append(rows, [2]string{"void since", moment(d.At, now)}, [2]string{"reason", d.Reason})
+		lines = append(lines, [2]string{"voided", formatTime(d.At, now)}, [2]string{"reason", d.Reason})
 	case d != nil:
-		rows = append(rows, [2]string{"decided by", d.By}, [2]string{"decided at", moment(d.At, now)}, [2]string{"reason", d.Reason})
+		lines = append(lines, [2]string{"decided by", d.By}, [2]string{"decided", formatTime(d.At, now)},
+			[2]string{"reason", d.Reason})
 	}
 	if a.Partial {
-		fmt.Fprintln(out, "WARNING     not all of what would be done, or of the arguments, is shown here: who approves it, approves what is left out, too")
+		fmt.Fprintln(out, "WARNING     the effect or the arguments are truncated: an approval also covers what is not shown")
 	}
-	for _, row := range rows {
-		if row[1] != "" {
-			fmt.Fprintf(out, "%-11s %s\n", row[0], indented(row[1], 12))
+	for _, line := range lines {
+		if line[1] != "" {
+			fmt.Fprintf(out, "%-11s %s\n", line[0], indentLines(line[1], 12))
 		}
 	}
-	for _, part := range [][2]string{{"message", a.Message}, {"effect", a.Effect}, {"arguments", pretty(a.Arguments)}} {
+	for _, part := range [][2]string{{"message", a.Message}, {"effect", a.Effect}, {"arguments", indentJSON(a.Arguments)}} {
 		if strings.TrimSpace(part[1]) != "" {
-			fmt.Fprintf(out, "%s\n  %s\n", part[0], indented(strings.TrimRight(part[1], "\n"), 2))
+			fmt.Fprintf(out, "%s\n  %s\n", part[0], indentLines(strings.TrimRight(part[1], "\n"), 2))
 		}
 	}
 	return nil
 }
 
-// indented is a text whose later lines stand below the first: what a caller has sent cannot look like a line of ours.
-func indented(text string, by int) string {
+// indentLines escapes a text and indents all lines but the first, so that a caller cannot forge a line of the output.
+func indentLines(text string, by int) string {
 	return strings.ReplaceAll(approval.Legible(text), "\n", "\n"+strings.Repeat(" ", by))
 }
 
-func moment(t, now time.Time) string {
-	return t.Local().Format("2006-01-02 15:04:05 MST") + ", " + away(t, now)
+func formatTime(t, now time.Time) string {
+	return t.Local().Format("2006-01-02 15:04:05 MST") + ", " + relativeTime(t, now)
 }
 
-func fullAsker(w *approval.Who) string {
-	said := asker(w)
+func requesterDetails(w *approval.Who) string {
+	text := requester(w)
 	if w.Key != "" && w.Key != w.Subject {
-		said += ", as " + w.Key + " vouches"
+		text += ", authenticated by " + w.Key
 	}
 	if w.Remote != "" && w.Subject != "" {
-		said += ", from " + w.Remote
+		text += ", from " + w.Remote
 	}
 	if w.Client != "" {
-		said += ", with " + w.Client
+		text += ", client " + w.Client
 	}
 	if len(w.Groups) > 0 {
-		said += "; groups " + strings.Join(w.Groups, ", ")
+		text += "; groups " + strings.Join(w.Groups, ", ")
 	}
-	return said
+	return text
 }
 
-// pretty is JSON on lines of its own.
-func pretty(text json.RawMessage) string {
+func indentJSON(text json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, approval.Harmless(text), "", "  ") != nil {
 		return string(text)
@@ -205,18 +211,22 @@ func pretty(text json.RawMessage) string {
 	return b.String()
 }
 
-// printDecided says what was decided.
-func (r *reviewing) printDecided(cmd *cobra.Command, a *listed) error {
-	if r.asJSON {
-		return r.print(cmd, a)
+// printDecision confirms a decision.
+func (f *approvalsFlags) printDecision(cmd *cobra.Command, a *approvalRow, verb string) error {
+	if f.asJSON {
+		return f.printRow(cmd, a)
 	}
-	out, decided := cmd.OutOrStdout(), "approved" // it may be used already
-	if a.Status == approval.Rejected {
+	decided := "approved" // it may be used already
+	switch {
+	case a.Status == approval.Pending:
+		decided = "the decision to " + verb + " is stored, and takes effect when a server has recorded it in its audit log"
+	case a.Status == approval.Rejected:
 		decided = "rejected"
 	}
-	fmt.Fprintf(out, "%s %s: %s for %s\n", a.ID, decided, printable(a.Tool), printable(asker(&a.Caller)))
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s %s: %s for %s\n", a.ID, decided, printable(a.Tool), printable(requester(&a.Caller)))
 	if a.Decision != nil && a.Decision.Reason != "" {
-		fmt.Fprintf(out, "reason: %s\n", indented(a.Decision.Reason, 8))
+		fmt.Fprintf(out, "reason: %s\n", indentLines(a.Decision.Reason, 8))
 	}
 	return nil
 }

@@ -11,24 +11,24 @@ import (
 	"hatchel/runtime/approval"
 )
 
-func TestWhatIsNotShownToItsEndIsSaidFirst(t *testing.T) {
-	whole := &listed{ID: "06GZWYPB0HJEAJNZ", Status: approval.Pending, Request: approval.Request{Tool: "t", Message: "Do it.", Until: time.Now().Add(time.Hour)}}
+func TestATruncatedApprovalIsMarked(t *testing.T) {
+	whole := &approvalRow{ID: "06GZWYPB0HJEAJNZ", Status: approval.Pending, Request: approval.Request{Tool: "t", Message: "Do it.", Until: time.Now().Add(time.Hour)}}
 	part := *whole
 	part.Partial = true
-	for a, want := range map[*listed]bool{whole: false, &part: true} {
+	for a, want := range map[*approvalRow]bool{whole: false, &part: true} {
 		var shown, list bytes.Buffer
 		cmd := &cobra.Command{}
 		cmd.SetOut(&shown)
-		if err := new(reviewing).print(cmd, a); err != nil {
+		if err := new(approvalsFlags).printRow(cmd, a); err != nil {
 			t.Fatal(err)
 		}
-		if err := printTable(&list, []*listed{a}, false, time.Now()); err != nil {
+		if err := printTable(&list, []*approvalRow{a}, false, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.HasPrefix(shown.String(), "WARNING "); got != want {
 			t.Errorf("show:\n%s", &shown)
 		}
-		if got := strings.Contains(list.String(), "(not all is shown) Do it."); got != want {
+		if got := strings.Contains(list.String(), "(incomplete) Do it."); got != want {
 			t.Errorf("list:\n%s", &list)
 		}
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,65 +17,59 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-resty/resty/v2"
-
 	"hatchel/runtime/approval"
+	"hatchel/runtime/server"
 )
 
-// keyVariable holds the key, because what stands on a command line can be read by others on the machine.
+// keyVariable holds the credential, because other users of the machine can read command lines.
 const keyVariable = "HATCHEL_KEY"
 
-// remoteDesk decides through the HTTP API of a server.
-type remoteDesk struct {
-	client *resty.Client
-	server string
-}
-
 const (
-	remoteTime    = 30 * time.Second // that one request may take
-	largestAnswer = 1 << 30
+	remoteTimeout     = 30 * time.Second // of one request
+	maxRemoteResponse = 1 << 30          // bytes
 )
 
-// newRemote is the server at a URL, which may be that of its endpoint.
-func newRemote(server string) (reviewed, error) {
-	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, misusef("--server is the URL of a server, as in https://tools.example.com, and got %q", server)
+// remoteApprovals decides over the HTTP API of a server.
+type remoteApprovals struct {
+	client *http.Client
+	server string // base URL
+	key    string
+}
+
+// newRemoteApprovals returns the source for a server, given its base URL or that of its MCP endpoint.
+func newRemoteApprovals(address string) (approvalSource, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
+		return nil, misusef("--server requires the URL of a server, for example https://tools.example.com, and got %q", address)
 	}
-	if u.Scheme == "http" && !isLoopback(u.Host) && u.Hostname() != "localhost" {
-		return nil, misusef("--server: with http anybody on the way to %s could read the key. Use https", u.Host)
+	if u.Scheme == "http" && !server.IsLoopback(u.Host) && u.Hostname() != "localhost" {
+		return nil, misusef("--server: http would send the key to %s unencrypted. Use https", u.Host)
 	}
 	key := os.Getenv(keyVariable)
 	if key == "" {
-		return nil, misusef("--server: put the key that says who you are into %s", keyVariable)
+		return nil, misusef("--server requires your API key or token in the environment variable %s", keyVariable)
 	}
-	if strings.TrimSpace(key) != key || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, misusef("--server: what %s holds cannot be a key", keyVariable)
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, misusef("--server: the value of %s is not a valid key", keyVariable)
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/mcp")
-	client := resty.New().SetBaseURL(base).SetTimeout(remoteTime).SetAuthToken(key).SetResponseBodyLimit(largestAnswer).
-		SetHeader("User-Agent", "hatchel/"+release()).SetHeader("Accept", "application/json").
-		SetRedirectPolicy(resty.NoRedirectPolicy()).SetDisableWarn(true). // of http, which is this machine
-		SetLogger(silent{})
-	return &remoteDesk{client, base}, nil
+	client := &http.Client{
+		Timeout:       remoteTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &remoteApprovals{client, base, key}, nil
 }
 
-// silent drops what the client library would say: it is in the error, too.
-type silent struct{}
+func (r *remoteApprovals) close() { r.client.CloseIdleConnections() }
 
-func (silent) Errorf(string, ...any) {}
-func (silent) Warnf(string, ...any)  {}
-func (silent) Debugf(string, ...any) {}
-
-func (d *remoteDesk) close() { d.client.GetClient().CloseIdleConnections() }
-
-func (d *remoteDesk) list(ctx context.Context, q approval.ListQuery) ([]*listed, string, error) {
+func (r *remoteApprovals) list(ctx context.Context, q approval.ListQuery) ([]*approvalRow, string, error) {
 	status := string(q.Status)
 	if status == "" {
 		status = "all"
 	}
-	request := d.client.R().SetQueryParams(map[string]string{"status": status, "limit": strconv.Itoa(q.Limit), "after": q.After})
-	body, err := d.ask(ctx, request, http.MethodGet, "/approvals")
+	query := url.Values{"status": {status}, "limit": {strconv.Itoa(q.Limit)}, "after": {q.After}}
+	body, err := r.do(ctx, http.MethodGet, "/approvals?"+query.Encode(), nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,104 +78,123 @@ func (d *remoteDesk) list(ctx context.Context, q approval.ListQuery) ([]*listed,
 		Next      string            `json:"next"`
 	}
 	if json.Unmarshal(body, &page) != nil {
-		return nil, "", d.strange()
+		return nil, "", r.notHatchel()
 	}
-	list := make([]*listed, len(page.Approvals))
+	rows := make([]*approvalRow, len(page.Approvals))
 	for i, text := range page.Approvals {
-		if list[i], err = readListed(approval.Harmless(text)); err != nil {
-			return nil, "", d.strange()
+		if rows[i], err = decodeRow(approval.Harmless(text)); err != nil {
+			return nil, "", r.notHatchel()
 		}
 	}
-	return list, page.Next, nil
+	return rows, page.Next, nil
 }
 
-func (d *remoteDesk) find(ctx context.Context, id string) (*listed, error) {
-	return d.one(ctx, d.client.R(), http.MethodGet, "/approvals/"+url.PathEscape(id))
+func (r *remoteApprovals) find(ctx context.Context, id string) (*approvalRow, error) {
+	body, err := r.do(ctx, http.MethodGet, "/approvals/"+url.PathEscape(id), nil)
+	return r.decodeRow(body, err)
 }
 
-func (d *remoteDesk) decide(ctx context.Context, id string, approved bool, why string) (*listed, error) {
+func (r *remoteApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
 	verb := "reject"
 	if approved {
 		verb = "approve"
 	}
-	request := d.client.R().SetHeader("Content-Type", "application/json").SetBody(map[string]string{"reason": why})
-	return d.one(ctx, request, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/"+verb)
-}
-
-func (d *remoteDesk) one(ctx context.Context, request *resty.Request, method, path string) (*listed, error) {
-	body, err := d.ask(ctx, request, method, path)
+	decision, err := json.Marshal(map[string]string{"reason": reason})
 	if err != nil {
 		return nil, err
 	}
-	a, err := readListed(approval.Harmless(body))
+	body, err := r.do(ctx, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/"+verb, decision)
+	return r.decodeRow(body, err)
+}
+
+func (r *remoteApprovals) decodeRow(body []byte, err error) (*approvalRow, error) {
 	if err != nil {
-		return nil, d.strange()
+		return nil, err
+	}
+	a, err := decodeRow(approval.Harmless(body))
+	if err != nil {
+		return nil, r.notHatchel()
 	}
 	return a, nil
 }
 
-func (d *remoteDesk) strange() error {
-	return failf("%s has answered something else than approvals: is this the address of a hatchel server?", d.server)
+func (r *remoteApprovals) notHatchel() error {
+	return failf("%s does not answer as a Hatchel server: check the address", r.server)
 }
 
-// ask is the answer to a request, or why there is none.
-func (d *remoteDesk) ask(ctx context.Context, request *resty.Request, method, path string) ([]byte, error) {
-	answer, err := request.SetContext(ctx).Execute(method, path)
-	if answer != nil && answer.StatusCode() >= 300 && answer.StatusCode() < 400 {
-		return nil, failf("%s redirects, which is not followed with a key: name the address itself", d.server)
-	}
+// do makes a request and returns the body of a successful response.
+func (r *remoteApprovals) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, r.server+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, d.unanswered(err, method)
+		return nil, err
 	}
-	if answer.StatusCode() == http.StatusOK {
-		return answer.Body(), nil
+	request.Header.Set("Authorization", "Bearer "+r.key)
+	request.Header.Set("User-Agent", "hatchel/"+release())
+	request.Header.Set("Accept", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
-	var said complaint
-	if json.Unmarshal(answer.Body(), &said) != nil || said.Text == "" {
-		return nil, failf("%s has answered with status %d and without a reason: is this the address of a hatchel server?", d.server, answer.StatusCode())
+	response, err := r.client.Do(request)
+	if err != nil {
+		return nil, r.connectionFailure(err, method)
 	}
-	text := strings.TrimSuffix(printable(said.Text), ".")
-	switch answer.StatusCode() {
-	case http.StatusUnauthorized:
-		return nil, failf("%s does not know the key in %s: %s", d.server, keyVariable, text)
-	case http.StatusForbidden:
-		return nil, failf("%s does not let you do this: %s", d.server, text)
-	case http.StatusConflict:
-		return nil, &approval.AlreadyError{Status: said.Status, Decision: said.Decision}
-	case http.StatusNotFound:
-		return nil, approval.ErrUnknown
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxRemoteResponse))
+	switch {
+	case response.StatusCode >= 300 && response.StatusCode < 400:
+		return nil, failf("%s redirects, and the key is not sent elsewhere: use the final address", r.server)
+	case err != nil:
+		return nil, r.connectionFailure(err, method)
+	case response.StatusCode == http.StatusOK:
+		return text, nil
 	}
-	return nil, failf("%s: %s", d.server, text)
+	return nil, r.responseFailure(response.StatusCode, text)
 }
 
-// unanswered says why a server has not answered.
-func (d *remoteDesk) unanswered(err error, method string) error {
-	var host x509.HostnameError
-	var unknown x509.UnknownAuthorityError
-	var certificate *tls.CertificateVerificationError
-	var dns *net.DNSError
-	after := ""
+// responseFailure converts the error response of a server.
+func (r *remoteApprovals) responseFailure(status int, text []byte) error {
+	var failed server.Error
+	if json.Unmarshal(text, &failed) != nil || failed.Message == "" {
+		return failf("%s answers with status %d and without a reason: check the address", r.server, status)
+	}
+	message := strings.TrimSuffix(printable(failed.Message), ".")
+	switch status {
+	case http.StatusUnauthorized:
+		return failf("%s does not accept the key in %s: %s", r.server, keyVariable, message)
+	case http.StatusForbidden:
+		return failf("%s denies access: %s", r.server, message)
+	case http.StatusConflict:
+		return &approval.AlreadyError{Status: failed.Status, Decision: failed.Decision}
+	case http.StatusNotFound:
+		return approval.ErrUnknown
+	}
+	return failf("%s: %s", r.server, message)
+}
+
+// connectionFailure explains why a server did not answer.
+func (r *remoteApprovals) connectionFailure(err error, method string) error {
+	unknown := ""
 	if method == http.MethodPost {
-		after = "; whether anything was decided is not known: see hatchel approvals show"
+		unknown = "; it is unknown whether the decision was made: see hatchel approvals show"
 	}
 	var timeout net.Error
 	switch {
-	case errors.As(err, &host):
-		return failf("%s has the certificate of another name", d.server)
-	case errors.As(err, &unknown):
-		return failf("%s has a certificate that is not signed by an authority that is trusted here; SSL_CERT_FILE names a file of more", d.server)
-	case errors.As(err, &certificate):
-		return failf("%s has a certificate that cannot be accepted: it has expired, or is for something else", d.server)
+	case errors.As(err, new(x509.HostnameError)):
+		return failf("%s has a certificate for another host name", r.server)
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return failf("%s has a certificate of an unknown authority; SSL_CERT_FILE names a file with more authorities", r.server)
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return failf("%s has a certificate that is not valid: it has expired, or is for another purpose", r.server)
 	case errors.As(err, new(tls.RecordHeaderError)):
-		return failf("%s does not speak TLS", d.server)
-	case errors.As(err, &dns):
-		return failf("%s cannot be found: its name is not known", d.server)
+		return failf("%s does not speak TLS", r.server)
+	case errors.As(err, new(*net.DNSError)):
+		return failf("%s cannot be found: the host name is unknown", r.server)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return failf("%s cannot be reached: nobody listens there", d.server)
+		return failf("%s cannot be reached: connection refused", r.server)
 	case errors.Is(err, context.Canceled):
-		return failf("%s was not waited for%s", d.server, after)
+		return failf("the request to %s was cancelled%s", r.server, unknown)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return failf("%s does not answer in time%s", d.server, after)
+		return failf("%s did not answer in time%s", r.server, unknown)
 	}
-	return failf("the connection to %s was lost%s", d.server, after)
+	return failf("the connection to %s was lost%s", r.server, unknown)
 }

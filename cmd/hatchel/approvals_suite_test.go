@@ -153,11 +153,11 @@ func (o *office) call(who, tool, arguments string) <-chan string {
 }
 
 // pending waits until so many calls wait, as somebody sees them.
-func (o *office) pending(who string, n int) (list []listed) {
+func (o *office) pending(who string, n int) (list []approvalRow) {
 	o.t.Helper()
 	soon(o.t.(*testing.T), func() bool {
 		_, body := o.ask(who, http.MethodGet, "/approvals", "")
-		var page struct{ Approvals []listed }
+		var page struct{ Approvals []approvalRow }
 		if err := json.Unmarshal([]byte(body), &page); err != nil {
 			o.t.Fatalf("%v: %s", err, body)
 		}
@@ -229,7 +229,7 @@ func (o *office) written(id, decision, by string) {
 func (o *office) became(id string) approval.Status {
 	o.t.Helper()
 	_, body := o.ask("bob", http.MethodGet, "/approvals/"+id, "")
-	var a listed
+	var a approvalRow
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		o.t.Fatalf("%v: %s", err, body)
 	}

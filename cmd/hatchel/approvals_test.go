@@ -15,7 +15,7 @@ func TestACallIsMadeWhenSomebodyApprovesItOverHTTP(t *testing.T) {
 	o := openOffice(t)
 	id, answered := o.asked("eve", "refund", `{"amount":500,"note":"x"}`)
 	status, body := o.ask("bob", http.MethodGet, "/approvals/"+strings.ToLower(id), "")
-	var a listed
+	var a approvalRow
 	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK || a.Tool != "refund" || a.Message != "Refund 500: x" || a.Caller.Subject != "eve" ||
 		fmt.Sprint(a.Rules) != "[tool.refund.approval]" || !strings.Contains(string(a.Arguments), "500") || a.Until.Before(a.Asked) {
 		t.Errorf("%d %s (%v)", status, body, err)
@@ -69,22 +69,22 @@ func TestWhoMayNotDecideIsRefused(t *testing.T) {
 		{"not in the group", "eve", "POST", decide, "{}", nil, 403, "You may not decide about calls of this tool"},
 		{"not in the group, to look", "eve", "GET", "/approvals/" + id, "", nil, 403, "may not decide"},
 		{"in the group, another tool", "ann", "POST", "/approvals/" + of + "/approve", "{}", nil, 403, "may not decide"},
-		{"an ID that nothing has", "bob", "POST", "/approvals/0123456789ABCDEF/approve", "{}", nil, 404, "no such approval"},
+		{"an ID that nothing has", "bob", "POST", "/approvals/0123456789ABCDEF/approve", "{}", nil, 404, "Approval not found"},
 		{"no ID", "bob", "GET", "/approvals/../x", "", nil, 404, ""},
-		{"another verb", "bob", "POST", "/approvals/" + id + "/delete", "{}", nil, 404, "There is nothing here"},
+		{"another verb", "bob", "POST", "/approvals/" + id + "/delete", "{}", nil, 404, "Not found"},
 		{"GET to decide", "bob", "GET", decide, "", nil, 405, "Use POST"},
 		{"POST to look", "bob", "POST", "/approvals/" + id, "{}", nil, 405, "Use GET"},
 		{"DELETE", "bob", "DELETE", "/approvals/" + id, "", nil, 405, "Use GET"},
 		{"a form", "bob", "POST", decide, "reason=x", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "application/json"},
 		{"plain text", "bob", "POST", decide, "{}", []string{"Content-Type", "text/plain"}, 415, "application/json"},
-		{"no JSON", "bob", "POST", decide, "{", nil, 422, "A decision is written"},
-		{"something else", "bob", "POST", decide, `{"raeson":"x"}`, nil, 422, "A decision is written"},
-		{"more than one", "bob", "POST", decide, `{"reason":"x"}{}`, nil, 422, "A decision is written"},
+		{"no JSON", "bob", "POST", decide, "{", nil, 422, "The body of a decision must be"},
+		{"something else", "bob", "POST", decide, `{"raeson":"x"}`, nil, 422, "The body of a decision must be"},
+		{"more than one", "bob", "POST", decide, `{"reason":"x"}{}`, nil, 422, "The body of a decision must be"},
 		{"a long reason", "bob", "POST", decide, `{"reason":"` + strings.Repeat("x", 1001) + `"}`, nil, 422, "1000 characters"},
-		{"a large body", "bob", "POST", decide, `{"reason":"` + strings.Repeat("x", 20000) + `"}`, nil, 413, "larger"},
-		{"an unknown status", "bob", "GET", "/approvals?status=open", "", nil, 422, "status is one of pending"},
-		{"an unknown word", "bob", "GET", "/approvals?state=open", "", nil, 422, "nothing else"},
-		{"limit 0", "bob", "GET", "/approvals?limit=0", "", nil, 422, "limit is a number"},
+		{"a large body", "bob", "POST", decide, `{"reason":"` + strings.Repeat("x", 20000) + `"}`, nil, 413, "at most 8 KiB"},
+		{"an unknown status", "bob", "GET", "/approvals?status=open", "", nil, 422, "status must be one of pending"},
+		{"an unknown word", "bob", "GET", "/approvals?state=open", "", nil, 422, "Unknown parameter"},
+		{"limit 0", "bob", "GET", "/approvals?limit=0", "", nil, 422, "limit must be a number"},
 		{"a place that no list ended at", "bob", "GET", "/approvals?after=x", "", nil, 422, "next"},
 		{"a page of another site", "bob", "POST", decide, "{}", []string{"Origin", "https://evil.example"}, 403, "Origin"},
 		{"a browser that says so", "bob", "POST", decide, "{}", []string{"Sec-Fetch-Site", "cross-site"}, 403, "another site"},
@@ -179,7 +179,7 @@ func TestOfTwoWhoDecideAtOnceOneIsToldOfTheOther(t *testing.T) {
 	if status != http.StatusConflict {
 		t.Errorf("%d %s", status, body)
 	}
-	says(t, body, winner, "already")
+	says(t, body, winner, "ed it at ")
 	if n := len(o.decisions()); n != 1 {
 		t.Errorf("%d decisions are written down", n)
 	}
@@ -190,7 +190,7 @@ func TestWhatIsDecidedTooLateIsNotDecided(t *testing.T) {
 	answered := o.call("eve", "brief", `{}`)
 	says(t, <-answered, "nobody gave it in time")
 	_, body := o.ask("bob", http.MethodGet, "/approvals?status=expired", "")
-	var page struct{ Approvals []listed }
+	var page struct{ Approvals []approvalRow }
 	if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Approvals) != 1 {
 		t.Fatalf("%v: %s", err, body)
 	}

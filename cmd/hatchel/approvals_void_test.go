@@ -46,7 +46,7 @@ func TestWhoDecidesAboutWhatIsVoidIsToldSo(t *testing.T) {
 		_, out, _ = o.run(environ, "approvals", "list", "--all")
 		says(t, out, id, "void")
 		_, out, _ = o.run(environ, "approvals", "show", id)
-		says(t, out, "status      void", "void since", "was changed")
+		says(t, out, "status      void", "voided", "was changed")
 		if code, out, errs = o.run(environ, "approvals", "approve", kept); code != 0 {
 			t.Errorf("%d %q %q", code, out, errs)
 		}

@@ -247,8 +247,19 @@ func (f *filing) send(method, path string, body io.Reader, headers ...string) (*
 	return res, said
 }
 
+// uploadResponse is the response to an upload.
+type uploadResponse struct {
+	ID      string    `json:"file_id"`
+	Name    string    `json:"filename"`
+	Type    string    `json:"content_type"`
+	Size    int64     `json:"size"`
+	SHA256  string    `json:"sha256"`
+	Expires time.Time `json:"expires"`
+	URL     string    `json:"url"`
+}
+
 // upload uploads a file of anna's.
-func (f *filing) upload(name, kind string, content []byte) (up uploaded) {
+func (f *filing) upload(name, kind string, content []byte) (up uploadResponse) {
 	f.t.Helper()
 	res, said := f.send("POST", "/files", bytes.NewReader(content), "X-Api-Key", annasKey, "Content-Type", kind, "Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	if res.StatusCode != http.StatusCreated || json.Unmarshal(said, &up) != nil {
@@ -453,7 +464,7 @@ func TestUploadsAreHeldAgainstTheRules(t *testing.T) {
 	if text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q}}}`, gif.ID)); failed || text != "a.gif image/gif" {
 		t.Errorf("a picture: %s", text)
 	}
-	for name, file := range map[string]uploaded{
+	for name, file := range map[string]uploadResponse{
 		"too large":      f.upload("b.gif", "image/gif", append([]byte("GIF89a"), make([]byte, 1<<10)...)),
 		"no picture":     f.upload("c.gif", "image/gif", []byte("<html><script>")),
 		"another type":   f.upload("d.txt", "text/plain", []byte("text")),
@@ -666,7 +677,7 @@ func TestAFormHasOneFile(t *testing.T) {
 		return f.send("POST", "/files", &body, "X-Api-Key", annasKey, "Content-Type", w.FormDataContentType())
 	}
 	res, said := form("../../rows.csv")
-	var up uploaded
+	var up uploadResponse
 	if json.Unmarshal(said, &up); res.StatusCode != http.StatusCreated || up.Name != "rows.csv" || up.Type != "text/csv" || up.Size != 4 {
 		t.Errorf("one file: %d %s", res.StatusCode, said)
 	}

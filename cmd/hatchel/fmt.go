@@ -12,19 +12,24 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"hatchel/hcl"
+	"hatchel/hcl/syntax"
 )
 
-// formatting are the flags of fmt.
-type formatting struct{ check, diff bool }
+// fmtFlags are the flags of fmt.
+type fmtFlags struct{ check, diff bool }
 
 func fmtCommand() *cobra.Command {
-	var f formatting
+	var f fmtFlags
 	cmd := &cobra.Command{
 		Use:   "fmt [PATH...]",
 		Short: "Rewrite .hcl files in the canonical style",
-		Long: `Rewrite .hcl files in the canonical style and print the names of those that changed. A PATH is a file or a folder; without one it
-is the current folder, and - formats standard input. A file with a syntax error is refused and left as it is.`,
+		Long: `Rewrite .hcl files in the canonical style and print the names of the files that
+changed. A PATH is a file or a directory, by default the current directory. With -
+standard input is formatted to standard output. A file with syntax errors is
+reported and not changed.`,
+		Example: `  hatchel fmt
+  hatchel fmt --check ./tools
+  hatchel fmt - < draft.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
@@ -35,40 +40,40 @@ is the current folder, and - formats standard input. A file with a syntax error 
 			return []string{"hcl"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing; exit with 1 when a file would change")
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "change nothing; print what would change")
+	cmd.Flags().BoolVar(&f.check, "check", false, "do not write files; exit with 1 when a file would change")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "do not write files; print the differences")
 	return cmd
 }
 
-func (f *formatting) run(cmd *cobra.Command, paths []string) error {
-	var changed, broken int
+func (f *fmtFlags) run(cmd *cobra.Command, paths []string) error {
+	changed, broken := 0, 0
 	for _, path := range paths {
 		names, err := hclFiles(path)
 		if err != nil {
 			return failf("%s cannot be read: %s", path, reason(err))
 		}
 		for _, name := range names {
-			did, diags, err := f.file(cmd, name)
+			isChanged, isBroken, err := f.formatFile(cmd, name)
 			switch {
 			case err != nil:
 				return err
-			case diags:
+			case isBroken:
 				broken++
-			case did:
+			case isChanged:
 				changed++
 			}
 		}
 	}
 	switch {
 	case broken > 0:
-		return failf("%s left as it is", plural(broken, "file")+" with syntax errors was")
+		return failf("%s with syntax errors, not changed", plural(broken, "file"))
 	case f.check && changed > 0:
-		return &failure{code: checkFailed}
+		return &exitError{code: exitFailed}
 	}
 	return nil
 }
 
-// hclFiles are the files that a path stands for.
+// hclFiles returns the file of a path, or the .hcl files below a directory that are not hidden.
 func hclFiles(path string) (names []string, err error) {
 	if path == "-" {
 		return []string{path}, nil
@@ -95,30 +100,30 @@ func hclFiles(path string) (names []string, err error) {
 	return names, err
 }
 
-// file formats one file and reports whether that changes it, or that it cannot be read as HCL.
-func (f *formatting) file(cmd *cobra.Command, name string) (changed, broken bool, err error) {
-	src, err := read(cmd, name)
+// formatFile formats one file. A broken file has syntax errors, which are printed.
+func (f *fmtFlags) formatFile(cmd *cobra.Command, name string) (changed, broken bool, err error) {
+	src, err := readFile(cmd, name)
 	if err != nil {
 		return false, false, failf("%s cannot be read: %s", name, reason(err))
 	}
-	out, diags := hcl.Format(name, src)
+	formatted, diags := syntax.Format(name, src)
 	if diags.HasErrors() {
 		diags.Print(cmd.ErrOrStderr(), map[string][]byte{name: src})
 		return false, true, nil
 	}
-	stdout := cmd.OutOrStdout()
-	changed = !bytes.Equal(src, out)
+	out := cmd.OutOrStdout()
+	changed = !bytes.Equal(src, formatted)
 	if changed && f.diff {
-		stdout.Write(diff.Diff(name, src, name, out))
+		out.Write(diff.Diff(name, src, name, formatted))
 	}
 	switch {
 	case name == "-" && !f.check && !f.diff:
-		_, err = stdout.Write(out)
+		_, err = out.Write(formatted)
 	case !changed || f.diff:
 	default:
-		fmt.Fprintln(stdout, name)
+		fmt.Fprintln(out, name)
 		if !f.check {
-			err = replace(name, out)
+			err = replaceFile(name, formatted)
 		}
 	}
 	if err != nil {
@@ -127,15 +132,15 @@ func (f *formatting) file(cmd *cobra.Command, name string) (changed, broken bool
 	return changed, false, nil
 }
 
-func read(cmd *cobra.Command, name string) ([]byte, error) {
+func readFile(cmd *cobra.Command, name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(cmd.InOrStdin())
 	}
 	return os.ReadFile(name)
 }
 
-// replace writes a file whole or not at all, through links, with the permissions it has.
-func replace(name string, content []byte) error {
+// replaceFile replaces the content of a file atomically. It follows links and keeps the permissions.
+func replaceFile(name string, content []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return err
@@ -149,11 +154,11 @@ func replace(name string, content []byte) error {
 		return err
 	}
 	defer os.Remove(temp.Name())
-	if _, err := temp.Write(content); err != nil {
-		temp.Close()
-		return err
+	_, err = temp.Write(content)
+	if closed := temp.Close(); err == nil {
+		err = closed
 	}
-	if err := temp.Close(); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := os.Chmod(temp.Name(), info.Mode().Perm()); err != nil {

@@ -14,111 +14,114 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// listing are the flags of list.
-type listing struct {
-	loading
-	posing
-	of     string
+// listFlags are the flags of list.
+type listFlags struct {
+	loadFlags
+	callerFlags
+	kind   string
 	asJSON bool
 }
 
-// listings are the lists that clients are answered, as --of calls them.
-var listings = []struct {
+// listKinds are the values of --kind.
+var listKinds = []struct {
 	name string
-	of   mcp.Listing
+	list mcp.Listing
 }{{"tools", mcp.Tools}, {"prompts", mcp.Prompts}, {"resources", mcp.Resources}, {"templates", mcp.Templates}}
 
 func listCommand() *cobra.Command {
-	l := new(listing)
+	f := new(listFlags)
 	cmd := folderArg(&cobra.Command{
-		Use:   "list [DIR] [--json [--of tools]] [--subject S] [--group G ...]",
-		Short: "List the tools, prompts, resources and toolsets of a folder",
-		Long: `List the tools, prompts, resources and toolsets of a folder, all of them, or with --subject, --group, --scope, --claim and --header those that
-such a caller sees.
+		Use:   "list [DIR]",
+		Short: "List the tools, prompts, resources and toolsets of a configuration",
+		Long: `List the tools, prompts, resources and toolsets of a configuration directory: all
+of them, or those that a caller sees, given with --subject, --group, --scope,
+--claim and --header.
 
-With --json it is the result of tools/list, byte for byte as a client of revision 2026-07-28 gets it, with all pages in one; with --of that of
+With --json the output is the result of tools/list, exactly as a client of protocol
+revision 2026-07-28 receives it, all pages in one. With --kind it is the result of
 prompts/list, resources/list or resources/templates/list.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd, folderOf(args)) },
+		Example: `  hatchel list ./tools
+  hatchel list ./tools --subject ann --group billing
+  hatchel list ./tools --json --kind prompts`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
 	})
-	l.flags(cmd)
-	cmd.Flags().BoolVar(&l.asJSON, "json", false, "print what tools/list answers")
-	cmd.Flags().StringVar(&l.of, "of", "tools", "with --json, which `list`: tools, prompts, resources or templates")
-	l.posingFlags(cmd)
-	var names []string
-	for _, is := range listings {
-		names = append(names, is.name)
-	}
-	cmd.RegisterFlagCompletionFunc("of", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	f.loadFlags.register(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of tools/list")
+	cmd.Flags().StringVar(&f.kind, "kind", "tools", "with --json, the `KIND` to list: tools, prompts, resources or templates")
+	f.callerFlags.register(cmd)
+	completeWords(cmd, "kind", "tools", "prompts", "resources", "templates")
 	return cmd
 }
 
-func (l *listing) run(cmd *cobra.Command, dir string) error {
-	of, err := l.which(cmd)
+func (f *listFlags) run(cmd *cobra.Command, dir string) error {
+	kind, err := f.listing(cmd)
 	if err != nil {
 		return err
 	}
-	var caller *mcp.Caller
-	if l.posed() {
-		if caller, err = l.caller(); err != nil {
-			return err
-		}
+	caller, err := f.caller()
+	if err != nil {
+		return err
 	}
-	g, err := l.ready(cmd.Context(), dir, cmd.ErrOrStderr())
+	g, err := f.mustCompile(cmd.Context(), dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	done := spin(cmd.ErrOrStderr(), "asking the connections")
-	g.Learn(cmd.Context()) // what databases tell of their rows is part of the list
-	done()
+	stop := showSpinner(cmd.ErrOrStderr(), "checking connections")
+	g.Learn(cmd.Context()) // the lists contain schemas that databases report
+	stop()
 	list := g.List
-	if caller != nil {
-		list = func(of mcp.Listing) *mcp.List { return g.ListFor(cmd.Context(), caller, of) }
+	if f.isSet() {
+		list = func(kind mcp.Listing) *mcp.List { return g.ListFor(cmd.Context(), caller, kind) }
 	}
-	if l.asJSON {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", g.Info().AppendList(nil, list(of), mcp.Revision20260728))
+	if f.asJSON {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", g.Info().AppendList(nil, list(kind), mcp.Revision20260728))
 		return err
 	}
-	return printOffers(cmd.OutOrStdout(), g, func(of mcp.Listing) []string { return list(of).Names() })
+	return printCapabilities(cmd.OutOrStdout(), g, func(kind mcp.Listing) []string { return list(kind).Names() })
 }
 
-// which is the list that is meant.
-func (l *listing) which(cmd *cobra.Command) (mcp.Listing, error) {
-	if cmd.Flags().Changed("of") && !l.asJSON {
-		return 0, misusef("--of says which list is printed as JSON: give --json, too")
+// listing returns the list that --kind names.
+func (f *listFlags) listing(cmd *cobra.Command) (mcp.Listing, error) {
+	if cmd.Flags().Changed("kind") && !f.asJSON {
+		return 0, misusef("--kind requires --json")
 	}
-	for _, is := range listings {
-		if is.name == l.of {
-			return is.of, nil
+	for _, kind := range listKinds {
+		if kind.name == f.kind {
+			return kind.list, nil
 		}
 	}
-	return 0, misusef("--of takes tools, prompts, resources or templates, and got %q", l.of)
+	return 0, misusef("--kind must be tools, prompts, resources or templates, and is %q", f.kind)
 }
 
-// printOffers prints what there is, a line for each that is seen. Where there are not only tools, each kind has a heading.
-func printOffers(w io.Writer, g *runtime.Generation, seen func(mcp.Listing) []string) error {
-	kinds := []struct {
+// printCapabilities prints the capabilities whose names are visible, one a line. Kinds have headings when there are not only
+// tools.
+func printCapabilities(w io.Writer, g *runtime.Generation, visible func(mcp.Listing) []string) error {
+	resources := slices.Concat(visible(mcp.Resources), visible(mcp.Templates))
+	sections := []struct {
 		heading string
 		lines   []string
 	}{
-		{"Tools", toolLines(g, seen(mcp.Tools))}, {"Prompts", promptLines(g, seen(mcp.Prompts))},
-		{"Resources", resourceLines(g, slices.Concat(seen(mcp.Resources), seen(mcp.Templates)))}, {"Toolsets", toolsetLines(g)},
+		{"Tools", toolLines(g, visible(mcp.Tools))},
+		{"Prompts", promptLines(g, visible(mcp.Prompts))},
+		{"Resources", resourceLines(g, resources)},
+		{"Toolsets", toolsetLines(g)},
 	}
-	only := true
-	for _, k := range kinds[1:] {
-		only = only && len(k.lines) == 0
+	onlyTools := true
+	for _, s := range sections[1:] {
+		onlyTools = onlyTools && len(s.lines) == 0
 	}
-	for _, k := range kinds {
-		if len(k.lines) == 0 {
+	for _, s := range sections {
+		if len(s.lines) == 0 {
 			continue
 		}
 		indent := ""
-		if !only {
-			fmt.Fprintln(w, k.heading)
+		if !onlyTools {
+			fmt.Fprintln(w, s.heading)
 			indent = "  "
 		}
 		out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, line := range k.lines {
+		for _, line := range s.lines {
 			fmt.Fprintln(out, indent+strings.TrimRight(line, "\t"))
 		}
 		if err := out.Flush(); err != nil {
@@ -128,31 +131,31 @@ func printOffers(w io.Writer, g *runtime.Generation, seen func(mcp.Listing) []st
 	return nil
 }
 
-func toolLines(g *runtime.Generation, seen []string) (lines []string) {
+func toolLines(g *runtime.Generation, visible []string) (lines []string) {
 	for _, t := range g.Config.Tools {
-		if slices.Contains(seen, t.Name) {
+		if slices.Contains(visible, t.Name) {
 			lines = append(lines, t.Name+"\t"+inputNames(t.Input)+"\t"+firstLine(t.Description))
 		}
 	}
 	return lines
 }
 
-func promptLines(g *runtime.Generation, seen []string) (lines []string) {
+func promptLines(g *runtime.Generation, visible []string) (lines []string) {
 	for _, p := range g.Config.Prompts {
-		if slices.Contains(seen, p.Name) {
+		if slices.Contains(visible, p.Name) {
 			lines = append(lines, p.Name+"\t"+inputNames(p.Input)+"\t"+firstLine(p.Description))
 		}
 	}
 	return lines
 }
 
-func resourceLines(g *runtime.Generation, seen []string) (lines []string) {
+func resourceLines(g *runtime.Generation, visible []string) (lines []string) {
 	for _, r := range g.Config.Resources {
 		uri := r.URI
 		if r.Template != nil {
 			uri = r.Template.Raw()
 		}
-		if slices.Contains(seen, r.Name) {
+		if slices.Contains(visible, r.Name) {
 			lines = append(lines, r.Name+"\t"+uri+"\t"+firstLine(r.Description))
 		}
 	}
@@ -161,21 +164,21 @@ func resourceLines(g *runtime.Generation, seen []string) (lines []string) {
 
 func toolsetLines(g *runtime.Generation) (lines []string) {
 	for _, t := range g.Config.Toolsets {
-		var holds []string
-		for _, k := range []struct {
-			heading string
-			names   []string
+		var members []string
+		for _, kind := range []struct {
+			name  string
+			names []string
 		}{{"tools", t.Tools}, {"prompts", t.Prompts}, {"resources", t.Resources}} {
-			if len(k.names) > 0 {
-				holds = append(holds, k.heading+" "+strings.Join(k.names, ", "))
+			if len(kind.names) > 0 {
+				members = append(members, kind.name+" "+strings.Join(kind.names, ", "))
 			}
 		}
-		lines = append(lines, t.Name+"\t"+strings.Join(holds, "; ")+"\t"+firstLine(t.Title))
+		lines = append(lines, t.Name+"\t"+strings.Join(members, "; ")+"\t"+firstLine(t.Title))
 	}
 	return lines
 }
 
-// inputNames are the inputs, those that may be left out in brackets.
+// inputNames returns the names of the inputs, with optional ones in brackets.
 func inputNames(t *schema.Type) string {
 	var names []string
 	for _, m := range t.Members {
@@ -186,9 +189,4 @@ func inputNames(t *schema.Type) string {
 		}
 	}
 	return strings.Join(names, " ")
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }

@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,57 +14,63 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/hcl"
-	"hatchel/hcl/spelling"
 	"hatchel/runtime"
 	"hatchel/runtime/source"
 )
 
-// loading are the flags of every command that loads a folder.
-type loading struct {
+// loadFlags are the flags of every command that loads a configuration directory.
+type loadFlags struct {
 	vars     []string
 	varFiles []string
-	audits   *runtime.AuditLogs // where calls are written down, of a command that makes some; otherwise nil
+	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
 }
 
-func (l *loading) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&l.vars, "var", nil, "value of a variable, `name=value`; may be repeated")
-	cmd.Flags().StringArrayVar(&l.varFiles, "var-file", nil, "`file` of lines name = value; may be repeated, --var wins")
+func (l *loadFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringArrayVar(&l.vars, "var", nil, "set a variable of the configuration, `NAME=VALUE`; may be repeated")
+	fs.StringArrayVar(&l.varFiles, "var-file", nil, "read variables from a `FILE` with lines name = value; may be repeated")
 }
 
-const maxSecret = 1 << 20 // bytes of the file of a secret
+// dirFlag registers -C, for commands whose argument is not the directory.
+func dirFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVarP(dir, "dir", "C", ".", "configuration `DIRECTORY`")
+	cmd.MarkFlagDirname("dir")
+}
 
-// options are what a load reads beside the files of dir.
-func (l *loading) options(dir string, stderr io.Writer) (hcl.Options, error) {
+const maxSecretFile = 1 << 20 // bytes
+
+// options returns what a load needs besides the files of the directory.
+func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
 	return hcl.Options{
 		Vars:     vars,
 		Getenv:   os.LookupEnv,
-		Parallel: sideBySide,
+		Parallel: runParallel,
 		ReadSecret: func(path string) ([]byte, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			return source.ReadRegularFile(path, maxSecret)
+			return source.ReadRegularFile(path, maxSecretFile)
 		},
 	}, err
 }
 
-// sideBySide does n things on as many processors as there are, and returns when all are done. A panic in one of them ends the program, as it
-// would in a loop.
-func sideBySide(n int, do func(i int)) {
+// runParallel calls do with 0 to n-1 on all processors and returns when all calls have returned. A panic ends the process.
+func runParallel(n int, do func(i int)) {
 	var next atomic.Int64
-	var running sync.WaitGroup
+	var workers sync.WaitGroup
 	for range min(n, goruntime.GOMAXPROCS(0)) {
-		running.Go(func() {
+		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 		})
 	}
-	running.Wait()
+	workers.Wait()
 }
 
-func (l *loading) values(stderr io.Writer) (map[string]string, error) {
+// values returns the variables of the flags. --var overrides --var-file.
+func (l *loadFlags) values(stderr io.Writer) (map[string]string, error) {
 	vars := map[string]string{}
 	for _, name := range l.varFiles {
 		src, err := os.ReadFile(name)
@@ -78,32 +80,33 @@ func (l *loading) values(stderr io.Writer) (map[string]string, error) {
 		values, diags := hcl.ParseVars(name, src)
 		diags.Print(stderr, map[string][]byte{name: src})
 		if diags.HasErrors() {
-			return nil, &failure{code: checkFailed}
+			return nil, &exitError{code: exitFailed}
 		}
 		for k, v := range values {
 			vars[k] = v
 		}
 	}
-	for _, v := range l.vars {
-		name, text, ok := strings.Cut(v, "=")
-		if !ok || name == "" {
-			return nil, misusef("--var takes name=value, and got %q", v)
+	for _, text := range l.vars {
+		name, value, err := splitPair("var", text)
+		if err != nil {
+			return nil, err
 		}
-		vars[name] = text
+		vars[name] = value
 	}
 	return vars, nil
 }
 
-// opened is a folder that was loaded and compiled, outside of a server.
-type opened struct {
-	generation *runtime.Generation // nil when the diagnostics hold errors
-	path       string
-	diags      hcl.Diagnostics
-	sources    map[string][]byte
+// loadedFolder is a configuration directory that was decoded, and compiled when it has no errors.
+type loadedFolder struct {
+	path       string // as it was given
+	dir        string // absolute
+	config     *hcl.Config
+	generation *runtime.Generation // nil before compile, and with errors
+	diags      hcl.Diagnostics     // with paths relative to the directory
 }
 
-// open loads and compiles a folder. Its error is about what cannot even be read.
-func (l *loading) open(ctx context.Context, path string, stderr io.Writer) (*opened, error) {
+// decode reads and decodes a directory. The error reports that it cannot be read; mistakes are in diags.
+func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error) {
 	folder, err := source.NewFolder(path)
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", path, reason(err))
@@ -116,115 +119,88 @@ func (l *loading) open(ctx context.Context, path string, stderr io.Writer) (*ope
 	if err != nil {
 		return nil, failf("%s cannot be read: %s", path, reason(err))
 	}
-	defer spin(stderr, "loading "+path)()
-	set := all.Set()
-	cfg, diags := hcl.Load(files, set.Kinds(), options)
-	o := &opened{path: path, sources: cfg.Sources}
-	if diags.HasErrors() {
-		o.found(diags)
-		return o, nil
+	f := &loadedFolder{path: path, dir: folder.Dir()}
+	f.config, f.diags = hcl.Load(files, all.Set().Kinds(), options)
+	return f, nil
+}
+
+// compile decodes a directory and compiles it when it has no errors. The caller closes the generation.
+func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) (*loadedFolder, error) {
+	defer showSpinner(stderr, "loading "+path)()
+	f, err := l.decode(path, stderr)
+	if err != nil || f.diags.HasErrors() {
+		return f, err
 	}
-	build := runtime.Build{Set: set, Dir: folder.Dir(), Version: release(), AuditLogs: l.audits, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
-	generation, refused := runtime.Compile(ctx, cfg, build)
-	o.generation = generation
-	o.found(append(diags, refused...).Sort())
-	return o, nil
+	var diags hcl.Diagnostics
+	f.generation, diags = runtime.Compile(ctx, f.config, runtime.Build{
+		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits,
+		Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	f.add(diags)
+	return f, nil
 }
 
-// found adds diagnostics.
-func (o *opened) found(diags hcl.Diagnostics) {
-	placed, _ := under(o.path, diags, nil)
-	o.diags = append(o.diags, placed...).Sort()
+func (f *loadedFolder) add(diags hcl.Diagnostics) { f.diags = append(f.diags, diags...).Sort() }
+
+func (f *loadedFolder) print(w io.Writer) error {
+	diags, sources := prefixPaths(f.path, f.diags, f.config.Sources)
+	return diags.Print(w, sources)
 }
 
-func (o *opened) print(w io.Writer) error {
-	_, sources := under(o.path, nil, o.sources)
-	return o.diags.Print(w, sources)
-}
-
-// ready is open for a command that needs a folder without errors: they are printed, and they are its failure.
-func (l *loading) ready(ctx context.Context, path string, stderr io.Writer) (*runtime.Generation, error) {
-	o, err := l.open(ctx, path, stderr)
+// mustCompile returns the generation of a directory. Errors in the configuration are printed and fail the command.
+func (l *loadFlags) mustCompile(ctx context.Context, path string, stderr io.Writer) (*runtime.Generation, error) {
+	f, err := l.compile(ctx, path, stderr)
 	if err != nil {
 		return nil, err
 	}
-	if o.diags.HasErrors() {
-		o.print(stderr)
-		return nil, failf("%s has %s", inWords(path), counted(o.diags))
+	if f.diags.HasErrors() {
+		f.print(stderr)
+		return nil, failf("%s has %s", folderName(path), countDiagnostics(f.diags))
 	}
-	return o.generation, nil
+	return f.generation, nil
 }
 
-// completing has words of a command line completed from a folder; from one that does not load there are none.
-func (l *loading) completing(cmd *cobra.Command, dir string, do func(*runtime.Generation)) {
-	g, err := l.ready(cmd.Context(), dir, io.Discard)
+// completions returns a completion function for the first argument of a command, with words from the directory.
+func (l *loadFlags) completions(dir *string, words func(*runtime.Generation) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return l.complete(cmd, *dir, words), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// complete returns words from the directory, or none when it has errors.
+func (l *loadFlags) complete(cmd *cobra.Command, dir string, words func(*runtime.Generation) []string) []string {
+	g, err := l.mustCompile(cmd.Context(), dir, io.Discard)
 	if err != nil {
-		return
+		return nil
 	}
 	defer g.Close()
-	do(g)
+	return words(g)
 }
 
-// under returns diagnostics and sources with the names of files as they are seen from the current folder, which is what a terminal and an editor open.
-func under(path string, diags hcl.Diagnostics, sources map[string][]byte) (hcl.Diagnostics, map[string][]byte) {
-	placed := make(hcl.Diagnostics, len(diags))
+// prefixPaths returns diagnostics and sources with file names that terminals and editors can open: relative to the current
+// directory.
+func prefixPaths(
+	path string, diags hcl.Diagnostics, sources map[string][]byte,
+) (hcl.Diagnostics, map[string][]byte) {
+	prefixed := make(hcl.Diagnostics, len(diags))
 	for i, d := range diags {
 		c := *d
 		if c.Subject.File != "" {
-			c.Subject.File = filepath.Join(path, filepath.FromSlash(c.Subject.File))
+			c.Subject = prefixPath(path, c.Subject)
 		}
-		placed[i] = &c
+		prefixed[i] = &c
 	}
 	named := make(map[string][]byte, len(sources))
 	for name, src := range sources {
 		named[filepath.Join(path, filepath.FromSlash(name))] = src
 	}
-	return placed, named
+	return prefixed, named
 }
 
-// counted says how many errors and warnings there are.
-func counted(ds hcl.Diagnostics) string {
-	errs, warnings := ds.Counts()
-	switch {
-	case errs == 0 && warnings == 0:
-		return "no mistakes"
-	case warnings == 0:
-		return plural(errs, "error")
-	case errs == 0:
-		return plural(warnings, "warning")
-	}
-	return plural(errs, "error") + " and " + plural(warnings, "warning")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// reason is an error of the operating system without the path and the call, which the sentence around it says.
-func reason(err error) string {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "it does not exist"
-	case errors.Is(err, fs.ErrPermission):
-		return "permission denied"
-	case errors.Is(err, fs.ErrExist):
-		return "it exists already"
-	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
-}
-
-// absent is the failure to find something of a folder by its name.
-func absent(noun, name, dir string, names []string) error {
-	hint := ""
-	if near := spelling.Nearest(name, names); near != "" {
-		hint = fmt.Sprintf(" Did you mean %q?", near)
-	}
-	return failf("there is no %s %q in %s.%s", noun, name, inWords(dir), hint)
+func prefixPath(path string, r hcl.Range) hcl.Range {
+	r.File = filepath.Join(path, filepath.FromSlash(r.File))
+	return r
 }

@@ -1,4 +1,4 @@
-// Command hatchel turns a folder of .hcl files into a server of the Model Context Protocol.
+// Command hatchel turns a directory of .hcl files into an MCP server.
 package main
 
 import (
@@ -18,86 +18,100 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	tuneCollector()
+	tuneForLoad()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process, unless what it does cleans up first
-	used, err := program().ExecuteContextC(ctx)
-	var failed *failure
+	context.AfterFunc(ctx, stop) // a second signal ends the process, unless a command handles it
+	cmd, err := rootCommand().ExecuteContextC(ctx)
+	var exit *exitError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &failed):
-		if failed.text != "" {
-			fmt.Fprintln(os.Stderr, "hatchel: "+failed.text)
+	case errors.As(err, &exit):
+		if exit.text != "" {
+			fmt.Fprintln(os.Stderr, "hatchel: "+exit.text)
 		}
-		return failed.code
+		return exit.code
 	}
-	fmt.Fprintf(os.Stderr, "hatchel: %s\nRun %s --help to see how it is used.\n", misuse(err), used.CommandPath())
-	return wrongUsage
+	fmt.Fprintf(os.Stderr, "hatchel: %s\nRun '%s --help' for usage.\n", usageText(err), cmd.CommandPath())
+	return exitUsage
 }
 
-var exclusive = regexp.MustCompile(`^if any flags in the group .* \[(.*)\] were all set$`)
+var exclusiveFlags = regexp.MustCompile(`^if any flags in the group .* \[(.*)\] were all set$`)
 
-// misuse words what the library of the command line has found.
-func misuse(err error) string {
-	if m := exclusive.FindStringSubmatch(err.Error()); m != nil {
-		return "--" + strings.Join(strings.Fields(m[1]), " and --") + " exclude each other"
+// renamedFlags maps a command and a flag that was renamed to the new name.
+var renamedFlags = map[[2]string]string{{"list", "of"}: "kind"}
+
+// usageText rewords errors of the command line parser.
+func usageText(err error) string {
+	if m := exclusiveFlags.FindStringSubmatch(err.Error()); m != nil {
+		return "--" + strings.Join(strings.Fields(m[1]), " and --") + " cannot be used together"
 	}
 	return err.Error()
 }
 
-// Exit codes beside 0.
+// flagError reports the new name of a flag that was renamed.
+func flagError(cmd *cobra.Command, err error) error {
+	if old, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
+		if name := renamedFlags[[2]string{cmd.Name(), old}]; name != "" {
+			return fmt.Errorf("--%s was renamed to --%s", old, name)
+		}
+	}
+	return err
+}
+
+// Exit codes other than 0.
 const (
-	checkFailed = 1
-	wrongUsage  = 2
+	exitFailed = 1
+	exitUsage  = 2
 )
 
-// failure is an error with the code that the process exits with. Without a text everything has been said already.
-type failure struct {
+// exitError is an error with the exit code of the process. An empty text means that everything was printed before.
+type exitError struct {
 	code int
 	text string
 }
 
-func (f *failure) Error() string { return f.text }
+func (e *exitError) Error() string { return e.text }
 
-// failf is a check or call that failed.
+// failf returns the error of a check, a call or another operation that failed.
 func failf(format string, args ...any) error {
-	return &failure{checkFailed, fmt.Sprintf(format, args...)}
+	return &exitError{exitFailed, fmt.Sprintf(format, args...)}
 }
 
-// misusef is a command that was used wrongly.
+// misusef returns the error of a command that was used incorrectly.
 func misusef(format string, args ...any) error {
-	return &failure{wrongUsage, fmt.Sprintf(format, args...)}
+	return &exitError{exitUsage, fmt.Sprintf(format, args...)}
 }
 
-// program is the whole command line.
-func program() *cobra.Command {
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "hatchel",
-		Short:         "Turn a folder of .hcl files into a live MCP server",
+		Short:         "Turn a directory of .hcl files into an MCP server",
 		Version:       release(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetVersionTemplate(describe() + "\n")
+	root.SetVersionTemplate(versionText() + "\n")
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(), policyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(), versionCommand(),
+		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
+		policyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.RunE = func(*cobra.Command, []string) error {
-			return misusef("completion takes the name of a shell: bash, zsh, fish or powershell")
+			return misusef("completion requires the name of a shell: bash, zsh, fish or powershell")
 		}
 	}
 	return root
 }
 
-// folderArg lets a command take one folder, the current one when it is left out.
+// folderArg makes a command accept one directory, by default the current one.
 func folderArg(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return fmt.Errorf("%s takes one folder, and got %d: %s", cmd.Name(), len(args), strings.Join(args, " "))
+			return fmt.Errorf("%s accepts one directory, and got %d: %s", cmd.Name(), len(args), strings.Join(args, " "))
 		}
 		return nil
 	}
@@ -107,12 +121,14 @@ func folderArg(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// inWords is a folder as a sentence names it.
-func inWords(dir string) string {
-	if filepath.Clean(dir) == "." {
-		return "this folder"
+// oneArg makes a command require one argument; the text is the error otherwise.
+func oneArg(text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return errors.New(text)
+		}
+		return nil
 	}
-	return dir
 }
 
 func folderOf(args []string) string {
@@ -120,4 +136,33 @@ func folderOf(args []string) string {
 		return "."
 	}
 	return args[0]
+}
+
+// folderName returns a directory as a sentence names it.
+func folderName(dir string) string {
+	if filepath.Clean(dir) == "." {
+		return "this directory"
+	}
+	return dir
+}
+
+// splitPairs parses the values of a repeatable flag name=value.
+func splitPairs(flag string, texts []string) (map[string]string, error) {
+	pairs := make(map[string]string, len(texts))
+	for _, text := range texts {
+		name, value, err := splitPair(flag, text)
+		if err != nil {
+			return nil, err
+		}
+		pairs[name] = value
+	}
+	return pairs, nil
+}
+
+func splitPair(flag, text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return "", "", misusef("--%s requires name=value, and got %q", flag, text)
+	}
+	return name, value, nil
 }

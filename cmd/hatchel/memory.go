@@ -7,40 +7,42 @@ import (
 	"time"
 )
 
-// Little is allocated a call, so few collections are needed, unless that would keep more than spare bytes of garbage. A load is another thing: what
-// it throws away lies between what it keeps.
+// A call allocates little, so that collections can be rare, unless they would keep more than maxGarbage. A load interleaves
+// garbage with what it keeps, and needs them more often.
 const (
-	whileLoading = 60 // percent of what is alive
-	whileCalling = 400
-	spare        = 96 << 20
+	loadPercent    = 60 // of the live heap
+	servePercent   = 400
+	minServe       = 50
+	maxGarbage     = 96 << 20 // bytes
+	trimAfterLoads = 200 * time.Millisecond
 )
 
-// tuneCollector sets the collector for a load, unless its user has set it.
-func tuneCollector() {
+// tuneForLoad sets the garbage collector for a load, unless GOGC is set.
+func tuneForLoad() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(whileLoading)
+		debug.SetGCPercent(loadPercent)
 	}
 }
 
-// trimmer gives back what a load has used, when no other load followed soon.
+// trimmer returns the memory of a load to the system when no other load follows.
 type trimmer struct{ timer *time.Timer }
 
 func newTrimmer() *trimmer {
-	adjust := os.Getenv("GOGC") == ""
-	t := &trimmer{time.AfterFunc(time.Hour, func() { trim(adjust) })}
+	tune := os.Getenv("GOGC") == ""
+	t := &trimmer{time.AfterFunc(time.Hour, func() { trim(tune) })}
 	t.timer.Stop()
 	return t
 }
 
-func (t *trimmer) soon() { t.timer.Reset(200 * time.Millisecond) }
-func (t *trimmer) stop() { t.timer.Stop() }
+func (t *trimmer) schedule() { t.timer.Reset(trimAfterLoads) }
+func (t *trimmer) stop()     { t.timer.Stop() }
 
-func trim(adjust bool) {
+func trim(tune bool) {
 	debug.FreeOSMemory()
-	if !adjust {
+	if !tune {
 		return
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	debug.SetGCPercent(max(50, min(whileCalling, int(spare*100/max(m.HeapAlloc, 1)))))
+	debug.SetGCPercent(max(minServe, min(servePercent, int(maxGarbage*100/max(m.HeapAlloc, 1)))))
 }

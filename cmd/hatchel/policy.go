@@ -1,10 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -12,81 +11,219 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime"
+	"hatchel/runtime/mcp"
 )
 
 func policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Say who may call what",
+		Short: "Show which policies apply",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return misusef("policy takes a word more: list or explain") },
+		RunE:  func(*cobra.Command, []string) error { return misusef("policy requires a subcommand: list or explain") },
 	}
 	cmd.AddCommand(policyListCommand(), explainCommand())
 	return cmd
 }
 
 func policyListCommand() *cobra.Command {
-	var l loading
+	var l loadFlags
 	var asJSON bool
 	cmd := folderArg(&cobra.Command{
 		Use:   "list [DIR]",
-		Short: "List the rules about every tool, prompt and resource of a folder",
-		Long:  "List every tool, prompt and resource of a folder with the rules that are about it, in the order in which they are asked.",
+		Short: "List the policy rules for every tool, prompt and resource",
+		Long: `List every tool, prompt and resource of a configuration directory with the policy
+rules that apply to it, in the order of evaluation.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			g, err := l.ready(cmd.Context(), folderOf(args), cmd.ErrOrStderr())
+			g, err := l.mustCompile(cmd.Context(), folderOf(args), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			defer g.Close()
-			all := g.ListRules()
-			for _, r := range all {
-				for i := range r.Rules {
-					r.Rules[i].Range = seen(folderOf(args), r.Rules[i].Range)
+			targets := g.ListRules()
+			for _, target := range targets {
+				for i := range target.Rules {
+					target.Rules[i].Range = prefixPath(folderOf(args), target.Rules[i].Range)
 				}
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), all)
+				return printJSON(cmd.OutOrStdout(), targets)
 			}
-			return printRuled(cmd.OutOrStdout(), all)
+			return printRules(cmd.OutOrStdout(), targets)
 		},
 	})
-	l.flags(cmd)
+	l.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
 	return cmd
 }
 
-// printRuled prints everything that is offered, each with its rules below.
-func printRuled(w io.Writer, all []runtime.OperationRules) error {
+func printRules(w io.Writer, targets []runtime.OperationRules) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range all {
-		fmt.Fprintf(out, "%s %s\n", r.Kind, r.Name)
-		for _, rule := range r.Rules {
-			fmt.Fprintf(out, "  %s\t%s\t%s\n", rule.Rule, oneLine(rule.Program), place(rule.Range))
+	for _, target := range targets {
+		fmt.Fprintf(out, "%s %s\n", target.Kind, target.Name)
+		for _, rule := range target.Rules {
+			fmt.Fprintf(out, "  %s\t%s\t%s\n", rule.Rule, joinLines(rule.Program), formatPosition(rule.Range))
 		}
-		if r.Default != "" {
-			fmt.Fprintf(out, "  default\t%s\n", r.Default)
+		if target.Default != "" {
+			fmt.Fprintf(out, "  default\t%s\n", target.Default)
 		}
 	}
 	return out.Flush()
 }
 
-// oneLine is a program as it fits a table.
-func oneLine(program string) string { return strings.Join(strings.Fields(program), " ") }
+// joinLines collapses white space, so that an expression fits into a table.
+func joinLines(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// seen is a range with the name of its file as it is seen from the current folder.
-func seen(dir string, r hcl.Range) hcl.Range {
-	r.File = filepath.Join(dir, filepath.FromSlash(r.File))
-	return r
+func formatPosition(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
+
+// explainFlags are the flags of policy explain.
+type explainFlags struct {
+	loadFlags
+	callerFlags
+	targets map[string]*string // by kind: tool, prompt or resource
+	args    []string
+	object  string
+	asJSON  bool
 }
 
-func place(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
+// policyKinds are the kinds that policies apply to.
+var policyKinds = []string{"tool", "prompt", "resource"}
 
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return failf("the result cannot be written: %s", reason(err))
+func explainCommand() *cobra.Command {
+	f := &explainFlags{targets: map[string]*string{}}
+	cmd := folderArg(&cobra.Command{
+		Use:   "explain [DIR] (--tool NAME | --prompt NAME | --resource URI)",
+		Short: "Explain which rule decides about a call",
+		Long: `Explain for a caller and a call which rule decides, what every rule says, what the
+caller is told, and whether the tool is listed for them. The call is not made.
+
+The exit code is 0 when the call is allowed or requires an approval, 1 when it is
+denied, and 2 when a rule reads inputs and the given inputs are not valid.`,
+		Example: `  hatchel policy explain ./tools --tool refund --subject ann --group billing
+  hatchel policy explain ./tools --tool refund --args '{"amount": 500}'`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
+	})
+	f.loadFlags.register(cmd)
+	fs := cmd.Flags()
+	f.targets["tool"] = fs.String("tool", "", "`NAME` of the tool")
+	f.targets["prompt"] = fs.String("prompt", "", "`NAME` of the prompt")
+	f.targets["resource"] = fs.String("resource", "", "`URI` of the resource")
+	f.callerFlags.register(cmd)
+	fs.StringArrayVar(&f.args, "arg", nil, "argument of the call, `NAME=VALUE`; repeat a name for a list")
+	fs.StringVar(&f.object, "args", "", "all arguments as one `JSON` object")
+	fs.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
+	for _, kind := range policyKinds {
+		cmd.RegisterFlagCompletionFunc(kind, func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			names := f.complete(cmd, folderOf(args), func(g *runtime.Generation) []string { return targetNames(g, kind) })
+			return names, cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+	cmd.MarkFlagsMutuallyExclusive(policyKinds...)
+	cmd.MarkFlagsOneRequired(policyKinds...)
+	cmd.MarkFlagsMutuallyExclusive("arg", "args")
+	return cmd
+}
+
+// targetNames returns the values of --tool, --prompt or --resource.
+func targetNames(g *runtime.Generation, kind string) (names []string) {
+	if kind == "resource" {
+		for _, r := range g.Config.Resources {
+			if r.Template == nil {
+				names = append(names, r.URI)
+			}
+		}
+		return names
+	}
+	for _, target := range g.ListRules() {
+		if target.Kind == kind {
+			names = append(names, target.Name)
+		}
+	}
+	return names
+}
+
+func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
+	at := slices.IndexFunc(policyKinds, func(kind string) bool { return *f.targets[kind] != "" })
+	if at < 0 {
+		return misusef("explain requires --tool, --prompt or --resource")
+	}
+	kind, name := policyKinds[at], *f.targets[policyKinds[at]]
+	caller, err := f.caller()
+	if err != nil {
+		return err
+	}
+	g, err := f.mustCompile(cmd.Context(), dir, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	req := &mcp.CallRequest{Name: name, Caller: caller}
+	if req.Arguments, err = f.arguments(g, kind, name, dir); err != nil {
+		return err
+	}
+	e, err := g.Explain(cmd.Context(), kind, req)
+	if err != nil {
+		return protocolFailure(err)
+	}
+	for i := range e.Rules {
+		e.Rules[i].Range = prefixPath(dir, e.Rules[i].Range)
+	}
+	if f.asJSON {
+		err = printJSON(cmd.OutOrStdout(), e)
+	} else {
+		err = printExplanation(cmd.OutOrStdout(), kind, name, e)
+	}
+	switch {
+	case err != nil:
+		return err
+	case e.Verdict == "denied":
+		return &exitError{code: exitFailed}
+	case e.Verdict == "":
+		return misusef("a rule reads inputs, and the given inputs are not valid: give them with --arg")
 	}
 	return nil
+}
+
+// arguments returns the arguments of the call.
+func (f *explainFlags) arguments(g *runtime.Generation, kind, name, dir string) ([]byte, error) {
+	switch {
+	case kind == "resource" && (f.object != "" || len(f.args) > 0):
+		return nil, misusef("a resource takes its arguments from its URI")
+	case f.object != "":
+		return checkObject([]byte(f.object))
+	case kind == "tool":
+		p, ok := g.Program(name)
+		if !ok {
+			return nil, notFound("tool", name, dir, g.Names())
+		}
+		return argumentObject(p, f.args, nil)
+	}
+	return promptArguments(f.args)
+}
+
+// printExplanation prints the verdict, and then the result of every rule.
+func printExplanation(w io.Writer, kind, name string, e runtime.Explanation) error {
+	if e.Verdict == "" {
+		fmt.Fprintf(w, "%s %s: depends on its inputs\n", kind, name)
+	} else {
+		fmt.Fprintf(w, "%s %s: %s by %s\n", kind, name, e.Verdict, e.Rule)
+	}
+	if e.Message != "" {
+		fmt.Fprintf(w, "told: %s\n", strings.ReplaceAll(e.Message, "\n", "\n      "))
+	}
+	if e.Invalid != "" {
+		fmt.Fprintf(w, "inputs: %s\n", strings.ReplaceAll(e.Invalid, "\n", "\n        "))
+	}
+	fmt.Fprintf(w, "listed: %s\n", map[bool]string{true: "yes", false: "no"}[e.Listed])
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range e.Rules {
+		result := r.Says
+		switch result {
+		case "":
+			result = "reads inputs"
+		case "error":
+			result = "error: " + r.Error
+		}
+		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\n", r.Rule, result, joinLines(r.Program), formatPosition(r.Range))
+	}
+	return out.Flush()
 }

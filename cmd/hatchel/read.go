@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -12,95 +10,84 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// reading are the flags of read.
-type reading struct {
-	loading
-	approving
+// readFlags are the flags of read.
+type readFlags struct {
+	loadFlags
+	approveFlag
 	dir    string
 	asJSON bool
 }
 
 func readCommand() *cobra.Command {
-	r := new(reading)
+	f := new(readFlags)
 	cmd := &cobra.Command{
 		Use:   "read [-C DIR] URI",
-		Short: "Read one resource of a folder",
-		Long:  "Read one resource of a folder, by its URI or by one that fits its template, and print what it holds: a text as it is, data as raw bytes.",
-		Args:  one("read takes the URI of a resource"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return r.run(cmd, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return r.complete(cmd, args), cobra.ShellCompDirectiveNoFileComp
-		},
+		Short: "Read a resource",
+		Long: `Read a resource of a configuration directory and print its contents: text as it is,
+binary data as raw bytes. The URI is that of a resource, or matches the template of
+one.`,
+		Args:              oneArg("read requires the URI of a resource"),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		ValidArgsFunction: f.completions(&f.dir, resourceCompletions),
 	}
-	r.flags(cmd)
-	cmd.Flags().StringVarP(&r.dir, "dir", "C", ".", "`folder` of the resource")
-	r.approveFlag(cmd)
-	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print the result of resources/read as JSON")
-	cmd.MarkFlagDirname("dir")
+	f.loadFlags.register(cmd)
+	dirFlag(cmd, &f.dir)
+	f.approveFlag.register(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of resources/read as JSON")
 	return cmd
 }
 
-// one is for commands that take one word.
-func one(otherwise string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return errors.New(otherwise)
+func resourceCompletions(g *runtime.Generation) (uris []string) {
+	for _, r := range g.Config.Resources {
+		if r.Template == nil {
+			uris = append(uris, cobra.CompletionWithDesc(r.URI, firstLine(r.Description)))
 		}
-		return nil
 	}
-}
-
-func (r *reading) complete(cmd *cobra.Command, args []string) (uris []string) {
-	if len(args) > 0 {
-		return nil
-	}
-	r.completing(cmd, r.dir, func(g *runtime.Generation) {
-		for _, res := range g.Config.Resources {
-			if res.Template == nil {
-				uris = append(uris, cobra.CompletionWithDesc(res.URI, firstLine(res.Description)))
-			}
-		}
-	})
 	return uris
 }
 
-func (r *reading) run(cmd *cobra.Command, uri string) error {
-	r.audits = audits(cmd)
-	g, err := r.ready(cmd.Context(), r.dir, cmd.ErrOrStderr())
+func (f *readFlags) run(cmd *cobra.Command, uri string) error {
+	f.audits = commandAudits(cmd)
+	g, err := f.mustCompile(cmd.Context(), f.dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	done := sync.OnceFunc(spin(cmd.ErrOrStderr(), "reading "+uri))
-	d, err := g.Read(r.approver(cmd.Context(), formOf(cmd), done), &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
-	done()
+	stop := showSpinner(cmd.ErrOrStderr(), "reading "+uri)
+	ctx := f.withApprover(cmd.Context(), newTerminal(cmd), stop)
+	d, err := g.Read(ctx, &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
+	stop()
 	if err != nil {
-		return refused(err)
+		return protocolFailure(err)
 	}
-	result := resultOf(d)
-	if r.asJSON {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", result)
+	return f.print(cmd, documentJSON(d))
+}
+
+func (f *readFlags) print(cmd *cobra.Command, result []byte) error {
+	out := cmd.OutOrStdout()
+	if f.asJSON {
+		fmt.Fprintf(out, "%s\n", result)
 		return nil
 	}
-	var held struct {
+	var document struct {
 		Contents []struct {
 			Text string
 			Blob []byte
 		}
 	}
-	if err := json.Unmarshal(result, &held); err != nil {
-		return failf("the answer cannot be read: %s", err)
+	if err := json.Unmarshal(result, &document); err != nil {
+		return failf("the result cannot be decoded: %s", err)
 	}
-	for _, c := range held.Contents {
+	for _, c := range document.Contents {
 		if c.Blob == nil {
 			c.Blob = []byte(c.Text)
 		}
-		if _, err := cmd.OutOrStdout().Write(c.Blob); err != nil {
-			return failf("what was read cannot be written: %s", reason(err))
+		if _, err := out.Write(c.Blob); err != nil {
+			return failf("the resource cannot be written: %s", reason(err))
 		}
 	}
 	return nil
 }
 
-// resultOf is a document as a client gets it.
-func resultOf(d mcp.Document) []byte { return append(d.Members.AppendJSON([]byte{'{'}), '}') }
+// documentJSON encodes a document as the result of a request.
+func documentJSON(d mcp.Document) []byte { return append(d.Members.AppendJSON([]byte{'{'}), '}') }

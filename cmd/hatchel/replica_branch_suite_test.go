@@ -97,10 +97,10 @@ func (b *branch) records() (all []audit.Record) {
 }
 
 // waiting are the approvals that wait now, as bob sees them.
-func (b *branch) waiting() []listed {
+func (b *branch) waiting() []approvalRow {
 	b.t.Helper()
 	_, body := b.ask("bob", http.MethodGet, "/approvals", "")
-	var page struct{ Approvals []listed }
+	var page struct{ Approvals []approvalRow }
 	if err := json.Unmarshal([]byte(body), &page); err != nil {
 		b.t.Fatalf("%v: %s", err, body)
 	}

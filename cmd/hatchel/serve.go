@@ -2,71 +2,85 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"os/signal"
+	"strings"
 	"sync"
-	"time"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/server"
 	"hatchel/runtime/source"
 )
 
-// drainTime is how long calls have to end when the server is told to stop.
-const drainTime = 30 * time.Second
-
-// serving are the flags of serve.
-type serving struct {
-	loading
-	logging
-	stdio   bool
-	toolset string
-	listen  string
-	state   string
-	watch   bool
-	open    bool // to everybody who can reach it, although nobody is asked who they are
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	loadFlags
+	logFlags
+	stdio    bool
+	toolset  string
+	listen   string
+	state    string
+	watch    bool
+	insecure bool // serve other machines without authentication
 }
 
 func serveCommand() *cobra.Command {
-	s := new(serving)
+	f := new(serveFlags)
 	cmd := folderArg(&cobra.Command{
 		Use:   "serve [DIR]",
-		Short: "Serve the tools of a folder, and reload them when a file changes",
-		Long: `Serve the tools of a folder over Streamable HTTP, or with --stdio over standard input and output.
+		Short: "Serve a configuration directory and reload it when a file changes",
+		Long: `Serve the tools, prompts and resources of a configuration directory over
+Streamable HTTP, or with --stdio to one client over standard input and output.
 
-A file that changes is loaded at once, without dropping a call. An edit that does not load changes nothing: it is printed, and
-/readyz shows it. SIGHUP and POST /admin/reload load the folder, too. SIGINT and SIGTERM let calls end, a second one does not.
+The server reloads the directory when a file changes, on SIGHUP, and on
+POST /admin/reload. A reload never interrupts active calls. A configuration with
+errors is reported, and the last valid configuration stays active.
 
-Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz, and /admin/reload. With an auth block every request proves who makes it, but for
-/healthz and the status of /readyz, and /admin/reload is for the group admin; without one only this machine is served.`,
+SIGINT and SIGTERM stop the server after its active calls have ended, within 30
+seconds. A second signal cancels the active calls.
+
+Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz
+and /admin/reload. With an auth block every request is authenticated, except
+/healthz and the status of /readyz, and /admin/reload requires the group admin.
+Without an auth block the server accepts connections from this machine only.`,
+		Example: `  hatchel serve
+  hatchel serve ./tools --listen 0.0.0.0:8080
+  hatchel serve ./tools --stdio --toolset billing`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			log, err := s.logger(cmd.ErrOrStderr())
+			log, err := f.logger(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return s.said(cmd.Context(), log, s.run(cmd, folderOf(args), log))
+			return f.logFailure(cmd.Context(), log, f.run(cmd, folderOf(args), log))
 		},
 	})
-	s.loading.flags(cmd)
-	s.logging.flags(cmd)
-	f := cmd.Flags()
-	f.BoolVar(&s.stdio, "stdio", false, "serve one client over standard input and output")
-	f.StringVar(&s.toolset, "toolset", "", "serve nothing but the toolset `name`")
-	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
-	f.StringVar(&s.state, "state", "", "`file` for what outlives the process: keys, tasks, what waits for an answer; by default that of the state block, or one for the folder, in $STATE_DIRECTORY or ~/.local/state/hatchel")
-	f.BoolVar(&s.open, "insecure-no-auth", false, "serve other machines although the configuration has no auth block: everybody who can reach the address may call every tool")
-	f.BoolVar(&s.watch, "watch", true, "reload when a file changes")
+	f.loadFlags.register(cmd)
+	f.logFlags.register(cmd)
+	fs := cmd.Flags()
+	fs.BoolVar(&f.stdio, "stdio", false, "serve one client over standard input and output")
+	fs.StringVar(&f.toolset, "toolset", "", "serve only the toolset `NAME`")
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen on for HTTP; port 0 selects a free port")
+	fs.StringVar(&f.state, "state", "", "`FILE` for the persistent state: idempotency keys, tasks and approvals (default: "+
+		"the state block, or a file in $STATE_DIRECTORY or ~/.local/state/hatchel)")
+	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
+		"anyone who can reach the address can call every tool")
+	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
 	return cmd
 }
 
-func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
+func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	reached, err := reachable(ctx, s.listen)
+	exposed, err := isExposed(ctx, f.listen)
 	if err != nil {
 		return err
 	}
@@ -74,79 +88,177 @@ func (s *serving) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	if err != nil {
 		return failf("%s cannot be found: %s", path, reason(err))
 	}
-	options, err := s.options(folder.Dir(), stderr)
+	options, err := f.options(folder.Dir(), stderr)
 	if err != nil {
 		return err
 	}
-	state := stateOf(s.state, folder.Dir())
+	state := newState(f.state, folder.Dir())
 	defer state.Close()
 	audits := new(runtime.AuditLogs)
-	if !s.stdio {
+	if !f.stdio {
 		audits.Stdout = cmd.OutOrStdout()
 	}
 	host := runtime.NewHost(ctx, runtime.HostOptions{
-		Build: runtime.Build{Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, AuditLogs: audits, State: state},
+		Build: runtime.Build{
+			Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, AuditLogs: audits, State: state,
+		},
 		Load:  options,
-		Grace: drainTime,
+		Grace: server.GracePeriod,
 	})
 	defer host.Close()
-	r := &reloader{path: path, folder: folder, host: host, log: log, stderr: stderr, plain: s.plain(), trimmer: newTrimmer()}
-	defer r.trimmer.stop()
-	if err := r.begin(ctx); err != nil {
+	trimmer := newTrimmer()
+	defer trimmer.stop()
+	reloader := &server.Reloader{Folder: folder, Host: host, Log: log, Loaded: func(report runtime.Report) {
+		trimmer.schedule()
+		f.printDiagnostics(cmd, path, log, report)
+	}}
+	if err := loadFirst(cmd, reloader, path); err != nil {
 		return err
 	}
-	if host.Info(s.toolset) == nil {
-		return noToolset(path, s.toolset, host)
+	if host.Info(f.toolset) == nil {
+		return unknownToolset(path, f.toolset, host)
 	}
-	if reached, err = s.guarded(ctx, r, reached && !s.stdio); err != nil {
+	requireAuth := exposed && !f.stdio && !f.insecure
+	if err := f.checkAuth(cmd, path, log, host, exposed); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	background.Go(r.onHangup(ctx))
-	if s.watch {
-		background.Go(func() { folder.Watch(ctx, func() { r.again(ctx, "a file changed") }) })
+	background.Go(reloadOnHangup(ctx, reloader))
+	if f.watch {
+		background.Go(func() { folder.Watch(ctx, func() { reloader.Reload(ctx, "file changed") }) })
 	}
-	return s.serve(ctx, r, reached)
+	s := server.New(server.Options{Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: requireAuth})
+	return f.serve(ctx, cmd, path, s)
 }
 
-// guarded refuses to serve other machines where nobody is asked who they are, unless that was asked for, and reports whether to go on refusing.
-func (s *serving) guarded(ctx context.Context, r *reloader, reached bool) (bool, error) {
+// loadFirst loads the directory for the first time. Diagnostics are printed by the reloader.
+func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error {
+	stop := showSpinner(cmd.ErrOrStderr(), "loading "+path)
+	report, err := reloader.Load(cmd.Context())
+	stop()
 	switch {
-	case !reached:
-		return false, nil
-	case s.open:
-		if r.host.Authenticator() == nil {
-			s.say(ctx, r.log, r.stderr, fmt.Sprintf("hatchel: WARNING: --insecure-no-auth: everybody who can reach %s may call every tool of %s", s.listen, r.path))
-		}
-		return false, nil
-	case r.host.Authenticator() == nil:
-		return true, misusef("--listen %s could be reached from other machines, and %s does not say whom the server knows: declare auth { api_key \"name\" { … } }, or listen on 127.0.0.1. --insecure-no-auth serves everybody", s.listen, r.path)
+	case err != nil:
+		return failf("%s cannot be read: %s", path, reason(err))
+	case !report.OK:
+		return failf("%s has %s and is not served", folderName(path), countDiagnostics(report.Diagnostics))
 	}
-	return true, nil
+	return nil
 }
 
-// serve serves what was loaded until ctx ends, or over stdio until the client is gone.
-func (s *serving) serve(ctx context.Context, r *reloader, reached bool) error {
-	server := mcp.New(r.host, mcp.Options{Logger: r.log})
-	r.host.SetNotifier(server)
-	offered := offerOf(r.host.Current(), s.toolset)
-	if offered.empty() {
-		r.log.Warn("there is nothing to serve: no .hcl file of the folder declares a tool, a prompt or a resource", "folder", r.folder.Dir())
+// printDiagnostics reports the diagnostics of a load: to a person on the terminal, to a program in the log.
+func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *slog.Logger, report runtime.Report) {
+	switch {
+	case len(report.Diagnostics) == 0:
+	case f.isText():
+		diags, sources := prefixPaths(path, report.Diagnostics, report.Sources)
+		diags.Print(cmd.ErrOrStderr(), sources)
+	case report.OK:
+		log.Warn("configuration has warnings", "diagnostics", report.Diagnostics)
+	default:
+		log.Error("configuration has errors", "diagnostics", report.Diagnostics)
 	}
-	ready := fmt.Sprintf("hatchel: serving %s from %s", offered, r.path)
-	if s.stdio {
-		s.say(ctx, r.log, r.stderr, ready+" over stdio")
-		return s.serveStdio(ctx, server, r.host)
+}
+
+// checkAuth refuses to serve other machines without authentication, unless --insecure-no-auth is set.
+func (f *serveFlags) checkAuth(cmd *cobra.Command, path string, log *slog.Logger, host *runtime.Host, exposed bool) error {
+	switch {
+	case f.stdio || !exposed || host.Authenticator() != nil:
+		return nil
+	case f.insecure:
+		f.announce(cmd.Context(), log, cmd.ErrOrStderr(), fmt.Sprintf("hatchel: WARNING: --insecure-no-auth: anyone who can "+
+			"reach %s can call every tool of %s", f.listen, path))
+		return nil
 	}
-	e := &endpoints{mcp: server, toolset: s.toolset, host: r.host, reloader: r, reached: reached, stopping: ctx.Done()}
-	return s.serveHTTP(ctx, e, func(addr net.Addr) {
-		scheme := "http"
-		if r.host.Certificates() != nil {
-			scheme = "https"
+	return misusef("--listen %s accepts connections from other machines, but %s declares no authentication: "+
+		"declare auth { api_key \"name\" { … } }, listen on 127.0.0.1, or accept every caller with --insecure-no-auth",
+		f.listen, path)
+}
+
+// serve serves until ctx ends, or over standard input and output until the client has gone.
+func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string, s *server.Server) error {
+	count := countCapabilities(s.Host.Current(), f.toolset)
+	if count.isEmpty() {
+		s.Log.Warn("configuration declares no tools, prompts or resources", "directory", s.Reloader.Folder.Dir())
+	}
+	ready := fmt.Sprintf("hatchel: serving %s from %s", count, path)
+	force, stop := secondSignal(ctx)
+	defer stop()
+	if f.stdio {
+		f.announce(ctx, s.Log, cmd.ErrOrStderr(), ready+" over stdio")
+		in, restore := mcp.Stdin()
+		defer restore()
+		if err := s.ServeStdio(ctx, force, in, os.Stdout); err != nil {
+			return failf("the connection to the client failed: %s", reason(err))
 		}
-		s.say(ctx, r.log, r.stderr, fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, addr))
-	})
+		return nil
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return failf("cannot listen on %s: %s", f.listen, listenReason(err))
+	}
+	scheme := "http"
+	if s.Host.Certificates() != nil {
+		scheme = "https"
+	}
+	f.announce(ctx, s.Log, cmd.ErrOrStderr(), fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
+	switch err := s.Serve(ctx, force, listener); {
+	case errors.Is(err, server.ErrCallsCancelled):
+		return failf("stopped before all active calls had ended")
+	case err != nil:
+		return failf("%s: %s", f.listen, reason(err))
+	}
+	return nil
+}
+
+// secondSignal returns a context that ends at the second SIGINT or SIGTERM from now on; the first one ends ctx. It must be
+// called before the first signal: main restores the default action then, which would leave the programs of calls running.
+func secondSignal(ctx context.Context) (force context.Context, stop context.CancelFunc) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	force, stop = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer stop()
+		defer signal.Stop(signals)
+		for range 2 {
+			select {
+			case <-signals:
+			case <-force.Done():
+				return
+			}
+		}
+	}()
+	return force, stop
+}
+
+// reloadOnHangup starts to listen for SIGHUP and returns the loop that reloads at each one until ctx ends.
+func reloadOnHangup(ctx context.Context, reloader *server.Reloader) (loop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	return func() {
+		defer signal.Stop(hangups)
+		for {
+			select {
+			case <-hangups:
+				reloader.Reload(ctx, "SIGHUP")
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// unknownToolset returns the error for a --toolset that the configuration does not declare.
+func unknownToolset(path, name string, host *runtime.Host) error {
+	toolsets := host.Current().Config.Toolsets
+	if len(toolsets) == 0 {
+		return failf("%s declares no toolsets", path)
+	}
+	names := make([]string, len(toolsets))
+	for i, t := range toolsets {
+		names[i] = t.Name
+	}
+	return failf("%s declares no toolset %q. It declares %s", path, name, strings.Join(names, ", "))
 }

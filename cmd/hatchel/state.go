@@ -15,13 +15,13 @@ import (
 	"hatchel/runtime/state"
 )
 
-// stateOf is what a server of the folder dir remembers: where the state block says, but for a file in the one that was named, and without either in the one that is the
-// folder's own. It is opened when something must be remembered, and not before.
-func stateOf(file, dir string) *runtime.State {
-	return runtime.NewDeclaredState(func(ctx context.Context, kept *hcl.State) (state.Store, error) {
-		return openStore(ctx, file, dir, kept)
-	}, func(kept *hcl.State) bool {
-		path, err := stateFile(file, dir, kept)
+// newState returns the state of a server of the directory dir, opened when it is first needed. The state block says where it
+// is; --state replaces the file; without either it is in the default file.
+func newState(file, dir string) *runtime.State {
+	return runtime.NewDeclaredState(func(ctx context.Context, block *hcl.State) (state.Store, error) {
+		return openState(ctx, file, dir, block)
+	}, func(block *hcl.State) bool {
+		path, err := statePath(file, dir, block)
 		if err == nil {
 			_, err = os.Stat(path)
 		}
@@ -29,67 +29,72 @@ func stateOf(file, dir string) *runtime.State {
 	})
 }
 
-// openStore opens what a server of the folder dir remembers. Its error is a sentence.
-func openStore(ctx context.Context, file, dir string, kept *hcl.State) (state.Store, error) {
-	if kept != nil && kept.Postgres != "" {
-		return openDatabase(ctx, file, kept)
+// openState opens the state store. The error is a sentence.
+func openState(ctx context.Context, file, dir string, block *hcl.State) (state.Store, error) {
+	if isInDatabase(block) {
+		return openStateDatabase(ctx, file, block)
 	}
-	path, err := stateFile(file, dir, kept)
+	path, err := statePath(file, dir, block)
 	if err != nil {
 		return nil, err
 	}
 	store, err := state.Open(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("the file %s cannot be used: %w. Name another one with --state FILE", path, err)
+		return nil, fmt.Errorf("the state file %s cannot be used: %w. Choose another one with --state FILE", path, err)
 	}
 	return store, nil
 }
 
-func openDatabase(ctx context.Context, file string, kept *hcl.State) (state.Store, error) {
+func openStateDatabase(ctx context.Context, file string, block *hcl.State) (state.Store, error) {
+	place := fmt.Sprintf("%s:%d", block.Range.File, block.Range.Start.Line)
 	if file != "" {
-		return nil, fmt.Errorf("the state block at %s:%d says that it is kept in a database, which a file cannot stand for. Leave --state out", kept.Range.File, kept.Range.Start.Line)
+		return nil, fmt.Errorf("the state block at %s names a database, which --state cannot replace. Omit --state", place)
 	}
-	store, err := state.OpenPostgres(ctx, kept.Postgres.Reveal())
+	store, err := state.OpenPostgres(ctx, block.Postgres.Reveal())
 	if err != nil {
-		return nil, fmt.Errorf("the database of the state block at %s:%d cannot be used: %w", kept.Range.File, kept.Range.Start.Line, err)
+		return nil, fmt.Errorf("the database of the state block at %s cannot be used: %w", place, err)
 	}
 	return store, nil
 }
 
-// probeState asks the database of a state block whether it will work.
-func probeState(ctx context.Context, kept *hcl.State) hcl.Diagnostics {
-	if kept == nil || kept.Postgres == "" {
+func isInDatabase(block *hcl.State) bool { return block != nil && block.Postgres != "" }
+
+// checkState checks that the database of a state block can be used.
+func checkState(ctx context.Context, block *hcl.State) hcl.Diagnostics {
+	if !isInDatabase(block) {
 		return nil
 	}
-	if err := state.CheckPostgres(ctx, kept.Postgres.Reveal()); err != nil {
-		return hcl.Diagnostics{{Summary: "State cannot be kept", Detail: "The database cannot be used: " + err.Error() + ".", Subject: kept.Range}}
+	if err := state.CheckPostgres(ctx, block.Postgres.Reveal()); err != nil {
+		return hcl.Diagnostics{{
+			Summary: "State store not usable", Detail: "The database cannot be used: " + err.Error() + ".", Subject: block.Range,
+		}}
 	}
 	return nil
 }
 
-// stateFile is the file of a state that is in no database.
-func stateFile(named, dir string, kept *hcl.State) (string, error) {
+// statePath returns the file of a state that is in no database.
+func statePath(file, dir string, block *hcl.State) (string, error) {
 	switch {
-	case named != "":
-		return named, nil
-	case kept == nil:
-		return ownFile(dir)
-	case filepath.IsAbs(kept.SQLite):
-		return kept.SQLite, nil
+	case file != "":
+		return file, nil
+	case block == nil:
+		return defaultStatePath(dir)
+	case filepath.IsAbs(block.SQLite):
+		return block.SQLite, nil
 	}
-	return filepath.Join(dir, kept.SQLite), nil
+	return filepath.Join(dir, block.SQLite), nil
 }
 
-// ownFile is where the state of a folder is kept when nobody says where: where systemd says, or in the user's own place for such files.
-func ownFile(dir string) (string, error) {
-	if given, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); given != "" {
-		return filepath.Join(given, "state.db"), nil
+// defaultStatePath returns the file for a directory: in the directory that systemd provides, or in the user's state directory.
+func defaultStatePath(dir string) (string, error) {
+	if systemd, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); systemd != "" {
+		return filepath.Join(systemd, "state.db"), nil
 	}
 	base := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) {
 		home := os.Getenv("HOME")
 		if home == "" {
-			return "", errors.New("there is no place for it: HOME is not set. Name a file with --state FILE")
+			return "", errors.New("there is no default state file, because HOME is not set. Choose one with --state FILE")
 		}
 		base = filepath.Join(home, ".local", "state")
 	}

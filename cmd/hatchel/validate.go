@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -10,92 +9,104 @@ import (
 	"hatchel/hcl"
 )
 
-// validation are the flags of validate.
-type validation struct {
-	loading
+// validateFlags are the flags of validate.
+type validateFlags struct {
+	loadFlags
 	connect bool
 	asJSON  bool
 }
 
 func validateCommand() *cobra.Command {
-	v := new(validation)
+	f := new(validateFlags)
 	cmd := folderArg(&cobra.Command{
 		Use:   "validate [DIR]",
-		Short: "Check a folder the way serve loads it",
-		Long: `Check a folder exactly the way serve loads it, and print every mistake with its place and what to write instead.
+		Short: "Check a configuration directory for errors",
+		Long: `Check a configuration directory as serve loads it, and print every error and
+warning with its position and a suggested correction.
 
-With --connect every connection is opened, and every SQL statement is prepared by its database, which also finds tables and columns
-that do not exist. Nothing is executed, but that MySQL and MariaDB may compute a query that reads no table.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, folderOf(args)) },
+With --connect every connection is opened, and every SQL statement is prepared by
+its database, which also finds missing tables and columns. Nothing is executed,
+except that MySQL and MariaDB may evaluate a query that reads no table.`,
+		Example: `  hatchel validate
+  hatchel validate ./tools --connect
+  hatchel validate ./tools --json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
 	})
-	v.flags(cmd)
-	cmd.Flags().BoolVar(&v.connect, "connect", false, "ask the real databases and services, too")
-	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print the result as JSON")
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.connect, "connect", false, "also check the configuration against the real databases and services")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return cmd
 }
 
-func (v *validation) run(cmd *cobra.Command, path string) error {
-	o, err := v.open(cmd.Context(), path, cmd.ErrOrStderr())
+func (f *validateFlags) run(cmd *cobra.Command, path string) error {
+	folder, err := f.compile(cmd.Context(), path, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	var declared offer
-	var off []string
-	if g := o.generation; g != nil {
+	r := validateResult{Diagnostics: hcl.Diagnostics{}}
+	if g := folder.generation; g != nil {
 		defer g.Close()
-		declared = offer{len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)}
-		off = g.Config.DisabledWebhooks()
-		if v.connect {
-			done := spin(cmd.ErrOrStderr(), "asking the connections")
-			o.found(slices.Concat(g.Probe(cmd.Context()), probeState(cmd.Context(), g.Config.State), probeAudit(cmd.Context(), g.Config.Audit)))
-			done()
+		r.Tools, r.Prompts, r.Resources = len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)
+		r.DisabledWebhooks = g.Config.DisabledWebhooks()
+		if f.connect {
+			stop := showSpinner(cmd.ErrOrStderr(), "checking connections")
+			ctx := cmd.Context()
+			folder.add(slices.Concat(g.Probe(ctx), checkState(ctx, g.Config.State), checkAudit(ctx, g.Config.Audit)))
+			stop()
 		}
 	}
-	if v.asJSON {
-		err = o.printJSON(cmd, declared, off)
-	} else {
-		err = o.print(cmd.OutOrStdout())
+	r.Valid = !folder.diags.HasErrors()
+	if f.asJSON {
+		err = r.printJSON(cmd, folder)
+	} else if err = r.print(cmd, folder); err != nil {
+		err = failf("the result cannot be written: %s", reason(err))
 	}
 	switch {
 	case err != nil:
-		return failf("the result cannot be written: %s", reason(err))
-	case o.diags.HasErrors() && v.asJSON:
-		return &failure{code: checkFailed}
-	case o.diags.HasErrors():
-		return failf("%s has %s", inWords(path), counted(o.diags))
-	case v.asJSON:
-		return nil
-	case len(o.diags) > 0:
-		fmt.Fprintln(cmd.OutOrStdout())
-	}
-	if g := o.generation; g != nil && len(g.Config.Sources) == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: no .hcl file is here, so there is nothing to check\n", inWords(path))
-		return nil
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", inWords(path), declared, counted(o.diags))
-	for _, name := range off {
-		fmt.Fprintf(cmd.OutOrStdout(), "webhook %q is off, because its url is null: it is told nothing\n", name)
+		return err
+	case !r.Valid && f.asJSON:
+		return &exitError{code: exitFailed}
+	case !r.Valid:
+		return failf("%s has %s", folderName(path), countDiagnostics(folder.diags))
 	}
 	return nil
 }
 
-func (o *opened) printJSON(cmd *cobra.Command, declared offer, off []string) error {
-	diags := o.diags
-	if diags == nil {
-		diags = hcl.Diagnostics{}
+// validateResult is the output of validate --json.
+type validateResult struct {
+	Valid            bool            `json:"valid"`
+	Tools            int             `json:"tools"`
+	Prompts          int             `json:"prompts"`
+	Resources        int             `json:"resources"`
+	DisabledWebhooks []string        `json:"webhooks_off,omitempty"`
+	Errors           int             `json:"errors"`
+	Warnings         int             `json:"warnings"`
+	Diagnostics      hcl.Diagnostics `json:"diagnostics"`
+}
+
+func (r *validateResult) printJSON(cmd *cobra.Command, folder *loadedFolder) error {
+	diags, _ := prefixPaths(folder.path, folder.diags, nil)
+	r.Diagnostics = diags
+	r.Errors, r.Warnings = diags.Counts()
+	return printJSON(cmd.OutOrStdout(), r)
+}
+
+func (r *validateResult) print(cmd *cobra.Command, folder *loadedFolder) error {
+	out, name := cmd.OutOrStdout(), folderName(folder.path)
+	if err := folder.print(out); err != nil || !r.Valid {
+		return err
 	}
-	errors, warnings := diags.Counts()
-	out := json.NewEncoder(cmd.OutOrStdout())
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
-		Valid       bool            `json:"valid"`
-		Tools       int             `json:"tools"`
-		Prompts     int             `json:"prompts"`
-		Resources   int             `json:"resources"`
-		Off         []string        `json:"webhooks_off,omitempty"`
-		Errors      int             `json:"errors"`
-		Warnings    int             `json:"warnings"`
-		Diagnostics hcl.Diagnostics `json:"diagnostics"`
-	}{!diags.HasErrors(), declared.tools, declared.prompts, declared.resources, off, errors, warnings, diags})
+	if len(folder.diags) > 0 {
+		fmt.Fprintln(out)
+	}
+	if len(folder.config.Sources) == 0 {
+		fmt.Fprintf(out, "%s: no .hcl files found\n", name)
+		return nil
+	}
+	count := capabilityCount{r.Tools, r.Prompts, r.Resources}
+	fmt.Fprintf(out, "%s: %s, %s\n", name, count, countDiagnostics(folder.diags))
+	for _, webhook := range r.DisabledWebhooks {
+		fmt.Fprintf(out, "webhook %q is disabled, because its url is null\n", webhook)
+	}
+	return nil
 }

@@ -8,27 +8,27 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set when a release is built: -X main.version=v1.2.3.
+// version is set at build time with -X main.version=v1.2.3.
 var version string
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of the program",
+		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintln(cmd.OutOrStdout(), describe())
+			fmt.Fprintln(cmd.OutOrStdout(), versionText())
 			return nil
 		},
 	}
 }
 
-// describe is the program, its version, and what it was built with.
-func describe() string {
+// versionText returns the version with the platform, the Go version and the commit of the build.
+func versionText() string {
 	return fmt.Sprintf("hatchel %s (%s, %s/%s%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit())
 }
 
-// release is what was stamped, or what the build knows of the module.
+// release returns the version that was set at build time, or the version of the module.
 func release() string {
 	if version != "" {
 		return version
@@ -39,7 +39,7 @@ func release() string {
 	return "dev"
 }
 
-// commit is what the build was made from, as far as it says.
+// commit returns the commit of the build, if it is known.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

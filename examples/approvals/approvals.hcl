@@ -1,12 +1,12 @@
-# Refunds of a shop: small ones are paid at once, larger ones when an operator has agreed, and a customer is forgotten when the user has.
+# Refunds of a shop. Small ones are paid at once, larger ones after an operator has approved them. Deleting a customer needs the user's consent.
 
 server {
   name         = "refunds"
   version      = "1.0.0"
-  instructions = "Refunds of the shop. A refund above 100 waits until an operator has decided: tell the user so, and do not try again."
+  instructions = "Refunds of the shop. A refund above 100 euros waits for an operator: tell the user so, and do not repeat the call."
 }
 
-# Operators are told what waits for them where it is said how. Without the first of these there is no webhook; with it, the second must be there.
+# Pending approvals are posted to a webhook. Without REFUNDS_HOOK_URL the webhook is off; with it, REFUNDS_HOOK is required.
 #   REFUNDS_HOOK_URL=https://ops.example/hooks REFUNDS_HOOK=$(openssl rand -base64 32) hatchel serve examples/approvals
 secret "hook_url" {
   env      = "REFUNDS_HOOK_URL"
@@ -19,8 +19,8 @@ secret "hook" {
 }
 
 webhook "ops" {
-  url    = secret.hook_url # only scheme and host are ever shown; null where it is not set: the webhook is off
-  secret = secret.hook     # at least 24 characters as they are, or whsec_ and base64
+  url    = secret.hook_url # logs show scheme and host only; null turns the webhook off
+  secret = secret.hook     # at least 24 characters, or whsec_ followed by base64
 }
 
 connection "sqlite" "shop" {
@@ -48,26 +48,26 @@ tool "refund" {
   sql "shop" {
     exec = "INSERT INTO refunds (customer, amount, iban) VALUES (${input.customer}, ${input.amount}, ${input.iban})"
   }
-  text = "${input.amount} euros are paid back to ${input.customer}."
+  text = "Refunded ${input.amount} euros to ${input.customer}."
 }
 
 tool "forget_customer" {
-  description = "Delete everything that is known of a customer."
+  description = "Delete all data about a customer."
   input "customer" { type = string("Name of the customer", { max_length = 80 }) }
 
   approval {
     by      = "caller"
-    message = "Forget ${input.customer} for good?"
+    message = "Delete all data about ${input.customer}?"
   }
 
   sql "shop" {
     exec = "DELETE FROM refunds WHERE customer = ${input.customer}"
   }
-  text = "${input.customer} is forgotten."
+  text = "All data about ${input.customer} is deleted."
 }
 
 tool "refunds" {
-  description = "List the refunds that were paid."
+  description = "List all refunds."
   sql "shop" {
     query = "SELECT customer, amount FROM refunds ORDER BY id"
   }

@@ -1,15 +1,15 @@
-# Documents that callers upload: kept in a database, read by a program, and sent to an archive.
+# Documents that callers upload are stored in a database, read by a program, and sent to an archive.
 
 server {
   name         = "documents"
   version      = "1.0.0"
-  instructions = "Upload a document first (POST /files), then name its file_id."
+  instructions = "Upload a document first (POST /files), then pass its file_id."
 }
 
 variable "archive_url" {
   type        = string
   default     = "http://127.0.0.1:8092"
-  description = "Where the archive answers."
+  description = "Base URL of the archive."
 }
 
 files {
@@ -30,7 +30,7 @@ connection "sqlite" "documents" {
 }
 
 tool "keep_document" {
-  description = "Keep a document in the database, once."
+  description = "Store a document in the database. A document that is stored already is not stored again."
   input "document" { type = file("The document", { max_size = "10MiB" }) }
 
   sql "documents" {
@@ -40,7 +40,7 @@ tool "keep_document" {
       ON CONFLICT (sha256) DO NOTHING
     SQL
   }
-  text = "%{if output.affected == 1}Kept ${input.document.filename} (${input.document.size} bytes).%{else}It was kept before.%{endif}"
+  text = "%{if output.affected == 1}Stored ${input.document.filename} (${input.document.size} bytes).%{else}It was stored before.%{endif}"
 }
 
 tool "count_words" {
@@ -52,10 +52,10 @@ tool "count_words" {
 }
 
 tool "archive_scan" {
-  description = "Send scans to the archive, which gives them a number."
-  input "title" { type = string("What they show", { max_length = 200 }) }
+  description = "Send scans to the archive, which assigns them a number."
+  input "title" { type = string("What the scans show", { max_length = 200 }) }
   input "scan" { type = file("The scan", { types = ["application/pdf", "image/*"] }) }
-  input "attachments" { type = optional(list(file("More of it"), { max_items = 5 }), []) }
+  input "attachments" { type = optional(list(file("Further files"), { max_items = 5 }), []) }
 
   http "archive" {
     post      = "/scans"

@@ -1,6 +1,6 @@
-# Asking the client in the middle of a call: its user by a form, its model by a prompt, and the client itself for the folders that are
-# open. Clients before 2026-07-28 are asked by requests of their own. Later ones get the questions as an intermediate result, and call again with the
-# answers and a sealed state; no step that ran is run again.
+# Questions in the middle of a call: a form for the user, a prompt for the model, and the list of open directories. Clients before 2026-07-28
+# receive a request. Later clients receive the questions as an intermediate result and call again with the answers and a sealed state; a step that
+# ran is not run again.
 
 tool "test_sampling" {
   description = "Asks the model of the client."
@@ -33,9 +33,9 @@ tool "test_elicitation" {
   text = "User response: ${jsonencode(step.user.details.content)}"
 }
 
-# Fields have defaults, which clients fill in beforehand.
+# Fields have defaults, which clients show in the form.
 tool "test_elicitation_sep1034_defaults" {
-  description = "Asks the user by a form of which every field is filled in already."
+  description = "Asks the user with a form in which every field has a default."
   step "user" {
     ask "profile" {
       elicit {
@@ -53,9 +53,9 @@ tool "test_elicitation_sep1034_defaults" {
   text = "Elicitation completed: ${jsonencode(step.user.profile.content)}"
 }
 
-# One of several, or several of them, with titles or without; the third is how titles were written before 2025-11-25.
+# Single and multiple choice, with and without titles. legacyEnum is the form that titles had before 2025-11-25.
 tool "test_elicitation_sep1330_enums" {
-  description = "Asks the user to choose in every way there is."
+  description = "Asks the user with every kind of choice."
   step "user" {
     ask "choices" {
       elicit {
@@ -73,7 +73,7 @@ tool "test_elicitation_sep1330_enums" {
   text = "Elicitation completed: ${jsonencode(step.user.choices.content)}"
 }
 
-# A page to open instead of a form, for what no client should see. That the user accepts means that the page may be opened.
+# A page instead of a form, for input that the client must not see. Accepting means that the user agreed to open the page.
 tool "ask_on_a_page" {
   description = "Asks the user to sign in on a page."
   step "user" {
@@ -84,12 +84,12 @@ tool "ask_on_a_page" {
       }
     }
   }
-  text = "The user has said: ${step.user.consent.action}"
+  text = "The user has answered: ${step.user.consent.action}"
 }
 
-# A client without a model is not asked: what it would have said stands here.
+# A client without a model is not asked; the fallback is used.
 tool "ask_if_possible" {
-  description = "Asks the model of the client for a word, and has one itself."
+  description = "Asks the model of the client for a word, with a fallback."
   step "model" {
     ask "word" {
       timeout  = "2m"
@@ -106,7 +106,7 @@ tool "ask_if_possible" {
   text = "A word: ${step.model.word.text}"
 }
 
-# A client that cannot do what a tool needs is refused before anything is done.
+# A client without a required capability is refused before anything is done.
 tool "test_missing_capability" {
   description = "Needs a client with a model."
   requires    = ["sampling"]
@@ -114,7 +114,7 @@ tool "test_missing_capability" {
 }
 
 tool "test_streaming_elicitation" {
-  description = "Asks the user to confirm, of a client that can ask one."
+  description = "Asks the user to confirm. Requires a client that supports elicitation."
   requires    = ["elicitation"]
   step "user" {
     ask "confirm" {
@@ -124,9 +124,9 @@ tool "test_streaming_elicitation" {
   text = "The user has agreed."
 }
 
-# What the user declines is an answer as well, where the tool says so.
+# With on_decline = "continue" the call goes on when the user declines.
 tool "ask_politely" {
-  description = "Asks the user for a name, and does without."
+  description = "Asks the user for a name, and continues without one."
   step "user" {
     ask "name" {
       elicit {

@@ -1,4 +1,4 @@
-# What a tool can answer: text, pictures, sound, documents, several of them, and a failure.
+# Results of tools: text, images, audio, embedded resources, links, several of them, and failures.
 
 tool "test_simple_text" {
   description = "Answers with a text."
@@ -6,7 +6,7 @@ tool "test_simple_text" {
 }
 
 tool "test_image_content" {
-  description = "Answers with a picture."
+  description = "Answers with an image."
   content "image" {
     data      = filebase64("samples/pixel.png")
     mime_type = "image/png"
@@ -14,7 +14,7 @@ tool "test_image_content" {
 }
 
 tool "test_audio_content" {
-  description = "Answers with a sound."
+  description = "Answers with audio."
   content "audio" {
     data      = filebase64("samples/tone.wav")
     mime_type = "audio/wav"
@@ -22,7 +22,7 @@ tool "test_audio_content" {
 }
 
 tool "test_embedded_resource" {
-  description = "Answers with a document that has an address of its own."
+  description = "Answers with an embedded resource."
   content "resource" {
     uri       = "test://embedded-resource"
     mime_type = "text/plain"
@@ -30,9 +30,9 @@ tool "test_embedded_resource" {
   }
 }
 
-# A link is only the address of a document, which the client reads when it wants to.
+# A link is the URI of a document, which the client reads when it needs it.
 tool "test_resource_link" {
-  description = "Answers with a link to a document."
+  description = "Answers with a link to a resource."
   content "link" {
     uri         = "test://static-text"
     name        = "static-text"
@@ -42,9 +42,9 @@ tool "test_resource_link" {
   }
 }
 
-# Pieces are sent in written order. Each may say for whom it is and how much it matters.
+# Content is sent in written order. Annotations state its audience and priority.
 tool "test_multiple_content_types" {
-  description = "Answers with a text, a picture and a document at once."
+  description = "Answers with text, an image and an embedded resource."
   content "text" { text = "Multiple content types test:" }
   content "image" {
     data      = filebase64("samples/pixel.png")
@@ -61,7 +61,7 @@ tool "test_multiple_content_types" {
   }
 }
 
-# A failure is a result that the model reads, so that it can do better. `fault`, in tasks.hcl, is an error of the protocol instead.
+# `fail` gives a result that the model reads. `fault`, in tasks.hcl, gives a protocol error.
 tool "test_error_handling" {
   description = "Always fails."
   step "refuse" {

@@ -1,4 +1,4 @@
-# What a client hears before the answer: how far the call is, and what is worth writing down.
+# Notifications before the result: progress and log messages.
 
 tool "test_tool_with_progress" {
   description = "Reports its progress: 0, 50 and 100 of 100."
@@ -15,7 +15,7 @@ tool "test_tool_with_progress" {
     progress {
       done    = 50
       total   = 100
-      message = "Half of it is done"
+      message = "Half done"
     }
   }
   step "second" {
@@ -30,9 +30,9 @@ tool "test_tool_with_progress" {
   text = "Progress was reported three times."
 }
 
-# A client chooses which levels it wants to hear, before 2026-07-28 for the session and since then with each request.
+# A client chooses the log level, for the session before 2026-07-28, with each request since then.
 tool "test_tool_with_logging" {
-  description = "Writes three messages to the log of the client."
+  description = "Sends three log messages to the client."
   step "started" {
     log { message = "Tool execution started" }
   }
@@ -56,24 +56,24 @@ tool "test_tool_with_logging" {
 }
 
 tool "test_logging_tool" {
-  description = "Writes a value to the log of a client that wants it."
+  description = "Sends a value as a log message."
   step "note" {
     log {
       level = "warning"
       data  = { tool = "test_logging_tool", stage = 1 }
     }
   }
-  text = "Logged, if you wanted to know."
+  text = "Logged."
 }
 
-# A call that takes long need not hold the connection: it lets go of it, and the client comes back for the answer.
+# A long call can release the connection; the client reconnects for the result.
 tool "test_reconnection" {
-  description = "Closes the connection before it is done; the answer waits for the client."
+  description = "Closes the connection before it ends. The result is kept for the client."
   step "away" {
     wait {
       for    = "300ms"
       detach = true
     }
   }
-  text = "The answer was kept for you."
+  text = "The result was kept for you."
 }

@@ -1,4 +1,4 @@
-# What a person chooses to say: messages with arguments that are filled in, and completed while they are typed.
+# Prompts: messages with arguments, which are completed while they are typed.
 
 prompt "test_simple_prompt" {
   description = "One message without arguments."
@@ -18,10 +18,10 @@ prompt "test_prompt_with_arguments" {
 }
 
 prompt "test_prompt_with_embedded_resource" {
-  description = "A message with a document in it."
+  description = "A message with an embedded resource."
   argument "resourceUri" {
     type        = string({ format = "uri" })
-    description = "Address of the document"
+    description = "URI of the resource"
   }
   message "user" {
     content "resource" {
@@ -34,7 +34,7 @@ prompt "test_prompt_with_embedded_resource" {
 }
 
 prompt "test_prompt_with_image" {
-  description = "A message with a picture in it."
+  description = "A message with an image."
   message "user" {
     content "image" {
       data      = filebase64("samples/pixel.png")
@@ -44,9 +44,9 @@ prompt "test_prompt_with_image" {
   message "user" { text = "Please analyze the image above." }
 }
 
-# A prompt may ask as a tool may.
+# A prompt can ask questions, as a tool can.
 prompt "test_input_required_result_prompt" {
-  description = "Asks the user for what the message needs."
+  description = "Asks the user for the context of the message."
   step "user" {
     ask "user_context" {
       elicit {

@@ -1,8 +1,8 @@
-# Clients are told when the lists of tools and prompts change. These tools change them, by writing a file into this very folder: the server loads it
-# as it loads any edit. A tool that writes tools is for tests; what it writes here is constant but for the time.
+# Clients are notified when the lists of tools and prompts change. These tools change the lists by writing a file into this directory, which the
+# server reloads like any edit. A tool that writes tools is for tests only; what it writes here is constant except for the time.
 
 tool "test_trigger_tool_change" {
-  description = "Declares a tool, or changes it, so that clients are told."
+  description = "Declares or changes a tool, so that clients are notified."
   file {
     directory = "changing"
     write     = "tool.hcl"
@@ -19,7 +19,7 @@ tool "test_trigger_tool_change" {
 }
 
 tool "test_trigger_prompt_change" {
-  description = "Declares a prompt, or changes it, so that clients are told."
+  description = "Declares or changes a prompt, so that clients are notified."
   file {
     directory = "changing"
     write     = "prompt.hcl"

@@ -1,4 +1,4 @@
-# What a client reads by its address: constant documents, a file that can be followed, and a family of documents.
+# Resources: constant documents, a file that clients can subscribe to, and a family of documents.
 
 resource "static-text" {
   uri         = "test://static-text"
@@ -13,8 +13,8 @@ resource "static-text" {
 
 resource "static-binary" {
   uri         = "test://static-binary"
-  title       = "Static picture"
-  description = "A picture of one pixel."
+  title       = "Static image"
+  description = "An image of one pixel."
   mime_type   = "image/png"
   data        = filebase64("samples/pixel.png")
   annotations {
@@ -23,11 +23,11 @@ resource "static-binary" {
   }
 }
 
-# A client that follows it is told when the file changes.
+# Subscribers are notified when the file changes.
 resource "watched-resource" {
   uri         = "test://watched-resource"
   title       = "Watched file"
-  description = "A file that clients can follow."
+  description = "A file that clients can subscribe to."
   mime_type   = "text/plain"
   file {
     directory = "samples"
@@ -35,7 +35,7 @@ resource "watched-resource" {
   }
 }
 
-# A template has variables, which are typed, described and completed as the inputs of a tool are.
+# The variables of a template have a type, a description and completion, like the inputs of a tool.
 resource "template-data" {
   uri_template = "test://template/{id}/data"
   title        = "Data by id"

@@ -1,4 +1,4 @@
-# Questions of one kind, of several at once, and in several rounds, as the revision of 2026-07-28 asks them.
+# Single questions, several at once, and several rounds, as specified by revision 2026-07-28.
 
 tool "test_input_required_result_elicitation" {
   description = "Asks the user for a name."
@@ -27,7 +27,7 @@ tool "test_input_required_result_sampling" {
 }
 
 tool "test_input_required_result_list_roots" {
-  description = "Asks which folders are open."
+  description = "Asks which directories are open."
   step "client" {
     ask "client_roots" {
       roots {}
@@ -37,30 +37,30 @@ tool "test_input_required_result_list_roots" {
 }
 
 tool "test_input_required_result_request_state" {
-  description = "Asks the user to confirm; between the calls all that is known travels in a sealed state."
+  description = "Asks the user to confirm. Between the calls, the state is sealed and held by the client."
   step "user" {
     ask "confirm" {
       elicit {
         message = "Please confirm."
-        fields  = object({ ok = bool("Whether it is all right") })
+        fields  = object({ ok = bool("Whether you confirm") })
       }
     }
   }
   text = "state-ok: ${step.user.confirm.content.ok}"
 }
 
-# A state that was changed on its way, belongs to another call or was used already is an error.
+# A state that was altered, belongs to another call, or was used before is an error.
 tool "test_input_required_result_tampered_state" {
-  description = "Asks the user to confirm, and trusts no state but its own."
+  description = "Asks the user to confirm, and rejects a tampered state."
   step "user" {
     ask "confirm" {
       elicit {
         message = "Please confirm."
-        fields  = object({ ok = bool("Whether it is all right") })
+        fields  = object({ ok = bool("Whether you confirm") })
       }
     }
   }
-  text = "The state was left alone: ${step.user.confirm.content.ok}"
+  text = "The state was intact: ${step.user.confirm.content.ok}"
 }
 
 tool "test_input_required_result_multiple_inputs" {
@@ -82,11 +82,11 @@ tool "test_input_required_result_multiple_inputs" {
       roots {}
     }
   }
-  text = "${step.everybody.greeting.text} ${step.everybody.user_name.content.name}, you have ${length(step.everybody.client_roots.roots)} folders open."
+  text = "${step.everybody.greeting.text} ${step.everybody.user_name.content.name}, you have ${length(step.everybody.client_roots.roots)} directories open."
 }
 
 tool "test_input_required_result_multi_round" {
-  description = "Asks the user twice, the second time with what the first answer was."
+  description = "Asks the user twice. The second question contains the first answer."
   step "first" {
     ask "step1" {
       elicit {
@@ -106,9 +106,9 @@ tool "test_input_required_result_multi_round" {
   text = "${step.first.step1.content.name} likes ${step.second.step2.content.color}."
 }
 
-# A client is asked only what it says that it can answer.
+# A client is asked only what its capabilities allow.
 tool "test_input_required_result_capabilities" {
-  description = "Asks the user, the model, or both: whoever the client has."
+  description = "Asks the user, the model, or both, depending on the capabilities of the client."
   step "whoever" {
     ask "user_name" {
       when = "'elicitation' in caller.capabilities"

@@ -1,9 +1,9 @@
-# What a tool takes: most tools declare inputs one by one, each with a type. Two special cases are here.
+# Input schemas. Most tools declare inputs with types; these are two special cases.
 
-# The value of `region` also travels in the header Mcp-Param-Region, where a proxy can route by it without reading the request. A
-# request whose header says something else is refused.
+# The value of `region` is also sent in the header Mcp-Param-Region, so that a proxy can route by it without reading the request. A request whose
+# header differs is rejected.
 tool "test_custom_header" {
-  description = "Answers with the region that the caller names in the arguments and in a header."
+  description = "Answers with the region from the arguments, which a header repeats."
   input "region" {
     type   = string("Region to work in")
     header = "Region"
@@ -11,9 +11,9 @@ tool "test_custom_header" {
   text = "Region: ${input.region}"
 }
 
-# A schema can be given as it is, in JSON Schema 2020-12. Clients see it unchanged, and it is enforced.
+# A schema can be given verbatim in JSON Schema 2020-12. Clients see it unchanged, and it is enforced.
 tool "json_schema_2020_12_tool" {
-  description = "Takes a contact by a schema with references, conditions and composition."
+  description = "Accepts a contact by a schema with references, conditions and composition."
   schema = {
     "$schema" = "https://json-schema.org/draft/2020-12/schema"
     type      = "object"

@@ -1,5 +1,5 @@
-# Every feature of the Model Context Protocol that a server can have, one short block each. The names and texts are
-# those that the official conformance suite asks for, which is run against this folder: see README.md.
+# Every server feature of the Model Context Protocol, one short block each. Names and texts are those that the official conformance suite expects:
+# see README.md.
 
 server {
   name         = "conformance"

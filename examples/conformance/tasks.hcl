@@ -1,18 +1,18 @@
-# Calls that go on after their first answer. A client that knows tasks is told at once that the work has begun, asks how it is getting on, answers what is
-# asked meanwhile, and may cancel it. Without a task block a call is never a task.
+# Tasks: calls that continue after their first answer. A client that supports tasks is answered at once, polls the task, answers its questions, and may
+# cancel it. Without a task block a call is never a task.
 
 tool "greet" {
   description = "Greets a person at once."
-  input "name" { type = string("Who is greeted") }
+  input "name" { type = string("Person to greet") }
   text = "Hello, ${input.name}!"
 }
 
-# optional: a client that cannot follow tasks waits for the answer.
+# optional: a client without tasks waits for the result.
 tool "slow_compute" {
-  description = "Takes as long as it is told to."
+  description = "Runs for the given time."
   timeout     = "2m"
-  input "seconds" { type = optional(number("How long", { min = 0, max = 60 }), 1) }
-  input "label" { type = optional(string("What it is called"), "computation") }
+  input "seconds" { type = optional(number("Duration in seconds", { min = 0, max = 60 }), 1) }
+  input "label" { type = optional(string("Label of the computation"), "computation") }
   task {
     mode = "optional"
     ttl  = "10m"
@@ -23,7 +23,7 @@ tool "slow_compute" {
   text = "Done: ${input.label}"
 }
 
-# required: a client that cannot follow tasks is refused. A task whose tool fails is completed all the same, with the failure as its result.
+# required: a client without tasks is refused. A task whose tool fails is completed, with the failure as its result.
 tool "failing_job" {
   description = "Fails after a second."
   task { mode = "required" }
@@ -36,9 +36,9 @@ tool "failing_job" {
   text = "Never said."
 }
 
-# A task that ends with an error of the protocol has failed.
+# A task that ends with a protocol error has failed.
 tool "protocol_error_job" {
-  description = "Ends with an error of the protocol."
+  description = "Ends with a protocol error."
   task { mode = "required" }
   step "work" {
     wait { for = "200ms" }
@@ -53,9 +53,9 @@ tool "protocol_error_job" {
   text = "Never said."
 }
 
-# A task may ask while it runs.
+# A task can ask while it runs.
 tool "confirm_delete" {
-  description = "Asks before it deletes a file, which it does not do in truth."
+  description = "Asks before it pretends to delete a file."
   input "filename" { type = string("File to delete") }
   task { mode = "optional" }
   step "user" {
@@ -70,7 +70,7 @@ tool "confirm_delete" {
 }
 
 tool "multi_input" {
-  description = "Asks two questions at once, which may be answered one by one."
+  description = "Asks two questions at once, which can be answered one by one."
   task { mode = "optional" }
   step "user" {
     ask "first" {
@@ -78,7 +78,7 @@ tool "multi_input" {
         message = "Who goes first?"
         fields = object({
           name    = string("Name")
-          confirm = bool("Whether it is agreed")
+          confirm = bool("Whether you agree")
         })
       }
     }
@@ -87,7 +87,7 @@ tool "multi_input" {
         message = "Who goes second?"
         fields = object({
           name    = string("Name")
-          confirm = bool("Whether it is agreed")
+          confirm = bool("Whether you agree")
         })
       }
     }
@@ -95,9 +95,9 @@ tool "multi_input" {
   text = "First ${step.user.first.content.name}, then ${step.user.second.content.name}"
 }
 
-# after: what must be asked before the work begins is asked in the call, and only then it becomes a task.
+# after: the question is asked in the call, which becomes a task only then.
 tool "test_tool_with_task" {
-  description = "Asks the user for a name, and then works on."
+  description = "Asks the user for a name, then continues as a task."
   task {
     mode  = "required"
     after = "user"

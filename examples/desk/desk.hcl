@@ -1,4 +1,4 @@
-# A service desk in SQLite: what a client can read, choose and be asked, beside the tools. Runs at once: the database is created from schema.sql.
+# A service desk in SQLite, with resources, prompts and questions as well as tools. It runs as it is: the database is created from schema.sql.
 
 server {
   name         = "service-desk"
@@ -11,9 +11,9 @@ connection "sqlite" "desk" {
   init = file("schema.sql")
 }
 
-# A part of what is offered, for agents that need no more: /mcp/reading, or serve --toolset reading.
+# A subset for agents that only read, served at /mcp/reading or with serve --toolset reading.
 toolset "reading" {
-  title        = "Service desk, to read"
+  title        = "Service desk, read only"
   instructions = "Tickets of the service desk. Nothing can be changed here."
   tools        = ["list_*", "summarize_ticket"]
   resources    = ["*"]

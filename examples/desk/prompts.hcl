@@ -1,8 +1,8 @@
-# What a person chooses to say. Arguments are completed while they are typed.
+# A prompt that a person chooses in the client. Its arguments are completed while they are typed.
 
 prompt "reply" {
   title       = "Reply to a ticket"
-  description = "Draft a reply to whoever opened the ticket, with what is known about it."
+  description = "Draft a reply to the person who opened a ticket, using its notes."
   argument "ticket" {
     type        = integer
     description = "Number of the ticket"
@@ -12,7 +12,7 @@ prompt "reply" {
   }
   argument "tone" {
     type        = optional(enum("short", "friendly"), "friendly")
-    description = "How it should sound"
+    description = "Tone of the reply"
   }
   step "ticket" {
     sql "desk" { query = "SELECT department, subject FROM tickets WHERE id = ${input.ticket}" }

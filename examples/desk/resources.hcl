@@ -1,10 +1,10 @@
-# What a client reads by its address.
+# Documents that a client reads by URI.
 
-# A file is followed: who subscribes to it is told when it changes.
+# Subscribers are notified when the file changes.
 resource "runbook" {
   uri         = "desk://runbook"
   title       = "Runbook"
-  description = "How the desk works."
+  description = "How the service desk works."
   file {
     directory = "."
     read      = "runbook.md"
@@ -15,7 +15,7 @@ resource "runbook" {
   }
 }
 
-# A query is read again every few seconds while somebody follows it.
+# The query runs again every three seconds while a client is subscribed.
 resource "open-tickets" {
   uri         = "desk://tickets/open"
   title       = "Open tickets"
@@ -24,7 +24,7 @@ resource "open-tickets" {
   sql "desk" { query = "SELECT id, opened, department, subject, status FROM tickets WHERE status <> 'closed' ORDER BY opened" }
 }
 
-# A template is a family of documents. Its variables are inputs: typed, described, and completed.
+# A template is a family of documents. Its variables are inputs with a type, a description and completion.
 resource "ticket" {
   uri_template = "desk://tickets/{id}"
   title        = "Ticket"

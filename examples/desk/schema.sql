@@ -1,4 +1,4 @@
--- What the desk knows. Runs every time the database is opened, so it must be able to run again.
+-- The tables of the service desk. This runs every time the database is opened, so it must be repeatable.
 CREATE TABLE IF NOT EXISTS tickets (
   id INTEGER PRIMARY KEY,
   opened TEXT NOT NULL DEFAULT CURRENT_DATE,

@@ -1,10 +1,10 @@
-# Tools that ask: the user before something is written, and the model of the client.
+# Tools that ask the user before something is written, and tools that ask the model of the client.
 
 tool "list_tickets" {
-  description = "List tickets, the newest first."
+  description = "List tickets, newest first."
   input "status" { type = optional(enum("open", "waiting", "closed")) }
   input "department" {
-    type = optional(string("Who opened them"))
+    type = optional(string("Department that opened the tickets"))
     complete {
       sql "desk" { query = "SELECT DISTINCT department FROM tickets WHERE department LIKE ${input.department} || '%' ORDER BY department" }
     }
@@ -20,14 +20,14 @@ tool "list_tickets" {
   }
 }
 
-# The step that reads is done once: its result waits while the user is asked. When the user declines nothing is written.
+# The first step runs once; its result is kept while the user is asked. When the user declines, nothing is written.
 tool "close_ticket" {
   description = "Close a ticket. The user is asked what helped, and may decline."
   input "id" { type = integer("Number of the ticket") }
 
   step "ticket" {
     sql "desk" { query = "SELECT subject FROM tickets WHERE id = ${input.id} AND status <> 'closed'" }
-    expect "there is no such ticket that is open" { that = "output.row != null" }
+    expect "there is no open ticket with this number" { that = "output.row != null" }
   }
   step "user" {
     ask "closing" {
@@ -42,12 +42,12 @@ tool "close_ticket" {
     when = "step.user.closing.content != null"
     sql "desk" { exec = "UPDATE tickets SET status = 'closed', resolution = ${step.user.closing.content.resolution} WHERE id = ${input.id}" }
   }
-  text = "Ticket ${input.id} ${step.close == null ? "is left as it was: the user declined" : "is closed"}."
+  text = "Ticket ${input.id} ${step.close == null ? "was not closed: the user declined" : "is closed"}."
 }
 
-# A client without a model gets the fallback.
+# The fallback is used for clients that offer no model.
 tool "summarize_ticket" {
-  description = "Say in one sentence what a ticket is about."
+  description = "Summarize a ticket in one sentence."
   input "id" { type = integer("Number of the ticket") }
 
   step "notes" {
@@ -72,9 +72,9 @@ tool "summarize_ticket" {
   text = step.model.summary.text
 }
 
-# A client that knows tasks is told at once that the work has begun, and comes back for the result. Any other waits for it, and may follow the progress.
+# A client that supports tasks is answered at once and fetches the result later. Any other client waits, and may receive progress.
 tool "export_tickets" {
-  description = "Write the tickets of one year into a CSV file."
+  description = "Write the tickets of one year to a CSV file."
   timeout     = "10m"
   input "year" { type = integer("Calendar year", { min = 2000, max = 2100 }) }
   task { ttl = "1h" }

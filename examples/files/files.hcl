@@ -1,4 +1,4 @@
-# Notes in a folder: listed, read, written, added to. Nothing outside the folder can be reached, whatever a caller asks for.
+# Notes in a directory: list, read, write and append. No argument reaches anything outside of the directory.
 
 server {
   name    = "files"
@@ -15,7 +15,7 @@ type "note" {
 }
 
 tool "list_notes" {
-  description = "The names of all files in the folder."
+  description = "List the names of all files in the directory."
   read_only   = true
   open_world  = false
 
@@ -29,7 +29,7 @@ tool "list_notes" {
 
 tool "read_note" {
   description = "Read a note, or a part of it by line numbers."
-  input "name" { type = string("File name with extension, may be in a folder: todo.md, 2026/plan.md", { min_length = 1 }) }
+  input "name" { type = string("File name with extension, relative to the directory: todo.md, 2026/plan.md", { min_length = 1 }) }
   input "first" { type = optional(integer("First line, from 1", { min = 1 })) }
   input "last" { type = optional(integer("Last line", { min = 1 })) }
 
@@ -43,12 +43,12 @@ tool "read_note" {
 }
 
 tool "write_note" {
-  description = "Write a note. A note that is already there is replaced only if you say so."
+  description = "Write a note. An existing note is replaced only with replace = true."
   input "name" { type = type.note }
   input "content" { type = string("The whole text", { max_length = 100000 }) }
   input "replace" { type = optional(bool, false) }
 
-  step "keep" {
+  step "create" {
     when = "!input.replace"
     file {
       directory = var.folder
@@ -70,7 +70,7 @@ tool "write_note" {
 }
 
 tool "add_to_note" {
-  description = "Add lines to the end of a note, which is made if it is not there."
+  description = "Append lines to a note. The note is created if it does not exist."
   input "name" { type = type.note }
   input "lines" { type = list(string({ max_length = 1000 }), { min_items = 1, max_items = 100 }) }
 

@@ -1,4 +1,4 @@
-# Invoices as CSV files on a shared drive, and a ledger in SQLite. Runs at once: the ledger is created from schema.sql.
+# Invoices as CSV files on a shared drive, and a ledger in SQLite. It runs as it is: the ledger is created from schema.sql.
 
 server {
   name         = "finance-tools"
@@ -9,7 +9,7 @@ server {
 variable "invoice_dir" {
   type        = string
   default     = "invoices"
-  description = "The folder of the shared drive that invoice files are saved to and imported from."
+  description = "Directory of the shared drive from which invoice files are imported and to which they are saved."
 }
 
 connection "sqlite" "ledger" {

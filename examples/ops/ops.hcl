@@ -1,4 +1,4 @@
-# What an operator asks a machine: disks, logs, services, history. Everything is argv or a script whose text never changes.
+# Questions about a machine: disks, logs, services, git history. Every command is a list of arguments, or a script whose text never changes.
 
 server {
   name         = "ops"
@@ -9,7 +9,7 @@ server {
 variable "log_dir" {
   type        = string
   default     = "logs"
-  description = "The folder below which logs may be searched."
+  description = "Directory in which logs may be searched."
 }
 
 variable "repo_dir" {
@@ -19,10 +19,10 @@ variable "repo_dir" {
 }
 
 tool "disk_usage" {
-  description = "How full the file systems are. Use it when something cannot be written."
+  description = "Show how full the file systems are. Use it when something cannot be written."
   read_only   = true
   open_world  = false
-  input "path" { type = optional(string("Only the file system that holds this path")) }
+  input "path" { type = optional(string("Only the file system of this path")) }
 
   shell {
     command = ["df", "-P", "-k", "--", input.path]
@@ -39,8 +39,8 @@ tool "search_logs" {
   description = "Find lines in a log file that contain a text, with their line numbers. The text is taken literally."
   read_only   = true
   open_world  = false
-  input "file" { type = string("Log file below the log folder", { min_length = 1 }) }
-  input "text" { type = string("What to look for", { min_length = 1, max_length = 200 }) }
+  input "file" { type = string("Log file, relative to the log directory", { min_length = 1 }) }
+  input "text" { type = string("Text to look for", { min_length = 1, max_length = 200 }) }
   input "ignore_case" { type = optional(bool, false) }
   input "max" { type = optional(integer("Lines at most", { min = 1, max = 500 }), 50) }
 
@@ -54,10 +54,10 @@ tool "search_logs" {
 }
 
 tool "count_by_level" {
-  description = "How many lines of each level (INFO, WARN, ERROR) a log file has."
+  description = "Count the lines of each level (INFO, WARN, ERROR) in a log file."
   read_only   = true
   open_world  = false
-  input "file" { type = string("Log file below the log folder", { min_length = 1 }) }
+  input "file" { type = string("Log file, relative to the log directory", { min_length = 1 }) }
 
   shell {
     pipe = [
@@ -73,7 +73,7 @@ tool "count_by_level" {
 }
 
 tool "git_log" {
-  description = "The latest commits, optionally of one path or author."
+  description = "List the latest commits, optionally of one path or author."
   read_only   = true
   open_world  = false
   input "count" { type = optional(integer("Commits at most", { min = 1, max = 100 }), 10) }
@@ -84,14 +84,14 @@ tool "git_log" {
     dir     = var.repo_dir
     command = ["git", "log", "--max-count=${input.count}", "--date=short", "--format=%h %ad %an: %s", ["--author=${input.author}"], "--", input.path]
     parse   = "lines"
-    env     = { HOME = "/" } # there git finds no ~/.gitconfig, which it may not read
+    env     = { HOME = "/" } # otherwise git fails at ~/.gitconfig, which the sandbox hides
     sandbox { read = [var.repo_dir] }
   }
   result = "output.lines"
 }
 
 tool "service_status" {
-  description = "Whether a service of this machine runs."
+  description = "Show whether a service runs on this machine."
   read_only   = true
   open_world  = false
   input "service" { type = enum("cron", "nginx", "postgresql", "ssh") }
@@ -110,7 +110,7 @@ tool "service_status" {
       fi
     SH
     ok_codes = [0, 3]
-    sandbox { network = true } # systemctl asks over a socket of this machine
+    sandbox { network = true } # systemctl uses a local socket
   }
   text = "${input.service}: ${trimspace(output.stdout)}"
 }

@@ -1,4 +1,4 @@
-# The orders of a shop behind a REST API, and a ledger of the paid ones in SQLite. `go run ./examples/orders/upstream` is the shop.
+# Orders of a shop with a REST API, and a ledger of the paid ones in SQLite. `go run ./examples/orders/upstream` starts the shop.
 
 server {
   name         = "orders"
@@ -9,7 +9,7 @@ server {
 variable "shop_url" {
   type        = string
   default     = "http://127.0.0.1:8090/api/v1"
-  description = "Where the shop answers."
+  description = "Base URL of the shop."
 }
 
 secret "shop_token" {
@@ -52,7 +52,7 @@ type "order" {
 }
 
 tool "list_orders" {
-  description = "List orders, newest first, optionally of one status. Reads all pages up to the limit."
+  description = "List orders, newest first, optionally of one status. Reads up to five pages."
   input "status" { type = optional(enum({ open = "Not paid yet", paid = "Paid, not shipped", shipped = "On its way", cancelled = "Cancelled" })) }
 
   http "shop" {
@@ -97,7 +97,7 @@ tool "create_order" {
 }
 
 tool "sync_order" {
-  description = "Copy one paid order from the shop into the ledger. An order that is not paid is left alone."
+  description = "Copy one paid order from the shop into the ledger. An order that is not paid is skipped."
   input "id" { type = integer("Order number", { min = 1 }) }
 
   step "fetch" {
@@ -120,7 +120,7 @@ tool "sync_order" {
 }
 
 tool "ledger" {
-  description = "The orders that were copied into the ledger."
+  description = "List the orders that were copied into the ledger."
 
   sql "ledger" { query = "SELECT id, date, amount, vendor FROM invoices ORDER BY id" }
 }

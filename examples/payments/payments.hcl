@@ -1,17 +1,17 @@
-# Payments through a bank that is paid for by the call, and does not like to be asked too often.
-# No bank comes with it: --var bank_url=… names one, and hatchel call --dry-run shows what one would be asked.
+# Payments through a bank: idempotency keys, rate limits, a cache and a circuit breaker. The example has no bank.
+# Set one with --var bank_url=…, or look at the requests with hatchel call --dry-run.
 
 server {
   name         = "payments"
   version      = "1.0.0"
-  instructions = "Payments of orders. A payment whose answer was lost is tried again with the same idempotency_key."
+  instructions = "Payments of orders. If the answer to a payment was lost, repeat it with the same idempotency_key."
   limit { concurrency = 20 }
 }
 
 variable "bank_url" {
   type        = string
   default     = "http://127.0.0.1:8091"
-  description = "Where the bank answers."
+  description = "Base URL of the bank."
 }
 
 connection "http" "bank" {
@@ -26,7 +26,7 @@ connection "http" "bank" {
 }
 
 tool "pay_order" {
-  description = "Pay an order. To try again after a lost answer, send the same idempotency_key."
+  description = "Pay an order. To repeat it after a lost answer, send the same idempotency_key."
   input "order" { type = integer("Order number", { min = 1 }) }
   input "amount" { type = integer("In cents", { min = 1 }) }
   idempotency { ttl = "24h" }
@@ -44,7 +44,7 @@ tool "pay_order" {
 }
 
 tool "exchange_rate" {
-  description = "The rate of a currency to the euro."
+  description = "Get the exchange rate of a currency to the euro."
   input "currency" { type = string("Three letters", { pattern = "^[A-Z]{3}$" }) }
   cache {
     ttl   = "5m"

@@ -1,4 +1,4 @@
-# A help desk in PostgreSQL. Needs a server: see README.md in this folder.
+# A help desk in PostgreSQL. It needs a database server: see README.md in this directory.
 
 server {
   name         = "helpdesk"

@@ -1,4 +1,4 @@
-# What was done, by whom, and which rule let it be: hatchel audit examples/team
+# Every call, its caller, and the rule that allowed it. Read the log with: hatchel audit examples/team
 audit {
   file      = "audit.jsonl"
   rotate    = "100MiB"

@@ -1,4 +1,4 @@
-# Who may do what. What none of this allows is denied: see default in team.hcl.
+# Who may call what. What no rule allows is denied: see default in team.hcl.
 
 policy "reading" {
   allow = "tool.read_only && caller.subject != null"
@@ -13,5 +13,5 @@ policy "finance" {
 policy "large" {
   tools   = ["invoice_pay"]
   deny    = "input.amount > 10000 && 'board' not in caller.groups"
-  message = "What is over 10000 is paid by the board. Ask ada."
+  message = "Invoices above 10000 are paid by the board. Ask ada."
 }

@@ -1,4 +1,4 @@
--- What is owed. Runs every time the database is opened, so it must be able to run again.
+-- The invoices. This runs every time the database is opened, so it must be repeatable.
 CREATE TABLE IF NOT EXISTS invoices (
   id INTEGER PRIMARY KEY,
   vendor TEXT NOT NULL,

@@ -1,13 +1,14 @@
-# Invoices that several people work with. Whom the server knows stands here, who may do what in policies.hcl. Runs at once: the database is created from schema.sql.
+# Invoices that several people work with. This file authenticates callers; policies.hcl says who may call what. It runs as it is: the database is
+# created from schema.sql.
 
 server {
   name         = "team"
   version      = "1.0.0"
-  instructions = "Invoices of the team. What you may not do is not listed."
+  instructions = "Invoices of the team. Tools that you may not call are not listed."
   default      = "deny"
 }
 
-# The keys of the example are key-of-ada-0123456789 and so on. Yours are random, and only their digests are here: printf %s "$KEY" | sha256sum
+# The keys of this example are key-of-ada-0123456789 and so on. Make yours random. Only their digests are stored: printf %s "$KEY" | sha256sum
 auth {
   api_key "ada" {
     sha256 = "71a1f66375991626e6d07831b20c860903ee8227d96290ae42571908c3331f89"
@@ -34,17 +35,17 @@ connection "sqlite" "ledger" {
 }
 
 tool "invoice_list" {
-  description = "List the invoices, the oldest first."
+  description = "List the invoices, oldest first."
   sql "ledger" { query = "SELECT id, vendor, amount, paid FROM invoices ORDER BY id" }
 }
 
 tool "invoice_pay" {
-  description = "Pay an invoice. It is paid in full: the amount is that of the invoice."
+  description = "Pay an invoice in full. The amount must be that of the invoice."
   destructive = false
   input "id" { type = integer("Number of the invoice") }
-  input "amount" { type = number("What is paid", { above = 0 }) }
+  input "amount" { type = number("Amount of the invoice", { above = 0 }) }
   sql "ledger" { exec = "UPDATE invoices SET paid = ${caller.subject} WHERE id = ${input.id} AND amount = ${input.amount} AND paid IS NULL" }
-  expect "there is no such invoice that is not paid, or it is of another amount" { that = "output.affected == 1" }
+  expect "there is no unpaid invoice with this number and amount" { that = "output.affected == 1" }
   text = "Invoice ${input.id} is paid."
 }
 
@@ -52,11 +53,11 @@ tool "invoice_delete" {
   description = "Delete an invoice."
   input "id" { type = integer("Number of the invoice") }
   sql "ledger" { exec = "DELETE FROM invoices WHERE id = ${input.id}" }
-  text = "Invoice ${input.id} is gone."
+  text = "Invoice ${input.id} is deleted."
 }
 
 resource "payments" {
   uri         = "team://payments"
-  description = "Who has paid what."
+  description = "Number and amount of paid invoices by person."
   sql "ledger" { query = "SELECT paid AS person, count(*) AS invoices, sum(amount) AS amount FROM invoices WHERE paid IS NOT NULL GROUP BY paid ORDER BY paid" }
 }

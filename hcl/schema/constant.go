@@ -69,7 +69,8 @@ func literal(e *hclsyntax.LiteralValueExpr) (any, bool) {
 	return nil, false
 }
 
-// constant returns the value of an expression that is known at load: literals here, everything else by the environment.
+// constant returns the value of an expression that is known at load: literals here, everything else
+// by the environment.
 func (p *parser) constant(expr hclv2.Expression) (any, bool) {
 	switch e := unwrap(expr).(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -95,7 +96,8 @@ func (p *parser) constant(expr hclv2.Expression) (any, bool) {
 		return p.constantObject(e)
 	}
 	if p.env.Eval == nil {
-		p.fail(expr.Range(), "Not a constant", "A constant is needed here: a text in quotes, a number, true, false, null, [...] or {...}.")
+		p.fail(expr.Range(), "Not a constant",
+			"A constant is needed here: a string in quotes, a number, true, false, null, [...] or {...}.")
 		return nil, false
 	}
 	v, diags := p.env.Eval(expr)
@@ -108,7 +110,8 @@ func (p *parser) constant(expr hclv2.Expression) (any, bool) {
 		_, err = value.AppendJSON(nil, v)
 	}
 	if err != nil {
-		p.fail(expr.Range(), "Not a constant", "A value that JSON has a form for is needed here, not %s.", got(v))
+		p.fail(expr.Range(), "Not a constant", "A value that JSON can represent is needed here, not %s.",
+			describeValue(v))
 		return nil, false
 	}
 	return v, true
@@ -139,7 +142,8 @@ func negative(e *hclsyntax.UnaryOpExpr) (any, bool) {
 
 const maxExponent = 1 << 20 // of 2, in a number that is written
 
-// exact returns a number with the digits it was written with, without an exponent where a person would not write one.
+// exact returns a number with the digits it was written with, without an exponent where a person
+// would not write one.
 func exact(f *big.Float) any {
 	if i, accuracy := f.Int64(); accuracy == big.Exact {
 		return int(i)
@@ -158,7 +162,7 @@ func (p *parser) text(expr hclv2.Expression, what string) string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		p.fail(expr.Range(), "Not a text", "%s is a text in quotes, not %s.", what, got(v))
+		p.fail(expr.Range(), "Not a string", "%s is a string in quotes, not %s.", what, describeValue(v))
 	}
 	return s
 }
@@ -168,7 +172,8 @@ func between(exprs []hclv2.Expression) hclv2.Range {
 	return hclv2.RangeBetween(exprs[0].Range(), exprs[len(exprs)-1].Range())
 }
 
-// sourceOf writes an expression for a hint: names, calls and literals as they were written, anything longer as "...".
+// sourceOf writes an expression for a hint: names, calls and literals as they were written,
+// anything longer as "...".
 func sourceOf(expr hclv2.Expression) string {
 	switch e := unwrap(expr).(type) {
 	case *hclsyntax.ScopeTraversalExpr:
@@ -188,11 +193,11 @@ func sourceOf(expr hclv2.Expression) string {
 		return b.String()
 	case *hclsyntax.TemplateExpr:
 		if text, ok := literalText(e); ok {
-			return shortened(text)
+			return quoteShort(text)
 		}
 	case *hclsyntax.LiteralValueExpr:
 		if v, ok := literal(e); ok {
-			return show(v)
+			return showJSON(v)
 		}
 	case *hclsyntax.FunctionCallExpr:
 		args := make([]string, len(e.Args))

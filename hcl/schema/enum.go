@@ -12,17 +12,19 @@ import (
 func (p *parser) enum(expr hclv2.Expression, args []hclv2.Expression) *Type {
 	t := &Type{Kind: String}
 	if len(args) == 0 {
-		p.fail(expr.Range(), "Incomplete type", "%s", incomplete("enum", forms["enum"]))
+		p.fail(expr.Range(), "Incomplete type", "%s", incomplete("enum", constructorExamples["enum"]))
 		t.broken = true
 		return t
 	}
 	if list, ok := unwrap(args[0]).(*hclsyntax.TupleConsExpr); ok && len(args) == 1 {
-		p.fail(list.Range(), "Invalid enum value", "The values are written without brackets: enum%s.", sourceOf(&hclsyntax.FunctionCallExpr{Args: list.Exprs}))
+		p.fail(list.Range(), "Invalid enum value", "The values are written without brackets: enum%s.",
+			sourceOf(&hclsyntax.FunctionCallExpr{Args: list.Exprs}))
 		args = exprsOf(list)
 	}
 	if isObject(args[0]) {
 		if len(args) > 1 {
-			p.fail(between(args[1:]), "Too many arguments", "enum({ value = \"Title\" }) takes nothing more. %s", describedEnum)
+			p.fail(between(args[1:]), "Too many arguments",
+				"enum({ value = \"Title\" }) takes no further arguments. %s", describedEnum)
 		}
 		p.titles(t, unwrap(args[0]).(*hclsyntax.ObjectConsExpr))
 		return t
@@ -87,16 +89,19 @@ func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
 	s, isText := e.Value.(string)
 	switch {
 	case !isText && !value.IsNumber(e.Value):
-		p.fail(at, "Invalid enum value", "A value is a text or a number, not %s.", got(e.Value))
+		p.fail(at, "Invalid enum value", "A value is a string or a number, not %s.", describeValue(e.Value))
 		return
 	case len(t.Enum) > 0 && value.IsNumber(t.Enum[0].Value) == isText:
-		p.fail(at, "Invalid enum value", "The values are all texts or all numbers; %s differs from %s.", show(e.Value), show(t.Enum[0].Value))
+		p.fail(at, "Invalid enum value", "The values must be all strings or all numbers; %s differs from %s.",
+			showJSON(e.Value), showJSON(t.Enum[0].Value))
 		return
 	case hasEnum(t.Enum, e.Value):
-		p.fail(at, "Duplicate enum value", "The value %s is written twice.", show(e.Value))
+		p.fail(at, "Duplicate enum value", "The value %s is written twice.", showJSON(e.Value))
 		return
 	case isText && isSentence(s):
-		p.report(hclv2.DiagWarning, at, "Possible description", fmt.Sprintf("The text %s is one of the values. Is this a description? It goes into string(%s, { enum = [...] }).", shortened(s), shortened(s)))
+		p.report(hclv2.DiagWarning, at, "Possible description",
+			fmt.Sprintf("The string %s is one of the values. Is this a description? Put it into string(%s, "+
+				"{ enum = [...] }).", quoteShort(s), quoteShort(s)))
 	}
 	t.Enum = append(t.Enum, e)
 }
@@ -104,7 +109,7 @@ func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
 // titles adds the values of enum({ open = "Open orders" }) in written order.
 func (p *parser) titles(t *Type, braces *hclsyntax.ObjectConsExpr) {
 	if len(braces.Items) == 0 {
-		p.fail(braces.Range(), "Incomplete type", "%s", incomplete("enum", forms["enum"]))
+		p.fail(braces.Range(), "Incomplete type", "%s", incomplete("enum", constructorExamples["enum"]))
 	}
 	for _, item := range braces.Items {
 		name, ok := p.key(item.KeyExpr)
@@ -127,7 +132,8 @@ func (p *parser) enumKeyword(t *Type, expr hclv2.Expression) {
 		v, ok := p.constant(expr)
 		list, isList := v.([]any)
 		if ok && !isList {
-			p.fail(expr.Range(), "Invalid keyword value", "enum is a list of values, like [\"a\", \"b\"], not %s.", got(v))
+			p.fail(expr.Range(), "Invalid keyword value", "enum is a list of values, like [\"a\", \"b\"], not %s.",
+				describeValue(v))
 		}
 		for _, v := range list {
 			p.enumValue(t, EnumValue{Value: v}, expr.Range())
@@ -140,7 +146,8 @@ func (p *parser) enumKeyword(t *Type, expr hclv2.Expression) {
 		return
 	}
 	if !t.broken && value.IsNumber(t.Enum[0].Value) == (t.Kind == String) {
-		p.fail(expr.Range(), "Invalid keyword value", "The type is %s, and %s is not a value of it.", t.Kind, show(t.Enum[0].Value))
+		p.fail(expr.Range(), "Invalid keyword value", "The type is %s, and %s is not a value of it.", t.Kind,
+			showJSON(t.Enum[0].Value))
 		t.Enum = nil
 	}
 }

@@ -25,9 +25,12 @@ var (
 		}
 		longest := maxNameLength
 		return ObjectOf(
-			&Member{Name: "file_id", Type: &Type{Kind: String, Pattern: id, Description: "The file_id that the upload has answered."}},
-			&Member{Name: "filename", Type: &Type{Kind: String, MaxLength: &longest, Description: "What the file is called here, when not as it was uploaded."}, Optional: true},
-			&Member{Name: "content_type", Type: &Type{Kind: String, MaxLength: &longest, Description: "Its media type, when not as it was uploaded."}, Optional: true},
+			&Member{Name: "file_id", Type: &Type{Kind: String, Pattern: id,
+				Description: "The file_id from the response to the upload."}},
+			&Member{Name: "filename", Type: &Type{Kind: String, MaxLength: &longest,
+				Description: "The file name, if it differs from the uploaded one."}, Optional: true},
+			&Member{Name: "content_type", Type: &Type{Kind: String, MaxLength: &longest,
+				Description: "The media type, if it differs from the uploaded one."}, Optional: true},
 		)
 	}()
 	fileMembers = ObjectOf(
@@ -41,7 +44,8 @@ var (
 	)
 )
 
-// FileMembers is the object that an author reads of a file. Programs read all of it but path and url, which are made for one call.
+// FileMembers is the object that an author reads of a file. Programs read all of it but path and
+// url, which are made for one call.
 func FileMembers() *Type { return fileMembers }
 
 // EachFile calls do for the types of all files that a value of the type can be or hold.
@@ -60,10 +64,11 @@ func (t *Type) EachFile(do func(*Type)) {
 
 // HoldsFile reports whether a value of the type can be a file or hold one.
 func (t *Type) HoldsFile() bool {
-	return t != nil && (t.Kind == File || t.Elem.HoldsFile() || slices.ContainsFunc(t.Members, func(m *Member) bool { return m.Type.HoldsFile() }))
+	return t != nil && (t.Kind == File || t.Elem.HoldsFile() || slices.ContainsFunc(t.Members,
+		func(m *Member) bool { return m.Type.HoldsFile() }))
 }
 
-// holdsFile reports whether a value holds something where its type says that a file is.
+// holdsFile reports whether a value holds something where its type expects a file.
 func holdsFile(t *Type, v any) bool {
 	switch {
 	case t == nil || v == nil:
@@ -88,16 +93,17 @@ func holdsFile(t *Type, v any) bool {
 	return false
 }
 
-// uploads is where files are uploaded to; of other kinds it is nothing.
-func (e Env) uploads(k Kind) *string {
+// uploadAddress is where files are uploaded to; of other kinds it is nothing.
+func (e Env) uploadAddress(k Kind) *string {
 	if k != File {
 		return nil
 	}
 	return e.Uploads
 }
 
-// explained is the description as it is advertised: that of a file says how a caller comes by one.
-func (t *Type) explained() string {
+// descriptionWithUpload is the description as it is advertised: that of a file says how a caller
+// comes by one.
+func (t *Type) descriptionWithUpload() string {
 	if t.Kind != File {
 		return t.Description
 	}
@@ -113,7 +119,9 @@ func (t *Type) explained() string {
 	if t.Upload != nil && *t.Upload != "" {
 		to = *t.Upload
 	}
-	fmt.Fprintf(&b, "A file. Upload it first: POST its bytes to %s with the credentials of this connection, its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the file_id to give here.", to)
+	fmt.Fprintf(&b, "A file. Upload it first: POST its bytes to %s with the credentials of this connection, "+
+		"its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the file_id "+
+		"to give here.", to)
 	if t.MaxSize > 0 || t.MediaTypes != nil {
 		b.WriteString(" It may ")
 		if t.MaxSize > 0 {
@@ -130,9 +138,9 @@ func (t *Type) explained() string {
 	return b.String()
 }
 
-// file checks what a caller sends for a file. What another tool hands on is a file already.
-func (c compiler) file() check {
-	form := c.object(fileForm).check
+// fileCheck checks what a caller sends for a file. What another tool passes on is a file already.
+func (c checkCompiler) fileCheck() check {
+	form := c.objectCheck(fileForm).check
 	return func(v any, owned bool) (any, bool, []Violation) {
 		if _, ok := v.(value.File); ok {
 			return v, false, nil
@@ -141,13 +149,15 @@ func (c compiler) file() check {
 	}
 }
 
-// Refuses says how a file does not fit the type, in words that complete a sentence about it; nothing when it fits.
+// Refuses says how a file does not fit the type, in words that complete a sentence about it;
+// nothing when it fits.
 func (t *Type) Refuses(f value.FileFacts) string {
 	switch {
 	case t.MaxSize > 0 && f.Size > t.MaxSize:
 		return fmt.Sprintf("must have at most %d bytes, got %d", t.MaxSize, f.Size)
 	case !MediaAllowed(t.MediaTypes, f.Type, f.Sniffed):
-		return fmt.Sprintf("must be %s, got %s whose content looks like %s", strings.Join(t.MediaTypes, " or "), shortened(f.Type), shortened(f.Sniffed))
+		return fmt.Sprintf("must be %s, got %s whose content looks like %s", strings.Join(t.MediaTypes, " or "),
+			quoteShort(f.Type), quoteShort(f.Sniffed))
 	}
 	return ""
 }
@@ -170,13 +180,16 @@ func (p *parser) mediaTypes(t *Type, expr hclv2.Expression) {
 	for _, e := range list {
 		pattern, _ := e.(string)
 		if !IsMediaPattern(pattern) {
-			p.fail(expr.Range(), "Invalid keyword value", "types lists media types, as in [\"application/pdf\", \"image/*\"], and %s is none.", got(e))
+			p.fail(expr.Range(), "Invalid keyword value",
+				"types lists media types, as in [\"application/pdf\", \"image/*\"], and %s is not a media type.",
+				describeValue(e))
 			return
 		}
 		t.MediaTypes = append(t.MediaTypes, strings.ToLower(pattern))
 	}
 	if len(list) == 0 {
-		p.fail(expr.Range(), "Invalid keyword value", "types lists media types, as in [\"application/pdf\", \"image/*\"]. Leave it out for files of every type.")
+		p.fail(expr.Range(), "Invalid keyword value",
+			"types lists media types, as in [\"application/pdf\", \"image/*\"]. Leave it out for files of every type.")
 	}
 }
 
@@ -184,5 +197,6 @@ func (p *parser) mediaTypes(t *Type, expr hclv2.Expression) {
 func IsMediaPattern(s string) bool {
 	kind, params, err := mime.ParseMediaType(strings.ReplaceAll(s, "*", "any"))
 	of, sub, ok := strings.Cut(s, "/")
-	return err == nil && len(params) == 0 && strings.Contains(kind, "/") && ok && !strings.Contains(of, "*") && (sub == "*" || !strings.Contains(sub, "*"))
+	return err == nil && len(params) == 0 && strings.Contains(kind, "/") && ok && !strings.Contains(of, "*") &&
+		(sub == "*" || !strings.Contains(sub, "*"))
 }

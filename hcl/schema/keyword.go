@@ -11,7 +11,8 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// A keyword narrows or describes a type: in the { ... } at the end of a type, or as an attribute beside an input's type.
+// A keyword narrows or describes a type: in the { ... } at the end of a type, or as an attribute
+// next to an input's type.
 type keyword struct {
 	name  string
 	kinds []Kind // the kinds it applies to; nil: all
@@ -43,12 +44,12 @@ func keywords() []keyword {
 		{"types", []Kind{File}, (*parser).mediaTypes},
 		{"example", nil, (*parser).example},
 		{"title", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Title = p.text(e, "title") }},
-		{"schema", nil, (*parser).extra},
+		{"schema", nil, (*parser).rawSchema},
 	}
 }
 
-// beside are what may stand only beside an input's type.
-func beside() []keyword {
+// inputKeywords are what may be used only as arguments of an input.
+func inputKeywords() []keyword {
 	return []keyword{
 		{"description", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Description = p.text(e, "description") }},
 		{"sensitive", nil, (*parser).sensitive},
@@ -59,17 +60,18 @@ func beside() []keyword {
 // Keywords returns the names that With accepts.
 func Keywords() []string {
 	var names []string
-	for _, k := range append(keywords(), beside()...) {
+	for _, k := range append(keywords(), inputKeywords()...) {
 		names = append(names, k.name)
 	}
 	return names
 }
 
-// With returns the type with a keyword that is written as an attribute beside it, checked as the same keyword inside the type is. The names are those of Keywords;
-// With panics on any other, since the caller's own table of attributes decides which there are.
+// With returns the type with a keyword that is written as an attribute next to it, checked as the
+// same keyword inside the type is. The names are those of Keywords; With panics on any other, since
+// the caller's own table of attributes decides which there are.
 func (t *Type) With(attr *hclv2.Attribute, env Env) (*Type, hclv2.Diagnostics) {
 	p := &parser{env: env}
-	all := append(keywords(), beside()...)
+	all := append(keywords(), inputKeywords()...)
 	i := slices.IndexFunc(all, func(k keyword) bool { return k.name == attr.Name })
 	if i < 0 {
 		panic("schema: no keyword " + attr.Name)
@@ -80,15 +82,17 @@ func (t *Type) With(attr *hclv2.Attribute, env Env) (*Type, hclv2.Diagnostics) {
 	return &c, p.diags
 }
 
-// Default returns the value of a default that is written beside the type, converted to it. ok is false when it does not fit.
+// Default returns the value of a default that is written next to the type, converted to it. ok is
+// false when it does not fit.
 func (t *Type) Default(expr hclv2.Expression, env Env) (v any, ok bool, diags hclv2.Diagnostics) {
 	p := &parser{env: env}
 	v, ok = p.defaultValue(t, expr)
 	return v, ok, p.diags
 }
 
-// tail reads the description and the keywords that may follow in any T(...). form is how the call begins, for hints.
-func (p *parser) tail(form string, args []hclv2.Expression, t *Type) *Type {
+// descriptionAndKeywords reads the description and the keywords that may follow in any T(...). form
+// is how the call begins, for hints.
+func (p *parser) descriptionAndKeywords(form string, args []hclv2.Expression, t *Type) *Type {
 	c := *t
 	t = &c
 	if len(args) > 0 && !isObject(args[0]) {
@@ -100,14 +104,16 @@ func (p *parser) tail(form string, args []hclv2.Expression, t *Type) *Type {
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		p.fail(between(args), "Too many arguments", "After the description only keywords may follow: %s\"...\", { title = \"...\" }).%s", form, valuesHint(t, args))
+		p.fail(between(args), "Too many arguments",
+			"After the description only keywords may follow: %s\"...\", { title = \"...\" }).%s", form,
+			valuesHint(t, args))
 	}
 	return t
 }
 
 func valuesHint(t *Type, args []hclv2.Expression) string {
 	if _, ok := literalText(unwrap(args[0])); ok && t.Kind == String {
-		return ` A choice of values is written enum("a", "b").`
+		return ` For a choice of values, write enum("a", "b").`
 	}
 	return ""
 }
@@ -133,36 +139,39 @@ func (p *parser) keywords(t *Type, braces *hclsyntax.ObjectConsExpr) {
 	p.finish(t, braces.Range())
 }
 
-// elsewhere answers keywords that are something else here.
-var elsewhere = map[string]string{
+// misplacedKeywords answers keywords that are something else here.
+var misplacedKeywords = map[string]string{
 	"description": `The description is the first argument: TYPE("...", { ... }).`,
 	"default":     "A default is written around the type: optional(TYPE, VALUE).",
-	"optional":    "What may be left out is written optional(TYPE).",
+	"optional":    "A value that may be left out is written optional(TYPE).",
 	"required":    "Everything is required unless it is written optional(TYPE).",
-	"nullable":    "What may be null is written nullable(TYPE).",
-	"null":        "What may be null is written nullable(TYPE).",
+	"nullable":    "A value that may be null is written nullable(TYPE).",
+	"null":        "A value that may be null is written nullable(TYPE).",
 	"unique":      "A list without repetitions is written set(...).",
 	"items":       "The type of the elements is the first argument: list(string).",
-	"sensitive":   "sensitive is an attribute of the input, beside its type.",
-	"header":      "header is an attribute of the input, beside its type.",
+	"sensitive":   "sensitive is an argument of the input block, not of the type.",
+	"header":      "header is an argument of the input block, not of the type.",
 	"type":        "The type is the name before the parenthesis.",
 }
 
 // keywordAliases are names of JSON Schema and other languages for our keywords.
 var keywordAliases = map[string]string{
-	"minimum": "min", "maximum": "max", "gte": "min", "lte": "max", "ge": "min", "le": "max", "exclusiveminimum": "above", "exclusivemaximum": "below", "gt": "above", "lt": "below",
-	"multipleof": "multiple_of", "step": "multiple_of", "minlen": "min_length", "maxlen": "max_length", "regex": "pattern", "regexp": "pattern",
-	"minproperties": "min_items", "maxproperties": "max_items", "min_size": "min_items", "max_size": "max_items", "values": "enum", "one_of": "enum", "oneof": "enum", "choices": "enum", "options": "enum",
+	"minimum": "min", "maximum": "max", "gte": "min", "lte": "max", "ge": "min", "le": "max",
+	"exclusiveminimum": "above", "exclusivemaximum": "below", "gt": "above", "lt": "below",
+	"multipleof": "multiple_of", "step": "multiple_of", "minlen": "min_length", "maxlen": "max_length",
+	"regex": "pattern", "regexp": "pattern",
+	"minproperties": "min_items", "maxproperties": "max_items", "min_size": "min_items", "max_size": "max_items",
+	"values": "enum", "one_of": "enum", "oneof": "enum", "choices": "enum", "options": "enum",
 	"examples": "example", "label": "title",
 }
 
 func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2.Expression) {
-	if answer, ok := elsewhere[name]; ok {
+	if answer, ok := misplacedKeywords[name]; ok {
 		answer = strings.NewReplacer("TYPE", t.Kind.String(), "VALUE", sourceOf(expr)).Replace(answer)
 		p.fail(at, "Misplaced keyword", "%s is not a keyword of a type. %s", name, answer)
 		return
 	}
-	fits := fitting(t)
+	fits := applicableKeywords(t)
 	near := keywordAliases[strings.ToLower(name)]
 	if near == "" {
 		near = spelling.Nearest(name, fits)
@@ -174,7 +183,9 @@ func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2
 		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, near)
 		return
 	}
-	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes into schema = { ... }.", name, t.Kind, strings.Join(fits, ", "))
+	p.fail(at, "Unknown keyword",
+		"There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes into schema = { ... }.", name,
+		t.Kind, strings.Join(fits, ", "))
 }
 
 func names(list []keyword) []string {
@@ -185,18 +196,18 @@ func names(list []keyword) []string {
 	return out
 }
 
-// fitting returns the keywords that apply to a type.
-func fitting(t *Type) []string {
+// applicableKeywords returns the keywords that apply to a type.
+func applicableKeywords(t *Type) []string {
 	var out []string
 	for _, k := range keywords() {
-		if k.fits(t) {
+		if k.appliesTo(t) {
 			out = append(out, k.name)
 		}
 	}
 	return out
 }
 
-func (k keyword) fits(t *Type) bool {
+func (k keyword) appliesTo(t *Type) bool {
 	return k.kinds == nil || slices.Contains(k.kinds, t.Kind) || t.broken && t.Kind == Any
 }
 
@@ -214,8 +225,8 @@ var counterparts = map[string]map[Kind]string{
 
 // set applies one keyword, and takes it back when it contradicts another.
 func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) {
-	if !k.fits(t) {
-		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, article(t.Kind), p.instead(k, t))
+	if !k.appliesTo(t) {
+		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, article(t.Kind), p.alternative(k, t))
 		return
 	}
 	before, errors := *t, len(p.diags)
@@ -229,10 +240,11 @@ func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) 
 	}
 }
 
-func (p *parser) instead(k keyword, t *Type) string {
+func (p *parser) alternative(k keyword, t *Type) string {
 	elements := ""
-	if t.Elem != nil && k.fits(t.Elem) && elsewhere[k.name] == "" {
-		elements = fmt.Sprintf(" For the elements, write it inside: %s(%s(\"...\", { %s = ... })).", t.Kind, t.Elem.Kind, k.name)
+	if t.Elem != nil && k.appliesTo(t.Elem) && misplacedKeywords[k.name] == "" {
+		elements = fmt.Sprintf(" For the elements, write it inside: %s(%s(\"...\", { %s = ... })).", t.Kind,
+			t.Elem.Kind, k.name)
 	}
 	if other := counterparts[k.name][t.Kind]; other != "" {
 		return fmt.Sprintf(" Write %s.", other) + elements

@@ -5,23 +5,27 @@ import (
 	"strings"
 )
 
-// MediaAllowed reports whether a file may be of the types that are allowed, none meaning all: by what its owner says, and by what its bytes look like. Bytes that look like nothing known
-// may be of a type that is allowed by its whole name, and not of one that only a * allows.
+// MediaAllowed reports whether a file may be of the types that are allowed, none meaning all: by
+// what its owner says, and by what its bytes look like. Bytes that look like nothing known may be
+// of a type that is allowed by its whole name, and not of one that only a * allows.
 func MediaAllowed(allowed []string, declared, sniffed string) bool {
 	if len(allowed) == 0 {
 		return true
 	}
 	declared, sniffed = bareMedia(declared), bareMedia(sniffed)
 	if sniffed == noMedia {
-		return slices.Contains(allowed, declared) && !slices.Contains(recognized, declared) && !textual(declared) || mediaMatches(allowed, declared) && mediaMatches(allowed, noMedia)
+		return slices.Contains(allowed, declared) && !slices.Contains(recognized, declared) && !isText(declared) ||
+			mediaMatches(allowed, declared) && mediaMatches(allowed, noMedia)
 	}
-	return mediaMatches(allowed, declared) && (mediaMatches(allowed, sniffed) || looksAlike(declared, sniffed))
+	return mediaMatches(allowed, declared) && (mediaMatches(allowed, sniffed) || sniffedMatches(declared, sniffed))
 }
 
-// MediaOverlap reports whether a file may be of two lists of types, of which an empty one means all.
+// MediaOverlap reports whether a file may be of two lists of types, of which an empty one means
+// all.
 func MediaOverlap(some, others []string) bool {
 	return len(some) == 0 || len(others) == 0 || slices.ContainsFunc(some, func(kind string) bool {
-		return mediaMatches(others, kind) || slices.ContainsFunc(others, func(other string) bool { return mediaMatches([]string{kind}, other) })
+		return mediaMatches(others, kind) || slices.ContainsFunc(others,
+			func(other string) bool { return mediaMatches([]string{kind}, other) })
 	})
 }
 
@@ -40,20 +44,25 @@ func bareMedia(kind string) string {
 // noMedia is what bytes look like of which nothing is known.
 const noMedia = "application/octet-stream"
 
-// recognized are the types whose bytes are known from their beginning: what says that it is one of them and does not look like it is none.
+// recognized are the types whose bytes are known from their beginning: what says that it is one of
+// them and does not look like it is none.
 var recognized = []string{
-	"application/pdf", "application/postscript", "application/zip", "application/x-gzip", "application/gzip", "application/x-rar-compressed", "application/vnd.ms-fontobject", "application/wasm",
-	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/x-icon", "audio/mpeg", "audio/wave", "audio/aiff", "audio/basic", "audio/midi", "application/ogg", "video/avi", "video/webm", "video/mp4",
+	"application/pdf", "application/postscript", "application/zip", "application/x-gzip", "application/gzip",
+	"application/x-rar-compressed", "application/vnd.ms-fontobject", "application/wasm",
+	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/x-icon", "audio/mpeg", "audio/wave",
+	"audio/aiff", "audio/basic", "audio/midi", "application/ogg", "video/avi", "video/webm", "video/mp4",
 	"font/ttf", "font/otf", "font/woff", "font/woff2", "font/collection",
 }
 
-// looksAlike reports whether bytes that look like one type can be of another that they cannot be told from by their beginning.
-func looksAlike(declared, sniffed string) bool {
+// sniffedMatches reports whether bytes that look like one type can be of another that they cannot
+// be told from by their beginning.
+func sniffedMatches(declared, sniffed string) bool {
 	switch sniffed {
 	case declared:
 		return true
 	case "application/zip":
-		return strings.HasPrefix(declared, "application/vnd.openxmlformats-officedocument.") || strings.HasPrefix(declared, "application/vnd.oasis.opendocument.") ||
+		return strings.HasPrefix(declared, "application/vnd.openxmlformats-officedocument.") ||
+			strings.HasPrefix(declared, "application/vnd.oasis.opendocument.") ||
 			strings.HasSuffix(declared, "+zip") || declared == "application/java-archive"
 	case "application/x-gzip":
 		return declared == "application/gzip" || strings.HasSuffix(declared, "+gzip")
@@ -64,15 +73,17 @@ func looksAlike(declared, sniffed string) bool {
 	case "text/xml":
 		return declared == "application/xml" || strings.HasSuffix(declared, "+xml")
 	case "text/plain":
-		return textual(declared) && declared != "text/html"
+		return isText(declared) && declared != "text/html"
 	}
 	return false
 }
 
-func textual(kind string) bool {
+func isText(kind string) bool {
 	switch kind {
-	case "application/json", "application/x-ndjson", "application/yaml", "application/toml", "application/sql", "application/javascript", "application/rtf", "application/xml", "message/rfc822":
+	case "application/json", "application/x-ndjson", "application/yaml", "application/toml", "application/sql",
+		"application/javascript", "application/rtf", "application/xml", "message/rfc822":
 		return true
 	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") ||
+		strings.HasSuffix(kind, "+yaml")
 }

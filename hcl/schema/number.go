@@ -7,8 +7,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// longestInteger is how many digits an integer may have to be written without an exponent.
-const longestInteger = 400
+// maxIntegerDigits is how many digits an integer may have to be written without an exponent.
+const maxIntegerDigits = 400
 
 // integerOf returns a whole number as an int, or as its digits where an int cannot hold it.
 func integerOf(v any) (any, bool) {
@@ -22,14 +22,14 @@ func integerOf(v any) (any, bool) {
 	if i, ok := d.Integer(); ok {
 		return i, true
 	}
-	if d.Exp > longestInteger {
+	if d.Exp > maxIntegerDigits {
 		return v, true
 	}
 	return json.Number(d.Text()), true
 }
 
-// multiple reports whether n is a whole multiple of step, exactly.
-func multiple(n, step any) bool {
+// isMultiple reports whether n is a whole multiple of step, exactly.
+func isMultiple(n, step any) bool {
 	if a, ok := n.(int); ok {
 		if b, ok := step.(int); ok {
 			return a%b == 0

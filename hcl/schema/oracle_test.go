@@ -42,16 +42,16 @@ func FuzzChecksAgreeWithTheAdvertisedSchema(f *testing.F) {
 			out, violations := check.Check(v)
 			err := library.Validate(withoutNulls(typ, v))
 			if (err == nil) != (len(violations) == 0) {
-				t.Fatalf("%s\n%s\nvalue %s\nours:    %v\nlibrary: %v", source, typ.AppendSchema(nil), show(v), violations, err)
+				t.Fatalf("%s\n%s\nvalue %s\nours:    %v\nlibrary: %v", source, typ.AppendSchema(nil), showJSON(v), violations, err)
 			}
 			if _, back := again.Check(v); (len(back) == 0) != (err == nil) {
-				t.Fatalf("%s, read back (exact: %v)\nvalue %s\nours:    %v\nlibrary: %v", typ.AppendSchema(nil), exact, show(v), back, err)
+				t.Fatalf("%s, read back (exact: %v)\nvalue %s\nours:    %v\nlibrary: %v", typ.AppendSchema(nil), exact, showJSON(v), back, err)
 			}
 			if err != nil {
 				continue
 			}
 			if twice, violations := check.Check(out); len(violations) > 0 || !value.Equal(twice, out) {
-				t.Fatalf("%s\n%s became %s and then %s %v", source, show(v), show(out), show(twice), violations)
+				t.Fatalf("%s\n%s became %s and then %s %v", source, showJSON(v), showJSON(out), showJSON(twice), violations)
 			}
 		}
 	})

@@ -12,7 +12,8 @@ import (
 
 // Env is what a type expression may refer to.
 type Env struct {
-	// Type returns the type declared as `type "name"`. It reports unknown names and cycles itself, placed at the range it is given, and then returns nil.
+	// Type returns the type declared as `type "name"`. It reports unknown names and cycles itself,
+	// placed at the range it is given, and then returns nil.
 	Type func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics)
 	// Eval returns the value of a constant expression, in the values of package value.
 	Eval func(hclv2.Expression) (any, hclv2.Diagnostics)
@@ -29,7 +30,8 @@ type Option struct {
 	Default    any // a value that fits the type
 }
 
-// Parse reads the type of an input, which may be optional(...). It reports every mistake and always returns a type.
+// Parse reads the type of an input, which may be optional(...). It reports every mistake and always
+// returns a type.
 func Parse(expr hclv2.Expression, env Env) (*Type, Option, hclv2.Diagnostics) {
 	p := &parser{env: env}
 	t, option := p.member(expr)
@@ -73,7 +75,9 @@ func (p *parser) member(expr hclv2.Expression) (*Type, Option) {
 		option.Default, option.HasDefault = p.defaultValue(t, call.Arguments[1])
 	}
 	if len(call.Arguments) > 2 {
-		p.fail(between(call.Arguments[2:]), "Too many arguments", "optional(...) takes a type and a default, nothing more. A description goes into the type: optional(%s(\"...\")).", t.Kind)
+		p.fail(between(call.Arguments[2:]), "Too many arguments",
+			"optional(...) takes only a type and a default. A description goes into the type: optional(%s(\"...\")).",
+			t.Kind)
 	}
 	return t, option
 }
@@ -102,13 +106,19 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 		return p.members(e)
 	case *hclsyntax.LiteralValueExpr:
 		if e.Val.IsNull() {
-			p.fail(e.Range(), "Invalid type", "null is not a type. A value that may be null has the type nullable(string), one that may be left out optional(string).")
+			p.fail(e.Range(), "Invalid type",
+				"null is not a type. A value that may be null has the type nullable(string), one that may "+
+					"be left out optional(string).")
 			return brokenType()
 		}
-		p.fail(e.Range(), "Invalid type", "A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name.")
+		p.fail(e.Range(), "Invalid type",
+			"A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), "+
+				"map(...), object({...}), enum(...), file, nullable(...) or type.name.")
 		return brokenType()
 	}
-	p.fail(expr.Range(), "Invalid type", "A type is written string, number, integer, bool, any, list(...), set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
+	p.fail(expr.Range(), "Invalid type",
+		"A type is written string, number, integer, bool, any, list(...), set(...), map(...), "+
+			"object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
 	return brokenType()
 }
 
@@ -122,11 +132,13 @@ func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
 		p.fail(at, "Quoted type", "Types are written without quotes: %s.", rewritten)
 		return kind
 	}
-	p.fail(at, "Quoted type", "A type is needed here, not a text. Types are written without quotes: string; a description goes into the type: string(\"...\").")
+	p.fail(at, "Quoted type", "A type is needed here, not a string. Types are written without quotes: "+
+		"string; a description goes into the type: string(\"...\").")
 	return brokenType()
 }
 
-var scalars = map[string]Kind{"string": String, "number": Number, "integer": Integer, "bool": Bool, "any": Any, "file": File}
+var scalars = map[string]Kind{"string": String, "number": Number, "integer": Integer, "bool": Bool, "any": Any,
+	"file": File}
 
 // name reads a type without arguments: a scalar, or type.name.
 func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
@@ -135,13 +147,14 @@ func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
 		return p.reference(e)
 	}
 	if len(e.Traversal) > 1 {
-		p.fail(e.Range(), "Invalid type", "%s is not a type. A type of your own is declared as type \"name\" { is = ... } and written type.name.", sourceOf(e))
+		p.fail(e.Range(), "Invalid type",
+			"%s is not a type. Declare a type as type \"name\" { is = ... } and refer to it as type.name.", sourceOf(e))
 		return brokenType()
 	}
 	if kind, ok := scalars[root]; ok {
-		return &Type{Kind: kind, Upload: p.env.uploads(kind)}
+		return &Type{Kind: kind, Upload: p.env.uploadAddress(kind)}
 	}
-	if form, ok := forms[root]; ok {
+	if form, ok := constructorExamples[root]; ok {
 		p.fail(e.Range(), "Incomplete type", "%s", incomplete(root, form))
 		return brokenType()
 	}
@@ -151,7 +164,8 @@ func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
 func incomplete(name, form string) string {
 	switch name {
 	case "list", "set", "map":
-		return fmt.Sprintf("%s needs the type of its elements, like %s; write %s(any) for elements of every type.", name, form, name)
+		return fmt.Sprintf("%s needs the type of its elements, like %s; write %s(any) for elements of every type.",
+			name, form, name)
 	case "object":
 		return "object needs its members, like " + form + "; write map(any) for an object with unknown members."
 	case "enum":
@@ -172,7 +186,9 @@ func (p *parser) unknown(at hclv2.Range, name string) *Type {
 		}
 		return brokenType()
 	}
-	p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, enum, file and nullable; one of your own is written type.%s.", name, name)
+	p.fail(at, "Unknown type",
+		"There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, "+
+			"enum, file and nullable; a declared type is written type.%s.", name, name)
 	return brokenType()
 }
 
@@ -187,7 +203,8 @@ func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
 			return t
 		}
 	}
-	p.fail(e.Range(), "Invalid type", "A type of your own is declared as type \"name\" { is = ... } and written type.name, with exactly one name.")
+	p.fail(e.Range(), "Invalid type",
+		"Declare a type as type \"name\" { is = ... } and refer to it as type.name, with exactly one name.")
 	return brokenType()
 }
 
@@ -195,16 +212,17 @@ func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
 func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 	args := call.Arguments
 	if kind, ok := scalars[call.Name]; ok {
-		t := &Type{Kind: kind, Upload: p.env.uploads(kind)}
+		t := &Type{Kind: kind, Upload: p.env.uploadAddress(kind)}
 		if len(args) == 0 {
-			p.fail(expr.Range(), "Empty call", "Write %s without parentheses, or give it a description: %s(\"...\").", call.Name, call.Name)
+			p.fail(expr.Range(), "Empty call", "Write %s without parentheses, or give it a description: %s(\"...\").",
+				call.Name, call.Name)
 		}
-		return p.tail(call.Name+"(", args, t)
+		return p.descriptionAndKeywords(call.Name+"(", args, t)
 	}
 	switch call.Name {
 	case "list", "set", "map", "nullable":
 		if len(args) == 0 {
-			p.fail(expr.Range(), "Incomplete type", "%s", incomplete(call.Name, forms[call.Name]))
+			p.fail(expr.Range(), "Incomplete type", "%s", incomplete(call.Name, constructorExamples[call.Name]))
 			return brokenType()
 		}
 		if call.Name == "nullable" {
@@ -213,28 +231,29 @@ func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 		return p.collection(call.Name, args)
 	case "object":
 		if len(args) == 0 {
-			p.fail(expr.Range(), "Incomplete type", "%s", incomplete("object", forms["object"]))
+			p.fail(expr.Range(), "Incomplete type", "%s", incomplete("object", constructorExamples["object"]))
 			return brokenType()
 		}
-		return p.tail("object({...}, ", args[1:], p.members(args[0]))
+		return p.descriptionAndKeywords("object({...}, ", args[1:], p.members(args[0]))
 	case "enum":
 		return p.enum(expr, args)
 	case "optional":
-		p.fail(expr.Range(), "Misplaced optional", "optional(...) stands outermost, for an input or a member of an object. %s", misplaced(args))
+		p.fail(expr.Range(), "Misplaced optional",
+			"optional(...) must be outermost, for an input or a member of an object. %s", nullableHint(args))
 		t, _ := p.member(expr)
 		return t
 	case "type":
-		p.fail(expr.Range(), "Invalid type", "A type of your own is written type.name, without parentheses.")
+		p.fail(expr.Range(), "Invalid type", "Refer to a declared type as type.name, without parentheses.")
 		return brokenType()
 	}
 	t := p.unknown(call.NameRange, call.Name)
 	if t.Kind != Any {
-		return p.tail(call.Name+"(", args, t)
+		return p.descriptionAndKeywords(call.Name+"(", args, t)
 	}
 	return t
 }
 
-func misplaced(args []hclv2.Expression) string {
+func nullableHint(args []hclv2.Expression) string {
 	inner := "string"
 	if len(args) > 0 {
 		inner = sourceOf(args[0])
@@ -244,15 +263,17 @@ func misplaced(args []hclv2.Expression) string {
 
 func (p *parser) nullable(args []hclv2.Expression) *Type {
 	if call := callOf(args[0]); call != nil && call.Name == "optional" && len(call.Arguments) > 0 {
-		p.fail(args[0].Range(), "Misplaced optional", "optional(...) stands outermost: optional(nullable(%s)).", sourceOf(call.Arguments[0]))
+		p.fail(args[0].Range(), "Misplaced optional", "optional(...) must be outermost: optional(nullable(%s)).",
+			sourceOf(call.Arguments[0]))
 		args = append([]hclv2.Expression{call.Arguments[0]}, args[1:]...)
 	}
 	t := p.parse(args[0])
 	if len(args) > 1 {
-		p.fail(between(args[1:]), "Too many arguments", "nullable(...) takes a type and nothing more. A description goes into the type: nullable(%s(\"...\")).", t.Kind)
+		p.fail(between(args[1:]), "Too many arguments",
+			"nullable(...) takes only a type. A description goes into the type: nullable(%s(\"...\")).", t.Kind)
 	}
 	if t.Nullable {
-		p.fail(args[0].Range(), "Repeated nullable", "The type %s lets null through already.", t)
+		p.fail(args[0].Range(), "Repeated nullable", "The type %s already allows null.", t)
 	}
 	c := *t
 	c.Nullable = true
@@ -262,12 +283,13 @@ func (p *parser) nullable(args []hclv2.Expression) *Type {
 func (p *parser) collection(name string, args []hclv2.Expression) *Type {
 	t := &Type{Kind: map[string]Kind{"list": List, "set": Set, "map": Map}[name]}
 	if text, ok := literalText(unwrap(args[0])); ok && !isTypeName(text) {
-		p.fail(args[0].Range(), "Missing element type", "The type of the elements comes first: %s(string, %s).", name, sourceOf(args[0]))
+		p.fail(args[0].Range(), "Missing element type", "The type of the elements comes first: %s(string, %s).", name,
+			sourceOf(args[0]))
 		t.Elem = brokenType()
-		return p.tail(name+"(..., ", args, t)
+		return p.descriptionAndKeywords(name+"(..., ", args, t)
 	}
 	t.Elem = p.parse(args[0])
-	return p.tail(name+"(..., ", args[1:], t)
+	return p.descriptionAndKeywords(name+"(..., ", args[1:], t)
 }
 
 // members reads the { ... } of an object.
@@ -275,7 +297,8 @@ func (p *parser) members(expr hclv2.Expression) *Type {
 	t := &Type{Kind: Object}
 	pairs, ok := unwrap(expr).(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		p.fail(expr.Range(), "Invalid type", "The members of an object are written in braces: object({ name = string }).")
+		p.fail(expr.Range(), "Invalid type",
+			"The members of an object are written in braces: object({ name = string }).")
 		t.broken = true
 		return t
 	}
@@ -289,7 +312,8 @@ func (p *parser) members(expr hclv2.Expression) *Type {
 			continue
 		}
 		if first, twice := t.Lookup(name); twice {
-			p.fail(m.Range, "Duplicate member", "The object has a member %q already, at line %d.", name, first.Range.Start.Line)
+			p.fail(m.Range, "Duplicate member", "The object already has a member %q, at line %d.", name,
+				first.Range.Start.Line)
 			continue
 		}
 		t.Members = append(t.Members, m)
@@ -308,7 +332,7 @@ func (p *parser) key(expr hclv2.Expression) (string, bool) {
 		}
 		if n, ok := key.Wrapped.(*hclsyntax.LiteralValueExpr); ok {
 			if v, ok := literal(n); ok && value.IsNumber(v) {
-				return show(v), true
+				return showJSON(v), true
 			}
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Pattern is a regular expression as JSON Schema has them: ECMA 262 with the u flag, matching anywhere in a text unless anchored. Only what
-// both that dialect and Go's linear-time engine can do is accepted, so a client and the server never disagree about a match.
+// Pattern is a regular expression as JSON Schema has them: ECMA 262 with the u flag, matching
+// anywhere in a text unless anchored. Only what both that dialect and Go's linear-time engine can
+// do is accepted, so a client and the server never disagree about a match.
 type Pattern struct {
 	Source string
 	re     *regexp.Regexp
@@ -18,13 +19,13 @@ type Pattern struct {
 
 // NewPattern compiles a pattern. Its error is a sentence for an author.
 func NewPattern(source string) (*Pattern, error) {
-	t := translator{src: source}
+	t := ecmaTranslator{src: source}
 	if err := t.run(); err != nil {
 		return nil, err
 	}
 	re, err := regexp.Compile(t.out.String())
 	if err != nil {
-		return nil, explain(err)
+		return nil, describeRegexpError(err)
 	}
 	return &Pattern{Source: source, re: re}, nil
 }
@@ -44,16 +45,17 @@ func patternEngine(source string) (jsonschema.Regexp, error) {
 	return p, nil
 }
 
-// explain words what Go's parser found without showing its text.
-func explain(err error) error {
+// describeRegexpError describes an error of Go's regexp parser.
+func describeRegexpError(err error) error {
 	what := "it is not a valid regular expression"
 	message := err.Error()
 	for _, c := range []struct{ sign, words string }{
 		{"missing closing ]", "a [ is not closed"},
 		{"missing closing )", "a ( is not closed"},
-		{"unexpected )", "a ) closes nothing; write \\) for the character"},
+		{"unexpected )", "a ) is unmatched; write \\) for the character"},
 		{"missing argument to repetition", "a repetition such as * or + has nothing before it to repeat"},
-		{"invalid nested repetition", "two repetitions follow each other; possessive forms such as *+ are not available"},
+		{"invalid nested repetition",
+			"two repetitions follow each other; possessive forms such as *+ are not available"},
 		{"invalid repeat count", "a repetition may count up to 1000"},
 		{"invalid character class range", "a range in [...] runs backwards or names an unknown class"},
 		{"invalid named capture", "the name of a (?<name>...) is not valid"},
@@ -74,12 +76,13 @@ func explain(err error) error {
 // What \s means in ECMA 262, and what it does not: as the inside of a character class.
 const (
 	space    = `\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
-	notSpace = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	notSpace = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}` +
+		`\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
 	anything = `[^\n\r\x{2028}\x{2029}]`
 )
 
-// A translator rewrites the ECMA dialect into Go's and refuses what only one of them has.
-type translator struct {
+// ecmaTranslator rewrites the ECMA dialect into Go's and refuses what only one of them has.
+type ecmaTranslator struct {
 	src   string
 	at    int
 	class bool // inside [...]
@@ -94,7 +97,7 @@ var (
 	surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}`)
 )
 
-func (t *translator) run() error {
+func (t *ecmaTranslator) run() error {
 	for t.at < len(t.src) {
 		if err := t.next(); err != nil {
 			return err
@@ -103,7 +106,7 @@ func (t *translator) run() error {
 	return nil
 }
 
-func (t *translator) next() error {
+func (t *ecmaTranslator) next() error {
 	rest := t.src[t.at:]
 	switch c := rest[0]; {
 	case c == '\\':
@@ -128,28 +131,29 @@ func (t *translator) next() error {
 		if q := quantifier.FindString(rest); q != "" {
 			return t.copy(len(q))
 		}
-		return errors.New("a { that counts nothing must be written \\{")
+		return errors.New("a { that is not a repetition must be written \\{")
 	case c == '}' || c == ']':
-		return fmt.Errorf("a %c that closes nothing must be written \\%c", c, c)
+		return fmt.Errorf("an unmatched %c must be written \\%c", c, c)
 	}
 	return t.copy(1)
 }
 
-func (t *translator) inClass(rest string) error {
+func (t *ecmaTranslator) inClass(rest string) error {
 	switch {
 	case rest[0] == ']':
 		t.class = false
 		return t.copy(1)
 	case rest[0] == '[':
 		if posix.MatchString(rest) {
-			return fmt.Errorf("%s is not available in JSON Schema; write the characters, like a-z", posix.FindString(rest))
+			return fmt.Errorf("%s is not available in JSON Schema; write the characters, like a-z",
+				posix.FindString(rest))
 		}
 		return t.replace(1, `\[`)
 	}
 	return t.copy(1)
 }
 
-func (t *translator) group(rest string) error {
+func (t *ecmaTranslator) group(rest string) error {
 	switch {
 	case !strings.HasPrefix(rest, "(?"):
 		return t.copy(1)
@@ -167,7 +171,7 @@ func (t *translator) group(rest string) error {
 	return errors.New("flags such as (?i) are not available in JSON Schema; write the letters, like [Aa]")
 }
 
-func (t *translator) escape(rest string) error {
+func (t *ecmaTranslator) escape(rest string) error {
 	if pair := surrogates.FindString(rest); pair != "" {
 		var high, low rune
 		fmt.Sscanf(pair, `\u%4x\u%4x`, &high, &low)
@@ -187,7 +191,8 @@ func (t *translator) escape(rest string) error {
 		return t.set(space)
 	case 'S':
 		return t.set(notSpace)
-	case 'd', 'D', 'w', 'W', 't', 'n', 'r', 'f', 'v', '0', '^', '$', '\\', '.', '*', '+', '?', '(', ')', '[', ']', '{', '}', '|', '/':
+	case 'd', 'D', 'w', 'W', 't', 'n', 'r', 'f', 'v', '0', '^', '$', '\\', '.', '*', '+', '?', '(', ')', '[', ']',
+		'{', '}', '|', '/':
 		return t.copy(2)
 	case 'b', 'B':
 		if !t.class {
@@ -217,16 +222,16 @@ func (t *translator) escape(rest string) error {
 	return errors.New("the escape \\" + string([]rune(rest[1:])[:1]) + " is not available in JSON Schema")
 }
 
-func (t *translator) set(inside string) error {
+func (t *ecmaTranslator) set(inside string) error {
 	if !t.class {
 		inside = "[" + inside + "]"
 	}
 	return t.replace(2, inside)
 }
 
-func (t *translator) copy(n int) error { return t.replace(n, t.src[t.at:t.at+n]) }
+func (t *ecmaTranslator) copy(n int) error { return t.replace(n, t.src[t.at:t.at+n]) }
 
-func (t *translator) replace(n int, with string) error {
+func (t *ecmaTranslator) replace(n int, with string) error {
 	t.out.WriteString(with)
 	t.at += n
 	return nil

@@ -68,7 +68,7 @@ func TestWhatTheLanguageCannotSayIsEnforcedAllTheSame(t *testing.T) {
 		`{"n":1.5}`:                  "n: must be integer or string, got number",
 		`{"tree":{"left":{"x":1}}}`:  `tree.left: may not have "x"`,
 		`{"a":1,"b":"y"}`:            "a: must be a string, got the number 1",
-		`{"n":1e999999999,"a":null}`: "holds a number that is too large or too small",
+		`{"n":1e999999999,"a":null}`: "contains a number that is too large or too small",
 	} {
 		_, violations := v.Arguments([]byte(arguments))
 		var got []string
@@ -85,8 +85,8 @@ func TestUnusableSchemasAreRefusedInWords(t *testing.T) {
 	for source, want := range map[string]string{
 		`[]`:                                    "a schema is an object, not a list of 0",
 		`{"type":"strin"}`:                      `type: matches none of the alternatives in anyOf: it must be one of "array", "boolean", "integer", "null", "number", "object", "string"`,
-		`{"$ref":"#/$defs/nothing"}`:            "a $ref in it points nowhere",
-		`{"$ref":"https://a.test/b"}`:           "it refers to https://a.test/b, and other documents are not read",
+		`{"$ref":"#/$defs/nothing"}`:            "a $ref in it refers to nothing",
+		`{"$ref":"https://a.test/b"}`:           "it refers to https://a.test/b, and other documents are not loaded",
 		`{"properties":{"a":{"minLength":-1}}}`: "properties.a.minLength: must be at least 0",
 	} {
 		raw, _ := value.Decode([]byte(source))

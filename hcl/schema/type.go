@@ -1,7 +1,9 @@
-// Package schema turns the type expressions of the language into types, types into JSON Schema 2020-12, and types into validators of call arguments.
+// Package schema turns the type expressions of the language into types, types into JSON Schema
+// 2020-12, and types into validators of call arguments.
 //
-// Parse reads a type, AppendSchema writes what is advertised, Compile makes the Validator that enforces it. What is enforced is what is
-// advertised, with one leniency: a JSON null for something optional counts as absent.
+// Parse reads a type, AppendSchema writes what is advertised, Compile makes the Validator that
+// enforces it. What is enforced is what is advertised, with one leniency: a JSON null for something
+// optional counts as absent.
 package schema
 
 import (
@@ -28,23 +30,25 @@ const (
 	Set
 	Map
 	Object
-	File  // of inputs only: what a caller has uploaded
-	Bytes // of outputs only: no author writes it
+	File  // of inputs only: an uploaded file
+	Bytes // of outputs only: not in the language
 	Null  // of outputs only
 )
 
-var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list", "set", "map", "object", "file", "bytes", "null"}
+var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list", "set", "map", "object", "file",
+	"bytes", "null"}
 
 // String returns the kind's name in the language.
 func (k Kind) String() string { return kindNames[k] }
 
-// Type is one type of the language. It is never changed after it was made; With returns a changed copy.
+// Type is one type of the language. It is never changed after it was made; With returns a changed
+// copy.
 type Type struct {
 	Kind      Kind
 	Elem      *Type     // of a List, Set or Map
 	Members   []*Member // of an Object, in declared order
 	Nullable  bool      // null passes, as a value
-	Sensitive bool      // its values, at every depth, are shown nowhere
+	Sensitive bool      // its values, at every depth, are never shown
 	Open      bool      // an Object that lets unknown members pass, unchecked
 
 	Title, Description string
@@ -57,13 +61,15 @@ type Type struct {
 	MinItems, MaxItems                 *int
 	Pattern                            *Pattern
 	Format                             string
-	MaxSize                            int64     // bytes of a File; 0 for what the server takes
-	MediaTypes                         []string  // of a File, as in "image/*"; nil for every type
-	Upload                             *string   // the address that a File is uploaded to; what it points to may be written until all is loaded
-	Extra                              []Keyword // raw JSON Schema beside what the fields above advertise
-	verbatim                           *any      // the whole schema as it was given, advertised instead of the fields
-	library                            *jsonschema.Schema
-	broken                             bool // stands for a type that could not be read: follow-up mistakes are not reported
+	MaxSize                            int64    // bytes of a File; 0 for what the server takes
+	MediaTypes                         []string // of a File, as in "image/*"; nil for every type
+	// the address that a File is uploaded to; what it points to may be written until all is loaded
+	Upload   *string
+	Extra    []Keyword // raw JSON Schema next to what the fields above advertise
+	verbatim *any      // the whole schema as it was given, advertised instead of the fields
+	library  *jsonschema.Schema
+	// stands for a type that could not be read: follow-up mistakes are not reported
+	broken bool
 }
 
 // Member is one member of an object, or one input of a tool.
@@ -88,7 +94,8 @@ type Keyword struct {
 	Value any
 }
 
-// ObjectOf returns the type of an object with these members: the input of a tool, made of its inputs.
+// ObjectOf returns the type of an object with these members: the input of a tool, made of its
+// inputs.
 func ObjectOf(members ...*Member) *Type { return &Type{Kind: Object, Members: members} }
 
 // ListOf returns the type of a list.
@@ -116,7 +123,7 @@ func (t *Type) MemberNames() []string {
 // AllowsNull reports whether null is a value of the type.
 func (t *Type) AllowsNull() bool { return t.Nullable || t.Kind == Any || t.Kind == Null }
 
-// AsNullable returns the type that lets null through too.
+// AsNullable returns the type that also allows null.
 func (t *Type) AsNullable() *Type {
 	if t.AllowsNull() {
 		return t
@@ -136,7 +143,8 @@ func (t *Type) NotNull() *Type {
 	return &c
 }
 
-// Opened returns the type with every object in it letting unknown members pass: what a foreign service answers may grow.
+// Opened returns the type with every object in it allowing unknown members: responses of other
+// services may gain members.
 func (t *Type) Opened() *Type {
 	c := *t
 	c.Open = t.Kind == Object
@@ -168,7 +176,7 @@ func (t *Type) bare() string {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(show(e.Value))
+			b.WriteString(showJSON(e.Value))
 		}
 		return "enum(" + b.String() + ")"
 	}
@@ -191,7 +199,7 @@ func (t *Type) bare() string {
 func (m *Member) text() string {
 	switch {
 	case m.HasDefault:
-		return "optional(" + m.Type.String() + ", " + show(m.Default) + ")"
+		return "optional(" + m.Type.String() + ", " + showJSON(m.Default) + ")"
 	case m.Optional:
 		return "optional(" + m.Type.String() + ")"
 	}
@@ -229,10 +237,10 @@ func (t *Type) TemplateType() template.Type {
 	return out
 }
 
-// show writes a value for an author or a model: JSON, shortened.
-func show(v any) string {
+// showJSON writes a value for an author or a model: JSON, shortened.
+func showJSON(v any) string {
 	if s, ok := v.(string); ok {
-		return shortened(s)
+		return quoteShort(s)
 	}
 	b, err := value.AppendJSON(nil, v)
 	if err != nil {

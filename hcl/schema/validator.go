@@ -15,46 +15,53 @@ type Validator struct {
 
 // Compile returns the type's validator.
 func (t *Type) Compile() *Validator {
-	c := compiler{sensitive: t.Sensitive}
+	c := checkCompiler{sensitive: t.Sensitive}
 	if t.Kind != Object {
 		all := c.compile(t)
 		return &Validator{all, all}
 	}
-	members := c.object(t)
+	members := c.objectCheck(t)
 	arguments := *members
 	arguments.noun = "argument"
-	return &Validator{c.finish(t, members.check), c.finish(t, arguments.check)}
+	return &Validator{c.wrapCheck(t, members.check), c.wrapCheck(t, arguments.check)}
 }
 
-// Arguments decodes and validates the arguments of a call: a JSON object, or nothing. It returns them converted, with defaults applied at every depth,
-// or every violation. The result aliases nothing of raw.
+// Arguments decodes and validates the arguments of a call: a JSON object, or nothing. It returns
+// them converted, with defaults applied at every depth, or every violation. The result aliases
+// nothing of raw.
 func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
-	arguments, err := decodeArguments(raw)
+	var arguments any
+	var err error
+	if len(raw) > 0 {
+		arguments, err = value.Decode(raw)
+	}
 	var syntax *value.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, one(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.What, syntax.Offset))
+		return nil, singleViolation(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.What,
+			syntax.Offset))
 	}
 	if arguments == nil {
 		arguments = map[string]any{}
 	}
 	if _, ok := arguments.(map[string]any); !ok {
-		return nil, one("the arguments must be an object, got " + got(arguments))
+		return nil, singleViolation("the arguments must be an object, got " + describeValue(arguments))
 	}
 	return v.Values(arguments.(map[string]any))
 }
 
-// Values validates the arguments of a call that were decoded already, and may change them. It returns them converted, with defaults applied at every depth, or every violation.
+// Values validates the arguments of a call that were decoded already, and may change them. It
+// returns them converted, with defaults applied at every depth, or every violation.
 func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violation) {
 	out, _, violations := v.arguments(arguments, true)
 	if len(violations) > 0 {
-		return nil, bounded(violations)
+		return nil, limitViolations(violations)
 	}
 	return out.(map[string]any), nil
 }
 
-// Check validates a value and returns it converted, with defaults applied at every depth; the value itself is not changed.
-// With violations the value that is returned is of no use.
+// Check validates a value and returns it converted, with defaults applied at every depth; the value
+// itself is not changed. With violations the value that is returned is meaningless.
 func (v *Validator) Check(val any) (any, []Violation) {
 	out, _, violations := v.check(val, false)
-	return out, bounded(violations)
+	return out, limitViolations(violations)
 }

@@ -9,7 +9,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Violation is one way in which a value does not fit its type, written for the model that sent it. It never shows a sensitive value.
+// Violation is one way in which a value does not fit its type, written for the model that sent it.
+// It never shows a sensitive value.
 type Violation struct {
 	Path    string // like rows[2].amount; "" for the whole
 	Message string // like `must be at least 1, got 0`
@@ -23,18 +24,20 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Message
 }
 
-// maxViolations bounds what one refusal reports: enough to mend every kind of mistake, not a line for each of a million rows.
+// maxViolations bounds what one refusal reports: enough to mend every kind of mistake, not a line
+// for each of a million rows.
 const maxViolations = 100
 
-func bounded(list []Violation) []Violation {
+func limitViolations(list []Violation) []Violation {
 	if len(list) <= maxViolations {
 		return list
 	}
-	return append(list[:maxViolations:maxViolations], Violation{Message: "there are more mistakes than these; mend them first"})
+	return append(list[:maxViolations:maxViolations],
+		Violation{Message: "there are further violations; fix these first"})
 }
 
-// under puts the violations of an element or member under its key.
-func under(key string, list []Violation) []Violation {
+// prefix puts the violations of an element or member under its key.
+func prefix(key string, list []Violation) []Violation {
 	for i := range list {
 		switch p := list[i].Path; {
 		case p == "":
@@ -53,7 +56,7 @@ func memberKey(name string) string {
 		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && (r == '-' || r >= '0' && r <= '9') {
 			continue
 		}
-		return "[" + shortened(name) + "]"
+		return "[" + quoteShort(name) + "]"
 	}
 	if name == "" {
 		return `[""]`
@@ -63,10 +66,10 @@ func memberKey(name string) string {
 
 func indexKey(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-const shownRunes = 200
+const maxShownRunes = 200
 
-// shortened quotes a string, cut where it is too long to be read.
-func shortened(s string) string {
+// quoteShort quotes a string, shortened when it is too long.
+func quoteShort(s string) string {
 	head := clip(s)
 	if len(head) == len(s) {
 		return string(value.AppendString(nil, s))
@@ -77,12 +80,12 @@ func shortened(s string) string {
 
 // clip cuts a text after shownRunes characters.
 func clip(s string) string {
-	if len(s) <= shownRunes {
+	if len(s) <= maxShownRunes {
 		return s
 	}
 	n := 0
 	for i := range s {
-		if n == shownRunes {
+		if n == maxShownRunes {
 			return s[:i] + "…"
 		}
 		n++
@@ -90,13 +93,13 @@ func clip(s string) string {
 	return s
 }
 
-// got says what a value is, for the end of a message.
-func got(v any) string {
+// describeValue describes a value, for the end of a message.
+func describeValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case string:
-		return "the string " + shortened(v)
+		return "the string " + quoteShort(v)
 	case []any:
 		return fmt.Sprintf("a list of %d", len(v))
 	case map[string]any:
@@ -108,5 +111,5 @@ func got(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	return "the number " + show(v)
+	return "the number " + showJSON(v)
 }

@@ -1,6 +1,8 @@
-// Package template holds what a template is before anything is bound: text that the author wrote, holes where values of a call will
-// stand, and the structure of %{if} and %{for}. The compilers of its sub-packages (sqltext, shelltext, urltext) check a Tree at load against every rendering it can
-// have and turn it into a program that binds each hole by its context. None of them ever renders a value into text that another system parses.
+// Package template holds what a template is before anything is bound: text that the author wrote,
+// interpolations where values of a call will stand, and the structure of %{if} and %{for}. The compilers of
+// its sub-packages (sqltext, shelltext, urltext) check a Tree at load against every rendering it
+// can have and turn it into a program that binds each interpolation by its context. None of them ever
+// renders a value into text that another system parses.
 package template
 
 import hclv2 "github.com/hashicorp/hcl/v2"
@@ -23,12 +25,14 @@ type Text struct {
 
 // Interpolation is one ${...}: always one complete value.
 type Interpolation struct {
-	Value  Value            // gives the value at call
-	Source string           // what stands between ${ and }, as written, for hints
-	Range  hclv2.Range      // the whole ${...}
-	Type   Type             // what is known of the value at load
-	Func   string           // "ident", "raw", "path" or "under" when the hole is a call of that contextual function, else ""
-	Args   []*Interpolation // the arguments of Func, each with its own Value, Type and Range
+	Value  Value       // gives the value during the call
+	Source string      // what is between ${ and }, as written, for hints
+	Range  hclv2.Range // the whole ${...}
+	Type   Type        // what is known of the value at load
+	// "ident", "raw", "path" or "under" when the interpolation is a call of that contextual function, else
+	// ""
+	Func string
+	Args []*Interpolation // the arguments of Func, each with its own Value, Type and Range
 }
 
 // If is %{if}, with or without %{else}.
@@ -50,14 +54,16 @@ func (*Interpolation) node() {}
 func (*If) node()            {}
 func (*For) node()           {}
 
-// A Frame carries the values of one call to Value and Loop. Compiled programs pass it through and never look inside.
+// A Frame carries the values of one call to Value and Loop. Compiled programs pass it through and
+// never look inside.
 type Frame any
 
-// Value computes one value of a call (see package value for what it can be). It is safe for concurrent use with different frames.
-// Its error is written for the model that made the call.
+// Value computes one value of a call (see package value for what it can be). It is safe for
+// concurrent use with different frames. Its error is written for the model that made the call.
 type Value func(Frame) (any, error)
 
-// Loop runs body once an element, with the loop's variables set in the frame it passes on, and stops at the first error.
+// Loop runs body once an element, with the loop's variables set in the frame it passes on, and
+// stops at the first error.
 type Loop func(f Frame, body func(Frame) error) error
 
 // Kind is the kind of a type as far as a context can depend on it.
@@ -76,7 +82,7 @@ const (
 	File // what a caller has uploaded
 )
 
-// Type is what is known of a hole's value at load.
+// Type is what is known of an interpolation's value at load.
 type Type struct {
 	Kind     Kind
 	Nullable bool     // it may be null here, after narrowing

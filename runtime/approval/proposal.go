@@ -12,7 +12,8 @@ import (
 )
 
 // Proposal is a decision that is not effective yet, because it is not in the audit log. While there
-// is one nobody else can decide. It is dropped after 30 seconds.
+// is one nobody else can decide. It is dropped 30 seconds after it has a writer; before that, when
+// the approval expires.
 type Proposal struct {
 	Approval *Approval // pending
 	Approved bool
@@ -48,6 +49,9 @@ func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string
 		return nil, err
 	}
 	until := time.Now().Add(proposalTTL)
+	if writer == "" && a.Until.After(until) {
+		until = a.Until // no process that has the audit log may be running
+	}
 	r := &state.Record{
 		Kind: ProposalKind, Name: a.ID + "." + rand.Text(), Slot: a.ID, Version: 1,
 		Due: until, Expires: until, Body: body,
@@ -116,6 +120,8 @@ func (b *Book) Claim(ctx context.Context, id, writer string) (*Proposal, error) 
 		return nil, err
 	}
 	p.Writer = writer
+	r.Due = time.Now().Add(proposalTTL)
+	r.Expires = r.Due
 	if r.Body, err = json.Marshal(p); err != nil {
 		return nil, err
 	}

@@ -47,7 +47,8 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	name := "name"
 	switch {
 	case !ok:
-		return nil, errorf(CodeInvalidParams, "params.ref must be an object with a type, which is ref/prompt or ref/resource")
+		return nil, errorf(CodeInvalidParams,
+			"params.ref must be an object with a type, which is ref/prompt or ref/resource")
 	case kind == "ref/prompt":
 		req.Kind = "prompt"
 	case kind == "ref/tool":
@@ -55,7 +56,8 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	case kind == "ref/resource":
 		req.Kind, name = "resource", "uri"
 	default:
-		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, got %q", jsonscan.Excerpt(kind))
+		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, got %q",
+			jsonscan.Excerpt(kind))
 	}
 	if req.Name, ok = jsonscan.LookupText(m.ref, name); !ok {
 		return nil, errorf(CodeInvalidParams, "params.ref.%s must be a string", name)

@@ -40,7 +40,8 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 			return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version is missing")
 		case ok && inBody != version:
 			return errorf(CodeHeaderMismatch,
-				"The header MCP-Protocol-Version does not match params._meta, which says %q", jsonscan.Excerpt(inBody))
+				"The header MCP-Protocol-Version does not match params._meta, which says %q",
+				jsonscan.Excerpt(inBody))
 		}
 	}
 	method, err := singleHeader(h, headerMethod)
@@ -124,11 +125,13 @@ func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
 	switch {
 	case !ok || string(value) == "null":
 		if given {
-			return errorf(CodeHeaderMismatch, "The header %s repeats the argument %q, which is absent", in.key, argument)
+			return errorf(CodeHeaderMismatch, "The header %s repeats the argument %q, which is absent",
+				in.key, argument)
 		}
 		return nil
 	case !given:
-		return errorf(CodeHeaderMismatch, "The header %s is missing. It must repeat the argument %q", in.key, argument)
+		return errorf(CodeHeaderMismatch, "The header %s is missing. It must repeat the argument %q",
+			in.key, argument)
 	}
 	decoded, ok := decodeHeader(encoded)
 	if !ok {

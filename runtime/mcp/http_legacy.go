@@ -7,13 +7,16 @@ import (
 	"sync"
 )
 
-const sessionNotFound = "Session not found. Send initialize to start one"
+const (
+	sessionNotFound          = "Session not found. Send initialize to start one"
+	unsupportedVersionHeader = "The header MCP-Protocol-Version must be one of "
+)
 
 // postLegacy answers a packet of the era that has sessions.
 func (s *Server) postLegacy(resp *postResponse, p *packet, version string) {
 	m := &p.messages[0]
 	if version != "" && !isLegacyRevision(version) {
-		resp.fail(errorf(CodeInvalidRequest, "The header MCP-Protocol-Version must be one of %s", revisionList()), m.id)
+		resp.fail(errorf(CodeInvalidRequest, "%s", unsupportedVersionHeader+revisionList()), m.id)
 		return
 	}
 	id, err := singleHeader(resp.r.Header, headerSession)

@@ -111,7 +111,7 @@ func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset str
 		return nil
 	}
 	if version != "" && !isLegacyRevision(version) {
-		http.Error(w, "The header MCP-Protocol-Version must be one of "+revisionList(), http.StatusBadRequest)
+		http.Error(w, unsupportedVersionHeader+revisionList(), http.StatusBadRequest)
 		return nil
 	}
 	id, err := singleHeader(r.Header, headerSession)

@@ -9,12 +9,18 @@ import (
 
 // Identity describes an authenticated caller. It is read-only.
 type Identity struct {
-	Subject string            `json:"subject"`           // the name in the key, the token or the certificate
-	Key     string            `json:"key"`               // what authenticates it: a key name, an issuer URL, or tls:client_ca
-	Groups  []string          `json:"groups,omitempty"`  // that the caller belongs to
-	Scopes  []string          `json:"scopes,omitempty"`  // that were granted
-	Claims  []byte            `json:"claims,omitempty"`  // of a token or certificate: an encoded JSON object, or nil
-	Headers map[string]string `json:"headers,omitempty"` // of the request, those that may be read, by lower-case name
+	// Subject is the name in the key, the token or the certificate.
+	Subject string `json:"subject"`
+	// Key is what authenticates the subject: the name of a key, the URL of an issuer, or tls:client_ca.
+	Key string `json:"key"`
+	// Groups are those that the caller belongs to.
+	Groups []string `json:"groups,omitempty"`
+	// Scopes are those that were granted.
+	Scopes []string `json:"scopes,omitempty"`
+	// Claims are those of a token or a certificate: an encoded JSON object, or nil.
+	Claims []byte `json:"claims,omitempty"`
+	// Headers are those headers of the request that may be read, by lower-case name.
+	Headers map[string]string `json:"headers,omitempty"`
 
 	// Grant identifies what the configuration declares about the credential. It changes with the declaration.
 	Grant string `json:"-"`

@@ -32,7 +32,8 @@ func (f *inflightRequests) begin(parent context.Context, id []byte) (*inflightRe
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.byID) >= f.limit {
-		return nil, errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Wait for one of them", f.limit)
+		return nil, errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Wait for one of them",
+			f.limit)
 	}
 	key := string(id)
 	if _, exists := f.byID[key]; exists {

@@ -49,7 +49,8 @@ type joinedEntries struct {
 
 // NewList returns a list of the entries, sorted by name. The names must be unique.
 func NewList(of Listing, entries []Entry, o ListOptions) *List {
-	entries = slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	entries = slices.Clone(entries)
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	l := &List{of: of, pageSize: o.PageSize}
 	if l.pageSize <= 0 {
 		l.pageSize = 1000

@@ -16,7 +16,9 @@ type listenFilter struct {
 
 // listFilters are the members of params.notifications for the lists.
 var listFilters = [...]string{
-	toolListTopic: "toolsListChanged", promptListTopic: "promptsListChanged", resourceListTopic: "resourcesListChanged",
+	toolListTopic:     "toolsListChanged",
+	promptListTopic:   "promptsListChanged",
+	resourceListTopic: "resourcesListChanged",
 }
 
 // listenFilter reads params.notifications. Tasks are an extension, which the client must declare.

@@ -23,7 +23,7 @@ type Options struct {
 
 	Sessions        int           // over HTTP; the session that was idle longest is evicted: 4096
 	SessionIdle     time.Duration // after which an idle session ends: 30 minutes
-	SessionAway     time.Duration // how long a disconnected client may take to return for a request of the server: 30 s
+	SessionAway     time.Duration // for a disconnected client to return for a question: 30 s
 	SessionEvents   int64         // bytes of events that all sessions keep for returning clients: 64 MiB
 	CallsPerSession int           // concurrent requests of a session or a pair of streams: 128
 	Calls           int           // concurrent requests of all clients: 4096

@@ -19,7 +19,9 @@ const (
 
 var (
 	// revisions is ordered newest first, as clients expect.
-	revisions       = []Revision{Revision20260728, Revision20251125, Revision20250618, Revision20250326, Revision20241105}
+	revisions = []Revision{
+		Revision20260728, Revision20251125, Revision20250618, Revision20250326, Revision20241105,
+	}
 	legacyRevisions = revisions[1:]
 )
 

@@ -90,7 +90,8 @@ func (s *Server) admit() *Error {
 	case <-s.closing:
 		return errClosing
 	default:
-		return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly", s.options.Calls)
+		return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly",
+			s.options.Calls)
 	}
 }
 

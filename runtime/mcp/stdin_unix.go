@@ -11,7 +11,8 @@ import (
 // it is closed. The function restore undoes this for other processes that share it.
 func Stdin() (in *os.File, restore func()) {
 	info, err := os.Stdin.Stat()
-	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 || syscall.SetNonblock(syscall.Stdin, true) != nil {
+	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 ||
+		syscall.SetNonblock(syscall.Stdin, true) != nil {
 		return os.Stdin, func() {}
 	}
 	// The runtime polls a File only if the descriptor is in non-blocking mode when the File is created.

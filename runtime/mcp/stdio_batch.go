@@ -104,7 +104,9 @@ func (b *lineBatch) serveLegacy(m *message) {
 
 // answer sends the reply that reply appends, unless the client has cancelled the request. A request that may
 // block gets its own goroutine.
-func (b *lineBatch) answer(m *message, inflight *inflightRequests, reply func(ctx context.Context, dst []byte) []byte) {
+func (b *lineBatch) answer(
+	m *message, inflight *inflightRequests, reply func(ctx context.Context, dst []byte) []byte,
+) {
 	s := b.conn.server
 	if err := s.admit(); err != nil {
 		b.replyNow(err.appendReply(nil, m.id))

@@ -166,6 +166,7 @@ func appendComma(dst []byte, start int) []byte {
 
 // endReply returns the reply to subscriptions/listen, which the server sends when it ends the subscription.
 func (sub *subscription) endReply(i *Info) []byte {
-	dst := append(append([]byte(`{"jsonrpc":"2.0","id":`), sub.id...), `,"result":{"resultType":"complete","_meta":{`...)
+	dst := append([]byte(`{"jsonrpc":"2.0","id":`), sub.id...)
+	dst = append(dst, `,"result":{"resultType":"complete","_meta":{`...)
 	return append(i.appendServerInfo(append(sub.appendID(dst), ',')), "}}}"...)
 }

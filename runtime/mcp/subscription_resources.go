@@ -16,13 +16,14 @@ type resourceSubscriptions struct {
 	last   *Caller                          // who subscribed last and probably subscribes again; guarded by mu
 }
 
-// resourceSubscription is a subscription to one resource, possibly pending.
+// resourceSubscription is a subscription to one resource, possibly pending. Its booleans are guarded by
+// resourceSubscriptions.mu.
 type resourceSubscription struct {
 	started  chan struct{} // closed when the Handler has returned
 	err      error         // of the Handler, when started is closed
 	caller   *Caller       // who subscribed
-	followed bool          // the Handler has returned nil; guarded by resourceSubscriptions.mu
-	revoked  bool          // the caller may not be notified and has been notified of that; guarded by resourceSubscriptions.mu
+	followed bool          // the Handler has returned nil
+	revoked  bool          // the caller may no longer be notified and has been notified once since
 }
 
 // maxResources is the maximum number of resources of one subscription. The Handler watches each of them.

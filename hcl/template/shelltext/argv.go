@@ -11,18 +11,19 @@ import (
 
 // An Argv is a command compiled to words. It is immutable and safe for concurrent use.
 type Argv struct {
-	elements []element
-	reader   string // the program that runs what it reads; empty when there is none
-	free     bool   // a word holds text that a caller chooses
+	elements         []argvElement
+	codeReader       string // the program that runs what it reads; empty when there is none
+	callerControlled bool   // a word holds text that a caller chooses
 }
 
-// CompileArgv checks the elements of a written list against every form a call can give them.
-// The Argv is nil when there are errors. That there are no elements at all is a diagnostic without a place.
+// CompileArgv checks the elements of a written list against every form a call can give them. The
+// Argv is nil when there are errors. That there are no elements at all is a diagnostic without a
+// place.
 func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
 	var d diagnostics
 	a := compileArgv(args, hclv2.Range{}, &d)
 	if d.list.HasErrors() {
-		return nil, d.shown()
+		return nil, d.final()
 	}
 	return a, d.list
 }
@@ -33,19 +34,20 @@ func compileArgv(args []Arg, at hclv2.Range, d *diagnostics) *Argv {
 		d.errorf(at, "Empty command", `A command is a list of words, the first of them the program: ["ls", "-l"].`)
 		return nil
 	}
-	c.first(&args[0])
-	c.list(args)
+	c.checkProgram(&args[0])
+	c.checkElements(args)
 	a := &Argv{}
-	c.code(a, args)
-	a.elements = compileElements(args, c.ends(args))
+	c.checkCode(a, args)
+	a.elements = compileElements(args, c.doubleDashes(args))
 	return a
 }
 
-// ReadsProgram names the program that runs what it reads on its standard input, such as a shell without a script, or returns "". No value of a
-// call may be on that input.
-func (a *Argv) ReadsProgram() string { return a.reader }
+// ReadsProgram names the program that runs what it reads on its standard input, such as a shell
+// without a script, or returns "". No value of a call may be on that input.
+func (a *Argv) ReadsProgram() string { return a.codeReader }
 
-// Bind appends the words of one call to dst. Its errors are sentences for the model that made the call.
+// Bind appends the words of one call to dst. Its errors are sentences for the model that made the
+// call.
 func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
 	b := binder{frame: f, words: dst}
 	for i := range a.elements {
@@ -54,30 +56,31 @@ func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
 			return dst, err
 		}
 		if !present && a.elements[i].option != "" {
-			return dst, fmt.Errorf("%s is null, and %s needs a value after it", a.elements[i].name, a.elements[i].option)
+			return dst, fmt.Errorf("%s is null, and %s needs a value after it", a.elements[i].name,
+				a.elements[i].option)
 		}
 	}
 	return b.words, nil
 }
 
-// element is one compiled Arg.
-type element struct {
-	name       string // its source
-	constant   string // when fixed
-	fixed      bool
-	ends       bool // it is the -- after which words are no longer options
-	nodes      []template.Node
-	hole       *template.Interpolation
-	group      []element
-	cond       template.Value
-	then, els  *element
-	option     string // the option literally in front of it
-	isNull     bool
-	dashIsFine bool // what the hole gives may begin with a dash
+// argvElement is one compiled Arg.
+type argvElement struct {
+	name             string // its source
+	constant         string // when fixed
+	fixed            bool
+	endsOptions      bool // it is the -- after which words are no longer options
+	nodes            []template.Node
+	interpolation    *template.Interpolation
+	group            []argvElement
+	cond             template.Value
+	then, els        *argvElement
+	option           string // the option literally before it
+	isNull           bool
+	mayBeginWithDash bool // what the interpolation gives may begin with a dash
 }
 
-func compileElements(args []Arg, ends map[*Arg]bool) []element {
-	out := make([]element, len(args))
+func compileElements(args []Arg, ends map[*Arg]bool) []argvElement {
+	out := make([]argvElement, len(args))
 	for i := range args {
 		out[i] = compileElement(&args[i], ends)
 		if i > 0 {
@@ -89,8 +92,8 @@ func compileElements(args []Arg, ends map[*Arg]bool) []element {
 	return out
 }
 
-func compileElement(a *Arg, ends map[*Arg]bool) element {
-	e := element{name: a.source(), ends: ends[a]}
+func compileElement(a *Arg, ends map[*Arg]bool) argvElement {
+	e := argvElement{name: a.source(), endsOptions: ends[a]}
 	if s, ok := a.literal(); ok {
 		e.constant, e.fixed = s, true
 		return e
@@ -98,8 +101,8 @@ func compileElement(a *Arg, ends map[*Arg]bool) element {
 	switch {
 	case a.Text != nil:
 		e.nodes = a.Text.Nodes
-	case a.Hole != nil:
-		e.hole, e.dashIsFine = a.Hole, trusted(a.Hole)
+	case a.Value != nil:
+		e.interpolation, e.mayBeginWithDash = a.Value, isAuthored(a.Value)
 	case a.Group != nil:
 		e.group = compileElements(a.Group, ends)
 	case a.Cond != nil:
@@ -111,8 +114,8 @@ func compileElement(a *Arg, ends map[*Arg]bool) element {
 	return e
 }
 
-// trusted reports that the author decided what a value can begin with.
-func trusted(h *template.Interpolation) bool {
+// isAuthored reports that the author decided what a value can begin with.
+func isAuthored(h *template.Interpolation) bool {
 	if h.Func == "under" || h.Type.Known {
 		return true
 	}
@@ -125,24 +128,25 @@ func trusted(h *template.Interpolation) bool {
 
 // binder is the state of one Bind.
 type binder struct {
-	frame template.Frame
-	words []string
-	ended bool // a literal -- came
-	buf   []byte
-	begun bool // the element has its first byte
-	loose bool // and it is a caller's
-	fine  bool // and it may be a dash
+	frame            template.Frame
+	words            []string
+	optionsEnded     bool // a literal -- came
+	buf              []byte
+	started          bool // the element has its first byte
+	startsTainted    bool // and it is a caller's
+	mayBeginWithDash bool // and it may be a dash
 }
 
-// bind appends the words of one element and reports whether there were any to be: false means it is null.
-func (e *element) bind(b *binder) (present bool, err error) {
+// bind appends the words of one element and reports whether there were any to be: false means it is
+// null.
+func (e *argvElement) bind(b *binder) (present bool, err error) {
 	switch {
 	case e.fixed:
 		b.words = append(b.words, e.constant)
-		b.ended = b.ended || e.ends
+		b.optionsEnded = b.optionsEnded || e.endsOptions
 		return true, nil
-	case e.hole != nil:
-		return e.bindHole(b)
+	case e.interpolation != nil:
+		return e.bindInterpolation(b)
 	case e.nodes != nil:
 		return e.bindText(b)
 	case e.group != nil:
@@ -175,23 +179,23 @@ func truth(cond template.Value, f template.Frame) (bool, error) {
 	return yes, nil
 }
 
-func (e *element) bindGroup(b *binder) (bool, error) {
-	n, ended := len(b.words), b.ended
+func (e *argvElement) bindGroup(b *binder) (bool, error) {
+	n, ended := len(b.words), b.optionsEnded
 	for i := range e.group {
 		present, err := e.group[i].bind(b)
 		if err != nil {
 			return false, err
 		}
 		if !present {
-			b.words, b.ended = b.words[:n], ended
+			b.words, b.optionsEnded = b.words[:n], ended
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-func (e *element) bindHole(b *binder) (bool, error) {
-	v, err := e.hole.Value(b.frame)
+func (e *argvElement) bindInterpolation(b *binder) (bool, error) {
+	v, err := e.interpolation.Value(b.frame)
 	if err != nil {
 		return false, err
 	}
@@ -213,35 +217,36 @@ func (e *element) bindHole(b *binder) (bool, error) {
 	return true, nil
 }
 
-func (e *element) bindScalar(b *binder, v any) (bool, error) {
-	text, number, ok, err := scalarText(v, e.hole.Source)
+func (e *argvElement) bindScalar(b *binder, v any) (bool, error) {
+	text, number, ok, err := scalarText(v, e.interpolation.Source)
 	if err != nil || !ok {
 		return false, err
 	}
-	if err := refuseDash(b, text, e.hole.Source, number || e.dashIsFine); err != nil {
+	if err := rejectDash(b, text, e.interpolation.Source, number || e.mayBeginWithDash); err != nil {
 		return false, err
 	}
 	b.words = append(b.words, text)
 	return true, nil
 }
 
-func refuseDash(b *binder, text, source string, fine bool) error {
-	if b.ended || fine || text == "" || text[0] != '-' {
+func rejectDash(b *binder, text, source string, fine bool) error {
+	if b.optionsEnded || fine || text == "" || text[0] != '-' {
 		return nil
 	}
-	return fmt.Errorf("%s begins with \"-\", which the program would take for an option; send a value that begins with something else", source)
+	return fmt.Errorf("%s begins with \"-\", which the program would read as an option; send a value that "+
+		"begins with another character", source)
 }
 
-func (e *element) bindText(b *binder) (bool, error) {
-	b.buf, b.begun, b.loose = b.buf[:0], false, false
+func (e *argvElement) bindText(b *binder) (bool, error) {
+	b.buf, b.started, b.startsTainted = b.buf[:0], false, false
 	source := ""
 	present, err := b.render(e.nodes, &source)
 	if err != nil || !present {
 		return false, err
 	}
 	text := string(b.buf)
-	if b.loose {
-		if err := refuseDash(b, text, source, b.fine); err != nil {
+	if b.startsTainted {
+		if err := rejectDash(b, text, source, b.mayBeginWithDash); err != nil {
 			return false, err
 		}
 	}
@@ -252,16 +257,17 @@ func (e *element) bindText(b *binder) (bool, error) {
 	return true, nil
 }
 
-// render appends a template to buf and notes whose its first byte is. It reports false when a value is null.
+// render appends a template to buf and notes whose its first byte is. It reports false when a value
+// is null.
 func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
 	for _, n := range nodes {
 		present, err := true, error(nil)
 		switch n := n.(type) {
 		case *template.Text:
-			b.begun = b.begun || n.Value != ""
+			b.started = b.started || n.Value != ""
 			b.buf = append(b.buf, n.Value...)
 		case *template.Interpolation:
-			present, err = b.renderHole(n, source)
+			present, err = b.renderInterpolation(n, source)
 		case *template.If:
 			var yes bool
 			if yes, err = truth(n.Cond, b.frame); err == nil {
@@ -288,13 +294,13 @@ func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
 	return true, nil
 }
 
-func (b *binder) renderHole(h *template.Interpolation, source *string) (bool, error) {
+func (b *binder) renderInterpolation(h *template.Interpolation, source *string) (bool, error) {
 	text, number, ok, err := scalar(h, b.frame)
 	if err != nil || !ok {
 		return false, err
 	}
-	if !b.begun && text != "" {
-		b.begun, b.loose, b.fine, *source = true, true, number || trusted(h), h.Source
+	if !b.started && text != "" {
+		b.started, b.startsTainted, b.mayBeginWithDash, *source = true, true, number || isAuthored(h), h.Source
 	}
 	b.buf = append(b.buf, text...)
 	return true, nil

@@ -7,14 +7,14 @@ import (
 )
 
 // test is [[ ... ]].
-func (a *analysis) test(x syntax.TestExpr, sc scope) {
+func (a *taintWalk) test(x syntax.TestExpr, sc scope) {
 	switch x := x.(type) {
 	case *syntax.BinaryTest:
 		switch x.Op {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 			for _, side := range []syntax.TestExpr{x.X, x.Y} {
 				if w, ok := side.(*syntax.Word); ok {
-					a.number(w, sc)
+					a.checkNumber(w, sc)
 				}
 			}
 			return
@@ -34,38 +34,40 @@ func (a *analysis) test(x syntax.TestExpr, sc scope) {
 	}
 }
 
-// number is a word that the shell computes with.
-func (a *analysis) number(w *syntax.Word, sc scope) {
+// checkNumber is a word that the shell computes with.
+func (a *taintWalk) checkNumber(w *syntax.Word, sc scope) {
 	t := a.word(w, sc)
 	if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" {
-		t = t.or(a.variable(lit, sc))
+		t = t.max(a.variable(lit, sc))
 	}
-	if t.level > clean {
-		a.refuse(w, "Value in arithmetic", arithmeticDetail, t.from)
-	}
-}
-
-const arithmeticDetail = `A shell runs code inside arithmetic, and %s can be any text. Make the input an integer, or turn it into a number first: n=$(printf '%%d' "$x").`
-
-func (a *analysis) variableName(w *syntax.Word, sc scope) {
-	if t := a.word(w, sc); t.level > clean {
-		a.refuse(w, "Value as a variable's name", `A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+	if t.level > trusted {
+		a.errorAt(w, "Value in arithmetic", arithmeticDetail, t.from)
 	}
 }
 
-// arith is an arithmetic expression. What it gives is a number.
-func (a *analysis) arith(x syntax.ArithmExpr, sc scope) {
+const arithmeticDetail = `A shell runs code inside arithmetic, and %s can be any text. Make the input an ` +
+	`integer, or turn it into a number first: n=$(printf '%%d' "$x").`
+
+func (a *taintWalk) variableName(w *syntax.Word, sc scope) {
+	if t := a.word(w, sc); t.level > trusted {
+		a.errorAt(w, "Value as a variable's name",
+			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+	}
+}
+
+// checkArithmetic is an arithmetic expression. What it gives is a number.
+func (a *taintWalk) checkArithmetic(x syntax.ArithmExpr, sc scope) {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:
-		a.arith(x.X, sc)
-		a.arith(x.Y, sc)
+		a.checkArithmetic(x.X, sc)
+		a.checkArithmetic(x.Y, sc)
 	case *syntax.UnaryArithm:
-		a.arith(x.X, sc)
+		a.checkArithmetic(x.X, sc)
 	case *syntax.ParenArithm:
-		a.arith(x.X, sc)
+		a.checkArithmetic(x.X, sc)
 	case *syntax.FlagsArithm:
-		a.arith(x.X, sc)
+		a.checkArithmetic(x.X, sc)
 	case *syntax.Word:
-		a.number(x, sc)
+		a.checkNumber(x, sc)
 	}
 }

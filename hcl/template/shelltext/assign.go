@@ -7,18 +7,20 @@ import (
 )
 
 // assign is what n does to a variable.
-func (a *analysis) assign(n syntax.Node, name string, t taint) {
-	if t.level == loose && codeVariables[name] {
-		a.refuse(n, "Value in a program's code", `The shell or other programs compute with the variable %s, or find code through it, so it cannot hold %s. Use a variable of another name.`, name, t.from)
+func (a *taintWalk) assign(n syntax.Node, name string, t taint) {
+	if t.level == tainted && codeVariables[name] {
+		a.errorAt(n, "Value in a program's code",
+			`The shell or other programs compute with the variable %s, or find code through it, so it `+
+				`cannot hold %s. Use a variable of another name.`, name, t.from)
 	}
-	a.flow.raise(a.flow.vars, name, t)
+	a.flow.join(a.flow.vars, name, t)
 }
 
 // assignment is NAME=value, NAME+=value, NAME=(values) or NAME[index]=value.
-func (a *analysis) assignment(as *syntax.Assign, sc scope) taint {
+func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 	var t taint
 	if as.Index != nil {
-		a.arith(as.Index, sc)
+		a.checkArithmetic(as.Index, sc)
 	}
 	if as.Value != nil {
 		t = a.word(as.Value, sc)
@@ -26,10 +28,10 @@ func (a *analysis) assignment(as *syntax.Assign, sc scope) taint {
 	if as.Array != nil {
 		for _, e := range as.Array.Elems {
 			if e.Index != nil {
-				a.arith(e.Index, sc)
+				a.checkArithmetic(e.Index, sc)
 			}
 			if e.Value != nil {
-				t = t.or(a.word(e.Value, sc))
+				t = t.max(a.word(e.Value, sc))
 			}
 		}
 	}
@@ -37,18 +39,24 @@ func (a *analysis) assignment(as *syntax.Assign, sc scope) taint {
 		return t
 	}
 	if as.Append {
-		t = t.glued()
+		t = t.concatenated()
 	}
 	a.assign(as, as.Name.Value, t)
 	return t
 }
 
 // codeVariables decide what runs.
-var codeVariables = set("PATH", "IFS", "ENV", "BASH_ENV", "PS1", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT",
-	"DYLD_INSERT_LIBRARIES", "EDITOR", "VISUAL", "PAGER", "BROWSER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PAGER", "GIT_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS",
-	"SSH_ASKPASS", "LESSOPEN", "LESSCLOSE", "MANPAGER", "PERL5OPT", "PERL5LIB", "PERL5DB", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH",
-	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "MAKEFLAGS", "TAR_OPTIONS", "AWKPATH", "GCONV_PATH", "SHELL", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "OPTIND", "HISTCMD", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID", "BASH_MONOSECONDS",
-	"UID", "EUID", "PPID", "HISTSIZE", "HISTFILESIZE", "TMOUT", "COLUMNS", "LINES", "BASH_ARGV0", "BASH_COMPAT", "COMP_WORDBREAKS", "CDPATH")
+var codeVariables = set("PATH", "IFS", "ENV", "BASH_ENV", "PS1", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS",
+	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT",
+	"DYLD_INSERT_LIBRARIES", "EDITOR", "VISUAL", "PAGER", "BROWSER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PAGER",
+	"GIT_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS",
+	"SSH_ASKPASS", "LESSOPEN", "LESSCLOSE", "MANPAGER", "PERL5OPT", "PERL5LIB", "PERL5DB", "PYTHONPATH",
+	"PYTHONSTARTUP", "PYTHONHOME", "RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH",
+	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "MAKEFLAGS", "TAR_OPTIONS", "AWKPATH", "GCONV_PATH", "SHELL", "RANDOM",
+	"SRANDOM", "SECONDS", "LINENO", "OPTIND", "HISTCMD", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID",
+	"BASH_MONOSECONDS",
+	"UID", "EUID", "PPID", "HISTSIZE", "HISTFILESIZE", "TMOUT", "COLUMNS", "LINES", "BASH_ARGV0", "BASH_COMPAT",
+	"COMP_WORDBREAKS", "CDPATH")
 
 func set(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
@@ -59,25 +67,35 @@ func set(names ...string) map[string]bool {
 }
 
 // declare is export, readonly, local, declare or typeset.
-func (a *analysis) declare(c *syntax.DeclClause, sc scope) {
+func (a *taintWalk) declare(c *syntax.DeclClause, sc scope) {
 	if !a.bash && a.nested == nil && bashOnly[c.Variant.Value] {
-		a.refuse(c, "Not in this shell", `%s is not known to the POSIX shell that runs this script. Write it in POSIX shell, or begin the script with a line "#!/bin/bash".`, c.Variant.Value)
+		a.errorAt(c, "Not in this shell",
+			`%s is not known to the POSIX shell that runs this script. Write it in POSIX shell, or begin `+
+				`the script with a line "#!/bin/bash".`, c.Variant.Value)
 	}
 	for _, as := range c.Args {
-		if as.Name == nil && as.Value != nil && a.anyLoose && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
+		if as.Name == nil && as.Value != nil && a.anyTainted && c.Variant.Value != "export" &&
+			c.Variant.Value != "readonly" {
 			switch option := as.Value.Lit(); {
 			case strings.HasPrefix(option, "-") && strings.Contains(option, "i"):
-				a.refuse(as, "Value in arithmetic", `With %s the shell computes with whatever the variable is given, and a value of the call can be any text. Leave %s out and compute where it is meant: n=$((n + 1)).`, option, option)
+				a.errorAt(as, "Value in arithmetic",
+					`With %s the shell computes with whatever the variable is given, and a value of the `+
+						`call can be any text. Leave %s out and compute where it is meant: n=$((n + `+
+						`1)).`, option, option)
 			case strings.HasPrefix(option, "-") && strings.Contains(option, "n"):
-				a.refuse(as, "Value as a variable's name", `With %s a variable names another, and what it holds cannot be followed. Use the other variable itself.`, option)
+				a.errorAt(as, "Value as a variable's name",
+					`With %s a variable names another, and what it holds cannot be followed. Use the other `+
+						`variable itself.`, option)
 			}
 		}
 		t := a.assignment(as, sc)
-		if as.Name == nil && t.level > clean {
-			a.refuse(as, "Value as a variable's name", `%s would choose which variable %s sets. Write the name as text: %s name=${...}.`, t.from, c.Variant.Value, c.Variant.Value)
+		if as.Name == nil && t.level > trusted {
+			a.errorAt(as, "Value as a variable's name",
+				`%s would choose which variable %s sets. Write the name as text: %s name=${...}.`, t.from,
+				c.Variant.Value, c.Variant.Value)
 		}
 		if as.Name != nil && as.Value != nil && !a.bash {
-			a.unquoted(as.Value, sc)
+			a.warnUnquoted(as.Value, sc)
 		}
 	}
 }

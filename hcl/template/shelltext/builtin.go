@@ -3,24 +3,24 @@ package shelltext
 import "strings"
 
 // builtin follows and checks what the shell does itself.
-func (a *analysis) builtin(l line, name string) {
+func (a *taintWalk) builtin(l simpleCommand, name string) {
 	switch name {
 	case "set":
 		a.setCommand(l)
 	case "read", "mapfile", "readarray":
-		a.read(l, name)
+		a.readCommand(l, name)
 	case "unset":
-		a.names(l, 1)
+		a.rejectNames(l, 1)
 	case "getopts":
-		a.names(l, 2)
+		a.rejectNames(l, 2)
 		a.assign(l.args[0], "OPTARG", a.flow.args[l.function])
-		if len(l.words) > 2 && l.words[2].whole {
+		if len(l.words) > 2 && l.words[2].constant {
 			a.assign(l.args[2], l.words[2].text, a.flow.args[l.function])
 		}
 	case "export", "readonly", "local", "declare", "typeset", "let":
 		for i := 1; i < len(l.args); i++ {
 			if eq := strings.Contains(l.words[i].text, "="); !eq || name == "let" {
-				a.name(l, i)
+				a.rejectName(l, i)
 			} else if n, _, _ := strings.Cut(l.words[i].text, "="); n != "" {
 				a.assign(l.args[i], n, l.taints[i])
 			}
@@ -30,10 +30,10 @@ func (a *analysis) builtin(l line, name string) {
 	case "test", "[":
 		a.testCommand(l)
 	case "cd", "pushd", "popd":
-		a.assign(l.args[0], "PWD", loosest(l.taints).glued())
-		a.assign(l.args[0], "OLDPWD", loosest(l.taints).glued())
+		a.assign(l.args[0], "PWD", maxTaint(l.taints).concatenated())
+		a.assign(l.args[0], "OLDPWD", maxTaint(l.taints).concatenated())
 	case "tee":
-		a.flow.raise(a.flow.vars, files, l.stdin)
+		a.flow.join(a.flow.vars, files, l.stdin)
 	case "env", "sudo", "doas", "alias":
 		for i := 1; i < len(l.args); i++ {
 			if n, _, ok := strings.Cut(l.words[i].text, "="); ok && n != "" {
@@ -42,48 +42,51 @@ func (a *analysis) builtin(l line, name string) {
 		}
 		if name == "alias" {
 			for i := 1; i < len(l.args); i++ {
-				if _, code, ok := strings.Cut(l.words[i].text, "="); ok && l.words[i].whole {
+				if _, code, ok := strings.Cut(l.words[i].text, "="); ok && l.words[i].constant {
 					a.inline(l.args[i], code, l.scope)
 				}
 			}
 		}
 	case "trap":
-		if len(l.words) > 1 && l.words[1].whole {
+		if len(l.words) > 1 && l.words[1].constant {
 			a.inline(l.args[1], l.words[1].text, l.scope)
 		}
 	case "eval":
 		code, all := "", true
 		for _, w := range l.words[1:] {
-			code, all = code+" "+w.text, all && w.whole
+			code, all = code+" "+w.text, all && w.constant
 		}
 		if all && len(l.args) > 1 {
 			a.inline(l.args[1], code, l.scope)
-		} else if a.anyLoose && loosest(l.taints).level == clean {
-			a.warn(l.args[0], "Code in eval", `What eval runs cannot be checked: if it reads a variable that holds a value of the call, that value may become code. Write the command out.`)
+		} else if a.anyTainted && maxTaint(l.taints).level == trusted {
+			a.warnAt(l.args[0], "Code in eval",
+				`What eval runs cannot be checked: if it reads a variable that holds a value of the call, `+
+					`that value may become code. Write the command out.`)
 		}
 	}
 }
 
 // setCommand is set: its operands become the positional parameters.
-func (a *analysis) setCommand(l line) {
+func (a *taintWalk) setCommand(l simpleCommand) {
 	ended := false
 	for i := 1; i < len(l.args); i++ {
 		w := l.words[i]
-		if w.whole && w.text == "--" {
+		if w.constant && w.text == "--" {
 			ended = true
 		}
-		if !ended && l.taints[i].level == loose && w.text == "" {
-			a.refuse(l.args[i], "Option chosen by a call", `%s may begin with "-" and change how the shell works. Write set -- in front of it.`, l.taints[i].from)
+		if !ended && l.taints[i].level == tainted && w.text == "" {
+			a.errorAt(l.args[i], "Option chosen by a call",
+				`%s may begin with "-" and change how the shell works. Write set -- before it.`, l.taints[i].from)
 		}
-		a.flow.raise(a.flow.args, l.function, l.taints[i])
+		a.flow.join(a.flow.args, l.function, l.taints[i])
 	}
 }
 
-// read is read and mapfile: they fill the variables they name.
-func (a *analysis) read(l line, name string) {
+// readCommand is read and mapfile: they fill the variables they name.
+func (a *taintWalk) readCommand(l simpleCommand, name string) {
 	for _, w := range l.words[1:] {
 		if strings.HasPrefix(w.text, "-u") {
-			l.stdin = a.anything()
+			l.stdin = a.unknownTaint()
 		}
 	}
 	takes := "dinNptu"
@@ -92,15 +95,15 @@ func (a *analysis) read(l line, name string) {
 	}
 	for i := 1; i < len(l.args); i++ {
 		w := l.words[i]
-		if !w.whole {
-			a.name(l, i)
+		if !w.constant {
+			a.rejectName(l, i)
 			continue
 		}
 		if strings.HasPrefix(w.text, "-") {
 			if last := w.text[len(w.text)-1:]; strings.Contains(takes, last) && i+1 < len(l.args) {
 				i++
 				if last == "C" {
-					a.name(l, i)
+					a.rejectName(l, i)
 				}
 			}
 			continue
@@ -111,56 +114,58 @@ func (a *analysis) read(l line, name string) {
 	a.assign(l.args[0], "MAPFILE", l.stdin)
 }
 
-func (a *analysis) names(l line, from int) {
+func (a *taintWalk) rejectNames(l simpleCommand, from int) {
 	for i := from; i < len(l.args); i++ {
-		a.name(l, i)
+		a.rejectName(l, i)
 	}
 }
 
-// name refuses a value as a variable's name.
-func (a *analysis) name(l line, i int) {
-	if t := l.taints[i]; t.level > clean {
-		a.refuse(l.args[i], "Value as a variable's name", `A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+// rejectName refuses a value as a variable's name.
+func (a *taintWalk) rejectName(l simpleCommand, i int) {
+	if t := l.taints[i]; t.level > trusted {
+		a.errorAt(l.args[i], "Value as a variable's name",
+			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
 	}
 }
 
 // printf takes a format, which is a small language of its own, and with -v the name of a variable.
-func (a *analysis) printf(l line) {
+func (a *taintWalk) printf(l simpleCommand) {
 	i := 1
-	if len(l.args) > 2 && l.words[1].whole && l.words[1].text == "-v" {
-		a.name(l, 2)
-		if l.words[2].whole {
+	if len(l.args) > 2 && l.words[1].constant && l.words[1].text == "-v" {
+		a.rejectName(l, 2)
+		if l.words[2].constant {
 			t := taint{}
-			if !counts("printf", l.words[2:]) {
-				t = loosest(l.taints[3:]).glued()
+			if !writesNumbersOnly("printf", l.words[2:]) {
+				t = maxTaint(l.taints[3:]).concatenated()
 			}
 			a.assign(l.args[2], l.words[2].text, t)
 		}
 		i = 3
 	}
-	if i < len(l.args) && l.words[i].whole && l.words[i].text == "--" {
+	if i < len(l.args) && l.words[i].constant && l.words[i].text == "--" {
 		i++
 	}
-	if i < len(l.args) && l.taints[i].level > clean {
-		a.refuse(l.args[i], "Value in a format", `printf would take %% and backslashes in %s as directions. Write printf '%%s\n' ${...}.`, l.taints[i].from)
+	if i < len(l.args) && l.taints[i].level > trusted {
+		a.errorAt(l.args[i], "Value in a format",
+			`printf would take %% and backslashes in %s as directions. Write printf '%%s\n' ${...}.`, l.taints[i].from)
 	}
 }
 
 // testCommand is [ ... ] and test.
-func (a *analysis) testCommand(l line) {
+func (a *taintWalk) testCommand(l simpleCommand) {
 	for i := 1; i < len(l.args); i++ {
-		if !l.words[i].whole {
+		if !l.words[i].constant {
 			continue
 		}
 		switch l.words[i].text {
 		case "-v", "-R":
 			if i+1 < len(l.args) {
-				a.name(l, i+1)
+				a.rejectName(l, i+1)
 			}
 		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
 			for _, j := range []int{i - 1, i + 1} {
-				if a.bash && j > 0 && j < len(l.args) && l.taints[j].level > clean {
-					a.refuse(l.args[j], "Value in arithmetic", arithmeticDetail, l.taints[j].from)
+				if a.bash && j > 0 && j < len(l.args) && l.taints[j].level > trusted {
+					a.errorAt(l.args[j], "Value in arithmetic", arithmeticDetail, l.taints[j].from)
 				}
 			}
 		}

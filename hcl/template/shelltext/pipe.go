@@ -8,7 +8,8 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A Pipe is a list of commands, each reading what the one before it writes. It is immutable and safe for concurrent use.
+// A Pipe is a list of commands, each reading what the one before it writes. It is immutable and
+// safe for concurrent use.
 type Pipe struct {
 	stages []stage
 }
@@ -20,28 +21,32 @@ type stage struct {
 	then, els *stage
 }
 
-// CompilePipe checks the stages of a pipe: each is a Group, a written null, or a condition between them.
-// The Pipe is nil when there are errors. That there are no stages at all is a diagnostic without a place.
+// CompilePipe checks the stages of a pipe: each is a Group, a written null, or a condition between
+// them. The Pipe is nil when there are errors. That there are no stages at all is a diagnostic
+// without a place.
 func CompilePipe(stages []Arg) (*Pipe, hclv2.Diagnostics) {
 	var d diagnostics
 	p := &Pipe{}
 	sure := false
 	for i := range stages {
 		p.stages = append(p.stages, compileStage(&stages[i], &d))
-		if reader := p.stages[i].reader(); reader != "" && p.chosen(i) {
-			d.errorf(stages[i].Range, "Value in a program's code", `%s runs what it reads, and here it reads what a stage before it makes of a value. Give it its program as constant text and the value as an argument.`, reader)
+		if reader := p.stages[i].codeReader(); reader != "" && p.fedByCaller(i) {
+			d.errorf(stages[i].Range, "Value in a program's code",
+				`%s runs what it reads, and here it reads what a stage before it makes of a value. Give it `+
+					`its program as constant text and the value as an argument.`, reader)
 		}
-		sure = sure || p.stages[i].sure()
+		sure = sure || p.stages[i].alwaysRuns()
 	}
 	if !sure && !d.list.HasErrors() {
 		var at hclv2.Range
 		if len(stages) > 0 {
 			at = stages[0].Range
 		}
-		d.errorf(at, "Pipe may be empty", `At least one stage of a pipe must be there in every call: pipe = [["ps"], ["sort"]].`)
+		d.errorf(at, "Pipe may be empty",
+			`At least one stage of a pipe must be there in every call: pipe = [["ps"], ["sort"]].`)
 	}
 	if d.list.HasErrors() {
-		return nil, d.shown()
+		return nil, d.final()
 	}
 	return p, d.list
 }
@@ -53,54 +58,58 @@ func compileStage(a *Arg, d *diagnostics) stage {
 	case a.Cond != nil:
 		then, els := compileStage(a.Then, d), compileStage(a.Else, d)
 		return stage{cond: a.Cond, then: &then, els: &els}
-	case a.Text != nil || a.Hole != nil:
-		d.errorf(a.Range, "Stage is not a list", `Each stage of a pipe is a written list of words or null, and this is %s. Write [%s].`, a.source(), a.source())
+	case a.Text != nil || a.Value != nil:
+		d.errorf(a.Range, "Stage is not a list",
+			`Each stage of a pipe is a written list of words or null, and this is %s. Write [%s].`, a.source(),
+			a.source())
 	}
 	return stage{}
 }
 
-// ReadsProgram names the program of a first stage that runs what it reads on its standard input, or returns "".
-func (p *Pipe) ReadsProgram() string { return p.stages[0].reader() }
+// ReadsProgram names the program of a first stage that runs what it reads on its standard input, or
+// returns "".
+func (p *Pipe) ReadsProgram() string { return p.stages[0].codeReader() }
 
-// chosen reports that a stage before i has a word whose text a caller chooses.
-func (p *Pipe) chosen(i int) bool {
+// fedByCaller reports that a stage before i has a word whose text a caller chooses.
+func (p *Pipe) fedByCaller(i int) bool {
 	for _, s := range p.stages[:i] {
-		if s.free() {
+		if s.callerControlled() {
 			return true
 		}
 	}
 	return false
 }
 
-// reader names the program of the stage that runs what it reads, in any branch.
-func (s *stage) reader() string {
+// codeReader names the program of the stage that runs what it reads, in any branch.
+func (s *stage) codeReader() string {
 	switch {
 	case s.argv != nil:
-		return s.argv.reader
+		return s.argv.codeReader
 	case s.cond == nil:
 		return ""
-	case s.then.reader() != "":
-		return s.then.reader()
+	case s.then.codeReader() != "":
+		return s.then.codeReader()
 	}
-	return s.els.reader()
+	return s.els.codeReader()
 }
 
-func (s *stage) free() bool {
+func (s *stage) callerControlled() bool {
 	if s.cond != nil {
-		return s.then.free() || s.els.free()
+		return s.then.callerControlled() || s.els.callerControlled()
 	}
-	return s.argv != nil && s.argv.free
+	return s.argv != nil && s.argv.callerControlled
 }
 
-// sure reports that there is a command in every call.
-func (s *stage) sure() bool {
+// alwaysRuns reports that there is a command in every call.
+func (s *stage) alwaysRuns() bool {
 	if s.cond != nil {
-		return s.then.sure() && s.els.sure()
+		return s.then.alwaysRuns() && s.els.alwaysRuns()
 	}
 	return s.argv != nil
 }
 
-// Bind returns the words of every stage of one call, at least one stage. Its errors are sentences for the model that made the call.
+// Bind returns the words of every stage of one call, at least one stage. Its errors are sentences
+// for the model that made the call.
 func (p *Pipe) Bind(f template.Frame) ([][]string, error) {
 	out := make([][]string, 0, len(p.stages))
 	for i := range p.stages {

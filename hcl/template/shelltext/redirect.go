@@ -6,17 +6,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect checks where a command reads from or writes to, and returns the scope with what it reads.
-func (a *analysis) redirect(r *syntax.Redirect, sc scope) scope {
+// redirect checks where a command reads from or writes to, and returns the scope with what it
+// reads.
+func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		sc.stdin, sc.top = taint{}, false
 		if r.Hdoc != nil && !rawDelimiter(r.Word) {
-			sc.stdin = a.parts(r.Hdoc.Parts, sc).glued()
+			sc.stdin = a.parts(r.Hdoc.Parts, sc).concatenated()
 		}
 		return sc
 	case syntax.WordHdoc:
-		sc.stdin, sc.top = a.word(r.Word, sc).glued(), false
+		sc.stdin, sc.top = a.word(r.Word, sc).concatenated(), false
 		return sc
 	}
 	if p := processOf(r.Word); p != nil {
@@ -26,12 +27,15 @@ func (a *analysis) redirect(r *syntax.Redirect, sc scope) scope {
 		}
 		return sc
 	}
-	if t := a.word(r.Word, sc); t.level == loose {
-		name := strings.Trim(a.written(r.Word), `"`)
-		if h := a.only(r.Word); h != nil {
-			a.refuse(r.Word, "Value as a redirection target", `%s would name any file. Keep it below a folder: %s${under("/folder", %s)}.`, t.from, r.Op, h.Source)
+	if t := a.word(r.Word, sc); t.level == tainted {
+		name := strings.Trim(a.sourceOf(r.Word), `"`)
+		if h := a.asValue(r.Word); h != nil {
+			a.errorAt(r.Word, "Value as a redirection target",
+				`%s would name any file. Keep it below a folder: %s${under("/folder", %s)}.`, t.from, r.Op, h.Source)
 		} else {
-			a.refuse(r.Word, "Value as a redirection target", `%s holds %s, which would name any file. Write the whole path as one value, ${under("/folder", ...)}.`, orDefault(name, "The target"), t.from)
+			a.errorAt(r.Word, "Value as a redirection target",
+				`%s holds %s, which would name any file. Write the whole path as one value, `+
+					`${under("/folder", ...)}.`, orDefault(name, "The target"), t.from)
 		}
 	}
 	switch {
@@ -39,7 +43,7 @@ func (a *analysis) redirect(r *syntax.Redirect, sc scope) scope {
 	case r.Op == syntax.RdrIn, r.Op == syntax.RdrInOut:
 		sc.stdin, sc.top = a.flow.vars[files], false
 	case r.Op == syntax.DplIn:
-		sc.stdin, sc.top = a.anything(), false
+		sc.stdin, sc.top = a.unknownTaint(), false
 	}
 	return sc
 }
@@ -47,13 +51,13 @@ func (a *analysis) redirect(r *syntax.Redirect, sc scope) scope {
 // files is the variable that holds what the script wrote to files.
 const files = "\x00files"
 
-// wrote notes what a statement writes to a file.
-func (a *analysis) wrote(s *syntax.Stmt, out taint) {
+// noteFileOutput notes what a statement writes to a file.
+func (a *taintWalk) noteFileOutput(s *syntax.Stmt, out taint) {
 	for _, r := range s.Redirs {
 		switch r.Op {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
 			if r.Word.Lit() != "/dev/null" && processOf(r.Word) == nil {
-				a.flow.raise(a.flow.vars, files, out)
+				a.flow.join(a.flow.vars, files, out)
 			}
 		}
 	}
@@ -67,8 +71,8 @@ func processOf(w *syntax.Word) *syntax.ProcSubst {
 	return p
 }
 
-// only is the hole that a word is, if it is nothing else.
-func (a *analysis) only(w *syntax.Word) *scriptHole {
+// asValue is the interpolation that a word is, if it is nothing else.
+func (a *taintWalk) asValue(w *syntax.Word) *scriptValue {
 	parts := w.Parts
 	if len(parts) == 1 {
 		if q, ok := parts[0].(*syntax.DblQuoted); ok {
@@ -79,7 +83,7 @@ func (a *analysis) only(w *syntax.Word) *scriptHole {
 		return nil
 	}
 	if p, ok := parts[0].(*syntax.ParamExp); ok && p.Param != nil {
-		return a.holes[p.Param.Value]
+		return a.values[p.Param.Value]
 	}
 	return nil
 }

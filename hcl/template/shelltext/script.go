@@ -12,23 +12,25 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A Script is a program for a shell whose text is the same in every call. It is immutable and safe for concurrent use.
+// A Script is a program for a shell whose text is the same in every call. It is immutable and safe
+// for concurrent use.
 type Script struct {
-	text  string
-	shell []string
-	holes []*scriptHole
-	names []string // of the environment, one a hole
+	text   string
+	shell  []string
+	values []*scriptValue
+	names  []string // of the environment, one an interpolation
 }
 
-// CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked as POSIX shell, unless its first line is the
+// CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked
+// as POSIX shell, unless its first line is the
 // #! line of bash. The Script is nil when there are errors.
 func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
 	c := &scriptCompiler{tree: t}
 	s := c.compile()
 	if c.list.HasErrors() {
-		return nil, c.shown()
+		return nil, c.final()
 	}
-	return s, c.shown()
+	return s, c.final()
 }
 
 // Text is the whole script with the line in front that takes the values out of the environment.
@@ -40,8 +42,8 @@ func (s *Script) Argv() []string { return append(append([]string(nil), s.shell..
 // Env is the environment, as NAME=value, that carries the values of one call; a null is empty.
 // Its errors are sentences for the model that made the call.
 func (s *Script) Env(f template.Frame) ([]string, error) {
-	env := make([]string, len(s.holes))
-	for i, h := range s.holes {
+	env := make([]string, len(s.values))
+	for i, h := range s.values {
 		text, _, _, err := scalar(h.Interpolation, f)
 		if err != nil {
 			return nil, err
@@ -53,91 +55,102 @@ func (s *Script) Env(f template.Frame) ([]string, error) {
 
 type scriptCompiler struct {
 	diagnostics
-	tree  *template.Tree
-	holes []*scriptHole
-	shell []string
-	lang  syntax.LangVariant
+	tree   *template.Tree
+	values []*scriptValue
+	shell  []string
+	lang   syntax.LangVariant
 }
 
 func (c *scriptCompiler) compile() *Script {
-	if !c.nodes() {
+	if !c.nameValues() {
 		return nil
 	}
-	first := lay(c.tree.Nodes, c.holes, plain)
+	first := render(c.tree.Nodes, c.values, parameterOf)
 	if strings.TrimSpace(first.text) == "" {
 		c.errorf(c.tree.Range, "Empty script", `A script needs at least one command.`)
 		return nil
 	}
-	if !c.interpreter(first) || !c.characters(first) {
+	if !c.readInterpreter(first) || !c.checkCharacters(first) {
 		return nil
 	}
 	file := c.parse(first)
 	if file == nil {
 		return nil
 	}
-	locate(file, first)
-	for _, h := range c.holes {
-		c.spot(h, file, first)
+	findContexts(file, first)
+	for _, h := range c.values {
+		c.checkContext(h, file, first)
 	}
-	final := lay(c.tree.Nodes, c.holes, expansion)
+	final := render(c.tree.Nodes, c.values, expansion)
 	placed := c.parse(final)
 	if placed == nil {
 		return nil
 	}
 	c.verify(placed, final)
-	analyse(&c.diagnostics, placed, final, c.holes, c.lang == syntax.LangBash)
+	trackTaint(&c.diagnostics, placed, final, c.values, c.lang == syntax.LangBash)
 	return c.script(final.text)
 }
 
-// nodes names the holes and refuses what a script cannot have at all.
-func (c *scriptCompiler) nodes() bool {
+// nameValues names the interpolations and refuses what a script cannot have at all.
+func (c *scriptCompiler) nameValues() bool {
 	var text strings.Builder
 	for _, n := range c.tree.Nodes {
 		switch n := n.(type) {
 		case *template.Text:
 			text.WriteString(n.Value)
 		case *template.Interpolation:
-			c.holes = append(c.holes, &scriptHole{Interpolation: n})
-			c.value(n)
+			c.values = append(c.values, &scriptValue{Interpolation: n})
+			c.checkValue(n)
 		case *template.If:
-			c.errorf(n.Range, "Structure in a script", `The text of a script is the same in every call, so %%{if} has no place in it. Let the shell decide: if [ ${...} = true ]; then ...; fi.`)
+			c.errorf(n.Range, "Structure in a script",
+				`The text of a script is the same in every call, so %%{if} has no place in it. Let the `+
+					`shell decide: if [ ${...} = true ]; then ...; fi.`)
 		case *template.For:
-			c.errorf(n.Range, "Structure in a script", `The text of a script is the same in every call, so %%{for} has no place in it. Give the list as JSON, ${jsonencode(...)}, or as words of a command = [...].`)
+			c.errorf(n.Range, "Structure in a script",
+				`The text of a script is the same in every call, so %%{for} has no place in it. Give the `+
+					`list as JSON, ${jsonencode(...)}, or as words of a command = [...].`)
 		}
 	}
-	prefix := unused("_v", text.String())
-	for i, h := range c.holes {
+	prefix := unusedPrefix("_v", text.String())
+	for i, h := range c.values {
 		h.variable = prefix + strconv.Itoa(i)
 	}
 	return !c.list.HasErrors()
 }
 
-// unused lengthens a prefix until no name of the text can begin with it.
-func unused(prefix, text string) string {
+// unusedPrefix lengthens a prefix until no name of the text can begin with it.
+func unusedPrefix(prefix, text string) string {
 	for strings.Contains(text, prefix) {
 		prefix = "_" + prefix
 	}
 	return prefix
 }
 
-func (c *scriptCompiler) value(h *template.Interpolation) {
-	if c.function(h) {
+func (c *scriptCompiler) checkValue(h *template.Interpolation) {
+	if c.rejectFunction(h) {
 		return
 	}
 	switch h.Type.Kind {
 	case template.List:
-		c.errorf(h.Range, "List in a script", `%s is a list, and a value in a script is one text. Write ${jsonencode(%s)} or ${join("\n", %s)}, or use command = [...], where each element becomes a word.`, h.Source, h.Source, h.Source)
+		c.errorf(h.Range, "List in a script",
+			`%s is a list, and a value in a script is one text. Write ${jsonencode(%s)} or ${join("\n", `+
+				`%s)}, or use command = [...], where each element becomes a word.`, h.Source, h.Source, h.Source)
 	case template.Object:
-		c.errorf(h.Range, "Object in a script", `%s is an object, and a value in a script is one text. Write ${jsonencode(%s)}.`, h.Source, h.Source)
+		c.errorf(h.Range, "Object in a script",
+			`%s is an object, and a value in a script is one text. Write ${jsonencode(%s)}.`, h.Source, h.Source)
 	case template.File:
-		c.errorf(h.Range, "File in a script", `%s is a file, and a value in a script is one text. Write ${%s.path} for a copy that the script can read, or send it with stdin = %s.`, h.Source, h.Source, h.Source)
+		c.errorf(h.Range, "File in a script",
+			`%s is a file, and a value in a script is one text. Write ${%s.path} for a copy that the script `+
+				`can read, or send it with stdin = %s.`, h.Source, h.Source, h.Source)
 	case template.Bytes:
-		c.errorf(h.Range, "Bytes in a script", `%s is bytes, and a value in a script is one text. Send it with stdin = %s, or write ${base64encode(%s)}.`, h.Source, h.Source, h.Source)
+		c.errorf(h.Range, "Bytes in a script",
+			`%s is bytes, and a value in a script is one text. Send it with stdin = %s, or write `+
+				`${base64encode(%s)}.`, h.Source, h.Source, h.Source)
 	}
 }
 
-// interpreter reads the #! line: it chooses between sh and bash and may give options.
-func (c *scriptCompiler) interpreter(l *layout) bool {
+// readInterpreter reads the #! line: it chooses between sh and bash and may give options.
+func (c *scriptCompiler) readInterpreter(l *scriptText) bool {
 	c.shell, c.lang = []string{"/bin/sh"}, syntax.LangPOSIX
 	line, _, _ := strings.Cut(l.text, "\n")
 	line, ok := strings.CutPrefix(line, "#!")
@@ -160,12 +173,15 @@ func (c *scriptCompiler) interpreter(l *layout) bool {
 	case "bash":
 		c.lang = syntax.LangBash
 	default:
-		c.errorf(l.at(0, len(line)+2), "Interpreter is no shell", `A script is run by sh or bash. For another interpreter keep the program in a file and write command = [%q, "file", ...].`, orDefault(name, "python3"))
+		c.errorf(l.rangeOf(0, len(line)+2), "Interpreter is not a shell",
+			`A script is run by sh or bash. For another interpreter keep the program in a file and write `+
+				`command = [%q, "file", ...].`, orDefault(name, "python3"))
 		return false
 	}
 	for _, w := range words[1:] {
 		if w[0] != '-' && w[0] != '+' || strings.Contains(w, "c") && w[1] != '-' || strings.Contains(w, "$") {
-			c.errorf(l.at(0, len(line)+2), "Wrong interpreter options", `Behind the shell only options such as -e can stand, not %q.`, w)
+			c.errorf(l.rangeOf(0, len(line)+2), "Wrong interpreter options",
+				`After the shell only options such as -e are allowed, not %q.`, w)
 			return false
 		}
 	}
@@ -180,17 +196,20 @@ func orDefault(s, def string) string {
 	return s
 }
 
-func (c *scriptCompiler) characters(l *layout) bool {
+func (c *scriptCompiler) checkCharacters(l *scriptText) bool {
 	if i := strings.IndexByte(l.text, 0); i >= 0 {
-		c.errorf(l.at(i, i+1), "NUL in a script", `A script cannot hold a NUL character.`)
+		c.errorf(l.rangeOf(i, i+1), "NUL in a script", `A script cannot hold a NUL character.`)
 		return false
 	}
 	if i := strings.IndexByte(l.text, '\r'); i >= 0 {
-		c.errorf(l.at(i, i+1), "Carriage return in script", `A shell takes a carriage return for a part of the word in front of it. Save the file with line feeds only.`)
+		c.errorf(l.rangeOf(i, i+1), "Carriage return in script",
+			`A shell reads a carriage return as part of the word before it. Save the file with line feeds only.`)
 		return false
 	}
-	if len(l.text) > maxWord-4096 {
-		c.errorf(c.tree.Range, "Script too long", `A script can be at most %d bytes long, and this one is %d. Keep it in a file: script_file = "name.sh".`, maxWord-4096, len(l.text))
+	if len(l.text) > maxWordSize-4096 {
+		c.errorf(c.tree.Range, "Script too long",
+			`A script can be at most %d bytes long, and this one is %d. Keep it in a file: script_file = "name.sh".`,
+			maxWordSize-4096, len(l.text))
 		return false
 	}
 	return true
@@ -213,33 +232,38 @@ func tooDeep(file *syntax.File) bool {
 	return deepest > maxScriptDepth
 }
 
-func (c *scriptCompiler) parse(l *layout) *syntax.File {
-	file, err := syntax.NewParser(syntax.Variant(c.lang), syntax.KeepComments(true)).Parse(strings.NewReader(l.text), "")
+func (c *scriptCompiler) parse(l *scriptText) *syntax.File {
+	file, err := syntax.NewParser(syntax.Variant(c.lang), syntax.KeepComments(true)).Parse(strings.NewReader(l.text),
+		"")
 	var wrong syntax.ParseError
 	var lang syntax.LangError
 	switch {
 	case err == nil && tooDeep(file):
-		c.errorf(c.tree.Range, "Script nested too deeply", `The commands of a script may stand %d levels inside one another. Give the inner ones a name: result=$(...).`, maxScriptDepth)
+		c.errorf(c.tree.Range, "Script nested too deeply",
+			`Commands of a script may be nested %d levels deep. Give the inner ones a name: result=$(...).`,
+			maxScriptDepth)
 	case err == nil:
 		return file
 	case errors.As(err, &wrong):
 		at := int(wrong.Pos.Offset())
-		c.errorf(l.at(at, at+1), "Shell syntax error", `The shell cannot read this script: %s.`, wrong.Text)
+		c.errorf(l.rangeOf(at, at+1), "Shell syntax error", `The shell cannot read this script: %s.`, wrong.Text)
 	case errors.As(err, &lang):
 		at := int(lang.Pos.Offset())
 		hint := `Write it in POSIX shell, or begin the script with a line "#!/bin/bash".`
 		if c.lang == syntax.LangBash {
 			hint = `The script is run by bash.`
 		}
-		c.errorf(l.at(at, at+1), "Not in this shell", `%s: not known to the shell that runs the script. %s`, lang.Feature, hint)
+		c.errorf(l.rangeOf(at, at+1), "Not in this shell", `%s: not known to the shell that runs the script. %s`,
+			lang.Feature, hint)
 	default:
 		c.errorf(c.tree.Range, "Shell syntax error", `The shell cannot read this script.`)
 	}
 	return nil
 }
 
-// verify makes sure that the shell reads every hole of the final text as its variable and nothing else.
-func (c *scriptCompiler) verify(file *syntax.File, l *layout) {
+// verify makes sure that the shell reads every interpolation of the final text as its variable and nothing
+// else.
+func (c *scriptCompiler) verify(file *syntax.File, l *scriptText) {
 	seen := map[int]string{}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && p.Dollar.IsValid() && p.Exp == nil {
@@ -247,26 +271,28 @@ func (c *scriptCompiler) verify(file *syntax.File, l *layout) {
 		}
 		return true
 	})
-	for _, p := range l.pieces {
-		if h := p.hole; h != nil && h.place != inComment && h.place != inRawHere && h.place != nowhere && seen[p.from+strings.Index(expansion(h), "$")] != h.variable {
-			c.errorf(h.Range, "Value cannot stand here", cannotStand, h.Source, h.Source)
+	for _, p := range l.segments {
+		if h := p.value; h != nil && h.context != ctxComment && h.context != ctxRawHereDoc && h.context != ctxNone &&
+			seen[p.from+strings.Index(expansion(h), "$")] != h.variable {
+			c.errorf(h.Range, "Value not allowed here", cannotStand, h.Source, h.Source)
 		}
 	}
 }
 
-const cannotStand = `The shell would not read %s as a value here: a backslash or a $ in front of it, or the syntax around it, takes it apart. Assign it first, x=${%s}, and use "$x".`
+const cannotStand = `The shell would not read %s as a value here: a backslash or a $ before it, or the ` +
+	`syntax around it, changes its meaning. Assign it first, x=${%s}, and use "$x".`
 
 func (c *scriptCompiler) script(text string) *Script {
-	s := &Script{shell: c.shell, holes: c.holes}
-	prefix := unused("HATCHEL_V", text)
+	s := &Script{shell: c.shell, values: c.values}
+	prefix := unusedPrefix("HATCHEL_V", text)
 	var moves, drops strings.Builder
-	for i, h := range c.holes {
+	for i, h := range c.values {
 		name := prefix + strconv.Itoa(i)
 		s.names = append(s.names, name)
 		fmt.Fprintf(&moves, "%s=$%s ", h.variable, name)
 		drops.WriteString(" " + name)
 	}
-	if len(c.holes) > 0 {
+	if len(c.values) > 0 {
 		// On the same line, so that the shell counts the author's lines as the author does.
 		text = strings.TrimSuffix(moves.String(), " ") + "; unset" + drops.String() + "; " + text
 	}

@@ -30,7 +30,7 @@ func TestScriptGoldens(t *testing.T) {
 // patience is how long a script that ends may take on a busy machine.
 const patience = time.Minute
 
-// runScript runs a compiled script in an empty folder and fails when it leaves a file behind that was not asked for.
+// runScript runs a compiled script in an empty folder and fails when it leaves a file after that was not asked for.
 func runScript(t *testing.T, s *Script, f frame) string {
 	t.Helper()
 	env, err := s.Env(f)
@@ -58,7 +58,7 @@ func runScript(t *testing.T, s *Script, f frame) string {
 	return string(out)
 }
 
-// everywhere has the value in every place that takes any text; each prints it with a NUL behind.
+// everywhere has the value in every place that takes any text; each prints it with a NUL after.
 const everywhere = `
 put() { printf '%s\000' "$@"; }
 put ${input.s} "a${input.s}b" a${input.s}b

@@ -36,13 +36,13 @@ func argOf(s *templatetest.Source, e hclsyntax.Expression) Arg {
 	case *hclsyntax.TemplateExpr:
 		a.Text = s.Tree(e)
 	case *hclsyntax.TemplateWrapExpr:
-		a.Hole = s.Hole(e.Wrapped, e.SrcRange)
+		a.Value = s.Hole(e.Wrapped, e.SrcRange)
 	case *hclsyntax.LiteralValueExpr:
 		if !e.Val.IsNull() {
 			panic("only null is a literal")
 		}
 	default:
-		a.Hole = s.Hole(e, e.Range())
+		a.Value = s.Hole(e, e.Range())
 	}
 	return a
 }

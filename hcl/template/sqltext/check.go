@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	maxStates = 200 // how many different things the text behind a branch or loop may mean
+	maxStates = 200 // how many different things the text after a branch or loop may mean
 	maxRounds = 40  // how many rounds of a loop may each bring a new meaning
 	maxDepth  = 200 // of parentheses
 )
 
-// checker walks a template over sets of states, collects every mistake, and decides what each hole is.
+// checker walks a template over sets of states, collects every mistake, and decides what each interpolation
+// is.
 type checker struct {
 	dialect  Dialect
 	tree     *template.Tree
@@ -39,7 +40,8 @@ type seenKey struct {
 	summary string
 }
 
-// report adds a diagnostic, once a place and summary: the same mistake is met again in other renderings.
+// report adds a diagnostic, once a place and summary: the same mistake is met again in other
+// renderings.
 func (c *checker) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
 	key := seenKey{at, summary}
 	if c.seen[key] {
@@ -116,10 +118,12 @@ func (c *checker) readText(t *template.Text, s state) state {
 
 const maxLoops = 5 // %{for} inside %{for}
 
-// readLoop reads the body for no round, one, two and so on, until a further round brings no new state.
+// readLoop reads the body for no round, one, two and so on, until a further round brings no new
+// state.
 func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
 	if c.loops++; c.loops > maxLoops { // each level is read several times for every round of the one around it
-		c.errorAt(n.Range, "Loops nested too deeply", "Loops of a statement may nest %d deep. Make one list of what the inner ones go over, in locals.", maxLoops)
+		c.errorAt(n.Range, "Loops nested too deeply",
+			"Loops of a statement may nest %d deep. Build one flat list of the inner elements in locals.", maxLoops)
 		c.loops--
 		return in
 	}
@@ -148,15 +152,19 @@ func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
 			}
 		}
 		if len(entries) > maxStates || round > maxRounds {
-			c.errorAt(n.Range, "Loop without fixed structure", "Every round of this loop leaves the statement in another state, as an open parenthesis or quote does. A round must close what it opens.")
+			c.errorAt(n.Range, "Loop without fixed structure",
+				"Every iteration of this loop leaves the statement in another state, for example with an "+
+					"open parenthesis or quote. An iteration must close what it opens.")
 			return in
 		}
 	}
 	return c.limitStates(exits, n.Range)
 }
 
-// loopParts is the body of a loop without the %{if} that separates its rounds. Inside quotes nothing separates: every byte is the author's text.
-func (c *checker) loopParts(n *template.For, in stateSet) (lead *template.If, rest []template.Node, trail *template.If) {
+// loopParts is the body of a loop without the %{if} that separates its rounds. Inside quotes
+// nothing separates: every byte is the author's text.
+func (c *checker) loopParts(n *template.For, in stateSet) (lead *template.If, rest []template.Node,
+	trail *template.If) {
 	for _, s := range in {
 		if s.mode >= inQuote {
 			c.unseparated[n] = true
@@ -168,8 +176,9 @@ func (c *checker) loopParts(n *template.For, in stateSet) (lead *template.If, re
 	return splitSeparator(n.Body)
 }
 
-// splitSeparator takes an %{if} that holds nothing but a separator off the beginning or the end of a loop's body. It stands between rounds: its
-// condition is not known here, but whether its text or a space is there cannot change what other text means.
+// splitSeparator takes an %{if} that holds nothing but a separator off the beginning or the end of
+// a loop's body. It is between rounds: its condition is not known here, but whether its text or
+// a space is there cannot change what other text means.
 func splitSeparator(body []template.Node) (lead *template.If, rest []template.Node, trail *template.If) {
 	first, last := 0, len(body)-1
 	for first < last && isBlank(body[first]) {
@@ -216,7 +225,9 @@ func (c *checker) limitStates(states stateSet, at hclv2.Range) stateSet {
 	if len(states) <= maxStates {
 		return states
 	}
-	c.errorAt(at, "Too many renderings", "What follows can mean more than %d different things, depending on the branches before it. Close every quote and parenthesis in the branch that opens it.", maxStates)
+	c.errorAt(at, "Too many renderings",
+		"The text that follows can have more than %d different meanings, depending on the branches before "+
+			"it. Close every quote and parenthesis in the branch that opens it.", maxStates)
 	return states[:1]
 }
 
@@ -226,13 +237,16 @@ func (c *checker) checkEnd(states stateSet) {
 		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}
 		switch s.mode {
 		case inQuote, inEscape:
-			c.errorf(s.from, "Unclosed quote", "The quote that begins here is not closed in every rendering of the template.")
+			c.errorf(s.from, "Unclosed quote",
+				"The quote that begins here is not closed in every rendering of the template.")
 			continue
 		case inBlock, blockStar, blockSlash, blockOpen:
-			c.errorf(s.from, "Unclosed comment", "The comment that begins here is not closed in every rendering of the template.")
+			c.errorf(s.from, "Unclosed comment",
+				"The comment that begins here is not closed in every rendering of the template.")
 			continue
 		case inDollar:
-			c.errorf(s.from, "Unclosed quote", "The quote that begins with %s is not closed in every rendering of the template.", s.text)
+			c.errorf(s.from, "Unclosed quote",
+				"The quote that begins with %s is not closed in every rendering of the template.", s.text)
 			continue
 		}
 		l.flush()
@@ -240,10 +254,12 @@ func (c *checker) checkEnd(states stateSet) {
 			l.sortsByConstant(l.sortKey)
 		}
 		if l.nested() {
-			c.errorf(l.open, "Unclosed parenthesis", "The parenthesis is not closed in every rendering of the template.")
+			c.errorf(l.open, "Unclosed parenthesis",
+				"The parenthesis is not closed in every rendering of the template.")
 		}
 		if l.verb == "" {
-			c.errorAt(c.tree.Range, "Empty statement", "The template can render to nothing. A statement needs at least its first word in every rendering.")
+			c.errorAt(c.tree.Range, "Empty statement",
+				"The template can render to nothing. A statement needs at least its first word in every rendering.")
 		}
 		c.verbs[l.verb] = true
 	}

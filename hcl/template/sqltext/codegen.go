@@ -37,7 +37,8 @@ func (c *checker) generate() *Program {
 	return p
 }
 
-// generateBlock assembles the steps of nodes. Texts that meet are joined; gap is the %{if} that separates the rounds of the loop the nodes are the body of.
+// generateBlock assembles the steps of nodes. Texts that meet are joined; gap is the %{if} that
+// separates the rounds of the loop the nodes are the body of.
 func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
 	var out block
 	text := ""
@@ -69,7 +70,8 @@ func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
 			out = append(out, c.generateInterpolation(n, next))
 		case *template.If:
 			flush()
-			out = append(out, &branch{cond: n.Cond, then: c.generateBlock(n.Then, nil), other: c.generateBlock(n.Else, nil), separates: n == gap, key: n, at: directiveAt("if", n.Range)})
+			out = append(out, &branch{cond: n.Cond, then: c.generateBlock(n.Then, nil),
+				other: c.generateBlock(n.Else, nil), separates: n == gap, key: n, at: directiveAt("if", n.Range)})
 		case *template.For:
 			flush()
 			lead, _, trail := c.loopParts(n, nil)
@@ -88,12 +90,13 @@ func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
 	return out
 }
 
-// directiveAt names a directive by where its condition or collection stands.
+// directiveAt names a directive by where its condition or collection is.
 func directiveAt(what string, at hclv2.Range) string {
 	return fmt.Sprintf("%%{%s} at line %d, column %d", what, at.Start.Line, at.Start.Column)
 }
 
-// rewriteIn replaces [NOT] IN at the end of text, which ends with the whole of t, by what PostgreSQL compares with an array.
+// rewriteIn replaces [NOT] IN at the end of text, which ends with the whole of t, by what
+// PostgreSQL compares with an array.
 func (c *checker) rewriteIn(text string, t *template.Text, h *template.Interpolation) string {
 	p := c.contexts[h]
 	if p.list.text != t {
@@ -109,7 +112,7 @@ func (c *checker) rewriteIn(text string, t *template.Text, h *template.Interpola
 
 var isNull = regexp.MustCompile(`(?i)^\s+IS\s+(NOT\s+)?NULL\b`)
 
-// generateInterpolation assembles one hole; next is the node behind it.
+// generateInterpolation assembles one interpolation; next is the node after it.
 func (c *checker) generateInterpolation(h *template.Interpolation, next template.Node) op {
 	p := c.contexts[h]
 	switch p.mode {
@@ -135,7 +138,8 @@ func (c *checker) generateInterpolation(h *template.Interpolation, next template
 	return v
 }
 
-// castOf tells PostgreSQL the type of a parameter that is compared with nothing but NULL, which it cannot know otherwise.
+// castOf tells PostgreSQL the type of a parameter that is compared with nothing but NULL, which it
+// cannot know otherwise.
 func castOf(t template.Type) string {
 	if t.Kind == template.List && t.Elem != nil && t.Elem.Kind != template.List {
 		if e := castOf(*t.Elem); e != "" {

@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// bindMode is how a hole is bound.
+// bindMode is how an interpolation is bound.
 type bindMode byte
 
 const (
@@ -19,7 +19,7 @@ const (
 	asRaw            // raw(...)
 )
 
-// holeContext is what a hole is, the same in every rendering.
+// holeContext is what an interpolation is, the same in every rendering.
 type holeContext struct {
 	mode   bindMode
 	list   span // on PostgreSQL: the [NOT] IN to rewrite
@@ -28,9 +28,12 @@ type holeContext struct {
 	single bool // asValue: a list cannot be bound here even where the dialect has arrays
 }
 
-// readHole reads a hole from state s and adds the states behind it to out.
+// readHole reads an interpolation from state s and adds the states after it to out.
 func (c *checker) readHole(h *template.Interpolation, s state, out *stateSet) {
-	l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: func(int, int) hclv2.Range { return h.Range }}}}
+	l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: func(int,
+		int) hclv2.Range {
+		return h.Range
+	}}}}
 	if l.rejectEnclosed(h) {
 		out.add(l.state)
 		return
@@ -44,14 +47,15 @@ func (c *checker) readHole(h *template.Interpolation, s state, out *stateSet) {
 	case "":
 		l.readValue(h)
 	default:
-		c.errorAt(h.Range, "Function without place here", "%s() has no meaning in SQL. Write the value itself: it is bound as a parameter.", h.Func)
+		c.errorAt(h.Range, "Function not allowed here",
+			"%s() has no meaning in SQL. Write the value alone: it is bound as a parameter.", h.Func)
 		l.token(interpolation, "")
 	}
 	l.mode, l.interpolation = afterInterpolation, h
 	out.add(l.state)
 }
 
-// rejectEnclosed refuses a hole inside quotes or a comment.
+// rejectEnclosed refuses an interpolation inside quotes or a comment.
 func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 	switch l.mode {
 	case inQuote, inEscape:
@@ -64,7 +68,9 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 		if h.Func == "raw" {
 			return false
 		}
-		l.errorAt(h.Range, "Value inside a comment", "A comment cannot hold a value. Move ${%s} out of the comment or write $${ for the two characters themselves.", h.Source)
+		l.errorAt(h.Range, "Value inside a comment",
+			"A comment cannot hold a value. Move ${%s} out of the comment, or write $${ for the two characters.",
+			h.Source)
 		if l.mode != inLine {
 			l.mode = inBlock
 		}
@@ -72,7 +78,9 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 		if h.Func == "raw" {
 			return false
 		}
-		l.errorAt(h.Range, "Value inside dollar quotes", "Text between %s and %s is one constant string. Close it before ${%s} and join the parts with ||.", l.text, l.text, h.Source)
+		l.errorAt(h.Range, "Value inside dollar quotes",
+			"Text between %s and %s is one constant string. Close it before ${%s} and join the parts with ||.",
+			l.text, l.text, h.Source)
 		l.depth = 0
 	default:
 		return false
@@ -80,15 +88,18 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 	return true
 }
 
-// endTokenBefore refuses a hole that touches the token before it, and ends that token.
+// endTokenBefore refuses an interpolation that touches the token before it, and ends that token.
 func (l *lexer) endTokenBefore(h *template.Interpolation) {
 	switch l.mode {
 	case inWord, inNumber, inTag, quoteEnd:
 		l.missingSpace(h)
 		w := l.text
-		keyword := l.mode == inWord && l.prev != dot && (beforeValue[w] || beforeName[w] || w == "IN" || w == "VALUES" || w == "BY")
+		keyword := l.mode == inWord && l.prev != dot && (beforeValue[w] || beforeName[w] || w == "IN" ||
+			w == "VALUES" || w == "BY")
 		l.flush()
-		if !keyword { // a keyword that only lacks its space still says what the hole is; for other words the one mistake was told
+		// a keyword that only lacks its space still says what the interpolation is; for other words the one
+		// mistake was told
+		if !keyword {
 			l.set(operator, "")
 		}
 	case afterInterpolation:
@@ -144,7 +155,9 @@ func (l *lexer) checkValueContext(h *template.Interpolation) {
 	clause, frame := l.clause(), l.frame()
 	switch l.prev {
 	case start:
-		l.errorAt(h.Range, "Value without statement", "A value cannot be the beginning of a statement. The statement's text stands in the template; a whole statement from a caller is `statement = ...` on a read-only connection.")
+		l.errorAt(h.Range, "Value without statement",
+			"A statement cannot begin with a value. Write the statement's text in the template. To run a "+
+				"statement that the caller sends, use `statement = ...` on a read-only connection.")
 	case word:
 		l.contextAfterWord(h)
 	case name, ident, literal, escaped, closed, interpolation:
@@ -163,38 +176,48 @@ func (l *lexer) checkValueContext(h *template.Interpolation) {
 			l.requireName(h, "here, before the = of SET,")
 		}
 	case dot:
-		l.requireName(h, "behind a dot")
+		l.requireName(h, "after a dot")
 	case cast:
-		l.errorAt(h.Range, "Value instead of name", "Only the name of a type can stand behind ::. Write the type itself, or raw(...) with types that are known when the file is loaded.")
+		l.errorAt(h.Range, "Value instead of name",
+			"Only the name of a type is allowed after ::. Write the type itself, or raw(...) with types "+
+				"that are known at load.")
 	}
 }
 
 func (l *lexer) contextAfterWord(h *template.Interpolation) {
 	w := l.word
 	switch {
-	case w == "FROM" && l.frame() == special, w == "IN" && l.frame() == special, w == "FOR", w == "INTERVAL" && l.dialect == MySQL,
+	case w == "FROM" && l.frame() == special, w == "IN" && l.frame() == special, w == "FOR",
+		w == "INTERVAL" && l.dialect == MySQL,
 		w == "ORDER BY", w == "DISTINCT ON", w == "IS NOT", w == "IS DISTINCT FROM":
 	case beforeName[w], w == "KEY UPDATE":
-		l.requireName(h, "behind "+w)
+		l.requireName(h, "after "+w)
 	case beforeValue[w]:
 	case w == "ANY" || w == "SOME" || w == "ALL":
 		l.errorAt(h.Range, "Parentheses missing", "%s takes its list in parentheses: %s(${%s}).", w, w, h.Source)
 	case typeNames[w]:
-		l.errorAt(h.Range, "Two values in a row", "%s can only stand before a text in quotes. Write CAST(${%s} AS %s).", w, h.Source, w)
+		l.errorAt(h.Range, "Missing operator", "%s is only allowed before a quoted string. Write CAST(${%s} AS %s).",
+			w, h.Source, w)
 	default:
-		l.missingOperator(h, "An operator, a keyword or a comma is missing before it; or write (${"+h.Source+"}) in parentheses. A keyword that depends on a value is text in a condition: %{if input.x == …} DESC %{endif}.")
+		l.missingOperator(h, "An operator, a keyword or a comma is missing before it; or write "+
+			"(${"+h.Source+"}) in parentheses. A keyword that depends on a value is text in a condition: "+
+			"%{if input.x == …} DESC %{endif}.")
 	}
 }
 
-var typeNames = wordSet("DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT BOOLEAN UUID JSON JSONB")
+var typeNames = wordSet("DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT " +
+	"BOOLEAN UUID JSON JSONB")
 
-// recordContext notes what a hole is, and refuses a hole that is different things in different renderings.
+// recordContext notes what an interpolation is, and refuses an interpolation that is different things in different
+// renderings.
 func (c *checker) recordContext(h *template.Interpolation, p holeContext) {
 	old, ok := c.contexts[h]
 	if ok && old.mode == p.mode && old.cols != p.cols {
 		p.cols = 0
 	} else if ok && old != p && !c.hasErrorAt(h.Range) {
-		c.errorAt(h.Range, "Value with two meanings", "Depending on the branches before it, ${%s} is bound in different ways, as behind IN and behind =. Write it in each branch.", h.Source)
+		c.errorAt(h.Range, "Value with two meanings",
+			"Depending on the branches before it, ${%s} is bound in different ways, such as after IN and "+
+				"after =. Write it in each branch.", h.Source)
 	}
 	c.contexts[h] = p
 }
@@ -202,29 +225,37 @@ func (c *checker) recordContext(h *template.Interpolation, p holeContext) {
 func (c *checker) requireName(h *template.Interpolation, where string) {
 	hint := fmt.Sprintf("Write ${ident(%s)}: its names are known and quoted.", h.Source)
 	if h.Type.Kind != template.Enum && !h.Type.Known {
-		hint = fmt.Sprintf("Give it the type enum(...) with the names that are allowed, and write ${ident(%s)}.", h.Source)
+		hint = fmt.Sprintf("Give it the type enum(...) with the allowed names, and write ${ident(%s)}.", h.Source)
 	}
-	c.errorAt(h.Range, "Value instead of name", "%s only a name can stand, and ${%s} is bound as a value. %s", upperFirst(where), h.Source, hint)
+	c.errorAt(h.Range, "Value instead of name", "%s only a name is allowed, and ${%s} is bound as a value. %s",
+		upperFirst(where), h.Source, hint)
 }
 
 func (c *checker) sortsByConstant(h *template.Interpolation) {
 	hint := fmt.Sprintf("Write ${ident(%s)}.", h.Source)
 	if h.Type.Kind != template.Enum && !h.Type.Known {
-		hint = fmt.Sprintf("Give it the type enum(...) with the columns that are allowed, and write ${ident(%s)}.", h.Source)
+		hint = fmt.Sprintf("Give it the type enum(...) with the allowed columns, and write ${ident(%s)}.", h.Source)
 	}
-	c.errorAt(h.Range, "Value instead of name", "ORDER BY, GROUP BY and PARTITION BY with a value put every row at the same place: ${%s} is bound as a value, not as a column. %s", h.Source, hint)
+	c.errorAt(h.Range, "Value instead of name",
+		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a "+
+			"value, not as a column. %s", h.Source, hint)
 }
 
 func (c *checker) missingOperator(h *template.Interpolation, what string) {
-	c.errorAt(h.Range, "Two values in a row", "${%s} is one complete value. %s", h.Source, what)
+	c.errorAt(h.Range, "Missing operator", "${%s} is one complete value. %s", h.Source, what)
 }
 
 func (c *checker) missingSpace(h *template.Interpolation) {
 	if h.Func == "ident" {
-		c.errorAt(h.Range, "Value glued to text", "ident() gives a whole quoted name, so nothing can touch it but a dot. List the whole names in the enum, or set them apart with a space.")
+		c.errorAt(h.Range, "Missing space around a value",
+			"ident() gives a whole quoted name, so only a dot may touch it. List the whole names in the "+
+				"enum, or separate them with a space.")
 		return
 	}
-	c.errorAt(h.Range, "Value glued to text", "${%s} is one complete value, so no letter, digit or quote can touch it. Set it apart with a space; join texts with %s; a name that depends on a value is ${ident(...)} of an enum that lists the whole names.",
+	c.errorAt(h.Range, "Missing space around a value",
+		"${%s} is one complete value, so no letter, digit or quote may touch it. Separate it with a space; "+
+			"join texts with %s; a name that depends on a value is ${ident(...)} of an enum that lists the "+
+			"whole names.",
 		h.Source, c.concatenation("'a'", "${"+h.Source+"}"))
 }
 

@@ -95,7 +95,7 @@ func rendered(t *testing.T, sections map[string]string, d Dialect) string {
 	return out.String()
 }
 
-var summary = regexp.MustCompile(`(?:fail|failAt|report)\(.*?"([^"%]+)"`)
+var summary = regexp.MustCompile("(?:errorf|errorAt|report)\\([^\"]*?\"([^\"%]+)\"")
 
 func TestEverySummaryHasAGolden(t *testing.T) {
 	goldens := read(t, "testdata/*.txtar")

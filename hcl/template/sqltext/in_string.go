@@ -7,12 +7,13 @@ import (
 	"hatchel/hcl/template"
 )
 
-// quotedValueHint says how to write a hole that stands inside quotes: with the whole string rewritten, where it is made of text and holes alone.
+// quotedValueHint says how to write an interpolation that is inside quotes: with the whole string
+// rewritten, where it is made of text and interpolations alone.
 func (l *lexer) quotedValueHint(h *template.Interpolation) string {
 	if h.Func == "ident" {
 		return "ident() gives a name with its own quotes. Write it without quotes around it."
 	}
-	rule := fmt.Sprintf("${%s} is one complete value, which cannot be a part of other text. ", h.Source)
+	rule := fmt.Sprintf("${%s} is one complete value and cannot be a part of other text. ", h.Source)
 	if l.quote != '\'' && !(l.quote == '"' && l.dialect == MySQL) {
 		return rule + "A name that depends on a value is ${ident(...)} of an enum that lists the whole names."
 	}
@@ -50,7 +51,8 @@ func isStringPart(n template.Node) bool {
 	return ok
 }
 
-// splitString takes the string that begins in the text node siblings[first] apart into quoted texts and holes.
+// splitString takes the string that begins in the text node siblings[first] apart into quoted texts
+// and interpolations.
 func (l *lexer) splitString(first int) ([]string, bool) {
 	open := l.siblings[first].(*template.Text).Value
 	begin := l.from.from

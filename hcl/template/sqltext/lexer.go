@@ -20,10 +20,12 @@ func (l *lexer) read() {
 	}
 }
 
-// step reads one byte. It reports false if the byte ended what was being read and is to be read again behind it.
+// step reads one byte. It reports false if the byte ended what was being read and is to be read
+// again after it.
 func (l *lexer) step(c byte) bool {
 	if c == 0 {
-		l.errorf(l.here(), "Zero byte in SQL", "A statement cannot hold a zero byte: a server would stop reading there. Remove it.")
+		l.errorf(l.here(), "Zero byte in SQL",
+			"A statement cannot hold a zero byte: a server would stop reading there. Remove it.")
 		return true
 	}
 	switch l.mode {
@@ -77,7 +79,8 @@ func (l *lexer) beginToken(c byte) bool {
 		l.mode = inNumber
 	case c == '$' && l.dialect == PostgreSQL:
 		l.mode, l.text = inTag, "$"
-	case c == '$' && l.dialect == SQLite, c == '@' && l.dialect == SQLite, c == '#' && l.dialect == SQLite, c == '?' && l.dialect != PostgreSQL:
+	case c == '$' && l.dialect == SQLite, c == '@' && l.dialect == SQLite, c == '#' && l.dialect == SQLite,
+		c == '?' && l.dialect != PostgreSQL:
 		l.rejectPlaceholder()
 	case c == '#' && l.dialect == MySQL:
 		l.mode = inLine
@@ -114,6 +117,9 @@ func (l *lexer) wordByte(c byte) bool {
 	return false
 }
 
+// operatorBytes can be part of an operator in some dialect.
+const operatorBytes = "+-*/<>=~!@#%^&|`?\\{}"
+
 func (l *lexer) operatorByte(c byte) bool {
 	last := l.text[len(l.text)-1]
 	switch {
@@ -127,7 +133,7 @@ func (l *lexer) operatorByte(c byte) bool {
 		if l.dialect == MySQL {
 			l.mode = blockOpen
 		}
-	case strings.IndexByte("+-*/<>=~!@#%^&|`?\\{}", c) < 0, c == '@' && l.dialect != PostgreSQL, c == '#' && l.dialect != PostgreSQL,
+	case strings.IndexByte(operatorBytes, c) < 0, c == '@' && l.dialect != PostgreSQL, c == '#' && l.dialect != PostgreSQL,
 		c == '?' && l.dialect != PostgreSQL, c == '`' && l.dialect != PostgreSQL:
 		l.endOperator()
 		return false
@@ -168,7 +174,8 @@ func (l *lexer) commentByte(c byte) bool {
 		if l.from.text == at.text {
 			at.from = l.from.from
 		}
-		l.errorf(at, "Executable comment", "The server executes what stands in /*! ... */. Write the text itself, without the comment around it.")
+		l.errorf(at, "Executable comment",
+			"The server executes the text inside /*! ... */. Write the text without the comment.")
 	case inBlock:
 		if c == '*' {
 			l.mode = blockStar
@@ -203,7 +210,9 @@ func (l *lexer) endComment() { l.mode, l.depth, l.text, l.from = plain, 0, "", s
 
 func (l *lexer) openQuote(c byte, slash bool) {
 	if c == '\'' && l.prev == escaped {
-		l.errorf(l.here(), "Two strings in a row", "A string behind an E'...' string continues it with its backslashes. Join them with ||.")
+		l.errorf(l.here(), "Two strings in a row",
+			"A string that follows an E'...' string continues it, and its backslashes are escapes too. Join "+
+				"them with ||.")
 	}
 	if c == '\'' && slash && l.dialect == PostgreSQL {
 		l.text = "E"
@@ -288,7 +297,8 @@ func (l *lexer) colonByte(c byte) bool {
 	return true
 }
 
-// rejectPlaceholder refuses the hand-written placeholder that the byte being read belongs to, and reads it as a value.
+// rejectPlaceholder refuses the hand-written placeholder that the byte being read belongs to, and
+// reads it as a value.
 func (l *lexer) rejectPlaceholder() {
 	text, end := l.node.text.Value, l.at+1
 	for end < len(text) && isName(text[end]) {
@@ -299,11 +309,13 @@ func (l *lexer) rejectPlaceholder() {
 		from = min(from, l.from.from)
 	}
 	l.errorf(span{l.node.text, from, end}, "Hand-written placeholder",
-		"%s would be a parameter without a value. Write the value itself where it belongs, as ${input.x}: it is bound as a parameter.", text[from:end])
+		"%s would be a parameter without a value. Write the value itself, as in ${input.x}: it is bound as "+
+			"a parameter.", text[from:end])
 	l.mode = inNumber
 }
 
-// joinsValue reports whether a byte directly behind a bound value would change how the value's placeholder is read.
+// joinsValue reports whether a byte directly after a bound value would change how the value's
+// placeholder is read.
 func (l *lexer) joinsValue(c byte) bool {
 	switch c {
 	case '.':

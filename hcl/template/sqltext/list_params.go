@@ -43,7 +43,7 @@ func (p *listParam) bind(b *binding) error {
 	return nil
 }
 
-// opening is what stands before the n elements. MySQL has no empty list, but a query without rows.
+// opening is what is before the n elements. MySQL has no empty list, but a query without rows.
 func (p *listParam) opening(n int) string {
 	if n == 0 && p.dialect == MySQL {
 		return "(SELECT NULL FROM DUAL WHERE FALSE"
@@ -89,7 +89,8 @@ func (p *rowsParam) bind(b *binding) error {
 			return err
 		}
 		if width = len(row); width*len(rows) > p.dialect.maxParams() {
-			return fmt.Errorf("%s has %d rows of %d values, and one statement takes at most %d values: send at most %d rows at a time",
+			return fmt.Errorf("%s has %d rows of %d values, and one statement takes at most %d values: send "+
+				"at most %d rows at a time",
 				p.hole.Source, len(rows), width, p.dialect.maxParams(), p.dialect.maxParams()/width)
 		}
 		if i > 0 {
@@ -145,7 +146,8 @@ func (p *rowsParam) add(b *binding, row []any) error {
 	return nil
 }
 
-// namesOp is ident(...). Each part or, of a list, each element must be one of the names known at load.
+// namesOp is ident(...). Each part or, of a list, each element must be one of the names known at
+// load.
 type namesOp struct {
 	dialect Dialect
 	hole    *template.Interpolation

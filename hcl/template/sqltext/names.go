@@ -12,12 +12,16 @@ func (l *lexer) readIdent(h *template.Interpolation) {
 	switch {
 	case l.prev == start:
 		l.errorAt(h.Range, "Name in wrong place", "A statement cannot begin with a name.")
-	case l.prev == word && (l.word == "VALUES" || l.word == "LIMIT" || l.word == "OFFSET" || l.word == "INTERVAL" || l.word == "FETCH"),
+	case l.prev == word && (l.word == "VALUES" || l.word == "LIMIT" || l.word == "OFFSET" || l.word == "INTERVAL" ||
+		l.word == "FETCH"),
 		l.prev == word && (l.word == "IN" || l.word == "NOT IN") && l.frame() != special:
-		l.errorAt(h.Range, "Name in wrong place", "Behind %s a value belongs, not the name of a table or column. Write ${%s} without ident().", l.word, firstSource(h))
+		l.errorAt(h.Range, "Name in wrong place",
+			"A value belongs after %s, not the name of a table or column. Write ${%s} without ident().", l.word,
+			firstSource(h))
 	}
 	if len(h.Args) == 0 {
-		l.errorAt(h.Range, "Name missing", "ident() takes the name, a list of names, or a schema and a name: ${ident(input.sort)}.")
+		l.errorAt(h.Range, "Name missing",
+			"ident() takes the name, a list of names, or a schema and a name: ${ident(input.sort)}.")
 	}
 	for i, a := range h.Args {
 		l.checkNameType(a, len(h.Args) > 1, i == 0)
@@ -50,7 +54,8 @@ func addColumns(cols int, h *template.Interpolation) int {
 func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool) {
 	t := a.Type
 	if t.Kind == template.List && qualified {
-		c.errorAt(a.Range, "List instead of value", "A list of names is the only argument of ident(). Write ${ident(%s)}.", a.Source)
+		c.errorAt(a.Range, "List instead of value",
+			"A list of names is the only argument of ident(). Write ${ident(%s)}.", a.Source)
 		return
 	}
 	var found []string
@@ -61,17 +66,24 @@ func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool
 		found = append(found, texts...)
 	}
 	if !ok {
-		c.errorAt(a.Range, "Name needs an enum", "%s can be any text, so the name it becomes is not known. Give it the type enum(...) with the names that are allowed.", a.Source)
+		c.errorAt(a.Range, "Name needs an enum",
+			"%s can be any text, so its names are not known at load. Give it the type enum(...) with the "+
+				"allowed names.", a.Source)
 		return
 	}
 	if t.Nullable {
-		c.errorAt(a.Range, "Name may be null", "%s may be null, which is no name. Give it a default, or guard it with %%{if %s != null}.", a.Source, a.Source)
+		c.errorAt(a.Range, "Name may be null",
+			"%s may be null, which cannot be a name. Give it a default, or guard it with %%{if %s != null}.",
+			a.Source, a.Source)
 	}
 	for _, text := range found {
 		if text == "" || strings.IndexByte(text, 0) >= 0 {
-			c.errorAt(a.Range, "Name not possible", "%s can be %q, which cannot be the name of a table or column.", a.Source, text)
+			c.errorAt(a.Range, "Name not possible", "%s can be %q, which cannot be the name of a table or column.",
+				a.Source, text)
 		} else if schema, table, dotted := strings.Cut(text, "."); dotted && first && !qualified {
-			c.report(warning, a.Range, "Dot inside a name", "\""+text+"\" is quoted as one name with a dot in it. For a name in a schema or of a table write ${ident(\""+schema+"\", \""+table+"\")} or put the part before the dot in the text.")
+			c.report(warning, a.Range, "Dot inside a name",
+				"\""+text+"\" is quoted as one name with a dot in it. For a name in a schema or of a table "+
+					"write ${ident(\""+schema+"\", \""+table+"\")} or put the part before the dot in the text.")
 		}
 	}
 }
@@ -119,7 +131,7 @@ func constantKind(v any) template.Kind {
 	return template.Number
 }
 
-// knownTexts gives every text that a value of a type can be, if they are known.
+// knownTexts returns every text that a value of a type can be, if they are known.
 func knownTexts(t template.Type) ([]string, bool) {
 	if s, ok := t.Constant.(string); ok && t.Known {
 		return []string{s}, true
@@ -137,7 +149,10 @@ func (c *checker) readRaw(h *template.Interpolation, s state, out *stateSet) {
 	}
 	texts, ok := knownTexts(h.Args[0].Type)
 	if !ok || h.Args[0].Type.Nullable {
-		c.errorAt(h.Range, "Raw text not known", "raw() inserts text into the statement, so it must be known when the file is loaded, and %s is not. To choose between texts by a value, index a map: raw(local.texts[input.x]), or use %%{if}.", h.Args[0].Source)
+		c.errorAt(h.Range, "Raw text not known",
+			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is "+
+				"not. To choose between texts by a value, index a map: raw(local.texts[input.x]), or use "+
+				"%%{if}.", h.Args[0].Source)
 		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}
 		l.flush()
 		l.set(operator, "")

@@ -17,10 +17,10 @@ type paramKind byte
 const (
 	single       paramKind = iota
 	valueOrArray           // PostgreSQL: a list is an array
-	listOnly               // PostgreSQL, behind IN: only a list
+	listOnly               // PostgreSQL, after IN: only a list
 )
 
-// param is a hole that is one parameter.
+// param is an interpolation that is one parameter.
 type param struct {
 	value         template.Value
 	hole          *template.Interpolation

@@ -19,8 +19,9 @@ type Program struct {
 	rows      bool
 }
 
-// Bind renders the statement for one call and appends its arguments to args, in the order of its placeholders.
-// An error is a sentence for the model that made the call, or the error of the template's own value.
+// Bind renders the statement for one call and appends its arguments to args, in the order of its
+// placeholders. An error is a sentence for the model that made the call, or the error of the
+// template's own value.
 func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, err error) {
 	if p.static {
 		out = args
@@ -37,7 +38,8 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	b.dialect, b.frame, b.text, b.args, b.base = p.dialect, f, b.text[:0], args, len(args)
 	err = p.root.bind(b)
 	if n := len(b.args) - b.base; err == nil && n > p.dialect.maxParams() {
-		err = fmt.Errorf("this call needs %d values in one statement and %s takes at most %d: send fewer elements", n, p.dialect, p.dialect.maxParams())
+		err = fmt.Errorf("this call needs %d values in one statement and %s takes at most %d: send fewer elements", n,
+			p.dialect, p.dialect.maxParams())
 	}
 	out = b.args
 	b.frame, b.args = nil, nil
@@ -52,11 +54,11 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	return text, out, err
 }
 
-// Verb is the statement's keyword in upper case, as SELECT or INSERT; of a statement that begins WITH it is the keyword of what follows.
-// It is empty if renderings differ in it.
+// Verb is the statement's keyword in upper case, as SELECT or INSERT; of a statement that begins
+// WITH it is the keyword of what follows. It is empty if renderings differ in it.
 func (p *Program) Verb() string { return p.verb }
 
-// HasReturning reports whether RETURNING stands in some rendering.
+// HasReturning reports whether RETURNING is in some rendering.
 func (p *Program) HasReturning() bool { return p.returning }
 
 // ReturnsRows reports whether some rendering answers with rows.
@@ -103,7 +105,8 @@ func (t literalText) bind(b *binding) error {
 	return nil
 }
 
-// branch is %{if}. gap is set where the branch separates the rounds of a loop: without its text a space keeps them apart.
+// branch is %{if}. gap is set where the branch separates the rounds of a loop: without its text a
+// space keeps them apart.
 type branch struct {
 	cond        template.Value
 	then, other block

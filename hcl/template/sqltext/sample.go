@@ -14,8 +14,10 @@ const (
 	maxBodies  = 256 // that one sample renders of all its loops
 )
 
-// Samples returns representative renderings: the fullest, in which every %{if} is taken, every loop has one round and every list two elements; the barest; and
-// from the fullest each branch, loop, list, name and raw text varied alone. Holes with the same source vary together. There are at most 64, without repetition.
+// Samples returns representative renderings: the fullest, in which every %{if} is taken, every loop
+// has one round and every list two elements; the barest; and from the fullest each branch, loop,
+// list, name and raw text varied alone. Holes with the same source vary together. There are at most
+// 64, without repetition.
 func (p *Program) Samples() []Sample {
 	if p.static {
 		return []Sample{{Text: p.text, Params: len(p.params)}}
@@ -35,7 +37,8 @@ func (p *Program) Samples() []Sample {
 		}
 	}
 	try(&sampler{dialect: p.dialect, bare: true}, "every branch not taken, loops and lists empty")
-	// Choices inside a branch are met while it is taken or not: new ones are appended as they are found.
+	// Choices inside a branch are met while it is taken or not: new ones are appended as they are
+	// found.
 	choices, known := full.choices, map[any]bool{}
 	for i := 0; i < len(choices) && len(out) < maxSamples; i++ {
 		c := choices[i]
@@ -128,7 +131,10 @@ func (p *branch) sample(s *sampler) {
 }
 
 func (p *loop) sample(s *sampler) {
-	n := s.choose(choice{p.key, 3, 1, func(n int) string { return []string{"no round", "one round", "two rounds"}[n] + " of " + p.at }})
+	n := s.choose(choice{p.key, 3, 1, func(n int) string {
+		return []string{"no round", "one round", "two rounds"}[n] +
+			" of " + p.at
+	}})
 	for round := range n {
 		if s.bodies++; s.bodies > maxBodies {
 			return
@@ -175,7 +181,8 @@ func (p *rowsParam) sample(s *sampler) {
 	}
 }
 
-// width is how many values a row has as far as it is known: as many as columns are named, or as a row written in the template has.
+// width is how many values a row has as far as it is known: as many as columns are named, or as a
+// row written in the template has.
 func (p *rowsParam) width() int {
 	for _, row := range elementTypes(p.hole.Type) {
 		if n, ok := knownLength(row); ok && n > 0 {
@@ -190,12 +197,14 @@ func (p *namesOp) sample(s *sampler) {
 		if i > 0 {
 			s.text = append(s.text, '.')
 		}
-		n := s.choose(choice{"ident " + a.Source, len(p.order[i]), 0, func(n int) string { return a.Source + " = \"" + p.order[i][n] + "\"" }})
+		n := s.choose(choice{"ident " + a.Source, len(p.order[i]), 0,
+			func(n int) string { return a.Source + " = \"" + p.order[i][n] + "\"" }})
 		s.text = s.dialect.quote(s.text, p.order[i][n])
 	}
 }
 
 func (p *rawOp) sample(s *sampler) {
-	n := s.choose(choice{"raw " + p.arg.Source, len(p.texts), 0, func(n int) string { return p.arg.Source + " = \"" + p.texts[n] + "\"" }})
+	n := s.choose(choice{"raw " + p.arg.Source, len(p.texts), 0,
+		func(n int) string { return p.arg.Source + " = \"" + p.texts[n] + "\"" }})
 	s.text = append(s.text, p.texts[n]...)
 }

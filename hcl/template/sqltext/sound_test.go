@@ -102,7 +102,7 @@ func (g *generator) statement() string {
 
 const damage = `'"-/*#$?:@[]();\e1 .` + "`\n\t"
 
-// damaged puts a byte, a hole or the end of a quote where it does not belong, outside the notation's own marks.
+// damaged puts a byte, an interpolation or the end of a quote where it does not belong, outside the notation's own marks.
 func (g *generator) damaged(s string) string {
 	for range g.IntN(4) {
 		at := g.IntN(len(s) + 1)

@@ -7,21 +7,21 @@ type mode byte
 
 const (
 	plain              mode = iota // between tokens
-	afterInterpolation             // directly behind a hole: the next byte must not continue it
+	afterInterpolation             // directly after an interpolation: the next byte must not continue it
 	inWord                         // a bare word
 	inNumber                       // a number
 	inOperator                     // operator characters
 	afterColon                     // one ':'
 	twoDashes                      // MySQL: "--", a comment if a space follows
 	inQuote                        // inside quotes that end with state.quote
-	inEscape                       // behind a backslash inside quotes
-	quoteEnd                       // behind a closing quote, which may turn out doubled
+	inEscape                       // after a backslash inside quotes
+	quoteEnd                       // after a closing quote, which may turn out doubled
 	inLine                         // a comment up to the end of the line
-	blockOpen                      // MySQL: behind "/*", which "!" makes executable
+	blockOpen                      // MySQL: after "/*", which "!" makes executable
 	inBlock                        // a block comment
-	blockStar                      // behind a '*' in a block comment
-	blockSlash                     // PostgreSQL: behind a '/' in a block comment
-	inTag                          // PostgreSQL: behind '$', reading the tag of a dollar quote
+	blockStar                      // after a '*' in a block comment
+	blockSlash                     // PostgreSQL: after a '/' in a block comment
+	inTag                          // PostgreSQL: after '$', reading the tag of a dollar quote
 	inDollar                       // inside a dollar quote
 )
 
@@ -31,7 +31,7 @@ type kind byte
 const (
 	start         kind = iota
 	word               // a bare word, in state.word
-	name               // a name that cannot be a keyword: quoted or behind a dot
+	name               // a name that cannot be a keyword: quoted or after a dot
 	literal            // a string, a number, a variable
 	escaped            // PostgreSQL: an E'' string, which a string on the next line would continue
 	interpolation      // a bound value
@@ -53,7 +53,8 @@ type span struct {
 	from, to int
 }
 
-// A state is everything that decides what the next byte or hole means. States are compared, so every field is a value.
+// A state is everything that decides what the next byte or interpolation means. States are compared, so
+// every field is a value.
 type state struct {
 	mode      mode
 	text      string // of the token being read: a word in upper case, an operator, a dollar quote's delimiter
@@ -124,7 +125,7 @@ func (s *state) set(k kind, w string) {
 	s.prev, s.word, s.list, s.interpolation = k, w, span{}, nil
 }
 
-// widen forgets what a loop can count up without end.
+// widen drops what a loop can count up without end.
 func (s *state) widen() {
 	if s.cols > 0 {
 		s.cols = -1

@@ -2,20 +2,23 @@ package sqltext
 
 import "slices"
 
-// token takes note of a whole token: what it says about the tokens before it, then that it is now the last one.
+// token records a whole token: what it says about the tokens before it, then that it is now
+// the last one.
 func (l *lexer) token(k kind, w string) {
 	l.onToken(k, w)
 	l.set(k, w)
 }
 
-// onToken judges a token by what stands before it, while that is still in the state.
+// onToken judges a token by what is before it, while that is still in the state.
 func (l *lexer) onToken(k kind, w string) {
 	if l.ended {
-		l.errorf(l.tokenSpan(), "More than one statement", "A statement ends at its semicolon, and this template is one statement. Write several as a list: [\"...\", \"...\"].")
+		l.errorf(l.tokenSpan(), "More than one statement",
+			"A statement ends at its semicolon, and this template is one statement. Write several as a "+
+				"list: [\"...\", \"...\"].")
 		l.ended = false
 	}
 	if l.prev == interpolation && (k == literal || k == escaped) {
-		l.missingOperator(l.interpolation, "An operator or a comma is missing behind it.")
+		l.missingOperator(l.interpolation, "An operator or a comma is missing after it.")
 	}
 	if l.sortKey != nil {
 		if k == comma || k == closed || k == semicolon || k == word && afterSort[w] {
@@ -31,12 +34,13 @@ func (l *lexer) onToken(k kind, w string) {
 			l.nullable = nil
 		}
 	}
-	if l.inInsertTarget && !(k == word && !afterTable[w] || k == name || k == dot || k == ident || k == interpolation || k == open) {
+	if l.inInsertTarget && !(k == word && !afterTable[w] || k == name || k == dot || k == ident ||
+		k == interpolation || k == open) {
 		l.inInsertTarget = false
 	}
 }
 
-// tokenSpan is where the token that just ended stands in the node being read.
+// tokenSpan is where the token that just ended is in the node being read.
 func (l *lexer) tokenSpan() span {
 	at := min(l.at, len(l.node.text.Value))
 	if l.from.text != l.node.text {
@@ -72,7 +76,7 @@ func (l *lexer) endWord() {
 	l.noteClause(w)
 }
 
-// noteVerb takes note of a word that says what the statement is.
+// noteVerb records a word that says what the statement is.
 func (l *lexer) noteVerb(w string, before kind) {
 	if l.verb == "" || l.verb == "WITH" && !l.nested() && mainVerbs[w] {
 		l.verb = w
@@ -85,7 +89,7 @@ func (l *lexer) noteVerb(w string, before kind) {
 	}
 }
 
-// noteClause takes note of what a comma will continue from here on.
+// noteClause records what a comma will continue from here on.
 func (l *lexer) noteClause(w string) {
 	switch w {
 	case "FROM":
@@ -101,17 +105,20 @@ func (l *lexer) noteClause(w string) {
 		l.setClause(sets)
 	case "ORDER BY":
 		l.setClause(sorting)
-	case "SELECT", "WHERE", "ON", "DISTINCT ON", "HAVING", "LIMIT", "OFFSET", "VALUES", "RETURNING", "WHEN", "UNION", "EXCEPT", "INTERSECT", "ROWS", "RANGE", "GROUPS":
+	case "SELECT", "WHERE", "ON", "DISTINCT ON", "HAVING", "LIMIT", "OFFSET", "VALUES", "RETURNING", "WHEN", "UNION",
+		"EXCEPT", "INTERSECT", "ROWS", "RANGE", "GROUPS":
 		l.setClause(values)
 	}
 }
 
 func (l *lexer) endOperator() {
 	op := l.text
-	if op == "?" && l.dialect == PostgreSQL && !slices.Contains([]kind{word, name, literal, escaped, interpolation, ident, closed}, l.prev) {
+	if op == "?" && l.dialect == PostgreSQL && !slices.Contains([]kind{word, name, literal, escaped, interpolation,
+		ident, closed}, l.prev) {
 		at := l.tokenSpan()
 		at.to = at.from + 1
-		l.errorf(at, "Hand-written placeholder", "? stands where a value belongs. Write the value itself there, as ${input.x}: it is bound as a parameter.")
+		l.errorf(at, "Hand-written placeholder",
+			"? is written where a value belongs. Write the value itself, as in ${input.x}: it is bound as a parameter.")
 	}
 	l.token(operator, op)
 }
@@ -181,7 +188,8 @@ func (l *lexer) closeParenthesis(c byte) {
 		return
 	}
 	if !l.nested() || (l.frame() == index) != (c == ']') {
-		l.errorf(l.here(), "Unmatched parenthesis", "Nothing that this closes is open in every rendering of the template.")
+		l.errorf(l.here(), "Unmatched parenthesis",
+			"This closes a parenthesis that is not open in every rendering of the template.")
 		l.token(closed, "")
 		return
 	}
@@ -191,7 +199,8 @@ func (l *lexer) closeParenthesis(c byte) {
 	}
 }
 
-// flush ends the token being read, at the end of the template or before a hole, if nothing of it can follow.
+// flush ends the token being read, at the end of the template or before an interpolation, if nothing of it
+// can follow.
 func (l *lexer) flush() {
 	switch l.mode {
 	case inWord:

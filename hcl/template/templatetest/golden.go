@@ -1,5 +1,6 @@
-// Package templatetest turns text into template trees for the tests of the contextual compilers, which by themselves know no syntax. Goldens is its
-// entry point: it runs a compiler over the archives of its testdata and holds what it says to what is written there.
+// Package templatetest turns text into template trees for the tests of the contextual compilers,
+// which by themselves know no syntax. Goldens is its entry point: it runs a compiler over the
+// archives of its testdata and holds what it says to what is written there.
 package templatetest
 
 import (
@@ -18,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// Goldens runs every *.in of the archives in testdata that match, under the types of the archive, and compares with the *.want behind it; the flag
+// Goldens runs every *.in of the archives in testdata that match, under the types of the archive,
+// and compares with the *.want after it; the flag
 // -update rewrites them.
 func Goldens(t *testing.T, pattern string, run func(t *testing.T, types map[string]template.Type, in string) string) {
 	t.Helper()
@@ -72,7 +74,8 @@ func Render(diags hclv2.Diagnostics) string {
 		if d.Subject == nil {
 			d.Subject = &hclv2.Range{}
 		}
-		fmt.Fprintf(&b, "%d:%d-%d:%d %s: %s\n  %s\n", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Line, d.Subject.End.Column, severity, d.Summary, d.Detail)
+		fmt.Fprintf(&b, "%d:%d-%d:%d %s: %s\n  %s\n", d.Subject.Start.Line, d.Subject.Start.Column,
+			d.Subject.End.Line, d.Subject.End.Column, severity, d.Summary, d.Detail)
 	}
 	return b.String()
 }

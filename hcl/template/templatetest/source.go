@@ -23,7 +23,8 @@ func Parse(t testing.TB, types map[string]template.Type, text string) *template.
 	return (&Source{Types: types, Text: text}).Tree(e)
 }
 
-// A Source builds trees of HCL: input.x is a value of the frame, with the type that Types has for x.
+// A Source builds trees of HCL: input.x is a value of the frame, with the type that Types has for
+// x.
 type Source struct {
 	Types map[string]template.Type
 	Text  string
@@ -57,23 +58,25 @@ func (s *Source) part(e hclsyntax.Expression) []template.Node {
 		return []template.Node{s.literal(e.Val.AsString(), e.SrcRange)}
 	case *hclsyntax.ConditionalExpr:
 		if strings.HasPrefix(s.Text[e.SrcRange.Start.Byte:], "%{") {
-			return []template.Node{&template.If{Cond: s.Hole(e.Condition, e.Condition.Range()).Value, Then: s.nodes(e.TrueResult), Else: s.nodes(e.FalseResult), Range: e.Condition.Range()}}
+			return []template.Node{&template.If{Cond: s.Hole(e.Condition, e.Condition.Range()).Value,
+				Then: s.nodes(e.TrueResult), Else: s.nodes(e.FalseResult), Range: e.Condition.Range()}}
 		}
 	case *hclsyntax.TemplateJoinExpr:
 		f := e.Tuple.(*hclsyntax.ForExpr)
 		over := s.Hole(f.CollExpr, f.CollExpr.Range()).Value
-		return []template.Node{&template.For{Body: s.nodes(f.ValExpr), Range: f.CollExpr.Range(), Over: func(fr template.Frame, body func(template.Frame) error) error {
-			list, _ := over(fr)
-			items, _ := list.([]any)
-			for _, item := range items {
-				inner := maps.Clone(fr.(Frame))
-				inner[f.ValVar] = item
-				if err := body(inner); err != nil {
-					return err
+		return []template.Node{&template.For{Body: s.nodes(f.ValExpr), Range: f.CollExpr.Range(),
+			Over: func(fr template.Frame, body func(template.Frame) error) error {
+				list, _ := over(fr)
+				items, _ := list.([]any)
+				for _, item := range items {
+					inner := maps.Clone(fr.(Frame))
+					inner[f.ValVar] = item
+					if err := body(inner); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		}}}
+				return nil
+			}}}
 	}
 	r := e.Range()
 	r.Start.Byte, r.Start.Column = r.Start.Byte-2, r.Start.Column-2
@@ -81,7 +84,8 @@ func (s *Source) part(e hclsyntax.Expression) []template.Node {
 	return []template.Node{s.Hole(e, r)}
 }
 
-// literal assumes that there are no escapes on the way; Goldens that have some show where their places drift.
+// literal assumes that there are no escapes on the way; Goldens that have some show where their
+// places drift.
 func (s *Source) literal(text string, r hclv2.Range) template.Node {
 	return &template.Text{Value: text, Place: func(from, to int) hclv2.Range {
 		return hclv2.Range{Filename: r.Filename, Start: step(r.Start, text[:from]), End: step(r.Start, text[:to])}
@@ -126,7 +130,7 @@ func merge(nodes []template.Node) []template.Node {
 	return out
 }
 
-// Hole returns the hole that computes e and stands at r.
+// Hole returns the interpolation that computes e and is at r.
 func (s *Source) Hole(e hclsyntax.Expression, r hclv2.Range) *template.Interpolation {
 	h := &template.Interpolation{Source: s.Text[e.Range().Start.Byte:e.Range().End.Byte], Range: r}
 	switch e := e.(type) {

@@ -39,6 +39,8 @@ func Types(t testing.TB, text string) map[string]template.Type {
 }
 
 var kinds = map[string]template.Type{
-	"any": {}, "string": {Kind: template.String}, "number": {Kind: template.Number}, "integer": {Kind: template.Integer}, "bool": {Kind: template.Bool},
-	"enum": {Kind: template.Enum}, "list": {Kind: template.List}, "object": {Kind: template.Object}, "bytes": {Kind: template.Bytes}, "known": {Kind: template.String},
+	"any": {}, "string": {Kind: template.String}, "number": {Kind: template.Number},
+	"integer": {Kind: template.Integer}, "bool": {Kind: template.Bool},
+	"enum": {Kind: template.Enum}, "list": {Kind: template.List}, "object": {Kind: template.Object},
+	"bytes": {Kind: template.Bytes}, "known": {Kind: template.String},
 }

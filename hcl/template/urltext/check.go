@@ -14,12 +14,12 @@ type phase int
 
 const (
 	start     phase = iota // nothing yet, or a part of the scheme
-	authority              // behind ://
+	authority              // after ://
 	path
 	query
 )
 
-// state is where a rendering stands. Two renderings in one state are the same from there on.
+// state is where a rendering is. Two renderings in one state are the same from there on.
 type state struct {
 	phase           phase
 	head            string                  // the scheme or the host so far
@@ -28,7 +28,7 @@ type state struct {
 	value           *template.Interpolation // the last value in the segment
 	hasEscapedSlash bool                    // the author wrote an escaped slash or the like in it
 	fromPathFunc    bool                    // path() made it
-	inName          bool                    // in a query: in front of =
+	inName          bool                    // in a query: before =
 }
 
 // checker runs every rendering of a template at once.
@@ -48,7 +48,8 @@ func (c *checker) errorf(r hclv2.Range, summary, format string, args ...any) {
 		c.seen = map[string]bool{}
 	}
 	c.seen[key] = true
-	c.diags = append(c.diags, &hclv2.Diagnostic{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r})
+	c.diags = append(c.diags, &hclv2.Diagnostic{Severity: hclv2.DiagError, Summary: summary,
+		Detail: fmt.Sprintf(format, args...), Subject: &r})
 }
 
 func (c *checker) checkTree(t *template.Tree) {
@@ -92,7 +93,8 @@ func (c *checker) readNodes(nodes []template.Node, in []state) []state {
 	return in
 }
 
-// readLoop adds rounds until they lead nowhere new. In front of the path there are none: a host has no end of forms there.
+// readLoop adds rounds until they lead nowhere new. In front of the path there are none: a host has
+// no end of forms there.
 func (c *checker) readLoop(n *template.For, in []state) []state {
 	for _, s := range in {
 		if s.phase == authority || s.phase == start && !c.connection {
@@ -160,7 +162,8 @@ func (c *checker) readText(t *template.Text, in []state) []state {
 // readChar is one character of the author, in UTF-8.
 func (c *checker) readChar(s state, ch, rest string, at func(int) hclv2.Range) state {
 	if ch == "#" {
-		c.errorf(at(0), "Fragment in a URL", `A fragment, # and what follows, is never sent. Leave it out, or write %%23 for the character.`)
+		c.errorf(at(0), "Fragment in a URL",
+			`A fragment, # and the text after it, is never sent. Leave it out, or write %%23 for the character.`)
 		return s
 	}
 	switch s.phase {
@@ -190,10 +193,13 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 		case ch == "?":
 			return state{phase: query, inName: true}
 		case strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://"):
-			c.errorf(at(0), "Whole URL with a connection", `The connection has the host already: write what stands behind its base_url, such as "/orders". For another host leave the connection's name out.`)
+			c.errorf(at(0), "Whole URL with a connection",
+				`The connection has the host already: write what follows its base_url, such as "/orders". `+
+					`For another host, leave out the connection's name.`)
 			return state{phase: path, dots: "x"}
 		}
-		c.errorf(at(0), "Path must begin with /", `What is added to the base_url of the connection begins with "/" or "?": write "/%s...".`, upTo(rest, "/?"))
+		c.errorf(at(0), "Path must begin with /",
+			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`, upTo(rest, "/?"))
 		return state{phase: path, dots: "x", first: true}
 	}
 	s.head += ch
@@ -205,7 +211,8 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 		return s
 	}
 	if ch == "/" && len(s.head) == 1 {
-		c.errorf(at(0), "URL has no host", `Without a connection a URL is written whole: "https://host/path". With one, name it: http "name" { ... }.`)
+		c.errorf(at(0), "URL has no host",
+			`Without a connection a URL is written whole: "https://host/path". With one, name it: http "name" { ... }.`)
 	} else {
 		c.errorf(at(0), "Unknown scheme", `A URL begins with "https://" or "http://".`)
 	}
@@ -228,7 +235,7 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 		}
 		return state{phase: path}
 	case "@":
-		c.errorf(at(0), "User in a URL", `A user or password has no place in a URL. Use the auth block of a connection.`)
+		c.errorf(at(0), "User in a URL", `A URL must not hold a user or password. Use the auth block of a connection.`)
 		s.head = ""
 		return s
 	}
@@ -263,23 +270,28 @@ func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 
 func (c *checker) invalid(ch string, r hclv2.Range) {
 	if ch == "%" {
-		c.errorf(r, "Wrong escape in URL", `%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
+		c.errorf(r, "Wrong escape in URL",
+			`%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
 		return
 	}
 	if ch == "{" || ch == "}" {
 		if !c.braceHinted {
-			c.errorf(r, "Invalid character in URL", `A value is written ${input.x}, and %s is no character of a URL. Write %s for the character.`, ch, escape(ch))
+			c.errorf(r, "Invalid character in URL",
+				`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch,
+				escape(ch))
 		}
 		c.braceHinted = true
 		return
 	}
-	c.errorf(r, "Invalid character in URL", `The character %q cannot stand in a URL. Write %s.`, ch, escape(ch))
+	c.errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
 }
 
 // add puts a character into a segment.
 func (c *checker) add(s state, ch string, at func(int) hclv2.Range) state {
 	if s.fromPathFunc {
-		c.errorf(at(0), "Text behind path()", `path() is whole segments, with a / or nothing behind it. Put the text into the value, or write one ${...} for one segment.`)
+		c.errorf(at(0), "Text after path()",
+			`path() gives whole segments, so only a / may follow it. Put the text into the value, or write `+
+				`one ${...} for one segment.`)
 		s.fromPathFunc = false
 	}
 	switch {
@@ -313,9 +325,13 @@ func (c *checker) escaped(s state, ch byte, at func(int) hclv2.Range) state {
 func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 	switch {
 	case s.value != nil && s.hasEscapedSlash:
-		c.errorf(s.value.Range, "Value beside an escaped slash", `A value and an escaped slash in one segment cannot be told from a value that holds a slash. Put the whole segment into the value, or write path().`)
+		c.errorf(s.value.Range, "Value next to an escaped slash",
+			`A value and an escaped slash in one segment look like a value that holds a slash. Put the `+
+				`whole segment into the value, or write path().`)
 	case s.value == nil && !s.fromPathFunc && (s.dots == "." || s.dots == ".."):
-		c.errorf(at(len(s.dots)), "Dots in a path", `The segment %q is taken away before a URL is sent, with what stands before it. Write the path without it.`, s.dots)
+		c.errorf(at(len(s.dots)), "Dots in a path",
+			`The segment %q and the segment before it are removed before a URL is sent. Write the path without them.`,
+			s.dots)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 
 const upperHex = "0123456789ABCDEF"
 
-// appendEscaped appends s with everything but letters, digits and -._~ as %XX, which is right in a segment and in a query's value.
+// appendEscaped appends s with everything but letters, digits and -._~ as %XX, which is right in a
+// segment and in a query's value.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; unreserved(c) {
@@ -22,7 +23,8 @@ func appendEscaped(dst []byte, s string) []byte {
 func escape(s string) string { return string(appendEscaped(nil, s)) }
 
 func unreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' ||
+		c == '~'
 }
 
 // pathChar reports the characters that may stand in a segment as they are.
@@ -68,11 +70,13 @@ func decode(s string) string {
 	return string(b)
 }
 
-// checkSegment refuses what some server could read as anything but one segment, however often it decodes.
+// checkSegment refuses what some server could read as anything but one segment, however often it
+// decodes.
 func checkSegment(segment, source string) error {
 	for {
 		if why := forbiddenIn(segment); why != "" {
-			return fmt.Errorf("%s cannot be used in the path of a URL: the part of the path it makes %s; send a plain name", source, why)
+			return fmt.Errorf("%s cannot be used in the path of a URL: the part of the path it makes %s; "+
+				"send a plain name", source, why)
 		}
 		next := decode(segment)
 		if next == segment {

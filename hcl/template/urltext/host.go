@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// ValidHost reports that s can stand in hosts = [...]: a host name, an address, or *.name for every name below one, each with or without :port.
+// ValidHost reports that s can stand in hosts = [...]: a host name, an address, or *.name for every
+// name below one, each with or without :port.
 func ValidHost(s string) bool { return authorityProblem(strings.TrimPrefix(s, "*.")) == "" }
 
 // authorityProblem says what is wrong with a host and port, or nothing.
@@ -22,7 +23,7 @@ func authorityProblem(s string) string {
 		}
 		host, port, hasPort = "", strings.TrimPrefix(s[end+1:], ":"), end+1 < len(s)
 		if hasPort && s[end+1] != ':' {
-			return `has something other than ":port" behind its "]"`
+			return `has something other than ":port" after its "]"`
 		}
 	} else {
 		host, port, hasPort = strings.Cut(s, ":")
@@ -38,8 +39,9 @@ func authorityProblem(s string) string {
 			return fmt.Sprintf("holds %q", c)
 		}
 	}
-	if hasPort && (len(port) == 0 || len(port) > 5 || strings.Trim(port, "0123456789") != "" || len(port) == 5 && port > "65535") {
-		return "has a port that is no number up to 65535"
+	if hasPort && (len(port) == 0 || len(port) > 5 || strings.Trim(port, "0123456789") != "" || len(port) == 5 &&
+		port > "65535") {
+		return "has a port that is not a number up to 65535"
 	}
 	return ""
 }
@@ -57,7 +59,7 @@ func checkData(s, source string, hosts []string) error {
 	}
 	authority := rest[:end]
 	if strings.Contains(authority, "@") {
-		return fmt.Errorf("%s must not hold a user or password in front of its host", source)
+		return fmt.Errorf("%s must not hold a user or password before its host", source)
 	}
 	if why := authorityProblem(authority); why != "" {
 		return fmt.Errorf("the host in %s %s", source, why)
@@ -71,7 +73,8 @@ func checkData(s, source string, hosts []string) error {
 		case c == '%' && !escaped:
 			return fmt.Errorf("%s holds a %% that does not begin an escape: write it %%25", source)
 		case c != '%' && !queryChar(c):
-			return fmt.Errorf("%s holds the character %q, which must be written %s in a URL", source, c, escape(string([]byte{c})))
+			return fmt.Errorf("%s holds the character %q, which must be written %s in a URL", source, c,
+				escape(string([]byte{c})))
 		}
 	}
 	for _, h := range hosts {

@@ -1,0 +1,228 @@
+package http
+
+import (
+	"context"
+	nethttp "net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+)
+
+// block is an http block.
+type block struct {
+	Get, Post, Put, Patch, Delete, Head *hcl.RequestURL
+
+	Query    *hcl.KeyValues
+	Headers  *hcl.KeyValues
+	Body     body
+	OKStatus []string
+	As       string
+	Response *schema.Type
+	Hosts    []string
+	Timeout  time.Duration
+	MaxBody  hcl.Size
+	Retry    *retry
+	Paginate *paginate
+}
+
+// Values of the argument as.
+const (
+	asJSON  = "json"
+	asText  = "text"
+	asBytes = "bytes"
+)
+
+func (b *block) spec() hcl.Spec {
+	b.As, b.OKStatus = asJSON, []string{"2xx"}
+	return hcl.Join(
+		hcl.ExactlyOneOf("the request",
+			hcl.Attr(&b.Get, "get",
+				"The address of a GET: a path below the connection's base_url, or a whole URL.").AllowSecret(),
+			hcl.Attr(&b.Post, "post", "The address of a POST.").AllowSecret(),
+			hcl.Attr(&b.Put, "put", "The address of a PUT.").AllowSecret(),
+			hcl.Attr(&b.Patch, "patch", "The address of a PATCH.").AllowSecret(),
+			hcl.Attr(&b.Delete, "delete", "The address of a DELETE.").AllowSecret(),
+			hcl.Attr(&b.Head, "head", "The address of a HEAD.").AllowSecret(),
+		),
+		hcl.Spec{
+			hcl.Attr(&b.Query, "query",
+				"Query parameters. Null omits a parameter, a list repeats it.").AllowSecret(),
+			hcl.Attr(&b.Headers, "headers",
+				"Headers, which override those of the connection. Null omits a header.").AllowSecret(),
+		},
+		b.Body.spec(),
+		hcl.Spec{
+			hcl.Attr(&b.OKStatus, "ok_status",
+				"The statuses of successful responses. Any other status fails the call.").DefaultDoc(`["2xx"]`),
+			hcl.Choice(&b.As, "as", "How the body of the response is decoded.", asJSON, asText, asBytes).
+				DefaultDoc(`"json"`),
+			hcl.Attr(&b.Response, "response", "The type of a JSON response, which is checked. Members that the type "+
+				"does not declare are allowed."),
+			hcl.Attr(&b.Hosts, "hosts", "The allowed hosts if the host of the address is a value of the call: "+
+				`"api.example.com", "*.example.com", with a port unless it is the default.`),
+			hcl.Attr(&b.Timeout, "timeout", "The time limit for one attempt.").DefaultDoc("the connection's"),
+			hcl.Attr(&b.MaxBody, "max_body",
+				"The maximum size of a response after decompression.").DefaultDoc(`the connection's, or "4MiB"`),
+			hcl.Block(&b.Retry, "retry", "Retries a request after a transient failure. Unlike in a connection, it "+
+				"also applies to requests that are not safe to repeat.", (*retry).spec),
+			hcl.Block(&b.Paginate, "paginate", "Reads all pages of a list.", (*paginate).spec),
+		},
+	)
+}
+
+// verb returns the method and the field of the address that the author wrote. Both are zero if there is
+// none.
+func (b *block) verb() (method string, address **hcl.RequestURL) {
+	for _, v := range []struct {
+		method  string
+		address **hcl.RequestURL
+	}{
+		{nethttp.MethodGet, &b.Get}, {nethttp.MethodPost, &b.Post}, {nethttp.MethodPut, &b.Put},
+		{nethttp.MethodPatch, &b.Patch}, {nethttp.MethodDelete, &b.Delete}, {nethttp.MethodHead, &b.Head},
+	} {
+		if *v.address != nil {
+			return v.method, v.address
+		}
+	}
+	return "", new(*hcl.RequestURL)
+}
+
+// repeatable reports whether sending the request twice has the same effect as sending it once.
+func (b *block) repeatable() bool {
+	if method, _ := b.verb(); method != nethttp.MethodPost && method != nethttp.MethodPatch {
+		return true
+	}
+	isKey := func(name string) bool { return strings.EqualFold(name, "Idempotency-Key") }
+	return slices.ContainsFunc(b.Headers.Names(), isKey)
+}
+
+func isRead(method string) bool { return method == nethttp.MethodGet || method == nethttp.MethodHead }
+
+// Describe implements hcl.Describer.
+func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
+	method, _ := b.verb()
+	overwrites := !isRead(method) && method != nethttp.MethodPost && method != ""
+	effects := hcl.Effects{
+		Output:      b.outputType(method),
+		Default:     hcl.DefaultResult{Member: "body"},
+		ReadOnly:    isRead(method),
+		Writes:      overwrites,
+		Destructive: overwrites,
+		Idempotent:  b.repeatable(),
+		OpenWorld:   conn == nil,
+	}
+	switch {
+	case b.Paginate != nil:
+		effects.Default = hcl.DefaultResult{Member: "items"}
+	case method == nethttp.MethodHead:
+		effects.Default = hcl.DefaultResult{Members: []string{"status", "headers"}}
+	case b.As == asText:
+		effects.Default = hcl.DefaultResult{Text: "body"}
+	case b.As == asBytes:
+		effects.Default = hcl.DefaultResult{Document: "body"}
+	}
+	var checks adapters.Checks
+	b.check(&checks)
+	b.checkHosts(&checks, conn)
+	return effects, checks.Err()
+}
+
+func (b *block) check(checks *adapters.Checks) {
+	checks.Refuse(b.Response != nil && b.As != asJSON, &b.Response,
+		"response is the type of a JSON response, but this response is decoded as %s.", b.As)
+	if _, err := parseStatuses(b.OKStatus); err != nil {
+		checks.Refuse(true, &b.OKStatus, "%v", err)
+	}
+	checks.Refuse(b.Head != nil && b.Body.isSet(), &b.Head, "A HEAD request has no body.")
+	if b.Body.Raw != nil {
+		switch b.Body.Raw.Type().Kind {
+		case schema.List, schema.Set, schema.Map, schema.Object:
+			checks.Refuse(true, &b.Body.Raw, "body must be text or bytes. Write json = … to send a value as JSON.")
+		}
+	}
+	checkHeaderNames(checks, &b.Headers, b.Headers.Names())
+	if b.Retry != nil {
+		b.Retry.check(checks)
+	}
+	if b.Paginate != nil {
+		b.Paginate.check(checks, b)
+	}
+}
+
+// outputType returns the type of the root output.
+func (b *block) outputType(method string) *schema.Type {
+	if b.Paginate != nil {
+		return schema.ObjectOf(
+			&schema.Member{Name: "items", Type: schema.ListOf(&schema.Type{Kind: schema.Any})},
+			&schema.Member{Name: "pages", Type: &schema.Type{Kind: schema.Integer}},
+			&schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
+		)
+	}
+	return responseType(b.bodyType(method))
+}
+
+// responseType returns the type of one response as output.
+func responseType(body *schema.Type) *schema.Type {
+	return schema.ObjectOf(
+		&schema.Member{Name: "status", Type: &schema.Type{Kind: schema.Integer}},
+		&schema.Member{Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.String}}},
+		&schema.Member{Name: "body", Type: body},
+	)
+}
+
+func (b *block) bodyType(method string) *schema.Type {
+	switch {
+	case method == nethttp.MethodHead:
+		return &schema.Type{Kind: schema.Null}
+	case b.As == asText:
+		return &schema.Type{Kind: schema.String}
+	case b.As == asBytes:
+		return &schema.Type{Kind: schema.Bytes}
+	case b.Response != nil:
+		return b.Response.Opened()
+	}
+	return &schema.Type{Kind: schema.Any}
+}
+
+func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, error) {
+	s, ok := env.Connection.(*service)
+	if !ok {
+		s = newService(ctx, nil, defaultRedirects, env)
+	}
+	method, address := b.verb()
+	a := &action{
+		block: b, service: s, method: method, address: *address,
+		timeout: s.timeout, maxBody: int64(s.maxBody), repeatable: b.repeatable(),
+	}
+	if b.Timeout > 0 {
+		a.timeout = b.Timeout
+	}
+	if b.MaxBody > 0 {
+		a.maxBody = int64(b.MaxBody)
+	}
+	a.okStatus, _ = parseStatuses(b.OKStatus)
+	if b.Hosts != nil {
+		a.address = a.address.WithHosts(b.Hosts)
+	}
+	if b.Response != nil {
+		a.response = b.Response.Opened().Compile()
+	}
+	switch {
+	case b.Retry != nil:
+		a.retry = b.Retry.policy(a.repeatable)
+	case a.repeatable:
+		a.retry = s.retry
+	}
+	if a.timeout == 0 && (a.retry != nil || !isRead(method)) {
+		a.timeout = defaultTimeout
+	}
+	a.sharedHeader = a.newSharedHeader()
+	if b.Paginate != nil {
+		return &paginatedAction{action: a, paginate: b.Paginate}, nil
+	}
+	return a, nil
+}

@@ -1,0 +1,202 @@
+package http
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	nethttp "net/http"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// read converts a response to the output of the block.
+func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]any, *failure) {
+	contentType := resp.Header.Get("Content-Type")
+	if !a.okStatus.contains(resp.StatusCode) {
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerptBytes))
+		return nil, statusFailure(resp.StatusCode, resp.Header, excerpt(head, contentType, r.secrets))
+	}
+	raw, err := readBody(resp, a.maxBody)
+	if err != nil {
+		return nil, networkFailure(err, a.timeout)
+	}
+	raw = r.hideFetchedToken(raw, resp.Header)
+	body, failed := a.decode(raw, contentType, r)
+	if failed != nil {
+		return nil, failed
+	}
+	return map[string]any{"status": resp.StatusCode, "headers": lowerCaseHeaders(resp.Header), "body": body}, nil
+}
+
+// hideFetchedToken hides the fetched token in a response that repeats it. The runtime hides only the
+// secrets of the configuration.
+func (r *compiledRequest) hideFetchedToken(raw []byte, header nethttp.Header) []byte {
+	if len(r.fetchedToken) < adapters.ShortestSecret {
+		return raw
+	}
+	for _, values := range header {
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(v, r.fetchedToken, hcl.Hidden)
+		}
+	}
+	if token := []byte(r.fetchedToken); bytes.Contains(raw, token) {
+		raw = bytes.ReplaceAll(raw, token, []byte(hcl.Hidden))
+	}
+	return raw
+}
+
+const (
+	initialBuffer = 4 << 10   // for a body of unknown length
+	maxInitial    = 256 << 10 // for a body of known length
+)
+
+// readBody reads a body of at most limit bytes.
+func readBody(resp *nethttp.Response, limit int64) ([]byte, error) {
+	size := int64(initialBuffer)
+	if n := resp.ContentLength; n >= 0 {
+		if n > limit && resp.Request.Method != nethttp.MethodHead {
+			return nil, &tooLargeError{limit}
+		}
+		size = min(n+1, maxInitial) // one more byte, so that EOF is read without growing the buffer
+	}
+	buf := make([]byte, 0, size)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := resp.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > limit {
+			return nil, &tooLargeError{limit}
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (a *action) decode(raw []byte, contentType string, r *compiledRequest) (any, *failure) {
+	if a.method == nethttp.MethodHead {
+		return nil, nil
+	}
+	switch a.block.As {
+	case asBytes:
+		return value.Bytes(raw), nil
+	case asText:
+		text, err := decodeText(raw, contentType)
+		if err != nil {
+			return nil, &failure{message: err.Error(), permanent: true}
+		}
+		return text, nil
+	}
+	text, err := value.Compact(raw)
+	if err != nil {
+		return nil, notJSONFailure(err, text, contentType, r)
+	}
+	if len(text) > 0 {
+		doc := &jsonDocument{raw: text}
+		if a.response == nil {
+			return doc, nil
+		}
+		v, err := doc.Value()
+		if err != nil {
+			return nil, &failure{message: err.Error(), cause: err, permanent: true}
+		}
+		return checkResponse(a.response, v)
+	}
+	if a.response == nil {
+		return nil, nil
+	}
+	return checkResponse(a.response, nil)
+}
+
+func notJSONFailure(err error, raw []byte, contentType string, r *compiledRequest) *failure {
+	f := &failure{permanent: true, cause: err, message: "the service's response is not JSON"}
+	if errors.Is(err, value.ErrDeep) {
+		f.message = "the service's response is nested too deeply"
+		return f
+	}
+	switch kind, _, err := mime.ParseMediaType(contentType); {
+	case err != nil:
+	case strings.HasSuffix(kind, "json"):
+		f.message += ", although its content type is"
+	default:
+		f.message += " but " + adapters.Head(kind, 60)
+	}
+	if text := excerpt(raw[:min(len(raw), maxExcerptBytes)], contentType, r.secrets); text != "" {
+		f.message += ": " + text
+	}
+	return f
+}
+
+const maxViolations = 5
+
+// checkResponse checks a decoded body against the type that the author declared.
+func checkResponse(v *schema.Validator, body any) (any, *failure) {
+	out, violations := v.Check(body)
+	if len(violations) == 0 {
+		return out, nil
+	}
+	var list []string
+	for _, violation := range violations[:min(len(violations), maxViolations)] {
+		list = append(list, violation.String())
+	}
+	message := "the service's response does not have the expected type: " + strings.Join(list, "; ")
+	return nil, &failure{message: message, permanent: true}
+}
+
+// decodeText decodes text in UTF-8 or in one of the Latin encodings that servers still send.
+func decodeText(raw []byte, contentType string) (string, error) {
+	_, params, _ := mime.ParseMediaType(contentType)
+	switch charset := strings.ToLower(params["charset"]); charset {
+	case "iso-8859-1", "latin1", "windows-1252":
+		text, err := charmap.Windows1252.NewDecoder().Bytes(raw)
+		return string(text), err
+	case "", "utf-8", "utf8", "us-ascii":
+		if utf8.Valid(raw) {
+			return string(raw), nil
+		}
+		return "", errors.New(`the service's response is not UTF-8 text; the tool must use as = "bytes"`)
+	default:
+		return "", fmt.Errorf(`the service's response is text in %s, which is not supported; the tool must use `+
+			`as = "bytes"`, adapters.Head(charset, 40))
+	}
+}
+
+// lowerCaseHeaders returns the headers with names in lower case. Repeated headers are joined as RFC 9110
+// defines.
+func lowerCaseHeaders(h nethttp.Header) map[string]any {
+	out := make(map[string]any, len(h))
+	for name, values := range h {
+		lower, ok := commonHeaders[name]
+		if !ok {
+			lower = strings.ToLower(name)
+		}
+		if len(values) == 1 {
+			out[lower] = values[0]
+		} else {
+			out[lower] = strings.Join(values, ", ")
+		}
+	}
+	return out
+}
+
+// commonHeaders avoids an allocation for names that most responses have.
+var commonHeaders = map[string]string{
+	"Cache-Control": "cache-control", "Connection": "connection", "Content-Encoding": "content-encoding",
+	"Content-Length": "content-length", "Content-Type": "content-type", "Date": "date", "Etag": "etag",
+	"Last-Modified": "last-modified", "Link": "link", "Location": "location", "Server": "server",
+	"Strict-Transport-Security": "strict-transport-security", "Vary": "vary", "X-Request-Id": "x-request-id",
+}

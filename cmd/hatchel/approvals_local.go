@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/state"
+)
+
+// localApprovals decides in the state store, which servers may have open at the same time.
+type localApprovals struct {
+	store   state.Store
+	book    *approval.Book
+	audited bool // decisions are recorded in an audit log before they take effect
+
+	cancel   context.CancelFunc
+	watching sync.WaitGroup
+}
+
+// openLocal opens the state of a directory. Errors in the configuration matter only when they hide where the state is and
+// --state does not say: tools may need secrets that an operator does not have.
+func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (approvalSource, error) {
+	folder, err := f.decode(f.dir, stderr)
+	if err != nil {
+		return nil, err
+	}
+	cfg := folder.config
+	if folder.diags.HasErrors() && f.state == "" && !knowsState(cfg) {
+		return nil, failf("%s has %s, and does not say where its state is: run hatchel validate %s, or name the file with --state",
+			f.dir, countDiagnostics(folder.diags), f.dir)
+	}
+	if err := checkStateExists(f.state, folder.dir, cfg.State); err != nil {
+		return nil, err
+	}
+	store, err := openState(ctx, f.state, folder.dir, cfg.State)
+	if err != nil {
+		return nil, failf("%s", err)
+	}
+	l := &localApprovals{store: store, book: approval.NewBook(store)}
+	l.audited = cfg.Audit != nil && (cfg.Audit.Stdout || cfg.Audit.File != "" || cfg.Audit.Postgres != "")
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.watching.Go(func() { store.Watch(ctx, l.book.Changed) })
+	return l, nil
+}
+
+// knowsState reports whether a configuration with errors says where the state is.
+func knowsState(cfg *hcl.Config) bool {
+	if cfg.State == nil {
+		return !cfg.Partial
+	}
+	return cfg.State.SQLite != "" || cfg.State.Postgres != ""
+}
+
+// checkStateExists returns an error for a state file that no server has created, because opening it would create it.
+func checkStateExists(file, dir string, block *hcl.State) error {
+	if isInDatabase(block) {
+		return nil
+	}
+	path, err := statePath(file, dir, block)
+	if err != nil {
+		return failf("%s", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return failf("%s cannot be read: %s. A server creates it with the first approval; "+
+			"approvals of a server elsewhere are decided with --server URL", path, reason(err))
+	}
+	return nil
+}
+
+func (l *localApprovals) close() {
+	l.cancel()
+	l.watching.Wait()
+	l.store.Close()
+}
+
+func (l *localApprovals) list(ctx context.Context, q approval.ListQuery) ([]*approvalRow, string, error) {
+	entries, next, err := l.book.List(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	rows := make([]*approvalRow, len(entries))
+	for i, e := range entries {
+		if rows[i], err = decodeRow(e.AppendJSON(nil)); err != nil {
+			return nil, "", err
+		}
+	}
+	return rows, next, nil
+}
+
+func (l *localApprovals) find(ctx context.Context, id string) (*approvalRow, error) {
+	a, err := l.book.Find(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case a == nil:
+		return nil, approval.ErrUnknown
+	}
+	return rowOf(a)
+}
+
+func rowOf(a *approval.Approval) (*approvalRow, error) {
+	text, err := a.AppendJSON(nil)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRow(text)
+}
+
+func (l *localApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
+	a, err := l.book.Find(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case a == nil:
+		return nil, approval.ErrUnknown
+	}
+	d := approval.Decision{By: localUser(), At: time.Now().UTC().Truncate(time.Microsecond), Reason: reason}
+	if l.audited || a.Audited {
+		a, err = l.propose(ctx, a.ID, approval.Proposal{Approved: approved, Decision: d})
+	} else {
+		a, err = l.book.Decide(ctx, a.ID, approved, d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rowOf(a)
+}
+
+// recordTimeout is the time that a running server has to record a decision before the command returns.
+const recordTimeout = 5 * time.Second
+
+// propose stores a decision for the server that has the audit log, and waits until it has taken effect. The approval is still
+// pending when no server has recorded the decision in time; the next one to start does.
+func (l *localApprovals) propose(ctx context.Context, id string, p approval.Proposal) (*approval.Approval, error) {
+	stored, err := l.book.Propose(ctx, id, p, "")
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	a, err := l.book.Await(bounded, stored.Approval, 0, nil)
+	switch {
+	case err != nil && bounded.Err() == nil:
+		return nil, err
+	case err != nil:
+		return l.stillProposed(context.WithoutCancel(ctx), stored)
+	case a.Decision == nil || a.Decision.By != p.Decision.By || !a.Decision.At.Equal(p.Decision.At):
+		return nil, &approval.AlreadyError{Status: a.Status, Decision: a.Decision}
+	}
+	return a, nil
+}
+
+// stillProposed returns the pending approval of a stored decision, or an error when a server has dropped the decision.
+func (l *localApprovals) stillProposed(ctx context.Context, p *approval.Proposal) (*approval.Approval, error) {
+	r, err := l.store.Holder(ctx, approval.ProposalKind, p.Approval.ID)
+	if err == nil && r == nil {
+		err = failf("nothing was decided: the server could not record the decision in its audit log; its log has the reason")
+	}
+	return p.Approval, err
+}

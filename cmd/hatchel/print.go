@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"hatchel/hcl"
+	"hatchel/hcl/spelling"
+	"hatchel/runtime"
+	"hatchel/runtime/mcp"
+)
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return failf("the result cannot be written: %s", reason(err))
+	}
+	return nil
+}
+
+// countDiagnostics returns a phrase as in "2 errors and 1 warning".
+func countDiagnostics(diags hcl.Diagnostics) string {
+	errs, warnings := diags.Counts()
+	switch {
+	case errs == 0 && warnings == 0:
+		return "no errors"
+	case warnings == 0:
+		return plural(errs, "error")
+	case errs == 0:
+		return plural(warnings, "warning")
+	}
+	return plural(errs, "error") + " and " + plural(warnings, "warning")
+}
+
+// capabilityCount is the number of what a server offers to its clients.
+type capabilityCount struct{ tools, prompts, resources int }
+
+// countCapabilities counts what a toolset offers; the toolset "" offers everything.
+func countCapabilities(g *runtime.Generation, toolset string) capabilityCount {
+	return capabilityCount{
+		tools:     g.Count(toolset, mcp.Tools),
+		prompts:   g.Count(toolset, mcp.Prompts),
+		resources: g.Count(toolset, mcp.Resources) + g.Count(toolset, mcp.Templates),
+	}
+}
+
+func (c capabilityCount) isEmpty() bool { return c == capabilityCount{} }
+
+// String returns a phrase as in "2 tools, 1 prompt".
+func (c capabilityCount) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		noun string
+	}{{c.tools, "tool"}, {c.prompts, "prompt"}, {c.resources, "resource"}} {
+		if p.n > 0 {
+			parts = append(parts, plural(p.n, p.noun))
+		}
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// quoteList returns a phrase as in `"a", "b" and "c"`.
+func quoteList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	if last := len(quoted) - 1; last > 0 {
+		return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
+	}
+	return quoted[0]
+}
+
+// reason returns an error of the operating system without the path and the operation, which the sentence around it names.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "it does not exist"
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	case errors.Is(err, fs.ErrExist):
+		return "it exists already"
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// notFound returns the error for a name that a directory does not declare, with the nearest declared name.
+func notFound(kind, name, dir string, names []string) error {
+	hint := ""
+	if near := spelling.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf(" Did you mean %q?", near)
+	}
+	return failf("there is no %s %q in %s.%s", kind, name, folderName(dir), hint)
+}
+
+// protocolFailure converts an error of the MCP handler to the error of a command.
+func protocolFailure(err error) error {
+	var e *mcp.Error
+	if errors.As(err, &e) {
+		return failf("%s", e.Message)
+	}
+	return failf("%s", err)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// printable replaces characters that could control a terminal, and line breaks, with spaces.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// content is a content block of a result, as far as a terminal can show it.
+type content struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Data     []byte `json:"data"`
+	MimeType string `json:"mimeType"`
+	URI      string `json:"uri"`
+	Name     string `json:"name"`
+	Resource struct {
+		URI  string `json:"uri"`
+		Text string `json:"text"`
+		Blob []byte `json:"blob"`
+	} `json:"resource"`
+}
+
+func (c *content) print(w io.Writer) {
+	switch c.Type {
+	case "text":
+		fmt.Fprintln(w, strings.TrimSuffix(c.Text, "\n"))
+	case "resource_link":
+		fmt.Fprintf(w, "[link %s: %s]\n", c.Name, c.URI)
+	case "resource":
+		if c.Resource.Text != "" {
+			fmt.Fprintf(w, "[resource %s]\n%s\n", c.Resource.URI, c.Resource.Text)
+			return
+		}
+		fmt.Fprintf(w, "[resource %s, %d bytes]\n", c.Resource.URI, len(c.Resource.Blob))
+	default:
+		fmt.Fprintf(w, "[%s %s, %d bytes]\n", c.Type, c.MimeType, len(c.Data))
+	}
+}
+
+// message is a message of a prompt or of a sampling request.
+type message struct {
+	Role    string
+	Content content
+}
+
+// printMessages prints messages, with a heading where the role changes.
+func printMessages(w io.Writer, messages []message) {
+	for i, m := range messages {
+		if i == 0 || messages[i-1].Role != m.Role {
+			fmt.Fprintf(w, "%s:\n", m.Role)
+		}
+		m.Content.print(w)
+	}
+}
+
+// showSpinner shows on a terminal that an operation takes longer than a second. The returned function removes it.
+func showSpinner(w io.Writer, operation string) (stop func()) {
+	if !isTerminal(w) {
+		return func() {}
+	}
+	stopping := make(chan struct{})
+	var spinning sync.WaitGroup
+	spinning.Go(func() {
+		start, timer := time.Now(), time.NewTimer(time.Second)
+		defer timer.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-stopping:
+				if n > 0 {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
+				return
+			case <-timer.C:
+				fmt.Fprintf(w, "\r%c %s (%ds)", `|/-\`[n%4], operation, int(time.Since(start).Seconds()))
+				timer.Reset(120 * time.Millisecond)
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(stopping)
+		spinning.Wait()
+	})
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

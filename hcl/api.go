@@ -1,0 +1,101 @@
+package hcl
+
+import (
+	"context"
+	"time"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+)
+
+// The names by which adapters and the runtime know what the packages below declare.
+
+// Diagnostics and where they are about.
+type (
+	Diagnostic  = diag.Diagnostic
+	Diagnostics = diag.Diagnostics
+	Range       = diag.Range
+)
+
+const (
+	Error  = diag.Error
+	Hidden = diag.Hidden
+)
+
+// Blame makes an error that is reported at the attribute which was decoded into field; see diag.Blame.
+func Blame(field any, format string, args ...any) error { return diag.Blame(field, format, args...) }
+
+// What a block may hold, and what its arguments are decoded into.
+type (
+	Spec       = decode.Spec
+	Field      = decode.Field
+	Value      = decode.Value
+	Size       = decode.Size
+	SecretText = decode.SecretText
+
+	Expr         = hclexpr.Expr
+	StringExpr   = hclexpr.StringExpr
+	TextTemplate = hclexpr.TextTemplate
+	KeyValues    = hclexpr.KeyValues
+	KeyValue     = hclexpr.KeyValue
+	SQL          = hclexpr.SQL
+	Script       = hclexpr.Script
+	Argv         = hclexpr.Argv
+	Pipe         = hclexpr.Pipe
+	RequestURL   = hclexpr.RequestURL
+	Program      = hclexpr.Program
+	Condition    = hclexpr.Condition
+	EvalBuffer   = hclexpr.EvalBuffer
+)
+
+// Attr declares an argument that is decoded into dst; see decode.Attr.
+func Attr[T Value](dst *T, name, doc string) Field { return decode.Attr(dst, name, doc) }
+
+// Block declares a nested block that is decoded into a new T; see decode.Block.
+func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
+	return decode.Block(dst, name, doc, spec)
+}
+
+// Join puts the parts of a Spec together.
+func Join(parts ...Spec) Spec { return decode.Join(parts...) }
+
+// ExactlyOneOf groups arguments of which exactly one must be written.
+func ExactlyOneOf(what string, fields ...Field) Spec { return decode.ExactlyOneOf(what, fields...) }
+
+// AtMostOneOf groups arguments of which one may be written.
+func AtMostOneOf(what string, fields ...Field) Spec { return decode.AtMostOneOf(what, fields...) }
+
+// Choice declares an argument that is one of a few words; see decode.Choice.
+func Choice(dst *string, name, doc string, among ...string) Field {
+	return decode.Choice(dst, name, doc, among...)
+}
+
+// PositiveInt declares an integer that is known at load and at least 1; see decode.PositiveInt.
+func PositiveInt(dst *int, name, doc string) Field { return decode.PositiveInt(dst, name, doc) }
+
+// PositiveDuration declares a duration that is longer than zero; see decode.PositiveDuration.
+func PositiveDuration(dst *time.Duration, name, doc string) Field {
+	return decode.PositiveDuration(dst, name, doc)
+}
+
+// EachField declares the argument each and the fields that are computed for every element; see decode.EachField.
+func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
+	return decode.EachField(dst, name, doc, fields...)
+}
+
+// WithOutput makes the root output readable in fields; see decode.WithOutput.
+func WithOutput(t *schema.Type, fields ...Field) Spec { return decode.WithOutput(t, fields...) }
+
+// The values of one call.
+type (
+	Frame = eval.Frame
+	Each  = eval.Each
+)
+
+// NewFrame starts the frame of a call; see eval.NewFrame.
+func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
+	return eval.NewFrame(ctx, base, now)
+}

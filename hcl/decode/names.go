@@ -1,0 +1,111 @@
+package decode
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/spelling"
+)
+
+// CheckNames reports arguments and blocks that the parts of a spec do not have.
+func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
+	d.Typos = nil
+	for name, a := range b.Attributes {
+		f, known := findField(parts, name, true)
+		switch {
+		case known && f.DecodeAttr != nil:
+		case known:
+			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
+		case renamedTo(parts, name) != "":
+			present := renamedTo(parts, name)
+			d.noteMeant(present)
+			d.Errorf(a.NameRange, "Renamed argument", "%q was renamed to %q. Write %s = ….", name, present, present)
+		default:
+			all, attrs, _ := fieldNames(parts)
+			d.noteTypo(name, all)
+			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, findHint(argumentHints, name, all, diag.SuggestOr(name, all, argumentHint(name, parts, diag.ListAre(attrs)))))
+		}
+	}
+	for _, nested := range b.Blocks {
+		f, known := findField(parts, nested.Type, false)
+		switch {
+		case known && f.DecodeAttr == nil:
+		case known:
+			d.Errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
+		default:
+			all, _, blocks := fieldNames(parts)
+			d.noteTypo(nested.Type, all)
+			d.Errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, blockHint(nested.Type, all, diag.SuggestOr(nested.Type, all, diag.ListAre(blocks))))
+		}
+	}
+}
+
+// noteTypo records which argument a misspelled name was meant to be, so that its absence is not reported as well.
+func (d *Decoder) noteTypo(name string, among []string) {
+	d.noteMeant(spelling.Nearest(name, among))
+	if name == "type" && slices.Contains(among, "is") {
+		d.noteMeant("is")
+	}
+}
+
+// noteMeant records that an argument was written under another name.
+func (d *Decoder) noteMeant(name string) {
+	if d.Typos == nil {
+		d.Typos = map[string]bool{}
+	}
+	d.Typos[name] = true
+}
+
+// renamedTo returns the present name of an argument that was called name before, or "".
+func renamedTo(parts []Spec, name string) string {
+	for _, spec := range parts {
+		for i := range spec {
+			if spec[i].formerly == name && name != "" {
+				return spec[i].Name
+			}
+		}
+	}
+	return ""
+}
+
+// findField finds what a name means, as an argument or as a block where it can be both.
+func findField(parts []Spec, name string, argument bool) (found *Field, known bool) {
+	for _, spec := range parts {
+		for i := range spec {
+			if spec[i].Name != name {
+				continue
+			}
+			if found = &spec[i]; argument == (found.DecodeAttr != nil) {
+				return found, true
+			}
+		}
+	}
+	return found, found != nil
+}
+
+func fieldNames(parts []Spec) (all, attrs, blocks []string) {
+	for _, f := range Join(parts...) {
+		all = append(all, f.Name)
+		if f.DecodeAttr != nil {
+			attrs = append(attrs, f.Name)
+		} else {
+			blocks = append(blocks, f.Name)
+		}
+	}
+	return all, attrs, blocks
+}
+
+// argumentHint says which block here holds an argument that stands beside it, or otherwise.
+func argumentHint(name string, parts []Spec, otherwise string) string {
+	for _, f := range Join(parts...) {
+		if f.DecodeAttr != nil {
+			continue
+		}
+		if inner, known := findField([]Spec{f.Nested()}, name, true); known && inner.DecodeAttr != nil {
+			return " It stands in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,221 @@
+package decode
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+)
+
+// A Spec declares what a block may hold. It is made for one configuration value and decodes into it; documentation, diagnostics and editor
+// help read the same lines. The order is the order of the documentation.
+type Spec []Field
+
+// A Field is one argument or one nested block of a Spec.
+type Field struct {
+	Name     string
+	Doc      string // one sentence or two
+	Type     string // as the reference prints it; empty for a block
+	Default  string // as the reference prints it
+	Required bool
+	Secret   bool   // a secret may stand here: the value reaches nobody who did not write it
+	Files    bool   // a file that a caller has uploaded may stand here: its bytes are taken
+	Fixed    bool   // of Entries: the keys must be known at load
+	Many     bool   // the block may be repeated
+	Label    string // what the label of the block says; empty when it has none
+
+	formerly    string // the name that the argument had before, which is answered with the present one
+	group       *group
+	Target      any // the pointer decoded into
+	DecodeAttr  func(*Decoder, hclsyntax.Expression, Field)
+	DecodeBlock func(*Decoder, *hclsyntax.Block)
+	NestedSpec  func() Spec // of a block, for the reference
+}
+
+// A group says how many of some arguments may be written.
+type group struct {
+	what     string
+	required bool
+}
+
+// Value is what an argument can be decoded into. The Go type says when the value is known: plain types once, when the file is loaded; Expr, Text,
+// Entries and the like are computed for every call.
+type Value interface {
+	string | bool | int | float64 | *bool | []string | []int | time.Duration | Size | SecretText | *schema.Type |
+		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues | *hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe | *hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
+}
+
+// Attr declares an argument that is decoded into dst.
+func Attr[T Value](dst *T, name, doc string) Field {
+	return Field{Name: name, Doc: doc, Type: typeName(dst), Target: dst, DecodeAttr: func(d *Decoder, e hclsyntax.Expression, f Field) {
+		d.Ranges[dst] = diag.RangeOf(e.Range())
+		d.decodeValue(any(dst), e, f)
+	}}
+}
+
+// Block declares a nested block that is decoded into a new T.
+func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
+	return Field{Name: name, Doc: doc, Target: dst, NestedSpec: func() Spec { return spec(new(T)) }, DecodeBlock: func(d *Decoder, b *hclsyntax.Block) {
+		d.Ranges[dst] = diag.RangeOf(b.DefRange())
+		v := new(T)
+		d.Body(b.Body, spec(v), b.DefRange())
+		*dst = v
+	}}
+}
+
+// Custom declares an argument that the language itself reads in a way of its own.
+func Custom(name, typ, doc string, read func(*Decoder, hclsyntax.Expression)) Field {
+	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: func(d *Decoder, e hclsyntax.Expression, _ Field) { read(d, e) }}
+}
+
+// Blocks declares a block of the language that may be repeated, with a label or, when label is empty, none.
+func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hclsyntax.Block)) Field {
+	return Field{Name: name, Label: label, Doc: doc, Many: true, NestedSpec: nested, DecodeBlock: read}
+}
+
+// EachField declares the argument each: a list or map, for every element of which the fields after it are computed anew. They can read each.key and each.value;
+// the adapter sets Frame.Each of a fork of the frame.
+func EachField(dst **hclexpr.Expr, name, doc string, fields ...Field) Spec {
+	each := Attr(dst, name, doc).AllowFile()
+	for i, f := range fields {
+		inner := f.DecodeAttr
+		fields[i].DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+			around := d.Scope
+			if *dst != nil {
+				key, elem := d.EachTypes(*dst)
+				d.Scope = around.With("each", eval.EachRoot(key, elem))
+			}
+			inner(d, e, f)
+			d.Scope = around
+		}
+	}
+	return append(Spec{each}, fields...)
+}
+
+// WithOutput makes the root output readable in fields: what the backend has answered so far, of type t.
+func WithOutput(t *schema.Type, fields ...Field) Spec {
+	for i, f := range fields {
+		inner := f.DecodeAttr
+		fields[i].DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+			around := d.Scope
+			d.Scope = around.With("output", eval.OutputRoot(t))
+			inner(d, e, f)
+			d.Scope = around
+		}
+	}
+	return fields
+}
+
+// Require makes an argument or block mandatory.
+func (f Field) Require() Field { f.Required = true; return f }
+
+// AllowSecret lets a secret stand in the argument.
+func (f Field) AllowSecret() Field { f.Secret = true; return f }
+
+// AllowFile lets a file that a caller has uploaded stand in the argument, which takes its bytes.
+func (f Field) AllowFile() Field { f.Files = true; return f }
+
+// FixedKeys asks that the keys of Entries are the author's own.
+func (f Field) FixedKeys() Field { f.Fixed = true; return f }
+
+// DefaultDoc documents what an argument is when it is not written.
+func (f Field) DefaultDoc(text string) Field { f.Default = text; return f }
+
+// RenamedFrom declares the name that the argument had before: where it is written, the diagnostic says what to write instead.
+func (f Field) RenamedFrom(name string) Field { f.formerly = name; return f }
+
+// ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a sentence.
+func ExactlyOneOf(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }
+
+// AtMostOneOf groups arguments of which one may be written.
+func AtMostOneOf(what string, fields ...Field) Spec { return grouped(&group{what, false}, fields) }
+
+func grouped(g *group, fields Spec) Spec {
+	for i := range fields {
+		fields[i].group = g
+	}
+	return fields
+}
+
+// Join puts the parts of a Spec together.
+func Join(parts ...Spec) Spec {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	all := make(Spec, 0, n)
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// Nested is the Spec of a block, for the reference.
+func (f Field) Nested() Spec {
+	if f.NestedSpec == nil {
+		return nil
+	}
+	return f.NestedSpec()
+}
+
+// Choice names the group that the argument belongs to and says whether one of them must be written; "" when it stands alone.
+func (f Field) Choice() (what string, must bool) {
+	if f.group == nil {
+		return "", false
+	}
+	return f.group.what, f.group.required
+}
+
+func typeName(dst any) string {
+	switch dst.(type) {
+	case *string:
+		return "string"
+	case *bool, **bool:
+		return "bool"
+	case *int:
+		return "integer"
+	case *float64:
+		return "number"
+	case *[]string:
+		return "list of strings"
+	case *[]int:
+		return "list of integers"
+	case *time.Duration:
+		return "duration"
+	case *Size:
+		return "size"
+	case *SecretText:
+		return "string, secret allowed"
+	case **schema.Type:
+		return "type"
+	case **hclexpr.Expr:
+		return "value"
+	case **hclexpr.StringExpr, **hclexpr.TextTemplate:
+		return "template"
+	case **hclexpr.KeyValues:
+		return "map of values"
+	case **hclexpr.SQL:
+		return "SQL"
+	case **hclexpr.Script:
+		return "shell script"
+	case **hclexpr.Argv:
+		return "list of words"
+	case **hclexpr.Pipe:
+		return "list of commands"
+	case **hclexpr.RequestURL:
+		return "URL"
+	case **hclexpr.Condition:
+		return "expr, true or false"
+	case **hclexpr.Program:
+		return "expr"
+	}
+	return ""
+}
+
+func (f Field) argument() hclexpr.Argument {
+	return hclexpr.Argument{Name: f.Name, TakesFiles: f.Files, FixedKeys: f.Fixed}
+}

@@ -1,0 +1,94 @@
+package diag
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Print writes diagnostics for a person, each with the line it is about and a caret under the exact span. Sources gives the text of a
+// file by its name. No value of a call is ever printed.
+func (ds Diagnostics) Print(w io.Writer, sources map[string][]byte) error {
+	for i, d := range ds {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := d.print(w, sources[d.Subject.File]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Diagnostic) print(w io.Writer, src []byte) error {
+	if d.Subject.File == "" {
+		fmt.Fprintf(w, "%s: %s\n", d.Severity, d.Summary)
+	} else {
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column, d.Severity, d.Summary)
+	}
+	if line, ok := lineAt(src, d.Subject.Start.Byte); ok {
+		line, lead, length := d.window(line)
+		gutter := fmt.Sprintf("%4d | ", d.Subject.Start.Line)
+		fmt.Fprintf(w, "%s%s\n", gutter, strings.ReplaceAll(line, "\t", " "))
+		fmt.Fprintf(w, "%s| %s%s\n", strings.Repeat(" ", len(gutter)-2), strings.Repeat(" ", lead), strings.Repeat("^", length))
+	}
+	_, err := fmt.Fprintf(w, "     = %s\n", strings.ReplaceAll(d.Detail, "\n", "\n       "))
+	return err
+}
+
+// maxLineWidth is how many characters of a line are printed around the place of a diagnostic.
+const maxLineWidth = 240
+
+// window returns the part of a line that is printed, and where the carets stand below it.
+func (d *Diagnostic) window(line string) (part string, lead, length int) {
+	runes := []rune(line)
+	lead = min(max(d.Subject.Start.Column-1, 0), len(runes))
+	length = d.Subject.End.Column - d.Subject.Start.Column
+	if d.Subject.End.Line != d.Subject.Start.Line {
+		length = len(runes) - lead
+	}
+	if len(runes) <= maxLineWidth {
+		return line, lead, max(length, 1)
+	}
+	from := max(lead-maxLineWidth/2, 0)
+	to := min(from+maxLineWidth, len(runes))
+	part = string(runes[from:to])
+	if from > 0 {
+		part, lead = "…"+part, lead-from+1
+	}
+	if to < len(runes) {
+		part += "…"
+	}
+	return part, lead, max(min(length, maxLineWidth/2), 1)
+}
+
+// lineAt is the line of a source in which an offset lies.
+func lineAt(src []byte, offset int) (string, bool) {
+	if src == nil || offset > len(src) {
+		return "", false
+	}
+	from, to := bytes.LastIndexByte(src[:offset], '\n')+1, len(src)
+	if i := bytes.IndexByte(src[offset:], '\n'); i >= 0 {
+		to = offset + i
+	}
+	return strings.TrimRight(string(src[from:to]), "\r"), true
+}
+
+// MarshalJSON writes a diagnostic as data: severity, summary, detail and range.
+func (d *Diagnostic) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Severity string `json:"severity"`
+		Summary  string `json:"summary"`
+		Detail   string `json:"detail"`
+		Range    *Range `json:"range,omitempty"`
+	}{d.Severity.String(), d.Summary, d.Detail, d.subjectRange()})
+}
+
+func (d *Diagnostic) subjectRange() *Range {
+	if d.Subject.File == "" {
+		return nil
+	}
+	return &d.Subject
+}

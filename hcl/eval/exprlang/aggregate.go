@@ -1,0 +1,165 @@
+package exprlang
+
+import (
+	"errors"
+	"fmt"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/value"
+)
+
+func (it *predicateCall) sum() eval {
+	return func(f *frame) (any, error) {
+		var total any = 0
+		err := it.forEach(f, func(_, v any, _ int) (_ bool, err error) {
+			if !value.IsNumber(v) {
+				return false, fmt.Errorf("sum adds numbers, got %s", value.Kind(v))
+			}
+			total, err = functions.Add(total, v)
+			return true, err
+		})
+		return total, err
+	}
+}
+
+func (it *predicateCall) find(index bool) eval {
+	return func(f *frame) (out any, err error) {
+		err = it.forEach(f, func(item, v any, i int) (bool, error) {
+			ok, err := predicateResult(v)
+			if !ok || err != nil {
+				return err == nil, err
+			}
+			if out = item; index {
+				out = i
+			}
+			return false, nil
+		})
+		return out, err
+	}
+}
+
+func groupKey(v any) (string, error) {
+	switch v.(type) {
+	case []any, map[string]any, value.Bytes:
+		return "", fmt.Errorf("what is grouped by must be a string, a number, a bool or null, got %s", value.Kind(v))
+	}
+	if d, ok := v.(value.Deferred); ok {
+		inner, err := d.Value()
+		if err != nil {
+			return "", errUnreadable
+		}
+		return groupKey(inner)
+	}
+	return value.Text(v)
+}
+
+func (it *predicateCall) groupBy() eval {
+	return func(f *frame) (any, error) {
+		out := map[string]any{}
+		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
+			k, err := groupKey(v)
+			if err != nil {
+				return false, err
+			}
+			group, there := out[k].([]any)
+			out[k] = append(group, item)
+			cost := 16
+			if !there {
+				cost += 64 + len(k)
+			}
+			return true, f.call.Spend(cost)
+		})
+		return out, err
+	}
+}
+
+func (it *predicateCall) countBy() eval {
+	return func(f *frame) (any, error) {
+		out := map[string]any{}
+		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
+			k, err := groupKey(v)
+			if err != nil {
+				return false, err
+			}
+			n, there := out[k].(int)
+			out[k] = n + 1
+			if !there {
+				err = f.call.Spend(64 + len(k))
+			}
+			return true, err
+		})
+		return out, err
+	}
+}
+
+func (it *predicateCall) sortBy(order eval) eval {
+	return func(f *frame) (any, error) {
+		descending := false
+		if order != nil {
+			o, err := order(f)
+			if err != nil {
+				return nil, err
+			}
+			if o != "asc" && o != "desc" {
+				return nil, errors.New(`sortBy: the order must be "asc" or "desc"`)
+			}
+			descending = o == "desc"
+		}
+		var items, keys []any
+		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
+			items, keys = append(items, item), append(keys, v)
+			return true, f.call.Spend(64)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if items == nil {
+			items = []any{}
+		}
+		if err := functions.SortBy(items, keys, descending); err != nil {
+			return nil, fmt.Errorf("sortBy: %w", err)
+		}
+		return items, nil
+	}
+}
+
+func (it *predicateCall) reduce(initial eval) eval {
+	return func(f *frame) (any, error) {
+		var acc any
+		started := initial != nil
+		if started {
+			var err error
+			if acc, err = initial(f); err != nil {
+				return nil, err
+			}
+		}
+		v, err := evalResolved(f, it.list)
+		if err != nil {
+			return nil, err
+		}
+		list, ok := v.([]any)
+		if !ok {
+			return nil, notListError(it.name, v)
+		}
+		if !started && len(list) == 0 {
+			return nil, errors.New("reduce has nothing to start from: the list is empty and there is no initial value")
+		}
+		depth := len(f.loops)
+		f.loops = append(f.loops, loop{})
+		for i, item := range list {
+			if !started {
+				acc, started = item, true
+				continue
+			}
+			if err := f.spendSteps(1); err != nil {
+				return nil, err
+			}
+			f.loops[depth] = loop{item: item, index: i, acc: acc}
+			if acc, err = it.body(f); err != nil {
+				return nil, err
+			}
+		}
+		f.loops = f.loops[:depth]
+		return acc, nil
+	}
+}

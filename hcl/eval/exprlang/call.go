@@ -1,0 +1,223 @@
+package exprlang
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/value"
+)
+
+func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
+	switch callee := n.Callee.(type) {
+	case *ast.IdentifierNode:
+		return c.compileFunction(originalName(callee.Value), c.spanOf(callee), n.Arguments)
+	case *ast.MemberNode:
+		name, _ := callee.Property.(*ast.StringNode)
+		if name != nil {
+			c.report(c.spanOf(callee.Property), "Method call", "Values have no methods. A function takes its value as an argument: %s(%s).", name.Value, c.source(callee.Node))
+			return broken(c.spanOf(n))
+		}
+	}
+	c.report(c.fullSpan(n), "Not a function", "Only functions of the table can be called.")
+	return broken(c.spanOf(n))
+}
+
+func (c *compiler) compileBuiltin(n *ast.BuiltinNode) typedExpr {
+	if b := builtins[n.Name]; b.predicate && (n.Name != "sum" || len(n.Arguments) > 1) {
+		return c.compilePredicateCall(n)
+	}
+	return c.compileFunction(n.Name, c.spanOf(n), n.Arguments)
+}
+
+// compileFunction compiles a call of the table or of a builtin without a predicate.
+func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedExpr {
+	fn, ok := functions.Lookup(name)
+	if !ok {
+		b, there := builtins[name]
+		if !there || b.predicate {
+			c.reportUnknownFunction(name, at)
+			for _, a := range args {
+				c.compile(a)
+			}
+			return broken(at)
+		}
+		fn = b.fn
+	}
+	if fn.LoadOnly {
+		c.report(at, "Known at load only", "%s reads the configuration's folder. Name the result in locals, as ${%s(...)} there, and read local.name here.", name, name)
+		return broken(at)
+	}
+	if err := fn.CheckCount(len(args)); err != nil {
+		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, signature(fn), argumentCountHints[name])
+		return broken(at)
+	}
+	terms := make([]typedExpr, len(args))
+	for i, a := range args {
+		terms[i] = c.compile(a)
+		p, _ := fn.Param(i)
+		c.checkArgument(fn, p, a, terms[i])
+	}
+	c.warnSplitOrder(name, at, terms, args)
+	return typedExpr{shape: resultShape(fn, terms), at: at, eval: invoke(fn, terms)}
+}
+
+// What else a call may have meant that has the wrong number of arguments.
+var argumentCountHints = map[string]string{"trim": " White space is removed by trimspace(text)."}
+
+func signature(fn *functions.Function) string {
+	var b strings.Builder
+	b.WriteString(fn.Name + "(")
+	for i, p := range fn.Params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strings.ReplaceAll(p.Name, " ", "_"))
+		switch {
+		case p.Variadic:
+			b.WriteString("...")
+		case p.Optional:
+			b.WriteString("?")
+		}
+	}
+	return b.String() + ")"
+}
+
+func kindOf(k functions.Kind) Kind {
+	switch k {
+	case functions.String:
+		return String
+	case functions.Number:
+		return Number
+	case functions.Integer:
+		return Integer
+	case functions.Bool:
+		return Bool
+	case functions.List:
+		return List
+	case functions.Object:
+		return Object
+	case functions.Bytes:
+		return Bytes
+	}
+	return Any
+}
+
+func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
+	k := kindOf(p.Kind)
+	switch {
+	case p.Kind == functions.Any:
+	case p.Kind == functions.Data && (t.shape.canBe(String) || t.shape.canBe(Bytes)) && !t.shape.Nullable:
+	case p.Kind == functions.Data && t.shape.Nullable:
+		c.reportNullable(n)
+	case k == Any || !t.shape.canBe(k):
+		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.", fn.Name, p.Name, p.Kind, kindPhrases[t.shape.Kind])
+	case t.shape.Nullable:
+		c.reportNullable(n)
+	}
+}
+
+// warnSplitOrder warns of the argument order that other expr programs have.
+func (c *compiler) warnSplitOrder(name string, at span, terms []typedExpr, args []ast.Node) {
+	if name != "split" || len(terms) != 2 || terms[0].known || !terms[1].known {
+		return
+	}
+	c.report(at, "Separator comes first", "split takes the separator first: write split(%s, %s).", c.source(args[1]), c.source(args[0]))
+	c.problems[len(c.problems)-1].Warning = true
+}
+
+func (c *compiler) reportUnknownFunction(name string, at span) {
+	if hint := removedBuiltins[name]; hint != "" {
+		c.report(at, "Unknown function", "There is no function %q here: %s", name, hint)
+		return
+	}
+	if instead := functions.Instead(name); instead != "" {
+		c.report(at, "Unknown function", "There is no function %q. Write %s.", name, instead)
+		return
+	}
+	var candidates []string
+	for _, f := range functions.Table() {
+		candidates = append(candidates, f.Name)
+	}
+	for _, b := range Builtins() {
+		candidates = append(candidates, b.Name)
+	}
+	c.report(at, "Unknown function", "There is no function %q.%s", name, didYouMean(name, candidates))
+}
+
+func resultShape(fn *functions.Function, args []typedExpr) *Shape {
+	first := anything
+	if len(args) > 0 {
+		first = args[0].shape.notNull()
+	}
+	switch fn.Result.Follow {
+	case functions.SameAsFirst:
+		return first
+	case functions.ElemOfFirst:
+		return orNullable(first.elem(), fn.Result)
+	case functions.ListOfFirst:
+		return listOf(first)
+	case functions.Unify:
+		s := first
+		for _, a := range args {
+			s = unifyTypes(s, a.shape.notNull())
+		}
+		return s
+	}
+	s := &Shape{Kind: kindOf(fn.Result.Kind)}
+	if s.Kind == Object {
+		s.Kind = Map // its members are not known
+	}
+	if s.Kind == List {
+		s.Elem = &Shape{Kind: kindOf(fn.Result.Elem)}
+		if s.Elem.Kind == Object {
+			s.Elem.Kind = Map
+		}
+	}
+	return orNullable(s, fn.Result)
+}
+
+func orNullable(s *Shape, r functions.Result) *Shape {
+	if r.Nullable {
+		return s.orNull()
+	}
+	return s
+}
+
+func invoke(fn *functions.Function, args []typedExpr) eval {
+	evals := make([]eval, len(args))
+	for i, a := range args {
+		evals[i] = a.eval
+	}
+	return func(f *frame) (any, error) {
+		base := len(f.args) // after an error the frame is not used again
+		work := 1
+		for _, e := range evals {
+			v, err := e(f)
+			if err != nil {
+				return nil, err
+			}
+			switch v := v.(type) {
+			case string:
+				work += len(v) / 64
+			case []any:
+				work += len(v) / 4
+			case value.Bytes:
+				work += len(v) / 64
+			}
+			f.args = append(f.args, v)
+		}
+		if err := f.spendSteps(work); err != nil {
+			return nil, err
+		}
+		v, err := fn.Call(&f.call, f.args[base:])
+		f.args = f.args[:base]
+		if errors.Is(err, functions.ErrMemory) {
+			return nil, fmt.Errorf("%s: %s", fn.Name, errorSentence(err))
+		}
+		return v, err
+	}
+}

@@ -1,0 +1,302 @@
+package exprlang
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"hatchel/hcl/value"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+func object(members map[string]*Shape) *Shape { return &Shape{Kind: Object, Members: members} }
+
+// testEnv is the environment of every golden.
+func testEnv() Env {
+	row := object(map[string]*Shape{"vendor": text, "amount": number, "note": text.orNull(), "paid": boolean})
+	order := object(map[string]*Shape{"id": integer, "status": text, "total": number})
+	return Env{
+		Now: func() time.Time { return time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC) },
+		Roots: map[string]*Shape{
+			"input": object(map[string]*Shape{
+				"from": text, "to": text.orNull(), "n": integer, "limit": integer.orNull(), "vendors": listOf(text), "flag": boolean.orNull(), "customer_id": text,
+				"sort": {Kind: String, Values: []string{"vendor", "revenue"}},
+			}),
+			"output": object(map[string]*Shape{"rows": listOf(row), "body": anything, "status": integer, "headers": {Kind: Map, Elem: text}}),
+			"step":   object(map[string]*Shape{"fetch": object(map[string]*Shape{"body": order}).orNull()}),
+		},
+	}
+}
+
+const testRoots = `{
+	"input": {"from": "2026-01-01", "to": null, "n": 7, "limit": null, "vendors": ["a", "b"], "flag": null, "customer_id": "c1", "sort": "vendor"},
+	"output": {
+		"rows": [
+			{"vendor": "a", "amount": 1.5, "note": null, "paid": true},
+			{"vendor": "b", "amount": 20, "note": "x", "paid": false},
+			{"vendor": "a", "amount": 3, "note": "y", "paid": true}
+		],
+		"body": {"big": 12345678901234567890, "pi": 3.141592653589793238462643383279, "items": [{"id": 1, "tags": ["t"]}, {"id": 2, "tags": []}], "none": null, "ok": true, "text": "añb"},
+		"status": 200, "headers": {"content-type": "text/plain", "link": "<https://a.example/?p=2>; rel=\"next\""}
+	},
+	"step": {"fetch": null}
+}`
+
+func roots(t testing.TB) map[string]any {
+	v, err := value.Decode([]byte(testRoots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(map[string]any)
+}
+
+// In an archive the file NAME is a source and NAME.want what becomes of it; a name that begins with "bool" wants a condition.
+func TestGoldens(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no goldens", err)
+	}
+	for _, path := range archives {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			a, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wants := map[string]string{}
+			for _, f := range a.Files {
+				if name, ok := strings.CutSuffix(f.Name, ".want"); ok {
+					wants[name] = string(f.Data)
+				}
+			}
+			out := &txtar.Archive{Comment: a.Comment}
+			for _, f := range a.Files {
+				if strings.HasSuffix(f.Name, ".want") {
+					continue
+				}
+				got := render(t, f.Name, strings.TrimSuffix(string(f.Data), "\n"))
+				if !*update && got != wants[f.Name] {
+					t.Errorf("%s: %sgot:\n%swant:\n%s", f.Name, f.Data, got, wants[f.Name])
+				}
+				out.Files = append(out.Files, f, txtar.File{Name: f.Name + ".want", Data: []byte(got)})
+			}
+			if *update {
+				if err := os.WriteFile(path, txtar.Format(out), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func render(t *testing.T, name, src string) string {
+	var b strings.Builder
+	want := WantAny
+	if strings.HasPrefix(name, "bool") {
+		want = WantBool
+	}
+	p, problems := Compile(src, testEnv(), want)
+	for _, problem := range problems {
+		word := "error"
+		if problem.Warning {
+			word = "warning"
+		}
+		if problem.Offset < 0 || problem.Length < 0 || problem.Offset+problem.Length > len(src) {
+			t.Fatalf("%s: a problem lies outside the source: %+v", name, problem)
+		}
+		fmt.Fprintf(&b, "%s at %d [%s] %s: %s\n", word, problem.Offset, src[problem.Offset:problem.Offset+problem.Length], problem.Summary, problem.Detail)
+	}
+	if p == nil {
+		return b.String()
+	}
+	given := roots(t)
+	v, err := p.Run(context.Background(), given)
+	var fault *EvalError
+	switch {
+	case errors.As(err, &fault):
+		fmt.Fprintf(&b, "fault [%s] %s\n", src[fault.Offset:fault.Offset+fault.Length], fault.Message)
+	case err != nil:
+		t.Fatalf("%s: %T is not a fault", name, err)
+	default:
+		out, err := value.AppendJSON(nil, v)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		fmt.Fprintf(&b, "%s\n", out)
+	}
+	if !value.Equal(given, roots(t)) {
+		t.Errorf("%s changed what it read", name)
+	}
+	paths := func(title string, list [][]string) {
+		if len(list) > 0 {
+			b.WriteString(title)
+			for _, p := range list {
+				b.WriteString(" " + strings.Join(p, "."))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	paths("reads", p.Reads())
+	paths("not null when true:", p.NonNullWhenTrue())
+	return b.String()
+}
+
+func run(t testing.TB, src string, env Env, roots map[string]any) (any, error) {
+	t.Helper()
+	p, problems := Compile(src, env, WantAny)
+	if p == nil {
+		t.Fatalf("%s: %+v", src, problems)
+	}
+	return p.Run(context.Background(), roots)
+}
+
+func TestBudgetsHoldInEveryConstruct(t *testing.T) {
+	env := Env{Roots: map[string]*Shape{"x": nil}, Limits: Limits{Steps: 100_000, Memory: 1 << 20, Result: 1 << 20}}
+	for _, src := range []string{
+		`reduce(1..1000, #acc + #acc, "x")`,
+		`reduce(1..60, [#acc, #acc], "x")`,
+		`reduce(1..60, [#acc, #acc], "x") == reduce(1..60, [#acc, #acc], "x")`,
+		`jsonencode(reduce(1..60, [#acc, #acc], "x"))`,
+		`string(reduce(1..60, {{a: #acc, b: #acc}}, "x"))`,
+		`flatten(reduce(1..60, [#acc, #acc], "x"))`,
+		`compact(reduce(1..60, [#acc, #acc], "x"))`,
+		`reduce(1..60, [#acc, #acc], "x") in [reduce(1..60, [#acc, #acc], "x")]`,
+		`reduce(1..10000, [#acc], "x")`,
+		`map(1..10000, repeat("x", 10000))`,
+		`1..1000000000`,
+		`1..9223372036854775807`,
+		`all(1..10000, {let a = #; all(1..10000, # > 0)})`,
+		`all(1..10000, {let a = #; 0 not in 1..10000})`,
+		`map(1..1000, map(1..1000, #))`,
+		`join("", map(1..10000, repeat("x", 1000)))`,
+		`reduce(1..1000, #acc * #acc, 99999)`,
+		`reduce(1..100, concat(#acc, #acc), [1])`,
+		`groupBy(1..100000, #)`,
+		`sortBy(1..100000, #)`,
+		`repeat("x", 2000000)`,
+		`format("%4096d%4096d", 1, 2) | repeat(1000)`,
+		`replace(repeat("a", 10000), "a", repeat("b", 10000))`,
+	} {
+		began := time.Now()
+		_, err := run(t, src, env, map[string]any{})
+		if err == nil {
+			t.Errorf("%s stayed within its budget", src)
+		}
+		if took := time.Since(began); took > patience {
+			t.Errorf("%s took %v", src, took)
+		}
+	}
+}
+
+// patience is how long a run or a compilation that has its bounds may take on a busy machine. One without them takes far longer.
+const patience = 30 * time.Second
+
+func TestEndedCallStopsTheProgram(t *testing.T) {
+	p, _ := Compile(`all(1..100000, {let a = #; all(1..100000, # > 0)})`, Env{Limits: Limits{Steps: 1 << 60}}, WantAny)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := p.Run(ctx, nil)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > patience {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// lazy is a Deferred that tells when something looks inside.
+type lazy struct {
+	text   string
+	opened *int
+}
+
+func (l lazy) AppendJSON(dst []byte) []byte { return append(dst, l.text...) }
+func (l lazy) Value() (any, error)          { *l.opened++; return value.Decode([]byte(l.text)) }
+
+func TestDeferredValuesAreDecodedOnlyWhenLookedInto(t *testing.T) {
+	for src, opened := range map[string]int{
+		`output.body`: 0, `{a: output.body}`: 0, `output.status`: 0, `[output.body]`: 0, `output.status > 1 ? output.body : null`: 0,
+		`output.body.a`: 1, `length(output.body)`: 1, `output.body == {a: 1}`: 1, `output.body ?? 1`: 1,
+	} {
+		n := 0
+		v, err := run(t, src, Env{Roots: map[string]*Shape{"output": nil}}, map[string]any{"output": map[string]any{"status": 200, "body": lazy{`{"a":1}`, &n}}})
+		if err != nil || n != opened && (opened == 0 || n == 0) {
+			t.Errorf("%s: opened %d times, want %d (%v, %v)", src, n, opened, v, err)
+		}
+	}
+}
+
+func TestBrokenDeferredValueIsASentence(t *testing.T) {
+	n := 0
+	_, err := run(t, `output.body.a`, Env{Roots: map[string]*Shape{"output": nil}}, map[string]any{"output": map[string]any{"body": lazy{`{`, &n}}})
+	if err == nil || err.Error() != "a value of the answer is not valid JSON" {
+		t.Error(err)
+	}
+}
+
+func TestCacheCompilesEqualSourcesOnce(t *testing.T) {
+	var c Cache
+	a, _ := c.Compile("input.n > 3", testEnv(), WantBool)
+	b, _ := c.Compile("input.n > 3", testEnv(), WantBool)
+	other := testEnv()
+	other.Roots["each"] = nil
+	d, _ := c.Compile("input.n > 3", other, WantBool)
+	if a != b || a == d {
+		t.Error("equal source and environment must share one program, and no others")
+	}
+}
+
+func TestProgramRunsConcurrently(t *testing.T) {
+	p, _ := Compile(`output.rows | filter(.amount > input.n) | map({let v = .vendor; v + "!"}) | first()`, testEnv(), WantAny)
+	done := make(chan error)
+	for range 8 {
+		go func() {
+			for range 200 {
+				if v, err := p.Run(context.Background(), roots(t)); err != nil || v != "b!" {
+					done <- fmt.Errorf("%v, %v", v, err)
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBuiltinsAreDocumentedAndHaveNoTwin(t *testing.T) {
+	all := Builtins()
+	if !sort.SliceIsSorted(all, func(i, j int) bool { return all[i].Name < all[j].Name }) {
+		t.Error("not sorted")
+	}
+	for _, b := range all {
+		if !strings.HasSuffix(b.Doc, ".") || !strings.HasPrefix(b.Usage, b.Name+"(") {
+			t.Errorf("%+v", b)
+		}
+	}
+}
+
+func TestLargeSourcesCompileInBoundedTime(t *testing.T) {
+	for _, src := range []string{
+		strings.Repeat("1+", 4000) + "1", strings.Repeat("(1)+", 3000) + "1", "[" + strings.Repeat("[1],", 3000) + "]",
+		strings.Repeat("(", 30000), strings.Repeat("!", 30000) + "true", strings.Repeat("- ", 30000) + "1", strings.Repeat("f(", 20000), strings.Repeat("[", 150) + strings.Repeat("]", 150),
+		strings.Repeat("x", 70000), "1" + strings.Repeat(" ?? (1", 5000), strings.Repeat("true ? 1 : ", 3000) + "2", strings.Repeat("let x = 1; ", 3000) + "x", "x" + strings.Repeat(".a", 9000),
+		strings.Repeat("if true {1} else ", 3000) + "{2}", strings.Repeat("::", 20000),
+	} {
+		began := time.Now()
+		Compile(src, Env{Roots: map[string]*Shape{"x": nil}}, WantAny)
+		if took := time.Since(began); took > patience {
+			t.Errorf("%.20s... took %v", src, took)
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package hclexpr
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// compileCall compiles a function call. try and can are forms of the language; everything else is in the table of functions.
+func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
+	switch {
+	case e.Name == "try" || e.Name == "can":
+		return c.compileTry(e, in)
+	case e.Name == "under":
+		return c.compileUnder(e, in)
+	case templateFuncs[e.Name]:
+		for _, a := range e.Args {
+			c.Compile(a, in)
+		}
+		c.Errorf(e.NameRange, "Function not available here", "%s", map[string]string{
+			"ident": "ident(...) quotes the name of a table or column, so it stands in SQL only.",
+			"raw":   "raw(...) puts text known at load into SQL, so it stands in SQL only.",
+			"path":  "path(...) is several segments of a URL, so it stands in the path of a request only.",
+		}[e.Name])
+		return eval.Broken()
+	}
+	fn, ok := functions.Lookup(e.Name)
+	if !ok {
+		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, suggestFunction(e.Name))
+		for _, a := range e.Args {
+			c.Compile(a, in)
+		}
+		return eval.Broken()
+	}
+	args := make([]eval.TypedExpr, len(e.Args))
+	n := eval.TypedExpr{Known: !fn.CallOnly}
+	c.reads.Call = c.reads.Call || fn.CallOnly
+	for i, a := range e.Args {
+		args[i] = c.Compile(a, in)
+		n.Known = n.Known && args[i].Known
+		n.Sensitive = n.Sensitive || args[i].Sensitive
+		n.CallerSpecific = n.CallerSpecific || args[i].CallerSpecific
+	}
+	if !c.checkCall(e, fn, args) {
+		return eval.Broken()
+	}
+	n.Type, n.NullReason = resultType(fn, args)
+	n.Eval = bindCall(fn, args, e.ExpandFinal)
+	if n.Sensitive {
+		n.Eval = bindCall(redactErrors(fn), args, e.ExpandFinal)
+	}
+	if e.Name == "coalesce" {
+		n.NullReason = c.coalesceNull(args)
+	}
+	return c.foldConstant(n, e.Range())
+}
+
+func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Function, args []eval.TypedExpr) bool {
+	ok := true
+	switch {
+	case fn.CallOnly && !c.Scope.Call:
+		c.Errorf(e.Range(), "Function not available here", "%s gives a value of the moment of a call, and this is read once, when the file is loaded. Use it in a tool.", fn.Name)
+		ok = false
+	case fn.LoadOnly && !allKnown(args):
+		c.Errorf(e.Range(), "Known name needed", "%s reads the file when the configuration is loaded, so its name must be known then. To read a file during a call use a file block.", fn.Name)
+		ok = false
+	}
+	if !e.ExpandFinal {
+		if err := fn.CheckCount(len(args)); err != nil {
+			c.Errorf(e.Range(), "Wrong number of arguments", "%v.", err)
+			return false
+		}
+	}
+	for i, a := range args {
+		p, has := fn.Param(i) // length takes every kind that has one, which null is not
+		if !has || e.ExpandFinal && i == len(args)-1 {
+			continue
+		}
+		if !acceptsType(p.Kind, a.Type) {
+			c.Errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind, p.Name, eval.TypePhrase(a.Type))
+			ok = false
+		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
+			c.Errorf(e.Args[i].Range(), "Value may be null", "%s, and %s takes %s. Guard it with a condition, or write coalesce(%s, …).", eval.NullSentence(a), fn.Name, p.Kind, c.sourceText(e.Args[i].Range()))
+			ok = false
+		}
+	}
+	return ok
+}
+
+func allKnown(args []eval.TypedExpr) bool {
+	for _, a := range args {
+		if !a.Known {
+			return false
+		}
+	}
+	return true
+}
+
+// bindCall calls the function with the values of its arguments; the last is spread when the author wrote `...` after it.
+func bindCall(fn *functions.Function, args []eval.TypedExpr, spread bool) func(*eval.Frame) (any, error) {
+	return func(f *eval.Frame) (any, error) {
+		values := make([]any, len(args))
+		for i, a := range args {
+			var err error
+			if values[i], err = a.Eval(f); err != nil {
+				return nil, err
+			}
+			if _, isFile := values[i].(value.File); isFile {
+				if values[i], err = f.FileArgument(fn, i, values[i].(value.File)); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if spread {
+			last, ok := values[len(values)-1].([]any)
+			if !ok {
+				return nil, fmt.Errorf("%s: only a list can stand before `...`", fn.Name)
+			}
+			values = append(values[:len(values)-1:len(values)-1], last...)
+		}
+		return fn.Call(&f.Functions, values)
+	}
+}
+
+// redactErrors is a function of what holds a secret: its errors quote nothing, not even the beginning of what they would quote, by which no secret could be found again.
+func redactErrors(fn *functions.Function) *functions.Function {
+	quiet := *fn
+	quiet.Call = func(c *functions.Context, args []any) (any, error) {
+		v, err := fn.Call(c, args)
+		if err != nil && strings.Contains(err.Error(), `"`) {
+			err = fmt.Errorf("%s: this cannot be computed, and why is not said, because it would show a part of a secret", fn.Name)
+		}
+		return v, err
+	}
+	return &quiet
+}
+
+// acceptsType reports whether a value of a type can be an argument, as far as that is known at load.
+func acceptsType(k functions.Kind, t *schema.Type) bool {
+	if k == functions.Any || t.Kind == schema.Any {
+		return true
+	}
+	switch t.Kind {
+	case schema.String:
+		return k == functions.String || k == functions.Data
+	case schema.Number, schema.Integer:
+		return k == functions.Number || k == functions.Integer
+	case schema.Bool:
+		return k == functions.Bool
+	case schema.List, schema.Set:
+		return k == functions.List
+	case schema.Map, schema.Object:
+		return k == functions.Object
+	case schema.Bytes, schema.File:
+		return k == functions.Bytes || k == functions.Data
+	}
+	return true
+}
+
+var kindTypes = map[functions.Kind]*schema.Type{
+	functions.Any: eval.AnyType, functions.String: {Kind: schema.String}, functions.Number: {Kind: schema.Number}, functions.Integer: {Kind: schema.Integer},
+	functions.Bool: {Kind: schema.Bool}, functions.List: {Kind: schema.List, Elem: eval.AnyType}, functions.Object: {Kind: schema.Map, Elem: eval.AnyType},
+	functions.Data: eval.AnyType, functions.Bytes: {Kind: schema.Bytes},
+}
+
+func resultType(fn *functions.Function, args []eval.TypedExpr) (*schema.Type, string) {
+	null := ""
+	if fn.Result.Nullable {
+		null = fn.Name + " may give null"
+	}
+	switch fn.Result.Follow {
+	case functions.SameAsFirst:
+		if len(args) > 0 {
+			return args[0].Type, null
+		}
+	case functions.ElemOfFirst:
+		if len(args) > 0 && args[0].Type.Elem != nil {
+			return args[0].Type.Elem, null
+		}
+		return eval.AnyType, null
+	case functions.ListOfFirst:
+		if len(args) > 0 {
+			return &schema.Type{Kind: schema.List, Elem: args[0].Type}, null
+		}
+	case functions.Unify:
+		t := eval.AnyType
+		for i, a := range args {
+			if i == 0 {
+				t = a.Type
+			} else {
+				t = schema.Unify(t, a.Type)
+			}
+		}
+		return t, null
+	}
+	t := kindTypes[fn.Result.Kind]
+	if fn.Result.Kind == functions.List {
+		t = &schema.Type{Kind: schema.List, Elem: kindTypes[fn.Result.Elem]}
+	}
+	return t, null
+}
+
+// coalesceNull: the result may be null only when every argument may.
+func (c *Compiler) coalesceNull(args []eval.TypedExpr) string {
+	null := ""
+	for _, a := range args {
+		if a.NullReason == "" {
+			return ""
+		}
+		null = a.NullReason
+	}
+	return null
+}
+
+// compileTry gives the first of its arguments that can be computed, can says whether its one can. What may be null or missing is allowed inside.
+func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
+	if len(e.Args) == 0 || e.Name == "can" && len(e.Args) != 1 {
+		form := "try takes a value and what to take instead, as in try(x.y, null)"
+		if e.Name == "can" {
+			form = "can takes one value and says whether it can be computed"
+		}
+		c.Errorf(e.Range(), "Wrong number of arguments", "%s.", form)
+		return eval.Broken()
+	}
+	guarded := c.Nulls
+	c.Nulls = eval.PrintNull
+	args := make([]eval.TypedExpr, len(e.Args))
+	n := eval.TypedExpr{Known: true}
+	for i, a := range e.Args {
+		if i == len(e.Args)-1 {
+			c.Nulls = guarded
+			if e.Name == "can" {
+				c.Nulls = eval.PrintNull
+			}
+		}
+		args[i] = c.Compile(a, in)
+		n.Known = n.Known && args[i].Known
+		n.Sensitive = n.Sensitive || args[i].Sensitive
+		if i == 0 {
+			n.Type = args[i].Type
+		} else {
+			n.Type = eval.UnifyTypes(eval.TypedExpr{Type: n.Type}, args[i])
+		}
+	}
+	c.Nulls = guarded
+	n.NullReason = args[len(args)-1].NullReason
+	n.Eval = func(f *eval.Frame) (any, error) {
+		strict := *f
+		strict.Lenient = false
+		var err error
+		for _, a := range args {
+			var v any
+			v, err = a.Eval(&strict)
+			f.Functions.Memory = strict.Functions.Memory // what failed was paid for too
+			if err == nil && (v != nil || len(args) == 1) {
+				return v, nil
+			}
+		}
+		return nil, err
+	}
+	if e.Name == "can" {
+		n.Type, n.NullReason = eval.BoolType, ""
+		n.Eval = func(f *eval.Frame) (any, error) {
+			strict := *f
+			strict.Lenient = false
+			_, err := args[0].Eval(&strict)
+			return err == nil, nil
+		}
+	}
+	return c.foldConstant(n, e.Range())
+}
+
+func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
+	h := c.compileInterpolation(e, e.Range(), in)
+	c.reads.Call = true
+	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) }}
+}
+
+// suggestFunction says what to write in place of a function that does not exist, if that is known.
+func suggestFunction(name string) string {
+	if instead := functions.Instead(name); instead != "" {
+		return " Write " + instead + "."
+	}
+	return diag.DidYouMean(name, functionNames())
+}
+
+func functionNames() []string {
+	names := []string{"try", "can"}
+	for name := range templateFuncs {
+		names = append(names, name)
+	}
+	for _, f := range functions.Table() {
+		names = append(names, f.Name)
+	}
+	return names
+}

@@ -1,0 +1,169 @@
+package hclexpr
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// KeyValues are named values that are computed for every call: query parameters, headers, form fields, environment variables. An entry whose
+// value is null is left out, unless it reads the caller's identity: then the call is refused.
+type KeyValues struct {
+	pairs   []keyValueExpr // in written order
+	mapExpr *Expr          // when the map itself is a value
+	Range   diag.Range
+}
+
+type keyValueExpr struct {
+	key   eval.TypedExpr
+	value eval.TypedExpr
+	rng   diag.Range
+}
+
+// KeyValue is one named value of a call.
+type KeyValue struct {
+	Name  string
+	Value any // never null
+	Range diag.Range
+}
+
+// Eval computes the entries in written order; those of a map that is itself a value by name. A nil Entries has none.
+func (e *KeyValues) Eval(f *eval.Frame) ([]KeyValue, error) {
+	if e == nil {
+		return nil, nil
+	}
+	if e.mapExpr != nil {
+		return e.evalMap(f)
+	}
+	out := make([]KeyValue, 0, len(e.pairs))
+	for _, w := range e.pairs {
+		k, err := w.key.Eval(f)
+		if err != nil {
+			return nil, err
+		}
+		name, ok := k.(string)
+		if !ok {
+			return nil, fmt.Errorf("a name must be a string, got %s", value.Kind(k))
+		}
+		v, err := w.value.Eval(f)
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			if w.value.CallerSpecific {
+				return nil, missingCallerValue(name)
+			}
+			continue
+		}
+		out = append(out, KeyValue{name, v, w.rng})
+	}
+	return out, nil
+}
+
+// missingCallerValue is why a call is refused that needs what is not known of its caller.
+func missingCallerValue(name string) error {
+	return fmt.Errorf("%s needs something of the caller's identity that is not there", name)
+}
+
+func (e *KeyValues) evalMap(f *eval.Frame) ([]KeyValue, error) {
+	v, err := e.mapExpr.Eval(f)
+	if err == nil {
+		v, err = value.Resolve(v)
+	}
+	if err != nil || v == nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("an object is needed, got %s", value.Kind(v))
+	}
+	var out []KeyValue
+	for _, k := range value.Keys(m) {
+		switch {
+		case m[k] != nil:
+			out = append(out, KeyValue{k, m[k], e.Range})
+		case e.mapExpr.Typed.CallerSpecific:
+			return nil, missingCallerValue(k)
+		}
+	}
+	return out, nil
+}
+
+// Names are the keys that are known at load.
+func (e *KeyValues) Names() (names []string) {
+	if e == nil {
+		return nil
+	}
+	for _, w := range e.pairs {
+		if name, ok := w.key.Value.(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Secret reports whether the entry of that name holds a secret, so that nothing prints it.
+func (e *KeyValues) Secret(name string) bool {
+	if e == nil {
+		return false
+	}
+	if e.mapExpr != nil {
+		return e.mapExpr.Typed.Sensitive
+	}
+	for _, w := range e.pairs {
+		if w.key.Value == name && w.value.Sensitive {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Argument) *KeyValues {
+	c.Nulls = eval.PropagateNull
+	out := &KeyValues{Range: diag.RangeOf(e.Range())}
+	obj, ok := e.(*hclsyntax.ObjectConsExpr)
+	if !ok {
+		return c.compileMap(e, in, a)
+	}
+	seen := map[string]bool{}
+	for _, item := range obj.Items {
+		key := c.compileKey(item.KeyExpr, in)
+		if a.FixedKeys && !key.Known {
+			c.Errorf(item.KeyExpr.Range(), "Known name needed", "The names in %s are the author's: they cannot depend on a call.", a.Name)
+		}
+		if name, ok := key.Value.(string); ok {
+			if seen[name] {
+				c.Errorf(item.KeyExpr.Range(), "Duplicate key", "%q is written twice in %s.", name, a.Name)
+			}
+			seen[name] = true
+		}
+		w := keyValueExpr{key, c.compileNamed(key, item.ValueExpr, in), diag.RangeOf(item.ValueExpr.Range())}
+		c.RejectFileValue(w.value, item.ValueExpr, a)
+		out.pairs = append(out.pairs, w)
+	}
+	return out
+}
+
+func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, a Argument) *KeyValues {
+	n := c.Compile(e, in)
+	c.RejectFileValue(n, e, a)
+	switch n.Type.Kind {
+	case schema.Object, schema.Map, schema.Any:
+	default:
+		c.Errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, and this is %s.", a.Name, eval.TypePhrase(n.Type))
+	}
+	if a.FixedKeys && !n.Known && n.Type.Kind != schema.Object {
+		c.Errorf(e.Range(), "Known names needed", "The names in %s are the author's: write them out, as in { name = value }.", a.Name)
+	}
+	return &KeyValues{mapExpr: &Expr{n, diag.RangeOf(e.Range())}, Range: diag.RangeOf(e.Range())}
+}
+
+// Add appends a value under a name that is known at load.
+func (e *KeyValues) Add(name string, v eval.TypedExpr, r diag.Range) {
+	e.pairs = append(e.pairs, keyValueExpr{eval.Constant(name), v, r})
+}

@@ -1,0 +1,120 @@
+package hclexpr
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+)
+
+// literalText makes a text node whose bytes know where they were written.
+func (c *Compiler) literalText(decoded string, r hclv2.Range) *template.Text {
+	return &template.Text{Value: decoded, Place: sourceMap(decoded, c.sourceText(r), r)}
+}
+
+// sourceMap maps bytes of a decoded literal to its source: escapes, $${ and %%{ are longer there, dedent has taken white space away at the start of every
+// line and trim markers at either end, so the two are walked side by side.
+func sourceMap(decoded, src string, r hclv2.Range) func(from, to int) hclv2.Range {
+	return func(from, to int) hclv2.Range {
+		units := align(decoded, src)
+		if units == nil {
+			return r
+		}
+		start := advancePos(r.Start, src, units[from].from)
+		if from == to {
+			return hclv2.Range{Filename: r.Filename, Start: start, End: start}
+		}
+		return hclv2.Range{Filename: r.Filename, Start: start, End: advancePos(r.Start, src, units[to-1].to)}
+	}
+}
+
+// sourceSpan is the part of a source that one decoded byte comes from.
+type sourceSpan struct{ from, to int }
+
+// align gives the unit of every byte of decoded, and an empty one at its end; nil when the two cannot be brought together.
+func align(decoded, src string) []sourceSpan {
+	for skip := 0; skip <= len(src); skip++ {
+		if units, ok := alignAt(decoded, src, skip); ok {
+			return units
+		}
+		if skip < len(src) && !strings.ContainsRune(" \t\r\n", rune(src[skip])) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func alignAt(decoded, src string, at int) ([]sourceSpan, bool) {
+	units := make([]sourceSpan, 0, len(decoded)+1)
+	for i := 0; i < len(decoded); {
+		if at >= len(src) {
+			return nil, false
+		}
+		n, width := sourceWidth(src[at:], decoded[i:])
+		if n == 0 {
+			return nil, false
+		}
+		for range n {
+			units = append(units, sourceSpan{at, at + width})
+		}
+		i, at = i+n, at+width
+		if decoded[i-1] == '\n' && width == 1 {
+			at += max(indent(src[at:])-indent(decoded[i:]), 0)
+		}
+	}
+	return append(units, sourceSpan{at, at}), true
+}
+
+// indent is how much white space a line starts with.
+func indent(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
+
+var escapeText = map[byte]string{'n': "\n", 'r': "\r", 't': "\t", '"': "\"", '\\': "\\"}
+
+// sourceWidth says how many decoded bytes the source starts with as one unit, and how many source bytes that unit is.
+func sourceWidth(src, decoded string) (n, width int) {
+	if len(src) >= 3 && (strings.HasPrefix(src, "$${") || strings.HasPrefix(src, "%%{")) && strings.HasPrefix(decoded, src[1:3]) {
+		return 2, 3
+	}
+	if src[0] == '\\' && len(src) > 1 {
+		if s, ok := escapeText[src[1]]; ok && strings.HasPrefix(decoded, s) {
+			return 1, 2
+		}
+		_, n := utf8.DecodeRuneInString(decoded)
+		if src[1] == 'u' && len(src) >= 6 && n > 0 && decoded[0] != '\\' {
+			return n, 6
+		}
+		if src[1] == 'U' && len(src) >= 10 && n > 0 && decoded[0] != '\\' {
+			return n, 10
+		}
+	}
+	if src[0] == decoded[0] {
+		return 1, 1
+	}
+	return 0, 0
+}
+
+func advancePos(p hclv2.Pos, src string, n int) hclv2.Pos {
+	for _, r := range src[:min(n, len(src))] {
+		p.Column++
+		if r == '\n' {
+			p.Line, p.Column = p.Line+1, 1
+		}
+	}
+	p.Byte += n
+	return p
+}
+
+func concatTexts(a, b *template.Text) *template.Text {
+	border := len(a.Value)
+	return &template.Text{Value: a.Value + b.Value, Place: func(from, to int) hclv2.Range {
+		switch {
+		case to <= border:
+			return a.Place(from, to)
+		case from >= border:
+			return b.Place(from-border, to-border)
+		}
+		return hclv2.RangeBetween(a.Place(from, border), b.Place(0, to-border))
+	}}
+}

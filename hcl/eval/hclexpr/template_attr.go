@@ -1,0 +1,208 @@
+package hclexpr
+
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/template"
+	"hatchel/hcl/template/shelltext"
+	"hatchel/hcl/template/sqltext"
+	"hatchel/hcl/template/urltext"
+)
+
+// SQL is one statement, or a list of them that is one transaction.
+type SQL struct {
+	statements []*sqltext.Program
+	Listed     bool // it was written as a list
+	Range      diag.Range
+	ranges     []diag.Range
+}
+
+// Statements are the compiled statements in order. Each binds the values of a call as parameters; see package sqltext.
+func (s *SQL) Statements() []*sqltext.Program { return s.statements }
+
+// StatementRange is where statement i was written.
+func (s *SQL) StatementRange(i int) diag.Range { return s.ranges[i] }
+
+func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sqltext.Dialect) *SQL {
+	s := &SQL{Range: diag.RangeOf(e.Range())}
+	exprs := []hclsyntax.Expression{e}
+	if t, ok := e.(*hclsyntax.TupleConsExpr); ok {
+		s.Listed, exprs = true, t.Exprs
+		if len(exprs) == 0 {
+			c.Errorf(e.Range(), "Empty list", "A transaction has at least one statement.")
+		}
+	}
+	for _, x := range exprs {
+		p, diags := sqltext.Compile(c.compileTree(x, in), dialect)
+		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
+		s.statements, s.ranges = append(s.statements, p), append(s.ranges, diag.RangeOf(x.Range()))
+	}
+	return s
+}
+
+// Script is a shell script whose text never depends on a call.
+type Script struct {
+	script *shelltext.Script
+	Range  diag.Range
+}
+
+// Env gives the values of a call as NAME=value.
+func (s *Script) Env(f *eval.Frame) ([]string, error) { return s.script.Env(f) }
+
+// Argv is the command that runs the script: the interpreter it was checked for, and the text.
+func (s *Script) Argv() []string { return s.script.Argv() }
+
+func (c *Compiler) CompileScript(e hclsyntax.Expression, in LexicalEnv) *Script {
+	s, diags := shelltext.CompileScript(c.compileTree(e, in))
+	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
+	return &Script{s, diag.RangeOf(e.Range())}
+}
+
+// Argv is a command as a list of words.
+type Argv struct {
+	argv  *shelltext.Argv
+	Range diag.Range
+}
+
+// ReadsProgram names the program that runs what it reads on its standard input, or returns "": no value of a call may be there.
+func (a *Argv) ReadsProgram() string { return a.argv.ReadsProgram() }
+
+// Bind appends the words of a call.
+func (a *Argv) Bind(f *eval.Frame, dst []string) ([]string, error) { return a.argv.Bind(f, dst) }
+
+// CompileArgv compiles a command. Prefix are the words of its connection that stand before its own.
+func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, prefix []string) *Argv {
+	args, ok := c.listElements(e, in)
+	if !ok {
+		return nil
+	}
+	if len(args)+len(prefix) == 0 {
+		c.Errorf(e.Range(), "Empty list", "A command has at least the name of a program.")
+		return nil
+	}
+	var all []shelltext.Arg
+	for _, w := range prefix {
+		all = append(all, shelltext.Arg{Text: &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())}, Range: e.Range()}, Range: e.Range()})
+	}
+	a, diags := shelltext.CompileArgv(append(all, args...))
+	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
+	return &Argv{a, diag.RangeOf(e.Range())}
+}
+
+// Pipe is a list of commands, each reading what the one before it writes.
+type Pipe struct {
+	pipe  *shelltext.Pipe
+	Range diag.Range
+}
+
+// ReadsProgram names the program of the first stage that runs what it reads on its standard input, or returns "".
+func (p *Pipe) ReadsProgram() string { return p.pipe.ReadsProgram() }
+
+// Bind gives the words of every stage of a call.
+func (p *Pipe) Bind(f *eval.Frame) ([][]string, error) { return p.pipe.Bind(f) }
+
+func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
+	stages, ok := c.listElements(e, in)
+	if !ok {
+		return nil
+	}
+	if len(stages) == 0 {
+		c.Errorf(e.Range(), "Empty list", "A pipe has at least one command.")
+		return nil
+	}
+	p, diags := shelltext.CompilePipe(stages)
+	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
+	return &Pipe{p, diag.RangeOf(e.Range())}
+}
+
+// listElements reads a list that the author wrote out.
+func (c *Compiler) listElements(e hclsyntax.Expression, in LexicalEnv) ([]shelltext.Arg, bool) {
+	t, ok := e.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		c.Errorf(e.Range(), "Written list needed", `A command is a list that is written out, one word an element, as in ["git", "log", input.branch]. An element that is itself a list is spliced in.`)
+		return nil, false
+	}
+	args := make([]shelltext.Arg, 0, len(t.Exprs))
+	for _, x := range t.Exprs {
+		args = append(args, c.compileArg(x, in))
+	}
+	return args, true
+}
+
+func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.Arg {
+	a := shelltext.Arg{Range: e.Range(), Source: c.sourceText(e.Range())}
+	switch x := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return c.compileArg(x.Expression, in)
+	case *hclsyntax.TemplateExpr:
+		a.Text = c.compileTree(e, in)
+		return a
+	case *hclsyntax.TupleConsExpr:
+		a.Group = []shelltext.Arg{}
+		for _, m := range x.Exprs {
+			a.Group = append(a.Group, c.compileArg(m, in))
+		}
+		return a
+	case *hclsyntax.ConditionalExpr:
+		cond := c.compileBool(x.Condition, in)
+		yes, no := in.NonNull.Branches(c.nonNullWhen(x.Condition, in))
+		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult, LexicalEnv{no, in.vars})
+		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
+		return a
+	}
+	if isNullLiteral(e) {
+		return a
+	}
+	a.Value = c.compileInterpolation(e, e.Range(), in)
+	return a
+}
+
+// RequestURL is the URL of a request: a path below the connection's base URL, or a whole URL.
+type RequestURL struct {
+	bind       func(template.Frame, []byte) ([]byte, error)
+	needsHosts bool
+	constant   string
+	url        *urltext.URL // nil for a path
+	Range      diag.Range
+}
+
+// WithHosts returns the address with the hosts that it may name when it is data; each is one that urltext.ValidHost accepts.
+func (a *RequestURL) WithHosts(hosts []string) *RequestURL {
+	b := *a
+	if a.url != nil {
+		b.bind = a.url.Within(hosts).Bind
+	}
+	return &b
+}
+
+// Bind appends the URL of a call, every value escaped as what it is.
+func (a *RequestURL) Bind(f *eval.Frame, dst []byte) ([]byte, error) { return a.bind(f, dst) }
+
+// NeedsHosts reports that the host is data, so that the block must say which hosts are allowed.
+func (a *RequestURL) NeedsHosts() bool { return a.needsHosts }
+
+func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool) *RequestURL {
+	t := c.compileTree(e, in)
+	a := &RequestURL{Range: diag.RangeOf(e.Range())}
+	if len(t.Nodes) == 1 {
+		if text, ok := t.Nodes[0].(*template.Text); ok {
+			a.constant = text.Value
+		}
+	}
+	if linked {
+		p, diags := urltext.CompilePath(t)
+		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
+		if p != nil {
+			a.bind = p.Bind
+		}
+		return a
+	}
+	u, diags := urltext.CompileURL(t)
+	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
+	if u != nil {
+		a.bind, a.needsHosts, a.url = u.Bind, u.HostsNeeded(), u
+	}
+	return a
+}

@@ -1,0 +1,148 @@
+package hclexpr
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/eval"
+	"hatchel/hcl/template"
+	"hatchel/hcl/value"
+)
+
+// compileTemplate compiles a template that makes a text.
+func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eval.TypedExpr {
+	if e.IsStringLiteral() {
+		return eval.Constant(LiteralValue(e.Parts[0].(*hclsyntax.LiteralValueExpr).Val))
+	}
+	if len(e.Parts) == 0 {
+		return eval.Constant("")
+	}
+	var t *template.Tree
+	read := c.trackReads(func() {
+		t = c.compileTree(e, in)
+		c.checkTextParts(t.Nodes)
+		c.warnEmbedded(c.Name, t.Nodes)
+	})
+	n := eval.TypedExpr{Type: eval.StringType, Known: read.Known(), Sensitive: read.Sensitive, CallerSpecific: read.Caller}
+	if c.Nulls == eval.PropagateNull {
+		n.NullReason = nullableInterpolation(t.Nodes)
+	}
+	w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
+	n.Eval = func(f *eval.Frame) (any, error) {
+		out, err := w.append(nil, f)
+		if err != nil {
+			if err == errNullText {
+				return nil, nil
+			}
+			return nil, err
+		}
+		return string(out), nil
+	}
+	return c.foldConstant(n, e.Range())
+}
+
+// checkTextParts reports what cannot stand in a text.
+func (c *Compiler) checkTextParts(nodes []template.Node) {
+	for _, x := range nodes {
+		switch x := x.(type) {
+		case *template.Interpolation:
+			switch {
+			case x.Type.Nullable && c.Nulls == eval.RejectNull:
+				c.Errorf(x.Range, "Value may be null", "%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
+			case x.Type.Kind == template.File:
+				c.Errorf(x.Range, "File in text", "%s is a file, which has no text. Name what is meant: ${%s.filename}, ${%s.url}; or write ${base64encode(%s)}.", x.Source, x.Source, x.Source, x.Source)
+			case x.Type.Kind == template.Bytes:
+				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which have no text. Write ${base64encode(%s)}.", x.Source, x.Source)
+			case x.Func != "" && x.Func != "under":
+				c.Errorf(x.Range, "Function not available here", "%s(...) has a meaning in SQL or in the path of a request only.", x.Func)
+			}
+		case *template.If:
+			c.checkTextParts(x.Then)
+			c.checkTextParts(x.Else)
+		case *template.For:
+			c.checkTextParts(x.Body)
+		}
+	}
+}
+
+func nullableInterpolation(nodes []template.Node) string {
+	for _, x := range nodes {
+		if h, ok := x.(*template.Interpolation); ok && h.Type.Nullable {
+			return h.Source + " may be null"
+		}
+	}
+	return ""
+}
+
+// errNullText says that a text is null because a part of it is.
+var errNullText = fmt.Errorf("a part of the text is null")
+
+// textWriter appends a text made of nodes.
+type textWriter struct {
+	nodes []template.Node
+	nulls eval.NullPolicy
+}
+
+func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
+	var err error
+	for _, n := range w.nodes {
+		switch n := n.(type) {
+		case *template.Text:
+			dst = append(dst, n.Value...)
+		case *template.Interpolation:
+			dst, err = w.interpolation(dst, n, f)
+		case *template.If:
+			dst, err = w.branch(dst, n, f)
+		case *template.For:
+			inner := textWriter{n.Body, w.nulls}
+			err = n.Over(f, func(g template.Frame) (err error) {
+				dst, err = inner.append(dst, g.(*eval.Frame))
+				return err
+			})
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+func (w textWriter) branch(dst []byte, n *template.If, f *eval.Frame) ([]byte, error) {
+	v, err := n.Cond(f)
+	if err != nil {
+		return dst, err
+	}
+	ok, isBool := v.(bool)
+	if !isBool {
+		return dst, fmt.Errorf("a condition must be true or false, got %s", value.Kind(v))
+	}
+	if ok {
+		return textWriter{n.Then, w.nulls}.append(dst, f)
+	}
+	return textWriter{n.Else, w.nulls}.append(dst, f)
+}
+
+func (w textWriter) interpolation(dst []byte, h *template.Interpolation, f *eval.Frame) ([]byte, error) {
+	v, err := h.Value(f)
+	if err != nil {
+		return dst, err
+	}
+	switch v := v.(type) {
+	case string:
+		return append(dst, v...), nil
+	case nil:
+		switch w.nulls {
+		case eval.PropagateNull:
+			return dst, errNullText
+		case eval.RejectNull:
+			return dst, fmt.Errorf("%s is null, and a text cannot hold null", h.Source)
+		}
+	case value.Bytes:
+		if w.nulls == eval.PrintNull {
+			return fmt.Appendf(dst, "(%d bytes)", len(v)), nil
+		}
+	}
+	s, err := value.Text(v)
+	return append(dst, s...), err
+}

@@ -1,0 +1,280 @@
+package hclexpr
+
+import (
+	"fmt"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+)
+
+// compileTraversal compiles root.member.step…
+func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
+	name := t.RootName()
+	if v := in.vars.find(name); v != nil {
+		return c.compileSteps(c.loopVariable(v, in), t[1:], in)
+	}
+	r, why := c.Scope.Find(name)
+	if name == "caller" && c.deps != nil {
+		c.deps.Caller = true
+	}
+	if r == nil {
+		c.reportUnknownRoot(t, why)
+		return eval.Broken()
+	}
+	if len(t) == 1 {
+		return c.compileRoot(r, name, t.SourceRange())
+	}
+	if r.Members == nil {
+		n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, CallerSpecific: name == "caller"}
+		c.reads.Call, c.reads.Caller = true, c.reads.Caller || n.CallerSpecific
+		return c.compileSteps(n, t[1:], in)
+	}
+	key, ok := TraverserName(t[1])
+	if !ok {
+		c.Errorf(t[1].SourceRange(), "Name needed", "After %s comes the name of %s.", name, diag.WithArticle(r.Noun))
+		return eval.Broken()
+	}
+	m, ok := r.Members[key]
+	if !ok {
+		c.reportUnknownMember(r, key, traverserNameRange(t[1]))
+		return eval.Broken()
+	}
+	c.markUse(m)
+	return c.compileSteps(c.compileMember(m, name+"."+key, t[:2].SourceRange(), in), t[2:], in)
+}
+
+// markUse notes that a member is read.
+func (c *Compiler) markUse(m *eval.Member) {
+	if c.deps != nil && m.CallerSpecific {
+		c.deps.Caller = true
+	}
+	if c.deps != nil && !m.Local {
+		c.deps.Members = append(c.deps.Members, m) // noted when all tools are decoded, which may happen side by side
+		return
+	}
+	m.Used = true
+}
+
+func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range) {
+	c.reads.Call = true
+	names := diag.SortedNames(r.Members)
+	switch why, later := r.Unavailable[key]; {
+	case later:
+		c.Errorf(at, "Value not available here", "%s", why)
+	case r.Partial: // it may be declared in a file that could not be read
+	case len(names) == 0:
+		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q, and no other is declared.", r.Noun, key)
+	default:
+		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q.%s", r.Noun, key, diag.SuggestOr(key, names, diag.ListAre(names)))
+	}
+}
+
+func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
+	if m.Sensitive && c.Scope.Secrets == eval.RejectSecrets {
+		c.Errorf(r, "Secret would be visible", "%s is secret, and what stands here can be seen by the caller, a log or another process. Secrets may stand in auth blocks, headers, query, env and connection settings.", path)
+	}
+	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value, Sensitive: m.Sensitive, Path: path, Eval: m.Eval, CallerSpecific: m.CallerSpecific}
+	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
+	if m.Known {
+		v := m.Value
+		n.Eval = func(*eval.Frame) (any, error) { return v, nil }
+	}
+	if in.NonNull.Has(path) {
+		n.NullReason = ""
+	}
+	return n
+}
+
+func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.TypedExpr {
+	if r.Value == nil {
+		c.Errorf(at, "Name needed", "%s is a set of names, not a value. Write %s.<name>.%s", name, name, diag.ListAre(diag.SortedNames(r.Members)))
+		return eval.Broken()
+	}
+	sensitive, known := false, r.Members != nil
+	for _, m := range r.Members {
+		c.markUse(m)
+		sensitive = sensitive || m.Sensitive
+		known = known && m.Known
+	}
+	if sensitive && c.Scope.Secrets == eval.RejectSecrets {
+		c.Errorf(at, "Secret would be visible", "%s holds secrets, and what stands here can be seen by the caller, a log or another process.", name)
+	}
+	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive, CallerSpecific: name == "caller"}
+	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Caller: n.CallerSpecific})
+	if known {
+		n.Known = true
+		return c.foldConstant(n, at)
+	}
+	return n
+}
+
+// afterInterpolation reports whether a name is the first of a value inside a text.
+func (c *Compiler) afterInterpolation(r hclv2.Range) bool {
+	at := r.Start.Byte
+	return at >= 2 && at <= len(c.src) && string(c.src[at-2:at]) == "${"
+}
+
+func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
+	name, r := t.RootName(), t[0].SourceRange()
+	if why != "" {
+		c.Errorf(t.SourceRange(), "Value not available here", "%s", why)
+		return
+	}
+	names := c.Scope.Readable()
+	detail := fmt.Sprintf("There is no %q here.%s", name, diag.DidYouMean(name, names))
+	member := name
+	if len(t) > 1 && diag.DidYouMean(name, names) == "" { // argument.x is input.x
+		member, _ = TraverserName(t[1])
+	}
+	for _, root := range names {
+		if r, _ := c.Scope.Find(root); r.Members[member] != nil {
+			detail = fmt.Sprintf("There is no %q here. Write %s.%s.", name, root, member)
+		}
+	}
+	switch {
+	case name == "path" && len(t) > 1:
+		detail += ` A file is named from the folder of the configuration, as in file("x.txt").`
+	case len(t) == 1 && c.afterInterpolation(r):
+		detail += " Where ${ is meant for a shell, write $${."
+	case len(t) == 1:
+		detail += " A text stands in quotes."
+	}
+	c.Errorf(r, "Unknown name", "%s%s", detail, diag.ListNames(" Readable here: ", names))
+}
+
+// compileSteps compiles what follows a value: .name, [index].
+func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
+	for _, s := range steps {
+		switch s := s.(type) {
+		case hclv2.TraverseAttr:
+			n = c.compileAttribute(n, s.Name, traverserNameRange(s), in)
+		case hclv2.TraverseIndex:
+			key := LiteralValue(s.Key)
+			if name, ok := key.(string); ok {
+				n = c.compileAttribute(n, name, s.SrcRange, in)
+				continue
+			}
+			n = c.compileElement(n, eval.Constant(key), s.SrcRange, in)
+		}
+	}
+	return n
+}
+
+// compileAttribute compiles n.name.
+func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
+	c.checkNotNull(n, r)
+	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType, Known: n.Known}
+	if n.Path != "" {
+		out.Path = n.Path + "." + name
+	} else if n.Phrase != "" {
+		out.Phrase = n.Phrase + "." + name
+	}
+	optional := false
+	switch n.Type.Kind {
+	case schema.Object:
+		m, ok := n.Type.Lookup(name)
+		if !ok {
+			c.Errorf(r, "Unknown member", "%s has no member %q.%s", eval.SubjectCapitalized(n), name, diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+nestedPath(n, name)))
+			return eval.Broken()
+		}
+		out.Type = m.Type
+		if m.Type.Nullable || m.Optional && !m.HasDefault {
+			optional = true
+			out.NullReason = fmt.Sprintf("%s is optional, so it may be null here", eval.Subject(out))
+			if m.Type.Nullable {
+				out.NullReason = fmt.Sprintf("%s may be null", eval.Subject(out))
+			}
+		}
+	case schema.File:
+		m, ok := schema.FileMembers().Lookup(name)
+		if !ok {
+			c.Errorf(r, "Unknown member", "%s is a file and has no member %q.%s", eval.SubjectCapitalized(n), name, diag.SuggestOr(name, schema.FileMembers().MemberNames(), diag.ListHas(schema.FileMembers().MemberNames())))
+			return eval.Broken()
+		}
+		if out.Type = m.Type; name == "url" && !c.env.FileURLs {
+			c.Errorf(r, "Address not known", "%s is an address of this server, and nobody says how others reach it. Write files { base_url = \"https://…\" } at the top of a file.", eval.Subject(out))
+		}
+	case schema.Map:
+		if n.Path == "caller.headers" {
+			c.checkCallerHeader(name, diag.RangeOf(r))
+		}
+		out.Type = n.Type.Elem
+		out.NullReason = eval.NullableReason(eval.Subject(out), n.Type.Elem)
+	case schema.Any:
+	case schema.List, schema.Set:
+		c.Errorf(r, "Unknown member", "%s is a list and has no members. Write [*].%s for the one of every element, [0].%s for that of the first.", eval.SubjectCapitalized(n), name, name)
+		return eval.Broken()
+	default:
+		c.Errorf(r, "Unknown member", "%s is %s and has no members.", eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
+		return eval.Broken()
+	}
+	if in.NonNull.Has(out.Path) {
+		out.NullReason = ""
+	}
+	inner, what := n.Eval, eval.Subject(n)
+	out.Eval = func(f *eval.Frame) (any, error) {
+		v, err := inner(f)
+		if err != nil {
+			return nil, err
+		}
+		return eval.MemberOf(f, v, name, what, optional)
+	}
+	if out.Known {
+		return c.foldConstant(out, r)
+	}
+	return out
+}
+
+// nestedPath says where a member is that is not here but in one of the members.
+func nestedPath(n eval.TypedExpr, name string) string {
+	within := ""
+	for _, m := range n.Type.Members {
+		if _, ok := m.Type.Lookup(name); !ok {
+			continue
+		}
+		if within != "" {
+			return ""
+		}
+		within = m.Name
+	}
+	if within == "" || n.Path == "" {
+		return ""
+	}
+	return " Write " + n.Path + "." + within + "." + name + "."
+}
+
+// checkNotNull reports reading inside a value that may be null.
+func (c *Compiler) checkNotNull(n eval.TypedExpr, r hclv2.Range) {
+	if n.NullReason == "" || c.Nulls == eval.PrintNull {
+		return
+	}
+	hint := "guard it with a condition"
+	if n.Path != "" {
+		hint = fmt.Sprintf("guard it: `%s != null ? … : …`, or `%%{if %s != null}` in a template", n.Path, n.Path)
+	}
+	c.Errorf(r, "Value may be null", "%s, and null has no members; %s.", eval.NullSentence(n), hint)
+}
+
+func TraverserName(s hclv2.Traverser) (string, bool) {
+	switch s := s.(type) {
+	case hclv2.TraverseAttr:
+		return s.Name, true
+	case hclv2.TraverseIndex:
+		name, ok := LiteralValue(s.Key).(string)
+		return name, ok
+	}
+	return "", false
+}
+
+// traverserNameRange is the name of a step without its dot.
+func traverserNameRange(s hclv2.Traverser) hclv2.Range {
+	r := s.SourceRange()
+	if a, ok := s.(hclv2.TraverseAttr); ok && r.End.Byte-r.Start.Byte > len(a.Name) {
+		r.Start.Byte++
+		r.Start.Column++
+	}
+	return r
+}

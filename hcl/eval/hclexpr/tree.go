@@ -1,0 +1,223 @@
+package hclexpr
+
+import (
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
+	"hatchel/hcl/value"
+)
+
+// compileTree turns a template, or any expression that stands where a template may, into text, holes and structure.
+func (c *Compiler) compileTree(e hclsyntax.Expression, in LexicalEnv) *template.Tree {
+	t := &template.Tree{Range: e.Range()}
+	t.Nodes = c.compileNodes(e, in)
+	return t
+}
+
+func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []template.Node {
+	switch e := e.(type) {
+	case *hclsyntax.TemplateExpr:
+		var out []template.Node
+		for _, part := range e.Parts {
+			out = appendMerged(out, c.compilePart(part, in)...)
+		}
+		return out
+	case *hclsyntax.TemplateWrapExpr:
+		return []template.Node{c.compileInterpolation(e.Wrapped, e.SrcRange, in)}
+	case *hclsyntax.ParenthesesExpr:
+		return c.compileNodes(e.Expression, in)
+	}
+	return []template.Node{c.compileInterpolation(e, e.Range(), in)}
+}
+
+// compilePart compiles one part of a template. Only a string literal is text; ${"x"} is a hole like every other.
+func (c *Compiler) compilePart(e hclsyntax.Expression, in LexicalEnv) []template.Node {
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		v := LiteralValue(e.Val)
+		if value.Kind(v) == "string" && !c.startsWith(e.SrcRange, "${") {
+			text := c.literalText(v.(string), e.SrcRange)
+			c.warnPlaceholder(text)
+			return []template.Node{text}
+		}
+		c.warnShellParameter(e)
+	case *hclsyntax.ConditionalExpr:
+		if c.startsWith(e.SrcRange, "%{") {
+			return []template.Node{c.compileIfDirective(e, in)}
+		}
+	case *hclsyntax.TemplateJoinExpr:
+		return []template.Node{c.compileForDirective(e.Tuple.(*hclsyntax.ForExpr), in)}
+	}
+	return []template.Node{c.compileInterpolation(e, c.interpolationRange(e.Range()), in)}
+}
+
+// warnShellParameter warns of a number that is probably meant to be the parameter of a shell.
+func (c *Compiler) warnShellParameter(e *hclsyntax.LiteralValueExpr) {
+	at := c.interpolationRange(e.Range())
+	if digits := e.Range().SliceBytes(c.src); len(digits) == 1 && digits[0] >= '0' && digits[0] <= '9' && c.startsWith(at, "${") {
+		c.warnf(at, "Constant number", "This is the number %s. The parameter of a shell is written $%[1]s or $${%[1]s}.", digits)
+	}
+}
+
+func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
+	return r.Start.Byte >= 0 && r.Start.Byte <= len(c.src) && strings.HasPrefix(string(c.src[r.Start.Byte:min(r.Start.Byte+len(s), len(c.src))]), s)
+}
+
+func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
+	cond := c.compileBool(e.Condition, in)
+	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
+	return &template.If{
+		Cond:  asTemplateValue(cond),
+		Then:  c.compileNodes(e.TrueResult, LexicalEnv{yes, in.vars}),
+		Else:  c.compileNodes(e.FalseResult, LexicalEnv{no, in.vars}),
+		Range: e.Condition.Range(),
+	}
+}
+
+func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) (loop *template.For) {
+	c.trackLoop(func() { loop = c.compileForDirectiveParts(e, in) })
+	return loop
+}
+
+func (c *Compiler) compileForDirectiveParts(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
+	coll := c.Compile(e.CollExpr, in)
+	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
+	body, keySlot := in, -1
+	if e.KeyVar != "" {
+		body, keySlot = c.bindLoopVar(e.KeyVar, keyType, coll, body)
+	}
+	body, valSlot := c.bindLoopVar(e.ValVar, elemType, coll, body)
+	loop := &forLoop{coll: coll, keySlot: keySlot, valSlot: valSlot, what: eval.Subject(coll)}
+	nodes := c.compileNodes(e.ValExpr, body)
+	written := literalSize(nodes)
+	return &template.For{
+		Range: e.CollExpr.Range(),
+		Body:  nodes,
+		Over: func(f template.Frame, body func(template.Frame) error) error {
+			g := f.(*eval.Frame)
+			return loop.run(g, func() error {
+				if err := g.Functions.Spend(written); err != nil {
+					return err
+				}
+				return body(f)
+			})
+		},
+	}
+}
+
+// literalSize is how many bytes of the author's own text a round writes at most, beside loops inside it.
+func literalSize(nodes []template.Node) int {
+	total := 0
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *template.Text:
+			total += len(n.Value)
+		case *template.If:
+			total += max(literalSize(n.Then), literalSize(n.Else))
+		}
+	}
+	return total
+}
+
+// compileInterpolation compiles one ${...}.
+func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, in LexicalEnv) *template.Interpolation {
+	h := &template.Interpolation{Range: r, Source: c.sourceText(e.Range())}
+	call, ok := e.(*hclsyntax.FunctionCallExpr)
+	if !ok || !templateFuncs[call.Name] {
+		n := c.Compile(e, in)
+		if n.Type.Kind == schema.Bytes && n.Known {
+			n.Type = eval.AnyType
+		}
+		h.Value, h.Type = asTemplateValue(n), c.templateType(e, n, in)
+		if in.vars != nil {
+			h.Value = spendValue(h.Value)
+		}
+		return h
+	}
+	h.Func = call.Name
+	for _, a := range call.Args {
+		h.Args = append(h.Args, c.compileInterpolation(a, a.Range(), in))
+	}
+	h.Value, h.Type = c.templateFuncValue(h, call)
+	return h
+}
+
+// templateFuncs are the functions whose meaning depends on where they stand.
+var templateFuncs = map[string]bool{"ident": true, "raw": true, "path": true, "under": true}
+
+// asTemplateValue hands an expression to the compilers of templates, which pass the frame through.
+func asTemplateValue(n eval.TypedExpr) template.Value {
+	compute := n.Eval
+	return func(f template.Frame) (any, error) { return compute(f.(*eval.Frame)) }
+}
+
+// spendValue is a value inside a loop, which pays for what it writes.
+func spendValue(compute template.Value) template.Value {
+	return func(f template.Frame) (any, error) {
+		v, err := compute(f)
+		if err == nil {
+			err = f.(*eval.Frame).SpendBytes(v)
+		}
+		return v, err
+	}
+}
+
+// templateType says what the contextual compilers may know of a value.
+func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in LexicalEnv) template.Type {
+	t := n.Type.TemplateType()
+	t.Nullable = n.NullReason != ""
+	t.Known, t.Constant = n.Known, n.Value
+	if tuple, ok := e.(*hclsyntax.TupleConsExpr); ok {
+		quiet := *c // the elements were checked with the tuple; this only asks for their types
+		for _, x := range tuple.Exprs {
+			t.Tuple = append(t.Tuple, quiet.templateType(x, quiet.Compile(x, in), in))
+		}
+	}
+	return t
+}
+
+// appendMerged appends nodes, merging neighbouring texts: the parser cuts a literal at every line and escape.
+func appendMerged(out []template.Node, more ...template.Node) []template.Node {
+	for _, n := range more {
+		t, ok := n.(*template.Text)
+		if !ok || len(out) == 0 {
+			out = append(out, n)
+			continue
+		}
+		last, ok := out[len(out)-1].(*template.Text)
+		if !ok {
+			out = append(out, n)
+			continue
+		}
+		out[len(out)-1] = concatTexts(last, t)
+	}
+	return out
+}
+
+// interpolationRange widens the range of an expression to the ${ } around it.
+func (c *Compiler) interpolationRange(r hclv2.Range) hclv2.Range {
+	start := r.Start.Byte
+	for start > 0 && (c.src[start-1] == ' ' || c.src[start-1] == '~' || c.src[start-1] == '\t') {
+		start--
+	}
+	if start < 2 || string(c.src[start-2:start]) != "${" {
+		return r
+	}
+	end := r.End.Byte
+	for end < len(c.src) && (c.src[end] == ' ' || c.src[end] == '~' || c.src[end] == '\t') {
+		end++
+	}
+	if end >= len(c.src) || c.src[end] != '}' {
+		return r
+	}
+	r.Start.Column -= r.Start.Byte - (start - 2)
+	r.Start.Byte = start - 2
+	r.End.Column += end + 1 - r.End.Byte
+	r.End.Byte = end + 1
+	return r
+}

@@ -1,0 +1,318 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"hatchel/hcl/value"
+)
+
+// FromJSONSchema returns the type of a tool's arguments whose schema is given whole, as decoded
+// JSON. The schema is advertised as it is. It is read into a type as far as the language can say
+// it; exact tells whether that was all of it. What the type cannot say, the JSON Schema library
+// enforces. Values in error are those of package value; the error is a sentence for an author.
+func FromJSONSchema(raw any) (t *Type, exact bool, err error) {
+	if _, ok := raw.(map[string]any); !ok {
+		return &Type{Kind: Object, Open: true}, false, errNotObject{describeValue(raw)}
+	}
+	library, err := compileLibrary(raw)
+	if err != nil {
+		return &Type{Kind: Object, Open: true}, false, err
+	}
+	r := schemaReader{root: raw, exact: true}
+	t = r.read(raw)
+	if t.Kind != Object && t.Kind != Map {
+		t, r.exact = &Type{Kind: Object, Open: true}, false
+	}
+	t.verbatim = &raw
+	if !r.exact {
+		t.library = library
+	}
+	return t, r.exact, nil
+}
+
+type errNotObject struct{ got string }
+
+func (e errNotObject) Error() string { return "a schema is an object, not " + e.got }
+
+// schemaReader turns raw schemas into types that accept at least what the schemas accept.
+type schemaReader struct {
+	root  any
+	exact bool     // so far, the types accept no more than the schemas
+	refs  []string // being resolved
+}
+
+// annotationKeywords are keywords that assert nothing.
+var annotationKeywords = []string{"$schema", "$comment", "$defs", "definitions", "deprecated", "readOnly",
+	"writeOnly", "default", "title", "description", "examples", "x-mcp-header", "contentEncoding", "contentMediaType",
+	"contentSchema"}
+
+// schemaNode is one raw schema whose keywords are marked when they are understood.
+type schemaNode struct {
+	*schemaReader
+	raw  map[string]any
+	seen []string
+}
+
+func (n *schemaNode) take(key string) (any, bool) {
+	v, ok := n.raw[key]
+	n.seen = append(n.seen, key)
+	return v, ok
+}
+
+func (n *schemaNode) text(key string) string {
+	v, _ := n.take(key)
+	s, _ := v.(string)
+	return s
+}
+
+func (n *schemaNode) number(key string) any {
+	v, _ := n.take(key)
+	return v
+}
+
+func (n *schemaNode) count(key string) *int {
+	if v, ok := n.take(key); ok {
+		if i, ok := value.Int(v); ok {
+			return &i
+		}
+		n.exact = false
+	}
+	return nil
+}
+
+func (r *schemaReader) markInexact() *Type {
+	r.exact = false
+	return &Type{}
+}
+
+func (r *schemaReader) read(raw any) *Type {
+	m, ok := raw.(map[string]any)
+	if !ok {
+		if raw != true {
+			r.exact = false
+		}
+		return &Type{}
+	}
+	n := &schemaNode{schemaReader: r, raw: m}
+	if ref, ok := m["$ref"].(string); ok {
+		return n.resolveRef(ref)
+	}
+	t := n.kind()
+	t.Title, t.Description, t.Header = n.text("title"), n.text("description"), n.text("x-mcp-header")
+	if v, ok := n.take("examples"); ok {
+		t.Examples, _ = v.([]any)
+	}
+	for key := range m {
+		if !slices.Contains(n.seen, key) && !slices.Contains(annotationKeywords, key) {
+			r.exact = false
+		}
+	}
+	return t
+}
+
+// resolveRef reads the target of a reference inside the document, once: what refers to itself is
+// left to the library.
+func (n *schemaNode) resolveRef(ref string) *Type {
+	for key := range n.raw {
+		if key != "$ref" && !slices.Contains(annotationKeywords, key) {
+			return n.markInexact()
+		}
+	}
+	path, inside := strings.CutPrefix(ref, "#/")
+	if !inside || slices.Contains(n.refs, ref) || len(n.refs) > 20 {
+		return n.markInexact()
+	}
+	target := n.root
+	for _, token := range strings.Split(path, "/") {
+		m, ok := target.(map[string]any)
+		if !ok {
+			return n.markInexact()
+		}
+		if target, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]; !ok {
+			return n.markInexact()
+		}
+	}
+	n.refs = append(n.refs, ref)
+	t := n.read(target)
+	n.refs = n.refs[:len(n.refs)-1]
+	return t
+}
+
+func (n *schemaNode) kind() *Type {
+	declared, _ := n.take("type")
+	nullable := false
+	if list, ok := declared.([]any); ok {
+		rest := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == "null" })
+		if len(rest) != 1 || len(list)-len(rest) > 1 {
+			return n.markInexact()
+		}
+		nullable, declared = len(rest) < len(list), rest[0]
+	}
+	t := &Type{Nullable: nullable}
+	switch declared {
+	case "string":
+		t.Kind = String
+		n.strings(t)
+	case "number", "integer":
+		t.Kind = Number
+		if declared == "integer" {
+			t.Kind = Integer
+		}
+		t.Min, t.Max, t.MultipleOf = n.number("minimum"), n.number("maximum"), n.number("multipleOf")
+		t.Above, t.Below = n.number("exclusiveMinimum"), n.number("exclusiveMaximum")
+	case "boolean":
+		t.Kind = Bool
+	case "null":
+		t.Kind = Null
+	case "array":
+		n.array(t)
+	case "object":
+		n.object(t)
+	case nil:
+		return n.untyped()
+	default:
+		return n.markInexact()
+	}
+	n.enum(t)
+	return t
+}
+
+// untyped reads a schema without a type: a choice of texts has one all the same.
+func (n *schemaNode) untyped() *Type {
+	values, _ := n.raw["enum"].([]any)
+	if c, ok := n.raw["const"]; ok && values == nil {
+		values = []any{c}
+	}
+	for _, v := range values {
+		if _, ok := v.(string); !ok {
+			values = nil
+			break
+		}
+	}
+	if len(values) == 0 {
+		return &Type{}
+	}
+	t := &Type{Kind: String}
+	n.enum(t)
+	return t
+}
+
+func (n *schemaNode) strings(t *Type) {
+	t.MinLength, t.MaxLength = n.count("minLength"), n.count("maxLength")
+	if source := n.text("pattern"); source != "" {
+		t.Pattern, _ = NewPattern(source)
+		n.exact = n.exact && t.Pattern != nil
+	}
+	if name := n.text("format"); name != "" {
+		if _, ok := formats[name]; ok {
+			t.Format = name
+		}
+	}
+}
+
+// enum reads enum, const, and oneOf with titled constants.
+func (n *schemaNode) enum(t *Type) {
+	var values []EnumValue
+	if list, ok := n.raw["enum"].([]any); ok {
+		n.take("enum")
+		for _, v := range list {
+			values = append(values, EnumValue{Value: v})
+		}
+	} else if c, ok := n.raw["const"]; ok {
+		n.take("const")
+		values = []EnumValue{{Value: c}}
+	} else if list, ok := n.raw["oneOf"].([]any); ok {
+		for _, one := range list {
+			m, _ := one.(map[string]any)
+			c, ok := m["const"]
+			title, titled := m["title"].(string)
+			if !ok || len(m) > 2 || len(m) == 2 && !titled || hasEnum(values, c) {
+				return // not a choice: left to the library
+			}
+			values = append(values, EnumValue{c, title})
+		}
+		n.take("oneOf")
+	}
+	if len(values) == 0 {
+		return
+	}
+	without := slices.DeleteFunc(slices.Clone(values), func(e EnumValue) bool { return e.Value == nil })
+	if t.Nullable && len(without) == len(values) {
+		t.Nullable = false
+	}
+	for _, e := range without {
+		_, isText := e.Value.(string)
+		if t.Kind != String && t.Kind != Number && t.Kind != Integer || isText != (t.Kind == String) || !isText &&
+			!value.IsNumber(e.Value) {
+			n.exact = false
+			return
+		}
+	}
+	if t.Kind == String && (t.MinLength != nil || t.MaxLength != nil || t.Pattern != nil || t.Format != "") ||
+		len(without) == 0 {
+		n.exact = false
+	}
+	t.Enum = without
+}
+
+func (n *schemaNode) array(t *Type) {
+	t.Kind, t.Elem = List, &Type{}
+	if unique, _ := n.take("uniqueItems"); unique == true {
+		t.Kind = Set
+	}
+	if _, ok := n.raw["prefixItems"]; ok {
+		n.exact = false
+		return
+	}
+	if items, ok := n.take("items"); ok {
+		t.Elem = n.read(items)
+	}
+	t.MinItems, t.MaxItems = n.count("minItems"), n.count("maxItems")
+}
+
+func (n *schemaNode) object(t *Type) {
+	t.Kind = Object
+	rest, restricted := n.take("additionalProperties")
+	properties, _ := n.raw["properties"].(map[string]any)
+	n.take("properties")
+	required, _ := n.raw["required"].([]any)
+	n.take("required")
+	if _, ok := n.raw["patternProperties"]; ok {
+		restricted, rest, n.exact = false, nil, false
+	}
+	if _, schema := rest.(map[string]any); schema && len(properties) == 0 && len(required) == 0 {
+		t.Kind, t.Elem = Map, n.read(rest)
+		t.MinItems, t.MaxItems = n.count("minProperties"), n.count("maxProperties")
+		return
+	} else if schema {
+		n.exact = false
+	}
+	t.Open = !restricted || rest != false
+	for _, name := range value.Keys(properties) {
+		m := &Member{Name: name, Type: n.read(properties[name]), Optional: !slices.Contains(required, any(name))}
+		n.memberDefault(m, properties[name])
+		t.Members = append(t.Members, m)
+	}
+	for _, name := range required {
+		if s, ok := name.(string); ok && properties[s] == nil {
+			if t.Open {
+				t.Members = append(t.Members, &Member{Name: s, Type: &Type{}})
+			} else {
+				n.exact = false
+			}
+		}
+	}
+}
+
+// memberDefault takes over the default of an optional member when it fits.
+func (n *schemaNode) memberDefault(m *Member, raw any) {
+	property, _ := raw.(map[string]any)
+	v, ok := property["default"]
+	if !ok || !m.Optional {
+		return
+	}
+	if out, violations := m.Type.Compile().Check(v); len(violations) == 0 {
+		m.Default, m.HasDefault = out, true
+	}
+}

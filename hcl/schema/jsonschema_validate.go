@@ -1,0 +1,344 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hatchel/hcl/value"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// rawSchema reads schema = {...}: raw keywords that are advertised next to those of the type, and
+// asserted by the JSON Schema library.
+func (p *parser) rawSchema(t *Type, expr hclv2.Expression) {
+	keywords, ok := p.rawKeywords(expr)
+	if !ok {
+		return
+	}
+	plain := *t
+	plain.Extra, plain.library = nil, nil
+	emitted, err := value.Decode(plain.AppendSchema(nil))
+	if err != nil {
+		panic("schema: " + err.Error())
+	}
+	doc := map[string]any{}
+	for _, k := range keywords {
+		doc[k.Name] = k.Value
+		if _, twice := emitted.(map[string]any)[k.Name]; twice {
+			p.fail(expr.Range(), "Repeated schema keyword",
+				"The type %s already sets %q. Leave it out here, or give the input the type any.", t, k.Name)
+			return
+		}
+	}
+	if localRef(doc) {
+		p.fail(expr.Range(), "Invalid schema",
+			"A $ref to # would refer to the schema of the whole tool, which has no such part. Give the tool "+
+				"a whole schema, or write this one without $ref.")
+		return
+	}
+	library, err := compileLibrary(doc)
+	if err != nil {
+		p.fail(expr.Range(), "Invalid schema", "The schema cannot be used: %s.", err)
+		return
+	}
+	t.Extra, t.library = keywords, library
+}
+
+// rawKeywords returns the keywords in written order where they are written out, else sorted.
+func (p *parser) rawKeywords(expr hclv2.Expression) ([]Keyword, bool) {
+	v, ok := p.constant(expr)
+	if !ok {
+		return nil, false
+	}
+	m, isObject := v.(map[string]any)
+	if !isObject {
+		p.fail(expr.Range(), "Invalid schema",
+			"schema is an object of JSON Schema keywords, like { minProperties = 1 }, not %s.", describeValue(v))
+		return nil, false
+	}
+	var out []Keyword
+	if braces, ok := unwrap(expr).(*hclsyntax.ObjectConsExpr); ok {
+		for _, item := range braces.Items {
+			name, _ := p.key(item.KeyExpr)
+			out = append(out, Keyword{name, m[name]})
+		}
+		return out, true
+	}
+	for _, name := range value.Keys(m) {
+		out = append(out, Keyword{name, m[name]})
+	}
+	return out, true
+}
+
+func localRef(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, localRef)
+	case map[string]any:
+		for k, e := range v {
+			if s, ok := e.(string); ok && strings.HasPrefix(s, "#") && (k == "$ref" || k == "$dynamicRef") ||
+				localRef(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// noLoader refuses references to other documents: a schema is complete, and loading never reaches
+// out.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("not available") }
+
+// compileLibrary compiles a raw schema. Its error is a sentence for an author.
+func compileLibrary(doc any) (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(patternEngine)
+	for _, f := range customFormats() {
+		c.RegisterFormat(f)
+	}
+	const name = "hatchel:schema"
+	if err := c.AddResource(name, doc); err != nil {
+		return nil, errors.New("it is not JSON")
+	}
+	compiled, err := c.Compile(name)
+	if err == nil {
+		return compiled, nil
+	}
+	var invalid *jsonschema.SchemaValidationError
+	if cause := (*jsonschema.ValidationError)(nil); errors.As(err, &invalid) && errors.As(invalid.Err, &cause) {
+		if list := libraryViolations(cause, false); len(list) > 0 {
+			return nil, errors.New(list[0].String())
+		}
+	}
+	var load *jsonschema.LoadURLError
+	if errors.As(err, &load) {
+		return nil, fmt.Errorf("it refers to %s, and other documents are not loaded", load.URL)
+	}
+	var anchor *jsonschema.AnchorNotFoundError
+	var pointer *jsonschema.JSONPointerNotFoundError
+	if errors.As(err, &anchor) || errors.As(err, &pointer) {
+		return nil, errors.New("a $ref in it refers to nothing")
+	}
+	return nil, errors.New("it is not a valid JSON Schema 2020-12")
+}
+
+// hugeNumber reports whether v holds a number that exact arithmetic should not be asked to expand.
+func hugeNumber(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		d := value.DecimalOf(v)
+		return d.Exp > 5000 || d.Exp < -5000
+	case []any:
+		return slices.ContainsFunc(v, hugeNumber)
+	case map[string]any:
+		for _, e := range v {
+			if hugeNumber(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// validateRaw asks the library about a value.
+func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
+	v, err := value.ResolveAll(v)
+	if err != nil {
+		return []Violation{{Message: "could not be read"}}
+	}
+	if hugeNumber(v) {
+		return []Violation{{Message: "contains a number that is too large or too small"}}
+	}
+	var failure *jsonschema.ValidationError
+	if err := s.Validate(v); errors.As(err, &failure) {
+		list := libraryViolations(failure, sensitive)
+		slices.SortStableFunc(list, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
+		return list
+	}
+	return nil
+}
+
+// libraryViolations converts the violations that the library reports.
+func libraryViolations(e *jsonschema.ValidationError, sensitive bool) []Violation {
+	switch e.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
+		var out []Violation
+		for _, c := range e.Causes {
+			out = append(out, libraryViolations(c, sensitive)...)
+		}
+		return out
+	}
+	path := ""
+	for _, token := range e.InstanceLocation {
+		if _, err := strconv.Atoi(token); err == nil {
+			path += "[" + token + "]"
+		} else if key := memberKey(token); path == "" || key[0] == '[' {
+			path += key
+		} else {
+			path += "." + key
+		}
+	}
+	return []Violation{{Path: path, Message: libraryMessage(e.ErrorKind, sensitive) + alternatives(e, sensitive)}}
+}
+
+// alternatives says why none of a few alternatives was matched.
+func alternatives(e *jsonschema.ValidationError, sensitive bool) string {
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+	default:
+		return ""
+	}
+	var reasons []string
+	for _, c := range e.Causes {
+		if list := libraryViolations(c, sensitive); len(list) > 0 {
+			reasons = append(reasons, list[0].Message)
+		}
+	}
+	if len(reasons) == 0 || len(reasons) > 4 {
+		return ""
+	}
+	return ": it " + strings.Join(reasons, "; or it ")
+}
+
+func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
+	tail := func(v any) string {
+		if sensitive {
+			return ""
+		}
+		return ", got " + describeValue(v)
+	}
+	switch k := k.(type) {
+	case *kind.Type:
+		return "must be " + strings.Join(k.Want, " or ") + ", got " + k.Got
+	case *kind.Enum:
+		return "must be one of " + listValues(k.Want) + tail(k.Got)
+	case *kind.Const:
+		return "must be " + showJSON(k.Want) + tail(k.Got)
+	case *kind.Required:
+		return "needs " + quotedList(k.Missing)
+	case *kind.DependentRequired:
+		return fmt.Sprintf("needs %s because it has %q", quotedList(k.Missing), k.Prop)
+	case *kind.AdditionalProperties:
+		return "may not have " + quotedList(k.Properties)
+	case *kind.PropertyNames:
+		return fmt.Sprintf("the name %s is not allowed", quoteShort(k.Property))
+	case *kind.UniqueItems:
+		return duplicateMessage(k.Duplicates[0], k.Duplicates[1])
+	case *kind.Pattern:
+		return "must match the pattern " + k.Want + tail(k.Got)
+	case *kind.Format:
+		if f, ok := formats[k.Want]; ok {
+			return "must be " + f.what + tail(k.Got)
+		}
+		return "must have the format " + k.Want + tail(k.Got)
+	case *kind.FalseSchema:
+		return "is not allowed here"
+	case *kind.Not:
+		return "is a value that the schema excludes with \"not\""
+	case *kind.AnyOf:
+		return "matches none of the alternatives in anyOf"
+	case *kind.OneOf:
+		if len(k.Subschemas) > 0 {
+			return "matches more than one of the alternatives in oneOf"
+		}
+		return "matches none of the alternatives in oneOf"
+	case *kind.Contains:
+		return "must contain an item that matches \"contains\""
+	}
+	if message := limitMessage(k); message != "" {
+		return message
+	}
+	if path := k.KeywordPath(); len(path) > 0 {
+		return fmt.Sprintf("does not satisfy the schema keyword %q", path[0])
+	}
+	return "does not satisfy the schema"
+}
+
+// limitMessage says which bound of a number or a length was passed, or is "".
+func limitMessage(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Minimum:
+		return "must be at least " + rat(k.Want)
+	case *kind.Maximum:
+		return "must be at most " + rat(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "must be above " + rat(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "must be below " + rat(k.Want)
+	case *kind.MultipleOf:
+		return "must be a multiple of " + rat(k.Want)
+	case *kind.MinLength:
+		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "character"), k.Got)
+	case *kind.MaxLength:
+		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "character"), k.Got)
+	case *kind.MinItems:
+		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "item"), k.Got)
+	case *kind.MaxItems:
+		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "item"), k.Got)
+	case *kind.MinProperties:
+		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "member"), k.Got)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "member"), k.Got)
+	}
+	return ""
+}
+
+func rat(r *big.Rat) string {
+	if r.IsInt() {
+		return r.Num().String()
+	}
+	f, _ := r.Float64()
+	return value.FormatFloat(f)
+}
+
+func quotedList(names []string) string {
+	sorted := slices.Sorted(slices.Values(names))
+	for i, n := range sorted {
+		sorted[i] = quoteShort(n)
+	}
+	return strings.Join(sorted, ", ")
+}
+
+// countNoun writes a count with its noun.
+func countNoun(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+func duplicateMessage(first, second int) string {
+	return fmt.Sprintf("must not repeat items; [%d] equals [%d]", second, first)
+}
+
+const maxListedValues = 20
+
+// listValues writes the values of an enumeration.
+func listValues(values []any) string {
+	var b strings.Builder
+	for i, v := range values {
+		if i == maxListedValues {
+			fmt.Fprintf(&b, " and %d more", len(values)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(showJSON(v))
+	}
+	return b.String()
+}

@@ -1,0 +1,307 @@
+package shelltext
+
+import (
+	"path"
+	"strings"
+)
+
+// word is one word of a command line as far as it is known at load.
+type word struct {
+	text             string // the author's text before the first value
+	constant         bool   // there is no value in it: text is all of it
+	callerControlled bool   // it holds a value whose text the caller chooses
+	confined         bool   // it is the path of a file below a folder of the author
+	index            int    // whose word it is, for those who asked
+}
+
+// a finding is a word that a program would run as code.
+type codeWord struct {
+	word    word
+	program string // the program
+	option  string // the option before the code, if there is one
+	strict  bool   // not even a number may be here
+	command bool   // it is the name of the program to run
+	file    bool   // it is the name of the file of code to run
+	hint    string
+}
+
+// hintFor is the hint with the value in its place.
+func (f *codeWord) hintFor(source string) string {
+	return strings.ReplaceAll(f.hint, "%s", source)
+}
+
+// findCode returns the words with values that a command line runs as code.
+func findCode(words []word) []codeWord {
+	if len(words) == 0 || !words[0].constant {
+		return nil
+	}
+	name, p, ok := lookup(words[0].text)
+	if !ok {
+		return nestedCommands(words)
+	}
+	s := &optionScanner{name: name, commandSpec: p, words: words}
+	s.run()
+	if p.operand == data {
+		s.found = append(s.found, nestedCommands(words)...)
+	}
+	return s.found
+}
+
+// nestedCommands looks for a command line inside another program's words: kubectl exec pod -- sh -c
+// code.
+func nestedCommands(words []word) []codeWord {
+	var found []codeWord
+	if path.Base(words[0].text) == "find" {
+		return findExec(words)
+	}
+	for i := 1; i < len(words); i++ {
+		if !words[i].constant {
+			continue
+		}
+		if _, p, ok := lookup(words[i].text); !ok || !p.shell && p.operand != fileFirst {
+			continue
+		}
+		for _, f := range findCode(words[i:]) {
+			if f.strict {
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+// findExec looks into the commands that find runs.
+func findExec(words []word) []codeWord {
+	var found []codeWord
+	for i := 1; i < len(words); i++ {
+		switch words[i].text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+		default:
+			continue
+		}
+		end := i + 1
+		for end < len(words) && !(words[end].constant && (words[end].text == ";" || words[end].text == "+" &&
+			words[end-1].text == "{}")) {
+			end++
+		}
+		found = append(found, innerCommand("find "+words[i].text, words[i+1:end])...)
+		i = end
+	}
+	return found
+}
+
+func innerCommand(outer string, words []word) []codeWord {
+	if len(words) == 0 {
+		return nil
+	}
+	if !words[0].constant {
+		return []codeWord{{word: words[0], program: outer, command: true, hint: hintFixed}}
+	}
+	return findCode(words)
+}
+
+// optionScanner walks one command line.
+type optionScanner struct {
+	name  string
+	words []word
+	commandSpec
+	found        []codeWord
+	at           int
+	operands     int
+	codeGiven    bool // an option gave the code
+	hasC         bool // a shell was told -c
+	optionsEnded bool // no options from here
+}
+
+func (s *optionScanner) run() {
+	for s.at = 1; s.at < len(s.words); s.at++ {
+		w := s.words[s.at]
+		switch {
+		case s.optionsEnded || len(w.text) < 2 || w.text[0] != '-' && !(s.shell && w.text[0] == '+'):
+			if s.scanOperand(w) {
+				return
+			}
+		case w.text == "--" && w.constant:
+			s.optionsEnded = true
+		default:
+			s.scanOption(w)
+		}
+	}
+}
+
+// scanOption reads one option and the argument that belongs to it.
+func (s *optionScanner) scanOption(w word) {
+	name, _, inline := strings.Cut(w.text, "=")
+	switch {
+	case contains(s.codes, name):
+		s.codeGiven = true
+		s.scanArgument(w, name, inline || !w.constant, true)
+		return
+	case contains(s.long, name):
+		s.scanArgument(w, name, inline || !w.constant, false)
+		if name == "--arg" || name == "--argjson" || name == "--slurpfile" || name == "--rawfile" {
+			s.at++
+		}
+		return
+	case strings.HasPrefix(w.text, "--"):
+		if !w.constant && !inline && s.operand != data {
+			s.report(w, "", false)
+		}
+		return
+	}
+	for i := 1; i < len(w.text); i++ {
+		letter := w.text[i : i+1]
+		last := i == len(w.text)-1 && w.constant
+		switch {
+		case s.shell && letter == "c":
+			s.hasC = true
+			continue
+		case strings.Contains(s.code, letter):
+			s.codeGiven = true
+			s.scanArgument(w, "-"+letter, !last, true)
+			return
+		case strings.Contains(s.takes, letter):
+			s.scanArgument(w, "-"+letter, !last, false)
+			return
+		}
+	}
+	if !w.constant && s.operand != data {
+		s.report(w, "", false)
+	}
+}
+
+// scanArgument is what an option takes: the rest of its own word, or the next one.
+func (s *optionScanner) scanArgument(w word, option string, inline, code bool) {
+	if !inline {
+		s.at++
+		if s.at >= len(s.words) {
+			return
+		}
+		w = s.words[s.at]
+	}
+	if code && !w.constant {
+		s.report(w, option, true)
+	}
+}
+
+// scanOperand reads one operand and reports whether the rest of the line needs no look.
+func (s *optionScanner) scanOperand(w word) (done bool) {
+	if s.name == "env" && strings.Contains(w.text, "=") {
+		return false
+	}
+	s.operands++
+	if s.operands <= s.skip {
+		if !w.constant && !s.optionsEnded && w.text == "" && s.operand == command {
+			s.report(w, "", false)
+		}
+		return false
+	}
+	switch s.operand {
+	case codeFirst:
+		if !s.codeGiven && !w.constant {
+			s.report(w, "", true)
+		}
+		return s.codeGiven || s.name != "sed" && s.name != "awk"
+	case fileFirst:
+		switch {
+		case s.hasC && !w.constant:
+			s.report(w, "-c", true)
+		case !s.codeGiven && !w.constant:
+			s.report(w, "", false)
+			s.found[len(s.found)-1].file = !s.hasC
+		}
+		return true
+	case codeRest:
+		if !w.constant {
+			s.report(w, "", false)
+		}
+	case command:
+		s.found = append(s.found, innerCommand(s.name, s.words[s.at:])...)
+		return true
+	case assignment:
+		if !w.constant && (w.text == "" || strings.Contains(w.text, "=")) {
+			s.report(w, "", false)
+		}
+	}
+	return false
+}
+
+func (s *optionScanner) report(w word, option string, strict bool) {
+	s.found = append(s.found, codeWord{word: w, program: s.name, option: option, strict: strict, hint: s.hint})
+}
+
+// readsProgram reports that a command line gives its interpreter no program, so that it runs what
+// it reads.
+func readsProgram(words []word) (string, bool) {
+	if len(words) == 0 || !words[0].constant {
+		return "", false
+	}
+	name, p, ok := lookup(words[0].text)
+	if !ok {
+		return "", false
+	}
+	s := &optionScanner{name: name, commandSpec: p, words: words}
+	if p.operand == command {
+		for i := range words[1:] {
+			if inner, ok := readsProgram(words[i+1:]); ok && words[i+1].constant {
+				return inner, true
+			}
+		}
+		return "", false
+	}
+	for i, w := range words[1:] {
+		if p.operand == codeFirst && (w.text == "-f" || w.text == "--file" || w.text == "--from-file") &&
+			i+2 < len(words) && standardFile(words[i+2].text) || w.text == "-f-" {
+			return name, true
+		}
+	}
+	if !p.stdin {
+		return "", false
+	}
+	for _, w := range words[1:] {
+		if w.constant && p.operand == data && (w.text == "-f" || strings.HasPrefix(w.text, "--file")) {
+			return "", false
+		}
+		if w.constant && (standardFile(w.text) || p.shell && w.text == "-s") {
+			return name, true
+		}
+	}
+	s.run()
+	if s.codeGiven || s.hasC {
+		return "", false
+	}
+	return name, s.operands <= s.skip || p.operand == data
+}
+
+// standardFile reports that a file name may be another name of the standard input.
+func standardFile(name string) bool {
+	return name == "-" || name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name,
+		"/proc/")
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}
+
+// unwrap strips programs that only run another: sudo nice cmd is cmd.
+func unwrap(words []word) []word {
+	for len(words) > 0 && words[0].constant {
+		name, p, ok := lookup(words[0].text)
+		if !ok || p.operand != command {
+			break
+		}
+		s := &optionScanner{name: name, commandSpec: p, words: words}
+		s.commandSpec.operand = fileFirst // stops at the first word of the inner command
+		s.run()
+		if s.at >= len(words) {
+			break
+		}
+		words = words[s.at:]
+	}
+	return words
+}

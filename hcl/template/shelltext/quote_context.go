@@ -1,0 +1,207 @@
+package shelltext
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// findContexts finds the spot of every interpolation in a parsed script.
+func findContexts(file *syntax.File, l *scriptText) {
+	at := map[int]*scriptValue{}
+	for _, p := range l.segments {
+		if p.value != nil {
+			at[p.from] = p.value
+		}
+	}
+	within := func(from, to syntax.Pos, s quoteContext) {
+		for _, p := range l.segments {
+			if p.value != nil && p.from >= int(from.Offset()) && p.to <= int(to.Offset()) &&
+				p.value.context == ctxNone {
+				p.value.context = s
+			}
+		}
+	}
+	var stack []syntax.Node
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil {
+			stack = stack[:len(stack)-1]
+			return true
+		}
+		stack = append(stack, n)
+		switch n := n.(type) {
+		case *syntax.ParamExp:
+			h := at[int(n.Pos().Offset())]
+			if h != nil && n.Param != nil && n.Param.Value == h.variable && n.Dollar.IsValid() {
+				h.context = contextOf(stack[:len(stack)-1])
+			}
+		case *syntax.SglQuoted:
+			s := ctxSingleQuoted
+			if n.Dollar {
+				s = ctxDollarQuoted
+			}
+			within(n.Pos(), n.End(), s)
+		case *syntax.Comment:
+			within(n.Pos(), n.End(), ctxComment)
+		case *syntax.Redirect:
+			if n.Hdoc != nil && rawDelimiter(n.Word) {
+				within(n.Hdoc.Pos(), n.Hdoc.End(), ctxRawHereDoc)
+			}
+		}
+		return true
+	})
+}
+
+// rawDelimiter reports that a here-document's delimiter is quoted, so that nothing in it is
+// expanded.
+func rawDelimiter(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		lit, ok := p.(*syntax.Lit)
+		if !ok || strings.Contains(lit.Value, `\`) {
+			return true
+		}
+	}
+	return false
+}
+
+// contextOf reads from the inside out what surrounds a variable.
+func contextOf(outer []syntax.Node) quoteContext {
+	pattern := false
+	for i := len(outer) - 1; i >= 0; i-- {
+		switch n := outer[i].(type) {
+		case *syntax.DblQuoted:
+			if pattern {
+				return ctxBare
+			}
+			return ctxQuoted
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop:
+			return ctxArithmetic
+		case *syntax.ParamExp:
+			if w, ok := outer[min(i+1, len(outer)-1)].(*syntax.Word); ok && n.Exp != nil && w == n.Exp.Word {
+				pattern = pattern || isPattern(n.Exp.Op)
+			} else if n.Repl != nil && ok {
+				pattern = true
+			} else {
+				return ctxArithmetic // an index or a slice
+			}
+		case *syntax.Redirect:
+			if w, ok := outer[i+1].(*syntax.Word); ok && w == n.Hdoc {
+				if pattern {
+					return ctxHereDocPattern
+				}
+				return ctxQuoted
+			}
+			if n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc {
+				return ctxNone
+			}
+			return ctxBare
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.Stmt:
+			return ctxBare
+		}
+	}
+	return ctxBare
+}
+
+func isPattern(op syntax.ParExpOperator) bool {
+	switch op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
+		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
+		return true
+	}
+	return false
+}
+
+// checkContext refuses interpolations where the shell would not take them as values.
+func (c *scriptCompiler) checkContext(h *scriptValue, file *syntax.File, l *scriptText) {
+	loose := callerControlled(h.Type)
+	switch h.context {
+	case ctxNone:
+		c.errorf(h.Range, "Value not allowed here", cannotStand, h.Source, h.Source)
+	case ctxRawHereDoc:
+		c.errorf(h.Range, "Value in a quoted here-document",
+			`The shell expands nothing in a here-document whose delimiter is quoted. Write the delimiter `+
+				`without quotes, <<EOF, and a backslash before each $ and backquote that is meant literally.`)
+	case ctxHereDocPattern:
+		c.errorf(h.Range, "Value not allowed here",
+			`Shells differ on a pattern inside a here-document. Assign it first: x=${%s}.`, h.Source)
+	case ctxComment:
+		if loose {
+			c.errorf(h.Range, "Value in a comment",
+				`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`,
+				h.Source)
+		}
+	case ctxSingleQuoted, ctxDollarQuoted:
+		if loose {
+			c.rejectSingleQuoted(h, file, l)
+		}
+	}
+	if loose && backquoted(h, file, l) {
+		c.errorf(h.Range, "Value in backquotes",
+			`Backquotes read their text twice. Write $( ... ) instead of backquotes.`)
+	}
+}
+
+// rejectSingleQuoted refuses a free value in single quotes and writes the word in double quotes.
+func (c *scriptCompiler) rejectSingleQuoted(h *scriptValue, file *syntax.File, l *scriptText) {
+	from := offsetOf(h, l)
+	word, around := "", (*syntax.SglQuoted)(nil)
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if q, ok := n.(*syntax.SglQuoted); ok && int(q.Pos().Offset()) <= from && from < int(q.End().Offset()) {
+			around = q
+		}
+		return true
+	})
+	if around != nil {
+		word = l.source(int(around.Pos().Offset()), int(around.End().Offset()))
+	}
+	hint := `Write the word in double quotes.`
+	if word != "" && around != nil && !around.Dollar {
+		hint = `Write the word in double quotes: ` + doubleQuoted(word) + `.`
+	}
+	c.errorf(h.Range, "Value in single quotes", `The shell expands nothing in single quotes. %s`, hint)
+}
+
+// doubleQuoted rewrites a single-quoted word whose values are ${...}.
+func doubleQuoted(word string) string {
+	inner := strings.TrimSuffix(strings.TrimPrefix(word, "'"), "'")
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(inner); i++ {
+		switch ch := inner[i]; {
+		case strings.HasPrefix(inner[i:], "$${"):
+			b.WriteString(`\$${`)
+			i += 2
+		case strings.HasPrefix(inner[i:], "${"):
+			end := max(strings.IndexByte(inner[i:], '}'), 0)
+			b.WriteString(inner[i : i+end+1])
+			i += end
+		case ch == '$' || ch == '`' || ch == '"' || ch == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(ch)
+		default:
+			b.WriteByte(ch)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func offsetOf(h *scriptValue, l *scriptText) int {
+	for _, p := range l.segments {
+		if p.value == h {
+			return p.from
+		}
+	}
+	return -1
+}
+
+func backquoted(h *scriptValue, file *syntax.File, l *scriptText) bool {
+	from, found := offsetOf(h, l), false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if q, ok := n.(*syntax.CmdSubst); ok && q.Backquotes {
+			found = found || int(q.Pos().Offset()) <= from && from < int(q.End().Offset())
+		}
+		return true
+	})
+	return found
+}

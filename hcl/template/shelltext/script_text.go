@@ -1,0 +1,146 @@
+package shelltext
+
+import (
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+)
+
+// scriptText is a script's text with its interpolations as variables, and where every byte of it was
+// written.
+type scriptText struct {
+	text     string
+	segments []segment
+}
+
+// segment is a stretch of a layout: the author's text or an interpolation.
+type segment struct {
+	from, to int
+	text     *template.Text
+	value    *scriptValue
+}
+
+// scriptValue is an interpolation of a script and the place it is in.
+type scriptValue struct {
+	*template.Interpolation
+	variable string
+	context  quoteContext
+}
+
+// quoteContext is what the shell does at a place of a script.
+type quoteContext int
+
+const (
+	ctxNone           quoteContext = iota // the shell would not see a variable here
+	ctxBare                               // a word outside quotes
+	ctxQuoted                             // inside double quotes, or where quotes would be data
+	ctxSingleQuoted                       // inside '...'
+	ctxDollarQuoted                       // inside $'...'
+	ctxComment                            // inside a comment
+	ctxRawHereDoc                         // inside a here-document with a quoted delimiter
+	ctxArithmetic                         // inside arithmetic
+	ctxHereDocPattern                     // inside an operator of ${x...} in a here-document
+)
+
+// render writes the text and puts each interpolation's variable where it is.
+func render(nodes []template.Node, holes []*scriptValue, write func(*scriptValue) string) *scriptText {
+	var b strings.Builder
+	l := &scriptText{}
+	next := 0
+	for _, n := range nodes {
+		p := segment{from: b.Len()}
+		switch n := n.(type) {
+		case *template.Text:
+			p.text = n
+			b.WriteString(n.Value)
+		case *template.Interpolation:
+			p.value = holes[next]
+			next++
+			b.WriteString(write(p.value))
+		}
+		p.to = b.Len()
+		l.segments = append(l.segments, p)
+	}
+	l.text = b.String()
+	return l
+}
+
+func parameterOf(h *scriptValue) string { return "${" + h.variable + "}" }
+
+// expansion is how an interpolation is written so that the shell takes its value as it is.
+func expansion(h *scriptValue) string {
+	switch h.context {
+	case ctxBare:
+		return `"` + parameterOf(h) + `"`
+	case ctxSingleQuoted:
+		return `'"` + parameterOf(h) + `"'`
+	case ctxDollarQuoted:
+		return `'"` + parameterOf(h) + `"$'`
+	}
+	return parameterOf(h)
+}
+
+// rangeOf is where bytes of the layout were written: an interpolation's whole ${...}, or a stretch of the
+// author's text.
+func (l *scriptText) rangeOf(from, to int) hclv2.Range {
+	if to <= from {
+		to = from + 1
+	}
+	var out hclv2.Range
+	for _, p := range l.segments {
+		if p.to <= from || p.from >= to || p.from == p.to {
+			continue
+		}
+		var r hclv2.Range
+		if p.value != nil {
+			r = p.value.Range
+		} else {
+			r = p.text.Place(max(from, p.from)-p.from, min(to, p.to)-p.from)
+		}
+		if out == (hclv2.Range{}) {
+			out = r
+		} else {
+			out = hclv2.RangeBetween(out, r)
+		}
+	}
+	if out == (hclv2.Range{}) && len(l.segments) > 0 {
+		return l.endRange()
+	}
+	return out
+}
+
+// endRange is the last byte of the layout.
+func (l *scriptText) endRange() hclv2.Range {
+	for i := len(l.segments) - 1; i >= 0; i-- {
+		switch p := l.segments[i]; {
+		case p.value != nil:
+			return p.value.Range
+		case p.to > p.from:
+			return p.text.Place(p.to-p.from-1, p.to-p.from)
+		}
+	}
+	return hclv2.Range{}
+}
+
+// source writes a stretch of the layout as the author would, on one line, or "" when it is too long
+// to repeat.
+func (l *scriptText) source(from, to int) string {
+	var b strings.Builder
+	for _, p := range l.segments {
+		if p.to <= from || p.from >= to {
+			continue
+		}
+		if p.value != nil {
+			b.WriteString("${" + p.value.Source + "}")
+			continue
+		}
+		s := p.text.Value[max(from, p.from)-p.from : min(to, p.to)-p.from]
+		b.WriteString(strings.NewReplacer("${", "$${", "%{", "%%{").Replace(s))
+	}
+	if s := b.String(); len(s) <= 100 && !strings.Contains(s, "\n") {
+		return s
+	}
+	return ""
+}

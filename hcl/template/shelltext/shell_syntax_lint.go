@@ -1,0 +1,40 @@
+package shelltext
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Words that a shell would have understood.
+var (
+	variable = regexp.MustCompile(`^\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})$`)
+	operator = map[string]string{
+		"|": "A pipe is written pipe = [[…], […]].", "|&": "A pipe is written pipe = [[…], […]].",
+		"&&": "Several commands are a script, or steps.", "||": "Several commands are a script, or steps.",
+		">":  "Write the output with a file block in a step, or use a script.",
+		">>": "Write the output with a file block in a step, or use a script.",
+		"<":  "What a command reads is stdin = ….", "2>&1": `Write stderr = "merge".`,
+		"2>/dev/null": "What a command writes there is kept apart already.",
+	}
+)
+
+// lintShellSyntax warns about a word that only a shell understands: a command has none, and the
+// program gets the word as it is.
+func (c argvCheck) lintShellSyntax(a *Arg) {
+	s, ok := a.literal()
+	if !ok || a.Text == nil {
+		return
+	}
+	switch {
+	case operator[s] != "":
+		c.warnf(a.Range, "Word for a shell",
+			`A command runs without a shell, and the program receives %q as an argument. %s`, s, operator[s])
+	case variable.MatchString(s):
+		c.warnf(a.Range, "Word for a shell",
+			`A command runs without a shell, and the program receives %q as an argument. Name the variable `+
+				`in inherit_env and read it in the program or a script.`, s)
+	case s == "~" || strings.HasPrefix(s, "~/"):
+		c.warnf(a.Range, "Word for a shell",
+			`A command runs without a shell, and the program receives %q as an argument. Write the whole path.`, s)
+	}
+}

@@ -1,0 +1,221 @@
+package shelltext
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// trackTaint follows the values of a call through a script, until nothing new is learned, and then
+// reports what the shell would make code of. It keeps no order: a variable that holds a value
+// anywhere holds it everywhere.
+func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
+	a := &taintWalk{diagnostics: d, scriptText: l, flow: newTaintState(), functions: map[string]*syntax.FuncDecl{},
+		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
+	for _, h := range holes {
+		a.values[h.variable] = h
+		t := taint{from: h.Source}
+		if callerControlled(h.Type) {
+			t.level, a.anyTainted = tainted, true
+			if h.Func == "under" {
+				t.level = confined
+			}
+		}
+		a.flow.vars[h.variable] = t
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
+			a.functions[f.Name.Value] = f
+		}
+		return true
+	})
+	top := scope{stdin: taint{level: tainted, from: standardInput}, top: true}
+	for {
+		a.flow.changed, a.visited = false, map[visit]taint{}
+		a.stmts(file.Stmts, top)
+		if !a.flow.changed {
+			break
+		}
+	}
+	a.report, a.visited = true, map[visit]taint{}
+	a.stmts(file.Stmts, top)
+}
+
+// taintWalk walks a script. Every method that takes a scope returns what the thing it walks may
+// write to its standard output, or hold.
+type taintWalk struct {
+	*diagnostics
+	*scriptText
+	flow       *taintState
+	functions  map[string]*syntax.FuncDecl
+	values     map[string]*scriptValue
+	piped      map[string]bool // functions that are given something to read
+	bash       bool
+	report     bool // the last round
+	anyTainted bool
+	visited    map[visit]taint
+	nested     *nested // set while walking code that a shell is given as a word
+}
+
+// nested is constant code inside the script: its places are the place of the word that holds it.
+type nested struct{ from, to int }
+
+const standardInput = "the standard input"
+
+// scope is what surrounds a statement.
+type scope struct {
+	function string
+	stdin    taint
+	top      bool // the standard input is the tool's own, which most commands do not look at
+}
+
+func (a *taintWalk) errorAt(n syntax.Node, summary, format string, args ...any) {
+	if a.report {
+		from, to := a.span(n)
+		a.errorf(a.rangeOf(from, to), summary, format, args...)
+	}
+}
+
+func (a *taintWalk) warnAt(n syntax.Node, summary, format string, args ...any) {
+	if a.report {
+		from, to := a.span(n)
+		a.warnf(a.rangeOf(from, to), summary, format, args...)
+	}
+}
+
+func (a *taintWalk) span(n syntax.Node) (from, to int) {
+	if a.nested != nil {
+		return a.nested.from, a.nested.to
+	}
+	return int(n.Pos().Offset()), int(n.End().Offset())
+}
+
+// sourceOf is the author's text of a node, with ${...} where the values are.
+func (a *taintWalk) sourceOf(n syntax.Node) string {
+	from, to := a.span(n)
+	s := a.source(from, to)
+	s = strings.ReplaceAll(s, `"${`, `${`)
+	return s
+}
+
+func (a *taintWalk) stmts(list []*syntax.Stmt, sc scope) (out taint) {
+	for _, s := range list {
+		out = out.max(a.stmt(s, sc))
+	}
+	return out
+}
+
+func (a *taintWalk) stmt(s *syntax.Stmt, sc scope) taint {
+	for _, r := range s.Redirs {
+		sc = a.redirect(r, sc)
+	}
+	if s.Cmd == nil {
+		return taint{}
+	}
+	out := a.command(s.Cmd, sc)
+	a.noteFileOutput(s, out)
+	return out
+}
+
+func (a *taintWalk) command(c syntax.Command, sc scope) taint {
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		return a.call(c, sc)
+	case *syntax.BinaryCmd:
+		out := a.stmt(c.X, sc)
+		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+			sc.stdin, sc.top = out, false
+			return a.stmt(c.Y, sc)
+		}
+		return out.max(a.stmt(c.Y, sc))
+	case *syntax.IfClause:
+		return a.ifClause(c, sc)
+	case *syntax.WhileClause:
+		return a.stmts(c.Cond, sc).max(a.stmts(c.Do, sc))
+	case *syntax.ForClause:
+		a.loop(c.Loop, sc)
+		if c.Select {
+			a.assign(c, "REPLY", sc.stdin)
+		}
+		return a.stmts(c.Do, sc)
+	case *syntax.CaseClause:
+		a.word(c.Word, sc)
+		var out taint
+		for _, i := range c.Items {
+			for _, p := range i.Patterns {
+				a.word(p, sc)
+			}
+			out = out.max(a.stmts(i.Stmts, sc))
+		}
+		return out
+	case *syntax.Block:
+		return a.stmts(c.Stmts, sc)
+	case *syntax.Subshell:
+		if inner, ok := onlySubshell(c); ok && !a.bash && inner.Lparen.Offset() == c.Lparen.Offset()+1 {
+			a.errorAt(c, "Not in this shell",
+				`Shells differ on ((: some compute, some run commands. To compute write $(( ... )), for a `+
+					`subshell in a subshell put a space between the brackets.`)
+		}
+		return a.stmts(c.Stmts, sc)
+	case *syntax.FuncDecl:
+		if c.Name != nil {
+			name := c.Name.Value
+			a.flow.join(a.flow.out, name, a.stmt(c.Body, scope{function: name, stdin: a.flow.stdin[name],
+				top: !a.piped[name]}))
+		}
+	case *syntax.ArithmCmd:
+		a.checkArithmetic(c.X, sc)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			a.checkArithmetic(x, sc)
+		}
+	case *syntax.TestClause:
+		a.test(c.X, sc)
+	case *syntax.DeclClause:
+		a.declare(c, sc)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			return a.stmt(c.Stmt, sc)
+		}
+	case *syntax.CoprocClause:
+		sc.stdin, sc.top = a.unknownTaint(), false
+		return a.stmt(c.Stmt, sc)
+	}
+	return taint{}
+}
+
+func onlySubshell(c *syntax.Subshell) (*syntax.Subshell, bool) {
+	if len(c.Stmts) == 0 {
+		return nil, false
+	}
+	inner, ok := c.Stmts[0].Cmd.(*syntax.Subshell)
+	return inner, ok
+}
+
+func (a *taintWalk) ifClause(c *syntax.IfClause, sc scope) taint {
+	out := a.stmts(c.Cond, sc).max(a.stmts(c.Then, sc))
+	if c.Else != nil {
+		out = out.max(a.ifClause(c.Else, sc))
+	}
+	return out
+}
+
+func (a *taintWalk) loop(l syntax.Loop, sc scope) {
+	switch l := l.(type) {
+	case *syntax.WordIter:
+		t := a.flow.args[sc.function]
+		if l.InPos.IsValid() {
+			t = taint{}
+			for _, w := range l.Items {
+				t = t.max(a.splitWord(w, sc))
+			}
+		}
+		a.assign(l.Name, l.Name.Value, t)
+	case *syntax.CStyleLoop:
+		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+			if x != nil {
+				a.checkArithmetic(x, sc)
+			}
+		}
+	}
+}

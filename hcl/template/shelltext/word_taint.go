@@ -1,0 +1,227 @@
+package shelltext
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// word is what a word holds.
+func (a *taintWalk) word(w *syntax.Word, sc scope) taint {
+	if w == nil {
+		return taint{}
+	}
+	return a.parts(w.Parts, sc)
+}
+
+func (a *taintWalk) parts(parts []syntax.WordPart, sc scope) taint {
+	var t taint
+	for _, p := range parts {
+		t = t.max(a.part(p, sc))
+	}
+	if len(parts) > 1 {
+		t = t.concatenated()
+	}
+	return t
+}
+
+func (a *taintWalk) part(p syntax.WordPart, sc scope) taint {
+	switch p := p.(type) {
+	case *syntax.DblQuoted:
+		return a.parts(p.Parts, sc)
+	case *syntax.ParamExp:
+		return a.parameter(p, sc)
+	case *syntax.CmdSubst:
+		return a.visitOnce(p, sc, func() taint { return a.stmts(p.Stmts, sc).concatenated() })
+	case *syntax.ProcSubst:
+		return a.visitOnce(p, sc, func() taint { return a.process(p, sc) })
+	case *syntax.ArithmExp:
+		a.checkArithmetic(p.X, sc)
+	case *syntax.BraceExp:
+		var t taint
+		for _, w := range p.Elems {
+			t = t.max(a.word(w, sc))
+		}
+		return t.concatenated()
+	}
+	return taint{}
+}
+
+// visit is a look at commands inside a word.
+type visit struct {
+	node  syntax.WordPart
+	scope scope
+	loose bool
+}
+
+// visitOnce looks at commands inside a word one time in a round. A word is looked at for several
+// reasons, and so would those in it be, twice as often with every level. What a round finds out
+// later is seen in the next.
+func (a *taintWalk) visitOnce(p syntax.WordPart, sc scope, look func() taint) taint {
+	v := visit{p, sc, a.anyTainted}
+	t, known := a.visited[v]
+	if !known {
+		t = look()
+		a.visited[v] = t
+	}
+	return t
+}
+
+// process is <(...), which holds what the commands write, or >(...), whose commands read what the
+// shell cannot say.
+func (a *taintWalk) process(p *syntax.ProcSubst, sc scope) taint {
+	if p.Op == syntax.CmdOut {
+		sc.stdin, sc.top = a.unknownTaint(), false
+		a.stmts(p.Stmts, sc)
+		return taint{}
+	}
+	return a.stmts(p.Stmts, sc).concatenated()
+}
+
+// unknownTaint is the taint of what cannot be followed.
+func (a *taintWalk) unknownTaint() taint {
+	if !a.anyTainted {
+		return taint{}
+	}
+	return taint{level: tainted, from: standardInput}
+}
+
+// variable is what a variable or a positional parameter holds.
+func (a *taintWalk) variable(name string, sc scope) taint {
+	switch {
+	case name == "@" || name == "*" || name != "0" && strings.Trim(name, "0123456789") == "" && name != "":
+		return a.flow.args[sc.function]
+	case name == "0" && strings.HasPrefix(sc.function, inlinePrefix):
+		return a.flow.args[sc.function]
+	case name == "_" || name == "BASH_REMATCH" || name == "BASH_ARGV" || name == "DIRSTACK":
+		return a.unknownTaint()
+	}
+	return a.flow.vars[name]
+}
+
+// parameter is $x, ${x...}, $1, $@ and the like.
+func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
+	if p.Param == nil {
+		return taint{}
+	}
+	name := p.Param.Value
+	t := a.variable(name, sc)
+	if p.Index != nil {
+		if w, ok := p.Index.(*syntax.Word); !ok || w.Lit() != "@" && w.Lit() != "*" {
+			a.checkArithmetic(p.Index, sc)
+		}
+	}
+	if p.Length {
+		return taint{}
+	}
+	if p.Excl && p.Names == 0 && t.level > trusted {
+		a.errorAt(p, "Value as a variable's name",
+			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+	}
+	if p.Slice != nil {
+		t = t.concatenated()
+		for _, x := range []syntax.ArithmExpr{p.Slice.Offset, p.Slice.Length} {
+			if x != nil {
+				a.checkArithmetic(x, sc)
+			}
+		}
+	}
+	if p.Repl != nil {
+		t = t.max(a.word(p.Repl.Orig, sc)).max(a.word(p.Repl.With, sc)).concatenated()
+	}
+	if p.Exp == nil {
+		return t
+	}
+	given := a.word(p.Exp.Word, sc)
+	switch p.Exp.Op {
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		a.assign(p, name, given)
+		return t.max(given)
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+		return t.max(given)
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return given
+	case syntax.OtherParamOps:
+		if op := p.Exp.Word.Lit(); op == "P" && t.level > trusted {
+			a.errorAt(p, "Value in a program's code",
+				`${x@P} runs the code in its value, and %s can be any text. Write "$x".`, t.from)
+		}
+	}
+	return t.concatenated()
+}
+
+// splitWord is a word of a command line: a variable outside quotes is split there and its * and ?
+// are file names.
+func (a *taintWalk) splitWord(w *syntax.Word, sc scope) taint {
+	a.warnUnquoted(w, sc)
+	return a.word(w, sc)
+}
+
+func (a *taintWalk) warnUnquoted(w *syntax.Word, sc scope) {
+	if !a.report {
+		return
+	}
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.ParamExp:
+			if t := a.parameter(p, sc); t.level > trusted {
+				from, to := a.span(p)
+				a.warnAt(p, "Unquoted variable",
+					`The shell splits this at spaces and takes * and ? for file names, and it holds %s. Write "%s".`,
+					t.from, a.text[from:to])
+			}
+		case *syntax.CmdSubst:
+			if t := a.stmts(p.Stmts, sc); t.level > trusted {
+				a.warnAt(p, "Unquoted command substitution",
+					`The shell splits this at spaces and takes * and ? for file names, and it may hold %s. `+
+						`Write "$(...)" in double quotes.`, t.from)
+			}
+		}
+	}
+}
+
+// describeWord is what is known of a word for the table of programs: the author's text up to the
+// first thing the shell expands.
+func (a *taintWalk) describeWord(w *syntax.Word, sc scope, index int) word {
+	t := a.word(w, sc)
+	out := word{index: index, callerControlled: t.level > trusted, confined: t.level == confined, constant: true}
+	var b strings.Builder
+	out.constant = literalParts(&b, w.Parts)
+	out.text = b.String()
+	return out
+}
+
+func literalParts(b *strings.Builder, parts []syntax.WordPart) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			b.WriteString(unescape(p.Value))
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			if !literalParts(b, p.Parts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

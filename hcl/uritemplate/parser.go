@@ -1,0 +1,166 @@
+package uritemplate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// A templateParser makes the expression that URIs are matched with.
+type templateParser struct {
+	out     *Template
+	pattern strings.Builder
+	before  string // the operator of the expression just before, "x" for {x}; empty after a literal
+	inQuery bool   // a literal has begun the query
+	queries bool   // a query expression follows somewhere
+}
+
+// Parse reads a template. Its error is a sentence for the author, about a template that is not one or that URIs cannot be matched with.
+func Parse(raw string) (*Template, error) {
+	if len(raw) > maxTemplateSize {
+		return nil, fmt.Errorf("a template may have %d bytes, and this one has %d", maxTemplateSize, len(raw))
+	}
+	p := &templateParser{out: &Template{raw: raw}, queries: strings.Contains(raw, "{?") || strings.Contains(raw, "{&")}
+	p.pattern.WriteByte('^')
+	for rest := raw; rest != ""; {
+		literal, after, opened := strings.Cut(rest, "{")
+		if err := p.addLiteral(literal); err != nil {
+			return nil, err
+		}
+		if !opened {
+			break
+		}
+		inside, behind, closed := strings.Cut(after, "}")
+		if !closed || strings.Contains(inside, "{") {
+			return nil, fmt.Errorf("a { is not closed: a variable is written {name}")
+		}
+		if err := p.addExpression(inside, behind); err != nil {
+			return nil, err
+		}
+		rest = behind
+	}
+	p.pattern.WriteByte('$')
+	whole, err := regexp.Compile(p.pattern.String())
+	if err != nil {
+		return nil, fmt.Errorf("it is too complicated to match URIs with")
+	}
+	p.out.whole = whole
+	return p.out, nil
+}
+
+func (p *templateParser) addLiteral(text string) error {
+	if text == "" {
+		return nil
+	}
+	if strings.Contains(text, "}") {
+		return fmt.Errorf("a } closes nothing: a variable is written {name}")
+	}
+	if bad := invalidURIChar(text); bad != "" {
+		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, percentEncode(bad))
+	}
+	if len(p.out.variables) == 0 {
+		p.out.prefix = text
+	}
+	p.pattern.WriteString(regexp.QuoteMeta(text))
+	p.before, p.inQuery = "", p.inQuery || strings.Contains(text, "?")
+	return nil
+}
+
+// addExpression adds what stands between braces; behind is what follows it.
+func (p *templateParser) addExpression(inside, behind string) error {
+	op := "x"
+	if inside != "" && strings.Contains("+#./;?&=,!@|", inside[:1]) {
+		op, inside = inside[:1], inside[1:]
+	}
+	names := strings.Split(inside, ",")
+	for _, name := range names {
+		if err := p.declareVariable(name, op); err != nil {
+			return err
+		}
+	}
+	if len(p.out.variables) > maxVariables {
+		return fmt.Errorf("a template may have %d variables", maxVariables)
+	}
+	first := names[0]
+	switch {
+	case op == "." || op == "#":
+		return fmt.Errorf("{%s%s} cannot be matched back; write %s{%s}", op, first, op, map[string]string{".": first, "#": "+" + first}[op])
+	case !strings.Contains("x+/?&", op):
+		return fmt.Errorf("{%s%s} is not among the forms that can be matched back: {x}, {+x}, {/x}, {?x} and {&x}", op, inside)
+	case len(names) > 1 && (op == "x" || op == "+"):
+		return fmt.Errorf("{%s} holds several variables, and only {/x,y}, {?x,y} and {&x,y} can; write {%s}", inside, strings.Join(names, "},{"))
+	case strings.Contains("?&", op) && behind != "":
+		return fmt.Errorf("{%s%s} stands at the end of a template: parameters come in any order", op, inside)
+	case op == "&" && !p.inQuery:
+		return fmt.Errorf("{&%s} continues a query, and there is no ? before it; write {?%s}", inside, inside)
+	case op == "?" && p.inQuery:
+		return fmt.Errorf("{?%s} begins a query, and there is a ? before it already; write {&%s}", inside, inside)
+	case op != "?" && op != "&" && p.before != "" && (op != "/" || p.before == "+"):
+		return fmt.Errorf("nothing stands between two variables, so that nobody can tell where %s begins; write a character between them", first)
+	}
+	p.before = op
+	switch op {
+	case "/":
+		p.addSegments(names)
+	case "?", "&":
+		p.addParameters(op, names)
+	case "+":
+		p.addGroup(first, p.reserved())
+	default:
+		p.addGroup(first, plainValue)
+	}
+	return nil
+}
+
+// declareVariable declares a variable.
+func (p *templateParser) declareVariable(name, op string) error {
+	bare := strings.TrimRight(name, "*")
+	if cut := strings.IndexByte(bare, ':'); cut >= 0 {
+		bare = bare[:cut]
+	}
+	switch {
+	case bare != name && variableName.MatchString(bare):
+		return fmt.Errorf("{%s} cannot be matched back into one text; write {%s}", name, bare)
+	case !variableName.MatchString(name):
+		return fmt.Errorf("a variable is read as input.<name>, so it starts with a letter and holds letters, digits and _: %q cannot be one", name)
+	case slices.ContainsFunc(p.out.variables, func(v Variable) bool { return v.Name == name }):
+		return fmt.Errorf("the variable %s is there twice; give each its own name", name)
+	}
+	p.out.variables = append(p.out.variables, Variable{name, strings.Contains("/?&", op)})
+	return nil
+}
+
+func (p *templateParser) reserved() string {
+	if p.queries {
+		return pathValue
+	}
+	return reservedValue
+}
+
+func (p *templateParser) addGroup(name, value string) {
+	p.out.names = append(p.out.names, name)
+	fmt.Fprintf(&p.pattern, "(%s+)", value)
+}
+
+// addSegments are {/x,y}: the second is there only with the first.
+func (p *templateParser) addSegments(names []string) {
+	for _, name := range names {
+		p.pattern.WriteString("(?:/")
+		p.addGroup(name, plainValue)
+	}
+	p.pattern.WriteString(strings.Repeat(")?", len(names)))
+}
+
+// addParameters are {?x,y} and {&x,y}. That none comes twice is checked when they are taken apart.
+func (p *templateParser) addParameters(op string, names []string) {
+	p.out.query = true
+	pair := "(?:" + strings.Join(names, "|") + ")=" + plainValue + "*"
+	if op == "?" {
+		fmt.Fprintf(&p.pattern, `(?:\?(%s(?:&%s)*)?)?`, pair, pair)
+		return
+	}
+	fmt.Fprintf(&p.pattern, `((?:&%s)*)`, pair)
+}

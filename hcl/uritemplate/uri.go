@@ -1,0 +1,59 @@
+package uritemplate
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	scheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	uriPart = regexp.MustCompile(`^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`)
+)
+
+// invalidURIChar is the first character that cannot stand in a URI, or empty.
+func invalidURIChar(text string) string {
+	rest := text[len(uriPart.FindString(text)):]
+	for _, r := range rest {
+		return string(r)
+	}
+	return ""
+}
+
+// CheckURI says what is wrong with the URI of a resource. Its error is a sentence for the author.
+func CheckURI(uri string) error {
+	bad := invalidURIChar(uri)
+	switch {
+	case strings.ContainsAny(uri, "{}"):
+		return fmt.Errorf("braces stand in the URI of one resource. A family of them is written uri_template = %q", uri)
+	case !scheme.MatchString(uri):
+		return MissingScheme(uri)
+	case scheme.FindString(uri) == uri:
+		return fmt.Errorf("a URI goes on after its scheme, as in \"%s//app\"", uri)
+	case len(uri) > maxURI:
+		return fmt.Errorf("a URI may have %d bytes, and this one has %d", maxURI, len(uri))
+	case bad == "%":
+		return fmt.Errorf("a %% that escapes nothing is written %%25")
+	case bad != "":
+		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, percentEncode(bad))
+	}
+	return nil
+}
+
+// MissingScheme says that a URI begins with a scheme.
+func MissingScheme(uri string) error {
+	if invalidURIChar(strings.NewReplacer("{", "", "}", "").Replace(uri)) != "" {
+		uri = "app"
+	}
+	return fmt.Errorf("a URI begins with a scheme, as in \"config://%s\"", strings.TrimLeft(uri, ":/"))
+}
+
+func percentEncode(char string) (out string) {
+	for i := range len(char) {
+		out += fmt.Sprintf("%%%02X", char[i])
+	}
+	return out
+}
+
+// HasScheme reports whether a text begins with the scheme of a URI.
+func HasScheme(text string) bool { return scheme.MatchString(text) }

@@ -1,0 +1,103 @@
+package result
+
+import (
+	"fmt"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/mcp"
+)
+
+// maxStructuredFactor is how many times larger than the text a structured result may be. It is read by programs
+// and cannot be truncated without becoming another value.
+const maxStructuredFactor = 4
+
+// Encode makes the bytes of the reply, without secrets and within the limits of what a model receives. A text that
+// is too long is truncated; a structured result is sent whole or not at all.
+func (s *Shaper) Encode(r *Result) (err error) {
+	if r.HasValue && (s.defaults.structured || !r.HasText) {
+		if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {
+			_, err = AppendText(nil, r.Value)
+			return failure.AsFault(err)
+		}
+		if s.defaults.structured && len(r.Structured) > maxStructuredFactor*s.MaxText {
+			return s.tooLargeError(len(r.Structured))
+		}
+		r.Structured = s.Scrubber.JSON(r.Structured)
+	}
+	switch text, isText := r.Value.(string); {
+	case r.HasBlocks || r.HasText || !r.HasValue:
+	case isText:
+		r.Text = append(r.Text, text...)
+	case len(r.Structured) <= s.MaxText:
+		r.textIsResult = true
+	default: // JSON, which reads from its beginning
+		r.Text = TruncateText(append(r.Text, r.Structured...), s.MaxText, s.Hint)
+	}
+	if r.Partial {
+		r.note = append(append(r.note, "[There is more: the limit of rows or pages was reached. "...), s.Hint+"]"...)
+	}
+	r.Text = s.Truncate(s.Scrubber.Bytes(r.Text), s.Hint)
+	return nil
+}
+
+func (s *Shaper) tooLargeError(size int) error {
+	if s.tool.ReadOnly {
+		return &adapters.Fault{Message: fmt.Sprintf("the result of %s is too large to send. %s", hcl.Size(size), s.Hint)}
+	}
+	const text = "the tool did its work, but the result of %s is too large to send. Do not call it again for the same work"
+	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size))}
+}
+
+// Outcome hands an encoded result to the protocol, which releases its buffers.
+func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
+	r.pending = 1
+	out := mcp.Outcome{Content: (*contentPart)(r.Buffers)}
+	if r.HasValue && s.defaults.structured && revision >= mcp.Revision20250618 {
+		r.pending = 2
+		out.Structured = (*structuredPart)(r.Buffers)
+		if t := s.OutputType(); t != nil {
+			out.Wrap = !IsObject(t)
+		} else {
+			out.Wrap = len(r.Structured) == 0 || r.Structured[0] != '{'
+		}
+	}
+	return out
+}
+
+// IsObject reports whether every value of a type is an object, as revisions up to 2025-11-25 require of
+// structured results.
+func IsObject(t *schema.Type) bool {
+	return (t.Kind == schema.Object || t.Kind == schema.Map) && !t.Nullable
+}
+
+// AsText returns the result as one text, for a tool that called this one.
+func (r *Result) AsText() (string, error) {
+	if r.HasText || !r.HasValue {
+		return string(r.Text), nil
+	}
+	b, err := AppendText(nil, r.Value)
+	if err != nil {
+		return "", failure.AsFault(err)
+	}
+	return string(b), nil
+}
+
+// Rows returns how many rows the value has; 0 for a value that is no list.
+func (r *Result) Rows() int {
+	switch v := r.Value.(type) {
+	case []any:
+		return len(v)
+	case interface{ Len() int }:
+		return v.Len()
+	case value.Deferred:
+		if list, err := v.Value(); err == nil {
+			rows, _ := list.([]any)
+			return len(rows)
+		}
+	}
+	return 0
+}

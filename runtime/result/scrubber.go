@@ -1,0 +1,207 @@
+package result
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
+	"hatchel/hcl/value"
+)
+
+// Scrubber takes known secrets out of what leaves the process. A nil Scrubber has none to look for.
+type Scrubber struct {
+	secrets    []string                               // longest first, so that one that contains another goes whole
+	forms      [][]byte                               // all the ways in which a secret may be written in a text or in JSON
+	prefixEnds map[[adapters.ShortestSecret]byte]bool // with which a part of one may end, so that most texts are done with at one look
+}
+
+func NewScrubber(secrets []string) *Scrubber {
+	s := new(Scrubber)
+	for _, secret := range secrets {
+		if len(secret) < adapters.ShortestSecret {
+			continue
+		}
+		s.secrets = append(s.secrets, secret)
+		s.secrets = append(s.secrets, url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret)))
+		s.secrets = append(s.secrets, base64Forms(secret)...)
+	}
+	if len(s.secrets) == 0 {
+		return nil
+	}
+	slices.SortFunc(s.secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	s.secrets = slices.Compact(s.secrets)
+	for _, secret := range s.secrets {
+		inJSON := string(jsonscan.AppendStringContent(nil, secret))
+		for _, form := range []string{secret, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)} {
+			if !slices.ContainsFunc(s.forms, func(f []byte) bool { return string(f) == form }) {
+				s.forms = append(s.forms, []byte(form))
+			}
+		}
+	}
+	s.prefixEnds = map[[adapters.ShortestSecret]byte]bool{}
+	for _, f := range s.forms {
+		for n := adapters.ShortestSecret; n < len(f); n++ {
+			s.prefixEnds[[adapters.ShortestSecret]byte(f[n-adapters.ShortestSecret:])] = true
+		}
+	}
+	return s
+}
+
+const shortestCode = 8 // characters of base64 that are not there by chance
+
+// base64Forms is what a secret looks like there, as in the header of basic authentication: one code for each place at which it can stand, without
+// the characters at both ends that hold a part of what stands beside it.
+func base64Forms(secret string) (codes []string) {
+	for before := range 3 {
+		padded := append(make([]byte, before), secret...)
+		from, to := (8*before+5)/6, len(padded)*8/6
+		if to-from < shortestCode {
+			continue
+		}
+		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			code := alphabet.EncodeToString(padded)[from:to]
+			codes = append(codes, code, url.QueryEscape(code))
+		}
+	}
+	return codes
+}
+
+// containsSecret reports whether any secret occurs.
+func (s *Scrubber) containsSecret(b []byte) bool {
+	for _, f := range s.forms {
+		if bytes.Contains(b, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bytes returns the text without secrets, and without the beginnings of those that were cut off where something is quoted.
+func (s *Scrubber) Bytes(b []byte) []byte {
+	if s == nil {
+		return b
+	}
+	if s.containsSecret(b) {
+		for _, f := range s.forms {
+			b = bytes.ReplaceAll(b, f, []byte(hcl.Hidden))
+		}
+	}
+	return s.hideTruncated(b)
+}
+
+// ellipsis is what sentences write where they cut what they quote. A closing quote may stand before it.
+const ellipsis = "…"
+
+// hideTruncated hides what may be the beginning of a secret before each mark of a cut: whoever quotes something long cuts it, and does not know of secrets.
+func (s *Scrubber) hideTruncated(b []byte) []byte {
+	var out []byte
+	done := 0 // bytes of b that are in out
+	for at := 0; ; at += len(ellipsis) {
+		i := bytes.Index(b[at:], []byte(ellipsis))
+		if i < 0 {
+			break
+		}
+		at += i
+		if from, to := s.truncatedSecret(b[done:at]); from < to {
+			out = append(append(out, b[done:done+from]...), hcl.Hidden...)
+			done += to
+		}
+	}
+	if done == 0 {
+		return b
+	}
+	return append(out, b[done:]...)
+}
+
+// truncatedSecret is where the longest beginning of a secret stands at the end of a text, but for a quote behind it; nothing where there is none.
+func (s *Scrubber) truncatedSecret(b []byte) (from, to int) {
+	for _, quote := range []string{"", `"`, `\"`, " "} {
+		quoted, ok := bytes.CutSuffix(b, []byte(quote))
+		if !ok || len(quoted) < adapters.ShortestSecret || !s.prefixEnds[[adapters.ShortestSecret]byte(quoted[len(quoted)-adapters.ShortestSecret:])] {
+			continue
+		}
+		for _, f := range s.forms {
+			for n := min(len(f)-1, len(quoted)); n > to-from && n >= adapters.ShortestSecret; n-- {
+				if bytes.HasSuffix(quoted, f[:n]) {
+					from, to = len(quoted)-n, len(quoted)
+				}
+			}
+		}
+	}
+	return from, to
+}
+
+// Text is Bytes for a string.
+func (s *Scrubber) Text(text string) string {
+	if s == nil {
+		return text
+	}
+	return string(s.Bytes([]byte(text)))
+}
+
+// JSON returns a JSON text without secrets, in which every other token is as it was.
+func (s *Scrubber) JSON(b []byte) []byte {
+	if s == nil || !s.containsSecret(b) && !bytes.Contains(b, []byte(ellipsis)) {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		n := jsonTokenLen(b[i:])
+		out = s.appendToken(out, b[i:i+n])
+		i += n
+	}
+	return out
+}
+
+// jsonTokenLen is the length of the string, the number or word, or the one other byte that b begins with.
+func jsonTokenLen(b []byte) int {
+	if b[0] == '"' {
+		for i := 1; i < len(b); i++ {
+			switch b[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+		return len(b)
+	}
+	if n := bytes.IndexAny(b, "{}[],: \t\r\n\""); n > 0 {
+		return n
+	} else if n < 0 {
+		return len(b)
+	}
+	return 1
+}
+
+func (s *Scrubber) appendToken(dst, t []byte) []byte {
+	if t[0] != '"' {
+		if slices.Contains(s.secrets, string(t)) {
+			return append(dst, `"`+hcl.Hidden+`"`...)
+		}
+		return append(dst, t...)
+	}
+	v, err := value.Decode(t)
+	text, ok := v.(string)
+	if err != nil || !ok {
+		return append(dst, t...)
+	}
+	clean := text
+	for _, secret := range s.secrets {
+		clean = strings.ReplaceAll(clean, secret, hcl.Hidden)
+	}
+	if strings.Contains(clean, ellipsis) {
+		clean = string(s.hideTruncated([]byte(clean)))
+	}
+	if clean == text {
+		return append(dst, t...)
+	}
+	return value.AppendString(dst, clean)
+}

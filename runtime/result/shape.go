@@ -1,0 +1,164 @@
+package result
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/runtime/failure"
+)
+
+// Result is what a call comes to. It belongs to the goroutine of the call.
+type Result struct {
+	Value     any
+	HasValue  bool // Value is set; it may be null
+	HasText   bool // Buffers holds the text, in the words of the author or of the backend
+	HasBlocks bool // Buffers holds content blocks
+	Partial   bool // the backend had more rows or pages than it reads, and no declared text says so
+	*Buffers
+}
+
+// Shaper makes the results of one tool. It is immutable but for what a database says of its rows, and safe for
+// concurrent use.
+type Shaper struct {
+	*Writer
+	tool       *hcl.Tool
+	defaults   defaultResult
+	probedType atomic.Pointer[schema.Type] // of the default result; nil until the backend was asked
+}
+
+// NewShaper returns the Shaper of a tool.
+func NewShaper(t *hcl.Tool, w *Writer) *Shaper {
+	return &Shaper{Writer: w, tool: t, defaults: newDefaultResult(t)}
+}
+
+// OutputType returns the type that the tool advertises as its outputSchema, nil for none.
+func (s *Shaper) OutputType() *schema.Type {
+	if s.tool.Returns != nil {
+		return s.tool.Returns
+	}
+	if t := s.probedType.Load(); t != nil {
+		return t
+	}
+	return s.defaults.schema
+}
+
+// ProbedType returns the type that was learned by asking the backend, nil for none.
+func (s *Shaper) ProbedType() *schema.Type { return s.probedType.Load() }
+
+// SetProbedType sets the type that was learned by asking the backend.
+func (s *Shaper) SetProbedType(t *schema.Type) { s.probedType.Store(t) }
+
+// LearnRows takes the type of a row, or of the rows, from the backend. It reports whether the advertised
+// type of the tool has changed.
+func (s *Shaper) LearnRows(rows *schema.Type) bool {
+	known := s.defaults.schema
+	if rows == nil || known == nil || s.tool.Returns != nil {
+		return false
+	}
+	if known.Kind == schema.List && rows.Kind == schema.Object {
+		rows = schema.ListOf(rows)
+	}
+	if known.Kind != rows.Kind {
+		return false
+	}
+	s.probedType.Store(rows)
+	return true
+}
+
+// Shape makes the result of the outputs of a call. Its errors are written for the model.
+func (s *Shaper) Shape(r *Result, f *hcl.Frame) error {
+	if err := s.shapeValue(r, f); err != nil {
+		return err
+	}
+	if err := s.shapeText(r, f); err != nil {
+		return failure.AsFault(err)
+	}
+	return nil
+}
+
+// shapeValue computes the structured result and validates it against the declared type.
+func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
+	switch {
+	case s.tool.Result != nil:
+		r.Value, err = s.tool.Result.Eval(f, f.Output)
+		r.HasValue = true
+	case s.defaults.member != "" || s.defaults.members != nil:
+		r.Value, err = s.defaults.value(f.Output)
+		r.HasValue = true
+	}
+	if err != nil {
+		return failure.AsFault(err)
+	}
+	if s.tool.ReturnsValidator == nil || !r.HasValue {
+		return nil
+	}
+	checked, violations := s.tool.ReturnsValidator.Check(r.Value)
+	if len(violations) > 0 {
+		const text = "the result does not match the type that this tool declares, so it was not sent:\n"
+		return &adapters.Fault{Message: text + ListViolations(violations)}
+	}
+	r.Value = checked
+	return nil
+}
+
+// shapeText renders the text or the content blocks. It runs after the tool has acted, so it fails only where a
+// value has no text at all.
+func (s *Shaper) shapeText(r *Result, f *hcl.Frame) (err error) {
+	switch {
+	case len(s.tool.Content) > 0:
+		r.HasBlocks = true
+		r.Blocks, err = s.appendContent(r.Blocks, f)
+	case s.tool.Text != nil:
+		r.HasText = true
+		r.Text, err = s.tool.Text.Append(r.Text, f)
+	case s.defaults.text != "" && !r.HasValue:
+		r.HasText = true
+		m, err := Members(f.Output)
+		if err != nil {
+			return err
+		}
+		r.Text, err = AppendText(r.Text, m[s.defaults.text])
+		return err
+	default:
+		r.Partial = IsPartial(f.Output)
+	}
+	return err
+}
+
+// appendContent appends the content blocks whose condition is true in written order, after the text if there is one.
+func (s *Shaper) appendContent(dst []byte, f *hcl.Frame) (_ []byte, err error) {
+	dst = append(dst, '[')
+	if s.tool.Text != nil {
+		text, err := s.tool.Text.Append(nil, f)
+		if err != nil {
+			return nil, err
+		}
+		dst = s.appendTextBlock(dst, text)
+	}
+	for _, block := range s.tool.Content {
+		if ok, err := EvalCondition(block.When, f); err != nil {
+			return nil, err
+		} else if !ok {
+			continue
+		}
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		if dst, err = s.AppendBlock(dst, block, f); err != nil {
+			return nil, err
+		}
+	}
+	return s.Scrubber.JSON(append(dst, ']')), nil
+}
+
+// ListViolations writes one line for each violation.
+func ListViolations(violations []schema.Violation) string {
+	lines := make([]string, len(violations))
+	for i, v := range violations {
+		lines[i] = "- " + v.String()
+	}
+	return strings.Join(lines, "\n")
+}

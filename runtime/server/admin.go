@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"slices"
+
+	"hatchel/runtime"
+	"hatchel/runtime/mcp"
+)
+
+// adminGroup is the group of the callers that operate a server with an auth block.
+const adminGroup = "admin"
+
+// serveReadiness answers 200 while a configuration is served, calls are accepted, and records that must be written can be. An
+// operator also gets the details: failed reloads, connections, state and webhooks.
+func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
+	ready, stopping := !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context()), false
+	select {
+	case <-s.stopping:
+		ready, stopping = false, true
+	default:
+	}
+	status := http.StatusOK
+	if !ready {
+		status = http.StatusServiceUnavailable
+	}
+	if s.whyNotOperator(r) != "" {
+		w.WriteHeader(status)
+		return
+	}
+	details := s.Host.Readiness(r.Context())
+	details.Ready = ready
+	writeJSON(w, status, struct {
+		runtime.Readiness
+		Stopping bool `json:"stopping,omitempty"`
+	}{details, stopping})
+}
+
+// serveReload reloads the configuration directory. A configuration with errors is answered with 422 and its diagnostics.
+func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
+	reason := s.whyNotOperator(r)
+	if reason == "" {
+		reason = s.mcp.Source(r) // a browser sends an operator's client certificate for any page
+	}
+	if reason != "" {
+		s.refuse(w, r, forbidden(reason))
+		return
+	}
+	if err := checkMethod(w, r, http.MethodPost); err != nil {
+		http.Error(w, err.Error(), http.StatusMethodNotAllowed)
+		return
+	}
+	// The load continues when the client goes away.
+	report, err := s.Reloader.Reload(context.WithoutCancel(r.Context()), "POST /admin/reload")
+	switch {
+	case err != nil:
+		if p := new(fs.PathError); errors.As(err, &p) {
+			err = p.Err
+		}
+		http.Error(w, "The configuration directory cannot be read: "+err.Error(), http.StatusInternalServerError)
+	case !report.OK:
+		writeJSON(w, http.StatusUnprocessableEntity, report)
+	default:
+		writeJSON(w, http.StatusOK, report)
+	}
+}
+
+// whyNotOperator returns the reason why the caller of a request is no operator, or an empty string.
+func (s *Server) whyNotOperator(r *http.Request) string {
+	identity := mcp.IdentityOf(r.Context())
+	switch {
+	case s.Host.Authenticator() == nil && !isLocal(r):
+		return "Only programs on this machine may use this endpoint"
+	case s.Host.Authenticator() != nil && (identity == nil || !slices.Contains(identity.Groups, adminGroup)):
+		return "Only callers in the group " + adminGroup + " may use this endpoint"
+	}
+	return ""
+}
+
+// isLocal reports whether a program on this machine made the request itself, neither a browser for a page nor a proxy.
+func isLocal(r *http.Request) bool {
+	for _, header := range []string{"Origin", "Sec-Fetch-Site", "Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
+		if r.Header.Get(header) != "" {
+			return false
+		}
+	}
+	return IsLoopback(r.RemoteAddr) && (IsLoopback(r.Host) || hostname(r.Host) == "localhost")
+}
+
+// IsLoopback reports whether an address, with or without a port, is a loopback IP address.
+func IsLoopback(address string) bool {
+	ip := net.ParseIP(hostname(address))
+	return ip != nil && ip.IsLoopback()
+}
+
+func hostname(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}

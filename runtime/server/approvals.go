@@ -1,0 +1,228 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hatchel/runtime"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/state"
+)
+
+const (
+	// ApprovalPageSize is the number of approvals in a page when a request does not say.
+	ApprovalPageSize = 100
+
+	maxPageSize     = 16384 // the maximum number of pending approvals
+	maxDecisionBody = 8 << 10
+	maxReason       = 1000 // characters
+)
+
+// serveApprovals answers GET /approvals, GET /approvals/ID, POST /approvals/ID/approve and POST /approvals/ID/reject.
+func (s *Server) serveApprovals(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if err := s.handleApprovals(w, r); err != nil {
+		s.writeApprovalError(w, r, err)
+	}
+}
+
+// handleApprovals answers a request about approvals, or returns an error and has written nothing.
+func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
+	if reason := s.mcp.Source(r); reason != "" {
+		return &runtime.ForbiddenError{Why: reason}
+	}
+	id, verb, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/approvals"), "/"), "/")
+	decides := verb == "approve" || verb == "reject"
+	methods := []string{http.MethodGet, http.MethodHead}
+	if decides {
+		methods = []string{http.MethodPost}
+	}
+	if verb != "" && !decides || r.URL.Path == "/approvals/" {
+		return newError(http.StatusNotFound,
+			"Not found. The paths are /approvals, /approvals/ID, /approvals/ID/approve and /approvals/ID/reject")
+	}
+	if err := checkMethod(w, r, methods...); err != nil {
+		return err
+	}
+	approvals, err := s.Host.ApprovalAdmin(r.Context(), callerOf(r))
+	if err != nil {
+		return err
+	}
+	defer approvals.Close()
+	var a *approval.Approval
+	switch {
+	case id == "":
+		return listApprovals(w, r, approvals)
+	case decides:
+		reason, err := readReason(w, r)
+		if err != nil {
+			return err
+		}
+		a, err = approvals.Decide(r.Context(), id, verb == "approve", reason)
+		if err != nil {
+			return err
+		}
+	default:
+		if a, err = approvals.Find(r.Context(), id); err != nil {
+			return err
+		}
+	}
+	text, err := a.AppendJSON(nil)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(append(text, '\n'))
+	return nil
+}
+
+// listApprovals streams one page of the approvals that the caller may decide.
+func listApprovals(w http.ResponseWriter, r *http.Request, approvals *runtime.ApprovalAdmin) error {
+	q, err := parseListQuery(r)
+	if err != nil {
+		return err
+	}
+	started, out := false, []byte(nil)
+	next, err := approvals.List(r.Context(), q, func(part []*approval.Entry) error {
+		for _, a := range part {
+			if !started {
+				w.Header().Set("Content-Type", "application/json")
+				out, started = append(out, `{"approvals":[`...), true
+			} else {
+				out = append(out, ',')
+			}
+			out = a.AppendJSON(append(out, '\n'))
+		}
+		if len(out) == 0 {
+			return nil // an empty write would send the status
+		}
+		_, err := w.Write(out)
+		out = out[:0]
+		return err
+	})
+	switch {
+	case err != nil && started:
+		panic(http.ErrAbortHandler) // the client must not take the response for complete
+	case err != nil:
+		return err
+	case !started:
+		w.Header().Set("Content-Type", "application/json")
+		out = append(out, `{"approvals":[`...)
+	}
+	out = append(out, ']')
+	if next != "" {
+		out = append(append(append(out, `,"next":"`...), next...), '"')
+	}
+	w.Write(append(out, "}\n"...))
+	return nil
+}
+
+// parseListQuery parses ?status=&limit=&after=. The default status is pending.
+func parseListQuery(r *http.Request) (approval.ListQuery, error) {
+	values := r.URL.Query()
+	q := approval.ListQuery{Status: approval.Pending, Limit: ApprovalPageSize, After: values.Get("after")}
+	for name := range values {
+		if !slices.Contains([]string{"status", "limit", "after"}, name) {
+			return q, newError(http.StatusUnprocessableEntity, "Unknown parameter. The parameters are status, limit and after")
+		}
+	}
+	if text := values.Get("status"); text != "" {
+		if q.Status = approval.Status(text); text == "all" {
+			q.Status = ""
+		} else if !slices.Contains(approval.Statuses, q.Status) {
+			return q, newError(http.StatusUnprocessableEntity, "status must be one of "+statusNames()+" and all")
+		}
+	}
+	if text := values.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxPageSize {
+			return q, newError(http.StatusUnprocessableEntity, "limit must be a number from 1 to "+strconv.Itoa(maxPageSize))
+		}
+		q.Limit = n
+	}
+	return q, nil
+}
+
+func statusNames() string {
+	names := make([]string, len(approval.Statuses))
+	for i, status := range approval.Statuses {
+		names[i] = string(status)
+	}
+	return strings.Join(names, ", ")
+}
+
+// readReason reads the body of a decision: {"reason": "…"}, {} or nothing.
+func readReason(w http.ResponseWriter, r *http.Request) (string, error) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return "", newError(http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDecisionBody))
+	if err != nil {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return "", newError(http.StatusRequestEntityTooLarge, "The body of a decision may have at most 8 KiB")
+		}
+		return "", newError(http.StatusBadRequest, "The body of the request could not be read")
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
+	var decision struct {
+		Reason string `json:"reason"`
+	}
+	if len(body) > 0 {
+		d := json.NewDecoder(strings.NewReader(string(body)))
+		d.DisallowUnknownFields()
+		if d.Decode(&decision) != nil || d.More() || !utf8.Valid(body) {
+			return "", newError(http.StatusUnprocessableEntity, `The body of a decision must be {"reason": "…"} or {}`)
+		}
+	}
+	return CheckReason(decision.Reason)
+}
+
+// CheckReason trims the reason of a decision and returns an error when it is too long.
+func CheckReason(reason string) (string, error) {
+	reason = strings.TrimSpace(reason)
+	if utf8.RuneCountInString(reason) > maxReason {
+		return "", newError(http.StatusUnprocessableEntity,
+			"A reason may have at most "+strconv.Itoa(maxReason)+" characters")
+	}
+	return reason, nil
+}
+
+func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err error) {
+	var forbid *runtime.ForbiddenError
+	var decided *approval.AlreadyError
+	var failed *Error
+	switch {
+	case errors.As(err, &forbid):
+		s.refuse(w, r, forbidden(forbid.Why))
+		return
+	case errors.As(err, &failed):
+	case errors.As(err, &decided):
+		failed = &Error{http.StatusConflict, capitalize(decided.Error()), decided.Status, decided.Decision}
+	case errors.Is(err, approval.ErrUnknown):
+		failed = &Error{HTTPStatus: http.StatusNotFound, Message: "Approval not found. Decided approvals are kept for " +
+			"7 days, and expired ones for an hour"}
+	case errors.Is(err, approval.ErrCursor):
+		failed = &Error{HTTPStatus: http.StatusUnprocessableEntity, Message: "after must be the next of an earlier page"}
+	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
+		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: err.Error()}
+	case errors.Is(err, state.ErrAway), errors.Is(err, state.ErrFull):
+		w.Header().Set("Retry-After", "1")
+		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: "The state store is unavailable, and it is " +
+			"unknown whether the decision was made. Look at the approval in a moment"}
+	default:
+		failed = s.internalError(r, err)
+	}
+	closeIfUnread(w, r)
+	writeJSON(w, failed.HTTPStatus, failed)
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"hatchel/runtime"
+	"hatchel/runtime/auth"
+	"hatchel/runtime/mcp"
+)
+
+// authenticate returns the request with the identity of its caller, or nil when it has written the response: a refusal, or the
+// public metadata. Without an auth block it returns the request itself.
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
+	authenticator := s.Host.Authenticator()
+	if authenticator == nil {
+		if s.RequireAuth {
+			s.refuse(w, r, forbidden("This server accepts connections from other machines, but its configuration declares "+
+				"no authentication, so every request is refused. Declare an auth block"))
+			return nil
+		}
+		return r
+	}
+	if document, ok := authenticator.Metadata(r); ok {
+		writeMetadata(w, r, document)
+		return nil
+	}
+	if r.URL.Path == "/readyz" && !hasCredential(r) {
+		return r // only the status is answered
+	}
+	identity, refusal := authenticator.Identify(r)
+	if refusal != nil {
+		authenticator.Challenge(w.Header(), r, refusal)
+		s.refuse(w, r, refusal)
+		return nil
+	}
+	// Handlers never see the credential.
+	delete(r.Header, "Authorization")
+	delete(r.Header, "X-Api-Key")
+	return r.WithContext(mcp.WithIdentity(r.Context(), identity))
+}
+
+func hasCredential(r *http.Request) bool {
+	return r.Header["Authorization"] != nil || r.Header["X-Api-Key"] != nil || r.TLS != nil && len(r.TLS.VerifiedChains) > 0
+}
+
+// bodyTimeout is the time that a client has to send the rest of a body that will not be read, or of a small one.
+const bodyTimeout = 5 * time.Second
+
+func forbidden(reason string) *auth.Refusal {
+	return &auth.Refusal{Status: http.StatusForbidden, Why: reason}
+}
+
+// refuse answers a request that is not authorized, closes the connection when a body is left, and writes an audit record.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Refusal) {
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	closeIfUnread(w, r)
+	s.audit(r, refusal.Status, refusal.Why)
+	if isUnder(r, "/approvals") {
+		writeJSON(w, refusal.Status, &Error{Message: refusal.Why})
+		return
+	}
+	http.Error(w, refusal.Why, refusal.Status)
+}
+
+func (s *Server) audit(r *http.Request, status int, reason string) {
+	s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path, Caller: callerOf(r)})
+}
+
+func closeIfUnread(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// callerOf returns what is known of the caller of a request.
+func callerOf(r *http.Request) *mcp.Caller {
+	c := &mcp.Caller{Remote: r.RemoteAddr, Header: r.Header, Identity: mcp.IdentityOf(r.Context())}
+	if c.Identity != nil {
+		c.Subject = c.Identity.Subject
+	}
+	return c
+}
+
+// writeMetadata writes the metadata of the protected resource, from which clients learn their authorization server (RFC 9728,
+// section 3).
+func writeMetadata(w http.ResponseWriter, r *http.Request, document []byte) {
+	if err := checkMethod(w, r, http.MethodGet, http.MethodHead); err != nil {
+		http.Error(w, err.Error(), http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "max-age=300")
+	w.Header().Set("Access-Control-Allow-Origin", "*") // for clients in browsers
+	w.Write(document)
+}

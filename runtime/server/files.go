@@ -1,0 +1,172 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hatchel/runtime"
+	"hatchel/runtime/files"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+)
+
+// isSignedFile reports whether a request is for a file and carries a signature, which replaces authentication.
+func isSignedFile(r *http.Request) bool {
+	return isUnder(r, "/files") && r.URL.Query().Has("signature")
+}
+
+// serveFiles answers POST /files, POST /files/uploads, PUT /files/uploads/ID with a signature, and GET, HEAD and DELETE of
+// /files/ID.
+func (s *Server) serveFiles(w http.ResponseWriter, r *http.Request, signed bool) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if err := s.handleFiles(w, r, signed); err != nil {
+		s.writeFileError(w, r, err)
+	}
+}
+
+// handleFiles answers a request about files, or returns an error and has written nothing.
+func (s *Server) handleFiles(w http.ResponseWriter, r *http.Request, signed bool) error {
+	if reason := s.mcp.Source(r); reason != "" && !signed {
+		return &runtime.ForbiddenError{Why: reason}
+	}
+	caller := callerOf(r)
+	if signed {
+		caller = &mcp.Caller{Remote: r.RemoteAddr}
+	}
+	store, err := s.Host.Files(r.Context(), caller, signed)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	id, upload := strings.CutPrefix(r.URL.Path, "/files/uploads/")
+	switch {
+	case upload && signed:
+		return uploadWithTicket(w, r, store, id)
+	case r.URL.Path == "/files" && !signed:
+		return uploadFile(w, r, store)
+	case r.URL.Path == "/files/uploads" && !signed:
+		return createTicket(w, r, store)
+	}
+	return s.handleFile(w, r, store, signed)
+}
+
+// handleFile sends or removes one file.
+func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, signed bool) error {
+	allowed := []string{http.MethodGet, http.MethodHead, http.MethodDelete}
+	var signature url.Values
+	if signed {
+		allowed, signature = allowed[:2], r.URL.Query()
+	}
+	if err := checkMethod(w, r, allowed...); err != nil {
+		return err
+	}
+	file, err := store.Find(r.Context(), strings.TrimPrefix(r.URL.Path, "/files/"), signature)
+	if err != nil {
+		return err
+	}
+	switch r.Method {
+	case http.MethodDelete:
+		return removeFile(w, r, store, file)
+	case http.MethodHead:
+		setFileHeaders(w, file)
+		return nil
+	}
+	return s.sendFile(w, r, store, file)
+}
+
+func removeFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File) error {
+	removed, err := store.Remove(r.Context(), file)
+	if err == nil && !removed {
+		err = files.ErrUnknown
+	}
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File) error {
+	started := false
+	err := store.Send(r.Context(), file, func() io.Writer {
+		started = true
+		setFileHeaders(w, file)
+		return w
+	})
+	if err == nil || !started {
+		return err
+	}
+	if r.Context().Err() == nil {
+		s.Log.WarnContext(r.Context(), "download failed", slog.String("file", file.ID), slog.String("error", err.Error()))
+	}
+	panic(http.ErrAbortHandler) // the response is shorter than its Content-Length
+}
+
+func setFileHeaders(w http.ResponseWriter, file *files.File) {
+	h := w.Header()
+	h.Set("Content-Type", file.Type)
+	h.Set("Content-Length", strconv.FormatInt(file.Size, 10))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": file.Name}))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
+func (s *Server) writeFileError(w http.ResponseWriter, r *http.Request, err error) {
+	var forbid *runtime.ForbiddenError
+	switch {
+	case errors.As(err, &forbid):
+		s.refuse(w, r, forbidden(forbid.Why))
+		return
+	case errors.Is(err, files.ErrSignature):
+		s.refuse(w, r, forbidden("The URL is not signed, or its signature has expired"))
+		return
+	}
+	failed := s.fileError(w, r, err)
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	closeIfUnread(w, r)
+	s.audit(r, failed.HTTPStatus, failed.Message)
+	writeJSON(w, failed.HTTPStatus, failed)
+}
+
+// fileError converts an error of the file store to a response, and sets the headers that belong to it.
+func (s *Server) fileError(w http.ResponseWriter, r *http.Request, err error) *Error {
+	var failed *Error
+	var tooLarge *files.TooLargeError
+	var badType *files.TypeError
+	fail := func(status int, message string) *Error { return &Error{HTTPStatus: status, Message: message} }
+	switch {
+	case errors.As(err, &failed):
+		return failed
+	case errors.As(err, &tooLarge):
+		return fail(http.StatusRequestEntityTooLarge, capitalize(tooLarge.Error()))
+	case errors.As(err, &badType):
+		return fail(http.StatusUnsupportedMediaType, capitalize(badType.Error()))
+	case errors.Is(err, runtime.ErrNoFiles):
+		return fail(http.StatusNotFound, "Not found. No tool of this server takes files")
+	case errors.Is(err, files.ErrUnknown):
+		return fail(http.StatusNotFound, "File not found. It belongs to another caller, was removed, or has expired")
+	case errors.Is(err, files.ErrCrowded):
+		return fail(http.StatusInsufficientStorage,
+			"Your files exceed the quota in number or size. Remove some, or wait until they expire")
+	case errors.Is(err, state.ErrFull):
+		return fail(http.StatusInsufficientStorage, "The server has no space left for the file. Try again later")
+	case errors.Is(err, files.ErrAtOnce):
+		w.Header().Set("Retry-After", "1")
+		return fail(http.StatusTooManyRequests, "Too many uploads at once. Wait until some of yours are complete")
+	case errors.Is(err, files.ErrCut), r.Context().Err() != nil:
+		return fail(http.StatusBadRequest, "The upload ended before it was complete. Nothing was stored")
+	case errors.As(err, new(*runtime.UnrecordedFileError)):
+		return fail(http.StatusServiceUnavailable, err.Error())
+	case errors.Is(err, state.ErrAway):
+		w.Header().Set("Retry-After", "1")
+		return fail(http.StatusServiceUnavailable, "The state store is unavailable. Try again in a moment")
+	}
+	return s.internalError(r, err)
+}

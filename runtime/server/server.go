@@ -1,0 +1,85 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"hatchel/runtime"
+	"hatchel/runtime/mcp"
+)
+
+// Options configure a Server. Host, Reloader and Log are required.
+type Options struct {
+	Host     *runtime.Host
+	Reloader *Reloader
+	Log      *slog.Logger
+	// Toolset is the only toolset that is served. When it is empty, everything is served at /mcp and each toolset at
+	// /mcp/NAME.
+	Toolset string
+	// RequireAuth refuses every HTTP request while the configuration declares no authentication. Set it for a listener that
+	// other machines can reach.
+	RequireAuth bool
+}
+
+// Server serves one host, over HTTP with [Server.Serve] or to one client with [Server.ServeStdio]. It is safe for concurrent
+// use as an http.Handler.
+type Server struct {
+	Options
+	mcp      *mcp.Server
+	stopping chan struct{} // closed when the shutdown begins
+}
+
+// New returns a Server and makes it the receiver of the host's notifications.
+func New(o Options) *Server {
+	s := &Server{Options: o, mcp: mcp.New(o.Host, mcp.Options{Logger: o.Log}), stopping: make(chan struct{})}
+	o.Host.SetNotifier(s.mcp)
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		io.WriteString(w, "ok\n")
+		return
+	}
+	if isSignedFile(r) {
+		s.serveFiles(w, r, true)
+		return
+	}
+	if r = s.authenticate(w, r); r == nil {
+		return
+	}
+	switch {
+	case isUnder(r, "/files"):
+		s.serveFiles(w, r, false)
+	case isUnder(r, "/approvals"):
+		s.serveApprovals(w, r)
+	case r.URL.Path == "/readyz":
+		s.serveReadiness(w, r)
+	case r.URL.Path == "/admin/reload":
+		s.serveReload(w, r)
+	default:
+		s.serveMCP(w, r)
+	}
+}
+
+func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/mcp" {
+		s.mcp.For(s.Toolset).ServeHTTP(w, r)
+		return
+	}
+	toolset, ok := strings.CutPrefix(r.URL.Path, "/mcp/")
+	if !ok || toolset == "" || s.Toolset != "" && s.Toolset != toolset {
+		http.Error(w, "Not found. The MCP endpoint of this server is /mcp", http.StatusNotFound)
+		return
+	}
+	s.mcp.For(toolset).ServeHTTP(w, r)
+}
+
+// isUnder reports whether a request is for a path or for one below it.
+func isUnder(r *http.Request, path string) bool {
+	rest, ok := strings.CutPrefix(r.URL.Path, path)
+	return ok && (rest == "" || rest[0] == '/')
+}
