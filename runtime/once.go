@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -144,7 +145,7 @@ func (c *call) canonicalInput() ([]byte, error) {
 			input[name] = v
 		}
 	}
-	return appendFrozen(nil, input)
+	return elicit.AppendFrozen(nil, input)
 }
 
 var errInProgress = errors.New("another call with the same key is under way")

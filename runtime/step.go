@@ -137,7 +137,7 @@ func (s *boundStep) checkExpectations(f *hcl.Frame, output any) error {
 		if !ok {
 			told := *f
 			told.Output = output
-			return &adapters.Fault{Message: message(e.Message, &told)}
+			return &adapters.Fault{Message: failure.Render(e.Message, &told)}
 		}
 	}
 	return nil

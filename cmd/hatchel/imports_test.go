@@ -40,6 +40,8 @@ var layers = []struct {
 	{of: "runtime/failure", may: []string{"hcl", "hcl/jsonscan", "adapters", "hcl/jsonscan", "runtime/mcp", "runtime/state"}},
 	{of: "runtime/limit", may: []string{"hcl", "adapters", "runtime/digest", "runtime/failure", "runtime/state", "runtime/wait"}},
 	{of: "runtime/result", may: []string{"hcl", "hcl/*", "adapters", "runtime/digest", "runtime/failure", "runtime/mcp"}},
+	{of: "runtime/policy", may: []string{"hcl", "runtime/failure", "runtime/mcp"}},
+	{of: "runtime/elicit", may: []string{"hcl", "hcl/*", "adapters", "runtime/digest", "runtime/failure", "runtime/mcp", "runtime/result", "runtime/state"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "runtime/server", may: []string{"runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}},
 	{of: "cmd/hatchel", may: []string{"hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
