@@ -179,7 +179,7 @@ func TestOfTwoWhoDecideAtOnceOneIsToldOfTheOther(t *testing.T) {
 	if status != http.StatusConflict {
 		t.Errorf("%d %s", status, body)
 	}
-	says(t, body, winner, "already")
+	says(t, body, winner, "ed it at ")
 	if n := len(o.decisions()); n != 1 {
 		t.Errorf("%d decisions are written down", n)
 	}

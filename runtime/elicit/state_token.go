@@ -103,7 +103,7 @@ func (s *Sealer) Open(ctx context.Context, token string, request digest.Digest) 
 		return s.take(ctx, tokenName(plain))
 	}
 	used, err := s.store.Add(ctx, &state.Record{
-		Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.Skew), Follows: true, Quiet: true,
+		Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.Skew), Priority: state.FollowUp, Quiet: true,
 	})
 	if err == nil && used != nil {
 		err = mcp.InvalidState()

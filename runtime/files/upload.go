@@ -106,7 +106,7 @@ func (p *uploadInProgress) begin(ctx context.Context, lease *state.Lease) error 
 	expires := p.started.Add(max(uploadTimeout, p.Rules.TTL) + cleanupTimeout)
 	hold, existing, err := lease.Begin(ctx, &state.Record{
 		Name: p.id, Group: p.group, Due: expires, Expires: expires, Body: (&metadata{Size: reserved}).encode(),
-		Yields: true, Quiet: true,
+		Priority: state.Low, Quiet: true,
 	}, nil)
 	if err == nil && existing != nil {
 		err = ErrUnknown // the ticket was used
@@ -214,7 +214,7 @@ func (p *uploadInProgress) addChunk(ctx context.Context, chunk []byte) error {
 	expires := p.started.Add(p.Rules.TTL)
 	r := &state.Record{
 		Kind: kindChunk, Name: chunkName(p.id, p.chunks), Group: p.id, Due: expires,
-		Expires: expires.Add(cleanupTimeout), Body: chunk, Yields: true, Quiet: true,
+		Expires: expires.Add(cleanupTimeout), Body: chunk, Priority: state.Low, Quiet: true,
 	}
 	p.chunks++
 	existing, err := p.store.Add(ctx, r)

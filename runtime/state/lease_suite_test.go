@@ -30,7 +30,7 @@ func begin(t *testing.T, l *state.Lease, r, before *state.Record) *state.Hold {
 	return h
 }
 
-func leases(t *testing.T, open func() state.Store) {
+func testLease(t *testing.T, open func() state.Store) {
 	s := open()
 	defer s.Close()
 	t.Run("Begin makes the process the living owner", func(t *testing.T) {
@@ -86,7 +86,7 @@ func leases(t *testing.T, open func() state.Store) {
 	})
 }
 
-func orphansAreHandled(t *testing.T, open func() state.Store) {
+func testOrphanHandler(t *testing.T, open func() state.Store) {
 	s := open()
 	defer s.Close()
 	_, l := worker(t, s)
@@ -137,7 +137,7 @@ func (s *lossyStore) Replace(ctx context.Context, r *state.Record) (bool, error)
 	return won, err
 }
 
-func unknownBeginsAreUndone(t *testing.T, open func() state.Store) {
+func testUndoneBegin(t *testing.T, open func() state.Store) {
 	s := &lossyStore{Store: open()}
 	defer s.Close()
 	t.Run("a record that was added is removed", func(t *testing.T) {

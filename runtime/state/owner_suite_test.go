@@ -9,7 +9,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-func lateChangesNothing(t *testing.T, open func() state.Store) {
+func testStaleVersions(t *testing.T, open func() state.Store) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := open(), open()
 		defer a.Close()
@@ -54,7 +54,7 @@ func lateChangesNothing(t *testing.T, open func() state.Store) {
 	})
 }
 
-func orphans(t *testing.T, open func() state.Store) {
+func testOrphans(t *testing.T, open func() state.Store) {
 	s := open()
 	defer s.Close()
 	later := time.Now().Add(time.Hour)

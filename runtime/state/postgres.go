@@ -15,29 +15,32 @@ import (
 	"hatchel/runtime/postgres"
 )
 
-// Postgres is a Store in the tables of a PostgreSQL database, whose names begin with hatchel_. Any number of processes, on any number of machines, may have it open: what one
-// of them has been told the others know. That an owner is present is judged by the clock of the database; the clocks of the processes may differ by less than Skew.
+// Postgres is a Store in tables of a PostgreSQL database whose names begin with hatchel_. Any number of
+// processes on any number of machines may have it open. Heartbeats are judged by the clock of the
+// database; the clocks of the processes may differ by less than Skew.
 type Postgres struct {
 	pool    *pgxpool.Pool
-	channel string       // on which is told of what was changed
-	origin  string       // this store, among those that tell
-	bound   atomic.Int64 // bytes, from which on nothing new is taken
+	channel string       // on which changes are announced
+	origin  string       // of this store, in announcements
+	quota   atomic.Int64 // bytes
 
 	mu       sync.Mutex
-	swept    time.Time // when what had expired was last removed; guarded by mu
-	held     int64     // bytes, when that was measured and what this process has added since; guarded by mu
+	swept    time.Time // when expired rows were last removed; guarded by mu
+	size     int64     // bytes, when they were measured, and what this process has added since; guarded by mu
 	measured time.Time // guarded by mu
 }
 
 const (
-	callTime = 10 * time.Second // that one call of a method may take
-	mostOpen = 8                // connections, unless the address says pool_max_conns
+	callTimeout    = 10 * time.Second // of one method call
+	maxConnections = 8                // unless the address says pool_max_conns
 )
 
-// OpenPostgres opens the store in the database of a URL, or of the words that libpq knows. Tables that are missing are made, in the first schema of its search_path. A database
-// that goes away comes back by itself: until then methods fail with ErrAway. An error is a sentence for the operator, which holds nothing of the address.
+// OpenPostgres opens the store in the database of a URL, or of a libpq connection string. It creates
+// missing tables in the first schema of the search_path. While the database is unavailable methods
+// fail with ErrAway; the connection comes back by itself. An error is a sentence for the operator and
+// holds nothing of the address.
 func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
-	config, err := postgres.Config(address, mostOpen)
+	config, err := postgres.Config(address, maxConnections)
 	if err != nil {
 		return nil, err
 	}
@@ -46,34 +49,35 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 		return nil, postgres.Unreadable
 	}
 	p := &Postgres{pool: pool, origin: rand.Text()}
-	p.Bound(mostHeld)
-	if p.channel, err = prepareTables(ctx, pool); err != nil {
+	p.Bound(defaultQuotaBytes)
+	if p.channel, err = preparePostgres(ctx, pool); err != nil {
 		pool.Close()
-		return nil, postgresFault(ctx, err)
+		return nil, postgresError(ctx, err)
 	}
-	p.swept = time.Now().Add(-sweepEvery)
+	p.swept = time.Now().Add(-sweepInterval)
 	return p, nil
 }
 
-// CheckPostgres is why a database could not be opened, without making anything in it.
+// CheckPostgres returns why OpenPostgres would fail. It creates nothing.
 func CheckPostgres(ctx context.Context, address string) error {
 	config, err := postgres.Config(address, 1)
 	if err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, callTime)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(bounded, config.ConnConfig)
 	if err != nil {
-		return postgresFault(ctx, err)
+		return postgresError(ctx, err)
 	}
 	defer conn.Close(bounded)
-	_, err = tablesFound(bounded, conn)
-	return postgresFault(ctx, err)
+	_, err = findTables(bounded, conn)
+	return postgresError(ctx, err)
 }
 
-// Bound says from how many bytes on nothing new is taken: 1 GiB when nobody says so. As much again is there for what becomes of what was taken.
-func (p *Postgres) Bound(bytes int64) { p.bound.Store(bytes) }
+// Bound sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
+// again is reserved for changes and follow-up records.
+func (p *Postgres) Bound(bytes int64) { p.quota.Store(bytes) }
 
 // Close implements Store.
 func (p *Postgres) Close() error {
@@ -83,14 +87,15 @@ func (p *Postgres) Close() error {
 
 // Ping implements Remote.
 func (p *Postgres) Ping(ctx context.Context) error {
-	return p.run(ctx, p.known)
+	return p.run(ctx, p.checkTables)
 }
 
-// known is why the tables are none that this program knows: another version of it has made them anew.
-func (p *Postgres) known(ctx context.Context) error {
-	found, err := tablesFound(ctx, p.pool)
-	if err == nil && found != tablesVersion {
-		err = refused("its tables are not there any more")
+// checkTables returns an error when the tables are gone, or another version of this program has
+// changed them.
+func (p *Postgres) checkTables(ctx context.Context) error {
+	exist, err := findTables(ctx, p.pool)
+	if err == nil && !exist {
+		err = operatorError("its tables no longer exist")
 	}
 	return err
 }
@@ -98,15 +103,17 @@ func (p *Postgres) known(ctx context.Context) error {
 // Present implements Store.
 func (p *Postgres) Present(ctx context.Context, owner string, until time.Time) error {
 	return p.run(ctx, func(ctx context.Context) error {
-		_, err := p.pool.Exec(ctx, "INSERT INTO hatchel_owners (name, expires) VALUES ($1, "+databaseNow+" + $2) ON CONFLICT (name) DO UPDATE SET expires = excluded.expires",
-			owner, time.Until(until).Milliseconds())
+		const statement = "INSERT INTO hatchel_owners (name, expires) VALUES ($1, " + databaseNow + " + $2) " +
+			"ON CONFLICT (name) DO UPDATE SET expires = excluded.expires"
+		_, err := p.pool.Exec(ctx, statement, owner, time.Until(until).Milliseconds())
 		return err
 	})
 }
 
-// run does one call of a method. What has certainly not reached the database, because the connection was lost, is tried again on another one.
+// run runs one method call. It tries a second time when the first try has certainly not reached the
+// database, because the connection was lost.
 func (p *Postgres) run(ctx context.Context, do func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, callTime)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := do(bounded)
 	if err != nil && pgconn.SafeToRetry(err) {
@@ -114,21 +121,21 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 	}
 	if err != nil {
 		if postgres.ReadOnly(err) {
-			p.pool.Reset() // another server takes the writes now: the next connections are to that one
+			p.pool.Reset() // after a failover new connections reach the server that accepts writes
 		}
-		if missing(err) {
-			err = cmp.Or(p.known(bounded), err)
+		if isUndefined(err) {
+			err = cmp.Or(p.checkTables(bounded), err)
 		}
-		return postgresFault(ctx, err)
+		return postgresError(ctx, err)
 	}
-	if p.due() {
-		p.tidy(bounded)
+	if p.sweepDue() {
+		p.sweepSome(bounded)
 	}
 	return nil
 }
 
-// changes reports whether a statement has changed, or given, a row.
-func (p *Postgres) changes(ctx context.Context, statement string, arguments ...any) (bool, error) {
+// execute reports whether a statement has changed or returned a row.
+func (p *Postgres) execute(ctx context.Context, statement string, arguments ...any) (bool, error) {
 	tag, err := p.pool.Exec(ctx, statement, arguments...)
 	return err == nil && tag.RowsAffected() > 0, err
 }

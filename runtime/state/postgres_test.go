@@ -31,19 +31,19 @@ func openDatabase(t testing.TB, address string) *state.Postgres {
 	return s
 }
 
-func TestPostgresIsAStore(t *testing.T) {
-	behaves(t, func(t *testing.T) func() state.Store {
+func TestPostgresStore(t *testing.T) {
+	storeSuite(t, func(t *testing.T) func() state.Store {
 		address, _ := postgrestest.Schema(t)
 		return func() state.Store { return openDatabase(t, address) }
 	})
 }
 
-func TestManyMayOpenANewDatabaseAtOnce(t *testing.T) {
+func TestNewDatabaseIsOpenedConcurrently(t *testing.T) {
 	address, _ := postgrestest.Schema(t)
 	openedAtOnce(t, func() (state.Store, error) { return state.OpenPostgres(t.Context(), address) })
 }
 
-func TestADatabaseThatIsNotOursIsRefused(t *testing.T) {
+func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	u, err := url.Parse(address)
 	check(t, err)
@@ -75,34 +75,52 @@ func TestADatabaseThatIsNotOursIsRefused(t *testing.T) {
 	check(t, s.Close())
 	check(t, state.CheckPostgres(t.Context(), address))
 	execute(t, db, "UPDATE hatchel_state SET version = 99")
-	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a later version of this program has written it, in version 99") {
+	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a newer version of this program (schema 99, supported is 3)") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "UPDATE hatchel_state SET version = 1")
-	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an early version of this program has written it, in version 1") {
+	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 3)") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAFullDatabaseTakesNothingNew(t *testing.T) {
+func TestReplacedTablesAreReported(t *testing.T) {
+	address, db := postgrestest.Schema(t)
+	s := openDatabase(t, address)
+	defer s.Close()
+	check(t, s.Ping(t.Context()))
+	execute(t, db, "UPDATE hatchel_state SET version = 99; ALTER TABLE hatchel_records RENAME TO hatchel_others")
+	_, err := s.Add(t.Context(), recordOf("x", time.Now()))
+	for operation, err := range map[string]error{"Ping": s.Ping(t.Context()), "Add": err} {
+		if err == nil || !strings.Contains(err.Error(), "newer version of this program") {
+			t.Errorf("%s: %v", operation, err)
+		}
+	}
+	execute(t, db, "DROP TABLE hatchel_state")
+	if err := s.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer exist") {
+		t.Errorf("Ping without tables: %v", err)
+	}
+}
+
+func TestPostgresQuota(t *testing.T) {
 	address, _ := postgrestest.Schema(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := openDatabase(t, address)
 		defer s.Close()
-		staysBounded(t, s)
+		testQuota(t, s)
 	})
 }
 
-func TestWhatYieldsLeavesHalfOfADatabase(t *testing.T) {
+func TestPostgresPriority(t *testing.T) {
 	address, _ := postgrestest.Schema(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := openDatabase(t, address)
 		defer s.Close()
-		leavesRoom(t, s)
+		testPriority(t, s)
 	})
 }
 
-func TestWhatHasExpiredIsRemovedFromTheDatabase(t *testing.T) {
+func TestPostgresSweep(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, ctx := openDatabase(t, address), context.WithoutCancel(t.Context())
@@ -118,7 +136,7 @@ func TestWhatHasExpiredIsRemovedFromTheDatabase(t *testing.T) {
 	left(t, db, map[string]int{"owners": 0, "records": 1})
 }
 
-func TestManyThatHaveExpiredAreRemovedByOneCallAfterTheOther(t *testing.T) {
+func TestPostgresSweepsInBatches(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	add(t, openDatabaseFor(t, address), recordOf("first", time.Now()))
 	expired := func() {
@@ -157,7 +175,7 @@ func left(t *testing.T, db *pgx.Conn, tables map[string]int) {
 	}
 }
 
-func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
+func TestPostgresWatchReportsMissedChanges(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	a, b := openDatabase(t, address), openDatabase(t, address)
 	defer a.Close()
@@ -177,7 +195,7 @@ func TestWhoWatchesADatabaseIsToldWhenItWasDeaf(t *testing.T) {
 	}
 }
 
-func TestALostConnectionComesBack(t *testing.T) {
+func TestLostConnectionComesBack(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	s := openDatabase(t, address)
 	defer s.Close()
@@ -198,7 +216,7 @@ func TestALostConnectionComesBack(t *testing.T) {
 	check(t, s.Ping(t.Context()))
 }
 
-func TestADatabaseThatDoesNotAnswerIsAway(t *testing.T) {
+func TestHangingDatabaseIsUnavailable(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	check(t, openDatabase(t, address).Close())
 	s := openDatabase(t, address+"&lock_timeout=100ms")
@@ -213,7 +231,7 @@ func TestADatabaseThatDoesNotAnswerIsAway(t *testing.T) {
 	}
 }
 
-// eventually asks until something is so.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, so func() bool) {
 	t.Helper()
 	limit, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
@@ -222,7 +240,7 @@ func eventually(t *testing.T, so func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatal("it does not happen")
+			t.Fatal("the condition never holds")
 		}
 	}
 }

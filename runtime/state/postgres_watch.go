@@ -7,47 +7,44 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"hatchel/internal/ctxtime"
 )
 
 const (
-	listenAgain = time.Second      // after the connection was lost
-	stillThere  = 15 * time.Second // of silence, after which the connection is tried
+	listenRetry    = time.Second      // pause after the connection was lost
+	listenPing     = 15 * time.Second // of silence, after which the connection is checked
+	maxPayloadSize = 7999             // bytes: https://www.postgresql.org/docs/current/sql-notify.html
 )
 
-// longestNews is how many bytes can be told: https://www.postgresql.org/docs/current/sql-notify.html
-const longestNews = 7999
-
-// news is what those who watch are told of a change: who made it, and of what.
-func (p *Postgres) news(kind, name string) string {
-	if told := p.origin + " " + kind + " " + name; len(told) <= longestNews {
-		return told
+// payload returns the announcement of a change: the origin, the kind and the name. Without a kind any
+// record may have changed.
+func (p *Postgres) payload(kind, name string) string {
+	if full := p.origin + " " + kind + " " + name; len(full) <= maxPayloadSize {
+		return full
 	}
-	return p.origin // it may have been anything
+	return p.origin
 }
 
-// tell carries out the statement of a change, has those who watch told of it, unless it is quiet, and reports whether it was made.
-func (p *Postgres) tell(ctx context.Context, r *Record, statement string, arguments ...any) (bool, error) {
+// change executes a statement that changes r, announces the change unless it is quiet, and reports
+// whether a row was changed.
+func (p *Postgres) change(ctx context.Context, r *Record, statement string, arguments ...any) (bool, error) {
 	if !r.Quiet {
-		arguments = append(arguments, p.channel, p.news(r.Kind, r.Name))
+		arguments = append(arguments, p.channel, p.payload(r.Kind, r.Name))
 		statement += fmt.Sprintf(" RETURNING pg_notify($%d, $%d)", len(arguments)-1, len(arguments))
 	}
-	return p.changes(ctx, statement, arguments...)
+	return p.execute(ctx, statement, arguments...)
 }
 
 // Watch implements Store.
 func (p *Postgres) Watch(ctx context.Context, changed func(kind, name string)) {
 	for ctx.Err() == nil {
 		p.listen(ctx, changed)
-		pause := time.NewTimer(listenAgain)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-		}
+		ctxtime.Sleep(ctx, listenRetry)
 	}
 }
 
-// listen tells what is heard over one connection, until it is lost.
+// listen announces changes over one connection, until the connection is lost.
 func (p *Postgres) listen(ctx context.Context, changed func(kind, name string)) {
 	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
 	if err != nil {
@@ -58,28 +55,28 @@ func (p *Postgres) listen(ctx context.Context, changed func(kind, name string)) 
 		defer cancel()
 		conn.Close(closing)
 	}()
-	if !carriesOut(ctx, conn, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()) {
+	if !succeeds(ctx, conn, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()) {
 		return
 	}
 	changed("", "")
 	for {
-		waiting, cancel := context.WithTimeout(ctx, stillThere)
-		heard, err := conn.WaitForNotification(waiting)
+		waiting, cancel := context.WithTimeout(ctx, listenPing)
+		notification, err := conn.WaitForNotification(waiting)
 		cancel()
 		switch {
 		case err == nil:
-			if origin, of, _ := strings.Cut(heard.Payload, " "); origin != p.origin {
-				kind, name, _ := strings.Cut(of, " ")
+			if origin, record, _ := strings.Cut(notification.Payload, " "); origin != p.origin {
+				kind, name, _ := strings.Cut(record, " ")
 				changed(kind, name)
 			}
-		case ctx.Err() != nil || conn.IsClosed() || !carriesOut(ctx, conn, "SELECT 1"):
+		case ctx.Err() != nil || conn.IsClosed() || !succeeds(ctx, conn, "SELECT 1"):
 			return
 		}
 	}
 }
 
-func carriesOut(ctx context.Context, conn *pgx.Conn, statement string) bool {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+func succeeds(ctx context.Context, conn *pgx.Conn, statement string) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, err := conn.Exec(ctx, statement)
 	return err == nil

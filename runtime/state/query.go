@@ -11,19 +11,20 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Query says which records are listed: those of a kind, by Due and then by Name.
+// Query selects records of a kind, ordered by Due and Name.
 type Query struct {
 	Kind     string
-	Group    string    // only those; empty for all
-	Until    time.Time // only those that are due until then; zero for all
-	After    *Record   // only those that come after this one; nil for all
-	Orphaned bool      // only those that have an owner who is not present any more, and those of them without a Due, too
-	Limit    int       // how many at most; at least 1
+	Group    string    // empty for all
+	Until    time.Time // only records due until then; zero for all
+	After    *Record   // only records that sort after this one; nil for all
+	Orphaned bool      // only records whose owner is dead, including those without Due
+	Limit    int       // maximum number of records; at least 1
 }
 
-// clauses are the query in SQL, with its arguments, of which the first is the time. All of them are used for the first time in their order, so that all databases read it in the same
-// way. Present says whether an owner is.
-func (q *Query) clauses(present string) (clauses string, arguments []any) {
+// clauses returns the query as SQL with its arguments; the first argument is the current time.
+// Placeholders are numbered in the order of their first use, so that both databases read them alike.
+// The condition ownerAlive says whether the owner of a record is alive.
+func (q *Query) clauses(ownerAlive string) (clauses string, arguments []any) {
 	var b strings.Builder
 	arguments = []any{now()}
 	add := func(text string, values ...any) {
@@ -35,7 +36,7 @@ func (q *Query) clauses(present string) (clauses string, arguments []any) {
 	}
 	add(" WHERE expires > $1 AND kind = ?", q.Kind)
 	if q.Orphaned {
-		add(" AND owner <> '' AND NOT " + present)
+		add(" AND owner <> '' AND NOT " + ownerAlive)
 	} else {
 		add(" AND due > 0")
 	}
@@ -52,10 +53,11 @@ func (q *Query) clauses(present string) (clauses string, arguments []any) {
 	return b.String(), arguments
 }
 
-// columns are what of a record is read, in SQL: what comes next says whether its owner is present, and in which table it is.
+// columns begins a SELECT of records. The condition that the owner is alive and the FROM clause
+// follow.
 const columns = "SELECT kind, name, slot, grp, version, due, expires, body, owner, owner <> '' AND "
 
-// scanRecord reads a record from a row, of either database; without a row it is nil.
+// scanRecord reads a record from a row of either database. It returns nil when there is no row.
 func scanRecord(row interface{ Scan(...any) error }) (*Record, error) {
 	var r Record
 	var due, expires int64
@@ -70,21 +72,25 @@ func scanRecord(row interface{ Scan(...any) error }) (*Record, error) {
 	return &r, nil
 }
 
-// twice reports whether a statement, in either database, would have given to two what one may have.
-func twice(err error) bool {
+// isUniqueViolation reports whether a unique index of either database has rejected a statement.
+func isUniqueViolation(err error) bool {
 	const uniqueViolation = "23505"
-	var file sqlite3.Error
-	var told *pgconn.PgError
-	return errors.As(err, &file) && file.ExtendedCode == sqlite3.ErrConstraintUnique || errors.As(err, &told) && told.Code == uniqueViolation
+	var inSQLite sqlite3.Error
+	var inPostgres *pgconn.PgError
+	return errors.As(err, &inSQLite) && inSQLite.ExtendedCode == sqlite3.ErrConstraintUnique ||
+		errors.As(err, &inPostgres) && inPostgres.Code == uniqueViolation
 }
 
-// small is the size of a body that there is room for in any case.
-const small = 4 << 10
+// smallBody is the size up to which Replace accepts a body even when the store is full.
+const smallBody = 4 << 10
 
-// bodyOf is the body of a record, which is no null.
-func (r *Record) bodyOf() []byte {
+// nonNullBody returns the body for a column that does not accept NULL.
+func (r *Record) nonNullBody() []byte {
 	if r.Body == nil {
 		return []byte{}
 	}
 	return r.Body
 }
+
+// now returns the clock of this process in milliseconds.
+func now() int64 { return time.Now().UnixMilli() }

@@ -5,77 +5,95 @@ import (
 	"time"
 )
 
-// Record is something that is remembered under a kind and a name, and changes.
+// Record is a versioned document with a kind and a name.
 type Record struct {
-	Kind    string    // what it is: "approval", "task", "file", …
-	Name    string    // among those of its kind
-	Slot    string    // of the records of a kind that share one, only one is there; empty for none
-	Group   string    // in which it is listed, such as what has become of it; may be empty
-	Version int       // 1 when it was added, of a name that was there before too
-	Due     time.Time // by which it is listed and counted; zero for one that is not
-	Expires time.Time // when it is forgotten
-	Owner   string    // the process that works on it; empty when nobody does
-	Alive   bool      // its owner is present, by the clock of the store; of records that a Store returns
+	Kind    string    // such as "approval", "task", "file"
+	Name    string    // unique in its kind
+	Slot    string    // unique key: no two records of a kind have the same one; empty for none
+	Group   string    // for lists and counts, such as a status; may be empty
+	Version int       // 1 for an added record, also when its name was used before
+	Due     time.Time // order of lists; a record with the zero time is neither listed nor counted
+	Expires time.Time // when the record is removed
+	Owner   string    // process that works on it; empty for none
+	Alive   bool      // the owner is alive by the clock of the store; set on returned records
 	Body    []byte
 
-	// What is said to a Store of one change, and not remembered.
-	Yields  bool // it is added only while half of the room for what is new is free, which is left to others
-	Follows bool // it comes of what was taken before: it is added while there is room for that
-	Quiet   bool // those who watch are not told
+	// Options of one change. They are not stored.
+	Priority Priority
+	Quiet    bool // the change is not announced by Watch
 }
 
-// share is up to how much that is held a record is added.
-func (r *Record) share(bound int64) int64 {
-	switch {
-	case r.Yields:
-		return bound / 2
-	case r.Follows:
-		return 2 * bound
+// Priority says up to which part of the quota a record is added.
+type Priority int
+
+// The priorities.
+const (
+	Normal   Priority = iota // up to the quota
+	Low                      // up to half of the quota; the rest is left to others
+	FollowUp                 // up to twice the quota: the record belongs to work that was accepted
+)
+
+// limit returns the size of the store up to which a record of the priority is added.
+func (p Priority) limit(quota int64) int64 {
+	switch p {
+	case Low:
+		return quota / 2
+	case FollowUp:
+		return 2 * quota
 	}
-	return bound
+	return quota
 }
 
-// Records is the part of a Store that remembers records.
+// Records is the part of a Store that keeps records.
 type Records interface {
-	// Add remembers a record that is new, durably, and returns nil; or it changes nothing and returns the one that has the name or the slot already: of any number of callers
-	// exactly one adds it. Of one that it adds the Version is 1.
+	// Add adds a record durably, sets its Version to 1 and returns nil. If another record has its
+	// name or unique key, Add changes nothing and returns that record: exactly one of any number of
+	// callers adds.
 	Add(ctx context.Context, r *Record) (*Record, error)
 
-	// Record returns the record of a name, or nil when there is none.
+	// Record returns the record with a name, or nil when there is none.
 	Record(ctx context.Context, kind, name string) (*Record, error)
 
-	// Holder returns the record that has a slot, or nil when there is none.
-	Holder(ctx context.Context, kind, slot string) (*Record, error)
+	// Holder returns the record with a unique key, or nil when there is none.
+	Holder(ctx context.Context, kind, key string) (*Record, error)
 
-	// Replace replaces a record, slot and group included, if it is still of the version that r has, and counts the version of r up. It reports false, and has changed
-	// nothing, when the record was replaced in the meantime or is gone: of two writers that have read the same version one wins. It fails with ErrTaken when another record
-	// has its slot.
+	// Replace replaces a record, including its unique key and group, and increments r.Version. It
+	// reports false, and changes nothing, when the stored record is gone or no longer has the version
+	// of r: of two callers that have read the same version one wins. It fails with ErrTaken when
+	// another record has the unique key.
 	Replace(ctx context.Context, r *Record) (bool, error)
 
-	// Remove forgets a record, if it is still of the version that r has, and reports whether it was.
+	// Remove removes a record, and reports false when the stored record is gone or no longer has the
+	// version of r.
 	Remove(ctx context.Context, r *Record) (bool, error)
 
-	// List returns the records of a query.
+	// List returns the records that a query selects.
 	List(ctx context.Context, q Query) ([]*Record, error)
 
-	// Count is how many records of a kind are listed in a group.
+	// Count returns how many records of a kind and group List would return.
 	Count(ctx context.Context, kind, group string) (int, error)
 
-	// Pace counts one more event of a name, and returns how long it has to wait for its turn; or, when that is longer than patience, it counts nothing and reports false, with the
-	// same wait. The clock is that of the store, in microseconds. What is counted outlives the process, but the last events need not outlive the machine.
-	Pace(ctx context.Context, name string, of Rhythm, patience time.Duration) (wait time.Duration, ok bool, err error)
+	// Pace reserves the next event of a name under a rate, and returns how long the event has to
+	// wait. If that is longer than maxWait, it reserves nothing and reports false with the same wait.
+	// It uses the clock of the store, in microseconds. Reservations outlive the process; the last
+	// ones may be lost when the machine fails.
+	Pace(ctx context.Context, name string, rate Rhythm, maxWait time.Duration) (wait time.Duration, ok bool, err error)
 }
 
 // Rhythm is how often events may happen.
 type Rhythm struct {
-	Every    time.Duration // one may in each
-	Burst    int           // that many may at once
-	Patience time.Duration // the most that anybody has: a turn that is further off was counted by another rhythm, or by a clock that was set back since, and comes earlier
+	Every time.Duration // one event per interval
+	Burst int           // events that may happen at once
+
+	// Patience is the longest maxWait in use. A stored reservation that is further ahead was made
+	// under another rate, or before the clock was set back, and is moved closer.
+	Patience time.Duration
 }
 
-// times are the period, how far ahead of it events may be, and how far off the next turn can be, in microseconds.
-func (r Rhythm) times() (period, ahead, furthest int64) {
-	period = max(r.Every.Microseconds(), 1)
-	ahead = int64(r.Burst-1) * period
-	return period, ahead, ahead + max(r.Patience.Microseconds(), 0) + period
+// microseconds returns the interval between events, how far events may run ahead of it, and how far
+// ahead the next reservation can be at most.
+func (r Rhythm) microseconds() (interval, ahead, furthest int64) {
+	interval = max(r.Every.Microseconds(), 1)
+	ahead = int64(r.Burst-1) * interval
+	return interval, ahead, ahead + max(r.Patience.Microseconds(), 0) + interval
 }

@@ -16,12 +16,12 @@ import (
 	"hatchel/runtime/state"
 )
 
-// recordOf is a record that lasts.
+// recordOf returns a record that expires in an hour.
 func recordOf(name string, due time.Time) *state.Record {
 	return &state.Record{Kind: "k", Name: name, Due: due, Expires: time.Now().Add(time.Hour).Truncate(time.Millisecond), Body: []byte("body of " + name)}
 }
 
-// atOnce does something in 32 goroutines, which use two stores in turn, and counts how often it reports true.
+// atOnce runs do in 32 goroutines, on two stores in turn, and counts how often it reports true.
 func atOnce(a, b state.Store, do func(i int, s state.Store) bool) int {
 	var all sync.WaitGroup
 	var count atomic.Int64
@@ -36,7 +36,7 @@ func atOnce(a, b state.Store, do func(i int, s state.Store) bool) int {
 	return int(count.Load())
 }
 
-func recordsAreFound(t *testing.T, open func() state.Store) {
+func testRecords(t *testing.T, open func() state.Store) {
 	s := open()
 	r := recordOf("one", time.Now().Truncate(time.Millisecond))
 	r.Slot, r.Group, r.Owner, r.Body = "slot", "group", "me", []byte{0, 'a', 0xff}
@@ -75,7 +75,7 @@ func recordsAreFound(t *testing.T, open func() state.Store) {
 	}
 }
 
-func oneAdds(t *testing.T, open func() state.Store) {
+func testConcurrentAdd(t *testing.T, open func() state.Store) {
 	a, b := open(), open()
 	defer a.Close()
 	defer b.Close()
@@ -112,7 +112,7 @@ func oneAdds(t *testing.T, open func() state.Store) {
 	}
 }
 
-func oneReplaces(t *testing.T, open func() state.Store) {
+func testConcurrentReplace(t *testing.T, open func() state.Store) {
 	a, b := open(), open()
 	defer a.Close()
 	defer b.Close()
@@ -163,7 +163,7 @@ func oneReplaces(t *testing.T, open func() state.Store) {
 	}
 }
 
-func recordsAreListed(t *testing.T, open func() state.Store) {
+func testList(t *testing.T, open func() state.Store) {
 	s := open()
 	defer s.Close()
 	began := time.Now().Truncate(time.Second)
@@ -224,7 +224,7 @@ func recordsAreListed(t *testing.T, open func() state.Store) {
 	}
 }
 
-func recordsExpire(t *testing.T, open func() state.Store) {
+func testExpiry(t *testing.T, open func() state.Store) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open()
 		defer s.Close()

@@ -7,18 +7,20 @@ import (
 	"time"
 )
 
-// SecretSize is how many bytes Secret gives.
+// SecretSize is the length of the secret in bytes.
 const SecretSize = 32
 
-// Secret returns random bytes that were made once and are the same for ever, for all who share what is behind the records.
-func Secret(ctx context.Context, in Records) ([]byte, error) {
+// Secret returns the random secret of a store. It is created at the first call and never changes.
+func Secret(ctx context.Context, store Records) ([]byte, error) {
 	const kind, name = "secret", "seal"
-	secret, err := in.Record(ctx, kind, name)
+	secret, err := store.Record(ctx, kind, name)
 	if secret == nil && err == nil {
-		made := &Record{Kind: kind, Name: name, Expires: time.UnixMilli(math.MaxInt64), Body: make([]byte, SecretSize), Quiet: true}
-		rand.Read(made.Body)
-		if secret, err = in.Add(ctx, made); secret == nil {
-			secret = made
+		created := &Record{
+			Kind: kind, Name: name, Expires: time.UnixMilli(math.MaxInt64), Body: make([]byte, SecretSize), Quiet: true,
+		}
+		rand.Read(created.Body)
+		if secret, err = store.Add(ctx, created); secret == nil {
+			secret = created
 		}
 	}
 	if err != nil {

@@ -13,35 +13,39 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+
+	"hatchel/internal/ctxtime"
 )
 
-// SQLite is a Store in one file. Everything but paces goes through one connection, one after the other; other processes may have the same file open.
+// SQLite is a Store in one file. All statements but those of Pace share one connection. Other
+// processes may have the same file open.
 type SQLite struct {
-	db     *sql.DB
-	hasty  *sql.DB      // the same file; what is written does not wait for the disk: when the machine stops in this moment it may be forgotten, when the process does it is not
-	shared bool         // other processes may have it open
-	origin string       // this store, among those that note what they change
-	bound  atomic.Int64 // bytes, from which on nothing new is taken
+	db        *sql.DB
+	relaxedDB *sql.DB      // the same file without a sync per commit: commits survive the process, not the machine
+	shared    bool         // other processes may have the file open
+	origin    string       // of this store, in the table changes
+	quota     atomic.Int64 // bytes
 
 	mu    sync.Mutex
-	swept time.Time // when what had expired was last removed; zero before there are tables; guarded by mu
+	swept time.Time // when expired rows were last removed; zero before the schema exists; guarded by mu
 }
 
 const (
-	busyTimeout = 10 * time.Second // for another process to let go of the file
-	busyPause   = 20 * time.Millisecond
-	statements  = 32 // that a connection keeps prepared
-	sweepEvery  = time.Minute
-	sweepAtOnce = 10000   // records
-	mostHeld    = 1 << 30 // bytes, unless Bound says otherwise
+	busyTimeout       = 10 * time.Second // for locks of other processes
+	busyRetry         = 20 * time.Millisecond
+	maxStatements     = 32 // prepared per connection
+	sweepInterval     = time.Minute
+	sweepBatch        = 10000   // records
+	defaultQuotaBytes = 1 << 30 // bytes
 )
 
-// Open opens the store in a file, which is made when it is missing, as is its folder; nobody but their owner may look into either. With an empty path the
-// store is in memory and ends with Close. An error is a sentence for the operator, without the path.
+// Open opens the store in a file. It creates the file and its directory if they are missing,
+// accessible to their owner only. With an empty path the store is in memory and ends with Close. An
+// error is a sentence for the operator, without the path.
 func Open(ctx context.Context, path string) (*SQLite, error) {
 	name := "file::memory:?"
 	if path != "" {
-		if err := secure(path); err != nil {
+		if err := createFile(path); err != nil {
 			return nil, err
 		}
 		absolute, err := filepath.Abs(path)
@@ -50,27 +54,28 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 		}
 		name = "file:" + (&url.URL{Path: filepath.ToSlash(absolute)}).EscapedPath() + "?_journal_mode=WAL&"
 	}
-	name += "mode=rwc&_txlock=immediate&_stmt_cache_size=" + strconv.Itoa(statements) + "&_busy_timeout=" + strconv.FormatInt(busyTimeout.Milliseconds(), 10)
-	db, err := single(name + "&_synchronous=FULL")
+	name += "mode=rwc&_txlock=immediate&_stmt_cache_size=" + strconv.Itoa(maxStatements) +
+		"&_busy_timeout=" + strconv.FormatInt(busyTimeout.Milliseconds(), 10)
+	db, err := openConnection(name + "&_synchronous=FULL")
 	if err != nil {
 		return nil, err
 	}
-	s := &SQLite{db: db, hasty: db, shared: path != "", origin: rand.Text()}
+	s := &SQLite{db: db, relaxedDB: db, shared: path != "", origin: rand.Text()}
 	if s.shared {
-		if s.hasty, err = single(name + "&_synchronous=NORMAL"); err != nil {
+		if s.relaxedDB, err = openConnection(name + "&_synchronous=NORMAL"); err != nil {
 			return nil, err
 		}
 	}
-	s.Bound(mostHeld)
+	s.Bound(defaultQuotaBytes)
 	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(sentence(err), s.Close())
+		return nil, errors.Join(sqliteError(err), s.Close())
 	}
-	s.swept = time.Now().Add(-sweepEvery)
+	s.swept = time.Now().Add(-sweepInterval)
 	return s, nil
 }
 
-// single is one connection, which is made when it is used first.
-func single(name string) (*sql.DB, error) {
+// openConnection returns a pool of one connection, which is opened at its first use.
+func openConnection(name string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite3", name)
 	if err == nil {
 		db.SetMaxOpenConns(1)
@@ -78,44 +83,42 @@ func single(name string) (*sql.DB, error) {
 	return db, err
 }
 
-// prepare makes the tables, if they are missing. While several processes make a new file at once, SQLite tells some of them that it is busy without waiting.
+// prepare creates the schema if it is missing. It retries, because SQLite reports a busy file at once
+// while several processes create it.
 func (s *SQLite) prepare(ctx context.Context) error {
 	for began := time.Now(); ; {
-		err := s.transact(ctx, prepare)
+		err := s.transact(ctx, createSchema)
 		var e sqlite3.Error
 		if !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Since(began) > busyTimeout {
 			return err
 		}
-		pause := time.NewTimer(busyPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return ctx.Err()
+		if err := ctxtime.Sleep(ctx, busyRetry); err != nil {
+			return err
 		}
 	}
 }
 
-// Bound says from how many bytes on nothing new is taken: 1 GiB when nobody says so. As much again is there for what becomes of what was taken.
-func (s *SQLite) Bound(bytes int64) { s.bound.Store(bytes) }
+// Bound sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
+// again is reserved for changes and follow-up records.
+func (s *SQLite) Bound(bytes int64) { s.quota.Store(bytes) }
 
 // Close implements Store.
-func (s *SQLite) Close() error { return errors.Join(s.hasty.Close(), s.db.Close()) }
+func (s *SQLite) Close() error { return errors.Join(s.relaxedDB.Close(), s.db.Close()) }
 
-// transact runs one transaction that may write. It has the file to itself.
+// transact runs a transaction that may write. It has the file for itself.
 func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if s.due() {
-		err = s.tidy(ctx, tx)
+	if s.sweepDue() {
+		err = s.sweepSome(ctx, tx)
 	}
 	if err == nil {
 		err = do(ctx, tx)
 	}
 	if err != nil {
-		return errors.Join(err, ignoreDone(tx.Rollback()))
+		return errors.Join(err, ignoreTxDone(tx.Rollback()))
 	}
 	if err = tx.Commit(); errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 		return ctx.Err()
@@ -123,97 +126,99 @@ func (s *SQLite) transact(ctx context.Context, do func(context.Context, *sql.Tx)
 	return err
 }
 
-// due reports whether it is time to sweep, once in a while.
-func (s *SQLite) due() bool {
+// sweepDue reports true once per interval.
+func (s *SQLite) sweepDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.swept.IsZero() || time.Since(s.swept) < sweepEvery {
+	if s.swept.IsZero() || time.Since(s.swept) < sweepInterval {
 		return false
 	}
 	s.swept = time.Now()
 	return true
 }
 
-// tidy sweeps, and has the next transaction go on where more is left.
-func (s *SQLite) tidy(ctx context.Context, tx *sql.Tx) error {
-	more, err := sweep(ctx, tx)
+// sweepSome removes expired rows. If there are more, the next transaction goes on.
+func (s *SQLite) sweepSome(ctx context.Context, tx *sql.Tx) error {
+	more, err := sweepSQLite(ctx, tx)
 	if more {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.swept = time.Now().Add(-sweepEvery)
+		s.swept = time.Now().Add(-sweepInterval)
 	}
 	return err
 }
 
-// sweep removes what has expired, and reports whether more records have: no more of them than one call can wait for, and keeps, are removed at once.
-func sweep(ctx context.Context, tx *sql.Tx) (more bool, err error) {
-	swept, err := tx.ExecContext(ctx, "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE expires <= ? LIMIT ?)", now(), sweepAtOnce)
+// sweepSQLite removes expired rows, but only one batch of records so that no call waits long. It
+// reports whether more records have expired.
+func sweepSQLite(ctx context.Context, tx *sql.Tx) (more bool, err error) {
+	const expired = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE expires <= ? LIMIT ?)"
+	result, err := tx.ExecContext(ctx, expired, now(), sweepBatch)
 	if err != nil {
 		return false, err
 	}
-	n, err := swept.RowsAffected()
+	n, err := result.RowsAffected()
 	for statement, until := range map[string]int64{
 		"DELETE FROM owners WHERE expires <= ?": now(),
 		"DELETE FROM paces WHERE next <= ?":     time.Now().UnixMicro(),
-		"DELETE FROM changes WHERE made <= ?":   time.Now().Add(-noted).UnixMilli(),
+		"DELETE FROM changes WHERE made <= ?":   time.Now().Add(-changeRetention).UnixMilli(),
 	} {
 		if err == nil {
 			_, err = tx.ExecContext(ctx, statement, until)
 		}
 	}
-	return n == sweepAtOnce, err
+	return n == sweepBatch, err
 }
 
-// room is ErrFull when so many bytes are held, even when what has expired is gone.
-func (s *SQLite) room(ctx context.Context, tx *sql.Tx, most int64) (err error) {
+// checkSize returns ErrFull when the file has limit bytes or more, even without expired rows.
+func (s *SQLite) checkSize(ctx context.Context, tx *sql.Tx, limit int64) (err error) {
 	for more := true; err == nil; {
-		var held int64
-		const query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-		err = tx.QueryRowContext(ctx, query).Scan(&held)
+		var size int64
+		const query = "SELECT (page_count - freelist_count) * page_size " +
+			"FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+		err = tx.QueryRowContext(ctx, query).Scan(&size)
 		switch {
 		case err != nil:
-		case held < most:
+		case size < limit:
 			return nil
 		case !more:
 			return ErrFull
 		default:
-			more, err = sweep(ctx, tx)
+			more, err = sweepSQLite(ctx, tx)
 		}
 	}
 	return err
 }
 
-// grows is ErrFull when a record takes more room than it did before, and there is none.
-func (s *SQLite) grows(ctx context.Context, tx *sql.Tx, r *Record) error {
-	if len(r.Body) <= small {
+// checkGrowth returns ErrFull when the body of a record grows and the store is full.
+func (s *SQLite) checkGrowth(ctx context.Context, tx *sql.Tx, r *Record) error {
+	if len(r.Body) <= smallBody {
 		return nil
 	}
-	full := s.room(ctx, tx, 2*s.bound.Load())
+	full := s.checkSize(ctx, tx, 2*s.quota.Load())
 	if !errors.Is(full, ErrFull) {
 		return full
 	}
 	var before int
-	err := tx.QueryRowContext(ctx, "SELECT length(body) FROM records WHERE kind = ? AND name = ?", r.Kind, r.Name).Scan(&before)
+	const query = "SELECT length(body) FROM records WHERE kind = ? AND name = ?"
+	err := tx.QueryRowContext(ctx, query, r.Kind, r.Name).Scan(&before)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && len(r.Body) <= before {
 		return nil
 	}
 	return errors.Join(err, full)
 }
 
-func now() int64 { return time.Now().UnixMilli() }
-
-// changes reports whether a statement has changed a row.
-func changes(ctx context.Context, tx *sql.Tx, statement string, arguments ...any) (bool, error) {
-	res, err := tx.ExecContext(ctx, statement, arguments...)
+// execute reports whether a statement has changed a row.
+func execute(ctx context.Context, tx *sql.Tx, statement string, arguments ...any) (bool, error) {
+	result, err := tx.ExecContext(ctx, statement, arguments...)
 	if err != nil {
 		return false, err
 	}
-	n, err := res.RowsAffected()
+	n, err := result.RowsAffected()
 	return err == nil && n > 0, err
 }
 
-// ignoreDone leaves out that a transaction has ended already, as it does with its context.
-func ignoreDone(err error) error {
+// ignoreTxDone leaves out the error of a transaction that has ended with its context.
+func ignoreTxDone(err error) error {
 	if errors.Is(err, sql.ErrTxDone) {
 		return nil
 	}

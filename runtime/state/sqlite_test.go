@@ -1,10 +1,8 @@
 package state_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,14 +24,14 @@ func openFile(t testing.TB, path string) state.Store {
 	return s
 }
 
-func TestSQLiteIsAStore(t *testing.T) {
-	behaves(t, func(t *testing.T) func() state.Store {
+func TestSQLiteStore(t *testing.T) {
+	storeSuite(t, func(t *testing.T) func() state.Store {
 		path := filepath.Join(t.TempDir(), "below", "state.db")
 		return func() state.Store { return openFile(t, path) }
 	})
 }
 
-func TestAStoreInMemoryEndsWithIt(t *testing.T) {
+func TestInMemoryStoresAreSeparate(t *testing.T) {
 	a, b := openFile(t, ""), openFile(t, "")
 	defer a.Close()
 	defer b.Close()
@@ -44,12 +42,12 @@ func TestAStoreInMemoryEndsWithIt(t *testing.T) {
 	}
 }
 
-func TestManyMayOpenANewFileAtOnce(t *testing.T) {
+func TestNewFileIsOpenedConcurrently(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "state.db")
 	openedAtOnce(t, func() (state.Store, error) { return state.Open(t.Context(), path) })
 }
 
-func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {
+func TestFilePermissions(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new")
 	path := filepath.Join(folder, "state.db")
 	s := openFile(t, path)
@@ -68,31 +66,33 @@ func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeTheStoreIsRefused(t *testing.T) {
+func TestOpenRejectsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	check(t, os.WriteFile(at("text"), []byte(strings.Repeat("This is no database. ", 100)), 0o600))
+	check(t, os.WriteFile(at("text"), []byte(strings.Repeat("This is not a database. ", 100)), 0o600))
 	check(t, os.Mkdir(at("folder"), 0o700))
 	write(t, at("other"), "CREATE TABLE t (x)")
-	openFile(t, at("later")).Close()
-	write(t, at("later"), "PRAGMA user_version = 99")
-	openFile(t, at("early")).Close()
-	write(t, at("early"), "PRAGMA user_version = 2")
+	openFile(t, at("newer")).Close()
+	write(t, at("newer"), "PRAGMA user_version = 99")
+	openFile(t, at("older")).Close()
+	write(t, at("older"), "PRAGMA user_version = 2")
 	for name, want := range map[string]string{
-		"text":      "no database",
-		"folder":    "folder, not a file",
+		"text":      "not a database",
+		"folder":    "a directory, not a file",
 		"other":     "another program",
-		"later":     "a later version",
-		"early":     "an early version of this program has written it, in version 2 of its form, with which this one cannot go on: remove it",
-		"text/file": "not a folder",
+		"newer":     "a newer version of this program (schema 99, supported is 4)",
+		"older":     "an older version of this program (schema 2, supported is 4): remove it",
+		"text/file": "not a directory",
 	} {
-		s, err := state.Open(t.Context(), at(name))
-		if err == nil {
-			s.Close()
-			t.Errorf("%s was opened", name)
-		} else if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sqlite") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			s, err := state.Open(t.Context(), at(name))
+			if err == nil {
+				s.Close()
+				t.Error("it was opened")
+			} else if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sqlite") {
+				t.Errorf("error %q, want %q", err, want)
+			}
+		})
 	}
 	if runtime.GOOS == "linux" {
 		if s, err := state.Open(t.Context(), "/dev/null"); err == nil {
@@ -111,27 +111,27 @@ func write(t *testing.T, path, statement string) {
 	check(t, err)
 }
 
-func TestAFullFileTakesNothingNew(t *testing.T) {
+func TestSQLiteQuota(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
 		s, err := state.Open(context.WithoutCancel(t.Context()), path)
 		check(t, err)
 		defer s.Close()
-		staysBounded(t, s)
+		testQuota(t, s)
 	})
 }
 
-func TestWhatYieldsLeavesHalfOfAFile(t *testing.T) {
+func TestSQLitePriority(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
 		s, err := state.Open(context.WithoutCancel(t.Context()), path)
 		check(t, err)
 		defer s.Close()
-		leavesRoom(t, s)
+		testPriority(t, s)
 	})
 }
 
-func TestWhatHasExpiredIsSwept(t *testing.T) {
+func TestSQLiteSweep(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
 		s, ctx := openFile(t, path), context.WithoutCancel(t.Context())
@@ -156,7 +156,7 @@ func TestWhatHasExpiredIsSwept(t *testing.T) {
 	}
 }
 
-func TestManyThatHaveExpiredAreSweptByOneCallAfterTheOther(t *testing.T) {
+func TestSQLiteSweepsInBatches(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	openFile(t, path).Close()
 	expire := func() {
@@ -189,7 +189,7 @@ func TestManyThatHaveExpiredAreSweptByOneCallAfterTheOther(t *testing.T) {
 	}
 }
 
-// pace counts an event that nobody waits for.
+// pace reserves an event that does not wait.
 func pace(t *testing.T, s state.Store, name string) {
 	t.Helper()
 	if _, ok, err := s.Pace(context.WithoutCancel(t.Context()), name, state.Rhythm{Every: time.Millisecond, Burst: 1}, 0); err != nil || !ok {
@@ -197,79 +197,7 @@ func pace(t *testing.T, s state.Store, name string) {
 	}
 }
 
-func TestAFileOfTheVersionBeforeIsGoneOnWith(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	write(t, path, `CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-		CREATE TABLE claims (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
-		CREATE TABLE kept (name TEXT PRIMARY KEY, value BLOB NOT NULL, expires INTEGER NOT NULL);
-		CREATE TABLE tasks (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL);
-		CREATE TABLE owners (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
-		CREATE TABLE deeds (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;
-		CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, slot TEXT NOT NULL, grp TEXT NOT NULL, version INTEGER NOT NULL,
-			due INTEGER NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL);
-		CREATE UNIQUE INDEX records_named ON records (kind, name);
-		CREATE UNIQUE INDEX records_held ON records (kind, slot) WHERE slot <> '';
-		CREATE INDEX records_due ON records (kind, due, name);
-		CREATE INDEX records_grouped ON records (kind, grp, due, name, expires);
-		CREATE INDEX records_expire ON records (expires);
-		CREATE TABLE paces (name TEXT PRIMARY KEY, next INTEGER NOT NULL, early INTEGER NOT NULL) WITHOUT ROWID;
-		CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, made INTEGER NOT NULL);
-		INSERT INTO records VALUES (1, 'k', 'one', 'slot', '', 7, 5, 9999999999999, 'body');
-		PRAGMA application_id = 1213484115; PRAGMA user_version = 3;`+former("", "x'", "'"))
-	for range 2 {
-		s := openFile(t, path)
-		goneOnWith(t, s)
-		check(t, s.Close())
-	}
-}
-
-// Deeds of the version before had a name of their own in their bodies. What the second one came to is a text which no text of PostgreSQL can be, nor any of its JSON.
-var (
-	ownName    = strings.Repeat("1f", 32)
-	formerDeed = `{"id":"` + ownName + `","of":"` + ownName + `","state":"done"}`
-	zeroName   = strings.Repeat("0e", 32)
-	zeroDeed   = `{"id":"` + zeroName + `","of":"` + ownName + `","state":"done","answer":{"value":"a\u0000\ud800` + "\xff" + `"}}`
-)
-
-// former fills the tables that there were beside records, whose names begin with a prefix; bytes are written in hexadecimal between two marks.
-func former(prefix, before, after string) string {
-	bytes := func(of string) string { return before + hex.EncodeToString([]byte(of)) + after }
-	return strings.NewReplacer("#", prefix, "!", bytes("x"), "?", bytes(formerDeed), "&", bytes(zeroDeed)).Replace(`
-		INSERT INTO #secrets VALUES ('seal', !);
-		INSERT INTO #claims VALUES ('claimed', 9999999999999);
-		INSERT INTO #kept VALUES ('kept', !, 9999999999999);
-		INSERT INTO #tasks VALUES ('t', 5, 'me', 9999999999999, !);
-		INSERT INTO #deeds VALUES ('key', 'me', 9999999999999, ?);
-		INSERT INTO #deeds VALUES ('zero', '', 9999999999999, &);
-		INSERT INTO #deeds VALUES ('odd', '', 9999999999999, !);`)
-}
-
-// goneOnWith looks for what former has written.
-func goneOnWith(t *testing.T, s state.Store) {
-	t.Helper()
-	if secret := must[[]byte](t)(state.Secret(t.Context(), s)); string(secret) != "x" {
-		t.Errorf("the secret is %q", secret)
-	}
-	for _, want := range []state.Record{
-		{Kind: "used", Name: "claimed", Version: 1},
-		{Kind: "frozen", Name: "kept", Version: 1, Body: []byte("x")},
-		{Kind: "task", Name: "t", Version: 5, Owner: "me", Body: []byte("x")},
-		{Kind: "deed", Name: ownName, Version: 1, Slot: "key", Owner: "me", Body: []byte(formerDeed)},
-		{Kind: "deed", Name: zeroName, Version: 1, Slot: "zero", Body: []byte(zeroDeed)},
-		{Kind: "deed", Name: "odd", Version: 1, Slot: "odd", Body: []byte("x")},
-		{Kind: "k", Name: "one", Version: 7, Slot: "slot", Body: []byte("body")},
-	} {
-		got := must[*state.Record](t)(s.Record(t.Context(), want.Kind, want.Name))
-		if got == nil || got.Version != want.Version || got.Slot != want.Slot || got.Owner != want.Owner || !bytes.Equal(got.Body, want.Body) || got.Expires.Year() < 2286 {
-			t.Errorf("of the %s %s there is %+v", want.Kind, want.Name, got)
-		}
-	}
-	if left := must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "task", Orphaned: true, Limit: 9})); len(left) != 1 {
-		t.Errorf("%d tasks have no living owner", len(left))
-	}
-}
-
-func TestWhoWatchesAFileIsToldWhenItWasDeaf(t *testing.T) {
+func TestSQLiteWatchReportsMissedChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
 		a, b := openFile(t, path), openFile(t, path)
@@ -299,7 +227,7 @@ func TestWhoWatchesAFileIsToldWhenItWasDeaf(t *testing.T) {
 	})
 }
 
-func TestAStoreInMemoryHearsOfNobody(t *testing.T) {
+func TestInMemoryStoreAnnouncesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openFile(t, "")
 		defer s.Close()

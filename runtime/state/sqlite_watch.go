@@ -4,73 +4,74 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"hatchel/internal/ctxtime"
 )
 
 const (
-	lookEvery = 250 * time.Millisecond
-	noted     = 5 * time.Minute // for which a change is there to be seen
+	watchInterval   = 250 * time.Millisecond
+	changeRetention = 5 * time.Minute // of the rows of changes
 )
 
-// note has those who watch see a change, unless it is quiet.
-func (s *SQLite) note(ctx context.Context, tx *sql.Tx, r *Record) error {
+// announce adds a change for the watchers of other processes, unless it is quiet.
+func (s *SQLite) announce(ctx context.Context, tx *sql.Tx, r *Record) error {
 	if !s.shared || r.Quiet {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO changes (origin, kind, name, made) VALUES (?, ?, ?, ?)", s.origin, r.Kind, r.Name, now())
+	const statement = "INSERT INTO changes (origin, kind, name, made) VALUES (?, ?, ?, ?)"
+	_, err := tx.ExecContext(ctx, statement, s.origin, r.Kind, r.Name, now())
 	return err
 }
 
-// Watch implements Store. It looks four times a second, unless nobody else can have the store open.
+// Watch implements Store. It polls four times a second, unless nobody else can have the store open.
 func (s *SQLite) Watch(ctx context.Context, changed func(kind, name string)) {
 	if !s.shared {
 		<-ctx.Done()
 		return
 	}
-	w := watch{store: s, changed: changed}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	w := sqliteWatch{store: s, changed: changed}
 	for ctx.Err() == nil {
-		w.look(ctx)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
+		w.poll(ctx)
+		ctxtime.Sleep(ctx, watchInterval)
 	}
 }
 
-// watch is how far one who watches has seen.
-type watch struct {
+// sqliteWatch is the progress of one call of Watch.
+type sqliteWatch struct {
 	store   *SQLite
 	changed func(kind, name string)
-	last    int64     // change that was seen
-	looked  time.Time // when all changes until then were seen
+	last    int64     // ID of the last change that was read
+	polled  time.Time // when all changes were read
 }
 
-// look tells what was changed since it last looked. What cannot be read now is there to be seen the next time, unless that is long after.
-func (w *watch) look(ctx context.Context) {
+// poll announces the changes since the last poll. If it fails, or was late, the next poll makes up for
+// it; if that is so late that changes may have been removed, it announces that any record may have
+// changed.
+func (w *sqliteWatch) poll(ctx context.Context) {
 	began := time.Now()
-	if began.Sub(w.looked) > noted/2 {
+	if began.Sub(w.polled) > changeRetention/2 {
 		if w.store.db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM changes").Scan(&w.last) == nil {
-			w.looked = began
+			w.polled = began
 			w.changed("", "")
 		}
 		return
 	}
-	heard, err := w.news(ctx)
+	changes, err := w.read(ctx)
 	if err != nil {
 		return
 	}
-	w.looked = began
-	for _, n := range heard {
-		w.changed(n.kind, n.name)
+	w.polled = began
+	for _, c := range changes {
+		w.changed(c.kind, c.name)
 	}
 }
 
-type news struct{ kind, name string }
+type change struct{ kind, name string }
 
-// news is what others have changed.
-func (w *watch) news(ctx context.Context) (heard []news, err error) {
-	rows, err := w.store.db.QueryContext(ctx, "SELECT id, origin, kind, name FROM changes WHERE id > ? ORDER BY id", w.last)
+// read returns the changes that other processes have made since the last one that was read.
+func (w *sqliteWatch) read(ctx context.Context) (changes []change, err error) {
+	const query = "SELECT id, origin, kind, name FROM changes WHERE id > ? ORDER BY id"
+	rows, err := w.store.db.QueryContext(ctx, query, w.last)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +79,17 @@ func (w *watch) news(ctx context.Context) (heard []news, err error) {
 	last := w.last
 	for rows.Next() {
 		var origin string
-		var n news
-		if err := rows.Scan(&last, &origin, &n.kind, &n.name); err != nil {
+		var c change
+		if err := rows.Scan(&last, &origin, &c.kind, &c.name); err != nil {
 			return nil, err
 		}
 		if origin != w.store.origin {
-			heard = append(heard, n)
+			changes = append(changes, c)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	w.last = last
-	return heard, nil
+	return changes, nil
 }

@@ -6,40 +6,42 @@ import (
 	"time"
 )
 
-// ErrFull is why nothing more is taken: so much is remembered already that the place where it is kept could run out of room. Add meets it first; Pace of a new name, and Replace with
-// what has grown beyond a few KiB, much later.
-var ErrFull = errors.New("too much is remembered already")
+// ErrFull is returned when the quota of the store is used up. Add fails first; Pace of a new name,
+// and Replace with a body that has grown beyond a few KiB, fail at twice the quota.
+var ErrFull = errors.New("the state store is full")
 
-// ErrAway is why nothing can be remembered or found for now: what is behind the store does not answer. Whether what was tried took effect is not known.
-var ErrAway = errors.New("what is behind the store does not answer")
+// ErrAway is returned while the store is unavailable. Whether the operation took effect is not known.
+var ErrAway = errors.New("the state store is unavailable")
 
-// ErrTaken is why a record is not replaced: another one has the slot that it would have.
-var ErrTaken = errors.New("another one has its slot")
+// ErrTaken is returned when the unique key of a record belongs to another record.
+var ErrTaken = errors.New("the unique key belongs to another record")
 
-// Skew is more than the clocks of the processes that share a Store may differ by. By them records expire: what must be there for every process until a moment expires that much later.
+// Skew is more than the clocks of processes that share a Store may differ by. Records expire by these
+// clocks, so a record that every process must see until a time has to expire that much later.
 const Skew = time.Hour
 
-// Remote is a Store that is shared over a network.
+// Remote is a Store that is reached over a network.
 type Remote interface {
 	Store
 
-	// Ping is why what is behind the store does not answer, in a sentence for the operator.
+	// Ping returns why the store is unavailable, in a sentence for the operator.
 	Ping(ctx context.Context) error
 }
 
-// Store remembers. Its methods may be called by many goroutines, and by the processes that share what is behind it, at once. What has expired reads as if it had never
-// been there. Times have a resolution of a millisecond.
+// Store keeps records. Its methods may be called concurrently, by all processes that share the store.
+// An expired record reads as if it had never existed. Times have a resolution of a millisecond.
 type Store interface {
 	Records
 
-	// Present says that the owner of records is alive, until then at least.
+	// Present is a heartbeat: it reports the owner of records alive until a time.
 	Present(ctx context.Context, owner string, until time.Time) error
 
-	// Watch tells what other processes have changed, one after the other, until ctx ends: the kind and the name of a record that was added, replaced or removed. An empty kind
-	// says that anything may have been: when it begins, and when it was not able to hear for a while. What this Store has changed itself is not told, nor what is quiet, nor
-	// what has expired; of a Store that no other process can have open nothing is.
+	// Watch calls changed with the kind and the name of each record that another process adds,
+	// replaces or removes, one after the other, until ctx ends. An empty kind means that any record
+	// may have changed: at the beginning, and after Watch has missed changes. Changes with Quiet and
+	// expired records are not announced, nor is anything in a store that no other process can open.
 	Watch(ctx context.Context, changed func(kind, name string))
 
-	// Close lets go of what is behind the store. No method may be called afterwards.
+	// Close closes the store. No method may be called afterwards.
 	Close() error
 }

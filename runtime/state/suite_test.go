@@ -11,34 +11,34 @@ import (
 	"hatchel/runtime/state"
 )
 
-// behaves is what holds of every Store. Open opens the same store whenever it is called in one test.
-func behaves(t *testing.T, open func(t *testing.T) func() state.Store) {
+// storeSuite tests the contract of Store. In one test every call of open opens the same store.
+func storeSuite(t *testing.T, open func(t *testing.T) func() state.Store) {
 	for _, c := range []struct {
 		claim string
 		test  func(*testing.T, func() state.Store)
 	}{
-		{"the secret is made once", secretIsMadeOnce},
-		{"records are found and outlive the process", recordsAreFound},
-		{"of all who add a record one does", oneAdds},
-		{"of all who replace a record one does", oneReplaces},
-		{"who comes late changes nothing of what is there now", lateChangesNothing},
-		{"records without a living owner are orphans", orphans},
-		{"a lease has one living owner", leases},
-		{"orphans of a lease are handled", orphansAreHandled},
-		{"a begin of unknown outcome is undone", unknownBeginsAreUndone},
-		{"records are listed in order", recordsAreListed},
-		{"records that have expired are not there", recordsExpire},
-		{"what others change is heard", changesAreHeard},
-		{"events are paced", eventsArePaced},
-		{"turns that are too far off come earlier", turnsThatAreTooFarOffComeEarlier},
-		{"a pace is shared", paceIsShared},
-		{"what is cancelled changes nothing", cancelled},
+		{"the secret is created once", testSecret},
+		{"records are found and outlive the process", testRecords},
+		{"one of concurrent callers adds a record", testConcurrentAdd},
+		{"one of concurrent callers replaces a record", testConcurrentReplace},
+		{"stale versions change nothing", testStaleVersions},
+		{"records of dead owners are orphaned", testOrphans},
+		{"a lease has one living owner", testLease},
+		{"orphans of a lease are handled", testOrphanHandler},
+		{"a begin of unknown outcome is undone", testUndoneBegin},
+		{"records are listed in order", testList},
+		{"expired records do not exist", testExpiry},
+		{"Watch announces changes of other processes", testWatch},
+		{"Pace spreads events", testPace},
+		{"stale reservations are moved closer", testStaleReservations},
+		{"processes share a rate", testSharedPace},
+		{"a cancelled call changes nothing", testCancelled},
 	} {
 		t.Run(c.claim, func(t *testing.T) { c.test(t, open(t)) })
 	}
 }
 
-// must fails the test on an error and gives the value otherwise.
+// must fails the test on an error, and returns the value otherwise.
 func must[T any](t testing.TB) func(v T, err error) T {
 	t.Helper()
 	return func(v T, err error) T {
@@ -57,7 +57,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// known is the record of a name, nil when there is none.
+// known returns the record with a name, or nil.
 func known(t testing.TB, s state.Store, name string) *state.Record {
 	t.Helper()
 	return must[*state.Record](t)(s.Record(context.WithoutCancel(t.Context()), "k", name))
@@ -79,7 +79,7 @@ func remove(t testing.TB, s state.Store, r *state.Record) bool {
 	return must[bool](t)(s.Remove(context.WithoutCancel(t.Context()), r))
 }
 
-func secretIsMadeOnce(t *testing.T, open func() state.Store) {
+func testSecret(t *testing.T, open func() state.Store) {
 	s := open()
 	first := must[[]byte](t)(state.Secret(t.Context(), s))
 	if len(first) != state.SecretSize || bytes.Equal(first, make([]byte, state.SecretSize)) {
@@ -93,7 +93,7 @@ func secretIsMadeOnce(t *testing.T, open func() state.Store) {
 	}
 }
 
-func cancelled(t *testing.T, open func() state.Store) {
+func testCancelled(t *testing.T, open func() state.Store) {
 	s := open()
 	defer s.Close()
 	there := recordOf("there", time.Now())
@@ -114,7 +114,7 @@ func cancelled(t *testing.T, open func() state.Store) {
 	}
 }
 
-// openedAtOnce opens one place, where nothing was before, many times at once: all of them find the same.
+// openedAtOnce opens a new store many times concurrently: all of them must have the same secret.
 func openedAtOnce(t *testing.T, open func() (state.Store, error)) {
 	t.Helper()
 	secrets := make([]string, 8)

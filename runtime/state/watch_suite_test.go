@@ -39,7 +39,7 @@ func hears(t *testing.T, heard <-chan string, want ...string) {
 	}
 }
 
-func changesAreHeard(t *testing.T, open func() state.Store) {
+func testWatch(t *testing.T, open func() state.Store) {
 	a, b := open(), open()
 	defer a.Close()
 	defer b.Close()

@@ -1,0 +1,65 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// reserve reserves the next event if its wait is at most ?4, and returns the wait. ?1 is the current
+// time, ?2 the interval, ?3 how far events may run ahead, ?5 the name and ?6 how far ahead the next
+// reservation can be. All times are microseconds.
+const reserve = `UPDATE paces SET early = max(min(next, ?1 + ?6) - ?1 - ?3, 0),
+		next = max(min(next, ?1 + ?6), ?1) + CASE WHEN min(next, ?1 + ?6) - ?1 - ?3 <= ?4 THEN ?2 ELSE 0 END
+	WHERE name = ?5 RETURNING early`
+
+// Pace implements Records.
+func (s *SQLite) Pace(
+	ctx context.Context, name string, rate Rhythm, maxWait time.Duration,
+) (wait time.Duration, ok bool, err error) {
+	for { // again when another caller has added the name, or it was swept meanwhile
+		early, err := s.reserve(ctx, name, rate, maxWait.Microseconds())
+		if err == nil {
+			wait = time.Duration(early) * time.Microsecond
+			return wait, wait <= maxWait, nil
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return 0, false, err
+		}
+		if added, err := s.reserveFirst(ctx, name, rate); added || err != nil {
+			return 0, added && err == nil, err
+		}
+	}
+}
+
+// reserve reads the clock after it has locked the file, so that a later event has a later time.
+func (s *SQLite) reserve(ctx context.Context, name string, rate Rhythm, maxWait int64) (early int64, err error) {
+	interval, ahead, furthest := rate.microseconds()
+	tx, err := s.relaxedDB.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	row := tx.QueryRowContext(ctx, reserve, time.Now().UnixMicro(), interval, ahead, maxWait, name, furthest)
+	if err := row.Scan(&early); err != nil {
+		return 0, errors.Join(err, ignoreTxDone(tx.Rollback()))
+	}
+	if err = tx.Commit(); errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	return early, err
+}
+
+// reserveFirst reserves the first event of a name. It reports false when the name exists.
+func (s *SQLite) reserveFirst(ctx context.Context, name string, rate Rhythm) (added bool, err error) {
+	interval, _, _ := rate.microseconds()
+	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.checkSize(ctx, tx, 2*s.quota.Load()); err != nil {
+			return err
+		}
+		const insert = "INSERT OR IGNORE INTO paces (name, next, early) VALUES (?, ?, 0)"
+		added, err = execute(ctx, tx, insert, name, time.Now().UnixMicro()+interval)
+		return err
+	})
+	return added, err
+}

@@ -1,0 +1,100 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+const (
+	sqliteVersion     = 4          // of the schema, in user_version
+	sqliteApplication = 0x48544C53 // in application_id, to recognize our files
+)
+
+// sqliteSchema creates all tables. Times are milliseconds since 1970, those in paces microseconds. The
+// table changes is for processes that watch.
+const sqliteSchema = `
+CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, slot TEXT NOT NULL,
+	grp TEXT NOT NULL, version INTEGER NOT NULL, due INTEGER NOT NULL, expires INTEGER NOT NULL,
+	body BLOB NOT NULL, owner TEXT NOT NULL DEFAULT '');
+CREATE UNIQUE INDEX records_named ON records (kind, name);
+CREATE UNIQUE INDEX records_held ON records (kind, slot) WHERE slot <> '';
+CREATE INDEX records_expire ON records (expires);
+CREATE INDEX records_due ON records (kind, due, name) WHERE due > 0;
+CREATE INDEX records_grouped ON records (kind, grp, due, name, expires) WHERE due > 0;
+CREATE INDEX records_owned ON records (kind, due, name) WHERE owner <> '';
+CREATE TABLE owners (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE paces (name TEXT PRIMARY KEY, next INTEGER NOT NULL, early INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL, kind TEXT NOT NULL,
+	name TEXT NOT NULL, made INTEGER NOT NULL);
+`
+
+// operatorError is an error in words for the operator.
+type operatorError string
+
+func (e operatorError) Error() string { return string(e) }
+
+// createSchema creates the tables in an empty file. It rejects a file of another program, and one of
+// another version of the schema.
+func createSchema(ctx context.Context, tx *sql.Tx) error {
+	var version, application, objects int
+	for query, value := range map[string]*int{
+		"PRAGMA user_version":                &version,
+		"PRAGMA application_id":              &application,
+		"SELECT count(*) FROM sqlite_schema": &objects,
+	} {
+		if err := tx.QueryRowContext(ctx, query).Scan(value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case objects == 0:
+	case application != sqliteApplication || version < 1:
+		return operatorError("it is the database of another program")
+	default:
+		return checkVersion(version, sqliteVersion)
+	}
+	_, err := tx.ExecContext(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(sqliteVersion)+
+		"; PRAGMA application_id = "+strconv.Itoa(sqliteApplication))
+	return err
+}
+
+// checkVersion returns an error unless the version of a schema is the supported one.
+func checkVersion(found, supported int) error {
+	switch {
+	case found > supported:
+		return operatorError(fmt.Sprintf(
+			"it was written by a newer version of this program (schema %d, supported is %d)", found, supported))
+	case found < supported:
+		return operatorError(fmt.Sprintf("it was written by an older version of this program (schema %d, "+
+			"supported is %d): remove it, or configure another location", found, supported))
+	}
+	return nil
+}
+
+// sqliteError turns an error of opening a file into one for the operator.
+func sqliteError(err error) error {
+	var known operatorError
+	if errors.As(err, &known) {
+		return known
+	}
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt, sqlite3.ErrFormat:
+		return operatorError("it is not a database, or it is damaged")
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return operatorError("another process has locked it")
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrCantOpen:
+		return operatorError("it is not writable")
+	case sqlite3.ErrFull:
+		return operatorError("the disk is full")
+	}
+	return err
+}
