@@ -6,11 +6,11 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/result"
-	"hatchel/runtime/wait"
 )
 
 // The blocks of a step that are not backends are bound here. They answer null.
@@ -130,7 +130,7 @@ func (a waitStep) Do(ctx context.Context, call *adapters.Call) (adapters.Result,
 	if client, ok := call.Client.(detacher); ok && a.Detach {
 		client.Detach(long)
 	}
-	return adapters.Result{}, wait.Sleep(ctx, long)
+	return adapters.Result{}, ctxtime.Sleep(ctx, long)
 }
 
 // Plan implements adapters.Planner.
