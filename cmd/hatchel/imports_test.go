@@ -26,6 +26,9 @@ var layers = []struct {
 	{of: "runtime/mcp", may: []string{"hcl/jsonscan"}},
 	{of: "adapters", may: []string{"hcl", "hcl/*"}},
 	{of: "adapters/all", may: []string{"adapters", "adapters/*"}},
+	{of: "adapters/shell", may: []string{"adapters", "adapters/shell/sandbox", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
+	{of: "adapters/shell/sandbox", may: []string{"adapters/shell/sandbox/supervisor"}},
+	{of: "adapters/shell/sandbox/supervisor"},
 	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "runtime/auth/issuertest"}},
 	{of: "runtime/postgres"},
 	{of: "runtime/state", may: []string{"runtime/postgres"}, tests: []string{"runtime/postgres/postgrestest"}},
@@ -41,7 +44,7 @@ var layers = []struct {
 	{of: "runtime/limit", may: []string{"hcl", "adapters", "runtime/digest", "runtime/failure", "runtime/state", "runtime/wait"}},
 	{of: "runtime/result", may: []string{"hcl", "hcl/*", "adapters", "runtime/digest", "runtime/failure", "runtime/mcp"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "runtime/server", may: []string{"runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}},
+	{of: "runtime/server", may: []string{"hcl", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}},
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/reference", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
@@ -52,6 +55,7 @@ var layers = []struct {
 // owners says which package each dependency belongs to, by the prefix of its path. What is not listed is forbidden outside of tests.
 var owners = map[string][]string{
 	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*"},
+	"github.com/hashicorp/golang-lru/":        {"adapters/http"},
 	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
 	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
