@@ -1,4 +1,4 @@
-package runtime
+package elicit
 
 import (
 	"hatchel/hcl"
@@ -7,7 +7,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// capabilityPath is where a client declares what the language gives a name.
+// capabilityPath is where a client declares a capability of the language.
 var capabilityPath = map[string][]string{
 	"elicitation":      {"elicitation"},
 	"elicitation.url":  {"elicitation", "url"},
@@ -18,16 +18,17 @@ var capabilityPath = map[string][]string{
 	"tasks":            {"extensions", mcp.TasksExtension},
 }
 
-// hasCapability reports whether a client says that it can do what the name stands for. Who can be asked to fill in a form says so, or says nothing of how it is asked.
-func hasCapability(c *mcp.Caller, name string) bool {
+// HasCapability reports whether a client declares a capability. A client that declares elicitation without a mode
+// supports forms.
+func HasCapability(c *mcp.Caller, name string) bool {
 	if name == "elicitation" {
 		return c.Can("elicitation", "form") || c.Can("elicitation") && !c.Can("elicitation", "url")
 	}
 	return c.Can(capabilityPath[name]...)
 }
 
-// capabilityFor is the name of what a client must be able to do to answer a question.
-func capabilityFor(a *hcl.Ask) string {
+// CapabilityFor returns the name of the capability that answering a question takes.
+func CapabilityFor(a *hcl.Ask) string {
 	switch {
 	case a.Sample != nil:
 		return "sampling"
@@ -39,11 +40,20 @@ func capabilityFor(a *hcl.Ask) string {
 	return "elicitation"
 }
 
-// capabilities are the names of what a client says that it can do, computed when something looks.
-type capabilities mcp.Caller
+// CapabilityError rejects a client that lacks a capability.
+func CapabilityError(c *mcp.Caller, name string) error {
+	if c.Revision.Modern() {
+		return mcp.MissingCapability(capabilityPath[name]...)
+	}
+	return failure.Refusal("This requires a client with the capability \"" + name + "\", and yours does not declare it. " +
+		"Nothing was done.")
+}
+
+// Capabilities are the names of what a client can do, as a lazy value.
+type Capabilities mcp.Caller
 
 // AppendJSON implements value.Deferred.
-func (c *capabilities) AppendJSON(dst []byte) []byte {
+func (c *Capabilities) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '[')
 	for i, name := range c.names() {
 		if i > 0 {
@@ -55,7 +65,7 @@ func (c *capabilities) AppendJSON(dst []byte) []byte {
 }
 
 // Value implements value.Deferred.
-func (c *capabilities) Value() (any, error) {
+func (c *Capabilities) Value() (any, error) {
 	names := []any{}
 	for _, name := range c.names() {
 		names = append(names, name)
@@ -63,19 +73,11 @@ func (c *capabilities) Value() (any, error) {
 	return names, nil
 }
 
-func (c *capabilities) names() (names []string) {
+func (c *Capabilities) names() (names []string) {
 	for _, name := range hcl.Capabilities() {
-		if hasCapability((*mcp.Caller)(c), name) {
+		if HasCapability((*mcp.Caller)(c), name) {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// capabilityError refuses a client that cannot do what it must.
-func capabilityError(c *mcp.Caller, name string) error {
-	if c.Revision.Modern() {
-		return mcp.MissingCapability(capabilityPath[name]...)
-	}
-	return failure.Refusal("This takes a client that has the capability \"" + name + "\", and yours does not say that it has. Nothing was done.")
 }

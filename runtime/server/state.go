@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -15,13 +15,14 @@ import (
 	"hatchel/runtime/state"
 )
 
-// newState returns the state of a server of the directory dir, opened when it is first needed. The state block says where it
-// is; --state replaces the file; without either it is in the default file.
-func newState(file, dir string) *runtime.State {
+// NewState returns the state of a server of the directory dir, opened when it is first needed. The
+// state block says where it is; --state replaces the file; without either it is in the default
+// file.
+func NewState(file, dir string) *runtime.State {
 	return runtime.NewDeclaredState(func(ctx context.Context, block *hcl.State) (state.Store, error) {
-		return openState(ctx, file, dir, block)
+		return OpenState(ctx, file, dir, block)
 	}, func(block *hcl.State) bool {
-		path, err := statePath(file, dir, block)
+		path, err := StatePath(file, dir, block)
 		if err == nil {
 			_, err = os.Stat(path)
 		}
@@ -29,12 +30,12 @@ func newState(file, dir string) *runtime.State {
 	})
 }
 
-// openState opens the state store. The error is a sentence.
-func openState(ctx context.Context, file, dir string, block *hcl.State) (state.Store, error) {
+// OpenState opens the state store. The error is a sentence.
+func OpenState(ctx context.Context, file, dir string, block *hcl.State) (state.Store, error) {
 	if isInDatabase(block) {
-		return openStateDatabase(ctx, file, block)
+		return openDatabase(ctx, file, block)
 	}
-	path, err := statePath(file, dir, block)
+	path, err := StatePath(file, dir, block)
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +46,11 @@ func openState(ctx context.Context, file, dir string, block *hcl.State) (state.S
 	return store, nil
 }
 
-func openStateDatabase(ctx context.Context, file string, block *hcl.State) (state.Store, error) {
+func openDatabase(ctx context.Context, file string, block *hcl.State) (state.Store, error) {
 	place := fmt.Sprintf("%s:%d", block.Range.File, block.Range.Start.Line)
 	if file != "" {
-		return nil, fmt.Errorf("the state block at %s names a database, which --state cannot replace. Omit --state", place)
+		const text = "the state block at %s names a database, which --state cannot replace. Omit --state"
+		return nil, fmt.Errorf(text, place)
 	}
 	store, err := state.OpenPostgres(ctx, block.Postgres.Reveal())
 	if err != nil {
@@ -59,21 +61,23 @@ func openStateDatabase(ctx context.Context, file string, block *hcl.State) (stat
 
 func isInDatabase(block *hcl.State) bool { return block != nil && block.Postgres != "" }
 
-// checkState checks that the database of a state block can be used.
-func checkState(ctx context.Context, block *hcl.State) hcl.Diagnostics {
+// CheckState checks that the database of a state block can be used.
+func CheckState(ctx context.Context, block *hcl.State) hcl.Diagnostics {
 	if !isInDatabase(block) {
 		return nil
 	}
 	if err := state.CheckPostgres(ctx, block.Postgres.Reveal()); err != nil {
 		return hcl.Diagnostics{{
-			Summary: "State store not usable", Detail: "The database cannot be used: " + err.Error() + ".", Subject: block.Range,
+			Summary: "State store not usable",
+			Detail:  "The database cannot be used: " + err.Error() + ".",
+			Subject: block.Range,
 		}}
 	}
 	return nil
 }
 
-// statePath returns the file of a state that is in no database.
-func statePath(file, dir string, block *hcl.State) (string, error) {
+// StatePath returns the file of a state that is in no database.
+func StatePath(file, dir string, block *hcl.State) (string, error) {
 	switch {
 	case file != "":
 		return file, nil
@@ -85,7 +89,8 @@ func statePath(file, dir string, block *hcl.State) (string, error) {
 	return filepath.Join(dir, block.SQLite), nil
 }
 
-// defaultStatePath returns the file for a directory: in the directory that systemd provides, or in the user's state directory.
+// defaultStatePath returns the file for a directory: in the directory that systemd provides, or in
+// the user's state directory.
 func defaultStatePath(dir string) (string, error) {
 	if systemd, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); systemd != "" {
 		return filepath.Join(systemd, "state.db"), nil
@@ -94,7 +99,8 @@ func defaultStatePath(dir string) (string, error) {
 	if !filepath.IsAbs(base) {
 		home := os.Getenv("HOME")
 		if home == "" {
-			return "", errors.New("there is no default state file, because HOME is not set. Choose one with --state FILE")
+			return "", errors.New("there is no default state file, because HOME is not set. " +
+				"Choose one with --state FILE")
 		}
 		base = filepath.Join(home, ".local", "state")
 	}

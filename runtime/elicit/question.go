@@ -1,4 +1,4 @@
-package runtime
+package elicit
 
 import (
 	"crypto/rand"
@@ -11,34 +11,34 @@ import (
 	"hatchel/runtime/result"
 )
 
-// question is an ask as the client gets it.
-func (t *elicitation) question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
+// Question returns an ask as the request that the client gets.
+func (x *Exchange) Question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	q := mcp.Question{Key: a.Key}
 	var err error
 	switch {
 	case a.Sample != nil:
 		q.Method = "sampling/createMessage"
-		q.Params, err = t.sampling(a.Sample, f)
+		q.Params, err = x.samplingParams(a.Sample, f)
 	case a.Roots != nil:
 		q.Method, q.Params = "roots/list", []byte("{}")
 	default:
 		q.Method = "elicitation/create"
-		q.Params, err = t.elicitation(a, f)
+		q.Params, err = x.elicitationParams(a, f)
 	}
 	if err != nil {
 		return q, failure.AsFault(err)
 	}
-	q.Params = t.call.operation.generation.scrubber.JSON(q.Params)
+	q.Params = x.writer.Scrubber.JSON(q.Params)
 	return q, nil
 }
 
-func (t *elicitation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
+func (x *Exchange) elicitationParams(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 	text, err := a.Elicit.Message.Append(nil, f)
 	if err != nil {
 		return nil, err
 	}
-	if wrong := t.invalid[a.Key]; wrong != "" {
-		text = append(text, "\n\nThe last answer cannot be used: "+wrong+"."...)
+	if invalid := x.invalid[a.Key]; invalid != "" {
+		text = append(text, "\n\nThe last answer is not valid: "+invalid+"."...)
 	}
 	dst := value.AppendString([]byte(`{"message":`), string(text))
 	if a.Elicit.URL == nil {
@@ -50,14 +50,14 @@ func (t *elicitation) elicitation(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 		return nil, err
 	}
 	dst = value.AppendString(append(dst, `,"mode":"url","url":`...), string(url))
-	if !t.caller.Revision.Modern() {
+	if !x.Caller.Revision.Modern() {
 		dst = value.AppendString(append(dst, `,"elicitationId":`...), rand.Text())
 	}
 	return append(dst, '}'), nil
 }
 
-func (t *elicitation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
-	dst, err := t.call.operation.writer.AppendMessages([]byte(`{"messages":`), s.Messages, f)
+func (x *Exchange) samplingParams(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
+	dst, err := x.writer.AppendMessages([]byte(`{"messages":`), s.Messages, f)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (t *elicitation) sampling(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
 	return append(appendPreferences(dst, s), '}'), nil
 }
 
-// appendPreferences appends what is wished of the model, if anything is.
+// appendPreferences appends the preferences about the model, if there are any.
 func appendPreferences(dst []byte, s *hcl.Sample) []byte {
 	if len(s.Models) == 0 && s.Cost == nil && s.Speed == nil && s.Intelligence == nil {
 		return dst

@@ -1,4 +1,4 @@
-package runtime
+package elicit
 
 import (
 	"encoding/base64"
@@ -12,19 +12,23 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Values of a call that waits are written as JSON. What that has no form for is an object with one member whose name begins with a $, and a name that begins so in a value
-// has one more.
+// Values of a paused call are written as JSON. What JSON has no form for is an object with one member whose name
+// begins with $; names of other members that begin with $ get one more.
 const (
 	frozenBytes = "$bytes" // in base64
 	frozenText  = "$text"  // a string that is not UTF-8, in base64
-	frozenFile  = "$file"  // what a caller has uploaded, by what names it
-	frozenFloat = "$float" // a float whose digits would be read as those of an integer, or that JSON has no form for
+	frozenFile  = "$file"  // an uploaded file, by its reference
+	frozenFloat = "$float" // a float that reads as an integer, or that JSON has no form for
 )
 
-var errTooDeep = errors.New("a value of the call nests too deeply to be remembered")
+var errTooDeep = errors.New("a value of the call nests too deeply to be stored")
 
-// appendFrozen appends a value so that thaw gives the same one, but for what is Deferred, which it gives decoded.
-func appendFrozen(dst []byte, v any) ([]byte, error) { return freezer{dst}.value(v, 0) }
+// FileRef names an uploaded file, in its place until the call has resolved its files again.
+type FileRef map[string]any
+
+// AppendFrozen appends a value in a form in which equal values are equal, and from which Thaw returns the same
+// value. Lazy values are decoded; files are written by their references.
+func AppendFrozen(dst []byte, v any) ([]byte, error) { return freezer{dst}.value(v, 0) }
 
 // freezer appends frozen values.
 type freezer struct{ dst []byte }
@@ -34,9 +38,10 @@ func (z freezer) value(v any, depth int) (_ []byte, err error) {
 		return z.dst, errTooDeep
 	}
 	switch v := v.(type) {
-	case *attachedFile:
-		return z.file(map[string]any{"file_id": v.facts.ID, "filename": v.facts.Name, "content_type": v.facts.Type})
-	case fileRef:
+	case value.File:
+		facts := v.Facts()
+		return z.file(FileRef{"file_id": facts.ID, "filename": facts.Name, "content_type": facts.Type})
+	case FileRef:
 		return z.file(v)
 	case value.Deferred:
 		decoded, err := v.Value()
@@ -66,11 +71,8 @@ func (z freezer) tagged(tag, text string) []byte {
 	return append(value.AppendString(append(value.AppendString(append(z.dst, '{'), tag), ':'), text), '}')
 }
 
-// fileRef is what names a file, in its place until the call has its files again.
-type fileRef map[string]any
-
-func (z freezer) file(named map[string]any) ([]byte, error) {
-	text, err := value.AppendJSON(nil, named)
+func (z freezer) file(ref FileRef) ([]byte, error) {
+	text, err := value.AppendJSON(nil, map[string]any(ref))
 	return z.tagged(frozenFile, string(text)), err
 }
 
@@ -105,8 +107,8 @@ func (z freezer) object(m map[string]any, depth int) (_ []byte, err error) {
 	return append(z.dst, '}'), nil
 }
 
-// thaw undoes appendFrozen.
-func thaw(frozen []byte) (any, error) {
+// Thaw returns the value that AppendFrozen has written.
+func Thaw(frozen []byte) (any, error) {
 	v, err := value.Decode(frozen)
 	if err != nil {
 		return nil, err
@@ -123,12 +125,12 @@ func thawValue(v any) (_ any, err error) {
 			}
 		}
 	case map[string]any:
-		return thawedObject(v)
+		return thawObject(v)
 	}
 	return v, nil
 }
 
-func thawedObject(m map[string]any) (any, error) {
+func thawObject(m map[string]any) (any, error) {
 	out := make(map[string]any, len(m))
 	for k, e := range m {
 		name, isName := strings.CutPrefix(k, "$")
@@ -147,18 +149,18 @@ func thawedObject(m map[string]any) (any, error) {
 func thawTagged(m map[string]any, tag string) (any, error) {
 	text, ok := m[tag].(string)
 	if !ok || len(m) != 1 {
-		return nil, fmt.Errorf("the member %q of a frozen value is not its only text", tag)
+		return nil, fmt.Errorf("member %q of a frozen value is not its only member and a string", tag)
 	}
-	if tag == frozenFloat {
+	switch tag {
+	case frozenFloat:
 		return strconv.ParseFloat(text, 64)
-	}
-	if tag == frozenFile {
+	case frozenFile:
 		v, err := value.Decode([]byte(text))
-		name, ok := v.(map[string]any)
+		ref, ok := v.(map[string]any)
 		if err == nil && !ok {
-			err = errors.New("a frozen file has no name")
+			err = errors.New("a frozen file has no reference")
 		}
-		return fileRef(name), err
+		return FileRef(ref), err
 	}
 	b, err := base64.StdEncoding.DecodeString(text)
 	switch {
@@ -169,5 +171,5 @@ func thawTagged(m map[string]any, tag string) (any, error) {
 	case tag == frozenText:
 		return string(b), nil
 	}
-	return nil, fmt.Errorf("a frozen value is of an unknown kind %q", tag)
+	return nil, fmt.Errorf("a frozen value has the unknown tag %q", tag)
 }

@@ -1,4 +1,4 @@
-package runtime
+package elicit
 
 import (
 	"context"
@@ -17,28 +17,30 @@ import (
 	"hatchel/runtime/state"
 )
 
-// A sealed state is what a client carries for the server between the rounds of a call: one byte for its form, the nonce, and what is sealed: when it expires, its name,
-// whether the rest is kept in the store under that name, and the rest. It opens once, for the request that it was made for.
+// A state token is what a client carries for the server between two requests of one call: one byte of version, the
+// nonce, and sealed with AES-GCM its expiry, its name, whether its state is in the store under that name, and else the
+// state. A token opens once, for the request that it was made for.
 const (
 	tokenVersion   = 1
 	tokenNameSize  = 16
 	tokenHeader    = 8 + tokenNameSize + 1
-	maxInlineState = 8 << 10 // what is larger is kept in the store
+	maxInlineState = 8 << 10 // larger states are kept in the store
 )
 
-// Kinds of records: of states that were opened, and of what is kept of others until they are.
+// Kinds of records: tokens that were opened, and states of others until they are.
 const (
 	kindUsed   = "used"
 	kindFrozen = "frozen"
 )
 
-// tokenSealer seals and opens states.
-type tokenSealer struct {
+// Sealer makes and opens state tokens. It is safe for concurrent use.
+type Sealer struct {
 	aead  cipher.AEAD
 	store state.Store
 }
 
-func newTokenSealer(ctx context.Context, store state.Store) (*tokenSealer, error) {
+// NewSealer returns a Sealer whose key is derived from the secret of the store.
+func NewSealer(ctx context.Context, store state.Store) (*Sealer, error) {
 	secret, err := state.Secret(ctx, store)
 	if err != nil {
 		return nil, err
@@ -52,12 +54,13 @@ func newTokenSealer(ctx context.Context, store state.Store) (*tokenSealer, error
 		return nil, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return &tokenSealer{aead, store}, err
+	return &Sealer{aead, store}, err
 }
 
-// seal makes the state that open opens until then.
-func (s *tokenSealer) seal(ctx context.Context, frozen []byte, of digest.Digest, until time.Time) (string, error) {
-	plain := binary.BigEndian.AppendUint64(make([]byte, 0, tokenHeader+min(len(frozen), maxInlineState)), uint64(until.UnixMilli()))
+// Seal returns the token of a state, valid for requests with this digest until a moment.
+func (s *Sealer) Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error) {
+	plain := make([]byte, 0, tokenHeader+min(len(frozen), maxInlineState))
+	plain = binary.BigEndian.AppendUint64(plain, uint64(until.UnixMilli()))
 	plain = plain[:8+tokenNameSize]
 	rand.Read(plain[8:])
 	if len(frozen) <= maxInlineState {
@@ -72,7 +75,7 @@ func (s *tokenSealer) seal(ctx context.Context, frozen []byte, of digest.Digest,
 	sealed := make([]byte, 1+s.aead.NonceSize(), 1+s.aead.NonceSize()+len(plain)+s.aead.Overhead())
 	sealed[0] = tokenVersion
 	rand.Read(sealed[1:])
-	sealed = s.aead.Seal(sealed, sealed[1:], plain, of[:])
+	sealed = s.aead.Seal(sealed, sealed[1:], plain, request[:])
 	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
@@ -80,14 +83,15 @@ func tokenName(plain []byte) string { return hex.EncodeToString(plain[8 : 8+toke
 
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
-// open returns what was sealed, once: a state that was opened before, is not one of ours, of another purpose or has expired is mcp.InvalidState.
-func (s *tokenSealer) open(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
-	b, err := tokenEncoding.DecodeString(sealed)
+// Open returns the state of a token. The error is mcp.InvalidState for a token that was opened before, has expired,
+// belongs to another request or was not made by this server.
+func (s *Sealer) Open(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
+	b, err := tokenEncoding.DecodeString(token)
 	size := 1 + s.aead.NonceSize()
-	if err != nil || len(b) < size || b[0] != tokenVersion || tokenEncoding.EncodeToString(b) != sealed {
+	if err != nil || len(b) < size || b[0] != tokenVersion || tokenEncoding.EncodeToString(b) != token {
 		return nil, mcp.InvalidState()
 	}
-	plain, err := s.aead.Open(nil, b[1:size], b[size:], of[:])
+	plain, err := s.aead.Open(nil, b[1:size], b[size:], request[:])
 	if err != nil || len(plain) < tokenHeader {
 		return nil, mcp.InvalidState()
 	}
@@ -98,7 +102,9 @@ func (s *tokenSealer) open(ctx context.Context, sealed string, of digest.Digest)
 	if plain[tokenHeader-1] != 0 {
 		return s.take(ctx, tokenName(plain))
 	}
-	used, err := s.store.Add(ctx, &state.Record{Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.Skew), Priority: state.FollowUp, Quiet: true})
+	used, err := s.store.Add(ctx, &state.Record{
+		Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.Skew), Priority: state.FollowUp, Quiet: true,
+	})
 	if err == nil && used != nil {
 		err = mcp.InvalidState()
 	}
@@ -108,8 +114,8 @@ func (s *tokenSealer) open(ctx context.Context, sealed string, of digest.Digest)
 	return plain[tokenHeader:], nil
 }
 
-// take returns what is kept of a state, and forgets it: of any number of callers one is given it.
-func (s *tokenSealer) take(ctx context.Context, name string) ([]byte, error) {
+// take removes a state from the store and returns it. Of any number of callers one succeeds.
+func (s *Sealer) take(ctx context.Context, name string) ([]byte, error) {
 	kept, err := s.store.Record(ctx, kindFrozen, name)
 	if err != nil {
 		return nil, err
