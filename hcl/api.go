@@ -77,8 +77,8 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 func PositiveInt(dst *int, name, doc string) Field { return decode.PositiveInt(dst, name, doc) }
 
 // PositiveDuration declares a duration that is longer than zero; see decode.PositiveDuration.
-func PositiveDuration(dst *time.Duration, name, doc, otherwise string) Field {
-	return decode.PositiveDuration(dst, name, doc, otherwise)
+func PositiveDuration(dst *time.Duration, name, doc string) Field {
+	return decode.PositiveDuration(dst, name, doc)
 }
 
 // EachField declares the argument each and the fields that are computed for every element; see decode.EachField.

@@ -36,7 +36,7 @@ func (a *Approval) askSpec() decode.Spec {
 	a.Timeout = defaultApprovalTimeout
 	return decode.Spec{
 		decode.BoolChoice(&a.ByCaller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").DefaultDoc(`"operator"`),
-		decode.PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.", "Nobody decides in no time. Write how long there is, as in \"5m\".").DefaultDoc("5m"),
+		decode.PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.").DefaultDoc("5m"),
 		decode.MessageAttr(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
 		webhooksField(&a.Notify, "notify", "The webhooks that are told that an operator is asked, and later what was decided. Only with by = \"operator\"."),
 	}

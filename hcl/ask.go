@@ -53,7 +53,7 @@ func (a *Ask) questionSpec() decode.Spec {
 			decode.Block(&a.Sample, "sample", "Asks the model of the client. Gives text, model, stop_reason, role and content.", (*Sample).spec),
 			decode.Block(&a.Roots, "roots", "Asks which folders the user has opened. Gives roots, a list of uri and name.", func(*Roots) decode.Spec { return nil })),
 		decode.Spec{
-			decode.PositiveDuration(&a.Timeout, "timeout", "How long the client has to answer. The time does not count for the timeout around.", "Nobody answers in no time. Write how long the client has, as in \"2m\".").DefaultDoc("5m"),
+			decode.PositiveDuration(&a.Timeout, "timeout", "How long the client has to answer. The time does not count for the timeout around.").DefaultDoc("5m"),
 			decode.Attr(&a.Fallback, "fallback", "The answer where the client cannot be asked: the fields of the form, the text of the model, or the list of roots. Without it the call is refused there."),
 		},
 	)

@@ -36,7 +36,7 @@ func completeSpec(c *Completion) decode.Spec { return decode.Join(c.headSpec(), 
 
 func (c *Completion) headSpec() decode.Spec {
 	c.Timeout = defaultCompletionTimeout
-	return decode.Spec{decode.Attr(&c.Timeout, "timeout", "How long looking up may take.").DefaultDoc("5s")}
+	return decode.Spec{decode.PositiveDuration(&c.Timeout, "timeout", "How long looking up may take.").DefaultDoc("5s")}
 }
 
 func (c *Completion) resultSpec() decode.Spec {
@@ -133,7 +133,6 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	d.CheckNames(b.Body, completeSpec(out), c.loader.blockSpecs.backends)
 	d.Fields(b.Body, out.headSpec(), b.DefRange())
 	d.Scope = c.scope()
-	c.checkTimeout()
 	c.decodeSteps()
 	switch {
 	case len(out.Steps) == 0 && !d.Diags.HasErrors():

@@ -123,10 +123,9 @@ func (g *ConnectionLimits) spec() decode.Spec {
 
 func (b *Breaker) spec() decode.Spec {
 	b.Failures, b.Window, b.Cooldown = defaultFailures, defaultWindow, defaultCooldown
-	const none = "A breaker needs time. Write how much, as in \"30s\"."
 	return decode.Spec{
 		decode.PositiveInt(&b.Failures, "failures", "How many calls in a row must fail: no answer, none in time, or one that says that the other side is out of order. An answer that refuses a call is none of them.").DefaultDoc("5"),
-		decode.PositiveDuration(&b.Window, "window", "The time within which they fail.", none).DefaultDoc("30s"),
-		decode.PositiveDuration(&b.Cooldown, "cooldown", "How long nothing is sent. Then one call tries, and what becomes of it decides.", none).DefaultDoc("30s"),
+		decode.PositiveDuration(&b.Window, "window", "The time within which they fail.").DefaultDoc("30s"),
+		decode.PositiveDuration(&b.Cooldown, "cooldown", "How long nothing is sent. Then one call tries, and what becomes of it decides.").DefaultDoc("30s"),
 	}
 }

@@ -20,7 +20,7 @@ const defaultKeyTTL = 24 * time.Hour
 
 func (i *Idempotency) spec() decode.Spec {
 	i.TTL = defaultKeyTTL
-	return decode.Spec{decode.PositiveDuration(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.", "A key that is remembered for no time is none. Write how long, as in \"24h\".").DefaultDoc("24h")}
+	return decode.Spec{decode.PositiveDuration(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.").DefaultDoc("24h")}
 }
 
 // idempotencyField declares that calls may bring a key.

@@ -59,7 +59,7 @@ func (l *Limit) spec(per string) decode.Spec {
 		decode.BoolChoice(&l.Shared, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").DefaultDoc(strconv.Quote(per)),
 		decode.PositiveInt(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
 		decode.PositiveInt(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
-		decode.PositiveDuration(&l.MaxWait, "max_wait", "How long a call waits for its turn.", "A call that waits for no time does not wait. Write how long, as in \"5s\", or leave queue out.").DefaultDoc("10s").RenamedFrom("wait"),
+		decode.PositiveDuration(&l.MaxWait, "max_wait", "How long a call waits for its turn.").DefaultDoc("10s").RenamedFrom("wait"),
 	}
 }
 

@@ -85,13 +85,6 @@ func (w *operationDecoder) checkName() {
 	}
 }
 
-// checkTimeout reports a timeout that nothing can keep.
-func (w *operationDecoder) checkTimeout() {
-	if a, ok := w.block.Body.Attributes["timeout"]; ok && w.op.Timeout == 0 && !w.dec.Diags.HasErrors() {
-		w.dec.Errorf(a.Expr.Range(), "Invalid duration", "A call that may take no time at all never succeeds. Write how long it may take, as in \"30s\".")
-	}
-}
-
 // enabledField declares whether the block counts.
 func (w *operationDecoder) enabledField() decode.Field {
 	return decode.Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").DefaultDoc("true")
@@ -99,7 +92,7 @@ func (w *operationDecoder) enabledField() decode.Field {
 
 // timeoutField declares how long all of it may take.
 func (w *operationDecoder) timeoutField(doc string) decode.Field {
-	return decode.Attr(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
+	return decode.PositiveDuration(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
 }
 
 // errorSpec declares what is said of a failure; what is its name in a sentence.

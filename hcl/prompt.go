@@ -84,7 +84,6 @@ func (p *promptDecoder) decode() {
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
 	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
-	p.checkTimeout()
 	p.inputs.buildInputType()
 	d.Scope = p.scope()
 	d.Fields(b.Body, body, b.DefRange())

@@ -111,7 +111,6 @@ func (r *resourceDecoder) decode() {
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
 	d.CheckNames(b.Body, head, body, hold, failure, r.loader.blockSpecs.operation)
 	d.Fields(b.Body, head, b.DefRange())
-	r.checkTimeout()
 	r.decodeURI()
 	r.inputs.buildInputType()
 	d.Scope = r.scope()

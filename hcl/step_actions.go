@@ -62,7 +62,7 @@ type Wait struct {
 }
 
 func (w *Wait) spec() decode.Spec {
-	constant := decode.PositiveDuration(&w.For, "for", "How long to wait.", "A wait for no time is none. Write for how long, as in \"500ms\", or leave the step out.")
+	constant := decode.PositiveDuration(&w.For, "for", "How long to wait.")
 	inner := constant.DecodeAttr
 	constant.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
 		before := len(d.Diags)

@@ -24,7 +24,7 @@ func (t *Task) spec() decode.Spec {
 	t.TTL = DefaultTaskTTL
 	return decode.Spec{
 		decode.BoolChoice(&t.Required, "mode", `"optional": a client that cannot follow tasks waits for the result. "required": it is refused.`, "optional", "required").DefaultDoc("optional"),
-		decode.PositiveDuration(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.", "A task that is kept for no time cannot be asked about. Write how long, as in \"10m\".").DefaultDoc("1h"),
+		decode.PositiveDuration(&t.TTL, "ttl", "How long what a task is doing, and its result, are kept after it was made.").DefaultDoc("1h"),
 		webhooksField(&t.Notify, "notify", "The webhooks that are told when a task has ended, as task.finished: what became of it, and its result up to 64 KiB.").RenamedFrom("callback"),
 		decode.Attr(&t.After, "after", "The step after which a call becomes a task. Without it a call is a task at once."),
 	}

@@ -58,7 +58,6 @@ func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
 	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure, decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.loader.blockSpecs.operation)
 	t.dec.Fields(b.Body, t.specs.head, b.DefRange())
-	t.checkTimeout()
 	t.addKeyInput()
 	t.inputs.buildInputType()
 	return t

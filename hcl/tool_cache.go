@@ -20,7 +20,7 @@ type ResultCache struct {
 
 func (m *ResultCache) spec() decode.Spec {
 	return decode.Spec{
-		decode.PositiveDuration(&m.TTL, "ttl", "How long an answer is kept.", "An answer that is kept for no time is not kept. Write how long, as in \"5m\".").Require(),
+		decode.PositiveDuration(&m.TTL, "ttl", "How long an answer is kept.").Require(),
 		decode.Attr(&m.Key, "key", "What the answer depends on, as in [input.region, input.day]. Without it: all inputs."),
 		decode.BoolChoice(&m.Public, "scope", `"private" keeps the answers of every caller apart, "public" gives them to everybody.`, "private", "public").DefaultDoc("private"),
 	}

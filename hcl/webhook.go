@@ -40,8 +40,8 @@ func (w *Webhook) spec() decode.Spec {
 	return decode.Spec{
 		w.urlField().Require(),
 		w.secretField().Require(),
-		decode.PositiveDuration(&w.Timeout, "timeout", "How long the receiver may take to answer.", "Nobody answers in no time. Write how long, as in \"10s\".").DefaultDoc("10s"),
-		decode.PositiveDuration(&w.Retention, "retention", "How long an event is sent again, at growing intervals, while the receiver does not take it. Then it is given up.", "What is kept for no time is never delivered. Write how long, as in \"24h\".").DefaultDoc("24h").RenamedFrom("keep"),
+		decode.PositiveDuration(&w.Timeout, "timeout", "How long the receiver may take to answer.").DefaultDoc("10s"),
+		decode.PositiveDuration(&w.Retention, "retention", "How long an event is sent again, at growing intervals, while the receiver does not take it. Then it is given up.").DefaultDoc("24h").RenamedFrom("keep"),
 	}
 }
 

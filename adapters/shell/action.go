@@ -8,74 +8,80 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/shell/sandbox"
 	"hatchel/hcl"
 )
 
-// An action runs the command of one block. It is immutable and safe for concurrent use.
+// action runs the command of one block. It is immutable and safe for concurrent use.
 type action struct {
-	block     *block
-	file      []string // the command of a script_file
-	base      environ  // before env is added
-	inherited []string // the names in it
-	env       []*hcl.KeyValues
-	folder    string // of the configuration
-	dir       string // when the block names none
-	codes     []int
-	timeout   time.Duration // 0: the call's own
-	programs  *finder
-	confined  *confinement // nil: the programs may do all that the server may
+	block      *block
+	scriptArgv []string // the command of a script_file
+	baseEnv    environment
+	inherited  []string // the names of inherit_env
+	env        []*hcl.KeyValues
+	configDir  string
+	dir        string // of blocks without dir
+	okCodes    []int
+	timeout    time.Duration // 0: that of the call
+	programs   *programLookup
+	rules      *sandboxBlock
+	sandbox    *sandbox.Sandbox // nil: the programs have all rights of the server
 }
 
-// errTimeout is why a call ends that took longer than its block allows.
-var errTimeout = errors.New("the block's timeout has passed")
+// errTimeout is the cause of a cancelled call that took longer than the timeout of its block.
+var errTimeout = errors.New("the block's timeout has expired")
 
-// bind makes the action of a block, on a kernel with a version of Landlock.
-func bind(b *block, env adapters.Env, v version) (adapters.Action, error) {
+// newAction returns the action of a block, whose programs are confined with a version of Landlock.
+func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, error) {
 	conn, ok := env.Connection.(*connection)
 	if !ok {
 		conn = &connection{}
 	}
-	a := &action{block: b, folder: env.Dir, dir: env.Dir, codes: []int{0}, timeout: conn.Timeout, env: []*hcl.KeyValues{conn.Env, b.Env}}
+	a := &action{
+		block: b, configDir: env.Dir, dir: env.Dir, okCodes: []int{0}, timeout: conn.Timeout,
+		env: []*hcl.KeyValues{conn.Env, b.Env}, inherited: slices.Concat(conn.InheritEnv, b.InheritEnv),
+		rules: effectiveSandbox(b, conn),
+	}
 	if conn.Dir != "" {
-		a.dir = below(env.Dir, conn.Dir)
+		a.dir = absolute(env.Dir, conn.Dir)
 	}
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
 		if codes != nil {
-			a.codes = codes
+			a.okCodes = codes
 		}
 	}
 	if b.Timeout > 0 {
 		a.timeout = b.Timeout
 	}
-	a.inherited = slices.Concat(conn.InheritEnv, b.InheritEnv)
-	a.base = newEnviron(a.inherited...)
-	a.programs = &finder{path: a.base.get("PATH")}
-	err := b.Sandbox.missing(env.Dir)
-	if a.confined = newConfinement(b, conn, env.Dir, a.base.get("PATH")); a.confined != nil {
-		err = errors.Join(a.confined.prepare(v), err)
+	a.baseEnv = newEnvironment(a.inherited...)
+	path := a.baseEnv.get("PATH")
+	a.programs = &programLookup{path: path}
+	err := b.Sandbox.checkPaths(env.Dir)
+	if a.rules.Mode != modeNone {
+		var sandboxErr error
+		a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi)
+		err = errors.Join(sandboxErr, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if a.confined != nil {
-		env.Defer(a.confined.close)
+	if a.sandbox != nil {
+		env.Defer(a.sandbox.Close)
 	}
 	if b.ScriptFile != "" {
-		file, err := scriptFile(env.Dir, &b.ScriptFile)
-		if err != nil {
+		if a.scriptArgv, err = scriptFileCommand(env.Dir, &b.ScriptFile); err != nil {
 			return nil, err
 		}
-		a.file = file
 	}
 	return a, nil
 }
 
-// below is a path that is relative to a folder unless it is absolute.
-func below(folder, path string) string {
+// absolute returns a path that is relative to dir, unless it is absolute.
+func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(folder, path)
+	return filepath.Join(dir, path)
 }
 
 // Do implements adapters.Action.
@@ -83,7 +89,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
-	d, err := a.draft(call.Frame)
+	p, err := a.plan(call.Frame)
 	if err != nil {
 		return adapters.Result{}, err
 	}
@@ -93,55 +99,55 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 		ctx = limited
 	}
 	var stop context.CancelCauseFunc
-	if a.confined != nil {
+	if a.sandbox != nil {
 		ctx, stop = context.WithCancelCause(ctx)
 		defer stop(nil)
 	}
-	j, err := d.start(a.programs)
+	j, err := p.start(a.programs)
 	if err != nil {
-		return adapters.Result{}, d.notStarted(err)
+		return adapters.Result{}, p.startFault(err)
 	}
 	defer j.close()
 	j.stop = stop
 	exits, stopped := j.wait(ctx)
 	if stopped {
-		return adapters.Result{}, a.interrupted(ctx, d, j)
+		return adapters.Result{}, a.stoppedError(ctx, p, j)
 	}
-	return a.conclude(d, j, exits)
+	return a.result(p, j, exits)
 }
 
-// interrupted is how a call ends that was not allowed to go on.
-func (a *action) interrupted(ctx context.Context, d *draft, j *job) error {
+// stoppedError returns the error of a call that was stopped.
+func (a *action) stoppedError(ctx context.Context, p *commandPlan, j *job) error {
 	cause := context.Cause(ctx)
-	if excess := (*excess)(nil); errors.As(cause, &excess) {
-		return d.tooMuch(excess, j)
+	if exceeded := (*sandbox.LimitError)(nil); errors.As(cause, &exceeded) {
+		return p.limitFault(exceeded, j)
 	}
 	if !errors.Is(cause, errTimeout) {
 		return ctx.Err()
 	}
-	return d.overdue(a.timeout, j)
+	return p.timeoutFault(a.timeout, j)
 }
 
-// conclude judges how the programs ended and reads what they wrote.
-func (a *action) conclude(d *draft, j *job, exits []exit) (adapters.Result, error) {
+// result checks the exit codes and reads the output.
+func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (adapters.Result, error) {
 	code := 0
 	for i, e := range exits {
-		if i < len(exits)-1 && e.cutOff() {
+		if i < len(exits)-1 && e.isBrokenPipe() {
 			continue
 		}
-		if e.err != nil || !slices.Contains(a.codes, e.code) {
-			return adapters.Result{}, d.failed(i, e, j)
+		if e.err != nil || !slices.Contains(a.okCodes, e.code) {
+			return adapters.Result{}, p.exitFault(i, e, j)
 		}
 		if e.code != 0 {
 			code = e.code
 		}
 	}
-	out := map[string]any{"stdout": j.out.kept.text(d.secrets), "stderr": "", "code": code}
-	if j.err != nil {
-		out["stderr"] = j.err.kept.text(d.secrets)
+	output := map[string]any{"stdout": j.stdout.captured.text(p.secrets), "stderr": "", "code": code}
+	if j.stderr != nil {
+		output["stderr"] = j.stderr.captured.text(p.secrets)
 	}
-	if err := a.block.parse(j.out.kept, out); err != nil {
-		return adapters.Result{}, d.unreadable(err, j)
+	if err := a.block.parseOutput(j.stdout.captured, output); err != nil {
+		return adapters.Result{}, p.outputFault(err, j)
 	}
-	return adapters.Result{Value: out}, nil
+	return adapters.Result{Value: output}, nil
 }

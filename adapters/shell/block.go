@@ -25,83 +25,118 @@ type block struct {
 	Stderr     string
 	Parse      string
 	Timeout    time.Duration
-	Sandbox    *sandbox
+	Sandbox    *sandboxBlock
 }
 
-// What standard output is read as.
+// The values of parse.
 const (
-	asText      = "text"
-	asJSON      = "json"
-	asJSONLines = "jsonl"
-	asLines     = "lines"
+	parseText      = "text"
+	parseJSON      = "json"
+	parseJSONLines = "jsonl"
+	parseLines     = "lines"
 )
 
-// merged is the one value of stderr.
-const merged = "merge"
+// stderrMerge is the only value of stderr.
+const stderrMerge = "merge"
 
 const defaultMaxOutput = 1 << 20
 
+// The reference texts of the block.
+const (
+	docCommand = "A program and its arguments. No shell reads them: a value is one argument, whatever it contains. A list " +
+		"is inserted as several arguments; null is omitted."
+	docPipe = "Commands that each read the output of the one before. A null command is omitted. The failure of any " +
+		"command fails the call."
+	docScript = "A script for sh, or for bash if its first line is #!/bin/bash. Values are passed in the environment and " +
+		"never become part of the text. Write $name or $${name} for what the shell expands itself."
+	docScriptFile = "A script in the configuration directory, run by the interpreter of its #! line, or else by /bin/sh. " +
+		"Values are passed in env."
+	docStdin = "The standard input: a text, bytes, an uploaded file, or a list or an object, which is written as JSON. " +
+		"Without it, the standard input is empty."
+	docEnv = "Environment variables. A null variable is omitted. Variables that decide which code runs, such as PATH, " +
+		"belong in a connection."
+	docInheritEnv = "Names of variables to pass on from the server's environment, in addition to PATH, HOME and TMPDIR."
+	docDir        = "The working directory. To keep a value below a directory, write under(\"directory\", value)."
+	docOKCodes    = "The exit codes that mean success; all others fail the call. If a signal ends a program, the code is 128 " +
+		"plus the signal's number."
+	docMaxOutput = "How much of stdout, and of stderr, is kept. The middle of a longer text is removed. Longer data fails " +
+		"the call."
+	docStderr  = "\"merge\" writes the error output to stdout, in the order of writing."
+	docParse   = "How stdout is read: \"text\", \"json\", \"jsonl\" (one JSON value a line) or \"lines\"."
+	docTimeout = "How long the block may take."
+	docSandbox = "What the programs may do; replaces the sandbox of the connection. Without a sandbox, programs read the " +
+		"configuration directory and the system's programs, write to a temporary directory of their own (TMPDIR), and " +
+		"have no network."
+)
+
 func (b *block) spec() hcl.Spec {
-	b.Parse, b.MaxOutput = asText, defaultMaxOutput
+	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
 	return hcl.Join(
 		hcl.ExactlyOneOf("what to run",
-			hcl.Attr(&b.Command, "command", "A program and its words. No shell reads them: a value is one word whatever it holds, a list is spliced in, null is left out."),
-			hcl.Attr(&b.Pipe, "pipe", "Commands, each reading what the one before it writes. Null leaves one out; the failure of any fails the call."),
-			hcl.Attr(&b.Script, "script", "A script for sh, or for bash when its first line is #!/bin/bash. Values travel in the environment and never become a part of its text. What the shell expands itself is $name, or $${name}."),
-			hcl.Attr(&b.ScriptFile, "script_file", "A script in the folder of the configuration, run by the interpreter that its #! line names, else by /bin/sh. Values reach it through env."),
+			hcl.Attr(&b.Command, "command", docCommand),
+			hcl.Attr(&b.Pipe, "pipe", docPipe),
+			hcl.Attr(&b.Script, "script", docScript),
+			hcl.Attr(&b.ScriptFile, "script_file", docScriptFile),
 		),
 		hcl.Spec{
-			hcl.Attr(&b.Stdin, "stdin", "What the program reads: a text, bytes, an uploaded file, or the JSON of a list or an object. Without it there is nothing to read.").AllowFile(),
-			hcl.Attr(&b.Env, "env", "Variables of the environment. Null leaves one out. Variables that decide what code runs, such as PATH, stand in a connection.").AllowSecret().FixedKeys(),
-			hcl.Attr(&b.InheritEnv, "inherit_env", "Names of variables that are passed on from the environment of the server, beside PATH, HOME and TMPDIR."),
-			hcl.Attr(&b.Dir, "dir", "The working folder. To keep a value below a folder write under(\"folder\", value).").DefaultDoc("the connection's, else the folder of the configuration"),
-			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that are answers; the others fail the call. A program that a signal ended has 128 and the signal's number.").DefaultDoc("the connection's, else [0]"),
-			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and as much of stderr, is kept. Of a longer text the beginning and the end are; longer data fails the call.").DefaultDoc(`"1MiB"`),
-			hcl.Attr(&b.Stderr, "stderr", "\"merge\" puts the error output into stdout, in the order of writing.").DefaultDoc("apart"),
-			hcl.Attr(&b.Parse, "parse", "What stdout is: \"text\", \"json\", \"jsonl\" (one value a line) or \"lines\".").DefaultDoc(`"text"`),
-			hcl.Attr(&b.Timeout, "timeout", "How long the whole may take.").DefaultDoc("the connection's, else the tool's"),
-			hcl.Block(&b.Sandbox, "sandbox", "What the programs may do; it stands for all of the connection's. Without one they read the folder of the configuration and the system's programs, write to a TMPDIR of their own, and have no network.", (*sandbox).spec),
+			hcl.Attr(&b.Stdin, "stdin", docStdin).AllowFile(),
+			hcl.Attr(&b.Env, "env", docEnv).AllowSecret().FixedKeys(),
+			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
+			hcl.Attr(&b.Dir, "dir", docDir).DefaultDoc("the connection's, else the configuration directory"),
+			hcl.Attr(&b.OKCodes, "ok_codes", docOKCodes).DefaultDoc("the connection's, else [0]"),
+			hcl.Attr(&b.MaxOutput, "max_output", docMaxOutput).DefaultDoc(`"1MiB"`),
+			hcl.Attr(&b.Stderr, "stderr", docStderr).DefaultDoc("separate"),
+			hcl.Attr(&b.Parse, "parse", docParse).DefaultDoc(`"text"`),
+			hcl.Attr(&b.Timeout, "timeout", docTimeout).DefaultDoc("the connection's, else the tool's"),
+			hcl.Block(&b.Sandbox, "sandbox", docSandbox, (*sandboxBlock).spec),
 		},
 	)
 }
 
 // Describe implements hcl.Described.
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
-	facts := hcl.Effects{Output: b.output(), Default: hcl.DefaultResult{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true}
-	switch b.Parse {
-	case asJSON, asJSONLines:
-		facts.Default = hcl.DefaultResult{Member: "json"}
-	case asLines:
-		facts.Default = hcl.DefaultResult{Member: "lines"}
+	effects := hcl.Effects{
+		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true,
 	}
-	return facts, errors.Join(b.check(conn)...)
+	switch b.Parse {
+	case parseJSON, parseJSONLines:
+		effects.Default = hcl.DefaultResult{Member: "json"}
+	case parseLines:
+		effects.Default = hcl.DefaultResult{Member: "lines"}
+	}
+	return effects, errors.Join(b.check(conn)...)
 }
 
 func (b *block) check(conn *hcl.Connection) (errs []error) {
-	if !slices.Contains([]string{asText, asJSON, asJSONLines, asLines}, b.Parse) {
-		errs = append(errs, hcl.Blame(&b.Parse, "parse is %q, %q, %q or %q, and this is %q.", asText, asJSON, asJSONLines, asLines, b.Parse))
+	if !slices.Contains([]string{parseText, parseJSON, parseJSONLines, parseLines}, b.Parse) {
+		errs = append(errs, hcl.Blame(&b.Parse, "parse must be %q, %q, %q or %q, not %q.",
+			parseText, parseJSON, parseJSONLines, parseLines, b.Parse))
 	}
-	if b.Stderr != "" && b.Stderr != merged {
-		errs = append(errs, hcl.Blame(&b.Stderr, "stderr is %q or not written, and this is %q. Without it the error output is output.stderr.", merged, b.Stderr))
+	if b.Stderr != "" && b.Stderr != stderrMerge {
+		errs = append(errs, hcl.Blame(&b.Stderr, "stderr must be %q or omitted, not %q. If it is omitted, the error output "+
+			"is output.stderr.", stderrMerge, b.Stderr))
 	}
 	if conn != nil && b.Command == nil && len(conn.Config.(*connection).Command) > 0 {
-		errs = append(errs, b.blamePrefix(conn))
+		errs = append(errs, b.rejectCommandPrefix(conn))
 	}
-	if reader := b.readsProgram(); reader != "" {
-		errs = append(errs, hcl.Blame(&b.Stdin, "%s runs what it reads, so nobody but the author may say what that is. Give it its program as constant text, as in script = ..., and the value as an argument.", reader))
+	if program := b.readsCode(); program != "" {
+		errs = append(errs, hcl.Blame(&b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give "+
+			"it a constant program, as in script = ..., and pass the value as an argument.", program))
 	}
 	for _, name := range b.Env.Names() {
-		if decides(name) {
-			errs = append(errs, hcl.Blame(&b.Env, "%s decides what code runs, and the env of a block may hold values of a call. Write it in a connection and name that here: connection \"shell\" \"name\" { env = { %s = ... } }.", name, name))
+		if loadsCode(name) {
+			errs = append(errs, hcl.Blame(&b.Env, "%s decides which code runs, and the env of a block can hold values of a "+
+				"call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { env = { %s = ... } }.",
+				name, name))
 		}
 	}
 	errs = append(errs, b.Sandbox.check()...)
-	errs = append(errs, checkCodes(&b.OKCodes)...)
-	return append(errs, checkNames(&b.Env, b.Env.Names(), &b.InheritEnv, b.InheritEnv)...)
+	errs = append(errs, checkExitCodes(&b.OKCodes)...)
+	return append(errs, checkVariableNames(&b.Env, b.Env.Names(), &b.InheritEnv, b.InheritEnv)...)
 }
 
-// readsProgram names the program that would run stdin as code, when stdin is a value of the call.
-func (b *block) readsProgram() string {
+// readsCode returns the name of the program that would run stdin as code, if stdin depends on the call.
+func (b *block) readsCode() string {
 	if b.Stdin == nil || b.Stdin.Constant() {
 		return ""
 	}
@@ -114,8 +149,8 @@ func (b *block) readsProgram() string {
 	return ""
 }
 
-// blamePrefix says that only words can follow the words of a connection.
-func (b *block) blamePrefix(conn *hcl.Connection) error {
+// rejectCommandPrefix reports that only a command can continue the command of a connection.
+func (b *block) rejectCommandPrefix(conn *hcl.Connection) error {
 	var field any = &b.ScriptFile
 	switch {
 	case b.Pipe != nil:
@@ -123,20 +158,21 @@ func (b *block) blamePrefix(conn *hcl.Connection) error {
 	case b.Script != nil:
 		field = &b.Script
 	}
-	return hcl.Blame(field, "The connection %q begins a command, which only command = [...] can go on with. Use a connection without a command here.", conn.Name)
+	return hcl.Blame(field, "The connection %q begins a command, which only command = [...] can continue. Use a "+
+		"connection without a command here.", conn.Name)
 }
 
-func checkCodes(codes *[]int) (errs []error) {
+func checkExitCodes(codes *[]int) (errs []error) {
 	for _, code := range *codes {
 		if code < 0 || code > 255 {
-			errs = append(errs, hcl.Blame(codes, "An exit code is a number from 0 to 255, and %d is not.", code))
+			errs = append(errs, hcl.Blame(codes, "An exit code must be from 0 to 255, not %d.", code))
 		}
 	}
 	return errs
 }
 
-// output is the type of the root `output`.
-func (b *block) output() *schema.Type {
+// outputType returns the type of output.
+func (b *block) outputType() *schema.Type {
 	text := &schema.Type{Kind: schema.String}
 	members := []*schema.Member{
 		{Name: "stdout", Type: text},
@@ -144,11 +180,11 @@ func (b *block) output() *schema.Type {
 		{Name: "code", Type: &schema.Type{Kind: schema.Integer}},
 	}
 	switch b.Parse {
-	case asJSON:
+	case parseJSON:
 		members = append(members, &schema.Member{Name: "json", Type: &schema.Type{Kind: schema.Any}})
-	case asJSONLines:
+	case parseJSONLines:
 		members = append(members, &schema.Member{Name: "json", Type: schema.ListOf(&schema.Type{Kind: schema.Any})})
-	case asLines:
+	case parseLines:
 		members = append(members, &schema.Member{Name: "lines", Type: schema.ListOf(text)})
 	}
 	return schema.ObjectOf(members...)

@@ -34,7 +34,7 @@ func bombed(t *testing.T, block string) (born int, took time.Duration) {
 	t.Helper()
 	b := adaptertest.Bind(t, tool(block+"\nsandbox {\nwrite = [\".\"]\nprocesses = 20\n}"))
 	start := time.Now()
-	if _, err := b.Do(t.Context(), `{}`); err == nil || !strings.Contains(err.Error(), "stopped: more than the 20 processes at once that it may have") {
+	if _, err := b.Do(t.Context(), `{}`); err == nil || !strings.Contains(err.Error(), "stopped: more than the limit of 20 processes at the same time") {
 		t.Errorf("the call ended with %v", err)
 	}
 	took = time.Since(start)
@@ -74,7 +74,7 @@ func burn(t *testing.T) {
 }
 
 func TestWhatIsTooMuchIsEndedAtOnceInWhateverGroupItIs(t *testing.T) {
-	soon(t, drain, func() time.Duration {
+	soon(t, drainTimeout, func() time.Duration {
 		_, took := bombed(t, bombs["with groups"])
 		return took
 	})
@@ -108,7 +108,7 @@ func TestThreadsAreNoProcesses(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	f := fault(t, `command = ["perl", "-Mthreads", "-e", "threads->create(sub { sleep 1000 }) for (1 .. 40); sleep 1000"]`+"\nsandbox { processes = 2 }", `{}`)
-	if !strings.Contains(f.Message, "more than the 32 threads at once") {
+	if !strings.Contains(f.Message, "more than the limit of 32 threads at the same time") {
 		t.Error(f.Message)
 	}
 }

@@ -9,80 +9,81 @@ import (
 	"hatchel/adapters"
 )
 
-// A capture keeps what a program writes: all of it up to limit bytes, beyond that the first and the last half of limit.
+// capture keeps the output of a program: all of it up to limit bytes, of more the first and the last half of limit.
 type capture struct {
 	buf   []byte
 	limit int
-	at    int // beyond limit: where in the second half the oldest byte is, which the next one replaces
+	next  int // beyond limit: the position of the oldest byte in the second half, which is overwritten next
 	total int64
 }
 
 const (
-	firstRoom = 8 << 10
-	pooled    = 64 << 10 // larger buffers are not kept
+	minCaptureBuffer    = 8 << 10
+	maxPooledCaptureCap = 64 << 10
 )
 
-var captures = sync.Pool{New: func() any { return &capture{buf: make([]byte, 0, firstRoom)} }}
+var capturePool = sync.Pool{New: func() any { return &capture{buf: make([]byte, 0, minCaptureBuffer)} }}
 
 func newCapture(limit int) *capture {
-	c := captures.Get().(*capture)
-	c.buf, c.limit, c.at, c.total = c.buf[:0], limit, limit/2, 0
+	c := capturePool.Get().(*capture)
+	c.buf, c.limit, c.next, c.total = c.buf[:0], limit, limit/2, 0
 	return c
 }
 
-// release gives the buffer back. Nothing of the capture may be used afterwards; texts made of it may.
+// release returns the buffer to the pool. Texts that were made of the capture stay valid.
 func (c *capture) release() {
-	if cap(c.buf) <= pooled {
-		captures.Put(c)
+	if cap(c.buf) <= maxPooledCaptureCap {
+		capturePool.Put(c)
 	}
 }
 
-// room is where the next bytes go. It is never empty.
-func (c *capture) room() []byte {
+// nextBuffer returns where the next bytes are read to. It is never empty.
+func (c *capture) nextBuffer() []byte {
 	if len(c.buf) == c.limit {
-		return c.buf[c.at:]
+		return c.buf[c.next:]
 	}
 	if len(c.buf) == cap(c.buf) {
-		grown := make([]byte, len(c.buf), min(max(2*cap(c.buf), firstRoom), c.limit))
+		grown := make([]byte, len(c.buf), min(max(2*cap(c.buf), minCaptureBuffer), c.limit))
 		copy(grown, c.buf)
 		c.buf = grown
 	}
 	return c.buf[len(c.buf):min(cap(c.buf), c.limit)]
 }
 
-// took says that n bytes were put into room.
-func (c *capture) took(n int) {
+// add records that n bytes were read into nextBuffer.
+func (c *capture) add(n int) {
 	c.total += int64(n)
 	if len(c.buf) < c.limit {
 		c.buf = c.buf[:len(c.buf)+n]
 		return
 	}
-	if c.at += n; c.at == c.limit {
-		c.at = c.limit / 2
+	if c.next += n; c.next == c.limit {
+		c.next = c.limit / 2
 	}
 }
 
-// cut is how many bytes were not kept.
-func (c *capture) cut() int64 { return max(0, c.total-int64(c.limit)) }
+// omitted returns how many bytes were not kept.
+func (c *capture) omitted() int64 { return max(0, c.total-int64(c.limit)) }
 
-// text is a copy of what was kept, as valid UTF-8: what is not becomes U+FFFD. Where something was cut a line says how much, and no part of a secret stands beside it.
+// text returns what was kept as valid UTF-8, with U+FFFD for other bytes. Where bytes were omitted, a line says how
+// many, and no part of a secret precedes or follows it.
 func (c *capture) text(secrets []string) string {
-	if c.cut() == 0 {
+	if c.omitted() == 0 {
 		return strings.ToValidUTF8(string(c.buf), "\uFFFD")
 	}
 	half := c.limit / 2
-	head := adapters.Begun(wholeRunes(c.buf[:half]), secrets)
-	tail := append(append(make([]byte, 0, c.limit-half), c.buf[c.at:]...), c.buf[half:c.at]...)
+	head := adapters.Begun(trimPartialRune(c.buf[:half]), secrets)
+	tail := append(append(make([]byte, 0, c.limit-half), c.buf[c.next:]...), c.buf[half:c.next]...)
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
 	tail = adapters.Ended(tail, secrets)
-	gone := c.total - int64(len(head)) - int64(len(tail))
-	return strings.ToValidUTF8(fmt.Sprintf("%s\n[... %d bytes cut here ...]\n%s", head, gone, tail), "\uFFFD")
+	omitted := c.total - int64(len(head)) - int64(len(tail))
+	return strings.ToValidUTF8(fmt.Sprintf("%s\n[... %d bytes truncated ...]\n%s", head, omitted, tail), "\uFFFD")
 }
 
-// wholeRunes drops a character that b ends in the middle of.
-func wholeRunes(b []byte) []byte {
+// trimPartialRune removes the beginning of a character from the end of b.
+func trimPartialRune(b []byte) []byte {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {
 			if !utf8.FullRune(b[i:]) {

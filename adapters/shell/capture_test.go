@@ -12,8 +12,8 @@ import (
 // write gives a capture data in pieces of at most piece bytes.
 func write(c *capture, data []byte, piece int) {
 	for len(data) > 0 {
-		n := copy(c.room(), data[:min(piece, len(data))])
-		c.took(n)
+		n := copy(c.nextBuffer(), data[:min(piece, len(data))])
+		c.add(n)
 		data = data[n:]
 	}
 }
@@ -31,7 +31,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 		want := string(data)
 		if size > limit {
 			half := limit / 2
-			want = fmt.Sprintf("%s\n[... %d bytes cut here ...]\n%s", data[:half], size-limit, data[size-(limit-half):])
+			want = fmt.Sprintf("%s\n[... %d bytes truncated ...]\n%s", data[:half], size-limit, data[size-(limit-half):])
 		}
 		if got := c.text(nil); got != want {
 			t.Fatalf("limit %d, %d bytes:\n%q\n%q", limit, size, got, want)
@@ -46,8 +46,8 @@ func TestCaptureStaysWithinItsLimit(t *testing.T) {
 	if cap(c.buf) > 100_000 {
 		t.Errorf("the buffer has %d bytes", cap(c.buf))
 	}
-	if c.cut() != 4_900_000 {
-		t.Errorf("%d bytes are counted as cut", c.cut())
+	if c.omitted() != 4_900_000 {
+		t.Errorf("%d bytes are counted as omitted", c.omitted())
 	}
 }
 
@@ -65,7 +65,7 @@ func TestCutTextIsValid(t *testing.T) {
 		if _, err := fmt.Sscanf(text[at:], "[... %d bytes", &gone); err != nil {
 			t.Fatal(err)
 		}
-		kept := strings.Replace(text, fmt.Sprintf("\n[... %d bytes cut here ...]\n", gone), "", 1)
+		kept := strings.Replace(text, fmt.Sprintf("\n[... %d bytes truncated ...]\n", gone), "", 1)
 		if len(kept)+gone != len(data) {
 			t.Errorf("limit %d: %d kept and %d cut are not %d", limit, len(kept), gone, len(data))
 		}

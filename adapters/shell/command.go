@@ -5,50 +5,52 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
+
+	"hatchel/adapters/shell/sandbox"
 )
 
-// A command is what one call runs, in plain values.
+// command is what one call runs, in plain values.
 type command struct {
-	stages [][]string // the words of every program, the first of them its name
-	dir    string     // absolute
-	env    environ
-	stdin  []byte // nil: there is nothing to read
-	merge  bool   // stderr goes where stdout goes
-	limit  int    // of what is kept of one output
+	stages      [][]string // the arguments of each program; the first one is its name
+	dir         string     // absolute
+	env         environment
+	stdin       []byte // nil: empty
+	mergeStderr bool
+	maxOutput   int // of one stream, in bytes
 
-	confined *confinement // nil: the programs may do all that the server may
-	copies   string       // a folder that the programs may read, of this call alone; empty for none
-	ownTemp  bool         // the author says where temporary files go
+	sandbox     *sandbox.Sandbox // nil: the programs have all rights of the server
+	uploads     string           // a directory of this call that the programs may read; empty for none
+	setsTempDir bool             // the author has set TMPDIR
 }
 
-// nothing is what a program without input reads. One descriptor serves all programs and stays open.
-var nothing = sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) })
+// devNull is what a program without input reads. One descriptor serves all programs and stays open.
+var devNull = sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) })
 
-// A startError says which program could not be started.
-type startError struct {
+// stageError reports that a program could not be started.
+type stageError struct {
 	stage int
 	err   error
 }
 
-func (e *startError) Error() string { return e.err.Error() }
-func (e *startError) Unwrap() error { return e.err }
+func (e *stageError) Error() string { return e.err.Error() }
+func (e *stageError) Unwrap() error { return e.err }
 
-// start starts all programs, or none: an error is a *startError when it is about one of them. The job must be waited for.
-func (c *command) start(f *finder) (*job, error) {
-	j := &job{confined: c.confined, began: time.Now()}
-	if err := c.open(j); err != nil {
+// start starts all programs, or none. The caller waits for the job. The error is a *stageError if it is about one of
+// the programs.
+func (c *command) start(programs *programLookup) (*job, error) {
+	j := &job{}
+	if err := c.prepare(j); err != nil {
 		j.close()
 		return nil, err
 	}
-	input, err := c.input(j)
+	input, err := c.openInput(j)
 	for i := 0; i < len(c.stages) && err == nil; i++ {
-		input, err = c.stage(j, f, i, input)
+		input, err = c.startStage(j, programs, i, input)
 	}
-	j.out.handOver()
-	j.err.handOver()
+	j.stdout.closeWriter()
+	j.stderr.closeWriter()
 	if err != nil {
-		j.kill()
+		j.abort()
 		j.close()
 		return nil, err
 	}
@@ -58,81 +60,80 @@ func (c *command) start(f *finder) (*job, error) {
 	return j, nil
 }
 
-func (c *command) open(j *job) (err error) {
-	if j.out, err = newStream(c.limit); err == nil && !c.merge {
-		j.err, err = newStream(c.limit)
+// prepare makes the output streams and the workspace of the job.
+func (c *command) prepare(j *job) (err error) {
+	if j.stdout, err = newStream(c.maxOutput); err == nil && !c.mergeStderr {
+		j.stderr, err = newStream(c.maxOutput)
 	}
-	if err != nil || c.confined == nil {
+	if err != nil || c.sandbox == nil {
 		return err
 	}
-	if j.cell, err = c.confined.take(c.env.get("PATH")); err != nil {
-		return &confineError{err}
+	if j.workspace, err = c.sandbox.Acquire(c.env.get("PATH")); err != nil {
+		return &sandbox.StartError{Err: err}
 	}
-	if c.copies != "" {
-		if err = j.cell.lend(c.copies); err != nil {
-			return &confineError{err}
+	if c.uploads != "" {
+		if err = j.workspace.GrantRead(c.uploads); err != nil {
+			return &sandbox.StartError{Err: err}
 		}
 	}
-	if !c.ownTemp {
-		c.env = append(make(environ, 0, len(c.env)+1), c.env...).set("TMPDIR", j.cell.room)
+	if !c.setsTempDir {
+		c.env = append(make(environment, 0, len(c.env)+1), c.env...).set("TMPDIR", j.workspace.TempDir())
 	}
 	return nil
 }
 
-// input is what the first program reads.
-func (c *command) input(j *job) (r *os.File, err error) {
+// openInput returns what the first program reads.
+func (c *command) openInput(j *job) (r *os.File, err error) {
 	if c.stdin == nil {
-		return nothing()
+		return devNull()
 	}
 	r, j.stdin, err = os.Pipe()
 	return r, err
 }
 
-// stage starts one program that reads input, which it closes, and returns what the next one reads.
-func (c *command) stage(j *job, f *finder, i int, input *os.File) (next *os.File, err error) {
-	if shared, _ := nothing(); input != shared {
+// startStage starts one program that reads input, which it closes, and returns what the next program reads.
+func (c *command) startStage(j *job, programs *programLookup, i int, input *os.File) (next *os.File, err error) {
+	if shared, _ := devNull(); input != shared {
 		defer input.Close()
 	}
-	output := j.out.write
+	stdout := j.stdout.writer
 	if i < len(c.stages)-1 {
-		if next, output, err = os.Pipe(); err != nil {
+		if next, stdout, err = os.Pipe(); err != nil {
 			return nil, err
 		}
-		defer output.Close()
+		defer stdout.Close()
 	}
-	problems := j.out.write
-	if j.err != nil {
-		problems = j.err.write
+	stderr := j.stdout.writer
+	if j.stderr != nil {
+		stderr = j.stderr.writer
 	}
-	p, err := c.exec(j, f, c.stages[i], []*os.File{input, output, problems})
+	p, err := c.startProgram(j, programs, c.stages[i], []*os.File{input, stdout, stderr})
 	if err != nil {
 		if next != nil {
 			next.Close()
 		}
-		return nil, &startError{i, err}
+		return nil, &stageError{i, err}
 	}
 	j.programs = append(j.programs, p)
 	return next, nil
 }
 
-func (c *command) exec(j *job, f *finder, words []string, files []*os.File) (*os.Process, error) {
+// startProgram looks the program up and starts it. If it is not where it was found earlier, it is looked up anew.
+func (c *command) startProgram(j *job, programs *programLookup, argv []string, files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: c.dir, Env: c.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
+	start := os.StartProcess
+	if j.workspace != nil {
+		start = j.workspace.Start
+	}
 	path := c.env.get("PATH")
-	for again := false; ; again = true {
-		file, err := f.find(words[0], path)
+	for retried := false; ; retried = true {
+		file, err := programs.find(argv[0], path)
 		if err != nil {
 			return nil, err
 		}
-		p, err := c.run(j, file, words, attr)
-		if err == nil || again || !errors.Is(err, os.ErrNotExist) || !f.forget(words[0]) {
+		p, err := start(file, argv, attr)
+		if err == nil || retried || !errors.Is(err, os.ErrNotExist) || !programs.forget(argv[0]) {
 			return p, err
 		}
 	}
-}
-
-func (c *command) run(j *job, file string, words []string, attr *os.ProcAttr) (*os.Process, error) {
-	if c.confined == nil {
-		return os.StartProcess(file, words, attr)
-	}
-	return c.confined.spawn(file, words, attr, j.cell)
 }

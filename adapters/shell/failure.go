@@ -12,140 +12,155 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hatchel/adapters"
+	"hatchel/adapters/shell/sandbox"
 	"hatchel/hcl"
 )
 
-// saidRunes is how much of what a failed program wrote the model is shown.
-const saidRunes = 500
+// maxShownRunes is how much of the output of a failed program the model gets.
+const maxShownRunes = 500
 
-// name is how a program is called in a sentence.
-func (d *draft) name(stage int) string {
-	if d.script {
+// stageName returns how a program is called in a sentence.
+func (p *commandPlan) stageName(stage int) string {
+	if p.isScript {
 		return "the script"
 	}
-	name := path.Base(d.stages[stage][0])
-	if len(d.stages) > 1 {
-		return fmt.Sprintf("%s (command %d of %d)", name, stage+1, len(d.stages))
+	name := path.Base(p.stages[stage][0])
+	if len(p.stages) > 1 {
+		return fmt.Sprintf("%s (command %d of %d)", name, stage+1, len(p.stages))
 	}
 	return name
 }
 
-// failed is the Fault of a program that ended as it should not.
-func (d *draft) failed(stage int, e exit, j *job) error {
+// exitFault returns the fault of a program with an exit code that does not mean success.
+func (p *commandPlan) exitFault(stage int, e exitStatus, j *job) error {
 	f := &adapters.Fault{Code: e.code}
+	name := p.stageName(stage)
 	switch {
 	case e.err != nil:
-		f.Message, f.Cause, f.Code = d.name(stage)+" ended, and the system cannot say how", e.err, 0
+		f.Message, f.Cause, f.Code = name+" ended, and the system does not report how", e.err, 0
 	case e.signal == syscall.SIGKILL:
-		f.Message = d.name(stage) + " was killed by the system or an operator (SIGKILL); it may have needed too much memory"
-	case e.code == 128+int(syscall.SIGXFSZ) && d.confined != nil:
-		f.Message = fmt.Sprintf("%s was stopped: a file would have become larger than the %v that one may be", d.name(stage), hcl.Size(d.confined.fileSize))
+		f.Message = name + " was killed by the system or an operator (SIGKILL); it may have used too much memory"
+	case e.code == 128+int(syscall.SIGXFSZ) && p.sandbox != nil:
+		f.Message = fmt.Sprintf("%s was stopped: a file exceeded the limit of %v", name, hcl.Size(p.sandbox.FileSize))
 	case e.signal != 0:
-		f.Message = fmt.Sprintf("%s was ended by the signal %s (%v)", d.name(stage), unix.SignalName(e.signal), e.signal)
+		f.Message = fmt.Sprintf("%s was ended by the signal %s (%v)", name, unix.SignalName(e.signal), e.signal)
 	default:
-		f.Message = fmt.Sprintf("%s failed with exit code %d", d.name(stage), e.code)
+		f.Message = fmt.Sprintf("%s failed with exit code %d", name, e.code)
 	}
-	if said := d.said(j); said != "" {
-		f.Message += ": " + said
+	if output := p.lastOutput(j); output != "" {
+		f.Message += ": " + output
 		if f.Cause == nil {
-			f.Cause = d.confined.hint(said)
+			f.Cause = p.sandboxHint(output)
 		}
 	}
 	return f
 }
 
-// said is the end of what the programs complained, or else of what they wrote.
-func (d *draft) said(j *job) string {
-	if j.err != nil {
-		if said := d.end(j.err); said != "" {
-			return said
+// lastOutput returns the end of the error output, or else of the output.
+func (p *commandPlan) lastOutput(j *job) string {
+	if j.stderr != nil {
+		if text := p.tail(j.stderr); text != "" {
+			return text
 		}
 	}
-	return d.end(j.out)
+	return p.tail(j.stdout)
 }
 
-// end is the last that a stream brought, without secrets. They go first: afterwards a part of one could stand where the text is cut.
-func (d *draft) end(s *stream) string {
-	return adapters.Tail(adapters.Said(s.kept.text(d.secrets), d.secrets), saidRunes)
+// tail returns the end of a stream without secrets. They are removed first: afterwards, a part of one could be left at
+// the beginning.
+func (p *commandPlan) tail(s *stream) string {
+	return adapters.Tail(adapters.Said(s.captured.text(p.secrets), p.secrets), maxShownRunes)
 }
 
-// overdue is the Fault of programs that took too long.
-func (d *draft) overdue(limit time.Duration, j *job) error {
-	f := &adapters.Fault{Message: fmt.Sprintf("%s did not finish within %v and was stopped", d.name(len(d.stages)-1), limit), Cause: errTimeout}
-	if len(d.stages) > 1 {
-		f.Message = fmt.Sprintf("the commands did not finish within %v and were stopped", limit)
+// timeoutFault returns the fault of programs that took too long.
+func (p *commandPlan) timeoutFault(timeout time.Duration, j *job) error {
+	message := fmt.Sprintf("%s did not finish within %v and was stopped", p.stageName(0), timeout)
+	if len(p.stages) > 1 {
+		message = fmt.Sprintf("the commands did not finish within %v and were stopped", timeout)
 	}
-	if said := d.said(j); said != "" {
-		f.Message += "; the end of what was written: " + said
-	}
-	return f
+	return p.stopFault(message, errTimeout, j)
 }
 
-// tooMuch is the Fault of programs that used more than they may.
-func (d *draft) tooMuch(e *excess, j *job) error {
-	f := &adapters.Fault{Message: fmt.Sprintf("%s was stopped: %s", d.name(len(d.stages)-1), e.text), Cause: e}
-	if len(d.stages) > 1 {
-		f.Message = "the commands were stopped: " + e.text
+// limitFault returns the fault of programs that together exceeded a limit.
+func (p *commandPlan) limitFault(e *sandbox.LimitError, j *job) error {
+	limit := fmt.Sprintf("%d %s at the same time", e.Limit, e.Resource)
+	switch e.Resource {
+	case sandbox.CPU:
+		limit = fmt.Sprintf("%v of CPU time", time.Duration(e.Limit))
+	case sandbox.Memory:
+		limit = fmt.Sprintf("%v of memory", hcl.Size(e.Limit))
 	}
-	if said := d.said(j); said != "" {
-		f.Message += "; the end of what was written: " + said
+	message := fmt.Sprintf("%s was stopped: more than the limit of %s", p.stageName(0), limit)
+	if len(p.stages) > 1 {
+		message = "the commands were stopped: more than the limit of " + limit
 	}
-	return f
+	return p.stopFault(message, e, j)
 }
 
-// unreadable is the Fault of output that is not what the author said it is.
-func (d *draft) unreadable(err error, j *job) error {
-	f := &adapters.Fault{Message: d.name(len(d.stages)-1) + " " + err.Error()}
-	var wrong *notJSONError
-	if text := string(j.out.kept.buf); errors.As(err, &wrong) && wrong.shown != "" && adapters.Scrub(text, d.secrets) == text {
-		f.Message += fmt.Sprintf(", at %q", wrong.shown)
+// stopFault returns the fault of programs that the server has stopped.
+func (p *commandPlan) stopFault(message string, cause error, j *job) error {
+	if output := p.lastOutput(j); output != "" {
+		message += "; the output ends with: " + output
 	}
-	if j.err != nil {
-		if said := d.end(j.err); said != "" {
-			f.Message += "; it also said: " + said
+	return &adapters.Fault{Message: message, Cause: cause}
+}
+
+// outputFault returns the fault of output that is not what parse says.
+func (p *commandPlan) outputFault(err error, j *job) error {
+	f := &adapters.Fault{Message: p.stageName(len(p.stages)-1) + " " + err.Error()}
+	var notJSON *notJSONError
+	text := string(j.stdout.captured.buf)
+	if errors.As(err, &notJSON) && notJSON.excerpt != "" && adapters.Scrub(text, p.secrets) == text {
+		f.Message += fmt.Sprintf(", at %q", notJSON.excerpt)
+	}
+	if j.stderr != nil {
+		if text := p.tail(j.stderr); text != "" {
+			f.Message += "; its error output ends with: " + text
 		}
 	}
 	return f
 }
 
-// notStarted is the Fault of programs that did not come to run.
-func (d *draft) notStarted(err error) error {
+// startFault returns the fault of programs that were not started.
+func (p *commandPlan) startFault(err error) error {
 	f := &adapters.Fault{Cause: err}
-	var at *startError
-	var confining *confineError
-	if errors.As(err, &confining) {
-		f.Message = "the program could not be confined, and does not run without; the server's log says why"
+	var atStage *stageError
+	var startErr *sandbox.StartError
+	if errors.As(err, &startErr) {
+		f.Message = "the program could not be confined and was not started; the server's log has the reason"
 		return f
 	}
-	if !errors.As(err, &at) {
-		f.Message = busy(err)
+	if !errors.As(err, &atStage) {
+		f.Message = resourceMessage(err)
 		return f
 	}
-	name := d.stages[at.stage][0]
-	info, statErr := os.Stat(d.dir)
+	name := p.stages[atStage.stage][0]
+	info, statErr := os.Stat(p.dir)
 	switch {
 	case statErr != nil && errors.Is(statErr, fs.ErrNotExist):
-		f.Message = fmt.Sprintf("the working folder %s does not exist", d.folder)
+		f.Message = fmt.Sprintf("the working directory %s does not exist", p.shownDir)
 	case statErr == nil && !info.IsDir():
-		f.Message = fmt.Sprintf("the working folder %s is not a folder", d.folder)
+		f.Message = fmt.Sprintf("the working directory %s is not a directory", p.shownDir)
 	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist):
-		f.Message = fmt.Sprintf("the program %s is not there, or the interpreter that it names is not; it must be installed where the tools run", name)
+		f.Message = fmt.Sprintf("the program %s, or its interpreter, was not found; it must be installed where the tools run",
+			name)
 	case errors.Is(err, errNotExecutable), errors.Is(err, fs.ErrPermission):
-		f.Message = fmt.Sprintf("the program %s may not be run, or the working folder not be entered: permission denied", name)
-		f.Cause = errors.Join(err, d.confined.hint(f.Message))
+		f.Message = fmt.Sprintf("the program %s or the working directory is not accessible: permission denied", name)
+		f.Cause = errors.Join(err, p.sandboxHint(f.Message))
 	case errors.Is(err, syscall.ENOEXEC):
-		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that names its interpreter", name)
+		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that names its "+
+			"interpreter", name)
 	case errors.Is(err, syscall.E2BIG):
-		f.Message = "the words and the environment of the command are too long together; send less"
+		f.Message = "the arguments and the environment of the command are too long; send less"
 	default:
-		f.Message = busy(err)
+		f.Message = resourceMessage(err)
 	}
 	return f
 }
 
-func busy(err error) string {
-	for _, lack := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
-		if errors.Is(err, lack) {
+func resourceMessage(err error) string {
+	for _, shortage := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, shortage) {
 			return "the server cannot start another program now; try again later"
 		}
 	}

@@ -22,20 +22,20 @@ func TestFailuresAreSentences(t *testing.T) {
 		"said on stdout":     {`script = "echo here; exit 2"`, `the script failed with exit code 2: here`, 2},
 		"merged":             {"script = \"echo a; echo b >&2; exit 2\"\nstderr = \"merge\"", `the script failed with exit code 2: a b`, 2},
 		"control characters": {`script = "printf 'a\\033[31mb\\033]0;title\\007c\\r\\n\\001d\\302\\205e\\377' >&2; exit 1"`, "the script failed with exit code 1: abc d e\uFFFD", 1},
-		"killed":             {`script = "kill -9 $$"`, `the script was killed by the system or an operator (SIGKILL); it may have needed too much memory`, 137},
+		"killed":             {`script = "kill -9 $$"`, `the script was killed by the system or an operator (SIGKILL); it may have used too much memory`, 137},
 		"signal":             {`script = "kill -SEGV $$"`, `the script was ended by the signal SIGSEGV (segmentation fault)`, 139},
 		"zero is refused":    {"command = [\"true\"]\nok_codes = [1]", `true failed with exit code 0`, 0},
-		"no program":         {`command = ["surely-not-installed"]`, `the program surely-not-installed is not there, or the interpreter that it names is not; it must be installed where the tools run`, 0},
-		"no such file":       {`command = ["./nothing"]`, `the program ./nothing is not there, or the interpreter that it names is not; it must be installed where the tools run`, 0},
-		"not executable":     {`command = ["/etc/passwd"]`, `the program /etc/passwd may not be run, or the working folder not be entered: permission denied`, 0},
-		"a folder":           {`command = ["/etc"]`, `the program /etc may not be run, or the working folder not be entered: permission denied`, 0},
-		"no folder":          {"command = [\"pwd\"]\ndir = \"nowhere\"", `the working folder nowhere does not exist`, 0},
-		"file for a folder":  {"command = [\"pwd\"]\ndir = \"/etc/passwd\"", `the working folder /etc/passwd is not a folder`, 0},
+		"no program":         {`command = ["surely-not-installed"]`, `the program surely-not-installed, or its interpreter, was not found; it must be installed where the tools run`, 0},
+		"no such file":       {`command = ["./nothing"]`, `the program ./nothing, or its interpreter, was not found; it must be installed where the tools run`, 0},
+		"not executable":     {`command = ["/etc/passwd"]`, `the program /etc/passwd or the working directory is not accessible: permission denied`, 0},
+		"a folder":           {`command = ["/etc"]`, `the program /etc or the working directory is not accessible: permission denied`, 0},
+		"no folder":          {"command = [\"pwd\"]\ndir = \"nowhere\"", `the working directory nowhere does not exist`, 0},
+		"file for a folder":  {"command = [\"pwd\"]\ndir = \"/etc/passwd\"", `the working directory /etc/passwd is not a directory`, 0},
 		"first stage":        {`pipe = [["sh", "-c", "echo no >&2; exit 4"], ["cat"]]`, `sh (command 1 of 2) failed with exit code 4: no`, 4},
 		"last stage":         {`pipe = [["echo", "x"], ["grep", "y"]]`, `grep (command 2 of 2) failed with exit code 1: `, 1},
-		"stage not there":    {`pipe = [["yes"], ["cat"], ["surely-not-installed"]]`, `the program surely-not-installed is not there, or the interpreter that it names is not; it must be installed where the tools run`, 0},
-		"env of a list":      {"command = [\"env\"]\nenv = { A = input.list }", `the variable A takes one text, and its value is a list; jsonencode(...) makes a text of it`, 0},
-		"climbing":           {"command = [\"pwd\"]\ndir = \"a/${input.s}\"", `the working folder "a/x/../../../etc" holds "..", which leads out of it; send a name without`, 0},
+		"stage not there":    {`pipe = [["yes"], ["cat"], ["surely-not-installed"]]`, `the program surely-not-installed, or its interpreter, was not found; it must be installed where the tools run`, 0},
+		"env of a list":      {"command = [\"env\"]\nenv = { A = input.list }", `the variable A must be a text, but its value is a list; use jsonencode(...) to convert it`, 0},
+		"climbing":           {"command = [\"pwd\"]\ndir = \"a/${input.s}\"", `the working directory "a/x/../../../etc" must not contain ".."`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fault(t, c.block, `{"s":"x/../../../etc"}`)
@@ -48,7 +48,7 @@ func TestFailuresAreSentences(t *testing.T) {
 
 func TestOnlyTheEndOfALongComplaintIsShown(t *testing.T) {
 	f := fault(t, `script = "seq 1 100000 >&2; exit 1"`, `{}`)
-	if n := len([]rune(f.Message)); n > saidRunes+60 || !strings.HasSuffix(f.Message, " 99999 100000") || !strings.Contains(f.Message, ": …") {
+	if n := len([]rune(f.Message)); n > maxShownRunes+60 || !strings.HasSuffix(f.Message, " 99999 100000") || !strings.Contains(f.Message, ": …") {
 		t.Errorf("%d characters: %s", n, f.Message)
 	}
 }
@@ -90,14 +90,14 @@ func TestTooManyWordsAreRefused(t *testing.T) {
 		list[i] = strings.Repeat("x", 100_000)
 	}
 	f := fault(t, `command = ["true", input.list]`, asJSONText(t, map[string]any{"list": list}))
-	if f.Message != "the words and the environment of the command are too long together; send less" {
+	if f.Message != "the arguments and the environment of the command are too long; send less" {
 		t.Error(f.Message)
 	}
 }
 
 func TestALackOfResourcesIsTemporary(t *testing.T) {
 	for _, lack := range []error{syscall.EAGAIN, syscall.EMFILE} {
-		err := (&draft{}).notStarted(fmt.Errorf("pipe: %w", lack))
+		err := (&commandPlan{}).startFault(fmt.Errorf("pipe: %w", lack))
 		if err.Error() != "the server cannot start another program now; try again later" || !errors.Is(err, lack) {
 			t.Error(err)
 		}
@@ -126,7 +126,7 @@ func TestAMovedProgramIsFoundAgain(t *testing.T) {
 		}
 	}
 	os.Remove(filepath.Join(second, "moving"))
-	if f := faultOf(t, b, `{}`); !strings.Contains(f.Message, "is not there") {
+	if f := faultOf(t, b, `{}`); !strings.Contains(f.Message, "was not found") {
 		t.Error(f.Message)
 	}
 }

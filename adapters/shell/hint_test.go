@@ -11,16 +11,16 @@ func TestARefusalNamesWhatTheSandboxLacks(t *testing.T) {
 		block string
 		want  error
 	}{
-		"a file":               {`script = "echo 'cat: /srv/x: Permission denied' >&2; exit 1"`, errMayNeedFiles},
-		"an owner":             {`script = "echo 'chown: Operation not permitted' >&2; exit 1"`, errMayNeedFiles},
-		"a host":               {`script = "echo 'curl: (6) Could not resolve host: x.example' >&2; exit 6"`, errMayNeedNetwork},
-		"a socket":             {`script = "echo 'dial unix /run/d.sock: socket: permission denied' >&2; exit 1"`, errMayNeedNetwork},
-		"a traceback":          {`script = "echo 'File socket.py, line 232 PermissionError: [Errno 13] Permission denied' >&2; exit 1"`, errMayNeedNetwork},
+		"a file":               {`script = "echo 'cat: /srv/x: Permission denied' >&2; exit 1"`, errFileHint},
+		"an owner":             {`script = "echo 'chown: Operation not permitted' >&2; exit 1"`, errFileHint},
+		"a host":               {`script = "echo 'curl: (6) Could not resolve host: x.example' >&2; exit 6"`, errNoNetworkHint},
+		"a socket":             {`script = "echo 'dial unix /run/d.sock: socket: permission denied' >&2; exit 1"`, errNoNetworkHint},
+		"a traceback":          {`script = "echo 'File socket.py, line 232 PermissionError: [Errno 13] Permission denied' >&2; exit 1"`, errNoNetworkHint},
 		"a host, with network": {"script = \"echo 'Could not resolve host: x.example' >&2; exit 6\"\nsandbox { network = true }", nil},
 		"nothing of it":        {`script = "echo 'no such branch' >&2; exit 1"`, nil},
 		"silence":              {`command = ["false"]`, nil},
 		"no sandbox":           {"script = \"echo 'Permission denied' >&2; exit 1\"\nsandbox { mode = \"none\" }", nil},
-		"a program":            {`command = ["/etc/passwd"]`, errMayNeedFiles},
+		"a program":            {`command = ["/etc/passwd"]`, errFileHint},
 	} {
 		t.Run(said, func(t *testing.T) {
 			f := fault(t, c.block, `{}`)

@@ -7,77 +7,93 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"hatchel/adapters/shell/sandbox"
 )
 
 const (
-	grace      = time.Second            // between asking a program to end and killing it
-	drain      = 250 * time.Millisecond // for what was started in the background and still holds the output
-	unkillable = time.Second            // for a killed program that the system does not let go of
+	gracePeriod     = time.Second            // between SIGTERM and SIGKILL
+	drainTimeout    = 250 * time.Millisecond // for background processes that still hold the output
+	unkillableAfter = time.Second            // for the kernel to end a killed program
 )
 
-// A job is the running programs of one call: one, or the stages of a pipe. Every program leads a session of its own, so that it has no terminal to ask
-// anything at and everything below it can be ended together.
+// job is the running programs of one call: one, or the stages of a pipe.
 type job struct {
-	programs []*os.Process
-	out, err *stream // err is nil when it is merged into out
-	stdin    *os.File
-	writing  sync.WaitGroup
-	confined *confinement
-	cell     *cell // of a confined job
-	began    time.Time
+	programs       []*os.Process
+	stdout, stderr *stream // stderr is nil if it is merged into stdout
+	stdin          *os.File
+	writing        sync.WaitGroup
+	workspace      *sandbox.Workspace // nil: the programs are not confined
 
-	exceeded atomic.Bool // set when the programs have used more than they may
+	limitExceeded atomic.Bool
 
-	exited chan struct{} // closed when every program has ended; none is reaped before
-	done   chan struct{} // closed when nothing of the job is waited for any more
-	halted chan struct{} // closed when halt returns
-	stuck  chan struct{} // closed when the system does not let go of a killed program
-	stop   context.CancelCauseFunc
+	exited  chan struct{} // closed when every program has exited; none is reaped before
+	done    chan struct{} // closed when the job waits for nothing any more
+	stopped chan struct{} // closed when end returns
+	stuck   chan struct{} // closed when the kernel does not end a killed program
+	stop    context.CancelCauseFunc
 }
 
-// wait follows the job to its end and reaps it. When ctx ends first the programs are stopped, and it reports true.
-func (j *job) wait(ctx context.Context) (exits []exit, stopped bool) {
-	j.exited, j.done, j.halted, j.stuck = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	undo := context.AfterFunc(ctx, j.halt)
-	go j.watch()
-	var aside, meter sync.WaitGroup
-	if j.confined != nil {
-		meter.Go(j.meter)
+// wait waits until the job has ended, and reaps its programs. If ctx ends first, the programs are stopped and it
+// returns true.
+func (j *job) wait(ctx context.Context) (exits []exitStatus, stopped bool) {
+	j.exited, j.done = make(chan struct{}), make(chan struct{})
+	j.stopped, j.stuck = make(chan struct{}), make(chan struct{})
+	undo := context.AfterFunc(ctx, j.end)
+	go j.watchExits()
+	if j.workspace != nil {
+		j.workspace.EnforceLimits(func(err *sandbox.LimitError) {
+			j.limitExceeded.Store(true)
+			j.stop(err)
+		})
 	}
-	if j.err != nil {
-		aside.Go(j.err.collect)
+	var reading sync.WaitGroup
+	if j.stderr != nil {
+		reading.Go(j.stderr.collect)
 	}
-	j.out.collect()
-	aside.Wait()
+	j.stdout.collect()
+	reading.Wait()
 	select {
 	case <-j.exited:
 	case <-j.stuck:
 	}
 	close(j.done)
 	if stopped = !undo(); stopped {
-		<-j.halted
+		<-j.stopped
 	}
-	meter.Wait()
-	j.sweep()
-	j.unfeed()
+	if j.workspace != nil {
+		j.workspace.KillRemaining()
+	}
+	j.closeInput()
 	return j.reap(), stopped
 }
 
-// watch waits until every program has ended. What they left in the background may write for a little longer.
-func (j *job) watch() {
-	j.cell.awaitExits(j.programs)
-	soon := time.Now().Add(drain)
-	j.out.endBy(soon)
-	j.err.endBy(soon)
+// watchExits waits until every program has exited. Background processes may write for a little longer.
+func (j *job) watchExits() {
+	if j.workspace != nil {
+		j.workspace.WaitExits()
+	} else {
+		for _, p := range j.programs {
+			sandbox.WaitExit(p.Pid)
+		}
+	}
+	j.limitReading()
 	close(j.exited)
 }
 
-// halt ends the job: it asks, and after the grace it kills.
-func (j *job) halt() {
-	defer close(j.halted)
-	timer := time.NewTimer(grace)
+// limitReading ends the reading of the output after the drain timeout.
+func (j *job) limitReading() {
+	deadline := time.Now().Add(drainTimeout)
+	j.stdout.setDeadline(deadline)
+	j.stderr.setDeadline(deadline)
+}
+
+// end ends the programs: with SIGTERM, and with SIGKILL after the grace period.
+func (j *job) end() {
+	defer close(j.stopped)
+	timer := time.NewTimer(gracePeriod)
 	defer timer.Stop()
-	if !j.exceeded.Load() {
+	if !j.limitExceeded.Load() {
 		j.signal(syscall.SIGTERM)
 		select {
 		case <-j.done:
@@ -85,10 +101,8 @@ func (j *job) halt() {
 		}
 	}
 	j.signal(syscall.SIGKILL)
-	soon := time.Now().Add(drain)
-	j.out.endBy(soon)
-	j.err.endBy(soon)
-	timer.Reset(unkillable)
+	j.limitReading()
+	timer.Reset(unkillableAfter)
 	select {
 	case <-j.exited:
 	case <-timer.C:
@@ -96,7 +110,7 @@ func (j *job) halt() {
 	}
 }
 
-// signal reaches every process of every program that did not leave its group. No program may be reaped yet.
+// signal sends a signal to the process group of each program. No program may be reaped yet.
 func (j *job) signal(sig syscall.Signal) {
 	for _, p := range j.programs {
 		if syscall.Kill(-p.Pid, sig) != nil {
@@ -105,8 +119,8 @@ func (j *job) signal(sig syscall.Signal) {
 	}
 }
 
-// reap collects how the programs ended. One that the system does not let go of is reaped whenever it does.
-func (j *job) reap() []exit {
+// reap returns how the programs have exited. A program that the kernel does not end is reaped when it does.
+func (j *job) reap() []exitStatus {
 	select {
 	case <-j.exited:
 	default:
@@ -116,44 +130,44 @@ func (j *job) reap() []exit {
 		}()
 		return nil
 	}
-	exits := make([]exit, len(j.programs))
+	exits := make([]exitStatus, len(j.programs))
 	for i, p := range j.programs {
 		state, err := p.Wait()
-		exits[i] = newExit(state, err)
+		exits[i] = newExitStatus(state, err)
 	}
 	return exits
 }
 
-// feed gives the first program its standard input.
+// feed writes the standard input of the first program.
 func (j *job) feed(data []byte) {
 	j.writing.Go(func() {
-		_, _ = j.stdin.Write(data) // a program that does not read all of it is free to
+		_, _ = j.stdin.Write(data) // a program need not read all of it
 		j.stdin.Close()
 	})
 }
 
-func (j *job) unfeed() {
+func (j *job) closeInput() {
 	if j.stdin != nil {
 		j.stdin.Close()
 		j.writing.Wait()
 	}
 }
 
-// kill ends a job that never came to run whole.
-func (j *job) kill() {
+// abort ends a job of which not all programs could be started.
+func (j *job) abort() {
 	j.signal(syscall.SIGKILL)
-	j.sweep()
+	if j.workspace != nil {
+		j.workspace.KillRemaining()
+	}
 	for _, p := range j.programs {
 		_, _ = p.Wait()
 	}
 }
 
-// close gives back what the job held. The texts made of its streams stay valid.
+// close releases what the job holds. Texts that were made of its streams stay valid.
 func (j *job) close() {
-	j.unfeed()
-	j.out.close()
-	j.err.close()
-	if j.confined != nil {
-		j.confined.give(j.cell)
-	}
+	j.closeInput()
+	j.stdout.close()
+	j.stderr.close()
+	j.workspace.Release()
 }

@@ -116,7 +116,7 @@ func TestCancelEndsTheWholeGroup(t *testing.T) {
 		"letting go of both": `sh -c 'echo $$ > pid; sleep 1000' >/dev/null 2>&1 & sleep 1000`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			soon(t, grace, func() time.Duration {
+			soon(t, gracePeriod, func() time.Duration {
 				pid, took := cancelled(t, fmt.Sprintf("script = %q", script))
 				gone(t, pid)
 				return took
@@ -160,7 +160,7 @@ func TestTimeoutIsAFault(t *testing.T) {
 	for _, timeout := range []string{"200ms", "2s", "30s"} { // a busy machine may take a while to run the first command
 		f := fault(t, fmt.Sprintf("script = \"echo got so far >&2; sleep 1000\"\ntimeout = %q", timeout), `{}`)
 		told := "the script did not finish within " + timeout + " and was stopped"
-		if f.Message == told+"; the end of what was written: got so far" {
+		if f.Message == told+"; the output ends with: got so far" {
 			break
 		}
 		if f.Message != told || timeout == "30s" {
@@ -198,7 +198,7 @@ func TestBackgroundProcessDoesNotHoldTheCall(t *testing.T) {
 
 func TestAnOutputThatNobodyWaitsForLeavesNoDelay(t *testing.T) {
 	b := adaptertest.Bind(t, tool(`script = "sleep 1000 >/dev/null 2>&1 & echo $! > pid; echo hi"`+free))
-	soon(t, drain, func() time.Duration {
+	soon(t, drainTimeout, func() time.Duration {
 		start := time.Now()
 		if _, err := b.Do(t.Context(), `{}`); err != nil {
 			t.Fatal(err)

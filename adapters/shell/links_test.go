@@ -49,7 +49,7 @@ func TestALinkWhereProgramsMayWriteIsFoundAtLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, named := range []string{link, link + "/."} {
-		if got := adaptertest.Refusal(t, tool(fmt.Sprintf("command = [\"ls\"]\nsandbox {\nread = [%q]\nwrite = [%q]\n}", named, writable))); !strings.Contains(got, "is below \""+writable+"\", which programs may write to, and there is a link on the way") {
+		if got := adaptertest.Refusal(t, tool(fmt.Sprintf("command = [\"ls\"]\nsandbox {\nread = [%q]\nwrite = [%q]\n}", named, writable))); !strings.Contains(got, "is below \""+writable+"\", which programs may write to, and there is a symbolic link on the way") {
 			t.Error(got)
 		}
 	}

@@ -44,11 +44,11 @@ func TestOutputThatIsNotWhatItShouldBeIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
 		"no json":       {"command = [\"echo\", \"Hello\"]\nparse = \"json\"", `echo wrote something that is not JSON: line 1, column 1: a value is expected, at "Hello"`},
 		"broken later":  {"script = \"printf '{\\\"é\\\": 1,\\\\n  \\\"b\\\": x}'\"\nparse = \"json\"", `the script wrote something that is not JSON: line 2, column 8: a value is expected, at "x}"`},
-		"broken off":    {"script = \"printf '[1, '; echo warned >&2\"\nparse = \"json\"", `the script wrote something that is not JSON: line 1, column 5: the text ends where a value is expected; it also said: warned`},
-		"nothing":       {"command = [\"true\"]\nparse = \"json\"", `true wrote nothing, where JSON is expected`},
+		"broken off":    {"script = \"printf '[1, '; echo warned >&2\"\nparse = \"json\"", `the script wrote something that is not JSON: line 1, column 5: the text ends where a value is expected; its error output ends with: warned`},
+		"nothing":       {"command = [\"true\"]\nparse = \"json\"", `true wrote nothing, but JSON is expected`},
 		"third line":    {"script = \"printf '1\\\\n2\\\\n{]\\\\n4\\\\n'\"\nparse = \"jsonl\"", `the script wrote something that is not JSON: line 3, column 2: a key is expected, at "]"`},
 		"not text":      {"script = \"printf '\\\"\\\\377\\\"'\"\nparse = \"json\"", `invalid UTF-8`},
-		"too much":      {"command = [\"seq\", \"100000\"]\nparse = \"lines\"\nmax_output = \"4KiB\"", `seq wrote 575.1 KiB, and at most 4 KiB can be read as data; ask for less`},
+		"too much":      {"command = [\"seq\", \"100000\"]\nparse = \"lines\"\nmax_output = \"4KiB\"", `seq wrote 575.1 KiB, but at most 4 KiB can be read as data; request less`},
 		"last of pipes": {"pipe = [[\"echo\", \"Hello\"], [\"cat\"]]\nparse = \"json\"", `cat (command 2 of 2) wrote something`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestHugeOutputKeepsHeadAndTail(t *testing.T) {
 	out := must(t, "script = \"echo begin; head -c 30000000 /dev/zero | tr '\\\\0' x; echo; echo end; seq 1 3000000 >&2\"\nmax_output = \"64KiB\"", `{}`)
 	for member, ends := range map[string][2]string{"stdout": {"begin\nxxx", "xxx\nend\n"}, "stderr": {"1\n2\n", "\n3000000\n"}} {
 		text := out[member].(string)
-		if len(text) > 66_000 || !strings.HasPrefix(text, ends[0]) || !strings.HasSuffix(text, ends[1]) || !strings.Contains(text, " bytes cut here ...]\n") {
+		if len(text) > 66_000 || !strings.HasPrefix(text, ends[0]) || !strings.HasSuffix(text, ends[1]) || !strings.Contains(text, " bytes truncated ...]\n") {
 			t.Errorf("%s has %d bytes: %.40q … %q", member, len(text), text, text[max(0, len(text)-40):])
 		}
 	}

@@ -12,7 +12,7 @@ func TestPlanShowsWhatWouldRun(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
 		"command": {"command = [\"grep\", \"-e\", input.s, \"--\", input.list]\nstdin = \"abc\"\ninherit_env = [\"KUBECONFIG\"]", `grep -e 'it'\''s $HOME' -- a 'b c'
 in DIR
-env passed on: KUBECONFIG
+env inherited: KUBECONFIG
 stdin 3 bytes:
 abc
 `},
@@ -59,12 +59,12 @@ env HATCHEL_V0='it'\''s $HOME'
 
 func TestQuotedWordsMeanThemselves(t *testing.T) {
 	for _, word := range hostile {
-		out, err := exec.CommandContext(t.Context(), "bash", "-c", "LC_ALL=C.UTF-8; printf %s "+quoted(word)+"x").Output()
+		out, err := exec.CommandContext(t.Context(), "bash", "-c", "LC_ALL=C.UTF-8; printf %s "+quote(word)+"x").Output()
 		if err != nil || string(out) != word+"x" {
-			t.Errorf("%.60q is quoted as %.60s, which is %.60q (%v)", word, quoted(word), out, err)
+			t.Errorf("%.60q is quoted as %.60s, which is %.60q (%v)", word, quote(word), out, err)
 		}
-		if strings.ContainsFunc(quoted(word), acts) {
-			t.Errorf("%q reaches a terminal", quoted(word))
+		if strings.ContainsFunc(quote(word), isTerminalControl) {
+			t.Errorf("%q reaches a terminal", quote(word))
 		}
 	}
 }

@@ -157,15 +157,15 @@ func TestWithoutNetworkThereIsNoSocket(t *testing.T) {
 // The fork bomb takes a moment for each doubling: one that takes none has thousands of processes before a busy machine lets anybody stop it, and other tests run beside it.
 func TestWhatUsesTooMuchIsStopped(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
-		"fork bomb":      {"script = \"f() { sleep 0.02; f | f & }; f; sleep 1000\"\nsandbox { processes = 20 }", "the script was stopped: more than the 20 processes at once that it may have"},
-		"sleepers":       {"script = \"for i in $(seq 100); do sleep 1000 & done; wait\"\nsandbox { processes = 20 }", "more than the 20 processes"},
-		"one processor":  {"script = \"while :; do :; done\"\nsandbox { cpu = \"300ms\" }", "the script was stopped: more than the 300ms of processor time that it may use"},
-		"two processors": {"pipe = [[\"sh\", \"-c\", \"while :; do :; done\"], [\"sh\", \"-c\", \"while :; do :; done\"]]\nsandbox { cpu = \"1s\" }", "the commands were stopped: more than the 1s of processor time"},
+		"fork bomb":      {"script = \"f() { sleep 0.02; f | f & }; f; sleep 1000\"\nsandbox { processes = 20 }", "the script was stopped: more than the limit of 20 processes at the same time"},
+		"sleepers":       {"script = \"for i in $(seq 100); do sleep 1000 & done; wait\"\nsandbox { processes = 20 }", "more than the limit of 20 processes"},
+		"one processor":  {"script = \"while :; do :; done\"\nsandbox { cpu = \"300ms\" }", "the script was stopped: more than the limit of 300ms of CPU time"},
+		"two processors": {"pipe = [[\"sh\", \"-c\", \"while :; do :; done\"], [\"sh\", \"-c\", \"while :; do :; done\"]]\nsandbox { cpu = \"1s\" }", "the commands were stopped: more than the limit of 1s of CPU time"},
 		"memory":         {"command = [\"perl\", \"-e\", \"$x = 'x' x (300 << 20)\"]\nsandbox { memory = \"64MiB\" }", "Out of memory"},
-		"memory of many": {"command = [\"perl\", \"-e\", \"for (1..8) { if (!fork) { $x = 'x' x (40 << 20); last } } sleep 1000\"]\nsandbox { memory = \"128MiB\" }", "more than the 128 MiB of memory that it may use"},
-		"a file":         {"command = [\"dd\", \"if=/dev/zero\", \"of=x\", \"bs=1M\", \"count=3\"]\nsandbox {\nwrite = [\".\"]\nfile_size = \"2MiB\"\n}", "dd was stopped: a file would have become larger than the 2 MiB that one may be"},
-		"a script's":     {"script = \"head -c 3M /dev/zero > $TMPDIR/x\"\nsandbox { file_size = \"2MiB\" }", "the script was stopped: a file would have become larger than the 2 MiB that one may be"},
-		"files":          {"command = [\"perl\", \"-e\", \"for (1..100) { open($f[$_], '<', '/dev/null') or die qq($!\\n) }\"]\nsandbox { files = 64 }", "Too many open files"},
+		"memory of many": {"command = [\"perl\", \"-e\", \"for (1..8) { if (!fork) { $x = 'x' x (40 << 20); last } } sleep 1000\"]\nsandbox { memory = \"128MiB\" }", "more than the limit of 128 MiB of memory"},
+		"a file":         {"command = [\"dd\", \"if=/dev/zero\", \"of=x\", \"bs=1M\", \"count=3\"]\nsandbox {\nwrite = [\".\"]\nfile_size = \"2MiB\"\n}", "dd was stopped: a file exceeded the limit of 2 MiB"},
+		"a script's":     {"script = \"head -c 3M /dev/zero > $TMPDIR/x\"\nsandbox { file_size = \"2MiB\" }", "the script was stopped: a file exceeded the limit of 2 MiB"},
+		"files":          {"command = [\"perl\", \"-e\", \"for (1..100) { open($f[$_], '<', '/dev/null') or die qq($!\\n) }\"]\nsandbox { open_files = 64 }", "Too many open files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if f := fault(t, c.block, `{}`); !strings.Contains(f.Message, c.want) {
@@ -273,15 +273,15 @@ if (!fork) {
 
 func TestMistakesInASandboxAreFoundAtLoad(t *testing.T) {
 	for sandbox, want := range map[string]string{
-		`sandbox { mode = "off" }`:                      `mode is "none" or not written, and this is "off". Without it programs are confined.`,
-		"sandbox {\nmode = \"none\"\nnetwork = true\n}": `mode = "none" confines nothing`,
-		`sandbox { memory = 256 }`:                      `memory is a size such as "256MiB", and this is 256 bytes`,
-		`sandbox { files = 2 }`:                         `files is a number from 3 to 1048576, and this is 2`,
-		`sandbox { processes = 0 }`:                     `processes is a number from 1 to 1048576, and this is 0.`,
-		`sandbox { read = ["~/.kube"] }`:                `"~/.kube" is not a path that can be opened`,
-		`sandbox { write = ["out/*"] }`:                 `"out/*" is not a path that can be opened`,
-		`sandbox { write = ["out"] }`:                   `There is no file or folder "out" that the server can open. Make it first`,
-		`sandbox { read = ["/not/there"] }`:             `There is no file or folder "/not/there" that the server can open. Correct the path`,
+		`sandbox { mode = "off" }`:                      `mode must be "none" or omitted, not "off". If it is omitted, programs are confined.`,
+		"sandbox {\nmode = \"none\"\nnetwork = true\n}": `mode = "none" turns the sandbox off`,
+		`sandbox { memory = 256 }`:                      `memory must be a size such as "256MiB". With 256 bytes no program can start.`,
+		`sandbox { open_files = 2 }`:                    `open_files must be from 3 to 1048576, not 2.`,
+		`sandbox { processes = 0 }`:                     `processes must be from 1 to 1048576, not 0.`,
+		`sandbox { read = ["~/.kube"] }`:                `"~/.kube" is not a path.`,
+		`sandbox { write = ["out/*"] }`:                 `"out/*" is not a path.`,
+		`sandbox { write = ["out"] }`:                   `The file or directory "out" does not exist, or the server cannot open it. Create it first`,
+		`sandbox { read = ["/not/there"] }`:             `The file or directory "/not/there" does not exist, or the server cannot open it. Correct the path`,
 		`sandbox { read = [input.s] }`:                  `input`,
 	} {
 		if got := adaptertest.Refusal(t, tool("command = [\"ls\"]\n"+sandbox)); !strings.Contains(got, want) {

@@ -10,7 +10,7 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func environment(t *testing.T, out map[string]any) []string {
+func envOf(t *testing.T, out map[string]any) []string {
 	t.Helper()
 	list := strings.Split(strings.TrimSuffix(out["stdout"].(string), "\n"), "\n")
 	list = slices.DeleteFunc(list, func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") }) // of every call its own
@@ -35,7 +35,7 @@ func TestProgramsSeeTheEnvironmentTheyAreGiven(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Sort(c.want)
-			if got := environment(t, must(t, "command = [\"env\"]\n"+c.block, `{}`)); !slices.Equal(got, c.want) {
+			if got := envOf(t, must(t, "command = [\"env\"]\n"+c.block, `{}`)); !slices.Equal(got, c.want) {
 				t.Errorf("%q", got)
 			}
 		})
@@ -57,7 +57,7 @@ func TestProgramsAreFoundInThePATHTheySee(t *testing.T) {
 
 func TestACallCannotSetWhatDecidesWhatRuns(t *testing.T) {
 	for _, name := range []string{"PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "DYLD_INSERT_LIBRARIES"} {
-		if got := adaptertest.Refusal(t, tool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides what code runs") {
+		if got := adaptertest.Refusal(t, tool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides which code runs") {
 			t.Error(got)
 		}
 	}
@@ -134,7 +134,7 @@ func TestScriptFiles(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"missing": `There is no file "missing"`, "../x": "must not climb out", "/etc/passwd": "must be relative", "link": "cannot be reached within the folder", "sub": `"sub" is not a file`,
+		"missing": `has no file "missing"`, "../x": "must not leave it", "/etc/passwd": "must be relative", "link": "cannot be opened within the configuration directory", "sub": `"sub" is not a regular file`,
 	} {
 		if got := adaptertest.Refusal(t, in(file)); !strings.Contains(got, want) || !strings.HasPrefix(got, "main.hcl:10:15") {
 			t.Errorf("%s: %s", file, got)
@@ -144,20 +144,20 @@ func TestScriptFiles(t *testing.T) {
 
 func TestMistakesAreFoundAtLoad(t *testing.T) {
 	for block, want := range map[string]string{
-		"command = [\"ls\"]\nparse = \"xml\"":                       `parse is "text", "json", "jsonl" or "lines", and this is "xml".`,
-		"command = [\"ls\"]\nstderr = \"drop\"":                     `stderr is "merge" or not written, and this is "drop".`,
-		"command = [\"ls\"]\nok_codes = [0, 256]":                   `An exit code is a number from 0 to 255, and 256 is not.`,
-		"command = [\"ls\"]\ninherit_env = [\"A=b\"]":               `"A=b" is not the name of a variable. inherit_env lists names`,
-		"command = [\"ls\"]\nenv = { \"A=B\" = \"x\" }":             `"A=B" is not the name of a variable`,
+		"command = [\"ls\"]\nparse = \"xml\"":                       `parse must be "text", "json", "jsonl" or "lines", not "xml".`,
+		"command = [\"ls\"]\nstderr = \"drop\"":                     `stderr must be "merge" or omitted, not "drop".`,
+		"command = [\"ls\"]\nok_codes = [0, 256]":                   `An exit code must be from 0 to 255, not 256.`,
+		"command = [\"ls\"]\ninherit_env = [\"A=b\"]":               `"A=b" is not a variable name. inherit_env lists names`,
+		"command = [\"ls\"]\nenv = { \"A=B\" = \"x\" }":             `"A=B" is not a variable name`,
 		"command = [\"ls\"]\nenv = { (input.s) = \"x\" }":           `cannot depend on a call`,
 		"command = [\"ls\"]\nscript = \"ls\"":                       `What to run is already given by "command"`,
 		`dir = "/"`:                                                 `What to run is needed: write one of command, pipe, script, script_file.`,
 		"command = [\"ls\", secret.k]":                              `secret`,
 		`script = "eval ${input.s}"`:                                `eval`,
 		"command = [\"sh\", \"-c\", input.s]":                       `sh`,
-		"command = [\"sh\"]\nstdin = input.s":                       `sh runs what it reads`,
-		"command = [\"env\", \"bash\", \"-s\"]\nstdin = input.s":    `bash runs what it reads`,
-		"pipe = [[\"python3\", \"-\"], [\"cat\"]]\nstdin = input.s": `python3 runs what it reads`,
+		"command = [\"sh\"]\nstdin = input.s":                       `sh runs its standard input as code`,
+		"command = [\"env\", \"bash\", \"-s\"]\nstdin = input.s":    `bash runs its standard input as code`,
+		"pipe = [[\"python3\", \"-\"], [\"cat\"]]\nstdin = input.s": `python3 runs its standard input as code`,
 	} {
 		if got := adaptertest.Refusal(t, tool(block)); !strings.Contains(got, want) {
 			t.Errorf("%s:\n%s", block, got)
@@ -168,7 +168,7 @@ func TestMistakesAreFoundAtLoad(t *testing.T) {
 			t.Errorf("%s:\n%s", block, got)
 		}
 	}
-	if got := adaptertest.Refusal(t, toolOver(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "here it is empty") {
+	if got := adaptertest.Refusal(t, toolOver(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "must not be empty") {
 		t.Error(got)
 	}
 }

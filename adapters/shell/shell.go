@@ -1,37 +1,40 @@
-// Package shell runs programs. Adapter is the shell block, Connectors brings the connection that several blocks share.
+// Package shell implements the shell block, which runs programs, and connection "shell", which several blocks share.
 //
-// A command is a list of words that no shell sees, a pipe of such lists, or a script whose text is the same in every call; values reach them as whole
-// words or through the environment. Everything that a call starts is a session of its own without a terminal, and is ended whole when the call is: first
-// asked with SIGTERM, then killed. No process outlives a confined call; of a call that is not confined, what a program
-// starts in the background and lets go of the output is left to itself.
+// A command is a list of arguments that no shell reads, a pipe of such lists, or a script whose text is the same in
+// every call. Values of a call reach a program as whole arguments, through the environment or through standard input.
 //
-// A program sees only the environment that it is given: PATH and HOME of the server, LANG=C.UTF-8, what inherit_env names, and env; and TMPDIR, which is the call's
-// own or, when the call is not confined, the server's.
+// A call is a job. Each of its programs leads a session without a terminal. When the call is cancelled or times out,
+// the job gets SIGTERM, and SIGKILL after a grace period. No process outlives a confined call. In a call that is not
+// confined, a background process that has closed the output is left running.
 //
-// Unless its block says otherwise a program is confined: cell.go says what it can write to, rules_linux.go what it can read, refusals_linux.go which system calls it is
-// refused, emptying_linux.go which others on kernels that have an old version of Landlock, supervisor_linux.go which the server makes for it, spawn_linux.c how that begins to hold before the program does, and meter_linux.go what the
-// programs of a call may use together.
+// A program sees only the environment that it is given: PATH and HOME of the server, LANG=C.UTF-8, the variables of
+// inherit_env and env, and TMPDIR. Unless mode = "none", programs are confined: see package sandbox.
 package shell
 
 import (
 	"context"
 
 	"hatchel/adapters"
+	"hatchel/adapters/shell/sandbox"
 )
 
-// Adapter declares the shell block of tools and steps.
-func Adapter() adapters.Adapter { return adapter(landlock) }
+const summary = "Runs a program, a pipe of programs or a script. The label names a connection, whose command is " +
+	"continued. The output has stdout, stderr and code, and with parse also json or lines."
 
-// adapter is Adapter where programs are confined by a version of Landlock, which the kernel has.
-func adapter(confinedBy func() version) adapters.Adapter {
+// Adapter returns the adapter of the shell block of tools and steps.
+func Adapter() adapters.Adapter { return newAdapter(sandbox.LandlockABI) }
+
+// newAdapter returns an adapter that confines programs with a version of Landlock, which the kernel has.
+func newAdapter(landlockABI func() sandbox.ABI) adapters.Adapter {
 	bind := func(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
-		return bind(b, env, confinedBy())
+		return newAction(b, env, landlockABI())
 	}
-	return adapters.New("shell", "Runs a program, a pipe of programs or a script. Its label names a connection, whose command the words follow. Gives output.stdout, output.stderr and output.code; with parse output.json or output.lines.", (*block).spec, bind).
-		Over(false, "shell")
+	return adapters.New("shell", summary, (*block).spec, bind).Over(false, "shell")
 }
 
-// Connectors declares connection "shell": what several blocks share.
+// Connectors returns the connector of connection "shell".
 func Connectors() []adapters.Connector {
-	return []adapters.Connector{adapters.NewConnector("shell", "What several shell blocks share: the beginning of their commands, their environment, their folder.", (*connection).spec, open)}
+	return []adapters.Connector{adapters.NewConnector("shell",
+		"What several shell blocks share: the beginning of their commands, their environment and their directory.",
+		(*connection).spec, open)}
 }

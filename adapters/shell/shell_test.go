@@ -10,7 +10,7 @@ import (
 )
 
 func set() adapters.Set {
-	return adapters.Set{Adapters: []adapters.Adapter{adapter(confinedBy)}, Connectors: Connectors()}
+	return adapters.Set{Adapters: []adapters.Adapter{newAdapter(confinedBy)}, Connectors: Connectors()}
 }
 
 // tool is a configuration with one tool that has the inputs s, t (strings, may be null), n, list and o, and the given text in its shell block.

@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// A stream is one output of a job: a pipe and what came through it.
+// stream is one output of a job: a pipe, and what was read from it.
 type stream struct {
-	read, write *os.File // write is nil once the programs have it
-	kept        *capture
+	reader, writer *os.File // writer is nil when only the programs have it
+	captured       *capture
 }
 
 func newStream(limit int) (*stream, error) {
-	r, w, err := os.Pipe()
+	r, w, err := newOutputPipe()
 	if err != nil {
 		return nil, err
 	}
-	return &stream{read: r, write: w, kept: newCapture(limit)}, nil
+	return &stream{reader: r, writer: w, captured: newCapture(limit)}, nil
 }
 
-// handOver closes our copy of the end that the programs write to, so that the stream ends when theirs do.
-func (s *stream) handOver() {
-	if s != nil && s.write != nil {
-		s.write.Close()
-		s.write = nil
+// closeWriter closes the server's copy of the writing end, so that the stream ends when the programs close theirs.
+func (s *stream) closeWriter() {
+	if s != nil && s.writer != nil {
+		s.writer.Close()
+		s.writer = nil
 	}
 }
 
-// collect reads until nobody writes any more, or until the deadline of the pipe.
+// collect reads until all writers have closed the pipe, or until the deadline.
 func (s *stream) collect() {
 	for {
-		n, err := s.read.Read(s.kept.room())
-		s.kept.took(n)
+		n, err := s.reader.Read(s.captured.nextBuffer())
+		s.captured.add(n)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			s.rest()
+			s.drain()
 		}
 		if err != nil {
 			return
@@ -43,42 +43,42 @@ func (s *stream) collect() {
 	}
 }
 
-// pipeCapacity is the most that is read of a pipe after its deadline: what a pipe can hold, with room for large ones.
-const pipeCapacity = 1 << 20
+// maxDrain is how much is read after the deadline: the capacity of a large pipe.
+const maxDrain = 1 << 20
 
-// rest reads what is in the pipe already: on a machine under load a deadline may pass before anybody looked.
-func (s *stream) rest() {
-	raw, err := s.read.SyscallConn()
-	if err != nil || s.read.SetReadDeadline(time.Time{}) != nil {
+// drain reads what is in the pipe. On a busy machine the deadline may expire before anything was read.
+func (s *stream) drain() {
+	raw, err := s.reader.SyscallConn()
+	if err != nil || s.reader.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
 	_ = raw.Read(func(fd uintptr) bool {
-		for read := 0; read < pipeCapacity; {
-			n, err := syscall.Read(int(fd), s.kept.room())
+		for total := 0; total < maxDrain; {
+			n, err := syscall.Read(int(fd), s.captured.nextBuffer())
 			if err == syscall.EINTR {
 				continue
 			}
 			if err != nil || n <= 0 {
 				break
 			}
-			s.kept.took(n)
-			read += n
+			s.captured.add(n)
+			total += n
 		}
 		return true
 	})
 }
 
-// endBy makes collect return by a time. A stream that is nil or closed is left alone.
-func (s *stream) endBy(t time.Time) {
+// setDeadline makes collect return at a time. A stream that is nil or closed is ignored.
+func (s *stream) setDeadline(t time.Time) {
 	if s != nil {
-		_ = s.read.SetReadDeadline(t)
+		_ = s.reader.SetReadDeadline(t)
 	}
 }
 
 func (s *stream) close() {
 	if s != nil {
-		s.handOver()
-		s.read.Close()
-		s.kept.release()
+		s.closeWriter()
+		s.reader.Close()
+		s.captured.release()
 	}
 }

@@ -41,8 +41,7 @@ func (c *serverConnection) spec(example string) hcl.Spec {
 		hcl.PositiveInt(&c.MaxConnections, "max_connections",
 			"The maximum number of statements that run at the same time.").DefaultDoc("10"),
 		hcl.Attr(&c.MaxIdle, "max_idle_time", "How long an unused connection stays open.").DefaultDoc(`"5m"`),
-		hcl.PositiveDuration(&c.ConnectTimeout, "connect_timeout", "The time limit for connecting.",
-			"connect_timeout must be greater than 0.").DefaultDoc(`"5s"`),
+		hcl.PositiveDuration(&c.ConnectTimeout, "connect_timeout", "The time limit for connecting.").DefaultDoc(`"5s"`),
 		hcl.Attr(&c.Timeout, "timeout",
 			"The time limit that the server enforces for one statement.").DefaultDoc("the time limit of the call"),
 		hcl.Choice(&c.Decimals, "decimals", `The type of decimals in the output: "text" is a string with every digit, `+

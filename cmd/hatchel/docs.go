@@ -1,249 +1,120 @@
 package main
 
 import (
-	"bufio"
-	"embed"
-	"fmt"
-	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
-	"hatchel/hcl"
+	"hatchel/cmd/hatchel/reference"
 	"hatchel/hcl/spelling"
 )
 
-// examples are what the pages of the reference show.
-//
-//go:embed examples
-var examples embed.FS
+// docsFlags are the flags of docs.
+type docsFlags struct {
+	search string
+	format string
+	out    string
+}
 
 func docsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "docs [BLOCK]",
-		Short: "Show the reference of the language",
-		Long:  "Show the reference of the language: all blocks, one of them (hatchel docs http),\nor a topic: types, names, functions.",
-		Args:  cobra.MaximumNArgs(2), // a key may have two words, as in docs connection http
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return document(cmd.OutOrStdout(), strings.Join(args, " "))
-		},
+	var f docsFlags
+	cmd := &cobra.Command{
+		Use:   "docs [BLOCK | TOPIC]",
+		Short: "Show the reference of the configuration language",
+		Long: `Show the reference of the configuration language: the list of all blocks, one block,
+or a topic: types, names, functions, limits. A block inside another one is named by
+both: hatchel docs connection http auth.
+
+With --search every block, argument and function that mentions a word is listed.
+With --format markdown --out DIR the reference is written as Markdown files.`,
+		Example: `  hatchel docs
+  hatchel docs http
+  hatchel docs connection http auth
+  hatchel docs --search timeout`,
+		Args: cobra.MaximumNArgs(6), // the words of a key
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, strings.Join(args, " ")) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return wordAfter(topics(), args), cobra.ShellCompDirectiveNoFileComp
+			return nextWords(reference.New(all.Set().Kinds()).Keys(), args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.search, "search", "", "list everything that mentions a `WORD`")
+	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the output: text or markdown")
+	fs.StringVar(&f.out, "out", "", "`DIRECTORY` for the Markdown files")
+	completeWords(cmd, "format", "text", "markdown")
+	cmd.MarkFlagDirname("out")
+	cmd.MarkFlagsMutuallyExclusive("search", "format")
+	return cmd
 }
 
-// topics are the keys of all blocks and what else there is to read.
-func topics() (names []string) {
-	for _, b := range hcl.Reference(all.Set().Kinds()) {
-		names = append(names, b.Key)
-	}
-	return append(names, "types", "names", "functions")
-}
-
-// wordAfter is what may follow the words of a key that are written already.
-func wordAfter(keys, written []string) (words []string) {
+// nextWords returns the words that may follow the words of a key.
+func nextWords(keys, words []string) (next []string) {
 	for _, key := range keys {
 		parts := strings.Fields(key)
-		if len(parts) > len(written) && slices.Equal(parts[:len(written)], written) && !slices.Contains(words, parts[len(written)]) {
-			words = append(words, parts[len(written)])
+		n := len(words)
+		if len(parts) > n && slices.Equal(parts[:n], words) && !slices.Contains(next, parts[n]) {
+			next = append(next, parts[n])
 		}
 	}
-	return words
+	return next
 }
 
-func document(w io.Writer, topic string) error {
-	blocks := hcl.Reference(all.Set().Kinds())
-	switch topic {
-	case "":
-		return overview(w, blocks)
-	case "types":
-		return documentTypes(w)
-	case "names":
-		return documentNames(w)
-	case "functions":
-		return documentFunctions(w)
+func (f *docsFlags) run(cmd *cobra.Command, topic string) error {
+	ref, out := reference.New(all.Set().Kinds()), cmd.OutOrStdout()
+	switch {
+	case f.format != "text" && f.format != "markdown":
+		return misusef("--format must be text or markdown, and is %q", f.format)
+	case (f.format == "markdown") != (f.out != ""):
+		return misusef("--format markdown and --out require each other")
+	case topic != "" && (f.out != "" || f.search != ""):
+		return misusef("--search and --out cannot be used with a block or topic")
+	case f.out != "":
+		return writeMarkdown(ref, f.out)
+	case f.search != "":
+		found, err := ref.Search(out, f.search)
+		if err == nil && !found {
+			err = failf("nothing in the reference mentions %q", f.search)
+		}
+		return err
+	case topic == "":
+		return ref.WriteOverview(out)
 	}
-	about := blocksAbout(blocks, topic)
-	if len(about) == 0 {
-		about = partsCalled(blocks, topic)
+	if t := ref.Topic(topic); t != nil {
+		return t.WriteText(out)
 	}
-	if len(about) == 0 {
-		return unknown(blocks, topic)
+	if blocks := ref.Find(topic); len(blocks) > 0 {
+		return reference.WriteBlocks(out, blocks)
 	}
-	page := reference{Writer: w}
-	for _, b := range blocks {
-		if len(b.Spec) > 0 {
-			page.own = append(page.own, b.Key)
+	return unknownTopic(ref, topic)
+}
+
+// writeMarkdown replaces the Markdown files of a directory.
+func writeMarkdown(ref *reference.Reference, dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	for name, text := range ref.Markdown() {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
 		}
 	}
-	for i, b := range about {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		page.block(b)
+	if err != nil {
+		return failf("%s cannot be written: %s", dir, reason(err))
 	}
 	return nil
 }
 
-// unknown says where a word belongs that is no block.
-func unknown(blocks []hcl.BlockReference, topic string) error {
-	if holders := holdersOf(blocks, topic); len(holders) > 0 {
-		return misusef("%s is no block, but an argument of %s: hatchel docs %s", topic, strings.Join(holders, ", "), holders[0])
+// unknownTopic returns the error for a word that is no block, with the blocks that have an argument
+// of that name.
+func unknownTopic(ref *reference.Reference, topic string) error {
+	if holders := ref.Holders(topic); len(holders) > 0 {
+		return misusef("%s is not a block, but an argument of %s: see hatchel docs %s", topic,
+			strings.Join(holders, ", "), holders[0])
 	}
-	if near := spelling.Nearest(topic, topics()); near != "" {
-		return misusef("there is no block %q. Did you mean %q?", topic, near)
+	if near := spelling.Nearest(topic, ref.Keys()); near != "" {
+		return misusef("there is no block or topic %q. Did you mean %q?", topic, near)
 	}
-	return misusef("there is no block %q. There are: %s", topic, strings.Join(topics(), ", "))
-}
-
-// blocksAbout are the block of that name and what belongs to it: its connection, its use as a step.
-func blocksAbout(blocks []hcl.BlockReference, topic string) (about []hcl.BlockReference) {
-	for _, b := range blocks {
-		switch {
-		case b.Key == topic:
-			about = slices.Insert(about, 0, b)
-		case strings.HasPrefix(b.Key, topic+" ") || strings.HasSuffix(b.Key, " "+topic):
-			about = append(about, b)
-		}
-	}
-	return about
-}
-
-// partsCalled are the blocks of that name inside of others that have no page of their own. Those that are the same in several are told once.
-func partsCalled(blocks []hcl.BlockReference, name string) (parts []hcl.BlockReference) {
-	holders := map[string][]string{} // by what the part is for
-	for _, b := range blocks {
-		eachField(b.Spec, func(f hcl.Field) {
-			if f.Name != name || f.Type != "" {
-				return
-			}
-			if holders[f.Doc] == nil {
-				parts = append(parts, hcl.BlockReference{Name: name, Doc: f.Doc, Spec: f.Nested()})
-			}
-			holders[f.Doc] = append(holders[f.Doc], b.Key)
-		})
-	}
-	for i, p := range parts {
-		parts[i].Name += ", in " + strings.Join(slices.Compact(holders[p.Doc]), ", ")
-	}
-	return parts
-}
-
-// holdersOf are the blocks that have an argument of that name.
-func holdersOf(blocks []hcl.BlockReference, name string) (keys []string) {
-	for _, b := range blocks {
-		if slices.ContainsFunc(b.Spec, func(f hcl.Field) bool { return f.Name == name }) {
-			keys = append(keys, b.Key)
-		}
-	}
-	return keys
-}
-
-func eachField(spec hcl.Spec, do func(hcl.Field)) {
-	for _, f := range spec {
-		do(f)
-		eachField(f.Nested(), do)
-	}
-}
-
-func overview(w io.Writer, blocks []hcl.BlockReference) error {
-	var rows [][2]string
-	for _, b := range blocks {
-		first, _, _ := strings.Cut(b.Doc, ". ")
-		rows = append(rows, [2]string{b.Name, strings.TrimSuffix(first, ".") + "."})
-	}
-	out := bufio.NewWriter(w)
-	paragraph(out, "", "What is sent or said is HCL, with ${...}. What decides or shapes is an expr program, in quotes.")
-	fmt.Fprintln(out)
-	columns(out, rows)
-	fmt.Fprintln(out)
-	columns(out, [][2]string{
-		{"hatchel docs BLOCK", "What a block may hold, as in hatchel docs http."},
-		{"hatchel docs types", "How the type of an input is written."},
-		{"hatchel docs names", "What templates and programs can read."},
-		{"hatchel docs functions", "What templates and programs can call."},
-	})
-	return out.Flush()
-}
-
-// reference prints pages of the reference.
-type reference struct {
-	io.Writer
-	own []string // blocks that have a page of their own, which are not told of again where they stand in another
-}
-
-func (r reference) block(b hcl.BlockReference) {
-	fmt.Fprintf(r, "%s\n", b.Name)
-	paragraph(r, "  ", b.Doc)
-	r.spec("  ", b.Spec)
-	if src, err := examples.ReadFile("examples/" + b.Key + ".hcl"); err == nil {
-		fmt.Fprint(r, "\n  For example:\n\n")
-		for line := range strings.Lines(string(src)) {
-			fmt.Fprint(r, strings.TrimRight("    "+line, " \n"), "\n")
-		}
-	}
-}
-
-// spec prints the arguments and blocks of a spec, nested ones indented.
-func (r reference) spec(indent string, spec hcl.Spec) {
-	said := map[string]bool{}
-	for _, f := range spec {
-		fmt.Fprintln(r)
-		paragraph(r, indent, heading(f))
-		paragraph(r, indent+"    ", f.Doc)
-		if what, must := f.Choice(); what != "" && !said[what] {
-			said[what] = true
-			rule := "At most one says "
-			if must {
-				rule = "Exactly one says "
-			}
-			paragraph(r, indent+"    ", rule+what+": "+strings.Join(rivals(spec, what), ", ")+".")
-		}
-		switch {
-		case f.Type == "" && slices.Contains(r.own, f.Name):
-			paragraph(r, indent+"    ", "What it holds: hatchel docs "+f.Name+".")
-		case len(f.Nested()) > 0:
-			r.spec(indent+"    ", f.Nested())
-		}
-	}
-}
-
-func heading(f hcl.Field) string {
-	var notes []string
-	if f.Required {
-		notes = append(notes, "required")
-	}
-	if f.Default != "" {
-		notes = append(notes, "default "+f.Default)
-	}
-	if f.Many {
-		notes = append(notes, "may be repeated")
-	}
-	if f.Secret {
-		notes = append(notes, "a secret may stand here")
-	}
-	head := f.Name + " = <" + f.Type + ">"
-	if f.Type == "" {
-		head = f.Name + " { }"
-		if f.Label != "" {
-			head = f.Name + " \"" + f.Label + "\" { }"
-		}
-	}
-	if len(notes) > 0 {
-		head += "  (" + strings.Join(notes, ", ") + ")"
-	}
-	return head
-}
-
-// rivals are the arguments of which one is written.
-func rivals(spec hcl.Spec, what string) (names []string) {
-	for _, f := range spec {
-		if other, _ := f.Choice(); other == what {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+	return misusef("there is no block or topic %q. hatchel docs lists all", topic)
 }

@@ -111,12 +111,12 @@ func MessageAttr(dst **hclexpr.TextTemplate, name, doc string) Field {
 	})
 }
 
-// PositiveDuration declares a duration that is longer than none; otherwise is what an author reads of none.
-func PositiveDuration(dst *time.Duration, name, doc, otherwise string) Field {
+// PositiveDuration declares a duration that is known at load and longer than zero.
+func PositiveDuration(dst *time.Duration, name, doc string) Field {
 	f := Custom(name, "duration", doc, func(d *Decoder, e hclsyntax.Expression) {
 		before := len(d.Diags)
-		if *dst = d.Duration(e, Field{Name: name}); *dst == 0 && len(d.Diags) == before {
-			d.Errorf(e.Range(), "Invalid duration", "%s", otherwise)
+		if *dst = d.Duration(e, Field{Name: name}); *dst == 0 && len(d.Diags) == before && !d.MissingValue {
+			d.Errorf(e.Range(), "Invalid duration", `%s must be longer than zero, as in "30s" or "5m".`, name)
 		}
 	})
 	f.Target = dst

@@ -25,7 +25,7 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		default:
 			all, attrs, _ := fieldNames(parts)
 			d.noteTypo(name, all)
-			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, foreignArgumentHint(name, all, diag.SuggestOr(name, all, argumentHint(name, parts, diag.ListAre(attrs)))))
+			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, findHint(argumentHints, name, all, diag.SuggestOr(name, all, argumentHint(name, parts, diag.ListAre(attrs)))))
 		}
 	}
 	for _, nested := range b.Blocks {
@@ -108,65 +108,4 @@ func argumentHint(name string, parts []Spec, otherwise string) string {
 		}
 	}
 	return otherwise
-}
-
-// foreignArgumentHint says how the thing is said here that has an argument of its own elsewhere, or otherwise.
-func foreignArgumentHint(name string, among []string, otherwise string) string {
-	has := func(n string) bool { return slices.Contains(among, n) }
-	switch {
-	case name == "required" && has("type") && has("default"):
-		return " An input is required unless its type is optional(…)."
-	case name == "method" || name == "url" || name == "path":
-		if has("get") && has("post") {
-			return ` The verb is the argument, its value the path: get = "/path".`
-		}
-	case (name == "params" || name == "args" || name == "parameters") && has("query") && has("exec"):
-		return " A value stands in the statement, where it belongs, as ${input.x}: it is bound as a parameter."
-	case (name == "value" || name == "default") && has("env") && has("file") && has("optional"):
-		return ` A secret is never written into the configuration: env = "NAME" names where it comes from.`
-	}
-	if name == "type" && has("is") {
-		return " What a name stands for is written is = object({ … })."
-	}
-	return terraformArgumentHint(name, among, otherwise)
-}
-
-// blockHint says where a block of the language stands that does not stand here, or otherwise.
-func blockHint(block string, among []string, otherwise string) string {
-	switch {
-	case slices.Contains([]string{"sqlite", "postgres", "postgresql", "mysql", "mariadb"}, block) && slices.Contains(among, "sql"):
-		return ` The block is called sql, and its label is the connection: sql "name" { … }.`
-	case slices.Contains([]string{"elicit", "sample", "roots"}, block) && slices.Contains(among, "ask"):
-		return " A question stands in an ask, and an ask in a step: ask \"name\" { " + block + " … }."
-	case block == "input" && slices.Contains(among, "argument"):
-		return " A prompt has arguments: argument \"name\" { … }. They are read as input.name."
-	case block == "argument" && slices.Contains(among, "input"):
-		return " Arguments are of prompts, and here are inputs: input \"name\" { … }."
-	case block == "variable" && slices.Contains(among, "input"):
-		return " What a caller gives is an input: input \"name\" { type = string }. A variable stands at the top of a file, and is known when it is loaded."
-	}
-	return TopLevelHint(block, otherwise)
-}
-
-// TopLevelHint says in which block one stands that is about trust, or otherwise.
-func TopLevelHint(block, otherwise string) string {
-	switch block {
-	case "api_key", "jwt":
-		return " Whom the server knows stands in auth: auth { " + block + " … }."
-	case "oauth2":
-		return " How requests sign in stands in auth of a connection: auth { oauth2 { … } }."
-	case "approval":
-		return " Calls of tools are approved: an approval stands in a tool, or in a policy with approve."
-	case "idempotency", "task":
-		return " It stands in a tool: tool \"name\" { " + block + " { … } }."
-	case "cache":
-		return " Answers are kept of tools that only read, and of resources: a cache stands in those."
-	case "limit":
-		return " Calls are limited: a limit stands in a tool, or in server for all together. How many use a connection at once is its concurrency."
-	case "breaker":
-		return " What fails is a connection, for all that use it: connection \"http\" \"name\" { breaker { … } }."
-	case "sandbox":
-		return " Programs are confined: a sandbox stands in a shell block, or in a connection \"shell\"."
-	}
-	return terraformBlockHint(block, otherwise)
 }

@@ -1,0 +1,177 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+)
+
+// commandPlan is the command of one call, and what of it may be shown.
+type commandPlan struct {
+	command
+	shownDir  string     // dir as the author and the caller know it
+	isScript  bool       // the program is the interpreter of a script
+	variables []variable // of env, in the order of writing
+	stdinFile string     // describes the uploaded file that is stdin; empty for anything else
+	secrets   []string
+}
+
+// variable is one entry of env.
+type variable struct {
+	name, value string
+	secret      bool
+}
+
+// plan evaluates the block for a call. The error is a *adapters.Fault.
+func (a *action) plan(f *hcl.Frame) (*commandPlan, error) {
+	p := &commandPlan{command: command{
+		mergeStderr: a.block.Stderr == stderrMerge, maxOutput: int(a.block.MaxOutput), sandbox: a.sandbox,
+	}}
+	for _, part := range []func(*hcl.Frame, *commandPlan) error{a.planArgv, a.planDir, a.planEnv, a.planStdin} {
+		if err := part(f, p); err != nil {
+			return nil, &adapters.Fault{Message: err.Error()}
+		}
+	}
+	if f.StagedDir != nil {
+		p.uploads = f.StagedDir()
+	}
+	return p, nil
+}
+
+func (a *action) planArgv(f *hcl.Frame, p *commandPlan) (err error) {
+	var argv []string
+	switch b := a.block; {
+	case b.Pipe != nil:
+		p.stages, err = b.Pipe.Bind(f)
+		return err
+	case b.Command != nil:
+		argv, err = b.Command.Bind(f, make([]string, 0, 8))
+	case b.Script != nil:
+		argv, p.isScript = b.Script.Argv(), true
+	default:
+		argv, p.isScript = a.scriptArgv, true
+	}
+	p.stages = [][]string{argv}
+	return err
+}
+
+func (a *action) planDir(f *hcl.Frame, p *commandPlan) error {
+	p.dir, p.shownDir = a.dir, "of the tools"
+	if a.block.Dir == nil {
+		return nil
+	}
+	path, err := a.block.Dir.Render(f)
+	if err != nil {
+		return err
+	}
+	if _, known := a.block.Dir.Known(); !known {
+		if err := checkDir(path); err != nil {
+			return err
+		}
+	}
+	p.dir, p.shownDir = absolute(a.configDir, path), path
+	return nil
+}
+
+// checkDir rejects values with which a caller could leave the directory that the author has written around them.
+func checkDir(path string) error {
+	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..") {
+		return fmt.Errorf("the working directory %q must not contain \"..\"", path)
+	}
+	if strings.IndexByte(path, 0) >= 0 {
+		return errors.New("the working directory must not contain a NUL character")
+	}
+	return nil
+}
+
+func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
+	p.env = a.baseEnv
+	for _, entries := range a.env {
+		evaluated, err := entries.Eval(f)
+		if err != nil {
+			return err
+		}
+		for _, e := range evaluated {
+			if entries == a.block.Env && loadsCode(e.Name) {
+				return fmt.Errorf("the variable %s decides which code runs and cannot be set by a call", e.Name)
+			}
+			if err := p.addVariable(e, entries.Secret(e.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	if a.block.Script != nil {
+		values, err := a.block.Script.Env(f)
+		if err != nil {
+			return err
+		}
+		for _, entry := range values {
+			name, v, _ := strings.Cut(entry, "=")
+			p.variables = append(p.variables, variable{name, v, false})
+		}
+	}
+	if len(p.variables) > 0 {
+		p.env = append(make(environment, 0, len(a.baseEnv)+len(p.variables)), a.baseEnv...)
+	}
+	for _, v := range p.variables {
+		p.env = p.env.set(v.name, v.value)
+		p.setsTempDir = p.setsTempDir || v.name == "TMPDIR"
+	}
+	return nil
+}
+
+func (p *commandPlan) addVariable(e hcl.KeyValue, secret bool) error {
+	if !isVariableName(e.Name) {
+		return fmt.Errorf("%q is not the name of an environment variable", e.Name)
+	}
+	text, err := variableText(e.Name, e.Value)
+	if err != nil {
+		return err
+	}
+	p.variables = append(p.variables, variable{e.Name, text, secret})
+	if secret {
+		p.secrets = append(p.secrets, text)
+	}
+	return nil
+}
+
+func (a *action) planStdin(f *hcl.Frame, p *commandPlan) error {
+	if a.block.Stdin == nil {
+		return nil
+	}
+	v, err := a.block.Stdin.Eval(f)
+	if file, ok := v.(value.File); ok && err == nil {
+		facts := file.Facts()
+		p.stdinFile = facts.Summary()
+		v, err = value.Raw(v)
+	}
+	if err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case value.Bytes:
+		p.stdin = v
+	case string:
+		p.stdin = []byte(v)
+	case value.Deferred:
+		p.stdin = v.AppendJSON(nil)
+	default:
+		text, err := value.Text(v)
+		if err != nil {
+			return err
+		}
+		p.stdin = []byte(text)
+	}
+	if p.stdin == nil {
+		p.stdin = []byte{}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package shell
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+)
+
+// defaultPath is the PATH of programs if the server was started without one.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// alwaysInherited are the variables of the server that every program gets.
+var alwaysInherited = []string{"PATH", "HOME", "TMPDIR"}
+
+// environment is a list of NAME=value, with each name once.
+type environment []string
+
+// newEnvironment returns what a program gets before env is added. Names that the server does not have are left out.
+func newEnvironment(inherit ...string) environment {
+	e := environment{"PATH=" + defaultPath, "LANG=C.UTF-8"}
+	for _, name := range slices.Concat(alwaysInherited, inherit) {
+		if v, ok := os.LookupEnv(name); ok {
+			e = e.set(name, v)
+		}
+	}
+	return slices.Clip(e)
+}
+
+// set sets a variable, in place if it exists.
+func (e environment) set(name, v string) environment {
+	for i, entry := range e {
+		if n, _, _ := strings.Cut(entry, "="); n == name {
+			e[i] = name + "=" + v
+			return e
+		}
+	}
+	return append(e, name+"="+v)
+}
+
+func (e environment) get(name string) string {
+	for _, entry := range e {
+		if v, ok := strings.CutPrefix(entry, name); ok && strings.HasPrefix(v, "=") {
+			return v[1:]
+		}
+	}
+	return ""
+}
+
+// variableText converts a value to the text of a variable. The error is a sentence for the model.
+func variableText(name string, v any) (string, error) {
+	v, err := value.Resolve(v)
+	if err != nil {
+		return "", err
+	}
+	switch v := v.(type) {
+	case []any, map[string]any:
+		return "", fmt.Errorf("the variable %s must be a text, but its value is %s; use jsonencode(...) to convert it",
+			name, withArticle(value.Kind(v)))
+	case value.Bytes:
+		return "", fmt.Errorf("the variable %s must be a text, but its value is bytes; use base64encode(...) to convert it",
+			name)
+	}
+	text, err := value.Text(v)
+	if err == nil && strings.IndexByte(text, 0) >= 0 {
+		err = fmt.Errorf("the value for the variable %s contains a NUL character, which no program can receive; remove it",
+			name)
+	}
+	return text, err
+}
+
+func isVariableName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "=\x00")
+}
+
+// checkVariableNames rejects names that no variable can have.
+func checkVariableNames(env **hcl.KeyValues, names []string, inheritEnv *[]string, inherited []string) (errs []error) {
+	for _, name := range names {
+		if !isVariableName(name) {
+			errs = append(errs, hcl.Blame(env, "%q is not a variable name: it is empty, or contains an equals sign or NUL.",
+				name))
+		}
+	}
+	for _, name := range inherited {
+		if !isVariableName(name) {
+			errs = append(errs, hcl.Blame(inheritEnv, "%q is not a variable name. inherit_env lists names, as in "+
+				"[\"KUBECONFIG\"]; set values in env.", name))
+		}
+	}
+	return errs
+}
+
+func withArticle(noun string) string {
+	if noun == "object" {
+		return "an object"
+	}
+	return "a " + noun
+}

@@ -1,0 +1,136 @@
+//go:build linux && cgo
+
+package sandbox
+
+import (
+	"golang.org/x/sys/unix"
+
+	"hatchel/adapters/shell/sandbox/supervisor"
+)
+
+// denyRules lists the calls that no confined program may make, by the error that it gets: where possible one that
+// programs take for a kernel without the feature.
+var denyRules = []struct {
+	errno   unix.Errno
+	numbers []uint32
+}{
+	// Shared memory, message queues, semaphores and keys outlive the call, and belong to other programs of the same
+	// user, too.
+	{unix.ENOSYS, []uint32{
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV,
+		unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN,
+		unix.SYS_MQ_UNLINK, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	}},
+	// Extended attributes and flags of files that may only be read.
+	{unix.EOPNOTSUPP, []uint32{
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR,
+		unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+	}},
+	// A user namespace would give a program all capabilities within it, and with them most of the kernel. The flags of
+	// clone3 are in memory, where a filter cannot read them; C libraries fall back to clone. Requests in the rings of
+	// io_uring pass no filter.
+	{unix.ENOSYS, []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP}},
+	{unix.EPERM, []uint32{
+		unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_PIVOT_ROOT, unix.SYS_BPF, unix.SYS_USERFAULTFD,
+		unix.SYS_PERF_EVENT_OPEN, unix.SYS_OPEN_BY_HANDLE_AT,
+	}},
+	// The processes of a call are found by their session, so that no process may leave it.
+	{unix.EPERM, []uint32{unix.SYS_SETSID}},
+}
+
+const (
+	anyBit      = ^uint32(0) // for process IDs: not 0, which is the calling process itself
+	ioprioGroup = 2          // a bit of IOPRIO_WHO_PGRP and IOPRIO_WHO_USER
+)
+
+// argMasks lists bits of arguments that a call must not have. Calls that change another process are limited to the
+// calling process, because the server has the same user.
+var argMasks = []struct{ number, argument, bits uint32 }{
+	{unix.SYS_CLONE, 0, unix.CLONE_NEWUSER | unix.CLONE_PARENT},
+	{unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER},
+	{unix.SYS_PRLIMIT64, 0, anyBit},
+	{unix.SYS_SCHED_SETAFFINITY, 0, anyBit},
+	{unix.SYS_SCHED_SETSCHEDULER, 0, anyBit},
+	{unix.SYS_SCHED_SETPARAM, 0, anyBit},
+	{unix.SYS_SCHED_SETATTR, 0, anyBit},
+	{unix.SYS_SETPRIORITY, 0, unix.PRIO_USER},
+	{unix.SYS_SETPRIORITY, 1, anyBit},
+	{unix.SYS_IOPRIO_SET, 0, ioprioGroup},
+	{unix.SYS_IOPRIO_SET, 1, anyBit},
+}
+
+// syscallRules are rules by system call number. Calls without one are allowed.
+type syscallRules map[uint32]rule
+
+// newSyscallRules returns the rules for all that Landlock does not control.
+func newSyscallRules(key filterKey, arch string) syscallRules {
+	s := syscallRules{}
+	for _, d := range denyRules {
+		for _, number := range d.numbers {
+			s[number] = rule{fallback: deny(d.errno)}
+		}
+	}
+	for _, m := range argMasks {
+		s.addClause(m.number, deny(unix.EPERM), hasBits(m.argument, m.bits))
+	}
+	s.allowOtherIoctls()
+	s.denyLeases()
+	s.superviseAttrs(key.modes, arch)
+	if !key.controlsTruncate {
+		s.denyTruncate(arch)
+	}
+	s.denySetID(arch)
+	s.denyNoAccessMode(arch)
+	if !key.network {
+		s.denySockets()
+	}
+	return s
+}
+
+// addClause adds a clause to the rule of a call.
+func (s syscallRules) addClause(number uint32, then verdict, when ...condition) {
+	r, ok := s[number]
+	if !ok {
+		r.fallback = allow
+	}
+	r.clauses = append(r.clauses, clause{when, then})
+	s[number] = r
+}
+
+// superviseAttrs forwards changes of modes, groups and times to the supervisor, unless the policy allows all of them.
+func (s syscallRules) superviseAttrs(allowed bool, arch string) {
+	for _, call := range supervisor.AttrSyscalls[arch] {
+		if index, ok := call.ModeArg(); ok {
+			s.addClause(call.Number, deny(unix.EPERM), hasBits(index, supervisor.SetIDBits))
+		}
+		switch {
+		case allowed:
+		case call.Number == unix.SYS_UTIMENSAT:
+			// Setting the times of an open file to now is allowed, which is what touch does: Landlock has let the
+			// program open it. Then both the path (1) and the times (2) are null, in both halves.
+			for _, offset := range []uint32{argument(1), argument(1) + 4, argument(2), argument(2) + 4} {
+				s.addClause(call.Number, notify, condition{offset: offset, test: unix.BPF_JSET, value: anyBit})
+			}
+		default:
+			r := s[call.Number]
+			r.fallback = notify
+			s[call.Number] = r
+		}
+	}
+}
+
+// denySockets denies sockets. Pairs of stream sockets are allowed, because they can be addressed to nobody else.
+func (s syscallRules) denySockets() {
+	const typeMask = 0xf // without flags
+	s[unix.SYS_SOCKET] = rule{fallback: deny(unix.EACCES)}
+	notUnix := isEqual(0, unix.AF_UNIX)
+	notUnix.not = true
+	s[unix.SYS_SOCKETPAIR] = rule{
+		clauses: []clause{
+			{[]condition{notUnix}, deny(unix.EACCES)},
+			{[]condition{isEqual(1, unix.SOCK_STREAM).masked(typeMask)}, allow},
+			{[]condition{isEqual(1, unix.SOCK_SEQPACKET).masked(typeMask)}, allow},
+		},
+		fallback: deny(unix.EACCES),
+	}
+}

@@ -1,0 +1,163 @@
+//go:build linux && cgo
+
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// processSet is the set of processes of one call. Every program leads a session, which confined processes cannot
+// leave, and no leader is reaped before the end: a process belongs to the call whose program leads its session.
+type processSet struct {
+	programs []*os.Process // the leaders
+	created  time.Time
+	limits   Policy
+	scan     scanState
+}
+
+func newProcessSet(s *Sandbox) *processSet {
+	return &processSet{created: time.Now(), limits: s.Policy}
+}
+
+// contains reports whether a process belongs to the set.
+func (p *processSet) contains(pid int) bool {
+	session, err := unix.Getsid(pid)
+	return err == nil && p.leads(session) && isProcess(pid)
+}
+
+// leads reports whether a session is one of the set.
+func (p *processSet) leads(session int) bool {
+	return slices.ContainsFunc(p.programs, func(leader *os.Process) bool { return leader.Pid == session })
+}
+
+// isProcess reports whether an ID is that of a process. Threads have IDs from the same range.
+func isProcess(pid int) bool { return unix.Tgkill(pid, pid, 0) != unix.ESRCH }
+
+// list returns the processes of the set, if last is the process ID that was assigned last.
+func (p *processSet) list(last int) (members []int) {
+	for _, pid := range p.candidates(last) {
+		if p.contains(pid) {
+			members = append(members, pid)
+		}
+	}
+	return members
+}
+
+// candidates returns IDs that include those of all processes of the set. IDs are assigned in ascending order, so that
+// those of a young call lie between the ID of its first program and the last one; later they may have started again.
+func (p *processSet) candidates(last int) (pids []int) {
+	const maxRange = 4096
+	first := p.programs[0].Pid
+	if time.Since(p.created) < time.Second && last >= first && last-first < maxRange {
+		for pid := first; pid <= last; pid++ {
+			pids = append(pids, pid)
+		}
+		return pids
+	}
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// signal sends a signal to the process groups of the programs. No program may be reaped yet.
+func (p *processSet) signal(sig unix.Signal) {
+	for _, program := range p.programs {
+		if unix.Kill(-program.Pid, sig) != nil {
+			_ = unix.Kill(program.Pid, sig)
+		}
+	}
+}
+
+// openLoadavg opens the file that tells which process ID was assigned last. One descriptor serves all calls.
+var openLoadavg = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/loadavg") })
+
+// loadavgFD returns a descriptor of /proc/loadavg, or -1.
+func loadavgFD() int {
+	f, err := openLoadavg()
+	if err != nil {
+		return -1
+	}
+	return int(f.Fd())
+}
+
+// lastProcessID returns the process or thread ID that was assigned last; 0 if it is not known.
+func lastProcessID() int {
+	var text [128]byte
+	n, _ := unix.Pread(loadavgFD(), text[:], 0)
+	line := bytes.TrimRight(text[:max(n, 0)], "\n")
+	last, _ := strconv.Atoi(string(line[bytes.LastIndexByte(line, ' ')+1:]))
+	return last
+}
+
+// maxIdlePasses is how many passes without a new process of the call mean that there are no more.
+const maxIdlePasses = 8
+
+// killStragglers kills the processes that the programs have left behind, and waits until they are gone. A killed
+// process starts no other one. Therefore a pass is the last that finds no new process of the call, and during which no
+// process started anywhere.
+func (p *processSet) killStragglers() {
+	if len(p.programs) == 0 {
+		return
+	}
+	known := map[int]bool{}
+	for _, program := range p.programs {
+		known[program.Pid] = true
+	}
+	var killed []int
+	for idle := 0; idle < maxIdlePasses; idle++ {
+		last, before := lastProcessID(), len(killed)
+		for _, pid := range p.list(last) {
+			if !known[pid] {
+				known[pid] = true
+				killed = append(killed, pid)
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		if len(killed) > before {
+			idle = -1
+		} else if lastProcessID() == last {
+			break
+		}
+	}
+	awaitExits(killed)
+	p.reapOrphans(killed)
+}
+
+// awaitExits waits until killed processes have ended, or for as long as the kernel may take.
+func awaitExits(killed []int) {
+	deadline := time.Now().Add(unkillableAfter)
+	for _, pid := range killed {
+		for time.Now().Before(deadline) {
+			if u, err := readUsage(pid); err != nil || u.zombie {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// reapOrphans reaps the ended processes that are children of this process, as orphans become those of the first
+// process of a container. The others have parents that reap them.
+func (p *processSet) reapOrphans(ended []int) {
+	for _, pid := range ended {
+		if p.contains(pid) { // otherwise it is reaped, and the ID may be another process's
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+//go:build linux && cgo
+
+package sandbox
+
+/*
+#include "spawn.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The reasons of an UnsupportedError.
+const (
+	noLandlock = "Programs are confined by Landlock, which Linux has since 5.13. The kernel of this machine does not " +
+		"have it, or it is turned off (lsm= on the kernel command line). Turn it on, run the server on a newer kernel, " +
+		"or write sandbox { mode = \"none\" } to give the programs all rights of the server."
+	foreignProc = "The server looks up confined programs in /proc, and /proc is not that of the server: the server runs " +
+		"in a PID namespace of its own, and /proc belongs to another namespace or is not mounted. Mount it anew " +
+		"(unshare --mount-proc), or write sandbox { mode = \"none\" } to give the programs all rights of the server."
+	noListener = "The server decides which modes, groups and times of files a confined program may change, and the " +
+		"kernel does not forward these system calls to it: something around the server, such as a container runtime, " +
+		"listens to system calls itself or forbids seccomp (%v). Run the server elsewhere, or write " +
+		"sandbox { modes = true } to let programs change them for all files that the server's user owns."
+	linkInWritable = "The path %q is below %q, which programs may write to, and there is a symbolic link on the way. A " +
+		"program may have made the link, so it is not followed. Name the place that it leads to."
+)
+
+// New returns a sandbox that enforces a policy with a version of Landlock, which this kernel has. The error is an
+// *UnsupportedError.
+func New(policy Policy, abi ABI) (*Sandbox, error) {
+	if abi == 0 {
+		return nil, &UnsupportedError{noLandlock}
+	}
+	s := &Sandbox{Policy: policy, abi: abi}
+	var err error
+	if s.filter, err = newFilter(policy, abi); err != nil {
+		return nil, err
+	}
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return nil, &UnsupportedError{foreignProc}
+	}
+	if _, err := listenerFlags(); err != nil && !s.Modes {
+		return nil, &UnsupportedError{fmt.Sprintf(noListener, err)}
+	}
+	var read []string
+	for _, path := range slices.Concat(policy.Read, splitPath(policy.Path)) {
+		if path = filepath.Clean(path); !isWithin(path, systemDirs()) && !isWithin(path, read) {
+			read = append(read, path)
+		}
+	}
+	s.Read = read
+	for _, path := range s.Write {
+		s.writable = append(s.writable, resolveLinks(path))
+	}
+	s.readRules, s.writeRules = newPathRules(s.Read, s.writable), newPathRules(s.Write, s.writable)
+	return s, s.checkLinks()
+}
+
+// checkLinks rejects paths with a link that programs could have made.
+func (s *Sandbox) checkLinks() error {
+	for _, p := range slices.Concat(s.readRules, s.writeRules) {
+		fd, err := p.open()
+		if err == nil {
+			unix.Close(fd)
+		} else if errors.Is(err, unix.ELOOP) {
+			return &UnsupportedError{fmt.Sprintf(linkInWritable, p.path, p.base)}
+		}
+	}
+	return nil
+}
+
+// listenerFlags returns the seccomp flags that ask for a listener, or why there can be none: a process has at most one.
+// With the second flag, which Linux has since 5.19, a signal that the program handles does not interrupt a call that
+// is being served.
+var listenerFlags = sync.OnceValues(func() (flags uint32, err error) {
+	for _, flags := range []uint32{
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
+	} {
+		failure := C.sandbox_probe_listener(C.uint(flags))
+		if failure == 0 {
+			return flags, nil
+		}
+		if err = syscall.Errno(failure); failure != C.int(unix.EINVAL) {
+			break
+		}
+	}
+	return 0, err
+})

@@ -1,0 +1,56 @@
+//go:build !(linux && cgo)
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+type filter struct{}
+
+type pathRule struct{}
+
+// LandlockABI returns 0: there is no Landlock.
+func LandlockABI() ABI { return 0 }
+
+// New returns an UnsupportedError.
+func New(Policy, ABI) (*Sandbox, error) {
+	return nil, &UnsupportedError{fmt.Sprintf("Programs are confined by Landlock, which this build for %s does not "+
+		"support. Run the server on Linux, built with cgo, or write sandbox { mode = \"none\" } to give the programs "+
+		"all rights of the server.", runtime.GOOS)}
+}
+
+// Workspace is never made.
+type Workspace struct{}
+
+// Acquire is not reached, because there is no Sandbox.
+func (*Sandbox) Acquire(string) (*Workspace, error) { return nil, errors.ErrUnsupported }
+
+// Close does nothing.
+func (*Sandbox) Close() error { return nil }
+
+// TempDir is not reached.
+func (*Workspace) TempDir() string { return "" }
+
+// GrantRead is not reached.
+func (*Workspace) GrantRead(string) error { return errors.ErrUnsupported }
+
+// Start is not reached.
+func (*Workspace) Start(string, []string, *os.ProcAttr) (*os.Process, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// EnforceLimits is not reached.
+func (*Workspace) EnforceLimits(func(*LimitError)) {}
+
+// WaitExits is not reached.
+func (*Workspace) WaitExits() {}
+
+// KillRemaining is not reached.
+func (*Workspace) KillRemaining() {}
+
+// Release is not reached.
+func (*Workspace) Release() {}

@@ -1,0 +1,237 @@
+//go:build linux && cgo
+
+package sandbox
+
+/*
+#include "sampler.h"
+*/
+import "C"
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel limits what one process uses. What the processes of a call use together is measured here.
+//
+// A seccomp notification for each new process would be exact, but a signal that the parent handles interrupts the
+// call that waits for the answer: a shell could not start a process while children of it end.
+
+const (
+	// sampleInterval is the time between two looks at how many processes have started anywhere. A program that
+	// doubles its processes must be stopped before it leaves the server no CPU time for that.
+	sampleInterval = 10 * time.Millisecond
+
+	// samplesPerScan is how many samples pass between two scans for memory and CPU time.
+	samplesPerScan = 5
+)
+
+// scanner enforces the summed limits of all running calls with one goroutine, which runs only while there are calls.
+type scanner struct {
+	mu      sync.Mutex
+	running bool          // guarded by mu
+	sets    []*processSet // guarded by mu
+}
+
+var limitScanner scanner
+
+// scanState is what the scanner knows about a set of processes.
+type scanState struct {
+	onExceeded func(*LimitError)
+	exceeding  sync.WaitGroup // the goroutine that ends the processes
+
+	mu      sync.Mutex // held while the set is judged; guards the fields below
+	ended   bool       // the set is not judged any more
+	members []int      // as last found; nil before
+
+	// Upper bounds: at most processes belonged to the set when countedAt was the process ID assigned last, and they had
+	// at most threads when threadsAt was.
+	processes, countedAt int
+	threads, threadsAt   int
+}
+
+// EnforceLimits watches what the programs of the call use together. If it is too much, exceeded is called in another
+// goroutine, and all of their processes are killed. All programs of the call must have been started.
+func (w *Workspace) EnforceLimits(exceeded func(*LimitError)) {
+	p := w.processes
+	p.scan.onExceeded = exceeded
+	before := p.programs[0].Pid - 1 // all processes of the call have started later
+	p.scan.countedAt, p.scan.threadsAt = before, before
+	limitScanner.add(p)
+}
+
+// KillRemaining ends the enforcement of limits and kills what the programs have left behind. No program may be reaped
+// yet.
+func (w *Workspace) KillRemaining() {
+	limitScanner.remove(w.processes)
+	w.processes.scan.exceeding.Wait()
+	w.processes.killStragglers()
+}
+
+func (s *scanner) add(p *processSet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sets = append(s.sets, p)
+	s.setThresholds()
+	if !s.running {
+		s.running = true
+		go s.run()
+	}
+}
+
+// remove returns when the set is not judged any more.
+func (s *scanner) remove(p *processSet) {
+	s.mu.Lock()
+	if i := slices.Index(s.sets, p); i >= 0 {
+		s.sets = slices.Delete(s.sets, i, i+1)
+		s.setThresholds()
+	}
+	s.mu.Unlock()
+	p.scan.mu.Lock()
+	p.scan.ended = true
+	p.scan.mu.Unlock()
+}
+
+// run judges the sets that may have exceeded a limit, until there are no sets.
+func (s *scanner) run() {
+	loadavg := C.int(loadavgFD())
+	for {
+		last := int(C.sandbox_sample(loadavg, C.long(sampleInterval), samplesPerScan))
+		s.mu.Lock()
+		if len(s.sets) == 0 {
+			s.running = false
+			s.mu.Unlock()
+			return
+		}
+		sets := slices.Clone(s.sets)
+		s.mu.Unlock()
+		isScan := C.sandbox_sampler.is_scan != 0
+		judgeSets(slices.DeleteFunc(sets, func(p *processSet) bool { return !p.mayExceed(last, isScan) }), last)
+		s.mu.Lock()
+		s.setThresholds()
+		s.mu.Unlock()
+	}
+}
+
+// setThresholds tells the sampler when a set may exceed a limit, see mayExceed. Without sets it returns at once.
+func (s *scanner) setThresholds() {
+	sample, scan := math.MaxInt32, math.MaxInt32
+	for _, p := range s.sets {
+		sampleOfSet, scanOfSet := p.thresholds()
+		sample, scan = min(sample, sampleOfSet), min(scan, scanOfSet)
+	}
+	if len(s.sets) == 0 {
+		sample = 0
+	}
+	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.sample_threshold)), int32(sample))
+	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.scan_threshold)), int32(scan))
+}
+
+// thresholds returns the least process IDs from which on the set may exceed a limit, at any sample and at a scan.
+// Process and thread IDs are assigned in ascending order: a set has grown by at most the number of IDs assigned since
+// it was counted. Between two scans only many new processes matter.
+func (p *processSet) thresholds() (sample, scan int) {
+	p.scan.mu.Lock()
+	defer p.scan.mu.Unlock()
+	sample = p.scan.countedAt + p.limits.Processes
+	if p.limits.Memory > 0 || p.limits.CPU > 0 {
+		return sample, 0
+	}
+	return sample, min(sample-p.scan.processes+1, p.threadThreshold())
+}
+
+// threadThreshold returns the least process ID from which on the set may have too many threads.
+func (p *processSet) threadThreshold() int {
+	return p.scan.threadsAt + threadsPerProcess*p.limits.Processes - p.scan.threads + 1
+}
+
+// mayExceed reports whether the set may exceed a limit when last is the process ID that was assigned last.
+func (p *processSet) mayExceed(last int, isScan bool) bool {
+	sample, scan := p.thresholds()
+	return last == 0 || last < p.counted() || last >= sample || isScan && last >= scan
+}
+
+// counted returns the process ID that was assigned last when the set was counted. A smaller one means that the IDs have
+// started again.
+func (p *processSet) counted() int {
+	p.scan.mu.Lock()
+	defer p.scan.mu.Unlock()
+	return p.scan.countedAt
+}
+
+// judgeSets ends the processes of sets that exceed a limit. It looks for members in one pass for all sets, and not at
+// all if no process has started since the last one.
+func judgeSets(sets []*processSet, last int) {
+	found := map[*processSet][]int{}
+	if slices.ContainsFunc(sets, func(p *processSet) bool { return p.hasChanged(last) }) {
+		oldest := slices.MinFunc(sets, func(a, b *processSet) int { return a.created.Compare(b.created) })
+		for _, pid := range oldest.candidates(last) {
+			session, err := unix.Getsid(pid)
+			if err != nil {
+				continue
+			}
+			for _, p := range sets {
+				if p.leads(session) && isProcess(pid) {
+					found[p] = append(found[p], pid)
+				}
+			}
+		}
+	}
+	for _, p := range sets {
+		p.judge(found[p], last)
+	}
+}
+
+func (p *processSet) hasChanged(last int) bool {
+	p.scan.mu.Lock()
+	defer p.scan.mu.Unlock()
+	return p.scan.members == nil || last == 0 || last != p.scan.countedAt
+}
+
+// judge ends the processes if they exceed a limit. Without members, those found before are still valid.
+func (p *processSet) judge(members []int, last int) {
+	p.scan.mu.Lock()
+	defer p.scan.mu.Unlock()
+	if p.scan.ended {
+		return
+	}
+	if members != nil {
+		p.scan.members, p.scan.processes, p.scan.countedAt = members, len(members), last
+	}
+	if err := p.checkLimits(last); err != nil {
+		p.scan.ended = true
+		p.scan.exceeding.Go(func() {
+			p.scan.onExceeded(err)
+			p.signal(unix.SIGKILL)
+			p.killStragglers()
+		})
+	}
+}
+
+func (p *processSet) checkLimits(last int) *LimitError {
+	maxThreads := threadsPerProcess * p.limits.Processes
+	if p.scan.processes > p.limits.Processes {
+		return &LimitError{Processes, int64(p.limits.Processes)}
+	}
+	if p.limits.Memory == 0 && p.limits.CPU == 0 && last >= p.scan.threadsAt && last < p.threadThreshold() {
+		return nil
+	}
+	sum := readUsages(p.scan.members)
+	p.scan.threads, p.scan.threadsAt = sum.threads, last
+	memory := p.limits.Memory
+	switch {
+	case sum.threads > maxThreads:
+		return &LimitError{Threads, int64(maxThreads)}
+	case p.limits.CPU > 0 && sum.cpu > p.limits.CPU:
+		return &LimitError{CPU, int64(p.limits.CPU)}
+	case memory > 0 && sum.memory > memory && readOwnMemory(p.scan.members) > memory:
+		return &LimitError{Memory, memory}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"hatchel/adapters/shell/sandbox"
+	"hatchel/hcl"
+)
+
+// sandboxBlock is a sandbox block: what programs may do in addition to reading the configuration directory and the
+// files of the system.
+type sandboxBlock struct {
+	Mode      string
+	Read      []string
+	Write     []string
+	Network   bool
+	Modes     bool
+	Memory    hcl.Size
+	CPU       time.Duration
+	OpenFiles int
+	FileSize  hcl.Size
+	Processes int
+}
+
+// modeNone is the only value of mode.
+const modeNone = "none"
+
+const (
+	defaultOpenFiles = 1024
+	defaultFileSize  = 1 << 30
+	defaultProcesses = 64
+
+	minOpenFiles = 3 // the standard files
+	maxOpenFiles = 1 << 20
+	maxProcesses = 1 << 20
+	minMemory    = 1 << 20
+)
+
+// newSandboxBlock returns the default, which holds where no sandbox block is written.
+func newSandboxBlock() *sandboxBlock {
+	return &sandboxBlock{OpenFiles: defaultOpenFiles, FileSize: defaultFileSize, Processes: defaultProcesses}
+}
+
+// The reference texts of the block.
+const (
+	docMode = "\"none\" gives programs all rights of the server. Confinement needs Landlock, which Linux has since 5.13."
+	docRead = "Files and directories that may be read, and programs in them run, in addition to the configuration " +
+		"directory, a constant dir, the directories of PATH and the system's programs, libraries, locales, time zones and " +
+		"certificates."
+	docWrite = "Files and directories that may be read and written, in addition to TMPDIR, a directory of each call that " +
+		"is removed afterwards. Before Linux 6.2 a file cannot be truncated by its name (truncate(2)). Before 5.19 nothing " +
+		"can be renamed or linked from one directory to another; mv copies."
+	docNetwork   = "Lets programs open sockets of all kinds, also to services on this machine."
+	docModes     = "Lets programs change modes, groups and times of all files that the server's user owns."
+	docMemory    = "How much memory each program, and all programs of a call together, may use."
+	docCPU       = "How much CPU time each program, and all programs of a call together, may use."
+	docOpenFiles = "How many files each program may have open."
+	docFileSize  = "How large a written file may become. The number of files is not limited."
+	docProcesses = "How many processes a call may have at the same time, with sixteen threads for each."
+)
+
+func (s *sandboxBlock) spec() hcl.Spec {
+	*s = *newSandboxBlock()
+	return hcl.Spec{
+		hcl.Attr(&s.Mode, "mode", docMode),
+		hcl.Attr(&s.Read, "read", docRead),
+		hcl.Attr(&s.Write, "write", docWrite),
+		hcl.Attr(&s.Network, "network", docNetwork).DefaultDoc("false: no sockets"),
+		hcl.Attr(&s.Modes, "modes", docModes).DefaultDoc("false: only of files that may be written"),
+		hcl.Attr(&s.Memory, "memory", docMemory).DefaultDoc("no limit"),
+		hcl.Attr(&s.CPU, "cpu", docCPU).DefaultDoc("no limit but timeout"),
+		hcl.Attr(&s.OpenFiles, "open_files", docOpenFiles).DefaultDoc(fmt.Sprint(defaultOpenFiles)),
+		hcl.Attr(&s.FileSize, "file_size", docFileSize).DefaultDoc(`"1GiB"`),
+		hcl.Attr(&s.Processes, "processes", docProcesses).DefaultDoc(fmt.Sprint(defaultProcesses)),
+	}
+}
+
+func (s *sandboxBlock) check() (errs []error) {
+	if s == nil {
+		return nil
+	}
+	if s.Mode != "" && s.Mode != modeNone {
+		errs = append(errs, hcl.Blame(&s.Mode, "mode must be %q or omitted, not %q. If it is omitted, programs are confined.",
+			modeNone, s.Mode))
+	}
+	if s.Mode == modeNone && s.hasRules() {
+		errs = append(errs, hcl.Blame(&s.Mode, "mode = %q turns the sandbox off, so no other argument can be set. Remove "+
+			"mode, or the other arguments.", modeNone))
+	}
+	if s.OpenFiles < minOpenFiles || s.OpenFiles > maxOpenFiles {
+		errs = append(errs, hcl.Blame(&s.OpenFiles, "open_files must be from %d to %d, not %d. Each program starts with %d "+
+			"open files.", minOpenFiles, maxOpenFiles, s.OpenFiles, minOpenFiles))
+	}
+	if s.Processes < 1 || s.Processes > maxProcesses {
+		errs = append(errs, hcl.Blame(&s.Processes, "processes must be from 1 to %d, not %d.", maxProcesses, s.Processes))
+	}
+	if s.Memory != 0 && s.Memory < minMemory {
+		errs = append(errs, hcl.Blame(&s.Memory, "memory must be a size such as \"256MiB\". With %s no program can start.",
+			s.Memory))
+	}
+	for _, field := range []*[]string{&s.Read, &s.Write} {
+		for _, path := range *field {
+			if path == "" || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "*?\x00") {
+				errs = append(errs, hcl.Blame(field, "%q is not a path. Write a file or a directory, absolute or relative to "+
+					"the configuration directory, without ~ and wildcards.", path))
+			}
+		}
+	}
+	return errs
+}
+
+// hasRules reports whether anything but the mode is set.
+func (s *sandboxBlock) hasRules() bool {
+	return s.Read != nil || s.Write != nil || s.Network || s.Modes || s.Memory != 0 || s.CPU != 0 ||
+		s.OpenFiles != defaultOpenFiles || s.FileSize != defaultFileSize || s.Processes != defaultProcesses
+}
+
+// checkPaths rejects paths that do not exist, relative to the configuration directory: what is put there later was not
+// reviewed.
+func (s *sandboxBlock) checkPaths(configDir string) error {
+	if s == nil {
+		return nil
+	}
+	var errs []error
+	for _, arg := range []struct {
+		paths *[]string
+		fix   string
+	}{{&s.Read, "Correct the path, or remove it."}, {&s.Write, "Create it first, or name its parent directory."}} {
+		for _, path := range *arg.paths {
+			if _, err := os.Stat(absolute(configDir, path)); err != nil {
+				errs = append(errs, hcl.Blame(arg.paths, "The file or directory %q does not exist, or the server cannot open "+
+					"it. %s", path, arg.fix))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// effectiveSandbox returns the sandbox block that holds for a block: its own, that of its connection, or the default.
+func effectiveSandbox(b *block, conn *connection) *sandboxBlock {
+	switch {
+	case b.Sandbox != nil:
+		return b.Sandbox
+	case conn.Sandbox != nil:
+		return conn.Sandbox
+	}
+	return newSandboxBlock()
+}
+
+// policy returns what the programs of a block may do whose PATH is path.
+func (s *sandboxBlock) policy(b *block, conn *connection, configDir, path string) sandbox.Policy {
+	p := sandbox.Policy{
+		Read: []string{configDir}, Path: path, Network: s.Network, Modes: s.Modes,
+		Memory: int64(s.Memory), CPU: s.CPU, OpenFiles: s.OpenFiles, FileSize: int64(s.FileSize), Processes: s.Processes,
+	}
+	if conn.Dir != "" {
+		p.Read = append(p.Read, absolute(configDir, conn.Dir))
+	}
+	if b.Dir != nil {
+		if dir, known := b.Dir.Known(); known {
+			p.Read = append(p.Read, absolute(configDir, dir))
+		}
+	}
+	p.Read = append(p.Read, absoluteAll(configDir, s.Read)...)
+	p.Write = absoluteAll(configDir, s.Write)
+	return p
+}
+
+func absoluteAll(dir string, paths []string) (all []string) {
+	for _, path := range paths {
+		all = append(all, absolute(dir, path))
+	}
+	return all
+}

@@ -1,0 +1,28 @@
+package reference
+
+// limitRows are the limits that no argument changes.
+var limitRows = [][2]string{
+	{"file of a configuration", "1 MiB, with brackets and templates nested 100 levels deep."},
+	{"expression", "64 KiB, nested 200 levels deep."},
+	{"request over HTTP", "4 MiB, nested 64 levels deep."},
+	{"message over standard input", "16 MiB, nested 64 levels deep."},
+	{"clientInfo and capabilities", "64 KiB of a request."},
+	{"requests at once", "4,096, of which 128 of one session or one pair of streams."},
+	{"sessions over HTTP", "4,096; the one that was idle longest is closed for a new one."},
+	{"event streams", "16,384 in all."},
+	{"subscribed resources", "10,000 in all, 1,000 of one subscription."},
+	{"completion values", "100 of an input."},
+	{"text of a result", "64 KiB, unless max_text says otherwise. Longer text is truncated, and the result says so."},
+	{"resource", "16 MiB. A larger one cannot be read."},
+	{"cached results", "64 MiB in all; those that were not used longest are removed."},
+	{"state of a paused call or a task", "4 MiB: the results of its steps, and for a task its inputs."},
+	{"state file", "1 GiB for new tasks and large records, 2 GiB for everything but small updates."},
+	{"tasks that run at once", "1,024 of a process. Tasks that wait for an answer do not count."},
+	{"pending approvals", "16,384 in all, 1,024 of one caller, 256 of one caller that wait in one process."},
+	{"uploaded files", "1,000 of one caller with at most 256 MiB, and 16 uploads at once. One upload may take 15 " +
+		"minutes."},
+	{"reason of a decision", "1,000 characters."},
+	{"webhook deliveries", "8 at once to one endpoint. Response headers have at most 64 KiB."},
+	{"arguments in an audit record", "8 KiB. Longer ones are truncated, with their size and hash."},
+	{"shutdown", "30 seconds for active calls to end."},
+}
