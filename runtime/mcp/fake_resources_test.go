@@ -13,7 +13,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// fakeResources is the part of the fakeHandler with prompts and resources. The toolset "notes" has nothing else.
+// fakeResources is the part of the fakeHandler with prompts and resources. The toolset "notes" has
+// nothing else.
 type fakeResources struct {
 	toolsOnly
 
@@ -160,7 +161,8 @@ func (s *fakeResources) sum() (n int) {
 	return n
 }
 
-// countFollowed returns how many Follows had no Unfollow yet, and what had more Unfollows than Follows.
+// countFollowed returns how many Follows had no Unfollow yet, and what had more Unfollows than
+// Follows.
 func (s *fakeResources) countFollowed() (n int, unbalanced string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,8 @@ func FuzzDecodeHeaderInvertsTheEncoding(f *testing.F) {
 	})
 }
 
-// FuzzHeaderMatchesOnlyItsArgument checks that a header matches only the same string, boolean or integer.
+// FuzzHeaderMatchesOnlyItsArgument checks that a header matches only the same string, boolean or
+// integer.
 func FuzzHeaderMatchesOnlyItsArgument(f *testing.F) {
 	f.Add("text", "text")
 	f.Add("42", "42.0")

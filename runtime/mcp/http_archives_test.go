@@ -17,7 +17,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// The archives cover what only HTTP has: statuses, headers, and requests that no correct client sends.
+// The archives cover what only HTTP has: statuses, headers, and requests that no correct client
+// sends.
 func TestHTTPMatchesTheArchives(t *testing.T) {
 	archives, _ := filepath.Glob("testdata/http/*.txtar")
 	if len(archives) == 0 {

@@ -15,8 +15,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// withIdentities is withServer with authentication: the header X-Who names the subject of a request, X-Key its
-// key, and X-Until makes its credential expire after a minute.
+// withIdentities is withServer with authentication: the header X-Who names the subject of a
+// request, X-Key its key, and X-Until makes its credential expire after a minute.
 func withIdentities(t *testing.T, f func(t *testing.T, v *testClient)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// scriptedWire is the connection to a client. It records what the client receives and calls onNotify then.
+// scriptedWire is the connection to a client. It records what the client receives and calls
+// onNotify then.
 type scriptedWire struct {
 	requests clientRequests
 	onNotify func()
@@ -24,7 +25,8 @@ func (w *scriptedWire) clientRequests() *clientRequests { return &w.requests }
 func (w *scriptedWire) disconnected() bool              { return false }
 func (w *scriptedWire) detach(time.Duration) bool       { return false }
 
-// A client that has ended its session may no longer read its stream, and a cancellation would have to wait.
+// A client that has ended its session may no longer read its stream, and a cancellation would have
+// to wait.
 func TestCancelledQuestionIsWithdrawnUnlessTheSessionHasEnded(t *testing.T) {
 	errTimeout := errors.New("the time to answer is over")
 	for _, c := range []struct {

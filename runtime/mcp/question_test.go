@@ -46,7 +46,8 @@ func (v *sessionClient) answer(id, name string) {
 	}
 }
 
-// until reads the lines of a stream up to one that contains what. It returns the last event id before it.
+// until reads the lines of a stream up to one that contains what. It returns the last event id
+// before it.
 func (v *sessionClient) until(reply *http.Response, what string) (id string) {
 	lines := bufio.NewScanner(reply.Body)
 	for lines.Scan() {
@@ -209,7 +210,8 @@ func TestQuestionWithAnEndedContextIsNotSent(t *testing.T) {
 	})
 }
 
-// startInitializedStream is overPipes to a client that has introduced itself. What the server says comes out of lines.
+// startInitializedStream is overPipes to a client that has introduced itself. What the server says
+// comes out of lines.
 func startInitializedStream(t *testing.T, s *mcp.Server) (client *io.PipeWriter, lines *bufio.Scanner, served <-chan error) {
 	client, replies, served := serveOverPipes(t, s)
 	lines = bufio.NewScanner(replies)

@@ -26,7 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the server sections of testdata")
 
-// conversation is a connection over which an archive of testdata runs. Messages of the server go to received.
+// conversation is a connection over which an archive of testdata runs. Messages of the server go to
+// received.
 type conversation struct {
 	handler  *fakeHandler
 	server   *mcp.Server
