@@ -14,7 +14,8 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func lock(t *testing.T, path string) (release func()) {
+// lockFile locks a file as another process would.
+func lockFile(t *testing.T, path string) (release func()) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -27,11 +28,11 @@ func lock(t *testing.T, path string) (release func()) {
 }
 
 func TestAppendWaitsForTheLock(t *testing.T) {
-	dir, out := folder(t)
+	dir, out := newOut(t)
 	path := filepath.Join(out, "a.csv")
-	b := adaptertest.Bind(t, saver(dir, "list(object({ a = string }))", `if_exists = "append"`))
+	b := adaptertest.Bind(t, source(dir, "list(object({ a = string }))", `if_exists = "append"`))
 	row := `{"filename": "a", "rows": [{"a": "1"}]}`
-	release := lock(t, path)
+	release := lockFile(t, path)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := b.Do(ctx, row); !errors.Is(err, context.DeadlineExceeded) {
@@ -46,7 +47,5 @@ func TestAppendWaitsForTheLock(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if text := content(t, path); text != "a\r\n1\r\n" {
-		t.Errorf("it holds %q", text)
-	}
+	wantContent(t, path, "a\r\n1\r\n")
 }

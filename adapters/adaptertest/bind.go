@@ -1,14 +1,16 @@
-// Package adaptertest holds what every adapter must keep, as tests. Bind brings a configuration to life the way a server does; Run checks the promises
-// of the contract against it: calls end when their context does, run at once without disturbing each other, leave what they were given as it was, clean
-// up exactly once, and say nothing in a fault that a model must not read.
+// Package adaptertest tests adapters. Bind binds a configuration as a server does. Run checks the promises
+// of the contract: calls end when their context ends, run concurrently, do not modify what they receive,
+// clean up exactly once, and put nothing into a fault that a model must not read.
 package adaptertest
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,15 +21,15 @@ import (
 	"hatchel/hcl"
 )
 
-// A Source is a configuration of one tool with one backend block, without steps.
+// Source is a configuration of one tool with one backend block, without steps.
 type Source struct {
 	Set adapters.Set
 	HCL string            // the configuration
-	Dir string            // its folder, for relative paths; a new one when empty
+	Dir string            // the configuration directory; a new one if empty
 	Env map[string]string // the environment that variables and secrets are read from
 }
 
-// Bound is a tool whose backend is ready to be called.
+// Bound is a tool whose backend can be called.
 type Bound struct {
 	Tool   *hcl.Tool
 	Action adapters.Action
@@ -38,7 +40,8 @@ type Bound struct {
 	cleanups []func() error
 }
 
-// Bind loads a source and binds its tool. Diagnostics and bind errors end the test. What was opened is closed at the end of the test, or by Close before.
+// Bind loads a source and binds its tool. It ends the test if that fails. The tool is closed at the end of
+// the test, unless Close was called before.
 func Bind(t testing.TB, s Source) *Bound {
 	t.Helper()
 	b, err := bind(t, s)
@@ -53,7 +56,7 @@ func Bind(t testing.TB, s Source) *Bound {
 	return b
 }
 
-// Refusal loads a source that must be refused, when it is loaded or when it is bound, and returns what the author is told.
+// Refusal loads and binds a source that must be rejected, and returns the diagnostics.
 func Refusal(t testing.TB, s Source) string {
 	t.Helper()
 	b, err := bind(t, s)
@@ -71,7 +74,7 @@ func bind(t testing.TB, s Source) (*Bound, error) {
 	}
 	cfg, diags := hcl.Load(fstest.MapFS{"main.hcl": {Data: []byte(s.HCL)}}, s.Set.Kinds(), s.options())
 	if diags.HasErrors() {
-		return nil, rendered(diags)
+		return nil, toError(diags)
 	}
 	b := &Bound{Dir: s.Dir, Log: &Log{}, Tool: cfg.Tools[0], handles: map[*hcl.Connection]any{}}
 	backend := b.Tool.Steps[0].Backend
@@ -82,7 +85,7 @@ func bind(t testing.TB, s Source) (*Bound, error) {
 		}
 		handle, err := connector.Open(t.Context(), conn, b.env(nil))
 		if err != nil {
-			return nil, b.abandon(err)
+			return nil, errors.Join(err, b.Close())
 		}
 		b.handles[conn] = handle
 	}
@@ -92,7 +95,7 @@ func bind(t testing.TB, s Source) (*Bound, error) {
 	}
 	action, err := adapter.Bind(t.Context(), backend, b.env(b.handles[backend.Connection]))
 	if err != nil {
-		return nil, b.abandon(rendered(backend.Diagnose(err)))
+		return nil, errors.Join(toError(backend.Diagnose(err)), b.Close())
 	}
 	b.Action = action
 	return b, nil
@@ -115,29 +118,17 @@ func (b *Bound) env(handle any) adapters.Env {
 	}
 }
 
-func (b *Bound) abandon(err error) error {
-	if undone := b.Close(); undone != nil {
-		return fmt.Errorf("%w; then, cleaning up: %v", err, undone)
-	}
-	return err
-}
-
-// Close retires what was bound, newest first. A second Close does nothing.
+// Close runs the cleanups in reverse order. A second Close does nothing.
 func (b *Bound) Close() error {
-	var failed []string
-	for i := len(b.cleanups) - 1; i >= 0; i-- {
-		if err := b.cleanups[i](); err != nil {
-			failed = append(failed, err.Error())
-		}
+	var errs []error
+	for _, cleanup := range slices.Backward(b.cleanups) {
+		errs = append(errs, cleanup())
 	}
 	b.cleanups = nil
-	if failed != nil {
-		return fmt.Errorf("%s", strings.Join(failed, "; "))
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// Handle is what the connection of that name was opened to.
+// Handle returns the handle of a connection by its name.
 func (b *Bound) Handle(name string) any {
 	for conn, handle := range b.handles {
 		if conn.Name == name {
@@ -147,18 +138,20 @@ func (b *Bound) Handle(name string) any {
 	return nil
 }
 
-// Call makes a call with arguments written as JSON. Arguments that the tool refuses are an error here: they never reach an adapter.
+// Call returns a call with JSON arguments. It fails if the tool rejects the arguments, because such a call
+// never reaches an adapter.
 func (b *Bound) Call(ctx context.Context, arguments string) (*adapters.Call, error) {
 	input, violations := b.Tool.Validator.Arguments([]byte(arguments))
 	if len(violations) > 0 {
-		return nil, fmt.Errorf("the arguments %s are refused: %v", arguments, violations)
+		return nil, fmt.Errorf("the arguments %s are rejected: %v", arguments, violations)
 	}
 	frame := hcl.NewFrame(ctx, b.Dir, time.Now)
 	frame.Input = input
-	return &adapters.Call{Frame: frame, Accept: func(any) error { return nil }, Client: adapters.Nobody{}}, nil
+	accept := func(any) error { return nil }
+	return &adapters.Call{Frame: frame, Accept: accept, Client: adapters.Nobody{}}, nil
 }
 
-// Do makes one call with arguments written as JSON and returns its output.
+// Do makes one call with JSON arguments and returns its output.
 func (b *Bound) Do(ctx context.Context, arguments string) (map[string]any, error) {
 	call, err := b.Call(ctx, arguments)
 	if err != nil {
@@ -175,7 +168,7 @@ func (b *Bound) Do(ctx context.Context, arguments string) (map[string]any, error
 	return out, nil
 }
 
-// Plan says what a call would send.
+// Plan returns the plan of a call with JSON arguments.
 func (b *Bound) Plan(ctx context.Context, arguments string) (string, error) {
 	call, err := b.Call(ctx, arguments)
 	if err != nil {
@@ -183,22 +176,23 @@ func (b *Bound) Plan(ctx context.Context, arguments string) (string, error) {
 	}
 	planner, ok := b.Action.(adapters.Planner)
 	if !ok {
-		return "", fmt.Errorf("%T plans nothing", b.Action)
+		return "", fmt.Errorf("%T is not a Planner", b.Action)
 	}
 	return planner.Plan(call)
 }
 
-func rendered(diags hcl.Diagnostics) error {
+func toError(diags hcl.Diagnostics) error {
 	var lines []string
 	for _, d := range diags {
 		if d.Severity == hcl.Error {
-			lines = append(lines, fmt.Sprintf("%s:%d:%d: %s: %s", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column, d.Summary, d.Detail))
+			at := fmt.Sprintf("%s:%d:%d", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column)
+			lines = append(lines, at+": "+d.Summary+": "+d.Detail)
 		}
 	}
-	return fmt.Errorf("%s", strings.Join(lines, "\n"))
+	return errors.New(strings.Join(lines, "\n"))
 }
 
-// Log keeps what an adapter logs.
+// Log records what an adapter logs.
 type Log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -210,7 +204,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// String is everything that was logged.
+// String returns everything that was logged.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,7 +5,6 @@ package file_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,28 +13,28 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func TestPipeIsRefusedAndNotWaitedFor(t *testing.T) {
-	dir, docs := folder(t, nil)
+func TestPipeIsRejectedWithoutBlocking(t *testing.T) {
+	dir, docs := newDocs(t, nil)
 	if err := syscall.Mkfifo(filepath.Join(docs, "pipe"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, block := range []string{`read = input.name`, "write = input.name\n content = \"x\"\n if_exists = \"append\""} {
-		b := adaptertest.Bind(t, tool(dir, block))
-		if said := refused(t, b, `{"name": "pipe"}`); !strings.HasPrefix(said, "this is not a plain file: ") {
-			t.Error(said)
-		}
+		t.Run(block, func(t *testing.T) {
+			b := adaptertest.Bind(t, source(dir, block))
+			wantPart(t, mustFail(t, b, `{"name": "pipe"}`), "this is not a regular file: ")
+		})
 	}
 }
 
-func TestAFileThatTookThePlaceOfAnotherHasAnotherVersion(t *testing.T) {
-	dir, docs := folder(t, map[string]string{"a.txt": "one", "b.txt": "two"})
+func TestVersionChangesWhenAFileIsReplaced(t *testing.T) {
+	dir, docs := newDocs(t, map[string]string{"a.txt": "one", "b.txt": "two"})
 	at := time.Now().Truncate(time.Second)
 	for _, name := range []string{"a.txt", "b.txt"} {
 		if err := os.Chtimes(filepath.Join(docs, name), at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b := adaptertest.Bind(t, tool(dir, `read = input.name`))
+	b := adaptertest.Bind(t, source(dir, `read = input.name`))
 	call, err := b.Call(t.Context(), `{"name": "a.txt"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +47,6 @@ func TestAFileThatTookThePlaceOfAnotherHasAnotherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := b.Action.(adapters.Versioned).Version(t.Context(), call); err != nil || after == before {
-		t.Errorf("the version is %q, %v, and was %q", after, err, before)
+		t.Errorf("the version is %q, %v; it was %q", after, err, before)
 	}
 }
