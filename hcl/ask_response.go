@@ -13,7 +13,7 @@ type DeclinedError struct{ Key, Action string }
 
 func (d *DeclinedError) Error() string {
 	if d.Action == "cancel" {
-		return fmt.Sprintf("The user dismissed the question %q without an answer.", d.Key)
+		return fmt.Sprintf("The user dismissed the question %q without answering.", d.Key)
 	}
 	return fmt.Sprintf("The user declined to answer the question %q.", d.Key)
 }
@@ -92,13 +92,13 @@ func (a *Ask) fallbackType() *schema.Type {
 func (a *Ask) fallbackPhrase() string {
 	switch {
 	case a.Sample != nil:
-		return "the text that the model would have given"
+		return "a string in place of the model's text"
 	case a.Roots != nil:
 		return "a list of roots, as in [{ uri = \"file:///home\" }]"
 	case a.Elicit.Fields == nil:
-		return "{ }, since a page gives no content"
+		return "{ }, because a page returns no content"
 	}
-	return "what the user would have filled in"
+	return "an object in place of the user's input"
 }
 
 // FallbackAnswer is the answer where the client cannot be asked; only with a Fallback. Its error is a sentence for the model.
@@ -109,7 +109,7 @@ func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
 	}
 	v, violations := a.fallback.Check(v)
 	if len(violations) > 0 {
-		return nil, fmt.Errorf("the fallback of the question %q is no answer to it: %s", a.Key, violations[0])
+		return nil, fmt.Errorf("the fallback of the question %q does not answer it: %s", a.Key, violations[0])
 	}
 	switch {
 	case a.Sample != nil:

@@ -165,17 +165,17 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 	case len(b.Labels) == 0:
 		return nil
 	case len(kind.Connections) == 0 && isStepBlock(kind.Name):
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block takes no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	case len(kind.Connections) == 0:
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it takes no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	}
 	var found *Connection
 	for _, k := range kind.Connections {
 		if c := w.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
 			if found != nil {
-				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], diag.WithArticle(kind.Name), found.Kind, c.Kind)
+				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "Two connections named %q can be used by %s block: %s and %s. Rename one.", b.Labels[0], diag.WithArticle(kind.Name), found.Kind, c.Kind)
 			}
 			found = c
 		}

@@ -12,7 +12,7 @@ type Config struct {
 	Auth        *Auth  // nil when nobody is asked who they are
 	TLS         *TLS   // nil when the server speaks without it
 	Audit       *Audit // nil when nothing is written down
-	State       *State // nil when nobody says where it is kept
+	State       *State // nil when nobody says the location of the state
 	Files       Files
 	Connections []*Connection     // by kind and name
 	Webhooks    []*Webhook        // by name

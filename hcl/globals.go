@@ -45,10 +45,10 @@ func (l *loader) reuseGlobals() {
 	}
 	l.key = eval.HashParts(parts...)
 	l.call = l.base.DuringCall().With("caller", callerRoot()).
-		Without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
-		Without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
-		Without("each", "each is the element in hand of a step or statement with `each = …`, and there is none around this place.").
-		Without("error", "error is what went wrong, and it can be read in the tool's `error` text only.")
+		Without("output", "output is the result of the backend, which is not available here. It can be read in result, text, content and expect.").
+		Without("step", "There are no steps before this one. A later step can read this one as step.<name>.").
+		Without("each", "each is the current element of a step or statement with `each = …`, and there is none here.").
+		Without("error", "error describes a failure and can be read only in the tool's `error` text.")
 	if before := l.opts.Cache.reusableGlobals(l.key); before != nil {
 		l.globals.copyUsage(before)
 		l.globals = before
@@ -165,10 +165,10 @@ func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 func newGlobals() *globals {
 	base := &eval.Scope{}
 	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
-		base = base.Without(name, name+" is known only during a call, and this is read once, when the file is loaded.")
+		base = base.Without(name, name+" is known only during a call, but this value is needed at load.")
 	}
 	for _, name := range []string{"var", "secret", "local"} {
-		base = base.Without(name, name+" cannot be read here: this is read before any value is known. Write the value itself.")
+		base = base.Without(name, name+" cannot be used here: this value is needed before any other is known. Write a constant.")
 	}
 	return &globals{
 		base:              base,
@@ -198,22 +198,22 @@ func (l *loader) warnUnused() {
 	}
 	for _, b := range l.blocks["variable"] {
 		if m := l.variables[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is never used.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["secret"] {
 		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is never used.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["connection"] {
 		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == diag.RangeOf(b.DefRange()) {
-			l.diags.Warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
+			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
 		}
 	}
 	for _, w := range l.config.Webhooks {
 		if !l.notified[w.Name] {
-			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in notify of a task or of an approval.", w.Name)
+			l.diags.Warnf(w.Range, "Unused webhook", "The webhook %q is never notified. Name it in notify of a task or an approval.", w.Name)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (w *operationDecoder) warnUnusedInputs() {
 	for _, m := range w.op.Input.Members {
 		r, declared := w.inputs.labelRanges[m.Name]
 		if declared && !w.input.Members[m.Name].Used {
-			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is read nowhere in this %s.", w.inputs.noun, m.Name, w.noun)
+			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is never used in this %s.", w.inputs.noun, m.Name, w.noun)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func blockTypeNames() (names []string) {
 // indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", diag.JoinAnd(blockTypeNames()))
+		l.errorf(a.NameRange, "Unexpected argument", "Arguments belong inside blocks. The top level of a file has the blocks %s.", diag.JoinAnd(blockTypeNames()))
 		l.config.Partial = true
 	}
 	f.exposed = 0
@@ -192,7 +192,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 		want, exposed, ok := findBlockType(b.Type)
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(), " At the top of a file there are "+diag.JoinAnd(blockTypeNames())+".")))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(), " The top-level blocks are "+diag.JoinAnd(blockTypeNames())+".")))
 			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
@@ -242,7 +242,7 @@ func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 }
 
 func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
-	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", diag.WithArticle(noun), name)}
+	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r), Detail: fmt.Sprintf("The name of %s is used in expressions, so it must start with a letter and consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)}
 }
 
 // newDecoder starts decoding blocks of a file.

@@ -78,7 +78,7 @@ func (l *loader) evalLocal(name string) {
 	n := d.CompileKnown(e.attr.Expr, decode.Field{Name: name, Secret: true})
 	l.diags = append(l.diags, d.Diags...)
 	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(e.attr.Expr) {
-		l.errorf(e.attr.Expr.Range(), "Value not known", "local.%s must be known when the file is loaded. A value of a call is named in a locals block inside its tool.", name)
+		l.errorf(e.attr.Expr.Range(), "Value not known", "local.%s must be known at load. For a value of a call, use a locals block inside the tool.", name)
 	}
 	m := &eval.Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive}
 	switch {
@@ -125,7 +125,7 @@ func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 	attrs := sortedAttributes(b.Body.Attributes)
 	for _, a := range attrs {
 		if set.members[a.Name] != nil {
-			d.Errorf(a.NameRange, "Duplicate local", "There is already a local %q. A tool cannot give it another meaning.", a.Name)
+			d.Errorf(a.NameRange, "Duplicate local", "There is already a top-level local %q. Choose another name.", a.Name)
 			continue
 		}
 		set.attrs[a.Name] = a

@@ -81,7 +81,7 @@ var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // checkName reports a name that the protocol does not allow.
 func (w *operationDecoder) checkName() {
 	if !exposedNamePattern.MatchString(w.op.Name) {
-		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", diag.WithArticle(w.noun), w.op.Name)
+		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s, not %q.", diag.WithArticle(w.noun), w.op.Name)
 	}
 }
 
@@ -97,20 +97,20 @@ func (w *operationDecoder) timeoutField(doc string) decode.Field {
 
 // errorSpec declares what is said of a failure; what is its name in a sentence.
 func errorSpec(dst **hclexpr.TextTemplate, what string) decode.Spec {
-	return decode.Spec{decode.Attr(dst, "error", "The text of "+what+": error.message, error.status, error.code and error.step can be read.")}
+	return decode.Spec{decode.Attr(dst, "error", "The text of "+what+". It can read error.message, error.status, error.code and error.step.")}
 }
 
 // bodySpec is what must hold before anything is done.
 func (w *operationDecoder) bodySpec() decode.Spec {
 	return decode.Spec{
-		decode.Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", nil, w.decodeLocals),
-		decode.Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+		decode.Blocks("locals", "", "Named values of the call. Each is computed once per call, when it is first read.", nil, w.decodeLocals),
+		decode.Blocks("check", "message", "A precondition on the arguments. The label is the error for the caller.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
 			check := decodeCheck(d, b)
 			w.op.Checks = append(w.op.Checks, check)
 			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // it holds for everything after it
 		}),
 		w.requiredScopesField(),
-		decode.Attr(&w.op.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
+		decode.Attr(&w.op.Allow, "allow", "Who may call: an expression over caller and input. Policies can only restrict this further."),
 	}
 }
 
@@ -125,7 +125,7 @@ func (w *operationDecoder) scope() *eval.Scope {
 func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
 	d, before := w.dec, w.dec.Scope
 	d.NonNull = nil // a check that does not hold is one of the failures
-	d.Scope = before.With("error", errorRoot()).Without("output", "The backend failed, so there is no output. Read error.message.")
+	d.Scope = before.With("error", errorRoot()).Without("output", "The backend failed, so there is no output. Use error.message.")
 	d.Fields(w.block.Body, spec, w.block.DefRange())
 	d.Scope = before
 }
@@ -185,7 +185,7 @@ func (w *operationDecoder) checkDescription(text string) {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		w.dec.Errorf(a.Expr.Range(), "Empty description", "%s is chosen by its description: say what it does and when to use it.", diag.ToSentence(diag.WithArticle(w.noun)))
+		w.dec.Errorf(a.Expr.Range(), "Empty description", "Models choose %s by its description: write what it does and when to use it.", diag.ToSentence(diag.WithArticle(w.noun)))
 		return
 	}
 	elsewhere := ""
@@ -200,8 +200,8 @@ func (w *operationDecoder) checkDescription(text string) {
 		}
 		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
 			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &diag.Diagnostic{
-				Severity: diag.Warning, Summary: "Description names no " + w.inputs.noun, Subject: diag.RangeOf(a.Expr.Range()),
-				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
+				Severity: diag.Warning, Summary: "Description names an unknown " + w.inputs.noun, Subject: diag.RangeOf(a.Expr.Range()),
+				Detail: fmt.Sprintf("The description mentions `%s`, but there is no such %s.%s", m[1], w.inputs.noun, diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
 			}})
 		}
 	}

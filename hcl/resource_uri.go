@@ -27,7 +27,7 @@ func (r *resourceDecoder) decodeURI() {
 		case err != nil:
 			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
 		case len(t.Variables()) == 0:
-			d.Errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
+			d.Errorf(r.attrRange("uri_template"), "Template without variables", "A URI template needs a variable, as in \"orders://{id}\". For a single document write uri = %q.", r.template)
 		default:
 			r.resource.Template = t
 		}
@@ -46,7 +46,7 @@ func (r *resourceDecoder) matchVariables() {
 		r.inputs.partial = r.resource.URI == "" // what the variables are is not known
 		for _, m := range r.inputs.members {
 			if r.resource.URI != "" {
-				r.dec.Errorf(m.Range, "Input is no variable", "This resource has one URI, without variables. A family is written uri_template = \"%s/{%s}\".", strings.TrimSuffix(r.resource.URI, "/"), m.Name)
+				r.dec.Errorf(m.Range, "Input is not a variable", "This resource has one URI without variables. For a family of documents write uri_template = \"%s/{%s}\".", strings.TrimSuffix(r.resource.URI, "/"), m.Name)
 			}
 		}
 		return
@@ -67,7 +67,7 @@ func (r *resourceDecoder) matchVariables() {
 	}
 	for _, m := range r.inputs.members {
 		if !slices.Contains(names, m.Name) {
-			r.dec.Errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, diag.SuggestOr(m.Name, names, diag.ListAre(names)))
+			r.dec.Errorf(m.Range, "Input is not a variable", "uri_template has no variable %q.%s", m.Name, diag.SuggestOr(m.Name, names, diag.ListAre(names)))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (r *resourceDecoder) setOptional(m *schema.Member, v uritemplate.Variable) 
 		return
 	}
 	if m.Optional {
-		r.dec.Errorf(m.Range, "Variable always there", "Every URI of this template has {%s}, so the input is never left out: drop optional and the default.", v.Name)
+		r.dec.Errorf(m.Range, "Variable is required", "Every URI of this template contains {%s}, so the input is always present: remove optional and the default.", v.Name)
 	}
 }
 
@@ -93,7 +93,7 @@ func (l *loader) claimURI(r *Resource) bool {
 		return true // what is wrong was reported
 	}
 	if first, twice := l.declared["URI "+key]; twice {
-		l.diags.Errorf(r.Range, "Duplicate URI", "The resource at %s:%d has the URIs of %s already.", first.File, first.Start.Line, what)
+		l.diags.Errorf(r.Range, "Duplicate URI", "The resource at %s:%d already has the URIs of %s.", first.File, first.Start.Line, what)
 		return false
 	}
 	l.declared["URI "+key] = r.Range

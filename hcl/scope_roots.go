@@ -92,11 +92,11 @@ var capabilityType = func() *schema.Type {
 
 // requiresField declares what the client must be able to do.
 func (w *operationDecoder) requiresField() decode.Field {
-	return decode.Custom("requires", "list of capabilities", "What the client must be able to do: "+diag.JoinOr(capabilities)+". Any other client is refused, and told why.", func(d *decode.Decoder, e hclsyntax.Expression) {
+	return decode.Custom("requires", "list of capabilities", "The capabilities that the client must have: "+diag.JoinOr(capabilities)+". Calls of other clients are rejected with the reason.", func(d *decode.Decoder, e hclsyntax.Expression) {
 		for i, name := range decode.Items[string](d, e, decode.Field{Name: "requires"}, "strings") {
 			switch {
 			case name == "elicitation.form":
-				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
+				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "For a client that can show a form, write \"elicitation\".")
 			case !slices.Contains(capabilities, name):
 				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, diag.SuggestOr(name, capabilities, diag.ListAre(capabilities)))
 			case !slices.Contains(w.op.Requires, name):

@@ -124,7 +124,7 @@ func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec
 	for i, b := range l.blocks[kind] {
 		if i > 0 {
 			first := l.blocks[kind][0]
-			l.errorf(b.DefRange(), "Duplicate "+kind, "There is one %s block, and it is at %s:%d.", kind, first.file.name, first.DefRange().Start.Line)
+			l.errorf(b.DefRange(), "Duplicate "+kind, "There may be only one %s block; the first is at %s:%d.", kind, first.file.name, first.DefRange().Start.Line)
 		}
 	}
 	if len(l.blocks[kind]) == 0 {

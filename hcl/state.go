@@ -25,9 +25,9 @@ func (s *State) Same(other *State) bool {
 }
 
 func (s *State) spec() decode.Spec {
-	return decode.ExactlyOneOf("where it is kept",
-		decode.Custom("sqlite", "string", "A file, for one process, or several on one machine. Relative to the folder of the configuration; serve --state FILE wins.", s.decodeSQLite),
-		decode.Custom("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.decodePostgres),
+	return decode.ExactlyOneOf("the location of the state",
+		decode.Custom("sqlite", "string", "A file, for one process or several on one machine, relative to the configuration directory. serve --state FILE overrides it.", s.decodeSQLite),
+		decode.Custom("postgres", "string, secret allowed", "The URL of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for several processes that form one server. Its tables are created if they do not exist; their names begin with hatchel_.", s.decodePostgres),
 	)
 }
 
@@ -67,9 +67,9 @@ func decodeFileName(d *decode.Decoder, e hclsyntax.Expression, f serverFile) str
 	switch {
 	case !ok:
 	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):
-		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%s names a file, as in %q, and this is %q.", f.argument, f.example, name)
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%s names a file, as in %q, not %q.", f.argument, f.example, name)
 	case strings.HasSuffix(name, ".hcl"):
-		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%q would be read as a part of the configuration. Call it %q.", name, f.example)
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%q would be loaded as part of the configuration. Rename it to %q.", name, f.example)
 	default:
 		return name
 	}
@@ -83,11 +83,11 @@ func decodeDatabaseURL(d *decode.Decoder, e hclsyntax.Expression) decode.SecretT
 	switch {
 	case !n.Known:
 	case n.Value == nil:
-		d.Errorf(e.Range(), "Invalid database address", "There is none: this is null. A secret that is needed here is not optional.")
+		d.Errorf(e.Range(), "Invalid database URL", "The URL is null. A secret that is used here must not be optional.")
 	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
 		return decode.SecretText(address)
 	default:
-		d.Errorf(e.Range(), "Invalid database address", "The address of a PostgreSQL database begins with postgres://, as in postgres://user:password@host:5432/database?sslmode=verify-full.")
+		d.Errorf(e.Range(), "Invalid database URL", "The URL of a PostgreSQL database begins with postgres://, as in postgres://user:password@host:5432/database?sslmode=verify-full.")
 	}
 	return ""
 }

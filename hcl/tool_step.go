@@ -73,7 +73,7 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *h
 		n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: d.NonNull})
 		d.Diags = append(d.Diags, c.Diags...)
 		if a.Name == KeyInput && target.Idempotency != nil {
-			d.Errorf(a.NameRange, "Key of a step", "A key belongs to the call of a client, and this is a part of one. Write idempotency in the tool that clients call; its backends get keys of their own.")
+			d.Errorf(a.NameRange, "Key of a step", "An idempotency key belongs to the call of a client, not to a step. Use idempotency in the tool that clients call; its backends receive derived keys.")
 			continue
 		}
 		m, ok := target.Input.Lookup(a.Name)
@@ -114,7 +114,7 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 		for _, c := range t.calls {
 			switch state[c.call.Tool] {
 			case 1:
-				l.errorf(c.labelRange, "Tool calls itself", "%s → %s is a circle: a tool cannot call itself, not even through others.", strings.Join(path, " → "), c.call.Name)
+				l.errorf(c.labelRange, "Tool calls itself", "%s → %s is a cycle: a tool cannot call itself, directly or through other tools.", strings.Join(path, " → "), c.call.Name)
 			case 0:
 				visit(byTool[c.call.Tool])
 			}
@@ -135,9 +135,9 @@ func (w *operationDecoder) checkCalledToolsAsk() (diags diag.Diagnostics) {
 	for _, c := range w.calls {
 		switch {
 		case c.call.Tool.Asks():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
+			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client", "The tool %q asks the client, and only a tool that the client called can do that. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
 		case c.call.Tool.asksUser():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "Calls of the tool %q may need the approval of the client's user, which a tool can have for itself only. Write by = \"operator\" there, or move the approval into what clients call.", c.call.Name)
+			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client", "Calls of the tool %q may need the approval of the client's user, and only a tool that the client called can ask for that. Write by = \"operator\" there, or move the approval into the tool that clients call.", c.call.Name)
 		}
 	}
 	return diags

@@ -64,10 +64,10 @@ type toolsetDecoder struct {
 }
 
 func (t *toolsetDecoder) spec() decode.Spec {
-	const doc = " in the set: names, or patterns in which * stands for any characters."
+	const doc = " in the toolset: names, or patterns with * for any characters."
 	return decode.Spec{
-		decode.Attr(&t.toolset.Title, "title", "The name as a person reads it."),
-		decode.Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
+		decode.Attr(&t.toolset.Title, "title", "The display name."),
+		decode.Attr(&t.toolset.Instructions, "instructions", "Instructions for models that use the toolset. By default those of the server."),
 		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
 		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
 		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
@@ -80,11 +80,11 @@ func (l *loader) decodeToolsets() {
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
 		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
 		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
-			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
+			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is part of its URL, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, not %q.", t.toolset.Name)
 		}
 		d.Body(b.Body, t.spec(), b.DefRange())
 		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() && !d.MissingValue {
-			d.Errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
+			d.Errorf(b.DefRange(), "Empty toolset", "The toolset is empty. Name tools = [\"invoice_*\"], prompts or resources.")
 		}
 		l.report(d)
 		if l.declare("toolset", t.toolset.Name, b) {
@@ -131,7 +131,7 @@ func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
 				continue
 			}
 			if noun == "resources" && uritemplate.HasScheme(pattern) {
-				d.Errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, diag.ListAre(names))
+				d.Errorf(r, "Unknown resource", "A resource is referred to by the label of its block, and %q looks like a URI.%s", pattern, diag.ListAre(names))
 				continue
 			}
 			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))

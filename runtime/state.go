@@ -27,7 +27,7 @@ type State struct {
 	process *state.Process // as the owner of records
 
 	mu             sync.Mutex
-	config         *hcl.State   // what the configuration says of where it is kept; guarded by mu
+	config         *hcl.State   // what the configuration says of the location of the state; guarded by mu
 	store          state.Store  // nil before it is needed; guarded by mu
 	sealer         *tokenSealer // with store, as book; guarded by mu
 	book           *approval.Book

@@ -104,7 +104,7 @@ func argumentHint(name string, parts []Spec, otherwise string) string {
 			continue
 		}
 		if inner, known := findField([]Spec{f.Nested()}, name, true); known && inner.DecodeAttr != nil {
-			return " It stands in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
+			return " It belongs in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
 		}
 	}
 	return otherwise

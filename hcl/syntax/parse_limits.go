@@ -21,11 +21,11 @@ const (
 func checkLimits(name string, src []byte) *diag.Diagnostic {
 	start := diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}
 	if len(src) > maxFileSize {
-		return &diag.Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("A file may have %d KiB, and this one has %d KiB. Split it; every .hcl file of the folder is read.", maxFileSize>>10, len(src)>>10), Subject: start}
+		return &diag.Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("The maximum file size is %d KiB, and this file has %d KiB. Split it; every .hcl file of the folder is loaded.", maxFileSize>>10, len(src)>>10), Subject: start}
 	}
 	if i := bytes.IndexByte(src, 0); i >= 0 {
 		nul := diag.Range{File: name, Start: posAt(src, i), End: posAt(src, i+1)}
-		return &diag.Diagnostic{Summary: "Invalid character", Detail: "A NUL character is no text. Files in UTF-16 are full of them: save the file as UTF-8.", Subject: nul}
+		return &diag.Diagnostic{Summary: "Invalid character", Detail: "The file contains a NUL character. If it is UTF-16, save it as UTF-8.", Subject: nul}
 	}
 	if isFlat(src) {
 		return nil
@@ -115,7 +115,7 @@ func checkNesting(src []byte, name string) *diag.Diagnostic {
 		}
 		control = t.Type == hclsyntax.TokenTemplateControl
 		if now := &stack[len(stack)-1]; len(stack)+directives > maxNesting || now.chain > maxChain || now.dots > maxChain {
-			return &diag.Diagnostic{Summary: "Nested too deeply", Subject: diag.RangeOf(t.Range), Detail: fmt.Sprintf("Brackets, templates and texts may nest %d deep, and one expression may hold %d operators, indexes or members. Name its parts in locals.", maxNesting, maxChain)}
+			return &diag.Diagnostic{Summary: "Nested too deeply", Subject: diag.RangeOf(t.Range), Detail: fmt.Sprintf("Brackets and templates may be nested %d deep, and one expression may have %d operators, indexes or members. Split it with locals.", maxNesting, maxChain)}
 		}
 	}
 	return nil

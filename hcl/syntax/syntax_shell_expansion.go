@@ -23,7 +23,7 @@ func explainShellExpansion(d *diag.Diagnostic, src []byte) bool {
 		}
 		d.Subject.Start, d.Subject.End = start, posAt(src, m[1])
 		d.Summary = "Expansion of a shell"
-		d.Detail = fmt.Sprintf("Here ${ begins a value of the configuration, and %s is for a shell. Write $%s.", text, text)
+		d.Detail = fmt.Sprintf("${ begins a value of the configuration, and %s is a shell expansion. Write $%s.", text, text)
 		return true
 	}
 	return false
