@@ -35,7 +35,8 @@ func contentSpec(c *Content) decode.Spec {
 		decode.Spec{decode.Attr(&c.When, "when", "The content is omitted when this is false.")},
 		decode.AtMostOneOf("the content",
 			decode.Attr(&c.Text, "text", "A text."),
-			decode.Attr(&c.Data, "data", "Bytes: output.content with as = \"bytes\", filebase64(…), or a base64 string.")),
+			decode.Attr(&c.Data, "data",
+				"Bytes: output.content with as = \"bytes\", filebase64(…), or a base64 string.")),
 		decode.Spec{
 			decode.Attr(&c.MimeType, "mime_type", "The media type of the data."),
 			decode.Attr(&c.URI, "uri", "The URI, for resource and link."),
@@ -81,7 +82,8 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 			kinds = append(kinds, k.name)
 		}
 		sort.Strings(kinds)
-		d.Errorf(b.LabelRanges[0], "Unknown content type", "There is no content %q.%s", c.Kind, diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
+		d.Errorf(b.LabelRanges[0], "Unknown content type", "There is no content %q.%s", c.Kind,
+			diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
 		return nil
 	}
 	spec, known := contentSpec(c), d.NonNull
@@ -92,7 +94,8 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 	d.NonNull = known
 	contentKinds[i].checkArguments(d, b)
 	if c.Size < 0 {
-		d.Errorf(b.Body.Attributes["size"].Expr.Range(), "Number out of range", "size is a number of bytes, not %d.", c.Size)
+		d.Errorf(b.Body.Attributes["size"].Expr.Range(), "Number out of range", "size is a number of bytes, not %d.",
+			c.Size)
 	}
 	return c
 }
@@ -102,9 +105,11 @@ func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 	either := len(k.either) == 0
 	for _, a := range sortedAttributes(b.Body.Attributes) {
 		either = either || slices.Contains(k.either, a.Name)
-		elsewhere := slices.ContainsFunc(contentKinds, func(other contentKind) bool { return slices.Contains(other.arguments(), a.Name) })
+		elsewhere := slices.ContainsFunc(contentKinds,
+			func(other contentKind) bool { return slices.Contains(other.arguments(), a.Name) })
 		if own := k.arguments(); elsewhere && !slices.Contains(own, a.Name) {
-			d.Errorf(a.NameRange, "Does not apply here", "content %q does not take %s. It takes %s.", k.name, a.Name, strings.Join(own, ", "))
+			d.Errorf(a.NameRange, "Does not apply here", "content %q does not take %s. It takes %s.", k.name, a.Name,
+				strings.Join(own, ", "))
 		}
 	}
 	for _, name := range k.needs {
@@ -113,7 +118,8 @@ func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 		}
 	}
 	if !either {
-		d.Errorf(b.DefRange(), "Missing argument", "content %q is empty: write %s.", k.name, strings.Join(k.either, " or "))
+		d.Errorf(b.DefRange(), "Missing argument", "content %q is empty: write %s.", k.name,
+			strings.Join(k.either, " or "))
 	}
 }
 
@@ -130,9 +136,11 @@ func annotationsField(dst **Annotations) decode.Field {
 
 func (a *Annotations) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("audience", "list of strings", `The intended audience: "user", "assistant" or both.`, a.decodeAudience),
+		decode.Custom("audience", "list of strings", `The intended audience: "user", "assistant" or both.`,
+			a.decodeAudience),
 		decode.RangedFloat(&a.Priority, "priority", "The importance: 1 is required, 0 is entirely optional.", 1),
-		decode.Custom("last_modified", "template", `When the content last changed, as in "2026-01-31T15:04:05Z".`, a.decodeLastModified),
+		decode.Custom("last_modified", "template", `When the content last changed, as in "2026-01-31T15:04:05Z".`,
+			a.decodeLastModified),
 	}
 }
 
@@ -142,7 +150,8 @@ func (a *Annotations) decodeAudience(d *decode.Decoder, e hclsyntax.Expression) 
 	a.Audience = decode.Items[string](d, e, decode.Field{Name: "audience"}, "strings")
 	for i, who := range a.Audience {
 		if !slices.Contains(roles, who) {
-			d.Errorf(decode.ElementRange(e, i), "Unknown choice", "audience lists \"user\" and \"assistant\", not %q.", who)
+			d.Errorf(decode.ElementRange(e, i), "Unknown choice",
+				"audience lists \"user\" and \"assistant\", not %q.", who)
 		}
 	}
 }
@@ -151,6 +160,7 @@ func (a *Annotations) decodeLastModified(d *decode.Decoder, e hclsyntax.Expressi
 	d.DecodeComputed(&a.LastModified, e, decode.Field{Name: "last_modified"})
 	text, known := a.LastModified.Known()
 	if _, err := time.Parse(time.RFC3339, text); known && err != nil {
-		d.Errorf(e.Range(), "Invalid time", "last_modified is a date and time with an offset like \"2026-01-31T15:04:05Z\", not %q.", text)
+		d.Errorf(e.Range(), "Invalid time",
+			"last_modified is a date and time with an offset like \"2026-01-31T15:04:05Z\", not %q.", text)
 	}
 }

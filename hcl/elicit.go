@@ -14,11 +14,14 @@ import (
 
 // Elicit asks the user to fill in a form, or to open a URL.
 type Elicit struct {
-	Message           *hclexpr.TextTemplate
-	Fields            *schema.Type // of the form, an object without members when there is nothing to fill in; nil with a URL
-	Validator         *schema.Validator
-	URL               *hclexpr.RequestURL // instead of a form
-	ContinueOnDecline bool                // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
+	Message *hclexpr.TextTemplate
+	// of the form, an object without members when there is nothing to fill in; nil with a URL
+	Fields    *schema.Type
+	Validator *schema.Validator
+	URL       *hclexpr.RequestURL // instead of a form
+	// on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends
+	// the call
+	ContinueOnDecline bool
 }
 
 // AppendSchema appends the form as a client understands it: the requestedSchema of the protocol.
@@ -29,9 +32,15 @@ func (e *Elicit) spec() decode.Spec {
 	return decode.Join(
 		decode.Spec{decode.MessageAttr(&e.Message, "message", "The question to the user.").Require()},
 		decode.AtMostOneOf("the question",
-			decode.Custom("fields", "type", "The fields of the form: an object of strings, numbers, bools, enums and lists of enums. Without fields the user only confirms.", e.decodeFields),
-			decode.Custom("url", "URL", "A page to open instead of a form. The host is constant; arguments can be part of the path or query.", e.decodeURL)),
-		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline", `"fail" ends the call when the user declines or cancels; "continue" continues without content.`, "fail", "continue").DefaultDoc("fail")},
+			decode.Custom("fields", "type",
+				"The fields of the form: an object of strings, numbers, bools, enums and lists of enums. "+
+					"Without fields the user only confirms.", e.decodeFields),
+			decode.Custom("url", "URL",
+				"A page to open instead of a form. The host is constant; arguments can be part of the path or query.",
+				e.decodeURL)),
+		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline",
+			`"fail" ends the call when the user declines or cancels; "continue" continues without content.`, "fail",
+			"continue").DefaultDoc("fail")},
 	)
 }
 
@@ -44,7 +53,8 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 		return
 	}
 	if t.Kind != schema.Object || t.Nullable {
-		d.Errorf(x.Range(), "Not a form", "A form is an object with its fields: object({ name = string(\"Full name\") }).")
+		d.Errorf(x.Range(), "Not a form",
+			"A form is an object with its fields: object({ name = string(\"Full name\") }).")
 		return
 	}
 	e.setForm(t)
@@ -53,13 +63,16 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 	}
 	for _, m := range t.Members {
 		if secretNamePattern.MatchString(m.Name) {
-			d.Diags.Warnf(diag.RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form", "%q looks like a secret. The client and its model may see the user's input, so the protocol forbids asking for secrets: send the user to your own page, url = \"https://…\".", m.Name)
+			d.Diags.Warnf(diag.RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form",
+				"%q looks like a secret. The client and its model may see the user's input, so the protocol "+
+					"forbids asking for secrets: send the user to your own page, url = \"https://…\".", m.Name)
 		}
 	}
 }
 
-// secretNamePattern is what a secret is called.
-var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|api_?key|private_?key|access_?token|card_?number)($|_)`)
+// secretNamePattern matches names that secrets usually have.
+var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|` +
+	`api_?key|private_?key|access_?token|card_?number)($|_)`)
 
 // rangeWithin is a range that lies in another, or that other: a type may be declared elsewhere.
 func rangeWithin(whole, part hclv2.Range) hclv2.Range {

@@ -13,7 +13,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// decodeBody finds the content of the resource, what kind of media that is, and, where it is constant, how much.
+// decodeBody finds the content of the resource, what kind of media that is, and, where it is
+// constant, how much.
 func (r *resourceDecoder) decodeBody() {
 	res, d := r.resource, r.dec
 	kind := ""
@@ -29,14 +30,17 @@ func (r *resourceDecoder) decodeBody() {
 		res.Body, kind = r.backendBody(res.Steps[0].Backend)
 	case d.Diags.HasErrors(): // what is wrong may be what it holds
 	case len(res.Steps) > 0:
-		d.Errorf(r.block.DefRange(), "Empty resource", "A resource with steps needs text = \"${step.<name>…}\", or data.")
+		d.Errorf(r.block.DefRange(), "Empty resource",
+			"A resource with steps needs text = \"${step.<name>…}\", or data.")
 	default:
-		d.Errorf(r.block.DefRange(), "Empty resource", "A resource needs a text, data, a backend (%s), or steps.", strings.Join(r.loader.backendNames(), ", "))
+		d.Errorf(r.block.DefRange(), "Empty resource", "A resource needs a text, data, a backend (%s), or steps.",
+			strings.Join(r.loader.backendNames(), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind
 	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
-		d.Errorf(r.attrRange("mime_type"), "Invalid media type", "A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", not %q.", res.MimeType)
+		d.Errorf(r.attrRange("mime_type"), "Invalid media type",
+			"A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", not %q.", res.MimeType)
 	}
 }
 
@@ -45,7 +49,8 @@ func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	d := b.Effects.Default
 	name := cmp.Or(d.Document, d.Text, d.Member)
 	if name == "" && len(d.Members) == 0 {
-		r.dec.Errorf(r.block.DefRange(), "No result", "The output of this backend has no default content. Set text or data.")
+		r.dec.Errorf(r.block.DefRange(), "No result",
+			"The output of this backend has no default content. Set text or data.")
 		return nil, ""
 	}
 	n := eval.TypedExpr{Type: eval.AnyType, Eval: func(f *eval.Frame) (any, error) {
@@ -90,7 +95,9 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this string is not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
+			d.Errorf(r.attrRange("data"), "Invalid base64",
+				"data takes bytes or a base64 string, and this string is not base64. For plain text use "+
+					"`text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)
@@ -106,7 +113,8 @@ func (r *resourceDecoder) setSize(size int) {
 	}
 }
 
-// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
+// MediaType is the media type of the resource as it was read at a URI, where the list could not
+// say: by the end of the URI, or by what was read.
 func (r *Resource) MediaType(uri string, body any) string {
 	if r.MimeType != "" {
 		return r.MimeType

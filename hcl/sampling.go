@@ -30,18 +30,22 @@ func (s *Sample) spec() decode.Spec {
 	s.MaxTokens = defaultMaxTokens
 	return decode.Join(
 		decode.ExactlyOneOf("the messages for the model",
-			decode.Custom("prompt", "template", "The text of one user message; short for one message block.", s.decodePrompt),
+			decode.Custom("prompt", "template", "The text of one user message; short for one message block.",
+				s.decodePrompt),
 			s.messagesField()),
 		decode.Spec{
 			decode.MessageAttr(&s.System, "system", "The system prompt."),
-			decode.PositiveInt(&s.MaxTokens, "max_tokens", "The maximum number of tokens in the answer.").DefaultDoc("1000"),
+			decode.PositiveInt(&s.MaxTokens, "max_tokens",
+				"The maximum number of tokens in the answer.").DefaultDoc("1000"),
 			decode.RangedFloat(&s.Temperature, "temperature", "The sampling temperature.", math.Inf(1)),
 			decode.Attr(&s.Stop, "stop", "Stop sequences."),
-			decode.Attr(&s.Models, "models", "Hints for the model: names or parts of names, preferred first. The client decides."),
+			decode.Attr(&s.Models, "models",
+				"Hints for the model: names or parts of names, preferred first. The client decides."),
 			decode.RangedFloat(&s.Cost, "cost", "The priority of low cost, from 0 to 1.", 1),
 			decode.RangedFloat(&s.Speed, "speed", "The priority of speed, from 0 to 1.", 1),
 			decode.RangedFloat(&s.Intelligence, "intelligence", "The priority of capability, from 0 to 1.", 1),
-			decode.Choice(&s.Include, "include", "The context of other conversations that the client may include.", "none", "thisServer", "allServers"),
+			decode.Choice(&s.Include, "include", "The context of other conversations that the client may include.",
+				"none", "thisServer", "allServers"),
 		},
 	)
 }
@@ -55,13 +59,17 @@ func (s *Sample) decodePrompt(d *decode.Decoder, e hclsyntax.Expression) {
 
 // messagesField declares message blocks, less what a model of a client cannot read.
 func (s *Sample) messagesField() decode.Field {
-	f := messageBlocks(&s.Messages, "One message of the conversation, in written order. The label is user or assistant; the last one must be from the user.")
+	f := messageBlocks(&s.Messages,
+		"One message of the conversation, in written order. The label is user or assistant; the last one "+
+			"must be from the user.")
 	inner := f.DecodeBlock
 	f.DecodeBlock = func(d *decode.Decoder, b *hclsyntax.Block) {
 		inner(d, b)
 		for _, nested := range b.Body.Blocks {
-			if nested.Type == "content" && len(nested.Labels) == 1 && (nested.Labels[0] == "resource" || nested.Labels[0] == "link") {
-				d.Errorf(nested.LabelRanges[0], "Unknown content type", "The model of the client accepts text, image and audio, not %s. Send it as text.", nested.Labels[0])
+			if nested.Type == "content" && len(nested.Labels) == 1 &&
+				(nested.Labels[0] == "resource" || nested.Labels[0] == "link") {
+				d.Errorf(nested.LabelRanges[0], "Unknown content type",
+					"The model of the client accepts text, image and audio, not %s. Send it as text.", nested.Labels[0])
 			}
 		}
 	}

@@ -18,15 +18,19 @@ func (s *secretBlock) spec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the source of the secret",
 			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
-			decode.Attr(&s.File, "file", "The file that holds the secret, relative to the configuration directory. A trailing line break is removed.")),
-		decode.Spec{decode.Attr(&s.Optional, "optional", "Whether the secret may be unset; it is then null.").DefaultDoc("false")},
+			decode.Attr(&s.File, "file",
+				"The file that holds the secret, relative to the configuration directory. A trailing line "+
+					"break is removed.")),
+		decode.Spec{decode.Attr(&s.Optional, "optional",
+			"Whether the secret may be unset; it is then null.").DefaultDoc("false")},
 	)
 }
 
 // decodeSecrets decodes the secret blocks.
 func (l *loader) decodeSecrets() {
 	l.eachBlock("secret", l.decodeSecret)
-	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true, Partial: l.partial})
+	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true,
+		Partial: l.partial})
 }
 
 func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
@@ -43,7 +47,8 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	case s.Optional:
 		m.NullReason = "secret." + name + " is optional and not set"
 	case s.Env != "" || s.File != "":
-		d.Errorf(b.LabelRanges[0], "Missing secret", "The secret %q is not available: %s. Write optional = true if the tools work without it.", name, where)
+		d.Errorf(b.LabelRanges[0], "Missing secret",
+			"The secret %q is not available: %s. Write optional = true if the tools work without it.", name, where)
 		m.MarkFailed()
 	default:
 		m.MarkFailed()

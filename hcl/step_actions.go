@@ -22,7 +22,8 @@ type Progress struct {
 
 func (p *Progress) spec() decode.Spec {
 	return decode.Spec{
-		decode.NumberExpr(&p.Done, "done", "The progress so far. It must increase from one notification to the next.").Require(),
+		decode.NumberExpr(&p.Done, "done",
+			"The progress so far. It must increase from one notification to the next.").Require(),
 		decode.NumberExpr(&p.Total, "total", "The total, if it is known."),
 		decode.MessageAttr(&p.Message, "message", "A description of the current activity."),
 	}
@@ -42,7 +43,8 @@ type Log struct {
 func (l *Log) spec() decode.Spec {
 	return decode.Join(
 		decode.Spec{
-			decode.Choice(&l.Level, "level", "The severity.", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency").DefaultDoc("info"),
+			decode.Choice(&l.Level, "level", "The severity.", "debug", "info", "notice", "warning", "error",
+				"critical", "alert", "emergency").DefaultDoc("info"),
 			decode.Attr(&l.Logger, "logger", "The name of the logger."),
 		},
 		decode.ExactlyOneOf("the message",
@@ -68,14 +70,17 @@ func (w *Wait) spec() decode.Spec {
 		before := len(d.Diags)
 		inner(d, e, f)
 		d.Diags[before:].ReplaceDetails(map[string]string{
-			"Value not available here": "for must be known at load. For a wait that depends on the call, write seconds = …, a number.",
+			"Value not available here": "for must be known at load. For a wait that depends on the call, " +
+				"write seconds = …, a number.",
 		})
 	}
 	return decode.Join(
 		decode.ExactlyOneOf("the duration",
 			constant,
-			decode.NumberExpr(&w.Seconds, "seconds", "The duration in seconds, if it depends on the call, as in seconds = input.seconds.")),
-		decode.Spec{decode.Attr(&w.Detach, "detach", "Whether to close the client's connection meanwhile, if the client can resume it.").DefaultDoc("false")},
+			decode.NumberExpr(&w.Seconds, "seconds",
+				"The duration in seconds, if it depends on the call, as in seconds = input.seconds.")),
+		decode.Spec{decode.Attr(&w.Detach, "detach",
+			"Whether to close the client's connection meanwhile, if the client can resume it.").DefaultDoc("false")},
 	)
 }
 
@@ -107,7 +112,8 @@ func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 type Fail struct{ Message *hclexpr.TextTemplate }
 
 func (f *Fail) spec() decode.Spec {
-	return decode.Spec{decode.MessageAttr(&f.Message, "message", "The message for the model: what is wrong, and what to do.").Require()}
+	return decode.Spec{decode.MessageAttr(&f.Message, "message",
+		"The message for the model: what is wrong, and what to do.").Require()}
 }
 
 // Describe says that nothing is changed.
@@ -131,7 +137,8 @@ const (
 
 func (f *ProtocolFault) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("code", "integer", "The error code. Custom codes are outside of -32768 to -32000.", f.decodeCode).DefaultDoc("-32602"),
+		decode.Custom("code", "integer", "The error code. Custom codes are outside of -32768 to -32000.",
+			f.decodeCode).DefaultDoc("-32602"),
 		decode.MessageAttr(&f.Message, "message", "The error message: what is wrong with the request.").Require(),
 		decode.Attr(&f.Data, "data", "Additional data of the error."),
 	}
@@ -143,7 +150,10 @@ func (f *ProtocolFault) decodeCode(d *decode.Decoder, e hclsyntax.Expression) {
 		return
 	}
 	if code >= minReservedCode && code <= maxReservedCode && code != invalidParams && code != internalError {
-		d.Errorf(e.Range(), "Reserved error code", "The codes from %d to %d are reserved by the protocol. Write %d for an invalid request, %d for a server error, or a custom code such as 1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
+		d.Errorf(e.Range(), "Reserved error code",
+			"The codes from %d to %d are reserved by the protocol. Write %d for an invalid request, %d for "+
+				"a server error, or a custom code such as "+
+				"1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
 		return
 	}
 	f.Code = code

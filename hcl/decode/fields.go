@@ -31,7 +31,8 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 			return
 		}
 		if !slices.Contains(among, word) {
-			d.Errorf(e.Range(), "Unknown choice", "%s is %s, not %q.%s", name, diag.JoinOr(quoted), word, diag.DidYouMean(word, among))
+			d.Errorf(e.Range(), "Unknown choice", "%s is %s, not %q.%s", name, diag.JoinOr(quoted), word,
+				diag.DidYouMean(word, among))
 			return
 		}
 		*dst = word
@@ -61,7 +62,8 @@ func RangedFloat(dst **float64, name, doc string, high float64) Field {
 		switch {
 		case !ok:
 		case n < 0 || n > high:
-			d.Errorf(e.Range(), "Number out of range", "%s is a %s, not %s.", name, kind, strconv.FormatFloat(n, 'g', -1, 64))
+			d.Errorf(e.Range(), "Number out of range", "%s is a %s, not %s.", name, kind,
+				strconv.FormatFloat(n, 'g', -1, 64))
 		default:
 			*dst = &n
 		}
@@ -93,7 +95,9 @@ func NumberExpr(dst **hclexpr.Expr, name, doc string) Field {
 		switch {
 		case len(d.Diags) > before:
 		case n.NullReason != "":
-			d.Errorf(e.Range(), "Value may be null", "%s, and %s takes a number. Guard it with a condition, or write coalesce(…, 0).", eval.NullSentence(n), name)
+			d.Errorf(e.Range(), "Value may be null",
+				"%s, and %s takes a number. Guard it with a condition, or write coalesce(…, 0).",
+				eval.NullSentence(n), name)
 		case n.Type.Kind != schema.Number && n.Type.Kind != schema.Integer && n.Type.Kind != schema.Any:
 			d.Errorf(e.Range(), "Wrong type", "%s takes a number, not %s.", name, eval.TypePhrase(n.Type))
 		}

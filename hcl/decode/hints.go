@@ -77,7 +77,8 @@ var blockHints = []hint{
 		"provider", "",
 		` In place of a provider, declare a connection: connection "http" "name" { … }.`,
 	},
-	{"data", "", ` In place of a data source, write a tool, a resource, or a step: tool "name" { http { get = "…" } }.`},
+	{"data", "", ` In place of a data source, write a tool, a resource, or a step: tool "name" { http { get ` +
+		`= "…" } }.`},
 	{"output", "", " The output of a tool is its result or its text; named values belong in locals."},
 	{"module", "", " One folder is one server, and every .hcl file below it is loaded; files are not named."},
 	{
@@ -86,7 +87,8 @@ var blockHints = []hint{
 	},
 	{
 		"dynamic", "",
-		` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each = input.list … }.`,
+		` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each = ` +
+			`input.list … }.`,
 	},
 	{
 		"validation", "",
@@ -104,7 +106,8 @@ var blockHints = []hint{
 	{"provisioner", "", " Programs are run by a shell block in a tool or a step."},
 }
 
-// findHint returns the first hint about a name in a body that allows the names of among, or otherwise.
+// findHint returns the first hint about a name in a body that allows the names of among, or
+// otherwise.
 func findHint(hints []hint, name string, among []string, otherwise string) string {
 	for _, h := range hints {
 		missing := func(n string) bool { return !slices.Contains(among, n) }
@@ -120,5 +123,6 @@ func blockHint(block string, among []string, otherwise string) string {
 	return findHint(nestedBlockHints, block, among, TopLevelHint(block, otherwise))
 }
 
-// TopLevelHint says what to write instead of a block that does not exist at the top of a file, or otherwise.
+// TopLevelHint says what to write instead of a block that does not exist at the top of a file, or
+// otherwise.
 func TopLevelHint(block, otherwise string) string { return findHint(blockHints, block, nil, otherwise) }

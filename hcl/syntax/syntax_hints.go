@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// A slip is a syntax error as a person makes it who thinks of another language, or who has lost a quote. The parser only says where it could not go on.
+// A slip is a syntax error as a person makes it who thinks of another language, or who has lost a
+// quote. The parser only says where it could not go on.
 
 // explainMistake rewrites a diagnostic of the parser when the source shows what was meant.
 func explainMistake(d *diag.Diagnostic, src []byte) {
@@ -32,16 +33,22 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 			d.Detail = fmt.Sprintf("The marker of a heredoc has no quotes: <<-%s.", marker[1])
 		}
 	case "Invalid block definition":
-		if m := argumentWithoutEquals.FindSubmatch(lastLine(before)); m != nil && !bytes.HasPrefix(bytes.TrimSpace(after), []byte("{")) {
-			d.Detail = fmt.Sprintf("An argument has an equals sign: %s = %s. A block has its opening brace on the same line.", m[1], m[2])
+		if m := argumentWithoutEquals.FindSubmatch(lastLine(before)); m != nil &&
+			!bytes.HasPrefix(bytes.TrimSpace(after), []byte("{")) {
+			d.Detail = fmt.Sprintf("An argument has an equals sign: %s = %s. A block has its opening brace "+
+				"on the same line.", m[1], m[2])
 		}
 	case "Invalid template control keyword":
 		d.Detail = "%{ begins an if or a for: %{if input.x} … %{endif}. To write it literally, use %%{."
 	case "Invalid escape sequence":
-		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ordinary character.`
+		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight ` +
+			`hexadecimal digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ` +
+			`ordinary character.`
 	case "Missing newline after argument", "Invalid single-argument block definition":
-		if bytes.HasSuffix(before, []byte(`"`)) && len(after) > 0 && !unicode.IsSpace(rune(after[0])) && after[0] != ',' {
-			d.Detail = `The string ends at the quote before this. In an expression use single quotes, 'a'; in a string write a quote as \".`
+		if bytes.HasSuffix(before, []byte(`"`)) && len(after) > 0 && !unicode.IsSpace(rune(after[0])) &&
+			after[0] != ',' {
+			d.Detail = `The string ends at the quote before this. In an expression use single quotes, 'a'; ` +
+				`in a string write a quote as \".`
 		}
 	}
 }
@@ -61,7 +68,8 @@ func explainDefinition(d *diag.Diagnostic, src, after []byte) {
 	case bytes.HasPrefix(after, []byte("{")):
 		d.Detail = "A block begins with its name: `tool \"name\" {`. JSON files are not supported."
 	case bytes.HasPrefix(after, []byte("<<<<<<<")):
-		d.Detail = "This is a merge conflict marker. Resolve the conflict, and remove the lines with <<<<<<<, ======= and >>>>>>>."
+		d.Detail = "This is a merge conflict marker. Resolve the conflict, and remove the lines with " +
+			"<<<<<<<, ======= and >>>>>>>."
 	case bytes.HasPrefix(rest, []byte(":")):
 		d.Detail = fmt.Sprintf("Arguments use =, not a colon: %s = ….", after[:d.Subject.End.Byte-d.Subject.Start.Byte])
 	}
@@ -78,7 +86,8 @@ func explainCharacter(d *diag.Diagnostic, after []byte) {
 	case r == '\r':
 		d.Detail = "This is a carriage return without a line feed. Save the file with Unix or Windows line endings."
 	case unicode.IsSpace(r) || !unicode.IsPrint(r):
-		d.Detail = fmt.Sprintf("The invisible character %U is not a space of the language. Replace it with a space, or remove it.", r)
+		d.Detail = fmt.Sprintf("The invisible character %U is not a space of the language. Replace it with "+
+			"a space, or remove it.", r)
 	default:
 		d.Detail = fmt.Sprintf("The character %q is not allowed here.", r)
 	}
@@ -86,7 +95,8 @@ func explainCharacter(d *diag.Diagnostic, after []byte) {
 
 var heredocStart = regexp.MustCompile(`<<-?([\pL_][\pL\pN_-]*)\r?\n`)
 
-// explainHeredoc shows the beginning of the heredoc that never ends in place of the end of the file.
+// explainHeredoc shows the beginning of the heredoc that never ends in place of the end of the
+// file.
 func explainHeredoc(d *diag.Diagnostic, src []byte) {
 	for at := 0; ; {
 		m := heredocStart.FindSubmatchIndex(src[at:])
