@@ -58,7 +58,7 @@ func (l *loader) reuseGlobals() {
 	}
 	for _, name := range l.call.Readable() {
 		r, _ := l.call.Find(name)
-		r.Shape() // now, because tools are decoded on any goroutine
+		r.ProgramType() // now, because tools are decoded on any goroutine
 	}
 }
 

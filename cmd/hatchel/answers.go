@@ -31,11 +31,12 @@ dismisses a question, and Ctrl-C ends the call. Without a terminal, a question w
 an answer uses its fallback, or the call fails and names the missing answers.`
 
 func (a *answerFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&a.answers, "answer", nil, "answer to a question, `KEY=JSON`, KEY=decline or KEY=cancel; may be repeated")
+	cmd.Flags().StringArrayVar(&a.answers, "answer", nil,
+		"answer to a question, `KEY=JSON`, KEY=decline or KEY=cancel; may be repeated")
 }
 
-// parseAnswer converts the value of --answer to the answer that a client sends. It checks the types of the question, before
-// the call begins.
+// parseAnswer converts the value of --answer to the answer that a client sends. It checks the types
+// of the question, before the call begins.
 func parseAnswer(ask *hcl.Ask, text string) (map[string]any, error) {
 	answer, err := decodeAnswer(ask, text)
 	if err != nil {

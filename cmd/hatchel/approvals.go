@@ -40,12 +40,13 @@ func decodeRow(text []byte) (*approvalRow, error) {
 	return a, nil
 }
 
-// approvalSource is where approvals are read and decided: the state store, or a server. Errors are those of package approval,
-// or those of this package.
+// approvalSource is where approvals are read and decided: the state store, or a server. Errors are
+// those of package approval, or those of this package.
 type approvalSource interface {
 	list(ctx context.Context, q approval.ListQuery) (rows []*approvalRow, next string, err error)
 	find(ctx context.Context, id string) (*approvalRow, error)
-	// decide returns a row that is still pending when the decision takes effect after a server has recorded it.
+	// decide returns a row that is still pending when the decision takes effect after a server has
+	// recorded it.
 	decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error)
 	close()
 }
@@ -98,7 +99,8 @@ func (f *approvalsFlags) listCommand() *cobra.Command {
 			return f.withSource(cmd, func(source approvalSource) error { return f.list(cmd, source, all) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also list approvals decided in the last 7 days, and those expired or voided in the last hour")
+	cmd.Flags().BoolVar(&all, "all", false,
+		"also list approvals decided in the last 7 days, and those expired or voided in the last hour")
 	return cmd
 }
 
@@ -183,9 +185,11 @@ func approvalFailure(id string, err error) error {
 	case errors.As(err, &exit):
 		return err
 	case errors.Is(err, approval.ErrUnknown) && !approval.IsID(id):
-		return failf("%q is not the ID of an approval, which has 16 digits and letters: see hatchel approvals list", printable(id))
+		return failf("%q is not the ID of an approval, which has 16 digits and letters: see hatchel approvals list",
+			printable(id))
 	case errors.Is(err, approval.ErrUnknown):
-		return failf("there is no approval %s. Decided approvals are kept for 7 days, and expired ones for an hour", printable(id))
+		return failf("there is no approval %s. Decided approvals are kept for 7 days, and expired ones for an hour",
+			printable(id))
 	case errors.As(err, &decided):
 		return failf("nothing was decided about %s: %s", printable(id), printable(decided.Error()))
 	}

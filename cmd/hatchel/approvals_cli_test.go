@@ -239,7 +239,7 @@ func TestAServerThatCannotBeAskedIsNamed(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{secure.URL, 1, "certificate of an unknown authority"},
+		{secure.URL, 1, "certificate signed by unknown authority"},
 		{plain.URL, 1, "redirects"},
 		{other.URL, 1, "does not answer as a Hatchel server"},
 		{closed.URL, 1, "connection refused"},

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/server"
 	"hatchel/runtime/state"
 )
 
@@ -22,8 +23,9 @@ type localApprovals struct {
 	watching sync.WaitGroup
 }
 
-// openLocal opens the state of a directory. Errors in the configuration matter only when they hide where the state is and
-// --state does not say: tools may need secrets that an operator does not have.
+// openLocal opens the state of a directory. Errors in the configuration matter only when they hide
+// where the state is and --state does not say: tools may need secrets that an operator does not
+// have.
 func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (approvalSource, error) {
 	folder, err := f.decode(f.dir, stderr)
 	if err != nil {
@@ -31,13 +33,14 @@ func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (appro
 	}
 	cfg := folder.config
 	if folder.diags.HasErrors() && f.state == "" && !knowsState(cfg) {
-		return nil, failf("%s has %s, and does not say where its state is: run hatchel validate %s, or name the file with --state",
+		return nil, failf("%s has %s, and does not say where its state is: "+
+			"run hatchel validate %s, or name the file with --state",
 			f.dir, countDiagnostics(folder.diags), f.dir)
 	}
 	if err := checkStateExists(f.state, folder.dir, cfg.State); err != nil {
 		return nil, err
 	}
-	store, err := openState(ctx, f.state, folder.dir, cfg.State)
+	store, err := server.OpenState(ctx, f.state, folder.dir, cfg.State)
 	if err != nil {
 		return nil, failf("%s", err)
 	}
@@ -56,12 +59,13 @@ func knowsState(cfg *hcl.Config) bool {
 	return cfg.State.SQLite != "" || cfg.State.Postgres != ""
 }
 
-// checkStateExists returns an error for a state file that no server has created, because opening it would create it.
+// checkStateExists returns an error for a state file that no server has created, because opening it
+// would create it.
 func checkStateExists(file, dir string, block *hcl.State) error {
-	if isInDatabase(block) {
+	if block != nil && block.Postgres != "" {
 		return nil
 	}
-	path, err := statePath(file, dir, block)
+	path, err := server.StatePath(file, dir, block)
 	if err != nil {
 		return failf("%s", err)
 	}
@@ -131,11 +135,13 @@ func (l *localApprovals) decide(ctx context.Context, id string, approved bool, r
 	return rowOf(a)
 }
 
-// recordTimeout is the time that a running server has to record a decision before the command returns.
+// recordTimeout is the time that a running server has to record a decision before the command
+// returns.
 const recordTimeout = 5 * time.Second
 
-// propose stores a decision for the server that has the audit log, and waits until it has taken effect. The approval is still
-// pending when no server has recorded the decision in time; the next one to start does.
+// propose stores a decision for the server that has the audit log, and waits until it has taken
+// effect. The approval is still pending when no server has recorded the decision in time; the next
+// one to start does.
 func (l *localApprovals) propose(ctx context.Context, id string, p approval.Proposal) (*approval.Approval, error) {
 	stored, err := l.book.Propose(ctx, id, p, "")
 	if err != nil {
@@ -155,11 +161,13 @@ func (l *localApprovals) propose(ctx context.Context, id string, p approval.Prop
 	return a, nil
 }
 
-// stillProposed returns the pending approval of a stored decision, or an error when a server has dropped the decision.
+// stillProposed returns the pending approval of a stored decision, or an error when a server has
+// dropped the decision.
 func (l *localApprovals) stillProposed(ctx context.Context, p *approval.Proposal) (*approval.Approval, error) {
 	r, err := l.store.Holder(ctx, approval.ProposalKind, p.Approval.ID)
 	if err == nil && r == nil {
-		err = failf("nothing was decided: the server could not record the decision in its audit log; its log has the reason")
+		err = failf("nothing was decided: the server could not record the decision in its audit log; its log has " +
+			"the reason")
 	}
 	return p.Approval, err
 }

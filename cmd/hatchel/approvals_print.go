@@ -99,23 +99,14 @@ func statusText(a *approvalRow, now time.Time) string {
 }
 
 func relativeTime(t, now time.Time) string {
-	d := t.Sub(now)
+	d := t.Sub(now).Truncate(time.Second)
+	if d.Abs() >= time.Hour {
+		d = d.Truncate(time.Minute)
+	}
 	if d < 0 {
-		return roundDuration(-d) + " ago"
+		return d.Abs().String() + " ago"
 	}
-	return "in " + roundDuration(d)
-}
-
-func roundDuration(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
+	return "in " + d.String()
 }
 
 func requester(w *approval.Who) string {
@@ -162,14 +153,16 @@ func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
 			[2]string{"reason", d.Reason})
 	}
 	if a.Partial {
-		fmt.Fprintln(out, "WARNING     the effect or the arguments are truncated: an approval also covers what is not shown")
+		fmt.Fprintln(out, "WARNING     the effect or the arguments are truncated: an approval also covers "+
+			"what is not shown")
 	}
 	for _, line := range lines {
 		if line[1] != "" {
 			fmt.Fprintf(out, "%-11s %s\n", line[0], indentLines(line[1], 12))
 		}
 	}
-	for _, part := range [][2]string{{"message", a.Message}, {"effect", a.Effect}, {"arguments", indentJSON(a.Arguments)}} {
+	parts := [][2]string{{"message", a.Message}, {"effect", a.Effect}, {"arguments", indentJSON(a.Arguments)}}
+	for _, part := range parts {
 		if strings.TrimSpace(part[1]) != "" {
 			fmt.Fprintf(out, "%s\n  %s\n", part[0], indentLines(strings.TrimRight(part[1], "\n"), 2))
 		}
@@ -177,7 +170,8 @@ func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
 	return nil
 }
 
-// indentLines escapes a text and indents all lines but the first, so that a caller cannot forge a line of the output.
+// indentLines escapes a text and indents all lines but the first, so that a caller cannot forge a
+// line of the output.
 func indentLines(text string, by int) string {
 	return strings.ReplaceAll(approval.Legible(text), "\n", "\n"+strings.Repeat(" ", by))
 }
@@ -219,7 +213,8 @@ func (f *approvalsFlags) printDecision(cmd *cobra.Command, a *approvalRow, verb 
 	decided := "approved" // it may be used already
 	switch {
 	case a.Status == approval.Pending:
-		decided = "the decision to " + verb + " is stored, and takes effect when a server has recorded it in its audit log"
+		decided = "the decision to " + verb + " is stored, and takes effect when a server has recorded it in its " +
+			"audit log"
 	case a.Status == approval.Rejected:
 		decided = "rejected"
 	}

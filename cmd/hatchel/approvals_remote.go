@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"hatchel/runtime/approval"
@@ -36,12 +34,13 @@ type remoteApprovals struct {
 	key    string
 }
 
-// newRemoteApprovals returns the source for a server, given its base URL or that of its MCP endpoint.
+// newRemoteApprovals returns the source for a server, given its base URL or that of its MCP
+// endpoint.
 func newRemoteApprovals(address string) (approvalSource, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
-		return nil, misusef("--server requires the URL of a server, for example https://tools.example.com, and got %q", address)
+		return nil, misusef("--server requires the URL of a server, as in https://example.com, and got %q", address)
 	}
 	if u.Scheme == "http" && !server.IsLoopback(u.Host) && u.Hostname() != "localhost" {
 		return nil, misusef("--server: http would send the key to %s unencrypted. Use https", u.Host)
@@ -173,28 +172,13 @@ func (r *remoteApprovals) responseFailure(status int, text []byte) error {
 
 // connectionFailure explains why a server did not answer.
 func (r *remoteApprovals) connectionFailure(err error, method string) error {
-	unknown := ""
-	if method == http.MethodPost {
-		unknown = "; it is unknown whether the decision was made: see hatchel approvals show"
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // without the URL, which r.server is
 	}
-	var timeout net.Error
-	switch {
-	case errors.As(err, new(x509.HostnameError)):
-		return failf("%s has a certificate for another host name", r.server)
-	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return failf("%s has a certificate of an unknown authority; SSL_CERT_FILE names a file with more authorities", r.server)
-	case errors.As(err, new(*tls.CertificateVerificationError)):
-		return failf("%s has a certificate that is not valid: it has expired, or is for another purpose", r.server)
-	case errors.As(err, new(tls.RecordHeaderError)):
-		return failf("%s does not speak TLS", r.server)
-	case errors.As(err, new(*net.DNSError)):
-		return failf("%s cannot be found: the host name is unknown", r.server)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return failf("%s cannot be reached: connection refused", r.server)
-	case errors.Is(err, context.Canceled):
-		return failf("the request to %s was cancelled%s", r.server, unknown)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return failf("%s did not answer in time%s", r.server, unknown)
+	connected := !errors.As(err, new(*net.OpError)) && !errors.As(err, new(*tls.CertificateVerificationError))
+	if method == http.MethodPost && connected {
+		return failf("%s: %s; it is unknown whether the decision was made: see hatchel approvals show", r.server, err)
 	}
-	return failf("the connection to %s was lost%s", r.server, unknown)
+	return failf("%s: %s", r.server, err)
 }

@@ -60,9 +60,11 @@ newest records: store the hash that --verify prints elsewhere.`,
 	f.register(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.tool, "tool", "", "only calls of the tool, prompt or resource `NAME`, which may contain *")
-	fs.StringVar(&f.caller, "caller", "", "only calls of the `CALLER`: a subject, key, group, address or client, which may contain *")
+	fs.StringVar(&f.caller, "caller", "", "only calls of the `CALLER`: a subject, key, group, address or client, "+
+		"which may contain *")
 	fs.StringVar(&f.outcome, "outcome", "", "only calls with this `OUTCOME`: "+strings.Join(auditOutcomes, ", "))
-	fs.StringVar(&f.since, "since", "", "only records since this `TIME`: 2026-01-31, 2026-01-31T15:04:05Z, or a duration as in 24h")
+	fs.StringVar(&f.since, "since", "", "only records since this `TIME`: 2026-01-31, 2026-01-31T15:04:05Z, "+
+		"or a duration as in 24h")
 	fs.BoolVar(&f.follow, "follow", false, "continue with records as they are written")
 	fs.BoolVar(&f.asJSON, "json", false, "print the records as they are stored")
 	fs.BoolVar(&f.verify, "verify", false, "check the hash chain of the log")
@@ -73,8 +75,8 @@ newest records: store the hash that --verify prints elsewhere.`,
 	return cmd
 }
 
-// commandAudits returns where a command records its calls. Records for standard output go to standard error, because standard
-// output is for the result.
+// commandAudits returns where a command records its calls. Records for standard output go to
+// standard error, because standard output is for the result.
 func commandAudits(cmd *cobra.Command) *runtime.AuditLogs {
 	return &runtime.AuditLogs{Stdout: cmd.ErrOrStderr()}
 }
@@ -160,7 +162,8 @@ func (f *auditFlags) filter(now time.Time) (func(*audit.Record) bool, error) {
 		return !r.Time.Before(since) &&
 			(f.outcome == "" || r.Outcome == f.outcome) &&
 			(f.tool == "" || matchAny(f.tool, r.Name, r.URI)) &&
-			(f.caller == "" || matchAny(f.caller, append([]string{c.Subject, c.Key, c.Remote, c.Client}, c.Groups...)...))
+			(f.caller == "" || matchAny(f.caller, c.Subject, c.Key, c.Remote, c.Client) ||
+				matchAny(f.caller, c.Groups...))
 	}, nil
 }
 
@@ -177,11 +180,12 @@ func (f *auditFlags) start(now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, misusef("--since must be a time (2026-01-31, 2026-01-31T15:04:05Z) or a duration (90m, 24h), and is %q",
-		f.since)
+	return time.Time{}, misusef("--since must be a time (2026-01-31, 2026-01-31T15:04:05Z) "+
+		"or a duration (90m, 24h), and is %q", f.since)
 }
 
-// plainGlob escapes everything in a pattern that path.Match knows besides *, and slashes, which * must match.
+// plainGlob escapes everything in a pattern that path.Match knows besides *, and slashes, which *
+// must match.
 var plainGlob = strings.NewReplacer(`\`, `\\`, `?`, `\?`, `[`, `\[`, "/", "\x00")
 
 // matchAny reports whether a pattern, in which * matches any characters, matches one of the texts.
@@ -253,7 +257,9 @@ func checkAudit(ctx context.Context, block *hcl.Audit) hcl.Diagnostics {
 	}
 	if err := audit.CheckTable(ctx, block.Postgres.Reveal()); err != nil {
 		return hcl.Diagnostics{{
-			Summary: "Audit log not usable", Detail: "The database cannot be used: " + err.Error() + ".", Subject: block.Range,
+			Summary: "Audit log not usable",
+			Detail:  "The database cannot be used: " + err.Error() + ".",
+			Subject: block.Range,
 		}}
 	}
 	return nil

@@ -56,8 +56,8 @@ terminal, use --approve.
 			case len(args) == 0:
 				return errors.New("call requires the name of a tool")
 			case len(args) > 2:
-				return fmt.Errorf("call accepts a tool and one JSON object, and got %s more: quote the object for the shell",
-					plural(len(args)-2, "argument"))
+				return fmt.Errorf("call accepts a tool and one JSON object, and got %s more: "+
+					"quote the object for the shell", plural(len(args)-2, "argument"))
 			}
 			return nil
 		},
@@ -72,7 +72,8 @@ terminal, use --approve.
 	f.loadFlags.register(cmd)
 	dirFlag(cmd, &f.dir)
 	fs := cmd.Flags()
-	fs.StringArrayVar(&f.args, "arg", nil, "argument of the tool, `NAME=VALUE`, or NAME=@FILE for a file; repeat a name for a list")
+	fs.StringArrayVar(&f.args, "arg", nil,
+		"argument of the tool, `NAME=VALUE`, or NAME=@FILE for a file; repeat a name for a list")
 	f.callerFlags.register(cmd)
 	f.answerFlags.register(cmd)
 	f.approveFlag.register(cmd)
@@ -153,7 +154,9 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	return f.print(cmd, out, p)
 }
 
-func (f *callFlags) printPlan(cmd *cobra.Command, program *runtime.Program, caller *mcp.Caller, arguments []byte) error {
+func (f *callFlags) printPlan(
+	cmd *cobra.Command, program *runtime.Program, caller *mcp.Caller, arguments []byte,
+) error {
 	if !f.isSet() {
 		caller = nil
 	}
@@ -165,7 +168,8 @@ func (f *callFlags) printPlan(cmd *cobra.Command, program *runtime.Program, call
 	return nil
 }
 
-// explainNotVisible replaces the error for a tool that is not visible to the caller, which a server reports as unknown.
+// explainNotVisible replaces the error for a tool that is not visible to the caller, which a server
+// reports as unknown.
 func (f *callFlags) explainNotVisible(program *runtime.Program, err error) error {
 	name := program.Tool().Name
 	unknown := mcp.UnknownTool(name)
@@ -173,7 +177,8 @@ func (f *callFlags) explainNotVisible(program *runtime.Program, err error) error
 		return err
 	}
 	return failf("Unknown tool: %s. This is what the caller gets: the tool exists, but is not visible to them. "+
-		"hatchel policy explain %s --tool %s with the same --subject and --group shows which rule decides", name, f.dir, name)
+		"hatchel policy explain %s --tool %s with the same --subject and --group shows which rule decides",
+		name, f.dir, name)
 }
 
 // print prints a result; the result of a failed call goes to standard error.

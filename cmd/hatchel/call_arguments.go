@@ -20,7 +20,9 @@ import (
 type uploadFunc func(name string) (any, error)
 
 // arguments returns the JSON object that a client would send.
-func (f *callFlags) arguments(cmd *cobra.Command, p *runtime.Program, args []string, upload uploadFunc) ([]byte, error) {
+func (f *callFlags) arguments(
+	cmd *cobra.Command, p *runtime.Program, args []string, upload uploadFunc,
+) ([]byte, error) {
 	switch {
 	case len(args) == 0:
 		return argumentObject(p, f.args, upload)
@@ -60,8 +62,8 @@ func uploadFile(ctx context.Context, g *runtime.Generation, owner, name string) 
 	return map[string]any{"file_id": f.ID}, nil
 }
 
-// argumentObject builds the object of --arg name=value. With an upload function name=@file uploads a file for an input that
-// takes one.
+// argumentObject builds the object of --arg name=value. With an upload function name=@file uploads
+// a file for an input that takes one.
 func argumentObject(p *runtime.Program, texts []string, upload uploadFunc) ([]byte, error) {
 	values, repeated := map[string]any{}, map[string][]any{}
 	for _, arg := range texts {
@@ -92,8 +94,9 @@ func argumentObject(p *runtime.Program, texts []string, upload uploadFunc) ([]by
 	return out, nil
 }
 
-// parseArgument parses a text for an input, whose type may be nil: as a string where the input is one, otherwise as JSON where
-// the text is valid JSON. For a list the text is the whole list or one element.
+// parseArgument parses a text for an input, whose type may be nil: as a string where the input is
+// one, otherwise as JSON where the text is valid JSON. For a list the text is the whole list or one
+// element.
 func parseArgument(t *schema.Type, text string) (v any, isList bool) {
 	if isSequence(t) {
 		if v, err := value.Decode([]byte(text)); err == nil {

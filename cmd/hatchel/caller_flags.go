@@ -24,17 +24,20 @@ func (c *callerFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&c.subject, "subject", "", "`SUBJECT` of the caller, as in caller.subject")
 	fs.StringArrayVar(&c.groups, "group", nil, "`GROUP` of the caller; may be repeated")
 	fs.StringArrayVar(&c.scopes, "scope", nil, "`SCOPE` granted to the caller; may be repeated")
-	fs.StringArrayVar(&c.claims, "claim", nil, "claim of the caller's token, `NAME=VALUE`, parsed as JSON if possible; may be repeated")
+	fs.StringArrayVar(&c.claims, "claim", nil,
+		"claim of the caller's token, `NAME=VALUE`, parsed as JSON if possible; may be repeated")
 	fs.StringArrayVar(&c.headers, "header", nil, "header of the request, `NAME=VALUE`; may be repeated")
 }
 
-// isSet reports whether any of the flags is set. Scopes are not checked for a caller that nothing describes.
+// isSet reports whether any of the flags is set. Scopes are not checked for a caller that nothing
+// describes.
 func (c *callerFlags) isSet() bool {
 	return c.subject != "" || len(c.groups)+len(c.scopes)+len(c.claims)+len(c.headers) > 0
 }
 
-// caller returns the caller that the flags describe. Its key is the user of this machine, so that uploads and idempotency keys
-// are separate from those of the caller with the same subject on a server.
+// caller returns the caller that the flags describe. Its key is the user of this machine, so that
+// uploads and idempotency keys are separate from those of the caller with the same subject on a
+// server.
 func (c *callerFlags) caller() (*mcp.Caller, error) {
 	caller := &mcp.Caller{Revision: mcp.Revision20260728}
 	if !c.isSet() {
@@ -70,7 +73,8 @@ func (c *callerFlags) caller() (*mcp.Caller, error) {
 	return caller, nil
 }
 
-// localUser returns the name of the user that runs this process, as in os:ann. It ignores the environment.
+// localUser returns the name of the user that runs this process, as in os:ann. It ignores the
+// environment.
 func localUser() string {
 	id := strconv.Itoa(os.Getuid())
 	if u, err := user.LookupId(id); err == nil {

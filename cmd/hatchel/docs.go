@@ -55,8 +55,9 @@ With --format markdown --out DIR the reference is written as Markdown files.`,
 func nextWords(keys, words []string) (next []string) {
 	for _, key := range keys {
 		parts := strings.Fields(key)
-		if len(parts) > len(words) && slices.Equal(parts[:len(words)], words) && !slices.Contains(next, parts[len(words)]) {
-			next = append(next, parts[len(words)])
+		n := len(words)
+		if len(parts) > n && slices.Equal(parts[:n], words) && !slices.Contains(next, parts[n]) {
+			next = append(next, parts[n])
 		}
 	}
 	return next
@@ -105,10 +106,12 @@ func writeMarkdown(ref *reference.Reference, dir string) error {
 	return nil
 }
 
-// unknownTopic returns the error for a word that is no block, with the blocks that have an argument of that name.
+// unknownTopic returns the error for a word that is no block, with the blocks that have an argument
+// of that name.
 func unknownTopic(ref *reference.Reference, topic string) error {
 	if holders := ref.Holders(topic); len(holders) > 0 {
-		return misusef("%s is not a block, but an argument of %s: see hatchel docs %s", topic, strings.Join(holders, ", "), holders[0])
+		return misusef("%s is not a block, but an argument of %s: see hatchel docs %s", topic,
+			strings.Join(holders, ", "), holders[0])
 	}
 	if near := spelling.Nearest(topic, ref.Keys()); near != "" {
 		return misusef("there is no block or topic %q. Did you mean %q?", topic, near)

@@ -139,7 +139,8 @@ func readFile(cmd *cobra.Command, name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// replaceFile replaces the content of a file atomically. It follows links and keeps the permissions.
+// replaceFile replaces the content of a file atomically. It follows links and keeps the
+// permissions.
 func replaceFile(name string, content []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -47,7 +47,8 @@ prompts/list, resources/list or resources/templates/list.`,
 	})
 	f.loadFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of tools/list")
-	cmd.Flags().StringVar(&f.kind, "kind", "tools", "with --json, the `KIND` to list: tools, prompts, resources or templates")
+	cmd.Flags().StringVar(&f.kind, "kind", "tools",
+		"with --json, the `KIND` to list: tools, prompts, resources or templates")
 	f.callerFlags.register(cmd)
 	completeWords(cmd, "kind", "tools", "prompts", "resources", "templates")
 	return cmd
@@ -94,8 +95,8 @@ func (f *listFlags) listing(cmd *cobra.Command) (mcp.Listing, error) {
 	return 0, misusef("--kind must be tools, prompts, resources or templates, and is %q", f.kind)
 }
 
-// printCapabilities prints the capabilities whose names are visible, one a line. Kinds have headings when there are not only
-// tools.
+// printCapabilities prints the capabilities whose names are visible, one a line. Kinds have
+// headings when there are not only tools.
 func printCapabilities(w io.Writer, g *runtime.Generation, visible func(mcp.Listing) []string) error {
 	resources := slices.Concat(visible(mcp.Resources), visible(mcp.Templates))
 	sections := []struct {

@@ -28,7 +28,8 @@ type loadFlags struct {
 func (l *loadFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&l.vars, "var", nil, "set a variable of the configuration, `NAME=VALUE`; may be repeated")
-	fs.StringArrayVar(&l.varFiles, "var-file", nil, "read variables from a `FILE` with lines name = value; may be repeated")
+	fs.StringArrayVar(&l.varFiles, "var-file", nil,
+		"read variables from a `FILE` with lines name = value; may be repeated")
 }
 
 // dirFlag registers -C, for commands whose argument is not the directory.
@@ -55,7 +56,8 @@ func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
 	}, err
 }
 
-// runParallel calls do with 0 to n-1 on all processors and returns when all calls have returned. A panic ends the process.
+// runParallel calls do with 0 to n-1 on all processors and returns when all calls have returned. A
+// panic ends the process.
 func runParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -105,7 +107,8 @@ type loadedFolder struct {
 	diags      hcl.Diagnostics     // with paths relative to the directory
 }
 
-// decode reads and decodes a directory. The error reports that it cannot be read; mistakes are in diags.
+// decode reads and decodes a directory. The error reports that it cannot be read; mistakes are in
+// diags.
 func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error) {
 	folder, err := source.NewFolder(path)
 	if err != nil {
@@ -124,7 +127,8 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 	return f, nil
 }
 
-// compile decodes a directory and compiles it when it has no errors. The caller closes the generation.
+// compile decodes a directory and compiles it when it has no errors. The caller closes the
+// generation.
 func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) (*loadedFolder, error) {
 	defer showSpinner(stderr, "loading "+path)()
 	f, err := l.decode(path, stderr)
@@ -147,7 +151,8 @@ func (f *loadedFolder) print(w io.Writer) error {
 	return diags.Print(w, sources)
 }
 
-// mustCompile returns the generation of a directory. Errors in the configuration are printed and fail the command.
+// mustCompile returns the generation of a directory. Errors in the configuration are printed and
+// fail the command.
 func (l *loadFlags) mustCompile(ctx context.Context, path string, stderr io.Writer) (*runtime.Generation, error) {
 	f, err := l.compile(ctx, path, stderr)
 	if err != nil {
@@ -160,7 +165,8 @@ func (l *loadFlags) mustCompile(ctx context.Context, path string, stderr io.Writ
 	return f.generation, nil
 }
 
-// completions returns a completion function for the first argument of a command, with words from the directory.
+// completions returns a completion function for the first argument of a command, with words from
+// the directory.
 func (l *loadFlags) completions(dir *string, words func(*runtime.Generation) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -180,8 +186,8 @@ func (l *loadFlags) complete(cmd *cobra.Command, dir string, words func(*runtime
 	return words(g)
 }
 
-// prefixPaths returns diagnostics and sources with file names that terminals and editors can open: relative to the current
-// directory.
+// prefixPaths returns diagnostics and sources with file names that terminals and editors can open:
+// relative to the current directory.
 func prefixPaths(
 	path string, diags hcl.Diagnostics, sources map[string][]byte,
 ) (hcl.Diagnostics, map[string][]byte) {

@@ -66,7 +66,8 @@ const (
 	exitUsage  = 2
 )
 
-// exitError is an error with the exit code of the process. An empty text means that everything was printed before.
+// exitError is an error with the exit code of the process. An empty text means that everything was
+// printed before.
 type exitError struct {
 	code int
 	text string
@@ -111,7 +112,8 @@ func rootCommand() *cobra.Command {
 func folderArg(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return fmt.Errorf("%s accepts one directory, and got %d: %s", cmd.Name(), len(args), strings.Join(args, " "))
+			return fmt.Errorf("%s accepts one directory, and got %d: %s", cmd.Name(), len(args),
+				strings.Join(args, " "))
 		}
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A call allocates little, so that collections can be rare, unless they would keep more than maxGarbage. A load interleaves
-// garbage with what it keeps, and needs them more often.
+// A call allocates little, so that collections can be rare, unless they would keep more than
+// maxGarbage. A load interleaves garbage with what it keeps, and needs them more often.
 const (
 	loadPercent    = 60 // of the live heap
 	servePercent   = 400

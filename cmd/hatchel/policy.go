@@ -112,10 +112,11 @@ denied, and 2 when a rule reads inputs and the given inputs are not valid.`,
 	fs.StringVar(&f.object, "args", "", "all arguments as one `JSON` object")
 	fs.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	for _, kind := range policyKinds {
-		cmd.RegisterFlagCompletionFunc(kind, func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			names := f.complete(cmd, folderOf(args), func(g *runtime.Generation) []string { return targetNames(g, kind) })
-			return names, cobra.ShellCompDirectiveNoFileComp
-		})
+		complete := func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			names := func(g *runtime.Generation) []string { return targetNames(g, kind) }
+			return f.complete(cmd, folderOf(args), names), cobra.ShellCompDirectiveNoFileComp
+		}
+		cmd.RegisterFlagCompletionFunc(kind, complete)
 	}
 	cmd.MarkFlagsMutuallyExclusive(policyKinds...)
 	cmd.MarkFlagsOneRequired(policyKinds...)

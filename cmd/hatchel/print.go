@@ -95,7 +95,8 @@ func quoteList(names []string) string {
 	return quoted[0]
 }
 
-// reason returns an error of the operating system without the path and the operation, which the sentence around it names.
+// reason returns an error of the operating system without the path and the operation, which the
+// sentence around it names.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -112,7 +113,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// notFound returns the error for a name that a directory does not declare, with the nearest declared name.
+// notFound returns the error for a name that a directory does not declare, with the nearest
+// declared name.
 func notFound(kind, name, dir string, names []string) error {
 	hint := ""
 	if near := spelling.Nearest(name, names); near != "" {
@@ -193,7 +195,8 @@ func printMessages(w io.Writer, messages []message) {
 	}
 }
 
-// showSpinner shows on a terminal that an operation takes longer than a second. The returned function removes it.
+// showSpinner shows on a terminal that an operation takes longer than a second. The returned
+// function removes it.
 func showSpinner(w io.Writer, operation string) (stop func()) {
 	if !isTerminal(w) {
 		return func() {}

@@ -17,7 +17,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// prompter answers the questions of one call, as a client does: with the values of --answer, and on a terminal.
+// prompter answers the questions of one call, as a client does: with the values of --answer, and on
+// a terminal.
 type prompter struct {
 	name     string // of the tool or prompt
 	asks     map[string]*hcl.Ask
@@ -68,8 +69,8 @@ func (p *prompter) unknownKey(key string) error {
 	return misusef("%s has no question %q. It asks %s", p.name, key, quoteList(keys))
 }
 
-// capabilities returns the client capabilities for the questions that can be answered: all on a terminal. A question that
-// needs another capability uses its fallback.
+// capabilities returns the client capabilities for the questions that can be answered: all on a
+// terminal. A question that needs another capability uses its fallback.
 func (p *prompter) capabilities() []byte {
 	if p.terminal != nil {
 		return []byte(`{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`)
@@ -167,8 +168,8 @@ func (p *prompter) answer(ctx context.Context, questions []mcp.Question) ([]byte
 	return out, nil
 }
 
-// withHint adds to a failure how to answer the questions that caused it: those that the text names, or whose capability it
-// names.
+// withHint adds to a failure how to answer the questions that caused it: those that the text names,
+// or whose capability it names.
 func (p *prompter) withHint(failed error, text string) error {
 	if p.terminal != nil {
 		return failed
@@ -192,5 +193,6 @@ func (p *prompter) hint(keys []string) string {
 	for i, key := range keys {
 		flags[i] = "--answer " + key + "=" + exampleAnswer(p.asks[key])
 	}
-	return fmt.Sprintf("%s asks %s: answer with %s, or on a terminal", p.name, quoteList(keys), strings.Join(flags, " "))
+	return fmt.Sprintf("%s asks %s: answer with %s, or on a terminal", p.name, quoteList(keys),
+		strings.Join(flags, " "))
 }

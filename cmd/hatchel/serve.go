@@ -69,8 +69,8 @@ Without an auth block the server accepts connections from this machine only.`,
 	fs.BoolVar(&f.stdio, "stdio", false, "serve one client over standard input and output")
 	fs.StringVar(&f.toolset, "toolset", "", "serve only the toolset `NAME`")
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen on for HTTP; port 0 selects a free port")
-	fs.StringVar(&f.state, "state", "", "`FILE` for the persistent state: idempotency keys, tasks and approvals (default: "+
-		"the state block, or a file in $STATE_DIRECTORY or ~/.local/state/hatchel)")
+	fs.StringVar(&f.state, "state", "", "`FILE` for the persistent state: idempotency keys, tasks and approvals "+
+		"(default: the state block, or a file in $STATE_DIRECTORY or ~/.local/state/hatchel)")
 	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
 		"anyone who can reach the address can call every tool")
 	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
@@ -92,7 +92,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	state := newState(f.state, folder.Dir())
+	state := server.NewState(f.state, folder.Dir())
 	defer state.Close()
 	audits := new(runtime.AuditLogs)
 	if !f.stdio {
@@ -118,7 +118,6 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	if host.Info(f.toolset) == nil {
 		return unknownToolset(path, f.toolset, host)
 	}
-	requireAuth := exposed && !f.stdio && !f.insecure
 	if err := f.checkAuth(cmd, path, log, host, exposed); err != nil {
 		return err
 	}
@@ -126,11 +125,13 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	background.Go(reloadOnHangup(ctx, reloader))
+	background.Go(reloader.OnHangup(ctx))
 	if f.watch {
 		background.Go(func() { folder.Watch(ctx, func() { reloader.Reload(ctx, "file changed") }) })
 	}
-	s := server.New(server.Options{Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: requireAuth})
+	s := server.New(server.Options{
+		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
+	})
 	return f.serve(ctx, cmd, path, s)
 }
 
@@ -148,7 +149,8 @@ func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error
 	return nil
 }
 
-// printDiagnostics reports the diagnostics of a load: to a person on the terminal, to a program in the log.
+// printDiagnostics reports the diagnostics of a load: to a person on the terminal, to a program in
+// the log.
 func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *slog.Logger, report runtime.Report) {
 	switch {
 	case len(report.Diagnostics) == 0:
@@ -162,18 +164,21 @@ func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *slog
 	}
 }
 
-// checkAuth refuses to serve other machines without authentication, unless --insecure-no-auth is set.
-func (f *serveFlags) checkAuth(cmd *cobra.Command, path string, log *slog.Logger, host *runtime.Host, exposed bool) error {
+// checkAuth refuses to serve other machines without authentication, unless --insecure-no-auth is
+// set.
+func (f *serveFlags) checkAuth(
+	cmd *cobra.Command, path string, log *slog.Logger, host *runtime.Host, exposed bool,
+) error {
 	switch {
 	case f.stdio || !exposed || host.Authenticator() != nil:
 		return nil
 	case f.insecure:
-		f.announce(cmd.Context(), log, cmd.ErrOrStderr(), fmt.Sprintf("hatchel: WARNING: --insecure-no-auth: anyone who can "+
-			"reach %s can call every tool of %s", f.listen, path))
+		f.announce(cmd.Context(), log, cmd.ErrOrStderr(), fmt.Sprintf(
+			"hatchel: WARNING: --insecure-no-auth: anyone who can reach %s can call every tool of %s", f.listen, path))
 		return nil
 	}
 	return misusef("--listen %s accepts connections from other machines, but %s declares no authentication: "+
-		"declare auth { api_key \"name\" { … } }, listen on 127.0.0.1, or accept every caller with --insecure-no-auth",
+		"declare auth { api_key \"name\" { … } }, listen on 127.0.0.1, or allow everyone with --insecure-no-auth",
 		f.listen, path)
 }
 
@@ -213,8 +218,9 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 	return nil
 }
 
-// secondSignal returns a context that ends at the second SIGINT or SIGTERM from now on; the first one ends ctx. It must be
-// called before the first signal: main restores the default action then, which would leave the programs of calls running.
+// secondSignal returns a context that ends at the second SIGINT or SIGTERM from now on; the first
+// one ends ctx. It must be called before the first signal: main restores the default action then,
+// which would leave the programs of calls running.
 func secondSignal(ctx context.Context) (force context.Context, stop context.CancelFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -231,23 +237,6 @@ func secondSignal(ctx context.Context) (force context.Context, stop context.Canc
 		}
 	}()
 	return force, stop
-}
-
-// reloadOnHangup starts to listen for SIGHUP and returns the loop that reloads at each one until ctx ends.
-func reloadOnHangup(ctx context.Context, reloader *server.Reloader) (loop func()) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	return func() {
-		defer signal.Stop(hangups)
-		for {
-			select {
-			case <-hangups:
-				reloader.Reload(ctx, "SIGHUP")
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
 }
 
 // unknownToolset returns the error for a --toolset that the configuration does not declare.

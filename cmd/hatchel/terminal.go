@@ -20,13 +20,15 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// terminal asks questions on a terminal. Output contains no control characters, because messages may quote callers.
+// terminal asks questions on a terminal. Output contains no control characters, because messages
+// may quote callers.
 type terminal struct {
 	in  *bufio.Reader
 	out io.Writer
 }
 
-// newTerminal returns the terminal of a command, or nil when its input or its standard error is not one.
+// newTerminal returns the terminal of a command, or nil when its input or its standard error is not
+// one.
 func newTerminal(cmd *cobra.Command) *terminal {
 	if in := cmd.InOrStdin(); isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
 		return terminalOn(in, cmd.ErrOrStderr())
@@ -57,7 +59,8 @@ func (w terminalWriter) Write(p []byte) (int, error) {
 // errNoAnswer reports the end of the input.
 var errNoAnswer = errors.New("the input has ended")
 
-// readLine reads one line. It returns early when the context ends; the terminal is not usable after that.
+// readLine reads one line. It returns early when the context ends; the terminal is not usable after
+// that.
 func (t *terminal) readLine(ctx context.Context) (string, error) {
 	type result struct {
 		text string
@@ -99,8 +102,8 @@ func (t *terminal) readLines(ctx context.Context) (lines []string, err error) {
 	}
 }
 
-// ask asks one question and returns the answer that a client sends. The end of the input dismisses a question to the user;
-// for other questions it is errNoAnswer.
+// ask asks one question and returns the answer that a client sends. The end of the input dismisses
+// a question to the user; for other questions it is errNoAnswer.
 func (t *terminal) ask(ctx context.Context, name string, ask *hcl.Ask, q mcp.Question) (map[string]any, error) {
 	var question struct {
 		Message  string
@@ -173,7 +176,8 @@ func (t *terminal) elicit(ctx context.Context, form *schema.Type) (map[string]an
 	}
 }
 
-// readField reads a field until its value is valid. It returns nil for an optional field that is left empty.
+// readField reads a field until its value is valid. It returns nil for an optional field that is
+// left empty.
 func (t *terminal) readField(ctx context.Context, m *schema.Member) (any, error) {
 	validator, label := m.Type.Compile(), m.Type.String()
 	if m.Optional {
@@ -200,27 +204,29 @@ func (t *terminal) readField(ctx context.Context, m *schema.Member) (any, error)
 	}
 }
 
-// approveFlag is the flag of commands whose calls may need an approval. Their user operates the server.
+// approveFlag is the flag of commands whose calls may need an approval. Their user operates the
+// server.
 type approveFlag struct{ approve bool }
 
 func (a *approveFlag) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.approve, "approve", false, "approve the call in advance; on a terminal the approval is asked for otherwise")
+	cmd.Flags().BoolVar(&a.approve, "approve", false,
+		"approve the call in advance; on a terminal the approval is asked for otherwise")
 }
 
-// withApprover makes calls with the context ask for approvals on the terminal, which may be nil, unless --approve is set.
-// Clear removes other output from the terminal.
+// withApprover makes calls with the context ask for approvals on the terminal, which may be nil,
+// unless --approve is set. Clear removes other output from the terminal.
 func (a *approveFlag) withApprover(ctx context.Context, t *terminal, clear func()) context.Context {
 	return runtime.WithApprover(ctx, func(ctx context.Context, r *approval.Request) (bool, approval.Decision, error) {
-		effect := approval.Legible(r.Message) + "\n" + approval.Legible(r.Effect)
+		rules, effect := strings.Join(r.Rules, ", "), approval.Legible(r.Message)+"\n"+approval.Legible(r.Effect)
 		approved := a.approve
 		if !approved {
 			if t == nil {
-				return false, approval.Decision{}, fmt.Errorf("%s requires an approval (%s), and there is no terminal to ask on: "+
-					"approve in advance with --approve. Nothing was done\n%s", r.Tool, strings.Join(r.Rules, ", "), effect)
+				return false, approval.Decision{}, fmt.Errorf("%s requires an approval (%s), and there is no terminal "+
+					"to ask on: approve in advance with --approve. Nothing was done\n%s", r.Tool, rules, effect)
 			}
 			clear()
 			var err error
-			if approved, err = t.askApproval(ctx, r, effect); err != nil {
+			if approved, err = t.askApproval(ctx, r.Tool, rules, effect); err != nil {
 				return false, approval.Decision{}, err
 			}
 		}
@@ -233,8 +239,8 @@ func (a *approveFlag) withApprover(ctx context.Context, t *terminal, clear func(
 }
 
 // askApproval shows what needs an approval and its effect. Any answer but yes rejects it.
-func (t *terminal) askApproval(ctx context.Context, r *approval.Request, effect string) (bool, error) {
-	fmt.Fprintf(t.out, "\n%s requires an approval (%s)\n%s\n\nApprove? [y/N] ", r.Tool, strings.Join(r.Rules, ", "), effect)
+func (t *terminal) askApproval(ctx context.Context, tool, rules, effect string) (bool, error) {
+	fmt.Fprintf(t.out, "\n%s requires an approval (%s)\n%s\n\nApprove? [y/N] ", tool, rules, effect)
 	line, err := t.readLine(ctx)
 	if errors.Is(err, errNoAnswer) {
 		return false, nil

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl"
+	"hatchel/runtime/server"
 )
 
 // validateFlags are the flags of validate.
@@ -33,7 +33,8 @@ except that MySQL and MariaDB may evaluate a query that reads no table.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
 	})
 	f.register(cmd)
-	cmd.Flags().BoolVar(&f.connect, "connect", false, "also check the configuration against the real databases and services")
+	cmd.Flags().BoolVar(&f.connect, "connect", false,
+		"also check the configuration against the real databases and services")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return cmd
 }
@@ -51,7 +52,9 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 		if f.connect {
 			stop := showSpinner(cmd.ErrOrStderr(), "checking connections")
 			ctx := cmd.Context()
-			folder.add(slices.Concat(g.Probe(ctx), checkState(ctx, g.Config.State), checkAudit(ctx, g.Config.Audit)))
+			folder.add(g.Probe(ctx))
+			folder.add(server.CheckState(ctx, g.Config.State))
+			folder.add(checkAudit(ctx, g.Config.Audit))
 			stop()
 		}
 	}

@@ -109,7 +109,7 @@ tool "test_input_required_result_multi_round" {
 # A client is asked only what its capabilities allow.
 tool "test_input_required_result_capabilities" {
   description = "Asks the user, the model, or both, depending on the capabilities of the client."
-  step "whoever" {
+  step "client" {
     ask "user_name" {
       when = "'elicitation' in caller.capabilities"
       elicit {
@@ -125,5 +125,5 @@ tool "test_input_required_result_capabilities" {
       }
     }
   }
-  text = "${step.whoever.greeting == null ? "Hello" : step.whoever.greeting.text}, ${step.whoever.user_name == null ? "stranger" : step.whoever.user_name.content.name}!"
+  text = "${step.client.greeting == null ? "Hello" : step.client.greeting.text}, ${step.client.user_name == null ? "stranger" : step.client.user_name.content.name}!"
 }

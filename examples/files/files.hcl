@@ -5,7 +5,7 @@ server {
   version = "1.0.0"
 }
 
-variable "folder" {
+variable "directory" {
   type    = string
   default = "notes"
 }
@@ -20,7 +20,7 @@ tool "list_notes" {
   open_world  = false
 
   shell {
-    dir     = var.folder
+    dir     = var.directory
     command = ["find", ".", "-type", "f", "-not", "-path", "*/.*"]
     parse   = "lines"
   }
@@ -34,7 +34,7 @@ tool "read_note" {
   input "last" { type = optional(integer("Last line", { min = 1 })) }
 
   file {
-    directory = var.folder
+    directory = var.directory
     read      = input.name
     first     = input.first
     last      = input.last
@@ -51,7 +51,7 @@ tool "write_note" {
   step "create" {
     when = "!input.replace"
     file {
-      directory = var.folder
+      directory = var.directory
       write     = input.name
       content   = input.content
       if_exists = "fail"
@@ -60,7 +60,7 @@ tool "write_note" {
   step "replace" {
     when = "input.replace"
     file {
-      directory = var.folder
+      directory = var.directory
       write     = input.name
       content   = input.content
       if_exists = "replace"
@@ -75,7 +75,7 @@ tool "add_to_note" {
   input "lines" { type = list(string({ max_length = 1000 }), { min_items = 1, max_items = 100 }) }
 
   file {
-    directory = var.folder
+    directory = var.directory
     write     = input.name
     content   = "${join("\n", input.lines)}\n"
     if_exists = "append"
@@ -88,7 +88,7 @@ tool "read_table" {
   input "name" { type = string("File name ending in .csv", { pattern = "\\.csv$" }) }
 
   file {
-    directory = var.folder
+    directory = var.directory
     read      = input.name
     as        = "csv"
   }

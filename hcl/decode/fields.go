@@ -26,6 +26,7 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 		quoted[i] = strconv.Quote(word)
 	}
 	return Custom(name, strings.Join(quoted, " or "), doc, func(d *Decoder, e hclsyntax.Expression) {
+		d.Ranges[dst] = diag.RangeOf(e.Range())
 		word, ok := d.Known(e, Field{Name: name}, "string").(string)
 		if !ok {
 			return

@@ -2,54 +2,79 @@ package eval
 
 import "strings"
 
-// NonNull are the traversals that are certainly not null where an expression stands. Immutable; nil holds none.
+// NonNull is the set of traversals that are certainly not null where an expression stands. A set is
+// never changed; nil is the empty one.
 type NonNull struct {
-	Path string
-	Next *NonNull
+	path string
+	next *NonNull
 }
 
-func (f *NonNull) Has(path string) bool {
+// Has reports whether the traversal, or something below it, is in the set.
+func (n *NonNull) Has(path string) bool {
 	if path == "" {
 		return false
 	}
-	for ; f != nil; f = f.Next {
-		if f.Path == path || strings.HasPrefix(f.Path, path+".") {
+	for ; n != nil; n = n.next {
+		if n.path == path || strings.HasPrefix(n.path, path+".") {
 			return true
 		}
 	}
 	return false
 }
 
-// Shadow drops what is known of a name that a loop gives another meaning.
-func (f *NonNull) Shadow(name string) *NonNull {
-	if f == nil {
+// HasPath is Has for the names of a traversal.
+func (n *NonNull) HasPath(path []string) bool { return n != nil && n.Has(joinPath(path)) }
+
+// Add returns the set with more traversals.
+func (n *NonNull) Add(paths []string) *NonNull {
+	for _, p := range paths {
+		n = &NonNull{p, n}
+	}
+	return n
+}
+
+// AddPaths is Add for the names of traversals.
+func (n *NonNull) AddPaths(paths [][]string) *NonNull {
+	for _, path := range paths {
+		n = &NonNull{joinPath(path), n}
+	}
+	return n
+}
+
+// joinPath writes the names of a traversal as one text. A dot in a name does not separate names.
+func joinPath(path []string) string {
+	names := make([]string, len(path))
+	for i, name := range path {
+		names[i] = strings.ReplaceAll(name, ".", "\x00")
+	}
+	return strings.Join(names, ".")
+}
+
+// Shadow returns the set without the traversals that begin with a name to which a loop gives another
+// meaning.
+func (n *NonNull) Shadow(name string) *NonNull {
+	if n == nil {
 		return nil
 	}
-	rest := f.Next.Shadow(name)
+	rest := n.next.Shadow(name)
 	switch {
-	case f.Path == name || strings.HasPrefix(f.Path, name+"."):
+	case n.path == name || strings.HasPrefix(n.path, name+"."):
 		return rest
-	case rest == f.Next:
-		return f
+	case rest == n.next:
+		return n
 	}
-	return &NonNull{f.Path, rest}
+	return &NonNull{n.path, rest}
 }
 
-func (f *NonNull) AddPaths(paths [][]string) *NonNull {
-	for _, path := range paths {
-		f = &NonNull{strings.Join(path, "."), f}
-	}
-	return f
+// Branches returns the sets for the two branches of a condition.
+func (n *NonNull) Branches(whenTrue, whenFalse []string) (yes, no *NonNull) {
+	return n.Add(whenTrue), n.Add(whenFalse)
 }
 
-func (f *NonNull) Add(paths []string) *NonNull {
-	for _, p := range paths {
-		f = &NonNull{p, f}
+// AppendFingerprint appends a text that equal sets share.
+func (n *NonNull) AppendFingerprint(dst []byte) []byte {
+	for ; n != nil; n = n.next {
+		dst = append(append(dst, n.path...), '\n')
 	}
-	return f
-}
-
-// Branches returns the facts of the two branches of a condition.
-func (f *NonNull) Branches(whenTrue, whenFalse []string) (yes, no *NonNull) {
-	return f.Add(whenTrue), f.Add(whenFalse)
+	return dst
 }

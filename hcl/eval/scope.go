@@ -1,9 +1,10 @@
 package eval
 
 import (
+	"maps"
+	"slices"
 	"sort"
 
-	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/schema"
 )
 
@@ -79,7 +80,7 @@ type Root struct {
 	Value       func(f *Frame) (any, error) // the root as a value; nil when it may not be read as a whole
 	Noun        string                      // what a member is called in a diagnostic: "input", "variable"
 	Hidden      bool                        // its members may hold secrets: never readable in expr
-	seen        *exprlang.Shape             // as programs see it, made when the first one asks
+	programType *schema.Type                // as expr programs see it, made when the first one asks
 }
 
 // Member is one name of a root.
@@ -108,4 +109,26 @@ func (m *Member) Resolve(f *Frame) (any, error) {
 func (m *Member) MarkFailed() {
 	m.Known, m.Type, m.Value, m.NullReason = false, AnyType, nil, ""
 	m.Eval = func(*Frame) (any, error) { return nil, nil }
+}
+
+// ProgramType is the type of the root as expr programs see it: an object of its members, without
+// those that are sensitive. It must be asked for once before the root is used by several goroutines.
+func (r *Root) ProgramType() *schema.Type {
+	switch {
+	case r.Partial:
+		return AnyType
+	case r.Members == nil:
+		return r.Type
+	case r.programType != nil:
+		return r.programType
+	}
+	t := &schema.Type{Kind: schema.Object}
+	for _, name := range slices.Sorted(maps.Keys(r.Members)) {
+		m := r.Members[name]
+		if !m.Sensitive {
+			t.Members = append(t.Members, &schema.Member{Name: name, Type: m.Type, Optional: m.NullReason != ""})
+		}
+	}
+	r.programType = t
+	return t
 }

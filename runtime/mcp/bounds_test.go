@@ -30,7 +30,7 @@ func TestWhatIsKeptOfAClientIsBounded(t *testing.T) {
 			{"a progress token that is long", "tools/call", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",` + said(`,"progressToken":"`+strings.Repeat("x", 2000)+`"`) + `}}`, "progressToken is longer"},
 			{"what a client says of itself", "tools/list", list("1", info(60<<10)), ""},
 			{"much that a client says of itself", "tools/list", list("1", info(70<<10)), "more than 65536 bytes"},
-			{"a large subscription", "subscriptions/listen", listen(300<<10, ""), "may have 262144 bytes"},
+			{"a large subscription", "subscriptions/listen", listen(300<<10, ""), "limited to 262144 bytes"},
 		} {
 			headers := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", c.method}
 			if c.method == "tools/call" {

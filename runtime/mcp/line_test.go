@@ -22,7 +22,7 @@ func FuzzLinesAreReadWholeOrNotAtAll(f *testing.F) {
 			if found {
 				want = rest[:len(want)+1]
 			}
-			line := borrow()
+			line := borrowBuffer()
 			tooLong, err := readLine(r, line, most)
 			switch {
 			case tooLong != (len(want) > most+1):

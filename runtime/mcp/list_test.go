@@ -29,7 +29,7 @@ func page(t *testing.T, l *List, after string, r Revision) (names []string, next
 	}
 	if p.NextCursor != "" {
 		var ok bool
-		if next, ok = cursorName(p.NextCursor); !ok {
+		if next, ok = parseCursor(p.NextCursor); !ok {
 			t.Fatalf("cursor %q is not understood", p.NextCursor)
 		}
 	}

@@ -40,7 +40,7 @@ func FuzzCursorIsOneThatWasGivenOutOrRefused(f *testing.F) {
 	f.Add("YWZ0ZXI6")
 	f.Add("not base64")
 	f.Fuzz(func(t *testing.T, cursor string) {
-		name, ok := cursorName(cursor)
+		name, ok := parseCursor(cursor)
 		if ok && string(appendCursor(nil, name)) != cursor {
 			t.Fatalf("%q stands for %q, which is given out as %q", cursor, name, appendCursor(nil, name))
 		}

@@ -8,48 +8,50 @@ import (
 	"time"
 )
 
-// script is the way to a client at which something happens as soon as it is asked. What the client is told is written down.
-type script struct {
-	inquiries inquiries
-	happens   func()
-	told      []string
+// scriptedWire is the connection to a client. It records what the client receives and calls onNotify then.
+type scriptedWire struct {
+	requests clientRequests
+	onNotify func()
+	received []string
 }
 
-func (s *script) notify(frame []byte) {
-	s.told = append(s.told, string(frame))
-	s.happens()
+func (w *scriptedWire) notify(frame []byte) {
+	w.received = append(w.received, string(frame))
+	w.onNotify()
 }
 
-func (s *script) asked() *inquiries         { return &s.inquiries }
-func (s *script) away() bool                { return false }
-func (s *script) detach(time.Duration) bool { return false }
+func (w *scriptedWire) clientRequests() *clientRequests { return &w.requests }
+func (w *scriptedWire) disconnected() bool              { return false }
+func (w *scriptedWire) detach(time.Duration) bool       { return false }
 
-// A client that has ended its session may not read its stream any more, and who would tell it anything would wait for that.
-func TestAQuestionIsWithdrawnFromWhoMayStillAnswer(t *testing.T) {
-	impatient := errors.New("the time to answer is over")
+// A client that has ended its session may no longer read its stream, and a cancellation would have to wait.
+func TestCancelledQuestionIsWithdrawnUnlessTheSessionHasEnded(t *testing.T) {
+	errTimeout := errors.New("the time to answer is over")
 	for _, c := range []struct {
-		claim string
-		why   error
-		told  string
+		name     string
+		cause    error
+		received string
 	}{
-		{"a question whose time is over", impatient, "elicitation/create notifications/cancelled"},
-		{"one of a session that has ended", errEnded, "elicitation/create"},
+		{"timeout", errTimeout, "elicitation/create notifications/cancelled"},
+		{"end of the session", errSessionEnded, "elicitation/create"},
 	} {
-		ctx, end := context.WithCancelCause(t.Context())
-		wire := &script{}
-		wire.happens = func() { end(c.why) }
-		r := &CallRequest{Caller: &Caller{Revision: Revision20251125}, wire: wire}
-		if answer, err := r.Ask(ctx, Question{Key: "who", Method: "elicitation/create"}); answer != nil || !errors.Is(err, c.why) {
-			t.Errorf("%s came to %s, %v", c.claim, answer, err)
-		}
-		var told []string
-		for _, frame := range wire.told {
-			_, method, _ := strings.Cut(frame, `"method":"`)
-			method, _, _ = strings.Cut(method, `"`)
-			told = append(told, method)
-		}
-		if got := strings.Join(told, " "); got != c.told {
-			t.Errorf("of %s the client is told %s", c.claim, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			wire := &scriptedWire{onNotify: func() { cancel(c.cause) }}
+			r := &CallRequest{Caller: &Caller{Revision: Revision20251125}, wire: wire}
+			answer, err := r.Ask(ctx, Question{Key: "who", Method: "elicitation/create"})
+			if answer != nil || !errors.Is(err, c.cause) {
+				t.Errorf("got %s, %v", answer, err)
+			}
+			var methods []string
+			for _, frame := range wire.received {
+				_, method, _ := strings.Cut(frame, `"method":"`)
+				method, _, _ = strings.Cut(method, `"`)
+				methods = append(methods, method)
+			}
+			if got := strings.Join(methods, " "); got != c.received {
+				t.Errorf("the client received %s", got)
+			}
+		})
 	}
 }

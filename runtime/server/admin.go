@@ -15,8 +15,9 @@ import (
 // adminGroup is the group of the callers that operate a server with an auth block.
 const adminGroup = "admin"
 
-// serveReadiness answers 200 while a configuration is served, calls are accepted, and records that must be written can be. An
-// operator also gets the details: failed reloads, connections, state and webhooks.
+// serveReadiness answers 200 while a configuration is served, calls are accepted, and records that
+// must be written can be. An operator also gets the details: failed reloads, connections, state and
+// webhooks.
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	ready, stopping := !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context()), false
 	select {
@@ -40,7 +41,8 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	}{details, stopping})
 }
 
-// serveReload reloads the configuration directory. A configuration with errors is answered with 422 and its diagnostics.
+// serveReload reloads the configuration directory. A configuration with errors is answered with 422
+// and its diagnostics.
 func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	reason := s.whyNotOperator(r)
 	if reason == "" {
@@ -81,7 +83,8 @@ func (s *Server) whyNotOperator(r *http.Request) string {
 	return ""
 }
 
-// isLocal reports whether a program on this machine made the request itself, neither a browser for a page nor a proxy.
+// isLocal reports whether a program on this machine made the request itself, neither a browser for
+// a page nor a proxy.
 func isLocal(r *http.Request) bool {
 	for _, header := range []string{"Origin", "Sec-Fetch-Site", "Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
 		if r.Header.Get(header) != "" {

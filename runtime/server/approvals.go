@@ -26,7 +26,8 @@ const (
 	maxReason       = 1000 // characters
 )
 
-// serveApprovals answers GET /approvals, GET /approvals/ID, POST /approvals/ID/approve and POST /approvals/ID/reject.
+// serveApprovals answers GET /approvals, GET /approvals/ID, POST /approvals/ID/approve and POST
+// /approvals/ID/reject.
 func (s *Server) serveApprovals(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -132,7 +133,8 @@ func parseListQuery(r *http.Request) (approval.ListQuery, error) {
 	q := approval.ListQuery{Status: approval.Pending, Limit: ApprovalPageSize, After: values.Get("after")}
 	for name := range values {
 		if !slices.Contains([]string{"status", "limit", "after"}, name) {
-			return q, newError(http.StatusUnprocessableEntity, "Unknown parameter. The parameters are status, limit and after")
+			return q, newError(http.StatusUnprocessableEntity,
+				"Unknown parameter. The parameters are status, limit and after")
 		}
 	}
 	if text := values.Get("status"); text != "" {
@@ -145,7 +147,8 @@ func parseListQuery(r *http.Request) (approval.ListQuery, error) {
 	if text := values.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxPageSize {
-			return q, newError(http.StatusUnprocessableEntity, "limit must be a number from 1 to "+strconv.Itoa(maxPageSize))
+			return q, newError(http.StatusUnprocessableEntity,
+				"limit must be a number from 1 to "+strconv.Itoa(maxPageSize))
 		}
 		q.Limit = n
 	}
@@ -182,7 +185,8 @@ func readReason(w http.ResponseWriter, r *http.Request) (string, error) {
 		d := json.NewDecoder(strings.NewReader(string(body)))
 		d.DisallowUnknownFields()
 		if d.Decode(&decision) != nil || d.More() || !utf8.Valid(body) {
-			return "", newError(http.StatusUnprocessableEntity, `The body of a decision must be {"reason": "…"} or {}`)
+			const text = `The body of a decision must be {"reason": "…"} or {}`
+			return "", newError(http.StatusUnprocessableEntity, text)
 		}
 	}
 	return CheckReason(decision.Reason)
@@ -210,16 +214,19 @@ func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err 
 	case errors.As(err, &decided):
 		failed = &Error{http.StatusConflict, capitalize(decided.Error()), decided.Status, decided.Decision}
 	case errors.Is(err, approval.ErrUnknown):
-		failed = &Error{HTTPStatus: http.StatusNotFound, Message: "Approval not found. Decided approvals are kept for " +
-			"7 days, and expired ones for an hour"}
+		failed = &Error{HTTPStatus: http.StatusNotFound,
+			Message: "Approval not found. Decided approvals are kept for " +
+				"7 days, and expired ones for an hour"}
 	case errors.Is(err, approval.ErrCursor):
-		failed = &Error{HTTPStatus: http.StatusUnprocessableEntity, Message: "after must be the next of an earlier page"}
+		failed = &Error{HTTPStatus: http.StatusUnprocessableEntity,
+			Message: "after must be the next of an earlier page"}
 	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
 		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: err.Error()}
 	case errors.Is(err, state.ErrAway), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")
-		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: "The state store is unavailable, and it is " +
-			"unknown whether the decision was made. Look at the approval in a moment"}
+		failed = &Error{HTTPStatus: http.StatusServiceUnavailable,
+			Message: "The state store is unavailable, and it is " +
+				"unknown whether the decision was made. Look at the approval in a moment"}
 	default:
 		failed = s.internalError(r, err)
 	}

@@ -9,13 +9,14 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// authenticate returns the request with the identity of its caller, or nil when it has written the response: a refusal, or the
-// public metadata. Without an auth block it returns the request itself.
+// authenticate returns the request with the identity of its caller, or nil when it has written the
+// response: a refusal, or the public metadata. Without an auth block it returns the request itself.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	authenticator := s.Host.Authenticator()
 	if authenticator == nil {
 		if s.RequireAuth {
-			s.refuse(w, r, forbidden("This server accepts connections from other machines, but its configuration declares "+
+			s.refuse(w, r, forbidden("This server accepts connections from other machines, but its configuration "+
+				"declares "+
 				"no authentication, so every request is refused. Declare an auth block"))
 			return nil
 		}
@@ -41,17 +42,20 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) *http.Requ
 }
 
 func hasCredential(r *http.Request) bool {
-	return r.Header["Authorization"] != nil || r.Header["X-Api-Key"] != nil || r.TLS != nil && len(r.TLS.VerifiedChains) > 0
+	return r.Header["Authorization"] != nil || r.Header["X-Api-Key"] != nil || r.TLS != nil &&
+		len(r.TLS.VerifiedChains) > 0
 }
 
-// bodyTimeout is the time that a client has to send the rest of a body that will not be read, or of a small one.
+// bodyTimeout is the time that a client has to send the rest of a body that will not be read, or of
+// a small one.
 const bodyTimeout = 5 * time.Second
 
 func forbidden(reason string) *auth.Refusal {
 	return &auth.Refusal{Status: http.StatusForbidden, Why: reason}
 }
 
-// refuse answers a request that is not authorized, closes the connection when a body is left, and writes an audit record.
+// refuse answers a request that is not authorized, closes the connection when a body is left, and
+// writes an audit record.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Refusal) {
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	closeIfUnread(w, r)
@@ -64,7 +68,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Re
 }
 
 func (s *Server) audit(r *http.Request, status int, reason string) {
-	s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path, Caller: callerOf(r)})
+	s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
+		Caller: callerOf(r)})
 }
 
 func closeIfUnread(w http.ResponseWriter, r *http.Request) {
@@ -82,8 +87,8 @@ func callerOf(r *http.Request) *mcp.Caller {
 	return c
 }
 
-// writeMetadata writes the metadata of the protected resource, from which clients learn their authorization server (RFC 9728,
-// section 3).
+// writeMetadata writes the metadata of the protected resource, from which clients learn their
+// authorization server (RFC 9728, section 3).
 func writeMetadata(w http.ResponseWriter, r *http.Request, document []byte) {
 	if err := checkMethod(w, r, http.MethodGet, http.MethodHead); err != nil {
 		http.Error(w, err.Error(), http.StatusMethodNotAllowed)

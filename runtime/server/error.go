@@ -36,7 +36,8 @@ func (s *Server) internalError(r *http.Request, err error) *Error {
 	case errors.As(err, &protocol):
 		return &Error{HTTPStatus: http.StatusServiceUnavailable, Message: protocol.Message}
 	}
-	s.Log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
+	s.Log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path),
+		slog.String("error", err.Error()))
 	return &Error{
 		HTTPStatus: http.StatusInternalServerError,
 		Message:    "The request failed because of a problem on the server. The server's log has the reason",

@@ -17,13 +17,14 @@ import (
 	"hatchel/runtime/state"
 )
 
-// isSignedFile reports whether a request is for a file and carries a signature, which replaces authentication.
+// isSignedFile reports whether a request is for a file and carries a signature, which replaces
+// authentication.
 func isSignedFile(r *http.Request) bool {
 	return isUnder(r, "/files") && r.URL.Query().Has("signature")
 }
 
-// serveFiles answers POST /files, POST /files/uploads, PUT /files/uploads/ID with a signature, and GET, HEAD and DELETE of
-// /files/ID.
+// serveFiles answers POST /files, POST /files/uploads, PUT /files/uploads/ID with a signature, and
+// GET, HEAD and DELETE of /files/ID.
 func (s *Server) serveFiles(w http.ResponseWriter, r *http.Request, signed bool) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -104,7 +105,8 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, store *runtime
 		return err
 	}
 	if r.Context().Err() == nil {
-		s.Log.WarnContext(r.Context(), "download failed", slog.String("file", file.ID), slog.String("error", err.Error()))
+		s.Log.WarnContext(r.Context(), "download failed", slog.String("file", file.ID),
+			slog.String("error", err.Error()))
 	}
 	panic(http.ErrAbortHandler) // the response is shorter than its Content-Length
 }
@@ -135,7 +137,8 @@ func (s *Server) writeFileError(w http.ResponseWriter, r *http.Request, err erro
 	writeJSON(w, failed.HTTPStatus, failed)
 }
 
-// fileError converts an error of the file store to a response, and sets the headers that belong to it.
+// fileError converts an error of the file store to a response, and sets the headers that belong to
+// it.
 func (s *Server) fileError(w http.ResponseWriter, r *http.Request, err error) *Error {
 	var failed *Error
 	var tooLarge *files.TooLargeError

@@ -3,14 +3,18 @@ package server
 import (
 	"context"
 	"log/slog"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 
 	"hatchel/runtime"
 	"hatchel/runtime/source"
 )
 
-// Reloader loads a configuration directory into a host, one load at a time. All fields are required.
+// Reloader loads a configuration directory into a host, one load at a time. All fields are
+// required.
 type Reloader struct {
 	Folder *source.Folder
 	Host   *runtime.Host
@@ -42,8 +46,9 @@ func (r *Reloader) load(ctx context.Context) (runtime.Report, error) {
 	return report, nil
 }
 
-// Reload loads the directory again and logs the result. The trigger says what caused the reload. A configuration with errors
-// is reported in the report, and the last valid configuration stays active.
+// Reload loads the directory again and logs the result. The trigger says what caused the reload. A
+// configuration with errors is reported in the report, and the last valid configuration stays
+// active.
 func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, error) {
 	report, err := r.load(ctx)
 	log := r.Log.With("trigger", trigger)
@@ -63,4 +68,21 @@ func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, 
 		}
 	}
 	return report, err
+}
+
+// OnHangup starts to listen for SIGHUP and returns the loop that reloads at each one until ctx ends.
+func (r *Reloader) OnHangup(ctx context.Context) (loop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	return func() {
+		defer signal.Stop(hangups)
+		for {
+			select {
+			case <-hangups:
+				r.Reload(ctx, "SIGHUP")
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }

@@ -22,12 +22,13 @@ const (
 	finalWriteTimeout = time.Second // for clients to read the last responses
 )
 
-// ErrCallsCancelled reports that a shutdown cancelled active calls, because the grace period expired or force ended.
+// ErrCallsCancelled reports that a shutdown cancelled active calls, because the grace period
+// expired or force ended.
 var ErrCallsCancelled = errors.New("active calls were cancelled")
 
-// Serve accepts HTTP connections from a listener until ctx ends, and returns when the shutdown is complete. The end of force
-// cancels the calls that are still active then. Whether connections use TLS is decided once; the certificates are those of the
-// current configuration.
+// Serve accepts HTTP connections from a listener until ctx ends, and returns when the shutdown is
+// complete. The end of force cancels the calls that are still active then. Whether connections use
+// TLS is decided once; the certificates are those of the current configuration.
 func (s *Server) Serve(ctx, force context.Context, l net.Listener) error {
 	web := &http.Server{
 		Handler:           s,
@@ -61,8 +62,8 @@ func (s *Server) Serve(ctx, force context.Context, l net.Listener) error {
 	return err
 }
 
-// tlsConfig returns a configuration that takes the certificates from the configuration that is current when a connection
-// begins, or nil when the configuration has no tls block.
+// tlsConfig returns a configuration that takes the certificates from the configuration that is
+// current when a connection begins, or nil when the configuration has no tls block.
 func tlsConfig(host *runtime.Host) *tls.Config {
 	first := host.Certificates()
 	if first == nil {
@@ -79,10 +80,11 @@ func tlsConfig(host *runtime.Host) *tls.Config {
 	}
 }
 
-// ServeStdio serves one client on two streams until the input ends, or until ctx ends and the active calls are answered. The
-// end of force cancels those calls.
+// ServeStdio serves one client on two streams until the input ends, or until ctx ends and the
+// active calls are answered. The end of force cancels those calls.
 func (s *Server) ServeStdio(ctx, force context.Context, in io.ReadCloser, out io.Writer) error {
-	// A client that has closed its input waits for the remaining responses only for the grace period.
+	// A client that has closed its input waits for the remaining responses only for the grace
+	// period.
 	in = &eofReader{ReadCloser: in, onEnd: func() { time.AfterFunc(GracePeriod, s.Host.Close) }}
 	stop := context.AfterFunc(ctx, func() { s.shutdown(force) })
 	defer stop()
@@ -105,8 +107,9 @@ func (r *eofReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shutdown stops calls that wait for an approval and lets all other calls and tasks end within the grace period, or until
-// force ends. It cancels the rest, including the programs that they run, and returns ErrCallsCancelled.
+// shutdown stops calls that wait for an approval and lets all other calls and tasks end within the
+// grace period, or until force ends. It cancels the rest, including the programs that they run, and
+// returns ErrCallsCancelled.
 func (s *Server) shutdown(force context.Context) error {
 	s.Host.StopWaiting()
 	ctx, cancel := context.WithTimeout(force, GracePeriod)

@@ -15,16 +15,16 @@ type Options struct {
 	Host     *runtime.Host
 	Reloader *Reloader
 	Log      *slog.Logger
-	// Toolset is the only toolset that is served. When it is empty, everything is served at /mcp and each toolset at
-	// /mcp/NAME.
+	// Toolset is the only toolset that is served. When it is empty, everything is served at /mcp
+	// and each toolset at /mcp/NAME.
 	Toolset string
-	// RequireAuth refuses every HTTP request while the configuration declares no authentication. Set it for a listener that
-	// other machines can reach.
+	// RequireAuth refuses every HTTP request while the configuration declares no authentication.
+	// Set it for a listener that other machines can reach.
 	RequireAuth bool
 }
 
-// Server serves one host, over HTTP with [Server.Serve] or to one client with [Server.ServeStdio]. It is safe for concurrent
-// use as an http.Handler.
+// Server serves one host, over HTTP with [Server.Serve] or to one client with [Server.ServeStdio].
+// It is safe for concurrent use as an http.Handler.
 type Server struct {
 	Options
 	mcp      *mcp.Server

@@ -19,7 +19,8 @@ var limitRows = [][2]string{
 	{"state file", "1 GiB for new tasks and large records, 2 GiB for everything but small updates."},
 	{"tasks that run at once", "1,024 of a process. Tasks that wait for an answer do not count."},
 	{"pending approvals", "16,384 in all, 1,024 of one caller, 256 of one caller that wait in one process."},
-	{"uploaded files", "1,000 of one caller with at most 256 MiB, and 16 uploads at once. One upload may take 15 minutes."},
+	{"uploaded files", "1,000 of one caller with at most 256 MiB, and 16 uploads at once. One upload may take 15 " +
+		"minutes."},
 	{"reason of a decision", "1,000 characters."},
 	{"webhook deliveries", "8 at once to one endpoint. Response headers have at most 64 KiB."},
 	{"arguments in an audit record", "8 KiB. Longer ones are truncated, with their size and hash."},

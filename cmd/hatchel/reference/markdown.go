@@ -48,7 +48,8 @@ func (g *Group) markdown() string {
 	return out.String()
 }
 
-// writeMarkdown writes the section of a block. The blocks inside it are listed, with links to their sections.
+// writeMarkdown writes the section of a block. The blocks inside it are listed, with links to their
+// sections.
 func (b *Block) writeMarkdown(out *strings.Builder) {
 	level := "##"
 	if b.Parent != nil {
@@ -109,13 +110,15 @@ func (r *Reference) defaults() string {
 			b.each(func(b *Block) {
 				for _, f := range b.Spec {
 					if f.Default != "" {
-						rows = append(rows, fmt.Sprintf("| [`%s`](%s) | `%s` | %s |", b.Title(), b.link(), f.Name, escape(f.Default)))
+						rows = append(rows,
+							fmt.Sprintf("| [`%s`](%s) | `%s` | %s |", b.Title(), b.link(), f.Name, escape(f.Default)))
 					}
 				}
 			})
 		}
 		if rows != nil {
-			fmt.Fprintf(&out, "\n## %s\n\n| block | argument | default |\n|---|---|---|\n%s\n", g.Title, strings.Join(rows, "\n"))
+			fmt.Fprintf(&out, "\n## %s\n\n| block | argument | default |\n|---|---|---|\n%s\n", g.Title,
+				strings.Join(rows, "\n"))
 		}
 	}
 	return out.String()

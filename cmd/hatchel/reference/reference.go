@@ -1,5 +1,6 @@
-// Package reference renders the reference of the language: pages for a terminal, Markdown files, and a search. Its data are the
-// specs that decode the blocks, so that it cannot differ from what the server accepts.
+// Package reference renders the reference of the language: pages for a terminal, Markdown files,
+// and a search. Its data are the specs that decode the blocks, so that it cannot differ from what
+// the server accepts.
 package reference
 
 import (
@@ -26,8 +27,8 @@ type Group struct {
 	Blocks []*Block
 }
 
-// Block documents a kind of block in one place. A block inside another one has a Block of its own, unless it is the same
-// everywhere.
+// Block documents a kind of block in one place. A block inside another one has a Block of its own,
+// unless it is the same everywhere.
 type Block struct {
 	Key      string // the words after hatchel docs, as in "connection http auth"
 	Name     string // as it is written, with its labels: `connection "http" "name"`
@@ -49,11 +50,14 @@ var groupKeys = []struct {
 	{"connections", "Connections", "Systems that backends use. A connection is declared once and named by its blocks.",
 		[]string{"breaker"}},
 	{"tools", "Tools, prompts and resources", "What clients can call and read, and the parts of it.",
-		[]string{"tool", "prompt", "resource", "toolset", "input", "argument", "message", "complete", "content", "annotations",
+		[]string{"tool", "prompt", "resource", "toolset", "input", "argument", "message", "complete", "content",
+			"annotations",
 			"cache", "tool cache"}},
-	{"backends", "Backends", "What a tool, a prompt, a resource or a step does: one of these blocks.", []string{"tool step"}},
+	{"backends", "Backends", "What a tool, a prompt, a resource or a step does: one of these blocks.",
+		[]string{"tool step"}},
 	{"steps", "Steps", "The steps of a tool, a prompt or a resource, checks, and questions to the client.",
-		[]string{"step", "check", "expect", "ask", "elicit", "sample", "roots", "progress", "log", "wait", "fail", "fault"}},
+		[]string{"step", "check", "expect", "ask", "elicit", "sample", "roots", "progress", "log", "wait", "fail",
+			"fault"}},
 	{"trust", "Trust", "Who may connect, who may call what, who approves it, and what is recorded.",
 		[]string{"auth", "tls", "policy", "approval", "approvals", "audit"}},
 	{"operation", "Operation", "State, limits, and what outlives a request.",
@@ -95,7 +99,8 @@ func New(kinds hcl.Kinds) *Reference {
 	return r
 }
 
-// addChildren documents the blocks inside a block. A block that has a page elsewhere is shared with that page.
+// addChildren documents the blocks inside a block. A block that has a page elsewhere is shared with
+// that page.
 func (r *Reference) addChildren(b *Block) {
 	b.children = map[string]*Block{}
 	for _, f := range b.Spec {
@@ -114,8 +119,8 @@ func (r *Reference) addChildren(b *Block) {
 	}
 }
 
-// pageOf returns the block of a group that a nested block is the same as: one of its name that has all its arguments. Blocks of
-// the same name with other arguments are different blocks.
+// pageOf returns the block of a group that a nested block is the same as: one of its name that has
+// all its arguments. Blocks of the same name with other arguments are different blocks.
 func (r *Reference) pageOf(f decode.Field) (page *Block) {
 	nested := f.Nested()
 	for _, b := range r.blocks {
@@ -139,7 +144,8 @@ func hasField(spec decode.Spec, name string) bool {
 // ambiguous says where the blocks of groups stand whose name another one has.
 var ambiguous = map[string]string{"cache": " in resource", "tool cache": " in tool", "tool step": " in step"}
 
-// Title returns the name of a block and of those around it, as in `auth in connection "http" "name"`. It is unique.
+// Title returns the name of a block and of those around it, as in `auth in connection "http"
+// "name"`. It is unique.
 func (b *Block) Title() string {
 	if b.Parent == nil {
 		return b.Name + ambiguous[b.Key]
@@ -157,8 +163,8 @@ func (b *Block) each(do func(*Block)) {
 	}
 }
 
-// Find returns the blocks that a topic names: the block of that key and those that belong to it, or all blocks of that name,
-// wherever they are.
+// Find returns the blocks that a topic names: the block of that key and those that belong to it, or
+// all blocks of that name, wherever they are.
 func (r *Reference) Find(topic string) (found []*Block) {
 	for _, b := range r.blocks {
 		switch {
@@ -170,7 +176,8 @@ func (r *Reference) Find(topic string) (found []*Block) {
 	}
 	for _, b := range r.blocks {
 		b.each(func(nested *Block) {
-			inFound := slices.ContainsFunc(found, func(f *Block) bool { return strings.HasPrefix(nested.Key+" ", f.Key+" ") })
+			inFound := slices.ContainsFunc(found,
+				func(f *Block) bool { return strings.HasPrefix(nested.Key+" ", f.Key+" ") })
 			if !inFound && (nested.Key == topic || strings.HasSuffix(nested.Key, " "+topic)) {
 				found = append(found, nested)
 			}
@@ -237,7 +244,8 @@ func notes(f decode.Field) (notes []string) {
 	return notes
 }
 
-// choiceRule returns the rule of the first field of a group of alternatives, and an empty string for all other fields.
+// choiceRule returns the rule of the first field of a group of alternatives, and an empty string
+// for all other fields.
 func choiceRule(spec decode.Spec, f decode.Field) string {
 	what, required := f.Choice()
 	if what == "" {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Search writes every block, argument and topic row that contains a word, and reports whether there is one.
+// Search writes every block, argument and topic row that contains a word, and reports whether there
+// is one.
 func (r *Reference) Search(w io.Writer, word string) (bool, error) {
 	var rows [][2]string
 	add := func(place, text string) {
@@ -36,7 +37,8 @@ func (r *Reference) Search(w io.Writer, word string) (bool, error) {
 	return len(rows) > 0, out.Flush()
 }
 
-// matchingSentence returns the first sentence of a text that contains a word, or the first one when the place contains it.
+// matchingSentence returns the first sentence of a text that contains a word, or the first one when
+// the place contains it.
 func matchingSentence(place, text, word string) string {
 	for sentence := range strings.SplitSeq(text, ". ") {
 		if strings.Contains(strings.ToLower(sentence), word) {

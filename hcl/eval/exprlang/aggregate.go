@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-func (it *predicateCall) sum() eval {
+func (it *predicateCall) sum() evalFunc {
 	return func(f *frame) (any, error) {
 		var total any = 0
 		err := it.forEach(f, func(_, v any, _ int) (_ bool, err error) {
@@ -22,7 +22,7 @@ func (it *predicateCall) sum() eval {
 	}
 }
 
-func (it *predicateCall) find(index bool) eval {
+func (it *predicateCall) find(index bool) evalFunc {
 	return func(f *frame) (out any, err error) {
 		err = it.forEach(f, func(item, v any, i int) (bool, error) {
 			ok, err := predicateResult(v)
@@ -53,7 +53,7 @@ func groupKey(v any) (string, error) {
 	return value.Text(v)
 }
 
-func (it *predicateCall) groupBy() eval {
+func (it *predicateCall) groupBy() evalFunc {
 	return func(f *frame) (any, error) {
 		out := map[string]any{}
 		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
@@ -73,7 +73,7 @@ func (it *predicateCall) groupBy() eval {
 	}
 }
 
-func (it *predicateCall) countBy() eval {
+func (it *predicateCall) countBy() evalFunc {
 	return func(f *frame) (any, error) {
 		out := map[string]any{}
 		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
@@ -92,7 +92,7 @@ func (it *predicateCall) countBy() eval {
 	}
 }
 
-func (it *predicateCall) sortBy(order eval) eval {
+func (it *predicateCall) sortBy(order evalFunc) evalFunc {
 	return func(f *frame) (any, error) {
 		descending := false
 		if order != nil {
@@ -123,7 +123,7 @@ func (it *predicateCall) sortBy(order eval) eval {
 	}
 }
 
-func (it *predicateCall) reduce(initial eval) eval {
+func (it *predicateCall) reduce(initial evalFunc) evalFunc {
 	return func(f *frame) (any, error) {
 		var acc any
 		started := initial != nil

@@ -8,22 +8,24 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	numbers, texts := c.checkOperands(n, l, r, "added")
-	shape := anything
+	typ := eval.AnyType
 	switch {
-	case l.shape.Kind == Integer && r.shape.Kind == Integer:
-		shape = integer
-	case numbers && (l.shape.numeric() || r.shape.numeric()):
-		shape = number
-	case texts && (l.shape.Kind == String || r.shape.Kind == String):
-		shape = text
+	case l.typ.Kind == schema.Integer && r.typ.Kind == schema.Integer:
+		typ = eval.IntegerType
+	case numbers && (eval.IsNumeric(l.typ) || eval.IsNumeric(r.typ)):
+		typ = eval.NumberType
+	case texts && (l.typ.Kind == schema.String || r.typ.Kind == schema.String):
+		typ = eval.StringType
 	}
-	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err
@@ -43,7 +45,7 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	}}
 }
 
-func evalPair(f *frame, l, r eval) (a, b any, err error) {
+func evalPair(f *frame, l, r evalFunc) (a, b any, err error) {
 	if a, err = evalResolved(f, l); err != nil {
 		return nil, nil, err
 	}
@@ -59,13 +61,13 @@ func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExp
 		c.report(c.spanOf(n), "Unknown operator", "There is no operator %q in programs.", n.Operator)
 		return broken(c.spanOf(n))
 	}
-	ok := c.checkKind(n.Left, l, Number)
-	ok = c.checkKind(n.Right, r, Number) && ok
-	shape := number
-	if ok && l.shape.Kind == Integer && r.shape.Kind == Integer && strings.Contains("-*%", n.Operator) {
-		shape = integer
+	ok := c.checkKind(n.Left, l, schema.Number)
+	ok = c.checkKind(n.Right, r, schema.Number) && ok
+	typ := eval.NumberType
+	if ok && l.typ.Kind == schema.Integer && r.typ.Kind == schema.Integer && strings.Contains("-*%", n.Operator) {
+		typ = eval.IntegerType
 	}
-	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err
@@ -82,16 +84,16 @@ func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExp
 
 func (c *compiler) compileSign(n *ast.UnaryNode) typedExpr {
 	t := c.compile(n.Node)
-	c.checkKind(n.Node, t, Number)
-	shape := t.shape
-	if !shape.numeric() {
-		shape = number
+	c.checkKind(n.Node, t, schema.Number)
+	typ := t.typ
+	if !eval.IsNumeric(typ) {
+		typ = eval.NumberType
 	}
 	minus := n.Operator == "-"
 	if v, ok := t.value.(int); t.known && ok && minus {
-		return constant(-v, integer, c.fullSpan(n))
+		return constant(-v, eval.IntegerType, c.fullSpan(n))
 	}
-	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		v, err := evalResolved(f, t.eval)
 		if err != nil {
 			return nil, err
@@ -107,9 +109,9 @@ func (c *compiler) compileSign(n *ast.UnaryNode) typedExpr {
 }
 
 func (c *compiler) compileRange(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	c.checkKind(n.Left, l, Integer)
-	c.checkKind(n.Right, r, Integer)
-	return typedExpr{shape: listOf(integer), at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	c.checkKind(n.Left, l, schema.Integer)
+	c.checkKind(n.Right, r, schema.Integer)
+	return typedExpr{typ: schema.ListOf(eval.IntegerType), at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -51,7 +52,7 @@ func BenchmarkFilterMegabyte(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	benchmark(b, `output.rows | filter(.amount > 500 && .paid)`, Env{Roots: map[string]*Shape{"output": nil}}, map[string]any{"output": map[string]any{"rows": rows}})
+	benchmark(b, `output.rows | filter(.amount > 500 && .paid)`, Env{Roots: map[string]*schema.Type{"output": nil}}, map[string]any{"output": map[string]any{"rows": rows}})
 }
 
 func BenchmarkMapMegabyte(b *testing.B) {
@@ -59,7 +60,7 @@ func BenchmarkMapMegabyte(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	benchmark(b, `output.rows | map({{id: .id, total: .amount * 2}})`, Env{Roots: map[string]*Shape{"output": nil}}, map[string]any{"output": map[string]any{"rows": rows}})
+	benchmark(b, `output.rows | map({{id: .id, total: .amount * 2}})`, Env{Roots: map[string]*schema.Type{"output": nil}}, map[string]any{"output": map[string]any{"rows": rows}})
 }
 
 func BenchmarkDecodeMegabyte(b *testing.B) {

@@ -1,9 +1,6 @@
 package exprlang
 
-import (
-	"strings"
-	"sync"
-)
+import "sync"
 
 // A Cache compiles equal sources over equal environments once. It serves one configuration, whose environments share their clock and limits.
 // The zero value is ready; it is safe for concurrent use.
@@ -25,9 +22,7 @@ type cached struct {
 
 // Compile is like the function Compile; programs and problems are shared.
 func (c *Cache) Compile(src string, env Env, want Want) (*Program, []Problem) {
-	var b strings.Builder
-	fingerprints(&b, env.Roots)
-	key := cacheKey{src, b.String(), want}
+	key := cacheKey{src, string(env.appendFingerprint(nil)), want}
 	c.mu.Lock()
 	entry := c.kept[key]
 	if entry == nil {

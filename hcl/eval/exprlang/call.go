@@ -7,7 +7,9 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -62,7 +64,7 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		c.checkArgument(fn, p, a, terms[i])
 	}
 	c.warnSplitOrder(name, at, terms, args)
-	return typedExpr{shape: resultShape(fn, terms), at: at, eval: invoke(fn, terms)}
+	return typedExpr{typ: resultType(fn, terms), at: at, eval: invoke(fn, terms)}
 }
 
 // What else a call may have meant that has the wrong number of arguments.
@@ -86,36 +88,13 @@ func signature(fn *functions.Function) string {
 	return b.String() + ")"
 }
 
-func kindOf(k functions.Kind) Kind {
-	switch k {
-	case functions.String:
-		return String
-	case functions.Number:
-		return Number
-	case functions.Integer:
-		return Integer
-	case functions.Bool:
-		return Bool
-	case functions.List:
-		return List
-	case functions.Object:
-		return Object
-	case functions.Bytes:
-		return Bytes
-	}
-	return Any
-}
-
+// checkArgument reports an argument of the wrong type, or that may be null.
 func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
-	k := kindOf(p.Kind)
 	switch {
 	case p.Kind == functions.Any:
-	case p.Kind == functions.Data && (t.shape.canBe(String) || t.shape.canBe(Bytes)) && !t.shape.Nullable:
-	case p.Kind == functions.Data && t.shape.Nullable:
-		c.reportNullable(n)
-	case k == Any || !t.shape.canBe(k):
-		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.", fn.Name, p.Name, p.Kind, kindPhrases[t.shape.Kind])
-	case t.shape.Nullable:
+	case !eval.Accepts(p.Kind, t.typ):
+		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.", fn.Name, p.Name, p.Kind, eval.TypePhrase(t.typ))
+	case t.typ.Nullable:
 		c.reportNullable(n)
 	}
 }
@@ -148,47 +127,21 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 	c.report(at, "Unknown function", "There is no function %q.%s", name, didYouMean(name, candidates))
 }
 
-func resultShape(fn *functions.Function, args []typedExpr) *Shape {
-	first := anything
-	if len(args) > 0 {
-		first = args[0].shape.notNull()
+// resultType is the type of what a function returns. Its arguments are not null here: where one may be, that was reported.
+func resultType(fn *functions.Function, args []typedExpr) *schema.Type {
+	types := make([]*schema.Type, len(args))
+	for i, a := range args {
+		types[i] = a.typ.NotNull()
 	}
-	switch fn.Result.Follow {
-	case functions.SameAsFirst:
-		return first
-	case functions.ElemOfFirst:
-		return orNullable(first.elem(), fn.Result)
-	case functions.ListOfFirst:
-		return listOf(first)
-	case functions.Unify:
-		s := first
-		for _, a := range args {
-			s = unifyTypes(s, a.shape.notNull())
-		}
-		return s
+	t := programType(eval.ResultType(fn, types, unifyTypes))
+	if fn.Result.Nullable {
+		return t.AsNullable()
 	}
-	s := &Shape{Kind: kindOf(fn.Result.Kind)}
-	if s.Kind == Object {
-		s.Kind = Map // its members are not known
-	}
-	if s.Kind == List {
-		s.Elem = &Shape{Kind: kindOf(fn.Result.Elem)}
-		if s.Elem.Kind == Object {
-			s.Elem.Kind = Map
-		}
-	}
-	return orNullable(s, fn.Result)
+	return t
 }
 
-func orNullable(s *Shape, r functions.Result) *Shape {
-	if r.Nullable {
-		return s.orNull()
-	}
-	return s
-}
-
-func invoke(fn *functions.Function, args []typedExpr) eval {
-	evals := make([]eval, len(args))
+func invoke(fn *functions.Function, args []typedExpr) evalFunc {
+	evals := make([]evalFunc, len(args))
 	for i, a := range args {
 		evals[i] = a.eval
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -17,8 +19,8 @@ type compiler struct {
 	env      Env
 	problems []Problem
 	reads    [][]string
-	scopes   []scope        // of let and of predicates, innermost last
-	nonNull  map[string]int // paths that are not null here, counted
+	scopes   []scope // of let and of predicates, innermost last
+	nonNull  *eval.NonNull
 	vars     int
 	paths    int // names the places that let and predicates introduce
 	brackets []span
@@ -27,8 +29,8 @@ type compiler struct {
 
 // typedExpr is a compiled part.
 type typedExpr struct {
-	eval             eval
-	shape            *Shape
+	eval             evalFunc
+	typ              *schema.Type
 	path             []string // the traversal that it is, or nil
 	read             []string // the part of a traversal that is known at load
 	mayBeNullByChain bool     // an optional step of the traversal may end it with null
@@ -117,11 +119,11 @@ func (c *compiler) source(n ast.Node) string {
 
 // broken stands for a part that has a problem; what is around it gets none because of it.
 func broken(at span) typedExpr {
-	return typedExpr{shape: anything, at: at, eval: func(*frame) (any, error) { return nil, nil }}
+	return typedExpr{typ: eval.AnyType, at: at, eval: func(*frame) (any, error) { return nil, nil }}
 }
 
-func constant(v any, s *Shape, at span) typedExpr {
-	return typedExpr{shape: s, at: at, known: true, value: v, eval: func(*frame) (any, error) { return v, nil }}
+func constant(v any, s *schema.Type, at span) typedExpr {
+	return typedExpr{typ: s, at: at, known: true, value: v, eval: func(*frame) (any, error) { return v, nil }}
 }
 
 // checkResult checks what the whole program gives.
@@ -130,9 +132,9 @@ func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
 		return
 	}
 	switch at := c.fullSpan(n); {
-	case !t.shape.canBe(Bool):
-		c.report(at, "Not a condition", "True or false is expected, this is %s.", kindPhrases[t.shape.Kind])
-	case t.shape.Nullable:
+	case !eval.CanBe(t.typ, schema.Bool):
+		c.report(at, "Not a condition", "True or false is expected, this is %s.", eval.TypePhrase(t.typ))
+	case t.typ.Nullable:
 		c.report(at, "Condition may be null", "True or false is expected: write %s ?? false, or compare it.", c.source(n))
 	}
 }
@@ -151,7 +153,7 @@ func (c *compiler) compile(n ast.Node) typedExpr {
 }
 
 // withSpan says where a failure happened, unless an inner part did.
-func withSpan(e eval, at span) eval {
+func withSpan(e evalFunc, at span) evalFunc {
 	return func(f *frame) (any, error) {
 		v, err := e(f)
 		if err == nil || err == errSkipped {
@@ -173,20 +175,20 @@ func (c *compiler) compileNode(n ast.Node) typedExpr {
 	at := c.spanOf(n)
 	switch n := n.(type) {
 	case *ast.NilNode:
-		return constant(nil, nullShape, at)
+		return constant(nil, eval.NullType, at)
 	case *ast.BoolNode:
-		return constant(n.Value, boolean, at)
+		return constant(n.Value, eval.BoolType, at)
 	case *ast.IntegerNode:
-		return constant(n.Value, integer, at)
+		return constant(n.Value, eval.IntegerType, at)
 	case *ast.FloatNode:
 		if n.Value == float64(int(n.Value)) && n.Value < 1<<53 {
-			return constant(int(n.Value), integer, at)
+			return constant(int(n.Value), eval.IntegerType, at)
 		}
-		return constant(n.Value, number, at)
+		return constant(n.Value, eval.NumberType, at)
 	case *ast.StringNode:
-		return constant(n.Value, text, at)
+		return constant(n.Value, eval.StringType, at)
 	case *ast.BytesNode:
-		return constant(value.Bytes(n.Value), bytes, at)
+		return constant(value.Bytes(n.Value), eval.BytesType, at)
 	case *ast.IdentifierNode:
 		return c.compileIdentifier(n)
 	case *ast.PointerNode:
@@ -223,12 +225,12 @@ func (c *compiler) compileNode(n ast.Node) typedExpr {
 }
 
 // checkKind reports a part that cannot be of the kind, or that may be null.
-func (c *compiler) checkKind(n ast.Node, t typedExpr, k Kind) bool {
-	if !t.shape.canBe(k) {
-		c.report(c.fullSpan(n), "Wrong type", "%s is expected, this is %s.", capitalize(kindPhrases[k]), kindPhrases[t.shape.Kind])
+func (c *compiler) checkKind(n ast.Node, t typedExpr, k schema.Kind) bool {
+	if !eval.CanBe(t.typ, k) {
+		c.report(c.fullSpan(n), "Wrong type", "%s is expected, this is %s.", capitalize(eval.TypePhrase(&schema.Type{Kind: k})), eval.TypePhrase(t.typ))
 		return false
 	}
-	if t.shape.Nullable {
+	if t.typ.Nullable {
 		c.reportNullable(n)
 		return false
 	}

@@ -7,8 +7,8 @@ import (
 	"hatchel/hcl/functions"
 )
 
-// eval computes one part of a program.
-type eval func(f *frame) (any, error)
+// evalFunc computes one part of a program.
+type evalFunc func(f *frame) (any, error)
 
 // A frame is the state of one run.
 type frame struct {

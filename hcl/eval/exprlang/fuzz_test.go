@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 )
 
 func FuzzCompileAndRunStayWithinBounds(f *testing.F) {
@@ -27,7 +28,7 @@ func FuzzCompileAndRunStayWithinBounds(f *testing.F) {
 			}
 		}
 	}
-	open := Env{Roots: map[string]*Shape{"input": nil, "output": nil, "step": nil}}
+	open := Env{Roots: map[string]*schema.Type{"input": nil, "output": nil, "step": nil}}
 	f.Fuzz(func(t *testing.T, src string) {
 		for _, env := range []Env{testEnv(), open} {
 			env.Limits = Limits{Steps: 50_000, Memory: 1 << 20, Result: 1 << 20}

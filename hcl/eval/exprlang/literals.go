@@ -5,6 +5,8 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -20,18 +22,18 @@ func (c *compiler) compileSequence(n *ast.SequenceNode) typedExpr {
 }
 
 func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
-	elem := anything
-	evals := make([]eval, len(n.Nodes))
+	elem := eval.AnyType
+	evals := make([]evalFunc, len(n.Nodes))
 	for i, part := range n.Nodes {
 		t := c.compile(part)
 		evals[i] = t.eval
 		if i == 0 {
-			elem = t.shape
+			elem = t.typ
 		} else {
-			elem = unifyTypes(elem, t.shape)
+			elem = unifyTypes(elem, t.typ)
 		}
 	}
-	return typedExpr{shape: listOf(elem), at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: schema.ListOf(elem), at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		if err := f.call.Spend(24 + 16*len(evals)); err != nil {
 			return nil, err
 		}
@@ -50,31 +52,32 @@ func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
 func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 	type pair struct {
 		name string
-		key  eval // nil when the name is known
-		val  eval
+		key  evalFunc // nil when the name is known
+		val  evalFunc
 	}
 	pairs := make([]pair, len(n.Pairs))
-	shape := &Shape{Kind: Object, Members: make(map[string]*Shape, len(n.Pairs))}
+	typ := &schema.Type{Kind: schema.Object}
+	known := true
 	for i, p := range n.Pairs {
 		p := p.(*ast.PairNode)
 		key, val := c.compile(p.Key), c.compile(p.Value)
 		pairs[i].val = val.eval
 		name, isText := key.value.(string)
-		if key.known && isText {
-			if _, twice := shape.Members[name]; twice && shape.Kind == Object {
-				c.report(key.at, "Key written twice", "The key %q stands in the same object already.", name)
-			}
-			pairs[i].name, shape.Members[name] = name, val.shape
+		if !key.known || !isText {
+			c.checkKind(p.Key, key, schema.String)
+			pairs[i].key, known = key.eval, false
 			continue
 		}
-		c.checkKind(p.Key, key, String)
-		pairs[i].key = key.eval
-		shape = &Shape{Kind: Map, Members: shape.Members}
+		if _, twice := typ.Lookup(name); twice {
+			c.report(key.at, "Key written twice", "The key %q stands in the same object already.", name)
+		}
+		pairs[i].name = name
+		typ.Members = append(typ.Members, &schema.Member{Name: name, Type: val.typ})
 	}
-	if shape.Kind == Map {
-		shape = &Shape{Kind: Map}
+	if !known {
+		typ = &schema.Type{Kind: schema.Map}
 	}
-	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		if err := f.call.Spend(48 + 64*len(pairs)); err != nil {
 			return nil, err
 		}

@@ -5,17 +5,19 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 // compileCondition compiles a part that must give a bool.
 func (c *compiler) compileCondition(n ast.Node) typedExpr {
 	t := c.compile(n)
-	c.checkKind(n, t, Bool)
+	c.checkKind(n, t, schema.Bool)
 	return t
 }
 
-func evalBool(f *frame, e eval) (bool, error) {
+func evalBool(f *frame, e evalFunc) (bool, error) {
 	v, err := e(f)
 	if err != nil {
 		return false, err
@@ -35,7 +37,7 @@ func evalBool(f *frame, e eval) (bool, error) {
 func (c *compiler) compileAnd(n *ast.BinaryNode) typedExpr {
 	l := c.compileCondition(n.Left)
 	r := c.withNonNull(l.nonNullWhenTrue(), func() typedExpr { return c.compileCondition(n.Right) })
-	return typedExpr{shape: boolean, at: c.spanOf(n),
+	return typedExpr{typ: eval.BoolType, at: c.spanOf(n),
 		whenTrue: unionPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue()), whenFalse: intersectPaths(l.whenFalse, r.whenFalse),
 		eval: func(f *frame) (any, error) {
 			if ok, err := evalBool(f, l.eval); !ok || err != nil {
@@ -49,7 +51,7 @@ func (c *compiler) compileAnd(n *ast.BinaryNode) typedExpr {
 func (c *compiler) compileOr(n *ast.BinaryNode) typedExpr {
 	l := c.compileCondition(n.Left)
 	r := c.withNonNull(l.whenFalse, func() typedExpr { return c.compileCondition(n.Right) })
-	return typedExpr{shape: boolean, at: c.spanOf(n),
+	return typedExpr{typ: eval.BoolType, at: c.spanOf(n),
 		whenTrue: intersectPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue()), whenFalse: unionPaths(l.whenFalse, r.whenFalse),
 		eval: func(f *frame) (any, error) {
 			if ok, err := evalBool(f, l.eval); ok || err != nil {
@@ -73,7 +75,7 @@ func (c *compiler) compileUnary(n *ast.UnaryNode) typedExpr {
 	case "!", "not":
 		t := c.compileCondition(n.Node)
 		inner := t.eval
-		return typedExpr{shape: boolean, at: c.spanOf(n), whenTrue: t.whenFalse, whenFalse: t.nonNullWhenTrue(), eval: func(f *frame) (any, error) {
+		return typedExpr{typ: eval.BoolType, at: c.spanOf(n), whenTrue: t.whenFalse, whenFalse: t.nonNullWhenTrue(), eval: func(f *frame) (any, error) {
 			ok, err := evalBool(f, inner)
 			return !ok, err
 		}}
@@ -85,7 +87,7 @@ func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
 	cond := c.compileCondition(n.Cond)
 	yes := c.withNonNull(cond.nonNullWhenTrue(), func() typedExpr { return c.compile(n.Exp1) })
 	no := c.withNonNull(cond.whenFalse, func() typedExpr { return c.compile(n.Exp2) })
-	return typedExpr{shape: unifyTypes(yes.shape, no.shape), at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: unifyTypes(yes.typ, no.typ), at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		ok, err := evalBool(f, cond.eval)
 		if err != nil {
 			return nil, err
@@ -100,14 +102,14 @@ func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
 func (c *compiler) compileCoalesce(n *ast.BinaryNode) typedExpr {
 	l := c.compile(n.Left)
 	r := c.compile(n.Right)
-	shape := l.shape
+	typ := l.typ
 	switch {
-	case shape.Kind == Null:
-		shape = r.shape
-	case shape.Nullable:
-		shape = unifyTypes(shape.notNull(), r.shape)
+	case typ.Kind == schema.Null:
+		typ = r.typ
+	case typ.Nullable:
+		typ = unifyTypes(typ.NotNull(), r.typ)
 	}
-	return typedExpr{shape: shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		v, err := evalResolvedNull(f, l.eval)
 		if err != nil || v != nil {
 			return v, err
@@ -117,7 +119,7 @@ func (c *compiler) compileCoalesce(n *ast.BinaryNode) typedExpr {
 }
 
 // evalResolvedNull keeps a Deferred as it is unless it is null.
-func evalResolvedNull(f *frame, e eval) (any, error) {
+func evalResolvedNull(f *frame, e evalFunc) (any, error) {
 	v, err := e(f)
 	if d, ok := v.(value.Deferred); ok && err == nil {
 		inner, err := d.Value()

@@ -3,12 +3,15 @@ package exprlang
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -26,7 +29,7 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 		return v, err
 	}
 	if t.mayBeNullByChain {
-		t.shape = c.withoutRuledOutNull(t.path, t.shape.orNull())
+		t.typ = c.withoutRuledOutNull(t.path, t.typ.AsNullable())
 	}
 	t.mayBeNullByChain = false
 	return t
@@ -41,20 +44,20 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		base = c.compile(n.Node)
 	}
 	key := c.compile(n.Property)
-	t := typedExpr{at: key.at, read: base.read, shape: c.memberType(n, base, key), mayBeNullByChain: base.mayBeNullByChain || n.Optional && (base.shape.Nullable || base.shape.Kind == Null)}
+	t := typedExpr{at: key.at, read: base.read, typ: c.typeOfMember(n, base, key), mayBeNullByChain: base.mayBeNullByChain || n.Optional && (base.typ.Nullable || base.typ.Kind == schema.Null)}
 	name, isText := key.value.(string)
 	if isText && base.path != nil {
 		t.path = append(base.path[:len(base.path):len(base.path)], name)
 		if base.read != nil && len(base.read) == len(base.path) {
 			t.read = t.path
 		}
-		t.shape = c.withoutRuledOutNull(t.path, t.shape)
+		t.typ = c.withoutRuledOutNull(t.path, t.typ)
 	}
 	t.eval = compileAccess(base.eval, key, n.Optional)
 	return t
 }
 
-func compileAccess(base eval, key typedExpr, optional bool) eval {
+func compileAccess(base evalFunc, key typedExpr, optional bool) evalFunc {
 	name, isText := key.value.(string)
 	if isText {
 		return func(f *frame) (any, error) {
@@ -132,56 +135,56 @@ func keyPhrase(key any) string {
 	return "member that is a " + value.Kind(key)
 }
 
-// memberType checks one step of a traversal.
-func (c *compiler) memberType(n *ast.MemberNode, base, key typedExpr) *Shape {
-	s := base.shape
+// typeOfMember checks one step of a traversal.
+func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.Type {
+	s := base.typ
 	name, isText := key.value.(string)
 	if s.Nullable && !n.Optional {
 		at := c.fullSpan(n.Node)
 		w := c.src[at.from:at.to]
 		c.report(at, "Value may be null", "%s may be null here. Read it with ?., as %s?.%s, or ask before: %s != null && ...", w, w, c.src[key.at.from:key.at.to], w)
-		return anything
+		return eval.AnyType
 	}
 	switch s.Kind {
-	case Any:
-		return anything
-	case Object:
+	case schema.Any:
+		return eval.AnyType
+	case schema.Object:
 		if !isText {
-			c.checkKind(n.Property, key, String)
-			return anything
+			c.checkKind(n.Property, key, schema.String)
+			return eval.AnyType
 		}
-		if m, ok := s.Members[name]; ok {
-			return m.known()
+		if t := memberType(s, name); t != nil {
+			return t
 		}
 		c.reportUnknownMember(base, name, key.at)
-		return anything
-	case Map:
-		if c.checkKind(n.Property, key, String) {
-			return s.elem().orNull()
+		return eval.AnyType
+	case schema.Map:
+		if c.checkKind(n.Property, key, schema.String) {
+			return elemType(s).AsNullable()
 		}
-		return anything
-	case List:
+		return eval.AnyType
+	case schema.List:
 		if isText {
 			c.report(key.at, "Member of a list", "A list has no member \"%[1]s\". Read one element, %[2]s[0].%[1]s, or go through all: map(%[2]s, .%[1]s).", name, c.source(n.Node))
-			return anything
+			return eval.AnyType
 		}
-		if c.checkKind(n.Property, key, Integer) {
-			return s.elem()
+		if c.checkKind(n.Property, key, schema.Integer) {
+			return elemType(s)
 		}
-		return anything
-	case Null:
+		return eval.AnyType
+	case schema.Null:
 		if n.Optional {
-			return anything
+			return eval.AnyType
 		}
 		c.report(c.fullSpan(n.Node), "Value is null", "null has no members.")
-		return anything
+		return eval.AnyType
 	}
 	hint := ""
 	if _, ok := functions.Lookup(name); ok {
 		hint = fmt.Sprintf(" Write %s(%s).", name, c.source(n.Node))
 	}
-	c.report(key.at, "Member of a value", "%s has no members.%s", capitalize(kindPhrases[s.Kind]), hint)
-	return anything
+	c.report(key.at, "Member of a value", "%s has no members.%s", capitalize(eval.TypePhrase(s)), hint)
+	return eval.AnyType
 }
 
 // What the members of a root are called.
@@ -200,7 +203,7 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 		}
 		where = " in " + where
 	}
-	candidates := sortedNames(base.shape.Members)
+	candidates := slices.Sorted(slices.Values(base.typ.MemberNames()))
 	hint := didYouMean(name, candidates)
 	if hint == "" && len(candidates) > 0 && len(candidates) <= 12 {
 		hint = " There are: "
@@ -212,43 +215,43 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 		}
 		hint += "."
 	}
-	if within := onlyNestedMember(base.shape, name); within != "" && where != "" && didYouMean(name, candidates) == "" {
+	if within := onlyNestedMember(base.typ, name); within != "" && where != "" && didYouMean(name, candidates) == "" {
 		hint += " Write " + where[len(" in "):] + "." + within + "." + name + "."
 	}
 	c.report(at, "Unknown "+word, "There is no %s %q%s.%s", word, name, where, hint)
 }
 
 // onlyNestedMember is the only member that has a member of that name, or empty.
-func onlyNestedMember(s *Shape, name string) (within string) {
-	for _, m := range sortedNames(s.Members) {
-		if inner := s.Members[m]; inner == nil || inner.Members[name] == nil {
+func onlyNestedMember(s *schema.Type, name string) (within string) {
+	for _, m := range s.Members {
+		if memberType(programType(m.Type), name) == nil {
 			continue
 		}
 		if within != "" {
 			return ""
 		}
-		within = m
+		within = m.Name
 	}
 	return within
 }
 
 func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 	base := c.compile(n.Node)
-	if !base.shape.canBe(List) && !base.shape.canBe(String) {
-		c.report(c.fullSpan(n.Node), "Wrong type", "A list or a string is expected, this is %s.", kindPhrases[base.shape.Kind])
-	} else if base.shape.Nullable {
+	if !eval.CanBe(base.typ, schema.List) && !eval.CanBe(base.typ, schema.String) {
+		c.report(c.fullSpan(n.Node), "Wrong type", "A list or a string is expected, this is %s.", eval.TypePhrase(base.typ))
+	} else if base.typ.Nullable {
 		c.reportNullable(n.Node)
 	}
-	bound := func(n ast.Node) eval {
+	bound := func(n ast.Node) evalFunc {
 		if n == nil {
 			return nil
 		}
 		t := c.compile(n)
-		c.checkKind(n, t, Integer)
+		c.checkKind(n, t, schema.Integer)
 		return t.eval
 	}
 	from, to := bound(n.From), bound(n.To)
-	return typedExpr{shape: base.shape, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: base.typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		v, err := evalResolved(f, base.eval)
 		if err != nil {
 			return nil, err
@@ -280,7 +283,7 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 	}}
 }
 
-func evalBound(f *frame, bound eval, absent, size int) (int, error) {
+func evalBound(f *frame, bound evalFunc, absent, size int) (int, error) {
 	if bound == nil {
 		return absent, nil
 	}
@@ -313,7 +316,7 @@ func sliceText(s string, from, to int) string {
 }
 
 // evalResolved computes a part and decodes what it gives.
-func evalResolved(f *frame, e eval) (any, error) {
+func evalResolved(f *frame, e evalFunc) (any, error) {
 	v, err := e(f)
 	if err != nil {
 		return nil, err

@@ -1,26 +1,27 @@
 package exprlang
 
-import "strings"
+import (
+	"strings"
+
+	"hatchel/hcl/schema"
+)
 
 func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
-// withoutRuledOutNull is the shape of a path where the facts rule out null.
-func (c *compiler) withoutRuledOutNull(path []string, s *Shape) *Shape {
-	if s.Nullable && c.nonNull[pathKey(path)] > 0 {
-		return s.notNull()
+// withoutRuledOutNull is the type of a traversal, without null where that is ruled out.
+func (c *compiler) withoutRuledOutNull(path []string, t *schema.Type) *schema.Type {
+	if t.Nullable && c.nonNull.HasPath(path) {
+		return t.NotNull()
 	}
-	return s
+	return t
 }
 
-// withNonNull compiles a part that runs only when the paths are not null.
+// withNonNull compiles a part that runs only when the traversals are not null.
 func (c *compiler) withNonNull(paths [][]string, part func() typedExpr) typedExpr {
-	for _, p := range paths {
-		c.nonNull[pathKey(p)]++
-	}
+	around := c.nonNull
+	c.nonNull = around.AddPaths(paths)
 	t := part()
-	for _, p := range paths {
-		c.nonNull[pathKey(p)]--
-	}
+	c.nonNull = around
 	return t
 }
 

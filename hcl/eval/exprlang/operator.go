@@ -7,7 +7,9 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -42,7 +44,7 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 
 func (c *compiler) compileEquality(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	c.checkComparable(n, l, r)
-	t := typedExpr{shape: boolean, at: c.spanOf(n)}
+	t := typedExpr{typ: eval.BoolType, at: c.spanOf(n)}
 	isNull := func(t typedExpr) bool { return t.known && t.value == nil }
 	var same, differs [][]string
 	switch {
@@ -118,17 +120,17 @@ func (f *frame) spendValue(v any) error {
 
 // checkComparable reports comparisons that are never true.
 func (c *compiler) checkComparable(n *ast.BinaryNode, l, r typedExpr) {
-	if !l.shape.mayEqual(r.shape) {
+	if !mayEqual(l.typ, r.typ) {
 		hint := ""
-		if l.shape.Kind == String && r.shape.numeric() || r.shape.Kind == String && l.shape.numeric() {
+		if l.typ.Kind == schema.String && eval.IsNumeric(r.typ) || r.typ.Kind == schema.String && eval.IsNumeric(l.typ) {
 			hint = " tonumber(...) and tostring(...) convert."
 		}
-		c.report(c.fullSpan(n), "Never equal", "%s is compared with %s.%s", capitalize(kindPhrases[l.shape.Kind]), kindPhrases[r.shape.Kind], hint)
+		c.report(c.fullSpan(n), "Never equal", "%s is compared with %s.%s", capitalize(eval.TypePhrase(l.typ)), eval.TypePhrase(r.typ), hint)
 		return
 	}
 	for _, pair := range [][2]typedExpr{{l, r}, {r, l}} {
 		s, isText := pair[1].value.(string)
-		if values := pair[0].shape.Values; isText && values != nil && !slices.Contains(values, s) {
+		if values := enumTexts(pair[0].typ); isText && values != nil && !slices.Contains(values, s) {
 			c.report(pair[1].at, "Never equal", "The value is never %q.%s It is one of: %s.", s, didYouMean(s, values), strings.Join(values, ", "))
 		}
 	}
@@ -137,7 +139,7 @@ func (c *compiler) checkComparable(n *ast.BinaryNode, l, r typedExpr) {
 func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	numbers, texts := c.checkOperands(n, l, r, "compared")
 	if !numbers && !texts {
-		return typedExpr{shape: boolean, at: c.spanOf(n), eval: broken(c.spanOf(n)).eval}
+		return typedExpr{typ: eval.BoolType, at: c.spanOf(n), eval: broken(c.spanOf(n)).eval}
 	}
 	holds := map[string]func(int) bool{
 		"<":  func(d int) bool { return d < 0 },
@@ -146,7 +148,7 @@ func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr 
 		">=": func(d int) bool { return d >= 0 },
 	}[n.Operator]
 	known := unionPaths(prefixes(l.path), prefixes(r.path))
-	return typedExpr{shape: boolean, at: c.spanOf(n), whenTrue: known, whenFalse: known, eval: func(f *frame) (any, error) {
+	return typedExpr{typ: eval.BoolType, at: c.spanOf(n), whenTrue: known, whenFalse: known, eval: func(f *frame) (any, error) {
 		a, err := l.eval(f)
 		if err != nil {
 			return nil, err
@@ -206,25 +208,25 @@ func resolvePair(a, b any) (any, any, error) {
 
 // checkOperands checks that both sides can be numbers, or both strings, and are not null.
 func (c *compiler) checkOperands(n *ast.BinaryNode, l, r typedExpr, verb string) (numbers, texts bool) {
-	numbers = l.shape.canBe(Number) && r.shape.canBe(Number)
-	texts = l.shape.canBe(String) && r.shape.canBe(String)
+	numbers = eval.CanBe(l.typ, schema.Number) && eval.CanBe(r.typ, schema.Number)
+	texts = eval.CanBe(l.typ, schema.String) && eval.CanBe(r.typ, schema.String)
 	if !numbers && !texts {
 		hint := ""
 		switch {
-		case verb == "added" && (l.shape.Kind == String || r.shape.Kind == String) && (l.shape.numeric() || r.shape.numeric()):
+		case verb == "added" && (l.typ.Kind == schema.String || r.typ.Kind == schema.String) && (eval.IsNumeric(l.typ) || eval.IsNumeric(r.typ)):
 			hint = " Write tostring(...) around the number, or use format."
-		case verb == "added" && l.shape.Kind == List:
+		case verb == "added" && l.typ.Kind == schema.List:
 			hint = " concat(a, b) puts lists together."
-		case l.shape.Kind == String && r.shape.numeric(), r.shape.Kind == String && l.shape.numeric():
+		case l.typ.Kind == schema.String && eval.IsNumeric(r.typ), r.typ.Kind == schema.String && eval.IsNumeric(l.typ):
 			hint = " tonumber(...) reads a number from a string."
 		}
-		c.report(c.fullSpan(n), "Wrong types", "%s and %s cannot be %s.%s", capitalize(kindPhrases[l.shape.Kind]), kindPhrases[r.shape.Kind], verb, hint)
+		c.report(c.fullSpan(n), "Wrong types", "%s and %s cannot be %s.%s", capitalize(eval.TypePhrase(l.typ)), eval.TypePhrase(r.typ), verb, hint)
 		return false, false
 	}
-	if l.shape.Nullable {
+	if l.typ.Nullable {
 		c.reportNullable(n.Left)
 	}
-	if r.shape.Nullable {
+	if r.typ.Nullable {
 		c.reportNullable(n.Right)
 	}
 	return numbers, texts

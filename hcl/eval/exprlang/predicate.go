@@ -5,14 +5,16 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 // predicateCall is a compiled call of a function that takes a predicate.
 type predicateCall struct {
 	name     string
-	list     eval
-	body     eval // the predicate; nil stands for the element itself
+	list     evalFunc
+	body     evalFunc // the predicate; nil stands for the element itself
 	backward bool
 }
 
@@ -71,16 +73,16 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode) typedExpr {
 	}
 	list := c.compile(n.Arguments[0])
 	switch {
-	case list.shape.keyed():
+	case isKeyed(list.typ):
 		c.report(c.fullSpan(n.Arguments[0]), "Wrong type", "%s goes through a list, this is an object. values(...) or toPairs(...) makes one.", name)
 	default:
-		c.checkKind(n.Arguments[0], list, List)
+		c.checkKind(n.Arguments[0], list, schema.List)
 	}
 	it := &predicateCall{name: name, list: list.eval, backward: n.Name == "findLast" || n.Name == "findLastIndex"}
-	elem := list.shape.elem()
-	body := typedExpr{shape: elem}
+	elem := elemType(list.typ)
+	body := typedExpr{typ: elem}
 	if len(n.Arguments) > 1 {
-		c.scopes = append(c.scopes, scope{shape: elem, path: c.newPath(), acc: n.Name == "reduce"})
+		c.scopes = append(c.scopes, scope{typ: elem, path: c.newPath(), acc: n.Name == "reduce"})
 		body = c.compile(n.Arguments[1])
 		c.scopes = c.scopes[:len(c.scopes)-1]
 		it.body = body.eval
@@ -89,43 +91,43 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode) typedExpr {
 	t := typedExpr{at: c.spanOf(n)}
 	switch name {
 	case "filter":
-		t.shape, t.eval = list.shape.notNull(), it.filter()
+		t.typ, t.eval = list.typ.NotNull(), it.filter()
 	case "map":
-		t.shape, t.eval = listOf(body.shape), it.mapAll()
+		t.typ, t.eval = schema.ListOf(body.typ), it.mapAll()
 	case "all", "none", "any":
-		t.shape, t.eval = boolean, it.anyAll(n.Name == "any", n.Name == "all")
+		t.typ, t.eval = eval.BoolType, it.anyAll(n.Name == "any", n.Name == "all")
 	case "one":
-		t.shape, t.eval = boolean, it.exactlyOne()
+		t.typ, t.eval = eval.BoolType, it.exactlyOne()
 	case "count":
-		t.shape, t.eval = integer, it.count()
+		t.typ, t.eval = eval.IntegerType, it.count()
 	case "sum":
-		t.shape, t.eval = number, it.sum()
-		if body.shape.Kind == Integer {
-			t.shape = integer
+		t.typ, t.eval = eval.NumberType, it.sum()
+		if body.typ.Kind == schema.Integer {
+			t.typ = eval.IntegerType
 		}
 	case "find", "findLast":
-		t.shape, t.eval = elem.orNull(), it.find(false)
+		t.typ, t.eval = elem.AsNullable(), it.find(false)
 	case "findIndex", "findLastIndex":
-		t.shape, t.eval = integer.orNull(), it.find(true)
+		t.typ, t.eval = eval.IntegerType.AsNullable(), it.find(true)
 	case "groupBy":
-		t.shape, t.eval = &Shape{Kind: Map, Elem: listOf(elem)}, it.groupBy()
+		t.typ, t.eval = &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, it.groupBy()
 	case "countBy":
-		t.shape, t.eval = &Shape{Kind: Map, Elem: integer}, it.countBy()
+		t.typ, t.eval = &schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, it.countBy()
 	case "sortBy":
-		t.shape, t.eval = list.shape.notNull(), it.sortBy(c.compileArgument(n, 2, String))
+		t.typ, t.eval = list.typ.NotNull(), it.sortBy(c.compileArgument(n, 2, schema.String))
 	case "reduce":
-		t.shape, t.eval = anything, it.reduce(c.compileArgument(n, 2, Any))
+		t.typ, t.eval = eval.AnyType, it.reduce(c.compileArgument(n, 2, schema.Any))
 	}
 	return t
 }
 
 // compileArgument compiles an argument after the predicate, or gives nil.
-func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k Kind) eval {
+func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) evalFunc {
 	if len(n.Arguments) <= i {
 		return nil
 	}
 	t := c.compile(n.Arguments[i])
-	if k != Any {
+	if k != schema.Any {
 		c.checkKind(n.Arguments[i], t, k)
 	}
 	return t.eval
@@ -138,9 +140,9 @@ func (c *compiler) checkPredicate(n *ast.BuiltinNode, body typedExpr) {
 	}
 	switch n.Name {
 	case "filter", "all", "none", "any", "one", "count", "find", "findLast", "findIndex", "findLastIndex":
-		c.checkKind(at, body, Bool)
+		c.checkKind(at, body, schema.Bool)
 	case "sum":
-		c.checkKind(at, body, Number)
+		c.checkKind(at, body, schema.Number)
 	}
 }
 
@@ -152,7 +154,7 @@ func predicateResult(v any) (bool, error) {
 	return b, nil
 }
 
-func (it *predicateCall) filter() eval {
+func (it *predicateCall) filter() evalFunc {
 	return func(f *frame) (any, error) {
 		out := []any{}
 		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
@@ -167,7 +169,7 @@ func (it *predicateCall) filter() eval {
 	}
 }
 
-func (it *predicateCall) mapAll() eval {
+func (it *predicateCall) mapAll() evalFunc {
 	return func(f *frame) (any, error) {
 		out := []any{}
 		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
@@ -179,7 +181,7 @@ func (it *predicateCall) mapAll() eval {
 }
 
 // anyAll stops at the first element that decides: for any a true one, for all a false one, for none a true one.
-func (it *predicateCall) anyAll(found, all bool) eval {
+func (it *predicateCall) anyAll(found, all bool) evalFunc {
 	return func(f *frame) (any, error) {
 		out := !found
 		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
@@ -194,14 +196,14 @@ func (it *predicateCall) anyAll(found, all bool) eval {
 	}
 }
 
-func (it *predicateCall) exactlyOne() eval {
+func (it *predicateCall) exactlyOne() evalFunc {
 	return func(f *frame) (any, error) {
 		n, err := it.countUntil(f, 2)
 		return n == 1, err
 	}
 }
 
-func (it *predicateCall) count() eval {
+func (it *predicateCall) count() evalFunc {
 	return func(f *frame) (any, error) {
 		n, err := it.countUntil(f, -1)
 		return n, err

@@ -9,21 +9,26 @@ package exprlang
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"sync"
 	"time"
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 // Env is what a program can see.
 type Env struct {
-	Roots  map[string]*Shape
-	Now    func() time.Time // the clock of timestamp(); nil refuses it at the call
-	Limits Limits
+	Roots   map[string]*schema.Type
+	NonNull *eval.NonNull    // what is certainly not null where the program stands
+	Now     func() time.Time // the clock of timestamp(); nil refuses it at the call
+	Limits  Limits
 }
 
 // Limits bound one run. A zero field stands for its default.
@@ -57,9 +62,9 @@ const (
 // A Program is a compiled source. It is immutable and safe for concurrent use.
 type Program struct {
 	src              string
-	run              eval
+	run              evalFunc
 	want             Want
-	shape            *Shape
+	typ              *schema.Type
 	reads            [][]string
 	nonNullWhenTrue  [][]string
 	nonNullWhenFalse [][]string
@@ -76,7 +81,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
-	c := compiler{src: tree.source, place: tree.place, brackets: tree.brackets, env: env, nonNull: map[string]int{}, spans: map[ast.Node]span{}}
+	c := compiler{nonNull: env.NonNull, src: tree.source, place: tree.place, brackets: tree.brackets, env: env, spans: map[ast.Node]span{}}
 	t := c.compile(tree.root)
 	c.checkResult(tree.root, t, want)
 	sort.SliceStable(c.problems, func(i, j int) bool { return c.problems[i].Offset < c.problems[j].Offset })
@@ -85,7 +90,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 			return nil, c.problems
 		}
 	}
-	p := &Program{src: src, run: t.eval, want: want, shape: t.shape, reads: dropCovered(c.reads), nonNullWhenTrue: c.rootPaths(t.whenTrue), nonNullWhenFalse: c.rootPaths(t.whenFalse), vars: c.vars, env: env}
+	p := &Program{src: src, run: t.eval, want: want, typ: t.typ, reads: dropCovered(c.reads), nonNullWhenTrue: c.rootPaths(t.whenTrue), nonNullWhenFalse: c.rootPaths(t.whenFalse), vars: c.vars, env: env}
 	p.frames.New = func() any { return &frame{vars: make([]any, p.vars)} }
 	return p, c.problems
 }
@@ -185,4 +190,13 @@ func hasPrefix(path, prefix []string) bool {
 		}
 	}
 	return true
+}
+
+// appendFingerprint appends a text that environments share which a program cannot tell apart. Their clocks and limits are the same.
+func (e Env) appendFingerprint(dst []byte) []byte {
+	for _, name := range slices.Sorted(maps.Keys(e.Roots)) {
+		dst = append(append(dst, name...), ':')
+		dst = appendFingerprint(dst, e.Roots[name])
+	}
+	return e.NonNull.AppendFingerprint(append(dst, '\n'))
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -14,26 +16,34 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-func object(members map[string]*Shape) *Shape { return &Shape{Kind: Object, Members: members} }
+func object(members map[string]*schema.Type) *schema.Type {
+	t := &schema.Type{Kind: schema.Object}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		t.Members = append(t.Members, &schema.Member{Name: name, Type: members[name]})
+	}
+	return t
+}
 
 // testEnv is the environment of every golden.
 func testEnv() Env {
-	row := object(map[string]*Shape{"vendor": text, "amount": number, "note": text.orNull(), "paid": boolean})
-	order := object(map[string]*Shape{"id": integer, "status": text, "total": number})
+	row := object(map[string]*schema.Type{"vendor": eval.StringType, "amount": eval.NumberType, "note": eval.StringType.AsNullable(), "paid": eval.BoolType})
+	order := object(map[string]*schema.Type{"id": eval.IntegerType, "status": eval.StringType, "total": eval.NumberType})
 	return Env{
 		Now: func() time.Time { return time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC) },
-		Roots: map[string]*Shape{
-			"input": object(map[string]*Shape{
-				"from": text, "to": text.orNull(), "n": integer, "limit": integer.orNull(), "vendors": listOf(text), "flag": boolean.orNull(), "customer_id": text,
-				"sort": {Kind: String, Values: []string{"vendor", "revenue"}},
+		Roots: map[string]*schema.Type{
+			"input": object(map[string]*schema.Type{
+				"from": eval.StringType, "to": eval.StringType.AsNullable(), "n": eval.IntegerType, "limit": eval.IntegerType.AsNullable(), "vendors": schema.ListOf(eval.StringType), "flag": eval.BoolType.AsNullable(), "customer_id": eval.StringType,
+				"sort": {Kind: schema.String, Enum: []schema.EnumValue{{Value: "vendor"}, {Value: "revenue"}}},
 			}),
-			"output": object(map[string]*Shape{"rows": listOf(row), "body": anything, "status": integer, "headers": {Kind: Map, Elem: text}}),
-			"step":   object(map[string]*Shape{"fetch": object(map[string]*Shape{"body": order}).orNull()}),
+			"output": object(map[string]*schema.Type{"rows": schema.ListOf(row), "body": eval.AnyType, "status": eval.IntegerType, "headers": {Kind: schema.Map, Elem: eval.StringType}}),
+			"step":   object(map[string]*schema.Type{"fetch": object(map[string]*schema.Type{"body": order}).AsNullable()}),
 		},
 	}
 }
@@ -160,7 +170,7 @@ func run(t testing.TB, src string, env Env, roots map[string]any) (any, error) {
 }
 
 func TestBudgetsHoldInEveryConstruct(t *testing.T) {
-	env := Env{Roots: map[string]*Shape{"x": nil}, Limits: Limits{Steps: 100_000, Memory: 1 << 20, Result: 1 << 20}}
+	env := Env{Roots: map[string]*schema.Type{"x": nil}, Limits: Limits{Steps: 100_000, Memory: 1 << 20, Result: 1 << 20}}
 	for _, src := range []string{
 		`reduce(1..1000, #acc + #acc, "x")`,
 		`reduce(1..60, [#acc, #acc], "x")`,
@@ -226,7 +236,7 @@ func TestDeferredValuesAreDecodedOnlyWhenLookedInto(t *testing.T) {
 		`output.body.a`: 1, `length(output.body)`: 1, `output.body == {a: 1}`: 1, `output.body ?? 1`: 1,
 	} {
 		n := 0
-		v, err := run(t, src, Env{Roots: map[string]*Shape{"output": nil}}, map[string]any{"output": map[string]any{"status": 200, "body": lazy{`{"a":1}`, &n}}})
+		v, err := run(t, src, Env{Roots: map[string]*schema.Type{"output": nil}}, map[string]any{"output": map[string]any{"status": 200, "body": lazy{`{"a":1}`, &n}}})
 		if err != nil || n != opened && (opened == 0 || n == 0) {
 			t.Errorf("%s: opened %d times, want %d (%v, %v)", src, n, opened, v, err)
 		}
@@ -235,7 +245,7 @@ func TestDeferredValuesAreDecodedOnlyWhenLookedInto(t *testing.T) {
 
 func TestBrokenDeferredValueIsASentence(t *testing.T) {
 	n := 0
-	_, err := run(t, `output.body.a`, Env{Roots: map[string]*Shape{"output": nil}}, map[string]any{"output": map[string]any{"body": lazy{`{`, &n}}})
+	_, err := run(t, `output.body.a`, Env{Roots: map[string]*schema.Type{"output": nil}}, map[string]any{"output": map[string]any{"body": lazy{`{`, &n}}})
 	if err == nil || err.Error() != "a value of the answer is not valid JSON" {
 		t.Error(err)
 	}
@@ -294,7 +304,7 @@ func TestLargeSourcesCompileInBoundedTime(t *testing.T) {
 		strings.Repeat("if true {1} else ", 3000) + "{2}", strings.Repeat("::", 20000),
 	} {
 		began := time.Now()
-		Compile(src, Env{Roots: map[string]*Shape{"x": nil}}, WantAny)
+		Compile(src, Env{Roots: map[string]*schema.Type{"x": nil}}, WantAny)
 		if took := time.Since(began); took > patience {
 			t.Errorf("%.20s... took %v", src, took)
 		}

@@ -2,20 +2,24 @@ package exprlang
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 )
 
 // A scope is a variable, or the element of a predicate when it has no name.
 type scope struct {
-	name  string
-	slot  int
-	shape *Shape
-	path  []string // starts with a text that is no root
-	acc   bool     // the predicate of reduce, which knows #acc
+	name string
+	slot int
+	typ  *schema.Type
+	path []string // starts with a text that is no root
+	acc  bool     // the predicate of reduce, which knows #acc
 }
 
 func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
@@ -23,15 +27,15 @@ func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
 	for i := len(c.scopes) - 1; i >= 0; i-- {
 		if s := c.scopes[i]; s.name != "" && s.name == n.Value {
 			slot := s.slot
-			return typedExpr{shape: c.withoutRuledOutNull(s.path, s.shape), at: at, path: s.path, eval: func(f *frame) (any, error) { return f.vars[slot], nil }}
+			return typedExpr{typ: c.withoutRuledOutNull(s.path, s.typ), at: at, path: s.path, eval: func(f *frame) (any, error) { return f.vars[slot], nil }}
 		}
 	}
 	if root, ok := c.env.Roots[n.Value]; ok {
 		name, path := n.Value, []string{n.Value}
-		return typedExpr{shape: c.withoutRuledOutNull(path, root.known()), at: at, path: path, read: path, eval: func(f *frame) (any, error) { return f.roots[name], nil }}
+		return typedExpr{typ: c.withoutRuledOutNull(path, programType(root)), at: at, path: path, read: path, eval: func(f *frame) (any, error) { return f.roots[name], nil }}
 	}
 	if n.Value == "null" {
-		return constant(nil, nullShape, at)
+		return constant(nil, eval.NullType, at)
 	}
 	c.reportUnknownName(n.Value, at)
 	return broken(at)
@@ -59,9 +63,9 @@ func (c *compiler) reportUnknownName(name string, at span) {
 		c.report(at, "Function without call", "%q is a function: write %s(...).", name, name)
 		return
 	}
-	candidates := sortedNames(c.env.Roots)
+	candidates := slices.Sorted(maps.Keys(c.env.Roots))
 	for _, root := range candidates {
-		if s := c.env.Roots[root].known(); s.Kind == Object && s.Members[name] != nil {
+		if t := programType(c.env.Roots[root]); memberType(t, name) != nil {
 			c.report(at, "Unknown name", "There is no %q. Did you mean %q?", name, root+"."+name)
 			return
 		}
@@ -83,11 +87,11 @@ func (c *compiler) compileElement(n *ast.PointerNode) typedExpr {
 		}
 		switch {
 		case n.Name == "":
-			return typedExpr{shape: c.withoutRuledOutNull(s.path, s.shape), at: at, path: s.path, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].item, nil }}
+			return typedExpr{typ: c.withoutRuledOutNull(s.path, s.typ), at: at, path: s.path, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].item, nil }}
 		case n.Name == "index":
-			return typedExpr{shape: integer, at: at, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].index, nil }}
+			return typedExpr{typ: eval.IntegerType, at: at, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].index, nil }}
 		case n.Name == "acc" && s.acc:
-			return typedExpr{shape: anything, at: at, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].acc, nil }}
+			return typedExpr{typ: eval.AnyType, at: at, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].acc, nil }}
 		}
 		break
 	}
@@ -106,7 +110,7 @@ func (c *compiler) compileLet(n *ast.VariableDeclaratorNode) typedExpr {
 	if path == nil {
 		path = c.newPath()
 	}
-	c.scopes = append(c.scopes, scope{name: n.Name, slot: slot, shape: v.shape, path: path})
+	c.scopes = append(c.scopes, scope{name: n.Name, slot: slot, typ: v.typ, path: path})
 	body := c.compile(n.Expr)
 	c.scopes = c.scopes[:len(c.scopes)-1]
 	val, run := v.eval, body.eval

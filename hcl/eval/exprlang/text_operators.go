@@ -8,30 +8,32 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	if !r.shape.canBe(List) && !r.shape.canBe(Object) {
+	if !eval.CanBe(r.typ, schema.List) && !eval.CanBe(r.typ, schema.Object) {
 		hint := ""
-		if r.shape.Kind == String {
+		if r.typ.Kind == schema.String {
 			hint = " For a part of a text write " + c.source(n.Right) + " contains " + c.source(n.Left) + "."
 		}
-		c.report(c.fullSpan(n.Right), "Wrong type", "After in a list or an object is expected, this is %s.%s", kindPhrases[r.shape.Kind], hint)
-	} else if r.shape.Kind == List && !l.shape.mayEqual(r.shape.elem()) {
-		c.report(c.fullSpan(n), "Never equal", "%s is looked for in a list of which each element is %s.", capitalize(kindPhrases[l.shape.Kind]), kindPhrases[r.shape.elem().Kind])
-	} else if s, ok := l.value.(string); ok && r.shape.Kind == List && r.shape.elem().Values != nil && !slices.Contains(r.shape.elem().Values, s) {
-		values := r.shape.elem().Values
+		c.report(c.fullSpan(n.Right), "Wrong type", "After in a list or an object is expected, this is %s.%s", eval.TypePhrase(r.typ), hint)
+	} else if r.typ.Kind == schema.List && !mayEqual(l.typ, elemType(r.typ)) {
+		c.report(c.fullSpan(n), "Never equal", "%s is looked for in a list of which each element is %s.", capitalize(eval.TypePhrase(l.typ)), eval.TypePhrase(elemType(r.typ)))
+	} else if s, ok := l.value.(string); ok && r.typ.Kind == schema.List && enumTexts(elemType(r.typ)) != nil && !slices.Contains(enumTexts(elemType(r.typ)), s) {
+		values := enumTexts(elemType(r.typ))
 		c.report(l.at, "Never equal", "No element is ever %q.%s Each is one of: %s.", s, didYouMean(s, values), strings.Join(values, ", "))
-	} else if array, ok := n.Right.(*ast.ArrayNode); ok && l.shape.Values != nil {
+	} else if array, ok := n.Right.(*ast.ArrayNode); ok && enumTexts(l.typ) != nil {
 		for _, e := range array.Nodes {
-			if s, ok := e.(*ast.StringNode); ok && !slices.Contains(l.shape.Values, s.Value) {
-				c.report(c.spanOf(e), "Never equal", "The value is never %q.%s It is one of: %s.", s.Value, didYouMean(s.Value, l.shape.Values), strings.Join(l.shape.Values, ", "))
+			if s, ok := e.(*ast.StringNode); ok && !slices.Contains(enumTexts(l.typ), s.Value) {
+				c.report(c.spanOf(e), "Never equal", "The value is never %q.%s It is one of: %s.", s.Value, didYouMean(s.Value, enumTexts(l.typ)), strings.Join(enumTexts(l.typ), ", "))
 			}
 		}
 	}
-	return typedExpr{shape: boolean, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: eval.BoolType, at: c.spanOf(n), eval: func(f *frame) (any, error) {
 		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err
@@ -62,9 +64,9 @@ func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 }
 
 func (c *compiler) compileTextSearch(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	if l.shape.Kind == List && n.Operator == "contains" {
+	if l.typ.Kind == schema.List && n.Operator == "contains" {
 		c.report(c.fullSpan(n), "Wrong type", "The operator contains looks into a text. For a list write %s in %s.", c.source(n.Right), c.source(n.Left))
-		return typedExpr{shape: boolean, at: c.spanOf(n), eval: broken(c.spanOf(n)).eval}
+		return typedExpr{typ: eval.BoolType, at: c.spanOf(n), eval: broken(c.spanOf(n)).eval}
 	}
 	c.checkText(n.Left, l)
 	c.checkText(n.Right, r)
@@ -74,14 +76,14 @@ func (c *compiler) compileTextSearch(n *ast.BinaryNode, l, r typedExpr) typedExp
 
 // checkText lets null through: to look for something in null finds nothing.
 func (c *compiler) checkText(n ast.Node, t typedExpr) {
-	if t.shape.Kind != Null {
-		t.shape = t.shape.notNull()
-		c.checkKind(n, t, String)
+	if t.typ.Kind != schema.Null {
+		t.typ = t.typ.NotNull()
+		c.checkKind(n, t, schema.String)
 	}
 }
 
 func (c *compiler) compileTextOperator(n *ast.BinaryNode, l, r typedExpr, found func(f *frame, s, part string) (bool, error)) typedExpr {
-	return typedExpr{shape: boolean, at: c.spanOf(n), whenTrue: unionPaths(prefixes(l.path), prefixes(r.path)), eval: func(f *frame) (any, error) {
+	return typedExpr{typ: eval.BoolType, at: c.spanOf(n), whenTrue: unionPaths(prefixes(l.path), prefixes(r.path)), eval: func(f *frame) (any, error) {
 		a, b, err := evalPair(f, l.eval, r.eval)
 		if err != nil {
 			return nil, err

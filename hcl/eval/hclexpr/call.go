@@ -83,7 +83,7 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		if !has || e.ExpandFinal && i == len(args)-1 {
 			continue
 		}
-		if !acceptsType(p.Kind, a.Type) {
+		if !eval.Accepts(p.Kind, a.Type) {
 			c.Errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind, p.Name, eval.TypePhrase(a.Type))
 			ok = false
 		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
@@ -142,69 +142,17 @@ func redactErrors(fn *functions.Function) *functions.Function {
 	return &quiet
 }
 
-// acceptsType reports whether a value of a type can be an argument, as far as that is known at load.
-func acceptsType(k functions.Kind, t *schema.Type) bool {
-	if k == functions.Any || t.Kind == schema.Any {
-		return true
-	}
-	switch t.Kind {
-	case schema.String:
-		return k == functions.String || k == functions.Data
-	case schema.Number, schema.Integer:
-		return k == functions.Number || k == functions.Integer
-	case schema.Bool:
-		return k == functions.Bool
-	case schema.List, schema.Set:
-		return k == functions.List
-	case schema.Map, schema.Object:
-		return k == functions.Object
-	case schema.Bytes, schema.File:
-		return k == functions.Bytes || k == functions.Data
-	}
-	return true
-}
-
-var kindTypes = map[functions.Kind]*schema.Type{
-	functions.Any: eval.AnyType, functions.String: {Kind: schema.String}, functions.Number: {Kind: schema.Number}, functions.Integer: {Kind: schema.Integer},
-	functions.Bool: {Kind: schema.Bool}, functions.List: {Kind: schema.List, Elem: eval.AnyType}, functions.Object: {Kind: schema.Map, Elem: eval.AnyType},
-	functions.Data: eval.AnyType, functions.Bytes: {Kind: schema.Bytes},
-}
-
+// resultType is the type of what a function returns, and why it may be null.
 func resultType(fn *functions.Function, args []eval.TypedExpr) (*schema.Type, string) {
+	types := make([]*schema.Type, len(args))
+	for i, a := range args {
+		types[i] = a.Type
+	}
 	null := ""
 	if fn.Result.Nullable {
 		null = fn.Name + " may give null"
 	}
-	switch fn.Result.Follow {
-	case functions.SameAsFirst:
-		if len(args) > 0 {
-			return args[0].Type, null
-		}
-	case functions.ElemOfFirst:
-		if len(args) > 0 && args[0].Type.Elem != nil {
-			return args[0].Type.Elem, null
-		}
-		return eval.AnyType, null
-	case functions.ListOfFirst:
-		if len(args) > 0 {
-			return &schema.Type{Kind: schema.List, Elem: args[0].Type}, null
-		}
-	case functions.Unify:
-		t := eval.AnyType
-		for i, a := range args {
-			if i == 0 {
-				t = a.Type
-			} else {
-				t = schema.Unify(t, a.Type)
-			}
-		}
-		return t, null
-	}
-	t := kindTypes[fn.Result.Kind]
-	if fn.Result.Kind == functions.List {
-		t = &schema.Type{Kind: schema.List, Elem: kindTypes[fn.Result.Elem]}
-	}
-	return t, null
+	return eval.ResultType(fn, types, schema.Unify), null
 }
 
 // coalesceNull: the result may be null only when every argument may.

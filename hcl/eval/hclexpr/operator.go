@@ -49,7 +49,7 @@ func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval
 
 func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	a, b := c.Compile(e.LHS, in), c.Compile(e.RHS, in)
-	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !comparable(a.Type, b.Type) && !(a.Known && a.Value == nil) && !(b.Known && b.Value == nil) {
+	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !eval.CanBe(a.Type, b.Type.Kind) && !(a.Known && a.Value == nil) && !(b.Known && b.Value == nil) {
 		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s: they are never equal.", eval.SubjectCapitalized(a), eval.TypePhrase(a.Type), eval.Subject(b), eval.TypePhrase(b.Type))
 	}
 	negate := e.Op == hclsyntax.OpNotEqual
@@ -66,21 +66,6 @@ func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eva
 		return value.Equal(x, y) != negate, nil
 	}
 	return c.foldConstant(n, e.Range())
-}
-
-func comparable(a, b *schema.Type) bool {
-	class := func(t *schema.Type) schema.Kind {
-		switch t.Kind {
-		case schema.Integer:
-			return schema.Number
-		case schema.Set:
-			return schema.List
-		case schema.Map:
-			return schema.Object
-		}
-		return t.Kind
-	}
-	return class(a) == class(b)
 }
 
 func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {

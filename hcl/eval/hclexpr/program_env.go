@@ -1,24 +1,18 @@
 package hclexpr
 
 import (
-	"strings"
-
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/exprlang"
+	"hatchel/hcl/schema"
 )
 
-// programEnv is the scope as a program sees it, without null where a guard around has ruled it out. Sealed roots and secret members are not there.
+// programEnv is what a program sees of the scope: neither roots that may hold secrets, nor the error
+// of a failed call.
 func (c *Compiler) programEnv(known *eval.NonNull) exprlang.Env {
-	out := exprlang.Env{Roots: make(map[string]*exprlang.Shape, 8), Now: c.env.Now}
+	out := exprlang.Env{Roots: make(map[string]*schema.Type, 8), NonNull: known, Now: c.env.Now}
 	for _, name := range c.Scope.Readable() {
 		if r, _ := c.Scope.Find(name); !r.Hidden && name != "error" {
-			out.Roots[name] = r.Shape()
-		}
-	}
-	for ; known != nil; known = known.Next {
-		name, rest, _ := strings.Cut(known.Path, ".")
-		if s := out.Roots[name]; s != nil && rest != "" {
-			out.Roots[name] = eval.WithoutNull(s, strings.Split(rest, "."))
+			out.Roots[name] = r.ProgramType()
 		}
 	}
 	return out

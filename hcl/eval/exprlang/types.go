@@ -1,0 +1,138 @@
+package exprlang
+
+import (
+	"slices"
+	"strconv"
+
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+)
+
+// fileType is what a program sees of an uploaded file.
+var fileType = func() *schema.Type {
+	t := &schema.Type{Kind: schema.Object}
+	for _, m := range schema.FileMembers().Members {
+		if m.Name != "path" && m.Name != "url" {
+			t.Members = append(t.Members, m)
+		}
+	}
+	return t
+}()
+
+// programType is a type as programs see it: a set is a list, a file an object of what is known of it,
+// and an object that lets unknown members pass a map.
+func programType(t *schema.Type) *schema.Type {
+	seen := t
+	switch {
+	case t == nil || t.Kind == schema.Any:
+		return eval.AnyType
+	case t.Kind == schema.Set:
+		seen = schema.ListOf(t.Elem)
+	case t.Kind == schema.File:
+		seen = fileType
+	case t.Kind == schema.Object && t.Open:
+		seen = &schema.Type{Kind: schema.Map}
+	}
+	if t.Nullable {
+		return seen.AsNullable()
+	}
+	return seen
+}
+
+func elemType(t *schema.Type) *schema.Type { return programType(eval.ElemType(t)) }
+
+// memberType returns the type of a member of an object, or nil. A member that may be missing may be null.
+func memberType(t *schema.Type, name string) *schema.Type {
+	m, ok := t.Lookup(name)
+	switch {
+	case !ok:
+		return nil
+	case m.Optional && !m.HasDefault:
+		return programType(m.Type).AsNullable()
+	}
+	return programType(m.Type)
+}
+
+func isKeyed(t *schema.Type) bool { return t.Kind == schema.Object || t.Kind == schema.Map }
+
+// enumTexts are the texts that a value of the type can be, or nil if that is not known.
+func enumTexts(t *schema.Type) (texts []string) {
+	for _, e := range t.Enum {
+		if text, ok := e.Value.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// mayEqual reports whether a value of one type can be equal to a value of the other.
+func mayEqual(a, b *schema.Type) bool {
+	if a.Kind == schema.Null || b.Kind == schema.Null || a.Nullable && b.Nullable {
+		return true
+	}
+	return b.Kind == schema.Any || eval.CanBe(a, b.Kind)
+}
+
+// unifyTypes is the type of a value that has one type or the other. Unlike schema.Unify it knows
+// nothing of objects with different members: a program may ask which of them it has.
+func unifyTypes(a, b *schema.Type) *schema.Type {
+	switch {
+	case a == b:
+		return a
+	case a.Kind == schema.Null:
+		return b.AsNullable()
+	case b.Kind == schema.Null:
+		return a.AsNullable()
+	case a.Kind == schema.Any || b.Kind == schema.Any:
+		return eval.AnyType
+	}
+	out := &schema.Type{Kind: a.Kind, Nullable: a.Nullable || b.Nullable}
+	switch {
+	case eval.IsNumeric(a) && eval.IsNumeric(b):
+		if a.Kind != b.Kind {
+			out.Kind = schema.Number
+		}
+	case a.Kind != b.Kind:
+		return eval.AnyType
+	case a.Kind == schema.List || a.Kind == schema.Map:
+		out.Elem = unifyTypes(elemType(a), elemType(b))
+	case a.Kind == schema.Object:
+		if len(a.Members) != len(b.Members) {
+			return eval.AnyType
+		}
+		for _, m := range a.Members {
+			other := memberType(b, m.Name)
+			if other == nil {
+				return eval.AnyType
+			}
+			out.Members = append(out.Members, &schema.Member{Name: m.Name, Type: unifyTypes(memberType(a, m.Name), other)})
+		}
+	case slices.Equal(enumTexts(a), enumTexts(b)):
+		out.Enum = a.Enum
+	}
+	return out
+}
+
+// appendFingerprint appends a text that types share which programs cannot tell apart.
+func appendFingerprint(dst []byte, t *schema.Type) []byte {
+	t = programType(t)
+	dst = strconv.AppendInt(dst, int64(t.Kind), 10)
+	if t.Nullable {
+		dst = append(dst, '?')
+	}
+	for _, v := range enumTexts(t) {
+		dst = strconv.AppendQuote(dst, v)
+	}
+	if t.Elem != nil {
+		dst = append(appendFingerprint(append(dst, '['), t.Elem), ']')
+	}
+	if t.Kind == schema.Object {
+		dst = append(dst, '{')
+		for _, m := range t.Members {
+			dst = strconv.AppendQuote(dst, m.Name)
+			dst = appendFingerprint(dst, memberType(t, m.Name))
+		}
+		dst = append(dst, '}')
+	}
+	return dst
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/runtime"
+	"hatchel/runtime/state"
+)
+
+// NewState returns the state of a server of the directory dir, opened when it is first needed. The
+// state block says where it is; --state replaces the file; without either it is in the default
+// file.
+func NewState(file, dir string) *runtime.State {
+	return runtime.NewDeclaredState(func(ctx context.Context, block *hcl.State) (state.Store, error) {
+		return OpenState(ctx, file, dir, block)
+	}, func(block *hcl.State) bool {
+		path, err := StatePath(file, dir, block)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		return err == nil
+	})
+}
+
+// OpenState opens the state store. The error is a sentence.
+func OpenState(ctx context.Context, file, dir string, block *hcl.State) (state.Store, error) {
+	if isInDatabase(block) {
+		return openDatabase(ctx, file, block)
+	}
+	path, err := StatePath(file, dir, block)
+	if err != nil {
+		return nil, err
+	}
+	store, err := state.Open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("the state file %s cannot be used: %w. Choose another one with --state FILE", path, err)
+	}
+	return store, nil
+}
+
+func openDatabase(ctx context.Context, file string, block *hcl.State) (state.Store, error) {
+	place := fmt.Sprintf("%s:%d", block.Range.File, block.Range.Start.Line)
+	if file != "" {
+		const text = "the state block at %s names a database, which --state cannot replace. Omit --state"
+		return nil, fmt.Errorf(text, place)
+	}
+	store, err := state.OpenPostgres(ctx, block.Postgres.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("the database of the state block at %s cannot be used: %w", place, err)
+	}
+	return store, nil
+}
+
+func isInDatabase(block *hcl.State) bool { return block != nil && block.Postgres != "" }
+
+// CheckState checks that the database of a state block can be used.
+func CheckState(ctx context.Context, block *hcl.State) hcl.Diagnostics {
+	if !isInDatabase(block) {
+		return nil
+	}
+	if err := state.CheckPostgres(ctx, block.Postgres.Reveal()); err != nil {
+		return hcl.Diagnostics{{
+			Summary: "State store not usable",
+			Detail:  "The database cannot be used: " + err.Error() + ".",
+			Subject: block.Range,
+		}}
+	}
+	return nil
+}
+
+// StatePath returns the file of a state that is in no database.
+func StatePath(file, dir string, block *hcl.State) (string, error) {
+	switch {
+	case file != "":
+		return file, nil
+	case block == nil:
+		return defaultStatePath(dir)
+	case filepath.IsAbs(block.SQLite):
+		return block.SQLite, nil
+	}
+	return filepath.Join(dir, block.SQLite), nil
+}
+
+// defaultStatePath returns the file for a directory: in the directory that systemd provides, or in
+// the user's state directory.
+func defaultStatePath(dir string) (string, error) {
+	if systemd, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); systemd != "" {
+		return filepath.Join(systemd, "state.db"), nil
+	}
+	base := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) {
+		home := os.Getenv("HOME")
+		if home == "" {
+			return "", errors.New("there is no default state file, because HOME is not set. " +
+				"Choose one with --state FILE")
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(base, "hatchel", filepath.Base(dir)+"-"+hex.EncodeToString(sum[:6])+".db"), nil
+}
