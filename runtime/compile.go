@@ -23,7 +23,7 @@ type Build struct {
 	Now         func() time.Time   // the clock of calls; nil is time.Now
 	Connections *Connections       // what is open already; nil shares nothing
 	Issuers     *auth.Issuers      // whose keys are known already; nil knows of none
-	AuditLogs   *AuditLogs         // the destination of the records; nil writes nothing down, whatever is declared
+	AuditLogs   *AuditLogs         // where calls are written down; nil writes nothing down, whatever is declared
 	caches      *processCaches     // what was called and answered lately
 	current     func() *Generation // what is served; nil when this is all there is
 	State       *State             // what is remembered; nil remembers no longer than what is made with it lasts
