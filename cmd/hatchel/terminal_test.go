@@ -13,7 +13,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-const asksAll = `
+const questionTools = `
 tool "order" {
   description = "Ask for an order."
   input "what" { type = string }
@@ -98,7 +98,7 @@ func compileSource(t *testing.T, src string) *runtime.Generation {
 // callOnTerminal calls a tool with what is typed on a terminal, and returns the result.
 func callOnTerminal(ctx context.Context, t *testing.T, tool, arguments string, typed io.Reader, screen io.Writer) (string, error) {
 	t.Helper()
-	p, ok := compileSource(t, asksAll).Program(tool)
+	p, ok := compileSource(t, questionTools).Program(tool)
 	if !ok {
 		t.Fatalf("no tool %s", tool)
 	}
