@@ -172,7 +172,7 @@ func TestDeskAsksBeforeItWrites(t *testing.T) {
 	}{
 		{"agreed", user(sdk.ElicitResult{Action: "accept", Content: object{"resolution": "A new roll"}}), false, "Ticket 101 is closed.", "closed: A new roll"},
 		{"declined", user(sdk.ElicitResult{Action: "decline"}), false, "Ticket 101 was not closed: the user declined.", "open"},
-		{"no user", nil, true, `The question "closing" takes a client that has the capability "elicitation", and yours does not say that it has. Nothing after the question was done.`, "open"},
+		{"no user", nil, true, `The question "closing" requires a client with the capability "elicitation", and yours does not declare it. Nothing after the question was done.`, "open"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			atDesk(t, func(t *testing.T, f *folder, connect func(*sdk.ClientOptions) *client) {

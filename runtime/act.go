@@ -6,10 +6,11 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/internal/ctxtime"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/result"
-	"hatchel/runtime/wait"
 )
 
 // The blocks of a step that are not backends are bound here. They answer null.
@@ -28,7 +29,7 @@ func (c *compiler) builtinStep(b *hcl.Backend) adapters.Action {
 	case *hcl.ProtocolFault:
 		return faultStep{block, c.g.scrubber}
 	case *hcl.AskGroup:
-		return &askGroup{block.Asks}
+		return &elicit.AskGroup{Asks: block.Asks}
 	}
 	return nil
 }
@@ -50,7 +51,7 @@ func (a progressStep) Do(_ context.Context, call *adapters.Call) (adapters.Resul
 	}
 	text := ""
 	if a.Message != nil {
-		text = a.scrubber.Text(message(a.Message, call.Frame))
+		text = a.scrubber.Text(failure.Render(a.Message, call.Frame))
 	}
 	call.Progress(done, total, text)
 	return adapters.Result{}, nil
@@ -89,7 +90,7 @@ type logStep struct {
 func (a logStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
 	var data []byte
 	if a.Message != nil {
-		data = value.AppendString(nil, message(a.Message, call.Frame))
+		data = value.AppendString(nil, failure.Render(a.Message, call.Frame))
 	} else {
 		var err error
 		if data, err = evalJSON(a.Data, call.Frame); err != nil {
@@ -129,7 +130,7 @@ func (a waitStep) Do(ctx context.Context, call *adapters.Call) (adapters.Result,
 	if client, ok := call.Client.(detacher); ok && a.Detach {
 		client.Detach(long)
 	}
-	return adapters.Result{}, wait.Sleep(ctx, long)
+	return adapters.Result{}, ctxtime.Sleep(ctx, long)
 }
 
 // Plan implements adapters.Planner.
@@ -142,12 +143,12 @@ type failStep struct{ *hcl.Fail }
 
 // Do fails the call.
 func (a failStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	return adapters.Result{}, &adapters.Fault{Message: message(a.Message, call.Frame)}
+	return adapters.Result{}, &adapters.Fault{Message: failure.Render(a.Message, call.Frame)}
 }
 
 // Plan implements adapters.Planner.
 func (a failStep) Plan(call *adapters.Call) (string, error) {
-	return "fails the call: " + message(a.Message, call.Frame), nil
+	return "fails the call: " + failure.Render(a.Message, call.Frame), nil
 }
 
 type faultStep struct {
@@ -157,7 +158,7 @@ type faultStep struct {
 
 // Do answers the request with an error of the protocol.
 func (a faultStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	e := &mcp.Error{Code: a.Code, Message: a.scrubber.Text(message(a.Message, call.Frame))}
+	e := &mcp.Error{Code: a.Code, Message: a.scrubber.Text(failure.Render(a.Message, call.Frame))}
 	if a.Data != nil {
 		data, err := evalJSON(a.Data, call.Frame)
 		if err != nil {
@@ -170,5 +171,5 @@ func (a faultStep) Do(_ context.Context, call *adapters.Call) (adapters.Result, 
 
 // Plan implements adapters.Planner.
 func (a faultStep) Plan(call *adapters.Call) (string, error) {
-	return "answers with an error of the protocol: " + message(a.Message, call.Frame), nil
+	return "answers with an error of the protocol: " + failure.Render(a.Message, call.Frame), nil
 }

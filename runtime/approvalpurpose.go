@@ -1,8 +1,10 @@
 package runtime
 
 import (
-	"hatchel/runtime/digest"
 	"maps"
+
+	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 )
 
 // approvalFingerprint is what a call is approved for: this tool as it is configured, these arguments, this caller with all that the call can read of them. A key names one piece of work, and
@@ -19,7 +21,7 @@ func (p *Program) approvalFingerprint(c *call) (string, error) {
 	if c.nested {
 		nested = "step"
 	}
-	caller, err := appendFrozen(nil, stableClaims(c.frame.Caller))
+	caller, err := elicit.AppendFrozen(nil, stableClaims(c.frame.Caller))
 	return digest.Of("approval", p.decl.Name, p.approvalDigest, string(frozen), c.action.Owner, string(caller), toolset, nested).String(), err
 }
 

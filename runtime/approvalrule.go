@@ -5,6 +5,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/policy"
 )
 
 // approvalRule is one approval block of a tool, or the rule approve of a policy.
@@ -39,25 +40,25 @@ func (c *compiler) approvals(p *Program) {
 		}
 		p.approvalRules = append(p.approvalRules, &approvalRule{name, decl.When, decl})
 	}
-	for _, policy := range c.policies {
-		if policy.approve != nil && policy.policy.AppliesToTool(p.decl.Name) {
-			p.approvalRules = append(p.approvalRules, policy.approve)
+	for _, policy := range c.g.Config.Policies {
+		if policy.Approve != nil && policy.AppliesToTool(p.decl.Name) {
+			p.approvalRules = append(p.approvalRules, &approvalRule{"policy." + policy.Name + ".approve", policy.Approve, policy.Approval})
 		}
 	}
 	if len(p.approvalRules) == 0 {
 		return
 	}
-	p.toolRoot = toolRoot(p.tool)
-	parts := []string{p.decl.Digest, p.rules.identity()}
+	p.toolRoot = policy.ToolRoot(p.tool)
+	parts := []string{p.decl.Digest, p.rules.Digest()}
 	for _, r := range p.approvalRules {
 		p.asksClient = p.asksClient || r.decl.ByCaller
 		if r.when != nil {
 			parts = append(parts, r.name, r.when.Digest())
 		}
 	}
-	for _, policy := range c.policies {
-		if policy.approve != nil {
-			parts = append(parts, policy.policy.Digest)
+	for _, policy := range c.g.Config.Policies {
+		if policy.Approve != nil {
+			parts = append(parts, policy.Digest)
 		}
 	}
 	p.approvalDigest = digest.Of(parts...).String()

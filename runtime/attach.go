@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
 	"hatchel/runtime/result"
@@ -140,7 +141,7 @@ func (fs *fileSet) find(named map[string]any, known map[string]*files.File) (*at
 func (c *call) restoreFiles(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
-	case fileRef:
+	case elicit.FileRef:
 		f, err := c.fileSet().find(v, map[string]*files.File{})
 		if errors.Is(err, files.ErrUnknown) {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("the file %q is not there any more: it has expired, or was removed. Upload it again, and make the call again", v["filename"]), Cause: err}

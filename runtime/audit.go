@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"hatchel/runtime/audit"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
 )
 
 // auditCall is what the audit log gets to know of one call. A nil entry is that of a call of which nothing is written down.
@@ -137,9 +139,9 @@ func (c *call) outcomeOf(ctx context.Context, failed *failure.Failure) string {
 
 // addDecision puts into a record which rule decided about the call. Where nothing is declared that decides, everybody may call.
 func (c *call) addDecision(r *audit.Record) {
-	r.Decision, r.Rule = string(c.decision.verdict), c.decision.rule
-	if c.decision.verdict == undecided && (c.audit.firstStep >= 0 || c.replayedFrom != "") {
-		r.Decision, r.Rule = string(allowed), "default"
+	r.Decision, r.Rule = string(c.decision.Verdict), c.decision.Rule
+	if c.decision.Verdict == policy.Undecided && (c.audit.firstStep >= 0 || c.replayedFrom != "") {
+		r.Decision, r.Rule = string(policy.Allowed), "default"
 	}
 }
 
@@ -163,7 +165,7 @@ func (c *call) stepsRun(outcome string) []string {
 
 // interimOutcome is what a call came to that goes on later.
 func interimOutcome(unfinished error) string {
-	if errors.As(unfinished, new(*pausedError)) {
+	if errors.As(unfinished, new(*elicit.PausedError)) {
 		return audit.Asked
 	}
 	return audit.Task

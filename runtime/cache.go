@@ -6,6 +6,7 @@ import (
 
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/result"
 )
@@ -68,10 +69,10 @@ func (p *Program) cacheKey(c *call) (digest.Digest, error) {
 			return digest.Digest{}, err
 		}
 	}
-	frozen, err := appendFrozen(nil, input)
+	frozen, err := elicit.AppendFrozen(nil, input)
 	if err != nil || p.tool.Cache.Public {
 		return digest.Of("answer", p.decl.Name, p.decl.Digest, string(frozen)), err
 	}
-	caller, err := appendFrozen(nil, c.frame.Caller)
+	caller, err := elicit.AppendFrozen(nil, c.frame.Caller)
 	return digest.Of("answer", p.decl.Name, p.decl.Digest, string(frozen), c.action.Owner, string(caller)), err
 }

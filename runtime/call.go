@@ -6,8 +6,10 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
 )
 
@@ -19,10 +21,10 @@ type call struct {
 	result    result.Result
 
 	// Who makes it.
-	caller      *mcp.Caller  // nil in a step of another call
-	remoteAddr  string       // the address, for the log; empty when that is not known
-	nested      bool         // it is a step of another call
-	elicitation *elicitation // when the client can be asked
+	caller      *mcp.Caller      // nil in a step of another call
+	remoteAddr  string           // the address, for the log; empty when that is not known
+	nested      bool             // it is a step of another call
+	elicitation *elicit.Exchange // when the client can be asked
 
 	// How long it may take.
 	started     time.Time
@@ -42,17 +44,17 @@ type call struct {
 	dryRun        bool              // nothing is sent: it is only said what would be
 
 	// What it holds, and what was said of it, stage by stage.
-	files         *fileSet       // that were uploaded for it; nil when there are none
-	ownsFiles     bool           // files are its own, and not those of the call that it is a step of
-	decision      decision       // of the rules, once they were asked
-	preauthorized bool           // they have allowed it already, and read no inputs
-	ruleResults   ruleResults    // by those that read no inputs
-	claim         *claim         // when it has a key
-	resumedKey    string         // that it goes on with, when it has paused in the midst of one
-	approval      *approvalState // when somebody must agree to it
-	limits        []limit.Key    // what counts it, until it is over
-	audit         *auditCall     // of the audit log; nil when the call is not written down
-	replayedFrom  string         // from what it was answered instead of being carried out, as audit.Record says; empty when it was
+	files         *fileSet           // that were uploaded for it; nil when there are none
+	ownsFiles     bool               // files are its own, and not those of the call that it is a step of
+	decision      policy.Decision    // of the rules, once they were evaluated
+	preauthorized bool               // they have allowed it already, and read no inputs
+	ruleResults   policy.RuleResults // of rules that read no inputs
+	claim         *claim             // when it has a key
+	resumedKey    string             // that it goes on with, when it has paused in the midst of one
+	approval      *approvalState     // when somebody must agree to it
+	limits        []limit.Key        // what counts it, until it is over
+	audit         *auditCall         // of the audit log; nil when the call is not written down
+	replayedFrom  string             // from what it was answered instead of being carried out, as audit.Record says; empty when it was
 }
 
 func (r *operation) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {

@@ -42,7 +42,7 @@ var calls = []struct {
 		`allow = "caller.subject == 'ada' || input.a > 5"
 		 input "a" { type = integer }
 		 fake { do = "panic" }`, `{"a": 3}`,
-		`{"content":[{"type":"text","text":"This call is not allowed for you."}],"isError":true}`},
+		`{"content":[{"type":"text","text":"You are not allowed to make this call."}],"isError":true}`},
 	{"a result is structured and the same as text",
 		`fake { value = { b = 1, a = [true, null] } }
 		 result = "output.value"`, `{}`,

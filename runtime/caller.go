@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"hatchel/hcl/value"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/mcp"
 )
 
@@ -18,7 +19,7 @@ func callerRoot(c *mcp.Caller) map[string]any {
 	}
 	m := map[string]any{
 		"subject": nil, "groups": anonymous["groups"], "claims": anonymous["claims"], "scopes": anonymous["scopes"], "headers": anonymous["headers"],
-		"client": (*clientInfo)(c), "capabilities": (*capabilities)(c),
+		"client": (*clientInfo)(c), "capabilities": (*elicit.Capabilities)(c),
 	}
 	if c.Subject != "" {
 		m["subject"] = c.Subject

@@ -28,12 +28,6 @@ type detacher interface {
 // Detach implements detacher.
 func (c *requestClient) Detach(retry time.Duration) bool { return (*mcp.CallRequest)(c).Detach(retry) }
 
-// Detach implements detacher, for a client that can.
-func (t *elicitation) Detach(retry time.Duration) bool {
-	c, ok := t.Client.(detacher)
-	return ok && c.Detach(retry)
-}
-
 var levels = map[string]mcp.Level{
 	"debug": mcp.LevelDebug, "info": mcp.LevelInfo, "notice": mcp.LevelNotice, "warning": mcp.LevelWarning,
 	"error": mcp.LevelError, "critical": mcp.LevelCritical, "alert": mcp.LevelAlert, "emergency": mcp.LevelEmergency,

@@ -9,6 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/result"
 )
@@ -98,9 +99,6 @@ type compiler struct {
 	g       *Generation
 	handles map[*hcl.Connection]*connection
 	diags   hcl.Diagnostics
-
-	policies []policyRules
-	nextBit  int // of rules that were given away
 }
 
 func (c *compiler) connections() {
@@ -187,7 +185,7 @@ func (c *compiler) bindSteps(r *operation) {
 			s.guard = opened.guard
 		}
 		r.steps = append(r.steps, s)
-		_, asks := action.(*askGroup)
+		_, asks := action.(*elicit.AskGroup)
 		r.asksClient = r.asksClient || asks
 	}
 	c.g.operations = append(c.g.operations, r)

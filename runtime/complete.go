@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
 )
 
@@ -110,7 +111,7 @@ func (r *operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 	c.setCaller(req.Caller)
 	defer c.result.Release()
 	c.frame.Input = r.decl.ParsePartial(r.knownInputs(req))
-	return r.rules.decide(&evaluation{frame: c.frame, partial: true}).verdict == allowed
+	return r.rules.Decide(&policy.Evaluation{Frame: c.frame, Partial: true}).Verdict == policy.Allowed
 }
 
 // knownInputs are the inputs as texts: what was typed, and what is filled in already.

@@ -95,7 +95,7 @@ func TestWhatIsConcealedIsAnsweredAsWhatIsNotThere(t *testing.T) {
 			t.Errorf("the audit log does not name %s: %v", want, named)
 		}
 	}
-	if got, _ := told(t, h, &mcp.CallRequest{Name: "listed", Arguments: []byte(`{"a":"no"}`), Caller: who("eve")}); got != "This call is not allowed for you." {
+	if got, _ := told(t, h, &mcp.CallRequest{Name: "listed", Arguments: []byte(`{"a":"no"}`), Caller: who("eve")}); got != "You are not allowed to make this call." {
 		t.Errorf("of a tool that is listed: %s", got)
 	}
 }

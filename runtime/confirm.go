@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
@@ -35,8 +36,8 @@ func (p *Program) askUser(c *call) error {
 	}
 	timeout := slices.MinFunc(n.callerRules, func(a, b *approvalRule) int { return int(a.decl.Timeout - b.decl.Timeout) }).decl.Timeout
 	ask := confirmationAsk(timeout)
-	sent, answered := t.sent[approvalKey]
-	delete(t.sent, approvalKey)
+	sent, answered := t.Sent[approvalKey]
+	delete(t.Sent, approvalKey)
 	before := n.fingerprint
 	var err error
 	if n.fingerprint, err = p.approvalFingerprint(c); err != nil {
@@ -44,19 +45,19 @@ func (p *Program) askUser(c *call) error {
 	}
 	switch {
 	case n.stage == approvalAsked && answered && n.fingerprint == before: // what they were asked is what would be done
-	case !hasCapability(t.caller, capabilityFor(ask)):
-		return capabilityError(t.caller, capabilityFor(ask))
+	case !elicit.HasCapability(t.Caller, elicit.CapabilityFor(ask)):
+		return elicit.CapabilityError(t.Caller, elicit.CapabilityFor(ask))
 	default:
 		q, err := p.confirmationQuestion(c, ask)
 		if err != nil {
 			return err
 		}
-		if n.stage = approvalAsked; t.req == nil {
-			return &pausedError{[]mcp.Question{q}, timeout}
+		if n.stage = approvalAsked; !t.Interactive() {
+			return &elicit.PausedError{Questions: []mcp.Question{q}, Timeout: timeout}
 		}
 		c.audit.addQuestions([]mcp.Question{q})
 		err = p.runWhileWaiting(c, p.generation.build.caches.waiters, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
-			sent, err = t.askOne(ctx, ask, q)
+			sent, err = t.AskOne(ctx, ask, q)
 			return err
 		})
 		if errors.Is(err, errSuperseded) {

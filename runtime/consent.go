@@ -6,6 +6,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/policy"
 )
 
 // approvalState is what a call needs that somebody must agree to, and how far that has come. It belongs to the goroutine of the call.
@@ -47,7 +48,7 @@ func (p *Program) findRequiredApprovals(c *call) error {
 		if r.when != nil {
 			wanted, err := reading.Eval(r.when, c.frame)
 			if err != nil {
-				c.decision = decision{verdict: denied, rule: r.name, cause: err}
+				c.decision = policy.DeniedByError(r.name, err)
 				return c.denialError()
 			}
 			if !wanted {

@@ -7,6 +7,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
 )
 
 // ApprovalAdmin is where one caller decides about the calls of others, as one configuration says who may. It belongs to one goroutine; who has one closes it.
@@ -66,7 +67,7 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 	}
 	p, ok := d.g.programs[tool]
 	if ok {
-		d.frame.Tool = toolRoot(p.tool)
+		d.frame.Tool = policy.ToolRoot(p.tool)
 		var err error
 		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
 			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow cannot be computed, so the caller does not decide", slog.String("tool", tool), slog.String("subject", d.caller.Subject), slog.String("error", d.g.scrubber.Text(err.Error())))

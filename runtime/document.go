@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hatchel/runtime/audit"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
@@ -26,7 +27,7 @@ func (r *operation) serve(ctx context.Context, req *mcp.CallRequest, in inputs, 
 	if err == nil {
 		err = c.runRecovered(in, write)
 	}
-	var pause *pausedError
+	var pause *elicit.PausedError
 	var asked *mcp.Questions
 	outcome := ""
 	if errors.As(err, &pause) {

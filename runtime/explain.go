@@ -8,27 +8,19 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
 )
 
 // Explanation says how the rules decide about one call of one caller, which is not made.
 type Explanation struct {
-	Verdict string      `json:"verdict"`           // "allowed", "approve" when somebody must agree, "denied", or "" when that depends on inputs, which are not valid
-	Rule    string      `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; of several that might have allowed, or that want an approval, all
-	Message string      `json:"told,omitempty"`    // what the caller reads of a call that is denied
-	Invalid string      `json:"invalid,omitempty"` // what is wrong with the inputs
-	Listed  bool        `json:"listed"`            // for this caller
-	Rules   []RuleState `json:"rules"`             // all that are about it, in the order in which they are asked
+	Verdict string             `json:"verdict"`           // "allowed", "approve" when somebody must agree, "denied", or "" when that depends on inputs, which are not valid
+	Rule    string             `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; of several that might have allowed, or that want an approval, all
+	Message string             `json:"told,omitempty"`    // what the caller reads of a call that is denied
+	Invalid string             `json:"invalid,omitempty"` // what is wrong with the inputs
+	Listed  bool               `json:"listed"`            // for this caller
+	Rules   []policy.RuleState `json:"rules"`             // all that are about it, in the order in which they are asked
 
 	hidden bool // from this caller, whatever the inputs are
-}
-
-// RuleState is what one rule says.
-type RuleState struct {
-	Rule    string    `json:"rule"`
-	Program string    `json:"program"`
-	Says    string    `json:"says"` // "true", "false", "error", or "" when it reads inputs, which are not valid
-	Error   string    `json:"error,omitempty"`
-	Range   hcl.Range `json:"range"`
 }
 
 // Explain says who decides about a call of a tool, of a prompt, or of the resource at a URI. Its error is one of the protocol.
@@ -66,7 +58,7 @@ func (r *operation) explain(ctx context.Context, req *mcp.CallRequest, in inputs
 		return e
 	}
 	if failed := failure.Of(r.checkScopes(caller)); failed != nil {
-		e.Verdict, e.Rule, e.Message = string(denied), r.kind+"."+r.decl.Name+".scopes", failed.Message
+		e.Verdict, e.Rule, e.Message = string(policy.Denied), r.kind+"."+r.decl.Name+".scopes", failed.Message
 	}
 	return e
 }
@@ -77,23 +69,23 @@ func (r *operation) explainRules(ctx context.Context, caller *mcp.Caller, in inp
 	defer c.result.Release()
 	failed := failure.Of(c.admitRecovered(in))
 	if r.rules == nil {
-		e := Explanation{Verdict: string(allowed), Rule: "default", Invalid: c.failureMessage(failed), Listed: listed, Rules: []RuleState{}}
+		e := Explanation{Verdict: string(policy.Allowed), Rule: "default", Invalid: c.failureMessage(failed), Listed: listed, Rules: []policy.RuleState{}}
 		p.explainApprovals(c, &e, failed != nil)
 		return e
 	}
-	before := r.rules.decide(&evaluation{frame: c.frame, beforeInputs: true})
-	hidden := before.verdict == denied
-	e := Explanation{Listed: listed && !hidden, Rules: []RuleState{}, hidden: hidden}
-	d, early := c.decision, c.decision.verdict == undecided || c.decision.beforeInputs
+	before := r.rules.Decide(&policy.Evaluation{Frame: c.frame, BeforeInputs: true})
+	hidden := before.Verdict == policy.Denied
+	e := Explanation{Listed: listed && !hidden, Rules: []policy.RuleState{}, hidden: hidden}
+	d, early := c.decision, c.decision.Verdict == policy.Undecided || c.decision.BeforeInputs
 	switch {
-	case d.verdict == undecided:
+	case d.Verdict == policy.Undecided:
 		d, e.Invalid = before, c.failureMessage(failed)
-	case d.verdict == denied:
+	case d.Verdict == policy.Denied:
 		e.Message = c.failureMessage(failed)
 	}
-	e.Verdict, e.Rule = string(d.verdict), d.rule
-	for _, rule := range r.rules.all() {
-		e.Rules = append(e.Rules, rule.state(&evaluation{frame: c.frame, beforeInputs: early}))
+	e.Verdict, e.Rule = string(d.Verdict), d.Rule
+	for _, rule := range r.rules.All() {
+		e.Rules = append(e.Rules, rule.State(&policy.Evaluation{Frame: c.frame, BeforeInputs: early}))
 	}
 	p.explainApprovals(c, &e, early)
 	return e
@@ -107,9 +99,9 @@ func (p *Program) explainApprovals(c *call, e *Explanation, early bool) {
 	c.frame.Tool = p.toolRoot
 	wanted, open, broken := []string(nil), false, ""
 	for _, r := range p.approvalRules {
-		s := RuleState{Rule: r.name, Program: r.program(), Says: "true", Range: r.source()}
+		s := policy.RuleState{Rule: r.name, Program: r.program(), Says: "true", Range: r.source()}
 		if r.when != nil {
-			s = newRule(r.name, r.when, nil).state(&evaluation{frame: c.frame, beforeInputs: early})
+			s = policy.NewRule(r.name, r.when).State(&policy.Evaluation{Frame: c.frame, BeforeInputs: early})
 		}
 		e.Rules = append(e.Rules, s)
 		switch s.Says {
@@ -122,13 +114,13 @@ func (p *Program) explainApprovals(c *call, e *Explanation, early bool) {
 		}
 	}
 	switch {
-	case e.Verdict != string(allowed):
+	case e.Verdict != string(policy.Allowed):
 	case broken != "":
-		e.Verdict, e.Rule, e.Message = string(denied), broken, (&ruleError{}).Error()
+		e.Verdict, e.Rule, e.Message = string(policy.Denied), broken, (&policy.RuleError{}).Error()
 	case wanted != nil:
-		e.Verdict, e.Rule = string(needsApproval), strings.Join(wanted, ", ")
+		e.Verdict, e.Rule = string(policy.NeedsApproval), strings.Join(wanted, ", ")
 	case open:
-		e.Verdict, e.Rule = string(undecided), ""
+		e.Verdict, e.Rule = string(policy.Undecided), ""
 	}
 }
 
@@ -138,21 +130,6 @@ func (c *call) failureMessage(failed *failure.Failure) string {
 		return ""
 	}
 	return c.publicMessage(failed)
-}
-
-func (r *rule) state(a *evaluation) RuleState {
-	s := RuleState{Rule: r.name, Program: r.condition.Source(), Range: r.condition.Range}
-	holds, open, err := a.eval(r)
-	switch {
-	case open:
-	case err != nil:
-		s.Says, s.Error = "error", err.Error()
-	case holds:
-		s.Says = "true"
-	default:
-		s.Says = "false"
-	}
-	return s
 }
 
 // OperationRules is something that is offered, and the rules about it in the order in which they are asked.
@@ -192,14 +169,14 @@ func (g *Generation) ListRules() []OperationRules {
 func (r *operation) listRules(closed bool) OperationRules {
 	out := OperationRules{Kind: r.kind, Name: r.decl.Name, Rules: []RuleText{}}
 	if r.rules != nil {
-		for _, rule := range r.rules.all() {
-			out.Rules = append(out.Rules, RuleText{rule.name, rule.condition.Source(), rule.condition.Range})
+		for _, rule := range r.rules.All() {
+			out.Rules = append(out.Rules, RuleText{rule.Name, rule.Condition.Source(), rule.Condition.Range})
 		}
 	}
-	if r.rules == nil || r.rules.own == nil && len(r.rules.allows) == 0 {
-		out.Default = string(allowed)
+	if !r.rules.HasAllow() {
+		out.Default = string(policy.Allowed)
 		if closed {
-			out.Default = string(denied)
+			out.Default = string(policy.Denied)
 		}
 	}
 	return out

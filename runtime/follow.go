@@ -181,7 +181,7 @@ func (f *subscriptions) onReload(last, next *Generation) {
 func (d *subscription) differs(last, next *Generation) bool {
 	before, _ := last.fullView.resource(d.uri)
 	after, _ := next.fullView.resource(d.uri)
-	if (before == nil) != (after == nil) || after != nil && (before.decl.Digest != after.decl.Digest || before.rules.identity() != after.rules.identity()) {
+	if (before == nil) != (after == nil) || after != nil && (before.decl.Digest != after.decl.Digest || before.rules.Digest() != after.rules.Digest()) {
 		return true
 	}
 	for toolset := range d.subscribers {

@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/elicit"
 )
 
 // maxPauseState is how many bytes it may take to remember a call.
@@ -23,8 +24,8 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 	if input != nil {
 		m["input"] = input
 	}
-	if c.elicitation != nil && c.elicitation.done != nil {
-		m["done"] = c.elicitation.done
+	if c.elicitation != nil && c.elicitation.Done != nil {
+		m["done"] = c.elicitation.Done
 	}
 	if c.approval != nil {
 		m["consent"] = c.approval.freeze()
@@ -32,7 +33,7 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 	if c.claim != nil && c.mayHaveActed(nil) {
 		m["deed"] = c.claim.row.Name
 	}
-	frozen, err := appendFrozen(nil, m)
+	frozen, err := elicit.AppendFrozen(nil, m)
 	if err != nil {
 		return nil, &adapters.Fault{Message: "what the steps have given so far cannot be remembered: " + err.Error(), Cause: err}
 	}
@@ -46,7 +47,7 @@ var errPauseState = errors.New("what was remembered of a call does not fit it")
 
 // thaw undoes freeze, in a call of the same routine.
 func (c *call) thaw(frozen []byte) error {
-	v, err := thaw(frozen)
+	v, err := elicit.Thaw(frozen)
 	if err == nil && c.operation.takesFiles {
 		v, err = c.restoreFiles(v)
 	}
@@ -72,7 +73,7 @@ func (c *call) thaw(frozen []byte) error {
 		c.frame.Input = input
 	}
 	if done, ok := m["done"].(map[string]any); ok && c.elicitation != nil {
-		c.elicitation.done = done
+		c.elicitation.Done = done
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ text = "done"`))
 
 func TestWhatIsLargeStaysWithTheServer(t *testing.T) {
 	w := newWorld()
-	large := strings.Repeat("x", 3*maxInlineState)
+	large := strings.Repeat("x", 3*8<<10)
 	w.do["large"] = func(context.Context, *adapters.Call) (any, error) {
 		return []any{large, value.Bytes("\xff\x00"), "\xfe", map[string]any{"$bytes": "no", "": 1.5}}, nil
 	}
@@ -179,4 +179,21 @@ text = "done ${step.sure.sure.action}"`))
 	if r := getTask(t, h, id); r.Status != "completed" || !r.Result.IsError || !strings.Contains(r.Result.text(), "too much to be remembered") {
 		t.Errorf("%+v", r)
 	}
+}
+
+// FuzzPausedCall thaws calls that were not frozen.
+func FuzzPausedCall(f *testing.F) {
+	f.Add(`{"at":1,"spent":0,"steps":{"a":{"$bytes":"AA=="}},"locals":{"x":1},"done":{"q":null}}`)
+	f.Add(`{"at":0,"steps":{}}`)
+	f.Add(`{"at":-1,"spent":1.5,"steps":{"$float":"NaN"},"locals":[],"done":7,"input":{}}`)
+	h := newWorld().host(f, tool("t", asking))
+	f.Cleanup(h.Close)
+	p, _ := h.Current().Program("t")
+	f.Fuzz(func(t *testing.T, frozen string) {
+		c := p.newCall(t.Context(), anonymous, (*requestClient)(nil))
+		defer c.result.Release()
+		if c.thaw([]byte(frozen)) == nil && (c.nextStep < 0 || c.nextStep > len(p.steps) || c.frame.Steps == nil) {
+			t.Fatalf("%q became %+v", frozen, c)
+		}
+	})
 }

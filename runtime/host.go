@@ -9,7 +9,6 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/wait"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -90,7 +89,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	next.inheritProbes(last)
 	first, committed := make(chan struct{}), make(chan struct{})
 	next.probing.Go(func() { next.probeRows(first, committed, h.toolsChanged) })
-	wait.Until(first, maxProbeWait, nil)
+	waitUntil(first, maxProbeWait, nil)
 	next.publish()
 	next.applyAuditLimits()
 	h.build.State.serveWebhooks(next)

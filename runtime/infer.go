@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"hatchel/hcl/schema"
-	"hatchel/runtime/wait"
+	"hatchel/internal/ctxtime"
 )
 
 // acceptRowType takes what is known of the rows of a routine.
@@ -60,7 +60,7 @@ func (g *Generation) probeRows(first chan<- struct{}, committed <-chan struct{},
 		if len(left) == 0 {
 			return
 		}
-		if wait.Sleep(g.ctx, pause) != nil {
+		if ctxtime.Sleep(g.ctx, pause) != nil {
 			return
 		}
 		left = g.probeReachable(left)

@@ -158,7 +158,7 @@ func TestALegacyClientIsAskedThreeTimes(t *testing.T) {
 			}
 		}
 		c.answer(q["Who?"], `{"action":"accept","content":{}}`)
-		if got := c.text(); !strings.Contains(got, `"name" cannot be used: name: is required`) || count() != 1 {
+		if got := c.text(); !strings.Contains(got, `"name" is not valid: name: is required`) || count() != 1 {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -174,7 +174,7 @@ func TestALegacyClientThatDoesNotAnswerEndsTheCall(t *testing.T) {
 		{"the time for an answer passes", func(c *terminal, q map[string]map[string]any) {}, 2 * time.Minute, `did not answer the question "name" within 2m`},
 		{"the client refuses", func(c *terminal, q map[string]map[string]any) {
 			c.say(`{"jsonrpc":"2.0","id":%q,"error":{"code":-1,"message":"User rejected it"}}`, q["Look."]["id"])
-		}, 0, `would not answer the question "page": User rejected it`},
+		}, 0, `rejected the question "page": User rejected it`},
 		{"the user declines", func(c *terminal, q map[string]map[string]any) {
 			c.answer(q["Look."], `{"action":"accept"}`)
 			c.answer(q["Who?"], `{"action":"decline"}`)

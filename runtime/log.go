@@ -2,8 +2,10 @@ package runtime
 
 import (
 	"context"
-	"hatchel/runtime/failure"
 	"log/slog"
+
+	"hatchel/runtime/failure"
+	"hatchel/runtime/policy"
 )
 
 // logOutcome writes the one line that the log has about a call: an error where the fault is ours, a warning where there is a cause that the caller
@@ -39,8 +41,8 @@ func (c *call) log(ctx context.Context, level slog.Level, what string, failed *f
 	if c.remoteAddr != "" {
 		attrs = append(attrs, slog.String("remote", c.remoteAddr))
 	}
-	if c.decision.verdict != undecided {
-		attrs = append(attrs, slog.String("decision", string(c.decision.verdict)), slog.String("rule", c.decision.rule))
+	if c.decision.Verdict != policy.Undecided {
+		attrs = append(attrs, slog.String("decision", string(c.decision.Verdict)), slog.String("rule", c.decision.Rule))
 	}
 	if failed != nil {
 		attrs = append(attrs, c.failureAttrs(failed)...)

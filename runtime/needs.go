@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hatchel/hcl"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/limit"
 )
 
@@ -81,7 +82,7 @@ func (c *compiler) checkState(r *operation) *hcl.Diagnostic {
 	}
 	if r.asksClient {
 		if err := state.ensureOpen(c.ctx); err != nil {
-			asks := slices.IndexFunc(r.steps, func(s *boundStep) bool { _, ok := s.action.(*askGroup); return ok })
+			asks := slices.IndexFunc(r.steps, func(s *boundStep) bool { _, ok := s.action.(*elicit.AskGroup); return ok })
 			return stateDiagnostic(r.steps[asks].decl.Range, "This asks the client", err)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
-	"hatchel/runtime/wait"
 )
 
 // How often a call asks what has become of another with the same key.
@@ -81,7 +82,7 @@ func (p *Program) runIdempotent(c *call, key string) error {
 		case time.Since(orphan) > leaseTTL: // it has had another chance, as tasks have
 			return outcomeUnknown
 		}
-		if err := p.waitWithTimeout(c, func(ctx context.Context) error { return wait.Sleep(ctx, look) }); err != nil {
+		if err := p.waitWithTimeout(c, func(ctx context.Context) error { return ctxtime.Sleep(ctx, look) }); err != nil {
 			return failure.Refusal("A call with this idempotency_key is still under way. This one has done nothing. Ask again later, with the same key.")
 		}
 		if before, err = k.find(c.frame.Context); err != nil {
@@ -144,7 +145,7 @@ func (c *call) canonicalInput() ([]byte, error) {
 			input[name] = v
 		}
 	}
-	return appendFrozen(nil, input)
+	return elicit.AppendFrozen(nil, input)
 }
 
 var errInProgress = errors.New("another call with the same key is under way")

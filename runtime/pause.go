@@ -8,30 +8,23 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
 
-// pausedError is a call that goes on when the client has answered.
-type pausedError struct {
-	asked   []mcp.Question
-	timeout time.Duration // how long the client has
-}
-
-func (p *pausedError) Error() string { return "the call waits for the client" }
-
 // continuesLater reports whether a call goes on later: it has paused, becomes a task, or is one already.
 func continuesLater(err error) bool {
-	return err != nil && (err == errBecomesTask || errors.As(err, new(*pausedError)) || errors.As(err, new(*existingTaskError)))
+	return err != nil && (err == errBecomesTask || errors.As(err, new(*elicit.PausedError)) || errors.As(err, new(*existingTaskError)))
 }
 
 // minStateTTL is how long a client has at least to come back with answers.
 const minStateTTL = 10 * time.Minute
 
 // sealQuestions is what the client of a paused call is asked, with the state to go on from.
-func (c *call) sealQuestions(ctx context.Context, p *pausedError) (*mcp.Questions, error) {
+func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Questions, error) {
 	c.log(ctx, slog.LevelDebug, "call waits for its client", nil)
-	c.audit.addQuestions(p.asked)
+	c.audit.addQuestions(p.Questions)
 	of, err := c.stateDigest()
 	if err != nil {
 		return nil, err
@@ -40,7 +33,7 @@ func (c *call) sealQuestions(ctx context.Context, p *pausedError) (*mcp.Question
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := c.operation.generation.build.State.seal(ctx, frozen, of, time.Now().Add(max(p.timeout, minStateTTL)))
+	sealed, err := c.operation.generation.build.State.seal(ctx, frozen, of, time.Now().Add(max(p.Timeout, minStateTTL)))
 	switch {
 	case errors.Is(err, state.ErrAway):
 		return nil, &adapters.Fault{Message: "it could not be asked: the server has to remember the call until the answer comes, and does not get at what it remembers. Nothing after the question was done", Cause: err}
@@ -49,29 +42,29 @@ func (c *call) sealQuestions(ctx context.Context, p *pausedError) (*mcp.Question
 	case err != nil:
 		return nil, c.contextCause(err)
 	}
-	return &mcp.Questions{Ask: p.asked, State: sealed}, nil
+	return &mcp.Questions{Ask: p.Questions, State: sealed}, nil
 }
 
 // stateDigest is what the call is, and whose: a state of it opens for the same.
 func (c *call) stateDigest() (digest.Digest, error) {
-	arguments, err := appendFrozen(nil, c.frame.Input)
+	arguments, err := elicit.AppendFrozen(nil, c.frame.Input)
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	decl, caller := c.operation.decl, c.elicitation.caller
-	return digest.Of(c.operation.kind, decl.Name, decl.Digest, c.elicitation.request, string(arguments), caller.Owner(), caller.Toolset), nil
+	decl, caller := c.operation.decl, c.elicitation.Caller
+	return digest.Of(c.operation.kind, decl.Name, decl.Digest, c.elicitation.Request, string(arguments), caller.Owner(), caller.Toolset), nil
 }
 
 // resume goes back to where the call was when it paused.
 func (c *call) resume() error {
-	if c.elicitation == nil || c.elicitation.state == "" {
+	if c.elicitation == nil || c.elicitation.State == "" {
 		return nil
 	}
 	of, err := c.stateDigest()
 	if err != nil {
 		return err
 	}
-	frozen, err := c.operation.generation.build.State.unseal(c.frame.Context, c.elicitation.state, of)
+	frozen, err := c.operation.generation.build.State.unseal(c.frame.Context, c.elicitation.State, of)
 	if err != nil {
 		return err
 	}

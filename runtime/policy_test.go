@@ -51,7 +51,7 @@ var decisions = []struct {
 		message = "Ask finance about ${input.amount}, ${caller.subject}: ${tool.name}."
 	}`, who("ada"), 7, "denied", "policy.finance.allow", "Ask finance about 7, ada: pay."},
 	{"a deny goes before an allow", `policy "a" { allow = "true" }
-	policy "b" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), 11, "denied", "policy.b.deny", "This call is not allowed for you."},
+	policy "b" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), 11, "denied", "policy.b.deny", "You are not allowed to make this call."},
 	{"a deny that does not hold decides nothing", `policy "a" { allow = "true" }
 	policy "b" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), 10, "allowed", "policy.a.allow", "paid 10"},
 	{"one of the policies that allow is enough", `policy "a" { allow = "'a' in caller.groups" }
@@ -87,14 +87,14 @@ var decisions = []struct {
 	{"an input that was left out is null", `policy "a" {
 		tools = ["pay"]
 		deny  = "input.note == null"
-	}`, who("ada"), 1, "denied", "policy.a.deny", "This call is not allowed for you."},
+	}`, who("ada"), 1, "denied", "policy.a.deny", "You are not allowed to make this call."},
 	{"a deny that cannot be computed denies", `policy "a" { deny = "caller.claims.level > (input.amount ?? 0)" }`, who("ada"), 1, "denied", "policy.a.deny",
-		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
+		"This call was not made, because the server could not evaluate a rule about who may call. This is a problem on the server, not of the arguments."},
 	{"an allow that cannot be computed denies", `policy "a" { allow = "caller.claims.level > (input.amount ?? 0)" }
 	policy "b" { allow = "true" }`, who("ada"), 1, "denied", "policy.a.allow",
-		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
+		"This call was not made, because the server could not evaluate a rule about who may call. This is a problem on the server, not of the arguments."},
 	{"a rule that spends what it may denies", `policy "a" { deny = "(input.amount ?? 0) > 0 && len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, who("ada"), 1, "denied", "policy.a.deny",
-		"Whether this call is allowed could not be decided, so it was not made. This is a problem on the server, not of the arguments."},
+		"This call was not made, because the server could not evaluate a rule about who may call. This is a problem on the server, not of the arguments."},
 	{"a deny that can never be computed conceals", `policy "a" { deny = "caller.claims.level > 3" }`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
 	{"an allow that can never be computed conceals", `policy "a" { allow = "caller.claims.level > 3" }
 	policy "b" { allow = "true" }`, who("ada"), 1, "denied", "policy.a.allow", "Unknown tool: pay"},
@@ -172,7 +172,7 @@ func TestARuleThatCannotBeComputedHidesAndIsLoggedOnce(t *testing.T) {
 			t.Errorf("seen %s", got)
 		}
 	}
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=policy.broken.deny") || !strings.Contains(got, "cause=") {
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=policy.broken.deny") || !strings.Contains(got, "error=") {
 		t.Errorf("logged %q", got)
 	}
 	log.Reset()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"hatchel/hcl"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
@@ -104,11 +105,11 @@ func (p *Program) execute(c *call, req *mcp.CallRequest, tasks bool) (err error)
 func (p *Program) chooseTask(c *call, caller *mcp.Caller) error {
 	switch {
 	case p.tool.Task == nil:
-		c.mayBecomeTask = len(p.approvalRules) > 0 && caller.Revision.Modern() && hasCapability(caller, "tasks")
-	case caller.Revision.Modern() && hasCapability(caller, "tasks"):
+		c.mayBecomeTask = len(p.approvalRules) > 0 && caller.Revision.Modern() && elicit.HasCapability(caller, "tasks")
+	case caller.Revision.Modern() && elicit.HasCapability(caller, "tasks"):
 		c.taskStage, c.mayBecomeTask = p.taskStage+1, true
 	case p.tool.Task.Required:
-		return capabilityError(caller, "tasks")
+		return elicit.CapabilityError(caller, "tasks")
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func (p *Program) chooseTask(c *call, caller *mcp.Caller) error {
 // answerInterim is what is answered for a call that goes on later. An error is what the call came to instead.
 func (p *Program) answerInterim(ctx context.Context, c *call, caller *mcp.Caller, why error) (out mcp.Outcome, err error) {
 	defer failure.Recover(&err)
-	var pause *pausedError
+	var pause *elicit.PausedError
 	var before *existingTaskError
 	if errors.As(why, &pause) {
 		if out.Questions, err = c.sealQuestions(ctx, pause); err == nil {

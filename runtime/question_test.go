@@ -36,10 +36,10 @@ var questions = []struct{ claim, ask, capabilities, answer, want string }{
 		   message = "Look."
 		   url     = "https://x.example/a"
 		 }`, `{"elicitation":{}}`, ``,
-		`error: The question "q" takes a client that has the capability "elicitation.url", and yours does not say that it has. Nothing after the question was done.`},
+		`error: The question "q" requires a client with the capability "elicitation.url", and yours does not declare it. Nothing after the question was done.`},
 	{"a client that opens pages need not show forms",
 		`elicit { message = "Who?" }`, `{"elicitation":{"url":{}}}`, ``,
-		`error: The question "q" takes a client that has the capability "elicitation", and yours does not say that it has. Nothing after the question was done.`},
+		`error: The question "q" requires a client with the capability "elicitation", and yours does not declare it. Nothing after the question was done.`},
 	{"a client that cannot be asked gets the fallback",
 		`fallback = { name = "nobody" }
 		 elicit {

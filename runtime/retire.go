@@ -3,8 +3,6 @@ package runtime
 import (
 	"errors"
 	"time"
-
-	"hatchel/runtime/wait"
 )
 
 // Why the context of a call ends before the call does.
@@ -50,13 +48,13 @@ func (g *Generation) retire(grace time.Duration, hurry <-chan struct{}) {
 	if g.calls.Add(retiredBit) == retiredBit {
 		g.once.Do(func() { close(g.drained) })
 	}
-	if !wait.Until(g.drained, grace, hurry) {
+	if !waitUntil(g.drained, grace, hurry) {
 		why := errReplaced
-		if wait.Until(hurry, 0, nil) {
+		if waitUntil(hurry, 0, nil) {
 			why = errStopped
 		}
 		g.cancel(why)
-		if !wait.Until(g.drained, forceStopAfter, nil) {
+		if !waitUntil(g.drained, forceStopAfter, nil) {
 			g.log().Warn("calls do not end; their backends are closed under them", "calls", g.calls.Load()-retiredBit)
 		}
 	}
@@ -77,7 +75,7 @@ func (g *Generation) awaitPinned(hurry <-chan struct{}) {
 	case <-hurry:
 	}
 	g.cancelPinned(errStopped)
-	if !wait.Until(released, forceStopAfter, nil) {
+	if !waitUntil(released, forceStopAfter, nil) {
 		g.log().Warn("tasks, or calls that have asked their clients, do not end; their backends are closed under them")
 	}
 }
@@ -95,5 +93,23 @@ func (g *Generation) close() {
 	g.probing.Wait()
 	if err := g.cleanups.run(); err != nil {
 		g.log().Warn("a configuration did not close cleanly", "error", err)
+	}
+}
+
+// waitUntil reports whether done is closed before d has passed and before interrupt, which may be nil, is closed.
+func waitUntil(done <-chan struct{}, d time.Duration, interrupt <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-interrupt:
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }

@@ -48,7 +48,7 @@ func (p *Program) approvalMessage(c *call, rules []*approvalRule) string {
 	for _, r := range rules {
 		text := ""
 		if r.decl.Message != nil {
-			text = indentLines(approval.Legible(strings.TrimSpace(c.hideInputs(c.message(r.decl.Message)))))
+			text = indentLines(approval.Legible(strings.TrimSpace(c.hideInputs(failure.Render(r.decl.Message, c.frame)))))
 		}
 		if text != "" && !slices.Contains(said, text) {
 			said = append(said, text)

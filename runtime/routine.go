@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl"
+	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
 )
 
@@ -17,15 +18,15 @@ type operation struct {
 	generation           *Generation
 	steps                []*boundStep
 	writer               *result.Writer
-	probed               atomic.Bool // the other side has answered whether it will work
-	asksClient           bool        // the client may be asked
-	mayWaitForApproval   bool        // a step may wait for people
-	rules                *rules      // who may call; nil for everybody
-	hasEffects           bool        // something may change
-	hasSensitiveInput    bool        // an input is sensitive
-	takesFiles           bool        // an input is a file, or holds one
-	requiredCapabilities []string    // what the client must be able to do, for the tools that steps call too
-	requiredScopes       []string    // the caller must have been granted, for the tools that steps call too
+	probed               atomic.Bool   // the other side has answered whether it will work
+	asksClient           bool          // the client may be asked
+	mayWaitForApproval   bool          // a step may wait for people
+	rules                *policy.Rules // who may call; nil for everybody
+	hasEffects           bool          // something may change
+	hasSensitiveInput    bool          // an input is sensitive
+	takesFiles           bool          // an input is a file, or holds one
+	requiredCapabilities []string      // what the client must be able to do, for the tools that steps call too
+	requiredScopes       []string      // the caller must have been granted, for the tools that steps call too
 }
 
 // initialize makes the routine of a part of a generation, whose stages are not bound yet.

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
@@ -49,7 +50,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	begun := mcp.Raw(t.appendMembers(nil, false))
 	var sent map[string]any
 	if c.elicitation != nil {
-		sent = c.elicitation.sent
+		sent = c.elicitation.Sent
 	}
 	counted := c.limits
 	c.limits = nil
@@ -118,11 +119,11 @@ func (s *taskRun) run() {
 		c.result.Release() // whatever came of it, nobody wants to know
 		return
 	}
-	var pause *pausedError
+	var pause *elicit.PausedError
 	outcome := ""
 	if errors.As(err, &pause) {
 		outcome = audit.Asked
-		c.audit.addQuestions(pause.asked)
+		c.audit.addQuestions(pause.Questions)
 		err = s.pause(c, pause)
 	}
 	failed := failure.Of(err)
@@ -186,12 +187,12 @@ func (s *taskRun) runApproved(c *call) error {
 }
 
 // pause makes the task wait for its client.
-func (s *taskRun) pause(c *call, pause *pausedError) error {
+func (s *taskRun) pause(c *call, pause *elicit.PausedError) error {
 	if err := c.saveCall(s.task); err != nil {
 		return err
 	}
 	c.log(s.ctx, slog.LevelDebug, "task waits for its client", nil)
-	s.task.wait(nil, pause.asked)
+	s.task.wait(nil, pause.Questions)
 	return nil
 }
 
@@ -213,7 +214,7 @@ func (s *taskRun) finish(c *call, failed *failure.Failure) (err error) {
 // restoreCall makes the call what it was when it was remembered, with what its client has answered since.
 func (c *call) restoreCall(t *task, sent map[string]any) error {
 	if c.operation.asksClient {
-		c.elicitation = &elicitation{Client: c.action.Client, call: c, caller: t.caller(), sent: sent}
+		c.elicitation = elicit.Resume(c, c.action.Client, c.operation.writer, t.caller(), sent)
 		c.action.Client = c.elicitation
 	}
 	return c.thaw(t.Call)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hatchel/runtime/state"
-	"hatchel/runtime/wait"
 )
 
 // retryFinishFor is how long what a deed came to waits for a store that is away.
@@ -28,7 +27,7 @@ func (k *claim) retryFinish(tell func(error)) bool {
 		defer cancel()
 		defer ts.claims.Add(-1)
 		err := error(state.ErrAway)
-		for errors.Is(err, state.ErrAway) && !wait.Until(ctx.Done(), storeRetryInterval, nil) {
+		for errors.Is(err, state.ErrAway) && !waitUntil(ctx.Done(), storeRetryInterval, nil) {
 			err = k.finishIfStarted(ctx)
 		}
 		if err != nil {
@@ -67,7 +66,7 @@ func (k *claim) retryRelease(store state.Store, paused *state.Record) {
 	}
 	ctx := ts.heartbeatCtx
 	ts.background.Go(func() {
-		for !wait.Until(ctx.Done(), storeRetryInterval, nil) && !tryRelease(ctx, store, row, paused) {
+		for !waitUntil(ctx.Done(), storeRetryInterval, nil) && !tryRelease(ctx, store, row, paused) {
 		}
 	})
 }

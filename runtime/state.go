@@ -9,6 +9,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -27,9 +28,9 @@ type State struct {
 	process *state.Process // as the owner of records
 
 	mu             sync.Mutex
-	config         *hcl.State   // what the configuration says of where it is kept; guarded by mu
-	store          state.Store  // nil before it is needed; guarded by mu
-	sealer         *tokenSealer // with store, as book; guarded by mu
+	config         *hcl.State     // what the configuration says of where it is kept; guarded by mu
+	store          state.Store    // nil before it is needed; guarded by mu
+	sealer         *elicit.Sealer // with store, as book; guarded by mu
 	book           *approval.Book
 	recordDecision func(ctx context.Context, book *approval.Book, id string) // has a decision written down that another process cannot write down; nil where nothing is; guarded by mu
 }
@@ -77,7 +78,7 @@ func (s *State) ensureOpen(ctx context.Context) error {
 	return err
 }
 
-func (s *State) open(ctx context.Context) (state.Store, *tokenSealer, error) {
+func (s *State) open(ctx context.Context) (state.Store, *elicit.Sealer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store != nil {
@@ -87,7 +88,7 @@ func (s *State) open(ctx context.Context) (state.Store, *tokenSealer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	sealer, err := newTokenSealer(ctx, store)
+	sealer, err := elicit.NewSealer(ctx, store)
 	if err != nil {
 		store.Close()
 		return nil, nil, err
@@ -180,7 +181,7 @@ func (s *State) seal(ctx context.Context, frozen []byte, of digest.Digest, until
 	if err != nil {
 		return "", err
 	}
-	return sealer.seal(ctx, frozen, of, until)
+	return sealer.Seal(ctx, frozen, of, until)
 }
 
 func (s *State) unseal(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
@@ -188,7 +189,7 @@ func (s *State) unseal(ctx context.Context, sealed string, of digest.Digest) ([]
 	if err != nil {
 		return nil, err
 	}
-	frozen, err := sealer.open(ctx, sealed, of)
+	frozen, err := sealer.Open(ctx, sealed, of)
 	return frozen, publicError(err)
 }
 

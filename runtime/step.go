@@ -5,8 +5,8 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/failure"
-	"hatchel/runtime/wait"
 )
 
 // boundStep is one step of a program, bound to its backend.
@@ -83,7 +83,7 @@ func (s *boundStep) repeat(call *adapters.Call) (any, error) {
 		if n >= r.Max && r.Max > 0 {
 			return nil, &adapters.Fault{Message: fmt.Sprintf("after asking %d times the answer is still not the one that was waited for", n)}
 		}
-		if err := wait.Sleep(call.Frame.Context, r.Every); err != nil {
+		if err := ctxtime.Sleep(call.Frame.Context, r.Every); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (s *boundStep) checkExpectations(f *hcl.Frame, output any) error {
 		if !ok {
 			told := *f
 			told.Output = output
-			return &adapters.Fault{Message: message(e.Message, &told)}
+			return &adapters.Fault{Message: failure.Render(e.Message, &told)}
 		}
 	}
 	return nil

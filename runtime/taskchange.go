@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"hatchel/runtime/state"
-	"hatchel/runtime/wait"
 )
 
 // onRemoteChange is called when another process has updated a task, or with an empty id when it may have updated any.
@@ -65,7 +64,7 @@ func (ts *taskRegistry) retryReturn(store state.Store, waiting state.Record) {
 	}
 	ctx := ts.heartbeatCtx
 	ts.background.Go(func() {
-		for !ts.tryReturn(ctx, store, waiting) && !wait.Until(ctx.Done(), storeRetryInterval, nil) {
+		for !ts.tryReturn(ctx, store, waiting) && !waitUntil(ctx.Done(), storeRetryInterval, nil) {
 		}
 	})
 }

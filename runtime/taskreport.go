@@ -9,7 +9,6 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
-	"hatchel/runtime/wait"
 )
 
 // progressSaveInterval is how often the progress of a task is remembered and told at most.
@@ -83,7 +82,7 @@ func (s *taskRun) saveOutcome() {
 			if !errors.Is(err, state.ErrAway) || s.ctx.Err() != nil {
 				return won, err
 			}
-			wait.Until(s.ctx.Done(), storeRetryInterval, nil)
+			waitUntil(s.ctx.Done(), storeRetryInterval, nil)
 		}
 	}
 	s.store(remembered)

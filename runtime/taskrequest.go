@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -134,7 +135,7 @@ func (p *Program) checkAnswers(ctx context.Context, t *task, sent map[string]any
 	if !ok {
 		return nil, false, errPauseState
 	}
-	pending, err := c.elicitation.pendingQuestions(r, c.frame)
+	pending, err := c.elicitation.Pending(r, c.frame)
 	if err != nil || len(pending) == 0 {
 		return nil, true, nil // an error is what the call comes to when it goes on
 	}
@@ -142,7 +143,7 @@ func (p *Program) checkAnswers(ctx context.Context, t *task, sent map[string]any
 		if _, given := sent[a.Key]; !given {
 			continue
 		}
-		q, err := c.elicitation.question(a, c.frame)
+		q, err := c.elicitation.Question(a, c.frame)
 		if err != nil {
 			return nil, false, err
 		}
@@ -152,10 +153,10 @@ func (p *Program) checkAnswers(ctx context.Context, t *task, sent map[string]any
 }
 
 // waitingAskGroup is the round that the call waits for.
-func (c *call) waitingAskGroup() (*askGroup, bool) {
+func (c *call) waitingAskGroup() (*elicit.AskGroup, bool) {
 	if c.elicitation == nil || c.nextStep >= len(c.operation.steps) {
 		return nil, false
 	}
-	r, ok := c.operation.steps[c.nextStep].action.(*askGroup)
+	r, ok := c.operation.steps[c.nextStep].action.(*elicit.AskGroup)
 	return r, ok
 }

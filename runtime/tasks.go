@@ -11,7 +11,6 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
-	"hatchel/runtime/wait"
 )
 
 // taskRegistry are the tasks of a server: those that this process works on, and what the store remembers of all. A task that waits for its client has no goroutine.
@@ -331,7 +330,7 @@ func (ts *taskRegistry) close() {
 	idle, beat := ts.idle, ts.stopHeartbeat
 	ts.stopHeartbeat = nil
 	ts.mu.Unlock()
-	wait.Until(idle, forceStopAfter, nil)
+	waitUntil(idle, forceStopAfter, nil)
 	if beat != nil {
 		beat()
 		ts.background.Wait()

@@ -3,7 +3,6 @@ package runtime
 import (
 	"strings"
 
-	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/result"
@@ -49,24 +48,13 @@ func (r *operation) runChecks(c *call) error {
 		case err != nil:
 			return c.evalError(err)
 		case !ok:
-			failed = append(failed, c.message(check.Message))
+			failed = append(failed, failure.Render(check.Message, c.frame))
 		}
 	}
 	if len(failed) == 0 {
 		return nil
 	}
 	return failure.Refusal(strings.Join(failed, "\n"))
-}
-
-// message is a text of the author about what does not hold.
-func (c *call) message(m *hcl.TextTemplate) string { return message(m, c.frame) }
-
-func message(m *hcl.TextTemplate, f *hcl.Frame) string {
-	text, err := m.Append(nil, f)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
 }
 
 // evalError is an expression that could not be computed: its error is a sentence for the model.

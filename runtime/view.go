@@ -2,14 +2,17 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
 )
 
 // view is what one address shows of a generation: all that is listed, or what a toolset names of it. A nil view shows nothing.
 type view struct {
+	build     *Build
 	toolset   *hcl.Toolset // nil for all
 	info      *mcp.Info
 	tools     map[string]*Program
@@ -18,14 +21,14 @@ type view struct {
 	templates []*resource                         // of documents, by name
 	resources []*resource                         // both, by name
 	lists     [listCount]atomic.Pointer[mcp.List] // of all that it shows
-	filters   [listCount]*listFilter              // what of it a caller sees
+	filters   [listCount]*policy.ListFilter       // what of it a caller sees
 }
 
 // listCount is how many lists there are.
 const listCount = 4
 
 func newView(g *Generation, t *hcl.Toolset) *view {
-	v := &view{toolset: t, info: serverInfo(g.Config.Server, t), tools: map[string]*Program{}, prompts: map[string]*prompt{}, byURI: map[string]*resource{}}
+	v := &view{build: g.build, toolset: t, info: serverInfo(g.Config.Server, t), tools: map[string]*Program{}, prompts: map[string]*prompt{}, byURI: map[string]*resource{}}
 	for _, p := range g.sortedPrograms {
 		if p.tool.Listed && t.HasTool(p.tool.Name) {
 			v.tools[p.tool.Name] = p
@@ -53,22 +56,25 @@ func newView(g *Generation, t *hcl.Toolset) *view {
 
 // buildFilters has the lists hide what a caller may not call.
 func (v *view) buildFilters(g *Generation) {
-	var all [listCount][]*operation
+	var all [listCount]map[string]*policy.Rules
+	for of := range all {
+		all[of] = map[string]*policy.Rules{}
+	}
 	for _, p := range v.tools {
-		all[mcp.Tools] = append(all[mcp.Tools], &p.operation)
+		all[mcp.Tools][p.decl.Name] = p.rules
 	}
 	for _, p := range v.prompts {
-		all[mcp.Prompts] = append(all[mcp.Prompts], &p.operation)
+		all[mcp.Prompts][p.decl.Name] = p.rules
 	}
 	for _, r := range v.resources {
 		of := mcp.Resources
 		if r.resource.Template != nil {
 			of = mcp.Templates
 		}
-		all[of] = append(all[of], &r.operation)
+		all[of][r.decl.Name] = r.rules
 	}
-	for of, routines := range all {
-		v.filters[of] = newListFilter(g, routines)
+	for of, rules := range all {
+		v.filters[of] = policy.NewListFilter(rules, g.logRuleError)
 	}
 }
 
@@ -76,14 +82,16 @@ func (v *view) buildFilters(g *Generation) {
 func (v *view) listFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	all := v.lists[of].Load()
 	if d := v.filters[of]; d != nil {
-		return d.listFor(ctx, caller, all)
+		frame := hcl.NewFrame(ctx, v.build.Dir, v.build.Now)
+		frame.Caller = callerRoot(caller)
+		return d.Filter(ctx, frame, all)
 	}
 	return all
 }
 
 // encodeList encodes one of the lists, and reports whether it reads differently than before.
 func (v *view) encodeList(of mcp.Listing, g *Generation) bool {
-	personal := v.filters[of] != nil && v.filters[of].perCaller
+	personal := v.filters[of] != nil && v.filters[of].PerCaller()
 	next := mcp.NewList(of, v.entries(of, g), mcp.ListOptions{PageSize: g.Config.Server.PageSize, Private: personal})
 	last := v.lists[of].Load()
 	if last != nil && last.Revision() == next.Revision() {
@@ -120,7 +128,7 @@ func (v *view) revision(of mcp.Listing) string {
 	}
 	revision := v.lists[of].Load().Revision()
 	if d := v.filters[of]; d != nil {
-		revision += " " + d.identity
+		revision += " " + d.Digest()
 	}
 	return revision
 }
@@ -194,4 +202,10 @@ func serverInfo(s hcl.Server, t *hcl.Toolset) *mcp.Info {
 		info.Instructions = t.Instructions
 	}
 	return mcp.NewInfo(info)
+}
+
+// logRuleError says that a rule hides what it is about, because it could not be evaluated.
+func (g *Generation) logRuleError(ctx context.Context, d policy.Decision) {
+	g.log().LogAttrs(ctx, slog.LevelWarn, "policy rule failed, hiding what it applies to",
+		slog.String("rule", d.Rule), slog.String("error", g.scrubber.Text(d.Cause.Error())))
 }

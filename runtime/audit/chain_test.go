@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestEveryChangeIsFound(t *testing.T) {
+func TestVerifyFindsEveryChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{Rotate: 2000})
 	for i := range 20 {
@@ -63,10 +63,10 @@ func TestEveryChangeIsFound(t *testing.T) {
 	}
 }
 
-func TestAChangedRecordWithAHashOfItsOwnIsFound(t *testing.T) {
+func TestVerifyFindsRehashedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	lines := written(t, path, 3)
-	before, _, _ := read(bytes.TrimSpace(lines[1]))
+	before, _, _ := parseLine(bytes.TrimSpace(lines[1]))
 	lines[1], _ = before.link(nil, call("y").append(nil))
 	check(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
 	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 3 || !strings.Contains(v.Broken.Why, "the record before this one was changed") {
@@ -74,7 +74,7 @@ func TestAChangedRecordWithAHashOfItsOwnIsFound(t *testing.T) {
 	}
 }
 
-func TestTheChainGoesOnThroughFilesAndProcesses(t *testing.T) {
+func TestChainSpansFilesAndProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	for range 5 {
 		l := open(t, path, Limits{Rotate: 1500})
@@ -111,7 +111,7 @@ func TestTheChainGoesOnThroughFilesAndProcesses(t *testing.T) {
 	}
 }
 
-func TestAStreamHoldsAChainForEachProcess(t *testing.T) {
+func TestStreamHasOneChainPerProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "collected.jsonl")
 	var out bytes.Buffer
 	for range 3 {

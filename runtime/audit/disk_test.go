@@ -11,9 +11,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hatchel/internal/ctxtime"
 )
 
-// faulty is a file whose writes and syncs fail as a test says.
+// faulty is a file whose writes and syncs fail on demand.
 type faulty struct {
 	*os.File
 	room  atomic.Int64 // bytes that are left on its disk; negative for any number
@@ -53,7 +55,7 @@ func faultyLog(t testing.TB, path string) (*Log, *faulty) {
 }
 
 // What was said to be written is there, once; what was said not to be is not.
-func TestAFullDiskLosesNothing(t *testing.T) {
+func TestFullDiskLosesNoRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, f := faultyLog(t, path)
 	var mu sync.Mutex
@@ -101,7 +103,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-func TestRecordsAtTheSameTimeShareTheWaitForTheDisk(t *testing.T) {
+func TestConcurrentRecordsShareASync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, f := faultyLog(t, path)
 	const callers, rounds = 32, 20
@@ -109,7 +111,7 @@ func TestRecordsAtTheSameTimeShareTheWaitForTheDisk(t *testing.T) {
 	for range rounds {
 		whole := l.written.Load() + callers
 		f.slow = func() { // for so long that everybody has come
-			for l.written.Load() < whole && time.Now().Before(deadline) && again(t.Context(), time.Millisecond) == nil {
+			for l.written.Load() < whole && time.Now().Before(deadline) && ctxtime.Sleep(t.Context(), time.Millisecond) == nil {
 			}
 		}
 		before := f.syncs.Load()
@@ -129,7 +131,7 @@ func TestRecordsAtTheSameTimeShareTheWaitForTheDisk(t *testing.T) {
 	holds(t, path)
 }
 
-func TestAFailedSyncIsNotForgotten(t *testing.T) {
+func TestFailedSyncIsPermanent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, f := faultyLog(t, path)
 	f.bad.Store(true)
@@ -144,6 +146,6 @@ func TestAFailedSyncIsNotForgotten(t *testing.T) {
 		}
 	}
 	if err := l.Check(t.Context()); err == nil {
-		t.Error("all is well again")
+		t.Error("Check succeeds again")
 	}
 }

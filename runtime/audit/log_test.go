@@ -91,7 +91,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-func TestWhatOthersSayIsBounded(t *testing.T) {
+func TestLongMembersAreTruncated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
 	r := call(strings.Repeat("é", 1<<20))
@@ -104,7 +104,7 @@ func TestWhatOthersSayIsBounded(t *testing.T) {
 }
 
 // A process can die at any byte of what it writes.
-func TestWhatWasCutIsRepairedByARecordThatSaysSo(t *testing.T) {
+func TestPartialTailIsRepaired(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "audit.jsonl")
 	l := open(t, path, Limits{})
@@ -144,27 +144,30 @@ func TestWhatWasCutIsRepairedByARecordThatSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoLogIsNotWrittenTo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tools.db")
-	check(t, os.WriteFile(path, []byte("SQLite format 3\n"), 0o600))
-	if _, err := Open(path, Limits{}); err == nil || !strings.Contains(err.Error(), "no audit log") {
-		t.Errorf("got %v", err)
+func TestOpenRejects(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "tools.db")
+	check(t, os.WriteFile(other, []byte("SQLite format 3\n"), 0o600))
+	for name, c := range map[string]struct{ path, want string }{
+		"a file of another program": {other, "it is not an audit log, or its end is damaged"},
+		"a directory":               {dir, "it is not a regular file"},
+		"a missing directory":       {filepath.Join(dir, "no", "audit.jsonl"), "its directory does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Open(c.path, Limits{}); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
 	}
-	if b, _ := os.ReadFile(path); string(b) != "SQLite format 3\n" {
-		t.Errorf("it holds %q", b)
-	}
-	if _, err := Open(t.TempDir(), Limits{}); err == nil || !strings.Contains(err.Error(), "not a plain file") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := Open(filepath.Join(t.TempDir(), "no", "audit.jsonl"), Limits{}); err == nil || err.Error() != "its folder does not exist" {
-		t.Errorf("got %v", err)
+	if b, _ := os.ReadFile(other); string(b) != "SQLite format 3\n" {
+		t.Errorf("the file of another program holds %q now", b)
 	}
 }
 
-func TestOneProcessWrites(t *testing.T) {
+func TestOnlyOneProcessCanOpenALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
-	if _, err := Open(path, Limits{}); err == nil || err.Error() != fmt.Sprintf("process %d writes it, and only one can at a time", os.Getpid()) {
+	if _, err := Open(path, Limits{}); err == nil || err.Error() != fmt.Sprintf("process %d has it open, and only one process can write it", os.Getpid()) {
 		t.Errorf("got %v", err)
 	}
 	check(t, l.Close())
@@ -177,7 +180,7 @@ func TestOneProcessWrites(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasMovedIsNoticed(t *testing.T) {
+func TestMovedFileIsRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
 	check(t, os.Rename(path, path+".moved"))
@@ -194,14 +197,14 @@ func TestAFileThatWasMovedIsNoticed(t *testing.T) {
 }
 
 // What is taken from the file under the hands of who writes it, put into it or put in its place is noticed before the next record, and nothing is written behind it.
-func TestAFileThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
+func TestChangedFileIsRejected(t *testing.T) {
 	for claim, c := range map[string]struct {
 		change func(path string) error
 		want   string
 	}{
-		"emptied":    {func(path string) error { return os.Truncate(path, 0) }, "it has 0 bytes, and "},
-		"shortened":  {func(path string) error { return os.Truncate(path, 100) }, "it has 100 bytes, and "},
-		"written to": {func(path string) error { return appendTo(path, "a line\n") }, "the file was changed while it was written"},
+		"emptied":    {func(path string) error { return os.Truncate(path, 0) }, "it has 0 bytes instead of "},
+		"shortened":  {func(path string) error { return os.Truncate(path, 100) }, "it has 100 bytes instead of "},
+		"written to": {func(path string) error { return appendTo(path, "a line\n") }, "the file was changed by another program"},
 		"another": {func(path string) error {
 			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
 		}, errMoved.Error()},
@@ -214,7 +217,7 @@ func TestAFileThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 		check(t, c.change(path))
 		left, _ := os.ReadFile(path)
 		if err := l.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: asked whether all is well: %v", claim, err)
+			t.Errorf("%s: Check: %v", claim, err)
 		}
 		for _, durable := range []bool{true, false} {
 			if err := l.Append(call("y"), durable); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -222,7 +225,7 @@ func TestAFileThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 			}
 		}
 		if err := l.Check(t.Context()); err == nil {
-			t.Errorf("%s: all is well again", claim)
+			t.Errorf("%s: Check succeeds again", claim)
 		}
 		if now, _ := os.ReadFile(path); !bytes.Equal(now, left) {
 			t.Errorf("%s: it was written to: %s", claim, now)
@@ -239,7 +242,7 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-func TestWhoFollowsMissesNothing(t *testing.T) {
+func TestFollowMissesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{Rotate: 4000})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -272,7 +275,7 @@ func TestWhoFollowsMissesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadIsWholeWhileItIsWritten(t *testing.T) {
+func TestReadDuringWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{Rotate: 3000})
 	stop := make(chan struct{})

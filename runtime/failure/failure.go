@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -147,3 +148,12 @@ func (f *Failure) ErrorRoot(step string) map[string]any {
 
 // StateError marks an error of the state store, so that the log tells it from one of a tool's own database.
 func StateError(err error) error { return fmt.Errorf("the state store: %w", err) }
+
+// Render returns a text of the author; when it cannot be rendered, the error in its place.
+func Render(m *hcl.TextTemplate, f *hcl.Frame) string {
+	text, err := m.Append(nil, f)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/failure"
-	"hatchel/runtime/wait"
 )
 
 // acquireRate waits until the rate admits a call. Without the state store, no call is admitted.
@@ -16,7 +16,7 @@ func (l *Limiter) acquireRate(ctx context.Context, key Key, limit Limit, deadlin
 		return err
 	}
 	defer l.addQueued(key, -1)
-	return wait.Sleep(ctx, delay)
+	return ctxtime.Sleep(ctx, delay)
 }
 
 // reserve takes the next turn at the rate and returns how long the call has to wait for it; a call that has to

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"hatchel/runtime/wait"
+	"hatchel/internal/ctxtime"
 )
 
 const (
@@ -101,7 +101,7 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 		if first == nil {
 			still = scanInterval // who replaces a folder takes longer than who replaces a file
 		}
-		if !differs || wait.Sleep(ctx, still) != nil {
+		if !differs || ctxtime.Sleep(ctx, still) != nil {
 			return
 		}
 		second, differs := w.readIfChanged()

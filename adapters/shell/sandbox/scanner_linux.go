@@ -2,10 +2,18 @@
 
 package sandbox
 
+/*
+#include "sampler.h"
+*/
+import "C"
+
 import (
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,16 +32,14 @@ const (
 	samplesPerScan = 5
 )
 
-// scanner enforces the summed limits of all running calls. It has one timer, which runs only while there are calls.
+// scanner enforces the summed limits of all running calls with one goroutine, which runs only while there are calls.
 type scanner struct {
 	mu      sync.Mutex
-	timer   *time.Timer
-	running bool          // the timer is set, or a sample is being taken; guarded by mu
+	running bool          // guarded by mu
 	sets    []*processSet // guarded by mu
-	samples int           // used by the timer alone
 }
 
-var limitScanner = &scanner{}
+var limitScanner scanner
 
 // scanState is what the scanner knows about a set of processes.
 type scanState struct {
@@ -72,14 +78,11 @@ func (s *scanner) add(p *processSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sets = append(s.sets, p)
-	switch {
-	case s.running:
-	case s.timer == nil:
-		s.timer = time.AfterFunc(sampleInterval, s.sample)
-	default:
-		s.timer.Reset(sampleInterval)
+	s.setThresholds()
+	if !s.running {
+		s.running = true
+		go s.run()
 	}
-	s.running = true
 }
 
 // remove returns when the set is not judged any more.
@@ -87,6 +90,7 @@ func (s *scanner) remove(p *processSet) {
 	s.mu.Lock()
 	if i := slices.Index(s.sets, p); i >= 0 {
 		s.sets = slices.Delete(s.sets, i, i+1)
+		s.setThresholds()
 	}
 	s.mu.Unlock()
 	p.scan.mu.Lock()
@@ -94,41 +98,71 @@ func (s *scanner) remove(p *processSet) {
 	p.scan.mu.Unlock()
 }
 
-// sample judges the sets that may have exceeded a limit.
-func (s *scanner) sample() {
-	s.mu.Lock()
-	sets := slices.Clone(s.sets)
-	s.mu.Unlock()
-	if len(sets) > 0 {
-		last := lastProcessID()
-		s.samples++
-		isScan := s.samples%samplesPerScan == 0
+// run judges the sets that may have exceeded a limit, until there are no sets.
+func (s *scanner) run() {
+	loadavg := C.int(loadavgFD())
+	for {
+		last := int(C.sandbox_sample(loadavg, C.long(sampleInterval), samplesPerScan))
+		s.mu.Lock()
+		if len(s.sets) == 0 {
+			s.running = false
+			s.mu.Unlock()
+			return
+		}
+		sets := slices.Clone(s.sets)
+		s.mu.Unlock()
+		isScan := C.sandbox_sampler.is_scan != 0
 		judgeSets(slices.DeleteFunc(sets, func(p *processSet) bool { return !p.mayExceed(last, isScan) }), last)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running = len(s.sets) > 0; s.running {
-		s.timer.Reset(sampleInterval)
+		s.mu.Lock()
+		s.setThresholds()
+		s.mu.Unlock()
 	}
 }
 
-// mayExceed reports whether a limit may be exceeded. Between two scans only the number of processes is considered.
-// Process and thread IDs are assigned in ascending order: a set has grown by at most the number of IDs assigned since.
-func (p *processSet) mayExceed(last int, isScan bool) bool {
+// setThresholds tells the sampler when a set may exceed a limit, see mayExceed. Without sets it returns at once.
+func (s *scanner) setThresholds() {
+	sample, scan := math.MaxInt32, math.MaxInt32
+	for _, p := range s.sets {
+		sampleOfSet, scanOfSet := p.thresholds()
+		sample, scan = min(sample, sampleOfSet), min(scan, scanOfSet)
+	}
+	if len(s.sets) == 0 {
+		sample = 0
+	}
+	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.sample_threshold)), int32(sample))
+	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.scan_threshold)), int32(scan))
+}
+
+// thresholds returns the least process IDs from which on the set may exceed a limit, at any sample and at a scan.
+// Process and thread IDs are assigned in ascending order: a set has grown by at most the number of IDs assigned since
+// it was counted. Between two scans only many new processes matter.
+func (p *processSet) thresholds() (sample, scan int) {
 	p.scan.mu.Lock()
 	defer p.scan.mu.Unlock()
-	started := last - p.scan.countedAt
-	if !isScan {
-		return started < 0 || started >= p.limits.Processes
+	sample = p.scan.countedAt + p.limits.Processes
+	if p.limits.Memory > 0 || p.limits.CPU > 0 {
+		return sample, 0
 	}
-	return last == 0 || started < 0 || p.scan.processes+started > p.limits.Processes || p.needsUsage(last)
+	return sample, min(sample-p.scan.processes+1, p.threadThreshold())
 }
 
-// needsUsage reports whether the usage of each process must be read.
-func (p *processSet) needsUsage(last int) bool {
-	started := last - p.scan.threadsAt
-	return p.limits.Memory > 0 || p.limits.CPU > 0 || last == 0 || started < 0 ||
-		p.scan.threads+started > threadsPerProcess*p.limits.Processes
+// threadThreshold returns the least process ID from which on the set may have too many threads.
+func (p *processSet) threadThreshold() int {
+	return p.scan.threadsAt + threadsPerProcess*p.limits.Processes - p.scan.threads + 1
+}
+
+// mayExceed reports whether the set may exceed a limit when last is the process ID that was assigned last.
+func (p *processSet) mayExceed(last int, isScan bool) bool {
+	sample, scan := p.thresholds()
+	return last == 0 || last < p.counted() || last >= sample || isScan && last >= scan
+}
+
+// counted returns the process ID that was assigned last when the set was counted. A smaller one means that the IDs have
+// started again.
+func (p *processSet) counted() int {
+	p.scan.mu.Lock()
+	defer p.scan.mu.Unlock()
+	return p.scan.countedAt
 }
 
 // judgeSets ends the processes of sets that exceed a limit. It looks for members in one pass for all sets, and not at
@@ -185,7 +219,7 @@ func (p *processSet) checkLimits(last int) *LimitError {
 	if p.scan.processes > p.limits.Processes {
 		return &LimitError{Processes, int64(p.limits.Processes)}
 	}
-	if !p.needsUsage(last) {
+	if p.limits.Memory == 0 && p.limits.CPU == 0 && last >= p.scan.threadsAt && last < p.threadThreshold() {
 		return nil
 	}
 	sum := readUsages(p.scan.members)

@@ -1,0 +1,147 @@
+package policy
+
+import (
+	"hatchel/hcl"
+)
+
+// Verdict is what rules come to.
+type Verdict string
+
+const (
+	Undecided     Verdict = "" // it depends on inputs, or no rule was evaluated
+	Allowed       Verdict = "allowed"
+	Denied        Verdict = "denied"
+	NeedsApproval Verdict = "approve" // allowed once somebody has approved; in explanations only
+)
+
+// Decision is what was decided about a call. The zero value is that of a call that no rule is about.
+type Decision struct {
+	Verdict      Verdict
+	Rule         string // that decided: policy.finance.deny, tool.pay.allow, default; several when none of them allows
+	Cause        error  // why the rule that denies could not be evaluated; nil when it could
+	BeforeInputs bool   // it denies whatever the inputs are
+
+	rules []*Rule // those that deny
+}
+
+// Evaluation is one evaluation of rules. It belongs to one goroutine.
+type Evaluation struct {
+	Frame        *hcl.Frame
+	BeforeInputs bool         // there is no call yet, so rules that read one are not evaluated
+	Partial      bool         // inputs are missing: a deny rule that fails without them does not deny
+	CallResults  *RuleResults // of the same call; nil when they are not kept
+
+	buffer hcl.EvalBuffer
+	shared map[*Rule]bool // results of rules that are the same for everything; nil when they are not kept
+}
+
+// eval evaluates one rule. It is open when the rule reads inputs that are not there yet.
+func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
+	if e.BeforeInputs && r.readsInputs {
+		return false, true, nil
+	}
+	shared := e.shared != nil && !r.readsInputs && !r.readsTool
+	if holds, ok := e.shared[r]; ok && shared {
+		return holds, false, nil
+	}
+	kept := e.CallResults != nil && !r.readsInputs
+	if kept && e.CallResults.known&r.bit != 0 {
+		return e.CallResults.holds&r.bit != 0, false, nil
+	}
+	holds, err = e.buffer.Eval(r.Condition, e.Frame)
+	if kept && err == nil {
+		e.CallResults.known |= r.bit
+		if holds {
+			e.CallResults.holds |= r.bit
+		}
+	}
+	if shared && err == nil {
+		e.shared[r] = holds
+	}
+	return holds, false, err
+}
+
+// Decide evaluates the rules, and no more of them than it takes: a true deny decides before everything else,
+// then the operation's own allow rule must be true, then one of those of policies.
+func (rs *Rules) Decide(e *Evaluation) Decision {
+	e.Frame.Tool = rs.tool
+	open := false
+	for _, r := range rs.denies {
+		holds, later, err := e.eval(r)
+		switch {
+		case err != nil && e.Partial && r.readsInputs:
+		case err != nil || holds:
+			return deniedBy(r, err)
+		}
+		open = open || later
+	}
+	by := "default"
+	if rs.own != nil {
+		holds, later, err := e.eval(rs.own)
+		if err != nil || !holds && !later {
+			return deniedBy(rs.own, err)
+		}
+		open, by = open || later, rs.own.Name
+	}
+	switch {
+	case len(rs.allows) > 0:
+		return rs.decideAllows(e, open)
+	case rs.own == nil && rs.denyByDefault:
+		return Decision{Verdict: Denied, Rule: "default"}
+	case open:
+		return Decision{}
+	}
+	return Decision{Verdict: Allowed, Rule: by}
+}
+
+// decideAllows evaluates the allow rules of policies, when nothing before them denies.
+func (rs *Rules) decideAllows(e *Evaluation, open bool) Decision {
+	later := false
+	for _, r := range rs.allows {
+		holds, ruleOpen, err := e.eval(r)
+		switch {
+		case err != nil && later: // a rule before it may allow
+			return Decision{}
+		case err != nil:
+			return deniedBy(r, err)
+		case holds && open:
+			return Decision{}
+		case holds:
+			return Decision{Verdict: Allowed, Rule: r.Name}
+		}
+		later = later || ruleOpen
+	}
+	if later {
+		return Decision{}
+	}
+	return Decision{Verdict: Denied, Rule: rs.allowNames, rules: rs.allows}
+}
+
+func deniedBy(r *Rule, err error) Decision {
+	return Decision{Verdict: Denied, Rule: r.Name, Cause: err, rules: []*Rule{r}}
+}
+
+// RuleState is what one rule comes to in an explanation.
+type RuleState struct {
+	Rule    string    `json:"rule"`
+	Program string    `json:"program"`
+	Says    string    `json:"says"` // "true", "false", "error", or "" when it reads inputs that are not valid
+	Error   string    `json:"error,omitempty"`
+	Range   hcl.Range `json:"range"`
+}
+
+// State evaluates the rule for an explanation.
+func (r *Rule) State(e *Evaluation) RuleState {
+	s := RuleState{Rule: r.Name, Program: r.Condition.Source(), Range: r.Condition.Range}
+	holds, open, err := e.eval(r)
+	switch {
+	case open:
+	case err != nil:
+		s.Says, s.Error = "error", err.Error()
+	case holds:
+		s.Says = "true"
+	default:
+		s.Says = "false"
+	}
+	return s
+}
