@@ -143,7 +143,7 @@ func TestAQuestionOnATerminalIsAnsweredByItsKind(t *testing.T) {
 	for _, c := range []struct{ name, tool, typed, want string }{
 		{"URL accepted", "page", "accept\n", `"text":"accept"`},
 		{"URL declined", "page", "no\ndecline\n", `The user declined to answer the question \"page\".`},
-		{"end of the input", "page", "", `The user dismissed the question \"page\" without an answer.`},
+		{"end of the input", "page", "", `The user dismissed the question \"page\" without answering.`},
 		{"sampling", "model", "A thing.\nOf two lines.\n\n", `"text":"A thing.\nOf two lines."`},
 		{"sampling up to the end of the input", "model", "A thing.", `"text":"A thing."`},
 		{"roots", "folders", "/a b\nhttps://shop.example/x\n\n", `["file:///a%20b","https://shop.example/x"]`},
