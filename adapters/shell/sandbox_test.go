@@ -276,6 +276,7 @@ func TestMistakesInASandboxAreFoundAtLoad(t *testing.T) {
 		`sandbox { mode = "off" }`:                      `mode must be "none" or omitted, not "off". If it is omitted, programs are confined.`,
 		"sandbox {\nmode = \"none\"\nnetwork = true\n}": `mode = "none" turns the sandbox off`,
 		`sandbox { memory = 256 }`:                      `memory must be a size such as "256MiB". With 256 bytes no program can start.`,
+		`sandbox { files = 2048 }`:                      `"files" was renamed to "open_files". Write open_files = ….`,
 		`sandbox { open_files = 2 }`:                    `open_files must be from 3 to 1048576, not 2.`,
 		`sandbox { processes = 0 }`:                     `processes must be from 1 to 1048576, not 0.`,
 		`sandbox { read = ["~/.kube"] }`:                `"~/.kube" is not a path.`,
