@@ -8,8 +8,8 @@ import (
 // buffer is reusable memory for one request or one reply.
 type buffer struct{ b []byte }
 
-// maxReusedBuffer is the largest buffer that is reused, so that one large reply does not occupy memory
-// forever.
+// maxReusedBuffer is the largest buffer that is reused, so that one large reply does not occupy
+// memory forever.
 const maxReusedBuffer = 1 << 20
 
 var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, 0, 4096)} }}
@@ -25,8 +25,8 @@ func (b *buffer) release() {
 	buffers.Put(b)
 }
 
-// removeLineBreaks replaces the line breaks of a JSON text, which can only be white space, so that it fits in a
-// line or an event.
+// removeLineBreaks replaces the line breaks of a JSON text, which can only be white space, so that
+// it fits in a line or an event.
 func removeLineBreaks(frame []byte) {
 	for i, c := range frame {
 		if c == '\n' || c == '\r' {

@@ -9,9 +9,9 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// CallRequest is one tools/call, prompts/get or resources/read. Its slices alias memory that is reused after
-// the reply. A CallRequest that was created without a server has no client: it drops progress and log
-// messages, and its client cannot be asked.
+// CallRequest is one tools/call, prompts/get or resources/read. Its slices alias memory that is
+// reused after the reply. A CallRequest that was created without a server has no client: it drops
+// progress and log messages, and its client cannot be asked.
 type CallRequest struct {
 	Name      string  // of the tool or prompt, or the URI of the resource
 	Arguments []byte  // an object; its syntax, UTF-8, nesting and keys have been checked
@@ -33,7 +33,8 @@ type CallRequest struct {
 
 // wire is the connection to the caller of a request.
 type wire interface {
-	// notify sends a message that belongs to the request before its reply. The frame may be reused afterwards.
+	// notify sends a message that belongs to the request before its reply. The frame may be reused
+	// afterwards.
 	notify(frame []byte)
 
 	// clientRequests returns the requests to the client, or nil if it cannot be asked.
@@ -42,8 +43,8 @@ type wire interface {
 	// disconnected reports whether the client has been disconnected for too long to be waited for.
 	disconnected() bool
 
-	// detach closes the connection if the client can return for the rest of the stream. It reports whether it
-	// has.
+	// detach closes the connection if the client can return for the rest of the stream. It reports
+	// whether it has.
 	detach(retry time.Duration) bool
 }
 
@@ -99,9 +100,9 @@ func (r *CallRequest) send(frame []byte) bool {
 	return !r.over
 }
 
-// Progress reports the progress of the call, if the caller asked for it. A progress that is not greater than
-// the previous one is dropped, and so is everything after the Handler has returned. A total that is not
-// positive and an empty message are left out.
+// Progress reports the progress of the call, if the caller asked for it. A progress that is not
+// greater than the previous one is dropped, and so is everything after the Handler has returned. A
+// total that is not positive and an empty message are left out.
 func (r *CallRequest) Progress(progress, total float64, message string) {
 	if r.token == nil || math.IsNaN(progress) || math.IsInf(progress, 0) {
 		return
@@ -124,7 +125,8 @@ func (r *CallRequest) Progress(progress, total float64, message string) {
 	r.wire.notify(b.b)
 }
 
-// Log sends a log message to the client if it asked for messages of this level. The data is encoded JSON.
+// Log sends a log message to the client if it asked for messages of this level. The data is encoded
+// JSON.
 func (r *CallRequest) Log(level Level, logger string, data []byte) {
 	if r.Caller.logLevel == 0 || level < r.Caller.logLevel {
 		return
@@ -138,9 +140,9 @@ func (r *CallRequest) Log(level Level, logger string, data []byte) {
 	r.send(b.b)
 }
 
-// Detach closes the connection of the call, so that a long wait does not occupy it, and asks the client to
-// return for the rest after retry. It reports whether it has: this needs HTTP/1.1 and a revision that
-// supports it.
+// Detach closes the connection of the call, so that a long wait does not occupy it, and asks the
+// client to return for the rest after retry. It reports whether it has: this needs HTTP/1.1 and a
+// revision that supports it.
 func (r *CallRequest) Detach(retry time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

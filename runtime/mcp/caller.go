@@ -22,8 +22,8 @@ type Caller struct {
 	logLevel Level
 }
 
-// Owner returns what sessions, tasks and states are bound to: [Identity.Owner], or Subject if there is no
-// Identity.
+// Owner returns what sessions, tasks and states are bound to: [Identity.Owner], or Subject if there
+// is no Identity.
 func (c *Caller) Owner() string {
 	if c.Identity == nil {
 		return c.Subject
@@ -31,9 +31,9 @@ func (c *Caller) Owner() string {
 	return c.Identity.Owner()
 }
 
-// Snapshot returns a copy of c that may be kept after the request: without the slices of the request, its
-// header and its token. If last, the snapshot of an earlier request, is the same as c, Snapshot returns
-// last.
+// Snapshot returns a copy of c that may be kept after the request: without the slices of the
+// request, its header and its token. If last, the snapshot of an earlier request, is the same as c,
+// Snapshot returns last.
 func (c *Caller) Snapshot(last *Caller) *Caller {
 	if last != nil && last.Same(c) {
 		return last
@@ -44,7 +44,8 @@ func (c *Caller) Snapshot(last *Caller) *Caller {
 	}
 }
 
-// Same reports whether c and d differ only in what each request brings along: session, address and header.
+// Same reports whether c and d differ only in what each request brings along: session, address and
+// header.
 func (c *Caller) Same(d *Caller) bool {
 	return c.Revision == d.Revision && c.Toolset == d.Toolset && c.Subject == d.Subject &&
 		c.Identity.same(d.Identity) &&
@@ -57,8 +58,8 @@ func (c *Caller) setIdentity(i *Identity) {
 	}
 }
 
-// Can reports whether the client declares a capability. The arguments are the names of nested members, as
-// in Can("elicitation", "url").
+// Can reports whether the client declares a capability. The arguments are the names of nested
+// members, as in Can("elicitation", "url").
 func (c *Caller) Can(capability ...string) bool {
 	if c.Capabilities == nil {
 		return false

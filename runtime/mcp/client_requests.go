@@ -35,7 +35,8 @@ func (c *clientRequests) add() (*clientRequest, error) {
 		return nil, c.closed
 	}
 	c.last++
-	// The ids of clients are usually numbers, and some clients confuse them with those of the server.
+	// The ids of clients are usually numbers, and some clients confuse them with those of the
+	// server.
 	r := &clientRequest{"ask-" + strconv.FormatUint(c.last, 10), make(chan clientResponse, 1)}
 	if c.pending == nil {
 		c.pending = make(map[string]*clientRequest)
@@ -53,7 +54,8 @@ func (c *clientRequests) remove(r *clientRequest) bool {
 	return pending
 }
 
-// resolve delivers a response of the client. A response to a request that is not pending is ignored.
+// resolve delivers a response of the client. A response to a request that is not pending is
+// ignored.
 func (c *clientRequests) resolve(m *message) {
 	id, _ := jsonscan.Text(m.id)
 	c.mu.Lock()

@@ -7,7 +7,8 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// CompleteRequest is one completion/complete. Its slices alias memory that is reused after the reply.
+// CompleteRequest is one completion/complete. Its slices alias memory that is reused after the
+// reply.
 type CompleteRequest struct {
 	Kind     string // "prompt", "resource", or "tool", which is an extension of this server
 	Name     string // of the prompt or tool, or the URI or template of the resource

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// disconnectState records since when the client of a request is disconnected. It has its own lock, because
-// that of the response is held while a client does not read.
+// disconnectState records since when the client of a request is disconnected. It has its own lock,
+// because that of the response is held while a client does not read.
 type disconnectState struct {
 	mu       sync.Mutex
 	detached bool      // the server has closed the connection; guarded by mu
 	since    time.Time // when the client disconnected or should return; zero if it is connected; guarded by mu
 }
 
-// detach ends the connection but not the stream: further events are kept in the session until the client
-// returns after retry.
+// detach ends the connection but not the stream: further events are kept in the session until the
+// client returns after retry.
 func (resp *postResponse) detach(retry time.Duration) bool {
 	resp.mu.Lock()
 	defer resp.mu.Unlock()
@@ -45,8 +45,9 @@ func (resp *postResponse) detach(retry time.Duration) bool {
 	return true
 }
 
-// disconnected reports whether the client has been disconnected for too long: its connection is closed, and
-// it reads no other stream of the session. During a shutdown no client can return, so any time is too long.
+// disconnected reports whether the client has been disconnected for too long: its connection is
+// closed, and it reads no other stream of the session. During a shutdown no client can return, so
+// any time is too long.
 func (resp *postResponse) disconnected() bool {
 	d := &resp.disconnect
 	d.mu.Lock()

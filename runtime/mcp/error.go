@@ -25,8 +25,8 @@ const (
 	CodeUnsupportedVersion = -32022
 )
 
-// Error is an error of the protocol. It is sent to the client unchanged, so neither Message nor Data may
-// contain a secret.
+// Error is an error of the protocol. It is sent to the client unchanged, so neither Message nor
+// Data may contain a secret.
 type Error struct {
 	Code    int
 	Message string
@@ -63,8 +63,8 @@ func UnknownTask(id string) *Error {
 	return errorf(CodeInvalidParams, "Unknown task: %s", jsonscan.Excerpt(id))
 }
 
-// InvalidState returns the error for a requestState that the server did not issue to this caller for this
-// request, or that has expired.
+// InvalidState returns the error for a requestState that the server did not issue to this caller
+// for this request, or that has expired.
 func InvalidState() *Error {
 	return errorf(CodeInvalidParams,
 		"requestState was not issued for this request, or it has expired. Call again without it")
@@ -82,8 +82,9 @@ func MissingCapability(capability ...string) *Error {
 	return e
 }
 
-// InsufficientScope returns the error for a caller without the scopes, all of which are required (RFC 6750,
-// section 3.1). Over HTTP the status is 403, and the client learns where to get the scopes.
+// InsufficientScope returns the error for a caller without the scopes, all of which are required
+// (RFC 6750, section 3.1). Over HTTP the status is 403, and the client learns where to get the
+// scopes.
 func InsufficientScope(scopes []string) *Error {
 	e := errorf(CodeForbidden, "Insufficient scope: this requires %s", strings.Join(scopes, " "))
 	e.scopes = scopes

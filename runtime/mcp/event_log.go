@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// eventLog is what a session has sent, or will send, on its event streams. It is kept for a client that
-// returns with the id of the last event that it has seen. Stream 0 is the session's own; every other stream
-// belongs to one POST. New events replace old ones.
+// eventLog is what a session has sent, or will send, on its event streams. It is kept for a client
+// that returns with the id of the last event that it has seen. Stream 0 is the session's own; every
+// other stream belongs to one POST. New events replace old ones.
 type eventLog struct {
 	budget *eventBudget
 
@@ -31,8 +31,8 @@ type event struct {
 	frame []byte
 }
 
-// eventID identifies an event by its stream and its number among all events of the session. The number 0 is
-// before all events.
+// eventID identifies an event by its stream and its number among all events of the session. The
+// number 0 is before all events.
 type eventID struct{ stream, seq uint64 }
 
 // The limits of one log.
@@ -141,7 +141,8 @@ func (l *eventLog) after(id eventID) eventBatch {
 	return batch
 }
 
-// lastSent returns the last event of stream 0 that was sent, after which a reader without an id begins.
+// lastSent returns the last event of stream 0 that was sent, after which a reader without an id
+// begins.
 func (l *eventLog) lastSent() eventID {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 
 // Handler implements what the server offers. Its methods are called concurrently.
 //
-// An [*Error] that a method returns is sent to the client unchanged. Any other error, and a panic, is logged,
-// and the client receives an internal error with a correlation id. What a model should read is not an error
-// but an Outcome with IsError.
+// An [*Error] that a method returns is sent to the client unchanged. Any other error, and a panic,
+// is logged, and the client receives an internal error with a correlation id. What a model should
+// read is not an error but an Outcome with IsError.
 type Handler interface {
 	// Info returns the current description of the server, or nil if the toolset does not exist.
 	Info(toolset string) *Info
@@ -18,9 +18,10 @@ type Handler interface {
 	// List returns one of the lists as the caller may see it. It is never nil.
 	List(ctx context.Context, caller *Caller, of Listing) *List
 
-	// CallTool runs a tool. The context ends when the caller cancels the call or disconnects, or when the
-	// server stops waiting for it at shutdown. After CallTool has returned, only the Appenders of its
-	// Outcome may use req and its slices. The same holds for GetPrompt and ReadResource.
+	// CallTool runs a tool. The context ends when the caller cancels the call or disconnects, or
+	// when the server stops waiting for it at shutdown. After CallTool has returned, only the
+	// Appenders of its Outcome may use req and its slices. The same holds for GetPrompt and
+	// ReadResource.
 	CallTool(ctx context.Context, req *CallRequest) (Outcome, error)
 
 	// GetPrompt returns the messages of a prompt.
@@ -32,17 +33,18 @@ type Handler interface {
 	// Complete returns completions of an argument value.
 	Complete(ctx context.Context, req *CompleteRequest) (Completion, error)
 
-	// Follow starts to watch the resource at uri, so that Server.ResourceUpdated is called when it changes.
-	// For every Follow that returned nil there is one Unfollow with the same toolset and uri.
+	// Follow starts to watch the resource at uri, so that Server.ResourceUpdated is called when it
+	// changes. For every Follow that returned nil there is one Unfollow with the same toolset and
+	// uri.
 	Follow(ctx context.Context, caller *Caller, uri string) error
 	Unfollow(toolset, uri string)
 
-	// MayFollow reports whether a caller that follows the resource at uri may still be notified of it. It is
-	// called before each notification and must not block.
+	// MayFollow reports whether a caller that follows the resource at uri may still be notified of
+	// it. It is called before each notification and must not block.
 	MayFollow(caller *Caller, uri string) bool
 
-	// Task serves tasks/get, tasks/update and tasks/cancel. For tasks/get it returns the members of the
-	// result as encoded JSON, without braces; for the others it returns nil.
+	// Task serves tasks/get, tasks/update and tasks/cancel. For tasks/get it returns the members of
+	// the result as encoded JSON, without braces; for the others it returns nil.
 	Task(ctx context.Context, req *TaskRequest) (Appender, error)
 }
 
@@ -59,8 +61,8 @@ const (
 
 // Appender is encoded JSON that is produced when it is needed.
 type Appender interface {
-	// AppendJSON appends the JSON to dst and returns the extended slice. It is called at most once, soon
-	// after the method of the Handler has returned.
+	// AppendJSON appends the JSON to dst and returns the extended slice. It is called at most once,
+	// soon after the method of the Handler has returned.
 	AppendJSON(dst []byte) []byte
 }
 

@@ -31,7 +31,8 @@ func singleHeader(h http.Header, key string) (value string, err *Error) {
 	return "", errorf(CodeHeaderMismatch, "The header %s is given more than once", key)
 }
 
-// checkHeaders checks the headers that repeat parts of a modern message, so that proxies can rely on them.
+// checkHeaders checks the headers that repeat parts of a modern message, so that proxies can rely
+// on them.
 func checkHeaders(h http.Header, version string, m *message) *Error {
 	if m.isRequest() {
 		inBody, ok := jsonscan.Text(m.metaVersion)
@@ -57,8 +58,8 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 	return m.checkNameHeader(h)
 }
 
-// checkNameHeader checks the header that repeats the subject of a request. A request without the subject is
-// refused later.
+// checkNameHeader checks the header that repeats the subject of a request. A request without the
+// subject is refused later.
 func (m *message) checkNameHeader(h http.Header) *Error {
 	member, subject := m.subject()
 	inBody, ok := jsonscan.Text(subject)
@@ -81,15 +82,15 @@ func (m *message) checkNameHeader(h http.Header) *Error {
 	return nil
 }
 
-// HeaderInput is an argument of a tool that modern clients repeat in a header, because its schema has
-// x-mcp-header.
+// HeaderInput is an argument of a tool that modern clients repeat in a header, because its schema
+// has x-mcp-header.
 type HeaderInput struct {
 	key  string
 	path []string
 }
 
-// NewHeaderInput returns the HeaderInput for the argument at path, the property names from the outside in,
-// and the header Mcp-Param-<name>. It reports false if no header can have that name.
+// NewHeaderInput returns the HeaderInput for the argument at path, the property names from the
+// outside in, and the header Mcp-Param-<name>. It reports false if no header can have that name.
 func NewHeaderInput(name string, path ...string) (HeaderInput, bool) {
 	for _, c := range []byte(name) {
 		alnum := '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
@@ -100,8 +101,9 @@ func NewHeaderInput(name string, path ...string) (HeaderInput, bool) {
 	return HeaderInput{http.CanonicalHeaderKey(headerParam + name), path}, name != "" && len(path) > 0
 }
 
-// CheckHeaders checks that the headers of a modern HTTP request match its arguments. A Handler calls it
-// first and returns its error, an [*Error], unchanged. For other requests the result is nil.
+// CheckHeaders checks that the headers of a modern HTTP request match its arguments. A Handler
+// calls it first and returns its error, an [*Error], unchanged. For other requests the result is
+// nil.
 func (r *CallRequest) CheckHeaders(inputs []HeaderInput) error {
 	if r.Caller.Header == nil || !r.Caller.Revision.Modern() {
 		return nil
@@ -160,8 +162,8 @@ func sameValue(header string, value []byte) bool {
 	return errA == nil && errB == nil && a == b && a == math.Trunc(a) && math.Abs(a) <= maxExact
 }
 
-// decodeHeader decodes a value that was encoded because a header cannot contain it. Other values are returned
-// unchanged.
+// decodeHeader decodes a value that was encoded because a header cannot contain it. Other values
+// are returned unchanged.
 func decodeHeader(value string) (string, bool) {
 	content, ok := strings.CutPrefix(value, "=?base64?")
 	if !ok {

@@ -9,11 +9,13 @@ import (
 	"time"
 )
 
-// ServeHTTP serves the one endpoint of the protocol. The http.Server should have a ReadHeaderTimeout, but
-// neither a ReadTimeout nor a WriteTimeout: the Server sets deadlines for each request.
+// ServeHTTP serves the one endpoint of the protocol. The http.Server should have a
+// ReadHeaderTimeout, but neither a ReadTimeout nor a WriteTimeout: the Server sets deadlines for
+// each request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.For("").ServeHTTP(w, r) }
 
-// reject refuses a request before its body is read. The client has BodyTimeout to finish sending it.
+// reject refuses a request before its body is read. The client has BodyTimeout to finish sending
+// it.
 func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTimeout))
 	w.Header().Set("Connection", "close")
@@ -72,8 +74,8 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, v view) {
 
 var errEmptyBatch = &Error{Code: CodeInvalidRequest, Message: "The batch is empty"}
 
-// readBody reads the body. If that fails, it returns a status other than 0, and the connection is closed
-// after the reply; the read deadline remains, because net/http reads the rest of the body.
+// readBody reads the body. If that fails, it returns a status other than 0, and the connection is
+// closed after the reply; the read deadline remains, because net/http reads the rest of the body.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) (status int, problem string) {
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Now().Add(s.options.BodyTimeout))

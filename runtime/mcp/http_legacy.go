@@ -100,8 +100,8 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 	}
 }
 
-// replyBatch answers the requests of a batch concurrently and appends the array of replies. It appends
-// nothing if the client has cancelled all of them.
+// replyBatch answers the requests of a batch concurrently and appends the array of replies. It
+// appends nothing if the client has cancelled all of them.
 func (s *Server) replyBatch(resp *postResponse, p *packet, dst []byte) []byte {
 	replies := make([][]byte, len(p.messages))
 	var wg sync.WaitGroup
@@ -132,8 +132,8 @@ func (s *Server) replyBatch(resp *postResponse, p *packet, dst []byte) []byte {
 	return dst
 }
 
-// sessionStatus returns the status of a reply in a session. It is 200 for all errors except those about the
-// caller.
+// sessionStatus returns the status of a reply in a session. It is 200 for all errors except those
+// about the caller.
 func (resp *postResponse) sessionStatus(err *Error) int {
 	if err == nil || err.Code != CodeForbidden && err.Code != CodeUnauthorized {
 		return http.StatusOK
@@ -142,14 +142,15 @@ func (resp *postResponse) sessionStatus(err *Error) int {
 	return statusOf(err)
 }
 
-// replyInSession appends the reply to one request of a session and returns the error in it, if any. The
-// reply is nil if the client has cancelled the request.
+// replyInSession appends the reply to one request of a session and returns the error in it, if any.
+// The reply is nil if the client has cancelled the request.
 func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]byte, *Error) {
 	if err := s.admit(); err != nil {
 		return err.appendReply(dst, m.id), nil
 	}
 	defer s.calls.release()
-	// A legacy client may return for the events of a stream, so a closed connection alone cancels nothing.
+	// A legacy client may return for the events of a stream, so a closed connection alone cancels
+	// nothing.
 	request, err := resp.session.inflight.begin(context.WithoutCancel(resp.r.Context()), m.id)
 	if err != nil {
 		return err.appendReply(dst, m.id), nil

@@ -18,7 +18,8 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 		return
 	}
 	if !m.isRequest() {
-		// No notification has an effect: a client of this era cancels a request by closing its connection.
+		// No notification has an effect: a client of this era cancels a request by closing its
+		// connection.
 		resp.w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -56,8 +57,8 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 // subscription.
 const maxListenSize = 256 << 10
 
-// listenHTTP serves a subscription until the client disconnects or stops reading, its credentials become
-// invalid, or the server shuts down.
+// listenHTTP serves a subscription until the client disconnects or stops reading, its credentials
+// become invalid, or the server shuts down.
 func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	if !resp.accepts.events {
 		http.Error(resp.w, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
@@ -95,7 +96,8 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	resp.finish(sub.endReply(resp.view.info), http.StatusOK)
 }
 
-// noticesPerChunk is how many notifications are sent at once. Each may be as large as the result of a task.
+// noticesPerChunk is how many notifications are sent at once. Each may be as large as the result of
+// a task.
 const noticesPerChunk = 16
 
 // deliver sends the notifications of sub. It reports whether the subscription ends with a reply.

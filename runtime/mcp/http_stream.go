@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// serveGet sends the events of a session: those of its own stream, or those of the POST that the client's last
-// event belongs to.
+// serveGet sends the events of a session: those of its own stream, or those of the POST that the
+// client's last event belongs to.
 func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
 	if !parseAccept(r.Header).events {
 		http.Error(w, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
@@ -126,8 +126,8 @@ func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset str
 	return sess
 }
 
-// httpStreams are the open HTTP streams that wait for something to happen. A stream ends when the credentials
-// of its client become invalid.
+// httpStreams are the open HTTP streams that wait for something to happen. A stream ends when the
+// credentials of its client become invalid.
 type httpStreams struct {
 	mu     sync.Mutex
 	active map[*httpStream]struct{} // guarded by mu
@@ -138,8 +138,8 @@ type httpStream struct {
 	cancel   context.CancelFunc
 }
 
-// open returns a context for a stream. It ends when the credentials expire or become invalid. The caller must
-// call cancel.
+// open returns a context for a stream. It ends when the credentials expire or become invalid. The
+// caller must call cancel.
 func (t *httpStreams) open(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	identity := IdentityOf(ctx)
 	if identity != nil && !identity.Expires.IsZero() {

@@ -11,7 +11,8 @@ import (
 type Identity struct {
 	// Subject is the name in the key, the token or the certificate.
 	Subject string `json:"subject"`
-	// Key is what authenticates the subject: the name of a key, the URL of an issuer, or tls:client_ca.
+	// Key is what authenticates the subject: the name of a key, the URL of an issuer, or
+	// tls:client_ca.
 	Key string `json:"key"`
 	// Groups are those that the caller belongs to.
 	Groups []string `json:"groups,omitempty"`
@@ -22,19 +23,20 @@ type Identity struct {
 	// Headers are those headers of the request that may be read, by lower-case name.
 	Headers map[string]string `json:"headers,omitempty"`
 
-	// Grant identifies what the configuration declares about the credential. It changes with the declaration.
+	// Grant identifies what the configuration declares about the credential. It changes with the
+	// declaration.
 	Grant string `json:"-"`
 	// Expires is when the credential expires; zero for never. Streams end at that time.
 	Expires time.Time `json:"-"`
-	// Token returns the token of the request and its expiry. It is nil for other credentials. It is used for
-	// token exchange only and is never stored.
+	// Token returns the token of the request and its expiry. It is nil for other credentials. It is
+	// used for token exchange only and is never stored.
 	Token func() (text string, until time.Time) `json:"-"`
 	// Metadata is the URL of the protected resource metadata for clients, or "".
 	Metadata string `json:"-"`
 }
 
-// Owner returns what sessions, tasks and states are bound to: the subject together with what authenticates
-// it. The owner of nil is "".
+// Owner returns what sessions, tasks and states are bound to: the subject together with what
+// authenticates it. The owner of nil is "".
 func (i *Identity) Owner() string {
 	if i == nil {
 		return ""

@@ -15,7 +15,8 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// Entry is one entry of a list, encoded once for each era, because they differ in what an outputSchema may be.
+// Entry is one entry of a list, encoded once for each era, because they differ in what an
+// outputSchema may be.
 type Entry struct {
 	Name           string
 	Legacy, Modern []byte
@@ -28,8 +29,8 @@ type ListOptions struct {
 	Private  bool          // the list depends on the caller
 }
 
-// List is an immutable, encoded list. The entries of each era are joined by commas in one slice, so that a
-// page is a part of it.
+// List is an immutable, encoded list. The entries of each era are joined by commas in one slice, so
+// that a page is a part of it.
 type List struct {
 	of             Listing
 	names          []string
@@ -40,8 +41,8 @@ type List struct {
 	revision       string
 }
 
-// joinedEntries are encoded entries joined by commas. Entry n begins at offsets[n]; the last offset is past
-// the end.
+// joinedEntries are encoded entries joined by commas. Entry n begins at offsets[n]; the last offset
+// is past the end.
 type joinedEntries struct {
 	bytes   []byte
 	offsets []int
@@ -136,7 +137,8 @@ func (l *List) Len() int { return len(l.names) }
 // AppendResult appends the result in revision r with all entries and without metadata.
 func (l *List) AppendResult(dst []byte, r Revision) []byte { return append(l.appendAll(dst, r), '}') }
 
-// AppendList appends the result in revision r with all entries, as a server with this Info returns it.
+// AppendList appends the result in revision r with all entries, as a server with this Info returns
+// it.
 func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
 	rc := requestContext{caller: &Caller{Revision: r}, info: i}
 	return rc.endResult(l.appendAll(dst, r))
@@ -188,8 +190,8 @@ func (l *List) appendPage(dst []byte, after string, r Revision) []byte {
 	return dst
 }
 
-// appendEntries appends the member `"tools":[…]` (or another list) with the entries from one index up to
-// another.
+// appendEntries appends the member `"tools":[…]` (or another list) with the entries from one index
+// up to another.
 func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
 	entries := &l.legacy
 	if r.Modern() {
@@ -204,15 +206,16 @@ func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
 	return append(dst, ']')
 }
 
-// A cursor contains the name of the last entry of the previous page. It stays valid while the list changes,
-// because the page begins at the next name, whether or not that entry still exists.
+// A cursor contains the name of the last entry of the previous page. It stays valid while the list
+// changes, because the page begins at the next name, whether or not that entry still exists.
 const cursorPrefix = "after:"
 
 func appendCursor(dst []byte, name string) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, []byte(cursorPrefix+name))
 }
 
-// parseCursor returns the name in a cursor. It reports false if appendCursor would not return the cursor.
+// parseCursor returns the name in a cursor. It reports false if appendCursor would not return the
+// cursor.
 func parseCursor(cursor string) (name string, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(b) <= len(cursorPrefix) || string(b[:len(cursorPrefix)]) != cursorPrefix || !utf8.Valid(b) {

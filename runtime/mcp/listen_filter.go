@@ -44,8 +44,8 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 	return f, nil
 }
 
-// filterNames reads a member of params.notifications that is an array of strings. It returns nil if there is
-// none.
+// filterNames reads a member of params.notifications that is an array of strings. It returns nil if
+// there is none.
 func (m *message) filterNames(key string) ([]string, *Error) {
 	value, ok := jsonscan.Lookup(m.notifications, key)
 	if !ok {
@@ -62,8 +62,8 @@ func (m *message) filterNames(key string) ([]string, *Error) {
 	return names, nil
 }
 
-// distinctStrings returns the elements of a scanned array of strings, without duplicates. It reports false for
-// any other value.
+// distinctStrings returns the elements of a scanned array of strings, without duplicates. It
+// reports false for any other value.
 func distinctStrings(value []byte) (list []string, ok bool) {
 	s := jsonscan.New(value, len(value))
 	if s.Peek() != '[' || s.EnterArray() != nil {
@@ -89,13 +89,13 @@ func distinctStrings(value []byte) (list []string, ok bool) {
 	}
 }
 
-// maxConcurrentSubscribes is how many resources or tasks of one subscriptions/listen the Handler is asked about
-// at a time.
+// maxConcurrentSubscribes is how many resources or tasks of one subscriptions/listen the Handler is
+// asked about at a time.
 const maxConcurrentSubscribes = 16
 
-// subscribe subscribes sub to what the filter names, as far as it exists, and returns the message that says
-// how far. It reports whether sub is subscribed to anything. If it is not because nothing exists, it returns
-// an error instead.
+// subscribe subscribes sub to what the filter names, as far as it exists, and returns the message
+// that says how far. It reports whether sub is subscribed to anything. If it is not because nothing
+// exists, it returns an error instead.
 func (s *Server) subscribe(
 	ctx context.Context, sub *subscription, c *Caller, f listenFilter,
 ) (acknowledgement []byte, any bool, refused error) {
@@ -114,7 +114,8 @@ func (s *Server) subscribe(
 	return sub.acknowledgement(uris, tasks), any, refused
 }
 
-// subscribeAll calls subscribe for every name. It returns the names that succeeded and the first error.
+// subscribeAll calls subscribe for every name. It returns the names that succeeded and the first
+// error.
 func (s *Server) subscribeAll(
 	ctx context.Context, c *Caller, names []string, subscribe func(context.Context, *Caller, string) error,
 ) (subscribed []string, refused error) {

@@ -9,8 +9,8 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// message is one JSON-RPC message, split but not decoded. Every slice aliases the text it was read from and
-// is nil if the member is absent. Members that no method uses are checked and dropped.
+// message is one JSON-RPC message, split but not decoded. Every slice aliases the text it was read
+// from and is nil if the member is absent. Members that no method uses are checked and dropped.
 type message struct {
 	version, id, method, params, result, failure []byte
 
@@ -40,8 +40,8 @@ func (m *message) isRequest() bool { return m.method != nil && m.id != nil }
 // isResponse reports whether m answers a request of the server.
 func (m *message) isResponse() bool { return m.method == nil }
 
-// subject returns the member of params that names what the request is about, and its value. The name is
-// empty if the method has no such member.
+// subject returns the member of params that names what the request is about, and its value. The
+// name is empty if the method has no such member.
 func (m *message) subject() (member string, value []byte) {
 	switch string(m.method) {
 	case "tools/call", "prompts/get":
@@ -80,8 +80,8 @@ type packet struct {
 	scan     jsonscan.Scanner
 }
 
-// maxBatch is the maximum number of messages in a batch. A message in progress takes far more memory than
-// its text.
+// maxBatch is the maximum number of messages in a batch. A message in progress takes far more
+// memory than its text.
 const maxBatch = 100
 
 var packets = sync.Pool{New: func() any { return new(packet) }}
@@ -281,8 +281,8 @@ func (m *message) readMeta(s *jsonscan.Scanner) error {
 	return err
 }
 
-// maxIDLength is the maximum length of an id or a progress token in bytes. They are repeated in every message
-// about a request.
+// maxIDLength is the maximum length of an id or a progress token in bytes. They are repeated in
+// every message about a request.
 const maxIDLength = 1 << 10
 
 // checkID returns why a scanned value cannot be an id or a progress token, or "".

@@ -6,8 +6,8 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// maxClientSize is the maximum size of the client info and the capabilities together, in bytes. They are kept
-// while a session or a task of the client exists.
+// maxClientSize is the maximum size of the client info and the capabilities together, in bytes.
+// They are kept while a session or a task of the client exists.
 const maxClientSize = 64 << 10
 
 // checkMeta checks the required metadata of a modern request and sets the fields of c.

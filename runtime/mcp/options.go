@@ -9,12 +9,12 @@ import (
 type Options struct {
 	Logger *slog.Logger // receives failures; nil discards them
 
-	// Hosts are the host names, without ports, under which clients reach the server over HTTP. On a loopback
-	// address localhost, 127.0.0.1 and [::1] are accepted too. On any other address every name is accepted
-	// if Hosts is empty.
+	// Hosts are the host names, without ports, under which clients reach the server over HTTP. On a
+	// loopback address localhost, 127.0.0.1 and [::1] are accepted too. On any other address every
+	// name is accepted if Hosts is empty.
 	Hosts []string
-	// Origins are the web origins, such as "https://app.example.com", that may send requests besides the
-	// server's own.
+	// Origins are the web origins, such as "https://app.example.com", that may send requests
+	// besides the server's own.
 	Origins []string
 
 	MaxBody  int64 // bytes of an HTTP request: 4 MiB

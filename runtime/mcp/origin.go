@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// checkSource refuses requests that a web page has a browser send: a page may send requests to any address,
-// and may resolve a name of its own to this machine (DNS rebinding). It returns a sentence, or "".
+// checkSource refuses requests that a web page has a browser send: a page may send requests to any
+// address, and may resolve a name of its own to this machine (DNS rebinding). It returns a
+// sentence, or "".
 func (o *Options) checkSource(r *http.Request) string {
 	local := isLoopback(r)
 	host := hostname(r.Host)
@@ -28,7 +29,8 @@ func (o *Options) checkSource(r *http.Request) string {
 			return ""
 		}
 		if u, err := url.Parse(origin); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-			// An unknown name may be one that the page resolves to this machine; an address cannot be.
+			// An unknown name may be one that the page resolves to this machine; an address cannot
+			// be.
 			own := strings.EqualFold(u.Host, r.Host) && (known || net.ParseIP(host) != nil)
 			if own || local && isLocalName(u.Hostname()) {
 				return ""
@@ -38,8 +40,9 @@ func (o *Options) checkSource(r *http.Request) string {
 	return "The Origin header names an origin that may not use this server"
 }
 
-// Source returns why a request to another endpoint of the same HTTP server is refused, as a sentence, or "".
-// It is refused like one to this endpoint, and if a page of another site has sent it.
+// Source returns why a request to another endpoint of the same HTTP server is refused, as a
+// sentence, or "". It is refused like one to this endpoint, and if a page of another site has sent
+// it.
 func (s *Server) Source(r *http.Request) string {
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		return "A page of another site has sent this request"

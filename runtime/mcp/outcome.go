@@ -7,14 +7,14 @@ type Outcome struct {
 	IsError    bool
 	Meta       Appender // _meta, an object, or nil
 
-	// Wrap says that Structured is wrapped as {"result": …} for revisions up to 2025-11-25, like the output
-	// schema that they see.
+	// Wrap says that Structured is wrapped as {"result": …} for revisions up to 2025-11-25, like
+	// the output schema that they see.
 	Wrap bool
 
 	Questions *Questions // instead of all else: input that is required first; for modern callers only
 
-	// Task, instead of all else, is the members of the task that the call has become, as encoded JSON without
-	// braces. It is only for callers that declare TasksExtension.
+	// Task, instead of all else, is the members of the task that the call has become, as encoded
+	// JSON without braces. It is only for callers that declare TasksExtension.
 	Task Appender
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// postResponse is the HTTP response to one POST: a JSON document, or an event stream if anything must be sent
-// before the reply.
+// postResponse is the HTTP response to one POST: a JSON document, or an event stream if anything
+// must be sent before the reply.
 type postResponse struct {
 	w           http.ResponseWriter
 	r           *http.Request
@@ -39,7 +39,8 @@ var (
 
 const keepAliveComment = ": keep-alive\n\n"
 
-// startKeepAlive schedules keep-alives for a reply that takes long. A client that accepts no events gets none.
+// startKeepAlive schedules keep-alives for a reply that takes long. A client that accepts no events
+// gets none.
 func (resp *postResponse) startKeepAlive() {
 	if !resp.accepts.events {
 		return
@@ -90,8 +91,8 @@ func (resp *postResponse) clientRequests() *clientRequests {
 	return &resp.session.requests
 }
 
-// resumable reports whether the client has an event id to resume from, so that it may disconnect without
-// cancelling the call.
+// resumable reports whether the client has an event id to resume from, so that it may disconnect
+// without cancelling the call.
 func (resp *postResponse) resumable() bool {
 	resp.mu.Lock()
 	defer resp.mu.Unlock()
@@ -142,8 +143,8 @@ func (resp *postResponse) finish(frame []byte, status int) {
 	}
 }
 
-// maxBufferedReply is the size of a reply that fits in the buffers of net/http and of the kernel, so that a
-// client that does not read cannot delay it.
+// maxBufferedReply is the size of a reply that fits in the buffers of net/http and of the kernel,
+// so that a client that does not read cannot delay it.
 const maxBufferedReply = 64 << 10
 
 // writeJSON sends the whole response as a JSON document.
@@ -207,7 +208,8 @@ func beginEventStream(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// send writes and flushes a part of an event stream. It fails if the client does not accept it in time.
+// send writes and flushes a part of an event stream. It fails if the client does not accept it in
+// time.
 func (s *Server) send(w http.ResponseWriter, chunk []byte) error {
 	rc := http.NewResponseController(w)
 	rc.SetWriteDeadline(time.Now().Add(s.options.SendTimeout))

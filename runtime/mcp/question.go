@@ -30,8 +30,8 @@ func (q *Question) append(dst []byte, id string) []byte {
 	return append(append(dst, q.Params...), '}')
 }
 
-// Questions is the result that asks a modern client for input. The client repeats the call with its answers
-// and the state. Ask, State or both are set.
+// Questions is the result that asks a modern client for input. The client repeats the call with its
+// answers and the state. Ask, State or both are set.
 type Questions struct {
 	Ask   []Question
 	State string // opaque to the client
@@ -54,8 +54,8 @@ func (q *Questions) appendResult(dst []byte, server *Info) []byte {
 	return server.appendEnd(appendMember(dst, "requestState", q.State))
 }
 
-// ErrUnreachable reports that the client cannot be asked: it does not accept events, it is modern, so that
-// questions are results, or it has disconnected.
+// ErrUnreachable reports that the client cannot be asked: it does not accept events, it is modern,
+// so that questions are results, or it has disconnected.
 var ErrUnreachable = errors.New("the client cannot be asked while it waits for the reply")
 
 // ClientError is an error with which the client answered a question.
@@ -71,12 +71,14 @@ func (e *ClientError) Error() string {
 // disconnectCheckInterval is how often Ask checks whether the client is still connected.
 const disconnectCheckInterval = time.Second
 
-// Ask sends a question to a legacy client on the stream of the call and waits for the answer: the result as
-// encoded JSON, not validated, which the caller owns. A call may ask several questions concurrently.
+// Ask sends a question to a legacy client on the stream of the call and waits for the answer: the
+// result as encoded JSON, not validated, which the caller owns. A call may ask several questions
+// concurrently.
 //
-// The context must be that of CallTool or derived from it. If it ends first, Ask cancels the question, unless
-// the session has ended, and returns the cause. If the client answers with an error, it is a [*ClientError].
-// If the client cannot be asked, or has disconnected and does not return, the error is [ErrUnreachable].
+// The context must be that of CallTool or derived from it. If it ends first, Ask cancels the
+// question, unless the session has ended, and returns the cause. If the client answers with an
+// error, it is a [*ClientError]. If the client cannot be asked, or has disconnected and does not
+// return, the error is [ErrUnreachable].
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
 	if r.wire == nil || r.Caller.Revision.Modern() {
 		return nil, ErrUnreachable

@@ -16,8 +16,9 @@ type requestContext struct {
 }
 
 // reply appends the reply to a request of either era. It serves every method except initialize,
-// subscriptions/listen and those that change a session. An error is part of the reply already; it is
-// returned for the transport to choose a status. Panics of the Handler and of its Appenders end here.
+// subscriptions/listen and those that change a session. An error is part of the reply already; it
+// is returned for the transport to choose a status. Panics of the Handler and of its Appenders end
+// here.
 func (s *Server) reply(ctx context.Context, dst []byte, m *message, rc requestContext) (out []byte, failed *Error) {
 	start := len(dst)
 	defer func() {
@@ -69,8 +70,8 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc re
 	return dst, methodNotFound(m.method)
 }
 
-// mayBlock reports whether a request may have to wait. The others are answered from memory and need neither
-// a goroutine nor keep-alives.
+// mayBlock reports whether a request may have to wait. The others are answered from memory and need
+// neither a goroutine nor keep-alives.
 func mayBlock(method []byte) bool {
 	switch string(method) {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete",

@@ -34,15 +34,16 @@ func (r Revision) hasStructuredContent() bool { return r >= Revision20250618 }
 // allowsBatches reports whether several messages may be sent in one JSON array.
 func (r Revision) allowsBatches() bool { return r < Revision20250618 }
 
-// sendsPrimingEvent reports whether event streams begin with an event that has only an id to resume from.
+// sendsPrimingEvent reports whether event streams begin with an event that has only an id to resume
+// from.
 func (r Revision) sendsPrimingEvent() bool { return r >= Revision20251125 && !r.Modern() }
 
 func isLegacyRevision(version string) bool {
 	return slices.Contains(legacyRevisions, Revision(version))
 }
 
-// negotiate returns the revision for an initialize that asks for version: version itself if it is a legacy
-// revision, otherwise the newest of them.
+// negotiate returns the revision for an initialize that asks for version: version itself if it is a
+// legacy revision, otherwise the newest of them.
 func negotiate(version string) Revision {
 	if isLegacyRevision(version) {
 		return Revision(version)

@@ -38,31 +38,31 @@ func New(h Handler, o Options) *Server {
 // Changes are the lists that have changed.
 type Changes struct{ Tools, Prompts, Resources bool }
 
-// Changed notifies every session and every listener of what has changed in its toolset. It does not wait
-// for them.
+// Changed notifies every session and every listener of what has changed in its toolset. It does not
+// wait for them.
 func (s *Server) Changed(in func(toolset string) Changes) { s.subscriptions.notifyLists(in) }
 
-// ResourceUpdated notifies the subscribers of the resource at uri, in every toolset. It does not wait for
-// them.
+// ResourceUpdated notifies the subscribers of the resource at uri, in every toolset. It does not
+// wait for them.
 func (s *Server) ResourceUpdated(uri string) { s.subscriptions.notify(topic{resourceTopic, uri}, nil) }
 
-// TaskChanged notifies the subscribers of a task. The members are those of the object that tasks/get
-// returns, encoded and without braces. TaskChanged does not wait for the subscribers: a state that was not
-// delivered yet is replaced by this one.
+// TaskChanged notifies the subscribers of a task. The members are those of the object that
+// tasks/get returns, encoded and without braces. TaskChanged does not wait for the subscribers: a
+// state that was not delivered yet is replaced by this one.
 func (s *Server) TaskChanged(id string, members []byte) {
 	s.subscriptions.notify(topic{taskTopic, id}, members)
 }
 
-// Retain ends the sessions and the streams of every identity that is no longer valid. The identity of
-// unauthenticated clients is nil.
+// Retain ends the sessions and the streams of every identity that is no longer valid. The identity
+// of unauthenticated clients is nil.
 func (s *Server) Retain(valid func(*Identity) bool) {
 	s.streams.retain(valid)
 	s.sessions.retain(valid)
 }
 
-// Shutdown refuses new requests, ends the streams that wait for something to happen, and waits for the
-// requests in progress. If ctx ends first, it returns the cause, and the remaining requests end with their
-// connections. Shutdown may be called again to wait longer.
+// Shutdown refuses new requests, ends the streams that wait for something to happen, and waits for
+// the requests in progress. If ctx ends first, it returns the cause, and the remaining requests end
+// with their connections. Shutdown may be called again to wait longer.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.calls.close()
@@ -95,15 +95,15 @@ func (s *Server) admit() *Error {
 	}
 }
 
-// Toolset is the part of a Server that one address shows. Sessions and subscriptions belong to the toolset
-// that they were opened in.
+// Toolset is the part of a Server that one address shows. Sessions and subscriptions belong to the
+// toolset that they were opened in.
 type Toolset struct {
 	server *Server
 	name   string
 }
 
-// For returns the toolset that the Handler calls by this name; "" is the whole server. It need not exist
-// yet. A Toolset is an [http.Handler], like the Server itself.
+// For returns the toolset that the Handler calls by this name; "" is the whole server. It need not
+// exist yet. A Toolset is an [http.Handler], like the Server itself.
 func (s *Server) For(toolset string) Toolset { return Toolset{s, toolset} }
 
 // view is a toolset as one request sees it.

@@ -49,8 +49,8 @@ func (sess *session) lastUsed() time.Time {
 	return sess.lastUse
 }
 
-// attachReader makes cancel end the only reader and ends the previous one. The function that it returns
-// undoes it.
+// attachReader makes cancel end the only reader and ends the previous one. The function that it
+// returns undoes it.
 func (sess *session) attachReader(cancel context.CancelFunc) (detach func()) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
@@ -203,8 +203,8 @@ func (t *sessions) byIdleness() []*session {
 	return out
 }
 
-// eventBudget limits the memory of the events that all sessions keep. When it is exceeded, the sessions that
-// were idle longest drop their events, and their clients miss them if they return.
+// eventBudget limits the memory of the events that all sessions keep. When it is exceeded, the
+// sessions that were idle longest drop their events, and their clients miss them if they return.
 type eventBudget struct {
 	sessions *sessions
 	limit    int64 // bytes

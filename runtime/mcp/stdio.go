@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// Serve serves one client that writes one message a line to in and reads one message a line from out, in both
-// eras. It returns nil after the end of in, when the requests in progress have been answered. If ctx ends
-// first, the requests are cancelled, in is closed, and Serve returns the cause. A reader that Close does not
-// wake keeps one goroutine until it returns; a writer that blocks forever blocks Serve.
+// Serve serves one client that writes one message a line to in and reads one message a line from
+// out, in both eras. It returns nil after the end of in, when the requests in progress have been
+// answered. If ctx ends first, the requests are cancelled, in is closed, and Serve returns the
+// cause. A reader that Close does not wake keeps one goroutine until it returns; a writer that
+// blocks forever blocks Serve.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	return s.For("").Serve(ctx, in, out)
 }
@@ -145,7 +146,8 @@ func (c *stdioConn) refuseLine() {
 // sendError sends an error about a line that contains no request.
 func (c *stdioConn) sendError(err *Error) { c.writer.writeLine(err.appendReply(nil, nil)) }
 
-// processLine acts on one line. Requests that may block are answered by goroutines, the others at once.
+// processLine acts on one line. Requests that may block are answered by goroutines, the others at
+// once.
 func (c *stdioConn) processLine(line *buffer) {
 	c.processing.Lock()
 	defer c.processing.Unlock()

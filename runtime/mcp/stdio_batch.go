@@ -102,8 +102,8 @@ func (b *lineBatch) serveLegacy(m *message) {
 	})
 }
 
-// answer sends the reply that reply appends, unless the client has cancelled the request. A request that may
-// block gets its own goroutine.
+// answer sends the reply that reply appends, unless the client has cancelled the request. A request
+// that may block gets its own goroutine.
 func (b *lineBatch) answer(
 	m *message, inflight *inflightRequests, reply func(ctx context.Context, dst []byte) []byte,
 ) {
@@ -149,7 +149,8 @@ func (b *lineBatch) replyNow(frame []byte) {
 	b.addReply(frame)
 }
 
-// addReply completes one reply, which is nil if nothing is sent. After the last one the batch is released.
+// addReply completes one reply, which is nil if nothing is sent. After the last one the batch is
+// released.
 func (b *lineBatch) addReply(frame []byte) {
 	b.mu.Lock()
 	if frame != nil {

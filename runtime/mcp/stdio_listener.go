@@ -61,7 +61,8 @@ func (c *stdioConn) addListener(l *stdioListener) *Error {
 	return nil
 }
 
-// startListener sends the acknowledgement and starts the notifications, unless l has been cancelled.
+// startListener sends the acknowledgement and starts the notifications, unless l has been
+// cancelled.
 func (c *stdioConn) startListener(l *stdioListener, acknowledgement []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,8 +72,8 @@ func (c *stdioConn) startListener(l *stdioListener, acknowledgement []byte) {
 	}
 }
 
-// removeListener ends the listener with this id. If only is set, it ends no other listener than that. It
-// reports whether it has ended one.
+// removeListener ends the listener with this id. If only is set, it ends no other listener than
+// that. It reports whether it has ended one.
 func (c *stdioConn) removeListener(id []byte, only *stdioListener) bool {
 	c.mu.Lock()
 	l := c.listeners[string(id)]

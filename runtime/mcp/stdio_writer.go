@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// lineWriter writes messages, one a line. A goroutine that has a line while none writes becomes the writer and
-// writes the lines of the others, too.
+// lineWriter writes messages, one a line. A goroutine that has a line while none writes becomes the
+// writer and writes the lines of the others, too.
 type lineWriter struct {
 	w       io.Writer
 	failed  func(error)    // called once when nothing can be written any more
@@ -23,7 +23,8 @@ type lineWriter struct {
 	err     error           // guarded by mu
 }
 
-// maxPending is how many bytes may be pending for a client that does not read before writeLine blocks.
+// maxPending is how many bytes may be pending for a client that does not read before writeLine
+// blocks.
 const maxPending = 1 << 20
 
 // writeLine writes frame and a line break. The frame may be reused afterwards.
@@ -60,7 +61,8 @@ func (l *lineWriter) enqueueSubscription(sub *subscription) {
 	l.ensureWriterAndUnlock()
 }
 
-// enqueueLast has the remaining notifications of sub written, and frame after them. It does not block.
+// enqueueLast has the remaining notifications of sub written, and frame after them. It does not
+// block.
 func (l *lineWriter) enqueueLast(sub *subscription, frame []byte) {
 	l.mu.Lock()
 	l.appendNotifications(sub)

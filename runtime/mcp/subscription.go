@@ -27,8 +27,8 @@ func (s *Server) newSubscription(toolset string, id []byte) *subscription {
 	return sub
 }
 
-// start starts the delivery: ready is called whenever there is something to drain after there was nothing. It
-// must not block.
+// start starts the delivery: ready is called whenever there is something to drain after there was
+// nothing. It must not block.
 func (sub *subscription) start(ready func()) {
 	sub.mailbox.ready = ready
 	sub.mailbox.open()
@@ -69,7 +69,8 @@ func (sub *subscription) putChanges(c Changes) {
 	}
 }
 
-// drain calls send with up to limit notifications, whose memory is reused. It reports whether there are more.
+// drain calls send with up to limit notifications, whose memory is reused. It reports whether there
+// are more.
 func (sub *subscription) drain(limit int, send func(frame []byte)) (more bool) {
 	notices, more := sub.mailbox.take(limit)
 	if len(notices) == 0 {
@@ -93,11 +94,12 @@ func (sub *subscription) drain(limit int, send func(frame []byte)) (more bool) {
 	return more
 }
 
-// maxPayload is how many bytes about a task are queued for a recipient that can look up the task later.
+// maxPayload is how many bytes about a task are queued for a recipient that can look up the task
+// later.
 const maxPayload = 1 << 10
 
-// limitPayload returns what is queued about a task: nil if it is looked up at delivery, so that a slow
-// recipient of many tasks takes little memory.
+// limitPayload returns what is queued about a task: nil if it is looked up at delivery, so that a
+// slow recipient of many tasks takes little memory.
 func (sub *subscription) limitPayload(payload []byte) []byte {
 	if sub.lookUpTask != nil && len(payload) > maxPayload {
 		return nil
@@ -164,7 +166,8 @@ func appendComma(dst []byte, start int) []byte {
 	return append(dst, ',')
 }
 
-// endReply returns the reply to subscriptions/listen, which the server sends when it ends the subscription.
+// endReply returns the reply to subscriptions/listen, which the server sends when it ends the
+// subscription.
 func (sub *subscription) endReply(i *Info) []byte {
 	dst := append([]byte(`{"jsonrpc":"2.0","id":`), sub.id...)
 	dst = append(dst, `,"result":{"resultType":"complete","_meta":{`...)

@@ -2,8 +2,9 @@ package mcp
 
 import "sync"
 
-// mailbox is the queue of notifications for one recipient. It contains at most one notification about a topic,
-// the latest. So a recipient that does not read takes bounded memory, loses nothing and delays nobody.
+// mailbox is the queue of notifications for one recipient. It contains at most one notification
+// about a topic, the latest. So a recipient that does not read takes bounded memory, loses nothing
+// and delays nobody.
 type mailbox struct {
 	ready func() // called when there is something to take after there was nothing; must not block
 
@@ -106,7 +107,8 @@ func (b *mailbox) close() {
 	b.state, b.order, b.payloads = mailboxClosed, nil, nil
 }
 
-// take removes up to limit notifications, if the mailbox is open, and reports whether there are more.
+// take removes up to limit notifications, if the mailbox is open, and reports whether there are
+// more.
 func (b *mailbox) take(limit int) (notices []notice, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

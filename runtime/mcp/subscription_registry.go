@@ -92,7 +92,8 @@ func (r *subscriptionRegistry) notifyLists(in func(toolset string) Changes) {
 	}
 }
 
-// renotify notifies sub of everything that it is subscribed to, because it may have missed a notification.
+// renotify notifies sub of everything that it is subscribed to, because it may have missed a
+// notification.
 func (r *subscriptionRegistry) renotify(sub *subscription) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

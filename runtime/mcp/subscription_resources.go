@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// resourceSubscriptions are the resources of one subscription. Each is followed once by the Handler.
+// resourceSubscriptions are the resources of one subscription. Each is followed once by the
+// Handler.
 type resourceSubscriptions struct {
 	subscription *subscription
 	server       *Server
@@ -16,8 +17,8 @@ type resourceSubscriptions struct {
 	last   *Caller                          // who subscribed last and probably subscribes again; guarded by mu
 }
 
-// resourceSubscription is a subscription to one resource, possibly pending. Its booleans are guarded by
-// resourceSubscriptions.mu.
+// resourceSubscription is a subscription to one resource, possibly pending. Its booleans are
+// guarded by resourceSubscriptions.mu.
 type resourceSubscription struct {
 	started  chan struct{} // closed when the Handler has returned
 	err      error         // of the Handler, when started is closed
@@ -26,7 +27,8 @@ type resourceSubscription struct {
 	revoked  bool          // the caller may no longer be notified and has been notified once since
 }
 
-// maxResources is the maximum number of resources of one subscription. The Handler watches each of them.
+// maxResources is the maximum number of resources of one subscription. The Handler watches each of
+// them.
 const maxResources = 1000
 
 // add subscribes to a resource. If there is a subscription already, add waits for it.
@@ -67,8 +69,8 @@ func (r *resourceSubscriptions) add(ctx context.Context, c *Caller, uri string) 
 	return added.err
 }
 
-// mayNotify reports whether the recipient is notified of the resource. A caller that may no longer read it is
-// notified once, so that its client finds out.
+// mayNotify reports whether the recipient is notified of the resource. A caller that may no longer
+// read it is notified once, so that its client finds out.
 func (r *resourceSubscriptions) mayNotify(uri string) bool {
 	r.mu.Lock()
 	one := r.byURI[uri]

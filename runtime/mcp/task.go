@@ -10,7 +10,8 @@ type TaskRequest struct {
 	Caller  *Caller
 }
 
-// TasksExtension is the capability of clients that support tasks: Caller.Can("extensions", TasksExtension).
+// TasksExtension is the capability of clients that support tasks: Caller.Can("extensions",
+// TasksExtension).
 const TasksExtension = "io.modelcontextprotocol/tasks"
 
 // serveTask appends the result of tasks/get, tasks/update or tasks/cancel.
@@ -39,7 +40,8 @@ func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc reque
 	return rc.endResult(dst), nil
 }
 
-// taskState returns the members of the object that tasks/get returns. A panic of the Handler is an error.
+// taskState returns the members of the object that tasks/get returns. A panic of the Handler is an
+// error.
 func (s *Server) taskState(ctx context.Context, caller *Caller, id string) (members []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -17,7 +17,7 @@ import (
 
 const asServer = "HATCHEL_TEST_SERVE_STANDARD_STREAMS"
 
-// TestMain makes the test binary a server on its standard streams when it is started as one.
+// TestMain turns the test binary into a server on its standard streams if asServer is set.
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) == "" {
 		os.Exit(m.Run())
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	in, restore := mcp.Stdin()
-	err := mcp.New(newShop(), mcp.Options{}).Serve(ctx, in, os.Stdout)
+	err := mcp.New(newFakeHandler(), mcp.Options{}).Serve(ctx, in, os.Stdout)
 	restore()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
@@ -34,11 +34,11 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-func TestProcessServesItsStandardStreams(t *testing.T) {
+func TestProcessServesStandardStreams(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), asServer+"=1")
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd, TerminateDuration: patience}, nil)
+	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd, TerminateDuration: timeout}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestProcessServesItsStandardStreams(t *testing.T) {
 	}
 }
 
-func TestProcessWithASilentPeerEndsWhenItIsToldTo(t *testing.T) {
+func TestProcessEndsOnSIGTERMWithASilentPeer(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), asServer+"=1")
 	in, err := cmd.StdinPipe()

@@ -11,27 +11,27 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// shop is a small server behind the protocol, with a tool for each thing that can happen to a call.
-type shop struct {
-	shelf
+// fakeHandler is a Handler with a tool for everything that can happen to a call.
+type fakeHandler struct {
+	fakeResources
 
 	info    *mcp.Info
 	list    atomic.Pointer[mcp.List]
-	started chan string   // receives the name of a blocking call when it has begun, if not nil
-	freed   chan struct{} // lets blocking calls return
-	stopped chan error    // receives why a blocking call ended early, if not nil
+	started chan string   // receives the arguments of a blocking call when it starts, if not nil
+	release chan struct{} // closed to let blocking calls return
+	stopped chan error    // receives the error of a blocking call that ended early, if not nil
 }
 
-func newShop() *shop {
-	s := &shop{
+func newFakeHandler() *fakeHandler {
+	s := &fakeHandler{
 		info: mcp.NewInfo(mcp.ServerInfo{Name: "shop", Version: "1.2.3", Title: "The Shop", Instructions: "Be \"nice\"."}),
 	}
-	s.restock("echo", "fail", "mirror", "number", "panics", "steps", "wait", "breaks")
+	s.setTools("echo", "fail", "mirror", "number", "panics", "steps", "wait", "breaks")
 	return s
 }
 
-// restock replaces the list.
-func (s *shop) restock(names ...string) {
+// setTools replaces the list of tools.
+func (s *fakeHandler) setTools(names ...string) {
 	var entries []mcp.Entry
 	for _, n := range names {
 		schema := `{"type":"object"}`
@@ -44,7 +44,7 @@ func (s *shop) restock(names ...string) {
 	s.list.Store(mcp.NewList(mcp.Tools, entries, mcp.ListOptions{PageSize: 5, TTL: time.Second}))
 }
 
-func (s *shop) Info(toolset string) *mcp.Info {
+func (s *fakeHandler) Info(toolset string) *mcp.Info {
 	switch toolset {
 	case "":
 		return s.info
@@ -54,12 +54,12 @@ func (s *shop) Info(toolset string) *mcp.Info {
 	return nil
 }
 
-// List returns the tools, except in the toolset of the notes, and what is on the shelf.
-func (s *shop) List(_ context.Context, c *mcp.Caller, of mcp.Listing) *mcp.List {
+// List returns the tools, except in the toolset "notes", and the lists of fakeResources.
+func (s *fakeHandler) List(_ context.Context, c *mcp.Caller, of mcp.Listing) *mcp.List {
 	if of == mcp.Tools && c.Toolset == "" {
 		return s.list.Load()
 	}
-	return shelved(of)
+	return fakeList(of)
 }
 
 func header(name string) mcp.HeaderInput { h, _ := mcp.NewHeaderInput(name, lower(name)); return h }
@@ -68,7 +68,7 @@ func text(format string, args ...any) (mcp.Outcome, error) {
 	return mcp.Outcome{Content: mcp.Text(fmt.Sprintf(format, args...))}, nil
 }
 
-func (s *shop) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
+func (s *fakeHandler) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
 	switch req.Name {
 	case "echo":
 		return text("%s", req.Arguments)
@@ -102,7 +102,7 @@ func (s *shop) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 				s.stopped <- ctx.Err()
 			}
 			return mcp.Outcome{}, ctx.Err()
-		case <-s.freed:
+		case <-s.release:
 			return text("waited")
 		}
 	case "slow":
@@ -113,10 +113,10 @@ func (s *shop) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 			return text("at last")
 		}
 	}
-	return s.askAtTheDesk(ctx, req)
+	return s.callAskingTool(ctx, req)
 }
 
-// toolsOnly is the part of a Handler that offers nothing but tools.
+// toolsOnly is the part of a Handler that offers only tools.
 type toolsOnly struct{}
 
 func (toolsOnly) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
@@ -137,5 +137,5 @@ func (toolsOnly) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 	return nil, mcp.UnknownTask(req.ID)
 }
 
-// changed is the change of such a Handler.
+// changed is the change of a Handler with only tools.
 func (toolsOnly) changed(string) mcp.Changes { return mcp.Changes{Tools: true} }

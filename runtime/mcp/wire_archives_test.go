@@ -26,35 +26,36 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the server sections of testdata")
 
-// wire is what a conversation of testdata happens over. What the server says arrives in heard.
-type wire struct {
-	shop   *shop
-	server *mcp.Server
-	say    func(line string)
-	mu     sync.Mutex
-	heard  []string
+// conversation is a connection over which an archive of testdata runs. Messages of the server go to
+// received.
+type conversation struct {
+	handler  *fakeHandler
+	server   *mcp.Server
+	send     func(line string)
+	mu       sync.Mutex
+	received []string
 }
 
-func (w *wire) hear(line string) {
+func (w *conversation) receive(line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.heard = append(w.heard, line)
+	w.received = append(w.received, line)
 }
 
-// said returns what was heard since it was last asked.
-func (w *wire) said() string {
+// takeReceived returns the messages since the last call.
+func (w *conversation) takeReceived() string {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := strings.Join(append(w.heard, ""), "\n")
-	w.heard = nil
+	out := strings.Join(append(w.received, ""), "\n")
+	w.received = nil
 	return regexp.MustCompile(`"correlationId":"\w+"`).ReplaceAllString(out, `"correlationId":"…"`)
 }
 
 var wireOptions = mcp.Options{MaxDepth: 8, MaxFrame: 2000, MaxBody: 2000, CallsPerSession: 4}
 
-// overStreams speaks through a pair of pipes.
-func overStreams(t *testing.T, w *wire) (hangUp func()) {
+// connectStreams connects over a pair of pipes.
+func connectStreams(t *testing.T, w *conversation) (disconnect func()) {
 	in, client := io.Pipe()
 	replies, out := io.Pipe()
 	served := make(chan error, 1)
@@ -69,10 +70,10 @@ func overStreams(t *testing.T, w *wire) (hangUp func()) {
 			if err != nil {
 				return
 			}
-			w.hear(strings.TrimSuffix(line, "\n"))
+			w.receive(strings.TrimSuffix(line, "\n"))
 		}
 	}()
-	w.say = func(line string) { io.WriteString(client, line+"\n") }
+	w.send = func(line string) { io.WriteString(client, line+"\n") }
 	return func() {
 		client.Close()
 		if err := <-served; err != nil {
@@ -81,13 +82,13 @@ func overStreams(t *testing.T, w *wire) (hangUp func()) {
 	}
 }
 
-// pipes is a network inside the process, so that time can stand still.
-type pipes struct {
+// pipeNetwork is a network in the process, as package synctest requires.
+type pipeNetwork struct {
 	conns  chan net.Conn
 	closed chan struct{}
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeNetwork) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -95,9 +96,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+func (p *pipeNetwork) Close() error   { close(p.closed); return nil }
+func (p *pipeNetwork) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+func (p *pipeNetwork) dial(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
 	p.conns <- loopback{server}
 	return client, nil
@@ -108,18 +109,18 @@ type loopback struct{ net.Conn }
 
 func (loopback) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
 
-// complaint fails a test over what an HTTP server has to say about its handler.
-type complaint struct{ t *testing.T }
+// errorLog fails the test if the HTTP server logs an error.
+type errorLog struct{ t *testing.T }
 
-func (c complaint) Write(p []byte) (int, error) {
+func (c errorLog) Write(p []byte) (int, error) {
 	c.t.Errorf("%s", p)
 	return len(p), nil
 }
 
-// inside starts an HTTP server on such a network and returns a client of it.
-func inside(t *testing.T, h http.Handler) (client *http.Client, stop func()) {
-	network := &pipes{make(chan net.Conn), make(chan struct{})}
-	web := &http.Server{Handler: h, ErrorLog: log.New(complaint{t}, "", 0)}
+// startHTTP starts an HTTP server on a pipeNetwork and returns a client of it.
+func startHTTP(t *testing.T, h http.Handler) (client *http.Client, stop func()) {
+	network := &pipeNetwork{make(chan net.Conn), make(chan struct{})}
+	web := &http.Server{Handler: h, ErrorLog: log.New(errorLog{t}, "", 0)}
 	done := make(chan struct{})
 	go func() {
 		web.Serve(network)
@@ -133,11 +134,11 @@ func inside(t *testing.T, h http.Handler) (client *http.Client, stop func()) {
 	}
 }
 
-// overHTTP sends each line with the headers that a proper client would send with it.
-func overHTTP(t *testing.T, w *wire) (hangUp func()) {
-	client, stop := inside(t, w.server)
+// connectHTTP sends each line as a POST with the headers that a correct client sends.
+func connectHTTP(t *testing.T, w *conversation) (disconnect func()) {
+	client, stop := startHTTP(t, w.server)
 	var session, revision string
-	w.say = func(line string) {
+	w.send = func(line string) {
 		var m struct {
 			Method string
 			Params struct {
@@ -165,7 +166,7 @@ func overHTTP(t *testing.T, w *wire) (hangUp func()) {
 		go func() {
 			reply, err := client.Do(r)
 			if err != nil {
-				w.hear(err.Error())
+				w.receive(err.Error())
 				return
 			}
 			defer reply.Body.Close()
@@ -174,82 +175,82 @@ func overHTTP(t *testing.T, w *wire) (hangUp func()) {
 				if revision == "2099-01-01" || revision == "2026-07-28" {
 					revision = "2025-11-25"
 				}
-				w.follow(t, client, session)
+				w.openEventStream(t, client, session)
 			}
-			w.drain(reply)
+			w.receiveReply(reply)
 		}()
 	}
 	return stop
 }
 
-// follow opens the stream that a session tells its client about changes on.
-func (w *wire) follow(t *testing.T, client *http.Client, session string) {
+// openEventStream opens the session's own event stream.
+func (w *conversation) openEventStream(t *testing.T, client *http.Client, session string) {
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/mcp", nil)
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Mcp-Session-Id", session)
 	go func() {
 		if reply, err := client.Do(r); err == nil {
 			defer reply.Body.Close()
-			w.drain(reply)
+			w.receiveReply(reply)
 		}
 	}()
 }
 
-// drain hears the messages of a reply, in whatever form they come.
-func (w *wire) drain(reply *http.Response) {
+// receiveReply receives the messages of a reply, a document or an event stream.
+func (w *conversation) receiveReply(reply *http.Response) {
 	if reply.Header.Get("Content-Type") != "text/event-stream" {
 		body, _ := io.ReadAll(reply.Body)
 		if len(body) > 0 {
-			w.hear(strings.TrimSuffix(string(body), "\n"))
+			w.receive(strings.TrimSuffix(string(body), "\n"))
 		}
 		return
 	}
 	lines := bufio.NewScanner(reply.Body)
 	for lines.Scan() {
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			w.hear(data)
+			w.receive(data)
 		}
 	}
 }
 
-func TestBothTransportsSayWhatTheArchivesSay(t *testing.T) {
+func TestBothTransportsMatchTheArchives(t *testing.T) {
 	archives, _ := filepath.Glob("testdata/wire/*.txtar")
 	if len(archives) == 0 {
 		t.Fatal("no archives")
 	}
 	for _, path := range archives {
-		for name, over := range map[string]func(*testing.T, *wire) func(){"streams": overStreams, "http": overHTTP} {
+		for name, over := range map[string]func(*testing.T, *conversation) func(){"streams": connectStreams, "http": connectHTTP} {
 			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar")+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					converse(t, ctx, path, over)
+					runArchive(t, ctx, path, over)
 				})
 			})
 		}
 	}
 }
 
-func converse(t *testing.T, ctx context.Context, path string, over func(*testing.T, *wire) func()) {
+func runArchive(t *testing.T, ctx context.Context, path string, over func(*testing.T, *conversation) func()) {
 	a, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{shop: newShop()}
-	w.shop.freed = make(chan struct{})
-	w.server = mcp.New(w.shop, wireOptions)
-	hangUp := over(t, w)
+	w := &conversation{handler: newFakeHandler()}
+	w.handler.release = make(chan struct{})
+	w.server = mcp.New(w.handler, wireOptions)
+	disconnect := over(t, w)
 	changed := false
 	for i, f := range a.Files {
 		what, arg, _ := strings.Cut(f.Name, " ")
 		switch what {
 		case "client":
 			for line := range strings.Lines(string(f.Data)) {
-				w.say(expand(strings.TrimSuffix(line, "\n")))
+				w.send(expand(strings.TrimSuffix(line, "\n")))
 				synctest.Wait()
 			}
 		case "free":
-			close(w.shop.freed)
+			close(w.handler.release)
 		case "changed":
 			lists := mcp.Changes{Tools: strings.Contains(arg, "tools"), Prompts: strings.Contains(arg, "prompts"), Resources: strings.Contains(arg, "resources")}
 			w.server.Changed(func(string) mcp.Changes { return lists })
@@ -264,7 +265,7 @@ func converse(t *testing.T, ctx context.Context, path string, over func(*testing
 			}
 			time.Sleep(d)
 		case "server":
-			got := w.said()
+			got := w.takeReceived()
 			if arg == "in any order" {
 				got = strings.Join(slices.Sorted(strings.Lines(got)), "")
 			}
@@ -278,22 +279,22 @@ func converse(t *testing.T, ctx context.Context, path string, over func(*testing
 			t.Fatalf("%s has a section %q", path, f.Name)
 		}
 	}
-	if rest := w.said(); rest != "" && rest != "\n" {
-		t.Errorf("the server said more:\n%s", rest)
+	if rest := w.takeReceived(); rest != "" && rest != "\n" {
+		t.Errorf("more messages:\n%s", rest)
 	}
 	if err := w.server.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
-	hangUp()
-	if n, twice := w.shop.following(); n != 0 || twice != "" {
-		t.Errorf("%d documents are still followed; given up more often than followed: %q", n, twice)
+	disconnect()
+	if n, unbalanced := w.handler.countFollowed(); n != 0 || unbalanced != "" {
+		t.Errorf("%d resources are still followed; unfollowed more often than followed: %q", n, unbalanced)
 	}
 	if changed {
 		os.WriteFile(path, txtar.Format(a), 0o644)
 	}
 }
 
-// expand writes out what would make the archives hard to read.
+// expand replaces the placeholders of the archives.
 func expand(line string) string {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	line = strings.ReplaceAll(line, `"META"`, meta)

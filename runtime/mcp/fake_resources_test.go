@@ -13,25 +13,26 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// shelf is the part of the shop that has prompts and notes. The toolset "notes" shows nothing else.
-type shelf struct {
+// fakeResources is the part of the fakeHandler with prompts and resources. The toolset "notes" has
+// nothing else.
+type fakeResources struct {
 	toolsOnly
 
-	mu       sync.Mutex
-	followed map[string]int  // by toolset and URI; guarded by mu
-	most     int             // that was followed at once; guarded by mu
-	locked   map[string]bool // documents that nobody may hear of; guarded by mu
+	mu          sync.Mutex
+	followed    map[string]int  // by toolset and URI; guarded by mu
+	maxFollowed int             // concurrently; guarded by mu
+	revoked     map[string]bool // resources without notifications; guarded by mu
 }
 
-// address is a server with each of its toolsets beside it.
-func address(s *mcp.Server) http.Handler {
+// withToolsets serves s at /mcp and its toolsets at /mcp/<name>.
+func withToolsets(s *mcp.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.For(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/mcp"), "/")).ServeHTTP(w, r)
 	})
 }
 
-// shelved are the lists of the shelf.
-func shelved(of mcp.Listing) *mcp.List {
+// fakeList returns a list of the fakeResources.
+func fakeList(of mcp.Listing) *mcp.List {
 	var entries []mcp.Entry
 	add := func(name, entry string) {
 		entries = append(entries, mcp.Entry{Name: name, Legacy: []byte(entry), Modern: []byte(entry)})
@@ -49,7 +50,7 @@ func shelved(of mcp.Listing) *mcp.List {
 	return mcp.NewList(of, entries, mcp.ListOptions{TTL: time.Minute, Private: of == mcp.Resources})
 }
 
-func (*shelf) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+func (*fakeResources) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	switch req.Name {
 	case "greet":
 		req.Progress(1, 2, "half way")
@@ -57,7 +58,7 @@ func (*shelf) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, 
 		return mcp.Document{Members: mcp.Raw(append(members, "}}]"...))}, nil
 	case "ask":
 		if req.Answers == nil {
-			return mcp.Document{Questions: &mcp.Questions{Ask: []mcp.Question{whoIsIt}, State: "asked"}}, nil
+			return mcp.Document{Questions: &mcp.Questions{Ask: []mcp.Question{askName}, State: "asked"}}, nil
 		}
 		return mcp.Document{Members: mcp.Raw(`"messages":[]`)}, nil
 	case "fail":
@@ -68,7 +69,7 @@ func (*shelf) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, 
 	return mcp.Document{}, mcp.UnknownPrompt(req.Name)
 }
 
-func (*shelf) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
+func (*fakeResources) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	d := mcp.Document{Members: mcp.Raw(`"contents":[{"uri":"` + req.Name + `","text":"milk"}]`), TTL: 5 * time.Second}
 	switch req.Name {
 	case "note://today":
@@ -78,7 +79,7 @@ func (*shelf) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Documen
 		return d, nil
 	case "note://ask":
 		if req.Answers == nil {
-			return mcp.Document{Questions: &mcp.Questions{Ask: []mcp.Question{whoIsIt}}}, nil
+			return mcp.Document{Questions: &mcp.Questions{Ask: []mcp.Question{askName}}}, nil
 		}
 		return d, nil
 	case "note://breaks":
@@ -87,8 +88,8 @@ func (*shelf) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Documen
 	return mcp.Document{}, mcp.UnknownResource(req.Name)
 }
 
-func (*shelf) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
-	said := fmt.Sprintf("%s %s: %s=%s %s", req.Kind, req.Name, req.Argument, req.Value, req.Context)
+func (*fakeResources) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
+	summary := fmt.Sprintf("%s %s: %s=%s %s", req.Kind, req.Name, req.Argument, req.Value, req.Context)
 	switch req.Argument {
 	case "many":
 		values := make([]string, 101)
@@ -99,16 +100,16 @@ func (*shelf) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Complet
 	case "none":
 		return mcp.Completion{}, nil
 	case "more":
-		return mcp.Completion{Values: []string{said, `a "quoted" one`}, More: true}, nil
+		return mcp.Completion{Values: []string{summary, `a "quoted" one`}, More: true}, nil
 	case "fail":
 		return mcp.Completion{}, errors.New("secret detail")
 	case "gone":
 		return mcp.Completion{}, mcp.UnknownPrompt(req.Name)
 	}
-	return mcp.Completion{Values: []string{said}, Total: 1}, nil
+	return mcp.Completion{Values: []string{summary}, Total: 1}, nil
 }
 
-func (s *shelf) Follow(_ context.Context, c *mcp.Caller, uri string) error {
+func (s *fakeResources) Follow(_ context.Context, c *mcp.Caller, uri string) error {
 	switch {
 	case uri == "note://breaks":
 		return errors.New("secret detail")
@@ -123,28 +124,28 @@ func (s *shelf) Follow(_ context.Context, c *mcp.Caller, uri string) error {
 		s.followed = make(map[string]int)
 	}
 	s.followed[c.Toolset+" "+uri]++
-	s.most = max(s.most, s.count())
+	s.maxFollowed = max(s.maxFollowed, s.sum())
 	return nil
 }
 
-// MayFollow is so of everything that nobody has locked away.
-func (s *shelf) MayFollow(_ *mcp.Caller, uri string) bool {
+// MayFollow reports whether uri is not revoked.
+func (s *fakeResources) MayFollow(_ *mcp.Caller, uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.locked[uri]
+	return !s.revoked[uri]
 }
 
-// lock locks a document away, or unlocks it.
-func (s *shelf) lock(uri string, away bool) {
+// setRevoked sets whether notifications about uri are revoked.
+func (s *fakeResources) setRevoked(uri string, revoked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.locked == nil {
-		s.locked = make(map[string]bool)
+	if s.revoked == nil {
+		s.revoked = make(map[string]bool)
 	}
-	s.locked[uri] = away
+	s.revoked[uri] = revoked
 }
 
-func (s *shelf) Unfollow(toolset, uri string) {
+func (s *fakeResources) Unfollow(toolset, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.followed[toolset+" "+uri]--
@@ -153,21 +154,22 @@ func (s *shelf) Unfollow(toolset, uri string) {
 	}
 }
 
-func (s *shelf) count() (n int) {
+func (s *fakeResources) sum() (n int) {
 	for _, one := range s.followed {
 		n += one
 	}
 	return n
 }
 
-// following returns how many Follows have not been undone, and what is out of balance in the other direction.
-func (s *shelf) following() (n int, undoneTwice string) {
+// countFollowed returns how many Follows had no Unfollow yet, and what had more Unfollows than
+// Follows.
+func (s *fakeResources) countFollowed() (n int, unbalanced string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for what, one := range s.followed {
 		if one < 0 {
-			undoneTwice += what + "; "
+			unbalanced += what + "; "
 		}
 	}
-	return s.count(), undoneTwice
+	return s.sum(), unbalanced
 }

@@ -13,12 +13,12 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// bothEras are the newest revision of each.
+// bothEras has the newest revision of each era.
 var bothEras = []string{"2025-11-25", "2026-07-28"}
 
 func TestOfficialClientUsesPrompts(t *testing.T) {
-	overEveryTransport(t, bothEras, nil, func(t *testing.T, _ *store, session *sdk.ClientSession) {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+	onEveryTransport(t, bothEras, nil, func(t *testing.T, _ *sdkServer, session *sdk.ClientSession) {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		var names []string
 		for prompt, err := range session.Prompts(ctx, nil) {
@@ -55,11 +55,11 @@ func TestOfficialClientUsesPrompts(t *testing.T) {
 	})
 }
 
-func TestOfficialClientReadsAndFollowsResources(t *testing.T) {
+func TestOfficialClientReadsAndSubscribesToResources(t *testing.T) {
 	updated := make(chan string, 100)
 	o := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI }}
-	overEveryTransport(t, bothEras, o, func(t *testing.T, s *store, session *sdk.ClientSession) {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+	onEveryTransport(t, bothEras, o, func(t *testing.T, s *sdkServer, session *sdk.ClientSession) {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		resources, err := session.ListResources(ctx, nil)
 		if err != nil || len(resources.Resources) != 2 || resources.Resources[0].URI != "note://mine" {
@@ -79,48 +79,48 @@ func TestOfficialClientReadsAndFollowsResources(t *testing.T) {
 			t.Errorf("an unknown resource: %v", err)
 		}
 
-		follows := func(want int) func() bool {
-			return func() bool { n, _ := s.shop.following(); return n == want }
+		followed := func(want int) func() bool {
+			return func() bool { n, _ := s.handler.countFollowed(); return n == want }
 		}
 		for _, uri := range []string{"note://today", "note://mine"} {
 			if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
 				t.Fatalf("%s: %v", uri, err)
 			}
 		}
-		await(t, ctx, "the client follows both notes", follows(2)) // in the modern era Subscribe does not wait for that
+		waitUntil(t, ctx, "the client follows both notes", followed(2)) // in the modern era Subscribe returns earlier
 		s.server.ResourceUpdated("note://today")
-		hears(t, ctx, updated, "note://today")
+		expectURI(t, ctx, updated, "note://today")
 		if err := session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: "note://today"}); err != nil {
 			t.Error(err)
 		}
-		await(t, ctx, "the client follows one note", follows(1))
+		waitUntil(t, ctx, "the client follows one note", followed(1))
 		s.server.ResourceUpdated("note://today")
 		s.server.ResourceUpdated("note://mine")
-		hears(t, ctx, updated, "note://mine")
+		expectURI(t, ctx, updated, "note://mine")
 	})
 }
 
-func TestOfficialClientHearsOfEveryList(t *testing.T) {
+func TestOfficialClientIsNotifiedOfEveryList(t *testing.T) {
 	var prompts, resources atomic.Int64
 	o := &sdk.ClientOptions{
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { prompts.Add(1) },
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { resources.Add(1) },
 	}
-	overEveryTransport(t, bothEras, o, func(t *testing.T, s *store, session *sdk.ClientSession) {
+	onEveryTransport(t, bothEras, o, func(t *testing.T, s *sdkServer, session *sdk.ClientSession) {
 		prompts.Store(0)
 		resources.Store(0)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
-		await(t, ctx, "the client has heard of both", func() bool {
-			s.server.Changed(every(mcp.Changes{Prompts: true, Resources: true})) // again and again: Connect does not wait until it is heard
+		waitUntil(t, ctx, "the client is notified of both", func() bool {
+			s.server.Changed(sameChanges(mcp.Changes{Prompts: true, Resources: true})) // repeatedly: Connect returns before the client is subscribed
 			return prompts.Load() > 0 && resources.Load() > 0
 		})
-		settled(t, ctx, session)
+		flushNotifications(t, ctx, session)
 	})
 }
 
-// settled waits until all that was announced to the client is written, so that it may go away: after the second reply that is so.
-func settled(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
+// flushNotifications waits until all notifications are written: they are, after the second reply.
+func flushNotifications(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
 	t.Helper()
 	for range 2 {
 		if _, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet"}); err != nil {
@@ -129,29 +129,29 @@ func settled(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
 	}
 }
 
-// await looks again and again until something is so.
-func await(t *testing.T, ctx context.Context, what string, so func() bool) {
+// waitUntil polls until a condition holds.
+func waitUntil(t *testing.T, ctx context.Context, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !so() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("it did not come to pass that %s", what)
+			t.Fatalf("timeout before %s", what)
 		}
 	}
 }
 
-// hears waits for one message, which must be the one that is wanted.
-func hears(t *testing.T, ctx context.Context, from <-chan string, want string) {
+// expectURI receives one URI, which must be want.
+func expectURI(t *testing.T, ctx context.Context, from <-chan string, want string) {
 	t.Helper()
 	select {
 	case got := <-from:
 		if got != want {
-			t.Errorf("heard %s, want %s", got, want)
+			t.Errorf("received %s, want %s", got, want)
 		}
 	case <-ctx.Done():
-		t.Errorf("did not hear of %s", want)
+		t.Errorf("did not receive %s", want)
 	}
 }

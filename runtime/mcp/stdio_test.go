@@ -13,10 +13,10 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-const echoModern = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","META"}}` + "\n"
+const modernEcho = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","META"}}` + "\n"
 
-// overPipes serves a pair of streams. What comes of that is in served when the client has closed its side, or the server has ended.
-func overPipes(t *testing.T, s *mcp.Server) (client *io.PipeWriter, replies *io.PipeReader, served <-chan error) {
+// serveOverPipes serves a pair of pipes. The result of Serve is sent to served.
+func serveOverPipes(t *testing.T, s *mcp.Server) (client *io.PipeWriter, replies *io.PipeReader, served <-chan error) {
 	in, client := io.Pipe()
 	replies, out := io.Pipe()
 	ended := make(chan error, 1)
@@ -27,9 +27,9 @@ func overPipes(t *testing.T, s *mcp.Server) (client *io.PipeWriter, replies *io.
 	return client, replies, ended
 }
 
-func TestLineThatIsTooLongIsRefusedAndTheStreamLivesOn(t *testing.T) {
-	s := mcp.New(newShop(), mcp.Options{MaxFrame: 1000})
-	in := strings.NewReader(strings.Repeat("x", 200_000) + "\n" + expand(fmt.Sprintf(echoModern, 1)))
+func TestLongLineIsRefusedAndTheStreamContinues(t *testing.T) {
+	s := mcp.New(newFakeHandler(), mcp.Options{MaxFrame: 1000})
+	in := strings.NewReader(strings.Repeat("x", 200_000) + "\n" + expand(fmt.Sprintf(modernEcho, 1)))
 	var out strings.Builder
 	if err := s.Serve(t.Context(), io.NopCloser(in), &out); err != nil {
 		t.Fatal(err)
@@ -40,9 +40,9 @@ func TestLineThatIsTooLongIsRefusedAndTheStreamLivesOn(t *testing.T) {
 	}
 }
 
-func TestCallsUnderWayAreAnsweredAfterTheEndOfInput(t *testing.T) {
+func TestCallsInProgressAreAnsweredAfterTheEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mcp.New(newShop(), mcp.Options{})
+		s := mcp.New(newFakeHandler(), mcp.Options{})
 		in := strings.NewReader(expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","META"}}` + "\n"))
 		var out strings.Builder
 		if err := s.Serve(t.Context(), io.NopCloser(in), &out); err != nil || !strings.Contains(out.String(), "at last") {
@@ -51,36 +51,36 @@ func TestCallsUnderWayAreAnsweredAfterTheEndOfInput(t *testing.T) {
 	})
 }
 
-func TestEndOfContextCancelsCallsAndReturns(t *testing.T) {
+func TestEndOfContextCancelsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shop := newShop()
-		shop.started, shop.stopped = make(chan string, 1), make(chan error, 1)
-		s := mcp.New(shop, mcp.Options{})
+		handler := newFakeHandler()
+		handler.started, handler.stopped = make(chan string, 1), make(chan error, 1)
+		s := mcp.New(handler, mcp.Options{})
 		in, client := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, in, io.Discard) }()
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","META"}}`+"\n"))
-		<-shop.started
+		<-handler.started
 		cancel()
 		if err := <-served; !errors.Is(err, context.Canceled) {
 			t.Errorf("Serve returned %v", err)
 		}
-		if err := <-shop.stopped; err == nil {
-			t.Error("the call went on")
+		if err := <-handler.stopped; err == nil {
+			t.Error("the call was not cancelled")
 		}
 	})
 }
 
-func TestPeerThatDoesNotReadHoldsUpNobodyWhoAnnounces(t *testing.T) {
+func TestPeerThatDoesNotReadDelaysNoNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mcp.New(newShop(), mcp.Options{})
+		s := mcp.New(newFakeHandler(), mcp.Options{})
 		in, client := io.Pipe()
 		replies, out := io.Pipe()
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(t.Context(), in, out) }()
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`+"\n"))
-		synctest.Wait() // the acknowledgement is being written, and nobody reads it
+		synctest.Wait() // the acknowledgement is being written, and the client does not read it
 		for range 1000 {
 			s.Changed(toolsOnly{}.changed)
 		}
@@ -96,7 +96,7 @@ func TestPeerThatDoesNotReadHoldsUpNobodyWhoAnnounces(t *testing.T) {
 			}
 		}
 		if changes != 1 {
-			t.Errorf("%d changes were queued", changes)
+			t.Errorf("%d notifications were queued", changes)
 		}
 		if err := <-served; err != nil {
 			t.Error(err)
@@ -104,27 +104,27 @@ func TestPeerThatDoesNotReadHoldsUpNobodyWhoAnnounces(t *testing.T) {
 	})
 }
 
-func TestPeerThatIsGoneEndsItsCalls(t *testing.T) {
+func TestFailedWriteCancelsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shop := newShop()
-		shop.stopped = make(chan error, 1)
-		s := mcp.New(shop, mcp.Options{})
+		handler := newFakeHandler()
+		handler.stopped = make(chan error, 1)
+		s := mcp.New(handler, mcp.Options{})
 		in, client := io.Pipe()
 		replies, out := io.Pipe()
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(t.Context(), in, out) }()
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","META"}}`+"\n"))
 		replies.Close()
-		io.WriteString(client, expand(fmt.Sprintf(echoModern, 2)))
+		io.WriteString(client, expand(fmt.Sprintf(modernEcho, 2)))
 		if err := <-served; err == nil || !strings.Contains(err.Error(), "writing messages") {
 			t.Errorf("Serve returned %v", err)
 		}
-		<-shop.stopped
+		<-handler.stopped
 	})
 }
 
-func TestManyCallsAtOnceGetEachTheirOwnReply(t *testing.T) {
-	s := mcp.New(newShop(), mcp.Options{})
+func TestConcurrentCallsGetTheirOwnReplies(t *testing.T) {
+	s := mcp.New(newFakeHandler(), mcp.Options{})
 	in, client := io.Pipe()
 	replies, out := io.Pipe()
 	served := make(chan error, 1)
