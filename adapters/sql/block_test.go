@@ -70,7 +70,7 @@ func TestMistakesAreReportedAtTheArgument(t *testing.T) {
 		"two statements": {sourceOf("sqlite", file, "", `query = "SELECT 1"`+"\n"+`exec = "DELETE FROM t"`),
 			"", "Too many arguments"},
 		"mode": {sourceOf("sqlite", file+"\n mode = \"rx\"", "", `query = "SELECT 1"`),
-			"4:9", `mode is "ro" or "rw", and this is "rx".`},
+			"4:9", `mode is "ro" or "rw", not "rx".`},
 		"database in memory": {sourceOf("sqlite", `file = ":memory:"`, "", `query = "SELECT 1"`),
 			"3:10", "A database in memory"},
 		"init on a read-only connection": {sourceOf("sqlite", readOnly+"\n init = \"x\"", "", `query = "SELECT 1"`),
@@ -84,7 +84,7 @@ func TestMistakesAreReportedAtTheArgument(t *testing.T) {
 		"MySQL URL": {sourceOf("mysql", `url = "mysql://"`, "", `query = "SELECT 1"`),
 			"3:9", "url is not the address of a MySQL database"},
 		"decimals": {sourceOf("mysql", "url = \"mysql://h/db\"\n decimals = \"float\"\n max_connections = 0", "", `query = "SELECT 1"`),
-			"4:13", `decimals is "text" or "number", and this is "float".`},
+			"4:13", `decimals is "text" or "number", not "float".`},
 		"implicit commit of MySQL": {sourceOf("mysql", `url = "mysql://h/db"`, "", `exec = ["CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1)"]`),
 			"9:13", "MySQL commits everything before CREATE implicitly"},
 	} {
