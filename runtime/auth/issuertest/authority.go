@@ -27,7 +27,8 @@ type Authority struct {
 func NewAuthority(t testing.TB, name string) *Authority {
 	a := &Authority{t: t, next: 1}
 	a.key = a.newKey()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	a.Certificate = a.sign(template, template, &a.key.PublicKey)
 	return a
 }
@@ -74,7 +75,8 @@ func (a *Authority) Issue(dir, name string, template *x509.Certificate) tls.Cert
 
 func (a *Authority) write(dir, name, kind string, der []byte) {
 	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}),
+		0o600); err != nil {
 		a.t.Fatal(err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Bad are tokens that no server takes which takes those of i for the audience, by what is wrong with them.
+// Bad are tokens that no server takes which takes those of i for the audience, by what is wrong
+// with them.
 func Bad(t testing.TB, i *Issuer, audience string) map[string]string {
 	t.Helper()
 	good, now := i.Token(audience, nil), time.Now()
@@ -19,9 +20,11 @@ func Bad(t testing.TB, i *Issuer, audience string) map[string]string {
 	unknown.ID = "unknown"
 	head, rest, _ := strings.Cut(good, ".")
 	_, signature, _ := strings.Cut(rest, ".")
-	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"` + i.URL + `","sub":"root","aud":"` + audience + `","exp":9999999999}`))
+	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"` + i.URL + `","sub":"root","aud":"` + audience +
+		`","exp":9999999999}`))
 	return map[string]string{
-		"expired":              i.Token(audience, map[string]any{"iat": now.Add(-2 * time.Hour).Unix(), "exp": now.Add(-time.Hour).Unix()}),
+		"expired": i.Token(audience, map[string]any{"iat": now.Add(-2 * time.Hour).Unix(),
+			"exp": now.Add(-time.Hour).Unix()}),
 		"without an end":       i.Token(audience, map[string]any{"exp": nil}),
 		"not good yet":         i.Token(audience, map[string]any{"nbf": now.Add(time.Hour).Unix()}),
 		"issued later":         i.Token(audience, map[string]any{"iat": now.Add(time.Hour).Unix()}),

@@ -46,12 +46,14 @@ func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
 	case e.Error != "":
 		refuse(http.StatusBadRequest, e.Error, e.Describe)
 		return
-	case r.PostFormValue("grant_type") != "urn:ietf:params:oauth:grant-type:token-exchange" || r.PostFormValue("subject_token_type") != "urn:ietf:params:oauth:token-type:access_token":
+	case r.PostFormValue("grant_type") != "urn:ietf:params:oauth:grant-type:token-exchange" ||
+		r.PostFormValue("subject_token_type") != "urn:ietf:params:oauth:token-type:access_token":
 		refuse(http.StatusBadRequest, "unsupported_grant_type", "only tokens are exchanged")
 		return
 	}
 	claims := jwt.MapClaims{}
-	if _, err := jwt.ParseWithClaims(r.PostFormValue("subject_token"), claims, i.keyOf, jwt.WithIssuer(i.URL), jwt.WithExpirationRequired()); err != nil {
+	if _, err := jwt.ParseWithClaims(r.PostFormValue("subject_token"), claims, i.keyOf, jwt.WithIssuer(i.URL),
+		jwt.WithExpirationRequired()); err != nil {
 		refuse(http.StatusBadRequest, "invalid_grant", "the subject token is not good")
 		return
 	}
@@ -62,9 +64,11 @@ func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	given := map[string]any{
 		"access_token": i.Token(r.PostFormValue("audience"), map[string]any{
-			"sub": claims["sub"], "scope": r.PostFormValue("scope"), "exp": now.Add(life).Unix() + 1, "act": map[string]any{"sub": id}, "jti": n,
+			"sub": claims["sub"], "scope": r.PostFormValue("scope"), "exp": now.Add(life).Unix() + 1,
+			"act": map[string]any{"sub": id}, "jti": n,
 		}),
-		"issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "token_type": "Bearer", "expires_in": life.Seconds(),
+		"issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "token_type": "Bearer",
+		"expires_in": life.Seconds(),
 	}
 	if e.Unsaid {
 		delete(given, "expires_in")
@@ -72,7 +76,8 @@ func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(given)
 }
 
-// credentials are those of a client, which is written as the value of a form first. RFC 6749, section 2.3.1.
+// credentials are those of a client, which is written as the value of a form first. RFC 6749,
+// section 2.3.1.
 func credentials(r *http.Request) (id, secret string) {
 	id, secret, _ = r.BasicAuth()
 	id, _ = url.QueryUnescape(id)
@@ -80,10 +85,12 @@ func credentials(r *http.Request) (id, secret string) {
 	return id, secret
 }
 
-// Read are the claims of a token that this issuer has signed for an audience, and that is good; nil for any other.
+// Read are the claims of a token that this issuer has signed for an audience, and that is good; nil
+// for any other.
 func (i *Issuer) Read(token, audience string) jwt.MapClaims {
 	claims := jwt.MapClaims{}
-	if _, err := jwt.ParseWithClaims(token, claims, i.keyOf, jwt.WithIssuer(i.URL), jwt.WithAudience(audience), jwt.WithExpirationRequired()); err != nil {
+	if _, err := jwt.ParseWithClaims(token, claims, i.keyOf, jwt.WithIssuer(i.URL), jwt.WithAudience(audience),
+		jwt.WithExpirationRequired()); err != nil {
 		return nil
 	}
 	return claims

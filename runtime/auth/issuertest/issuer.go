@@ -1,4 +1,5 @@
-// Package issuertest is an authorization server as far as tests need one: it signs real tokens and serves its metadata and its keys.
+// Package issuertest is an authorization server as far as tests need one: it signs real tokens and
+// serves its metadata and its keys.
 package issuertest
 
 import (
@@ -155,13 +156,15 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		set := jose.JSONWebKeySet{}
 		for _, k := range i.keys {
-			set.Keys = append(set.Keys, jose.JSONWebKey{Key: k.Private.Public(), KeyID: k.ID, Algorithm: k.Algorithm, Use: "sig"})
+			set.Keys = append(set.Keys, jose.JSONWebKey{Key: k.Private.Public(), KeyID: k.ID, Algorithm: k.Algorithm,
+				Use: "sig"})
 		}
 		json.NewEncoder(w).Encode(set)
 	}
 }
 
-// Claims are those of a good token of ada for an audience, with others over them; one that is nil is left out.
+// Claims are those of a good token of ada for an audience, with others over them; one that is nil
+// is left out.
 func (i *Issuer) Claims(audience string, others map[string]any) jwt.MapClaims {
 	now := time.Now()
 	c := jwt.MapClaims{"iss": i.URL, "sub": "ada", "aud": audience, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}

@@ -12,8 +12,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Schema makes an empty schema in the database of HATCHEL_TEST_POSTGRES, until the test ends, and returns the address at which it is the place of all tables, and a connection to
-// it. Both are called as the schema is (application_name), so that the connections of a test can be told from those of others. Without the variable the test is skipped.
+// Schema makes an empty schema in the database of HATCHEL_TEST_POSTGRES, until the test ends, and
+// returns the address at which it is the place of all tables, and a connection to it. Both are
+// called as the schema is (application_name), so that the connections of a test can be told from
+// those of others. Without the variable the test is skipped.
 func Schema(t testing.TB) (address string, db *pgx.Conn) {
 	t.Helper()
 	server := os.Getenv("HATCHEL_TEST_POSTGRES")
@@ -33,7 +35,8 @@ func Schema(t testing.TB) (address string, db *pgx.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		db.Exec(ctx, "SET client_min_messages = warning; DROP SCHEMA "+schema+" CASCADE") // the database is for tests alone
+		// the database is for tests alone
+		db.Exec(ctx, "SET client_min_messages = warning; DROP SCHEMA "+schema+" CASCADE")
 		db.Close(ctx)
 	})
 	if _, err := db.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
