@@ -25,7 +25,8 @@ const (
 	Hidden = diag.Hidden
 )
 
-// Blame makes an error that is reported at the attribute which was decoded into field; see diag.Blame.
+// Blame makes an error that is reported at the attribute which was decoded into field; see
+// diag.Blame.
 func Blame(field any, format string, args ...any) error { return diag.Blame(field, format, args...) }
 
 // What a block may hold, and what its arguments are decoded into.
@@ -81,7 +82,8 @@ func PositiveDuration(dst *time.Duration, name, doc string) Field {
 	return decode.PositiveDuration(dst, name, doc)
 }
 
-// EachField declares the argument each and the fields that are computed for every element; see decode.EachField.
+// EachField declares the argument each and the fields that are computed for every element; see
+// decode.EachField.
 func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
 	return decode.EachField(dst, name, doc, fields...)
 }

@@ -12,7 +12,7 @@ type Config struct {
 	Auth        *Auth  // nil when nobody is asked who they are
 	TLS         *TLS   // nil when the server speaks without it
 	Audit       *Audit // nil when nothing is written down
-	State       *State // nil when nobody says where it is kept
+	State       *State // nil when nobody says the location of the state
 	Files       Files
 	Connections []*Connection     // by kind and name
 	Webhooks    []*Webhook        // by name
@@ -24,7 +24,9 @@ type Config struct {
 	Approvals   *Approvals        // nil when nobody may decide over HTTP
 	Sources     map[string][]byte // by path, as they were read
 	Secrets     []string          // every known secret text, for scrubbing what leaves the process
-	Partial     bool              // a file, or something at the top of one, could not be read, and what it may declare is not here
+	// a file, or something at the top of one, could not be read, and what it may declare is not
+	// here
+	Partial bool
 }
 
 // Kinds are the blocks that adapters bring to the language.
@@ -35,15 +37,18 @@ type Kinds struct {
 
 // BackendKind is a block that does the work of a tool or a step: http, sql, shell, …
 type BackendKind struct {
-	Name               string
-	Doc                string
-	New                func() (config Describer, spec decode.Spec) // a new configuration and the spec that decodes into it
-	Connections        []string                                    // the kinds of connection that its label can name; none: the block has no label
-	ConnectionRequired bool                                        // a label must be written
+	Name string
+	Doc  string
+	// a new configuration and the spec that decodes into it
+	New func() (config Describer, spec decode.Spec)
+	// the kinds of connection that its label can name; none: the block has no label
+	Connections        []string
+	ConnectionRequired bool // a label must be written
 }
 
-// Describer is the configuration of a backend. Describe is called once, after everything else was decoded, and says what the backend gives and does. Its error
-// is for the author; Blame puts it at an argument.
+// Describer is the configuration of a backend. Describe is called once, after everything else was
+// decoded, and says what the backend gives and does. Its error is for the author; Blame puts it at
+// an argument.
 type Describer interface {
 	Describe(conn *Connection) (Effects, error)
 }
@@ -56,8 +61,10 @@ type ConnectionKind struct {
 	Dialect sqltext.Dialect                       // of the SQL that its backends write; meaningful for databases only
 }
 
-// OnBehalf is the configuration of a connection that may work in the name of who calls, with a token that is made from the caller's own. It returns the argument that says so, or nil.
+// OnBehalf is the configuration of a connection that may work in the name of who calls, with a
+// token that is made from the caller's own. It returns the argument that says so, or nil.
 type OnBehalf interface{ OnBehalf() any }
 
-// Checker is a configuration that can be wrong as a whole. Its error is for the author; Blame puts it at an argument.
+// Checker is a configuration that can be wrong as a whole. Its error is for the author; Blame puts
+// it at an argument.
 type Checker interface{ Check() error }

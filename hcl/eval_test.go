@@ -225,7 +225,7 @@ func TestFailuresAtCallAreSentences(t *testing.T) {
 		`input.any.nope.more`:                `input.any has no member "nope"`,
 		`input.list[0] + input.list[1]`:      `+ takes numbers, got string`,
 		`"${input.list[2]} x"`:               `input.list[2] is null, and a text cannot hold null`,
-		`input.list[1] ? 1 : 2`:              `a condition must be true or false, got string`,
+		`input.list[1] ? 1 : 2`:              `true or false is expected, got string`,
 		`[for x in input.list[0] : x]`:       `a loop goes over a list or a map, and input.list[0] is number`,
 		`{ for x in [1, 1] : "k" => x }`:     ``,
 		`{ for x in input.list : "k" => x }`: `two elements have the key "k"; write ` + "`...`" + ` after the value to group them`,

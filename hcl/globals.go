@@ -12,8 +12,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// globals are what every tool can see: values known at load, types and connections. A reload that finds them unchanged goes on with the ones it had,
-// so that the tools of unchanged files can be kept as they are.
+// globals are what every tool can see: values known at load, types and connections. A reload that
+// finds them unchanged goes on with the ones it had, so that the tools of unchanged files can be
+// kept as they are.
 type globals struct {
 	key               string // digest of all they were made of
 	variables         map[string]*eval.Member
@@ -40,15 +41,17 @@ func (l *loader) reuseGlobals() {
 		}
 		for _, b := range l.blocks[kind] {
 			r := b.Range()
-			parts = append(parts, r.Filename, fmt.Sprint(r.Start), string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
+			parts = append(parts, r.Filename, fmt.Sprint(r.Start),
+				string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
 		}
 	}
 	l.key = eval.HashParts(parts...)
 	l.call = l.base.DuringCall().With("caller", callerRoot()).
-		Without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
-		Without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
-		Without("each", "each is the element in hand of a step or statement with `each = …`, and there is none around this place.").
-		Without("error", "error is what went wrong, and it can be read in the tool's `error` text only.")
+		Without("output", "output is the result of the backend, which is not available here. It can be read "+
+			"in result, text, content and expect.").
+		Without("step", "There are no steps before this one. A later step can read this one as step.<name>.").
+		Without("each", "each is the current element of a step or statement with `each = …`, and there is none here.").
+		Without("error", "error describes a failure and can be read only in the tool's `error` text.")
 	if before := l.opts.Cache.reusableGlobals(l.key); before != nil {
 		l.globals.copyUsage(before)
 		l.globals = before
@@ -61,7 +64,8 @@ func (l *loader) reuseGlobals() {
 
 // copyUsage says what this load has read so far; what was read before counts no more.
 func (g *globals) copyUsage(to *globals) {
-	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
+	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets},
+		{g.local, to.local}} {
 		for name, m := range sets[0] {
 			sets[1][name].Used = m.Used
 		}
@@ -70,7 +74,8 @@ func (g *globals) copyUsage(to *globals) {
 
 // digestValues says what every value is that is known at load, for the digests of what reads it.
 func (l *loader) digestValues() {
-	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets, "local": l.local} {
+	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets,
+		"local": l.local} {
 		for name, m := range set {
 			text, err := value.AppendJSON(nil, m.Value)
 			if err != nil { // it holds bytes
@@ -81,7 +86,8 @@ func (l *loader) digestValues() {
 	}
 }
 
-// blockDigest is of a block and of everything it refers to: values known at load, types, files and connections.
+// blockDigest is of a block and of everything it refers to: values known at load, types, files and
+// connections.
 func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
 	for _, m := range u.Members {
@@ -94,7 +100,8 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 		parts = append(parts, l.types.digest(name))
 	}
 	slices.Sort(parts) // programs note what they read in any order
-	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.FilesDigest)
+	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]),
+		u.FilesDigest)
 	return eval.HashParts(parts...)
 }
 
@@ -143,32 +150,35 @@ type fileReader struct {
 	digest string // digests of what was read for the globals
 }
 
-// functionContext is what functions see that are computed at load. Every file that they read becomes a part of deps, or of the globals without deps.
+// functionContext is what functions see that are computed at load. Every file that they read
+// becomes a part of deps, or of the globals without deps.
 func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 	fsys := l.files.fsys
-	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns, ReadFile: func(name string) ([]byte, error) {
-		clean := path.Clean(name)
-		if !fs.ValidPath(clean) {
-			return nil, fs.ErrInvalid
-		}
-		b, err := fs.ReadFile(fsys, clean)
-		if deps != nil {
-			deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
-		} else {
-			l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
-		}
-		return b, err
-	}}
+	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns,
+		ReadFile: func(name string) ([]byte, error) {
+			clean := path.Clean(name)
+			if !fs.ValidPath(clean) {
+				return nil, fs.ErrInvalid
+			}
+			b, err := fs.ReadFile(fsys, clean)
+			if deps != nil {
+				deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
+			} else {
+				l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
+			}
+			return b, err
+		}}
 }
 
 // newGlobals returns globals of which nothing is known yet.
 func newGlobals() *globals {
 	base := &eval.Scope{}
 	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
-		base = base.Without(name, name+" is known only during a call, and this is read once, when the file is loaded.")
+		base = base.Without(name, name+" is known only during a call, but this value is needed at load.")
 	}
 	for _, name := range []string{"var", "secret", "local"} {
-		base = base.Without(name, name+" cannot be read here: this is read before any value is known. Write the value itself.")
+		base = base.Without(name, name+" cannot be used here: this value is needed before any other is "+
+			"known. Write a constant.")
 	}
 	return &globals{
 		base:              base,
@@ -182,38 +192,43 @@ func newGlobals() *globals {
 
 // knownRoot is a root whose members are all known at load.
 func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.Root {
-	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial, Value: func(*eval.Frame) (any, error) {
-		all := make(map[string]any, len(members))
-		for name, m := range members {
-			all[name] = m.Value
-		}
-		return all, nil
-	}}
+	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial,
+		Value: func(*eval.Frame) (any, error) {
+			all := make(map[string]any, len(members))
+			for name, m := range members {
+				all[name] = m.Value
+			}
+			return all, nil
+		}}
 }
 
-// warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is wrong may be what reads it.
+// warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is
+// wrong may be what reads it.
 func (l *loader) warnUnused() {
 	if l.partial || l.diags.HasErrors() {
 		return
 	}
 	for _, b := range l.blocks["variable"] {
 		if m := l.variables[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is never used.",
+				b.label(0))
 		}
 	}
 	for _, b := range l.blocks["secret"] {
 		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is never used.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["connection"] {
-		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == diag.RangeOf(b.DefRange()) {
-			l.diags.Warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
+		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] &&
+			c.Range == diag.RangeOf(b.DefRange()) {
+			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
 		}
 	}
 	for _, w := range l.config.Webhooks {
 		if !l.notified[w.Name] {
-			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in notify of a task or of an approval.", w.Name)
+			l.diags.Warnf(w.Range, "Unused webhook",
+				"The webhook %q is never notified. Name it in notify of a task or an approval.", w.Name)
 		}
 	}
 }
@@ -226,7 +241,8 @@ func (w *operationDecoder) warnUnusedInputs() {
 	for _, m := range w.op.Input.Members {
 		r, declared := w.inputs.labelRanges[m.Name]
 		if declared && !w.input.Members[m.Name].Used {
-			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is read nowhere in this %s.", w.inputs.noun, m.Name, w.noun)
+			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is never used in this %s.", w.inputs.noun,
+				m.Name, w.noun)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 // Package hcl is the language: it turns the files of a folder into a Config and diagnostics.
 //
-// Load is the entry point. It reads an fs.FS and nothing else but the variables and secrets it is given; it opens no connection, runs no program and
-// starts no goroutine. A Config without errors holds nothing that can fail to be understood later: every expression was compiled, every name resolved.
+// Load is the entry point. It reads an fs.FS and nothing else but the variables and secrets it is
+// given; it opens no connection, runs no program and starts no goroutine. A Config without errors
+// holds nothing that can fail to be understood later: every expression was compiled, every name
+// resolved.
 package hcl
 
 import (
@@ -28,11 +30,13 @@ type Options struct {
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil refuses
 	Cache      *Cache                            // keeps what did not change between loads; may be nil
 	Now        func() time.Time                  // the clock of expr programs; nil is time.Now
-	Parallel   func(n int, do func(i int))       // calls do for 0 to n-1, in any order and on any goroutines, and returns when all are done; nil does it in order
+	// calls do for 0 to n-1, in any order and on any goroutines, and returns when all are done; nil
+	// does it in order
+	Parallel func(n int, do func(i int))
 }
 
-// Load reads a configuration. The Config is never nil; it may be used only when the diagnostics hold no errors. It finds every mistake of
-// every file in one pass.
+// Load reads a configuration. The Config is never nil; it may be used only when the diagnostics
+// hold no errors. It finds every mistake of every file in one pass.
 func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 	defer opts.Cache.lock()()
 	l := newLoader(fsys, kinds, opts)
@@ -53,7 +57,8 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 		t.decode(l)
 	}
 	l.warnUnused()
-	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.secretValues
+	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server,
+		l.globals.secretValues
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
 	opts.Cache.store(files, l.globals)
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
@@ -120,7 +125,10 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	l.env = decode.Env{
 		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
 		UploadURL:  &l.config.Files.uploadURL,
-		NamedType:  func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
+		NamedType: func(name string, r hclv2.Range) (*schema.Type,
+			hclv2.Diagnostics) {
+			return l.types.resolve(name, r)
+		},
 	}
 	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
 	return l
@@ -134,7 +142,8 @@ type blockType struct {
 	decode func(*loader) // decodes all blocks of the type
 }
 
-// globalBlocks are the blocks that everything can read, in the order in which they are decoded. Types come first and are resolved on demand.
+// globalBlocks are the blocks that everything can read, in the order in which they are decoded.
+// Types come first and are resolved on demand.
 var globalBlocks = []blockType{
 	{"type", 1, `type "name" {`, (*loader).declareTypes},
 	{"variable", 1, `variable "name" {`, (*loader).decodeVariables},
@@ -150,7 +159,8 @@ var globalBlocks = []blockType{
 	{"webhook", 1, `webhook "name" {`, (*loader).decodeWebhooks},
 }
 
-// exposedBlocks are the blocks that are offered to clients, or that decide about those, in the order in which they are decoded: nothing else can read them.
+// exposedBlocks are the blocks that are offered to clients, or that decide about those, in the
+// order in which they are decoded: nothing else can read them.
 var exposedBlocks = []blockType{
 	{"tool", 1, `tool "name" {`, (*loader).decodeTools},
 	{"prompt", 1, `prompt "name" {`, (*loader).decodePrompts},
@@ -181,10 +191,13 @@ func blockTypeNames() (names []string) {
 	return names
 }
 
-// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not.
+// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a
+// file and should not.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", diag.JoinAnd(blockTypeNames()))
+		l.errorf(a.NameRange, "Unexpected argument",
+			"Arguments belong inside blocks. The top level of a file has the blocks %s.",
+			diag.JoinAnd(blockTypeNames()))
 		l.config.Partial = true
 	}
 	f.exposed = 0
@@ -192,7 +205,9 @@ func (l *loader) indexBlocks(f *sourceFile) {
 		want, exposed, ok := findBlockType(b.Type)
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(), " At the top of a file there are "+diag.JoinAnd(blockTypeNames())+".")))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type,
+				decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(),
+					" The top-level blocks are "+diag.JoinAnd(blockTypeNames())+".")))
 			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
@@ -200,7 +215,8 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			if len(b.Labels) > want.labels {
 				r = b.LabelRanges[want.labels]
 			}
-			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", diag.ToSentence(diag.WithArticle(b.Type)), want.form)
+			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.",
+				diag.ToSentence(diag.WithArticle(b.Type)), want.form)
 			l.config.Partial = true
 			continue
 		}
@@ -227,7 +243,8 @@ func (l *loader) declare(noun, name string, b sourceBlock) bool {
 func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 	key := noun + " " + name
 	if first, twice := l.declared[key]; twice {
-		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File, first.Start.Line)
+		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File,
+			first.Start.Line)
 		return false
 	}
 	l.declared[key] = diag.RangeOf(r)
@@ -242,7 +259,9 @@ func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 }
 
 func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
-	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", diag.WithArticle(noun), name)}
+	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r),
+		Detail: fmt.Sprintf("The name of %s is used in expressions, so it must start with a letter and "+
+			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)}
 }
 
 // newDecoder starts decoding blocks of a file.
@@ -259,7 +278,8 @@ func (l *loader) configID(files []*sourceFile) string {
 	return eval.HashParts(parts...)
 }
 
-// eachBlock calls do for every block of a type, with a Decoder for its file, and takes over what that reports.
+// eachBlock calls do for every block of a type, with a Decoder for its file, and takes over what
+// that reports.
 func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)

@@ -24,7 +24,8 @@ type lazyTypes struct {
 
 func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
 	fail := func(summary, format string, args ...any) (*schema.Type, hclv2.Diagnostics) {
-		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r}}
+		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary,
+			Detail: fmt.Sprintf(format, args...), Subject: &r}}
 	}
 	if t, ok := s.done[name]; ok {
 		return t, nil
@@ -34,10 +35,12 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 		if s.loader.partial {
 			return eval.AnyType, nil // it may be declared in a file that could not be read
 		}
-		return fail("Unknown type", "There is no type block %q.%s", name, diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
+		return fail("Unknown type", "There is no type block %q.%s", name,
+			diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
 	}
 	if slices.Contains(s.path, name) {
-		return fail("Type refers to itself", "type.%s contains itself: %s. Write any where it would begin again.", name, strings.Join(append(s.path, name), " → "))
+		return fail("Type refers to itself", "type.%s contains itself: %s. Use any to end the recursion.", name,
+			strings.Join(append(s.path, name), " → "))
 	}
 	s.path = append(s.path, name)
 	var t *schema.Type
@@ -49,10 +52,12 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 		t = eval.AnyType
 	}
 	left := maxTypeParts
-	if countParts(t, &left); left < 0 { // a type that is named twice in another, and that twice again, doubles with each line
+	// a type that is named twice in another, and that twice again, doubles with each line
+	if countParts(t, &left); left < 0 {
 		t = eval.AnyType
 		s.done[name] = t
-		return fail("Type too large", "type.%s has more than %d parts, those of the types in it included. Write any for some of them.", name, maxTypeParts)
+		return fail("Type too large",
+			"type.%s has more than %d parts, including nested types. Use any for some of them.", name, maxTypeParts)
 	}
 	s.done[name] = t
 	return t, nil
@@ -74,7 +79,8 @@ func countParts(t *schema.Type, left *int) {
 }
 
 func typeSpec(t **schema.Type) decode.Spec {
-	return decode.Spec{decode.Custom("is", "type", "What the name stands for.", func(d *decode.Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
+	return decode.Spec{decode.Custom("is", "type", "The type.",
+		func(d *decode.Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
 }
 
 // digest is of everything that a type says.

@@ -18,7 +18,8 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// Operation is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
+// Operation is what tools, prompts, resources and completions have in common: what a caller gives,
+// what must hold of it, and what is done.
 type Operation struct {
 	Name     string
 	Requires []string      // what the client must be able to do: "sampling", "elicitation", "roots", …
@@ -37,10 +38,12 @@ type Operation struct {
 	Range  diag.Range
 }
 
-// HasNamedSteps reports whether the backends are written as steps, so that results are read as step.<name>.
+// HasNamedSteps reports whether the backends are written as steps, so that results are read as
+// step.<name>.
 func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0].Name != "" }
 
-// operationDecoder is the part of a block being decoded that says what a caller gives and what is done.
+// operationDecoder is the part of a block being decoded that says what a caller gives and what is
+// done.
 type operationDecoder struct {
 	noun            string // of the block: "tool", "prompt", …
 	op              *Operation
@@ -63,8 +66,10 @@ type operationDecoder struct {
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, diag.RangeOf(b.DefRange())
-	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file), deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
+	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText,
+		diag.RangeOf(b.DefRange())
+	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file),
+		deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies
 	w.inputs = newInputs(w)
 	return w
@@ -81,7 +86,9 @@ var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // checkName reports a name that the protocol does not allow.
 func (w *operationDecoder) checkName() {
 	if !exposedNamePattern.MatchString(w.op.Name) {
-		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", diag.WithArticle(w.noun), w.op.Name)
+		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name",
+			"The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s, not %q.",
+			diag.WithArticle(w.noun), w.op.Name)
 	}
 }
 
@@ -97,20 +104,24 @@ func (w *operationDecoder) timeoutField(doc string) decode.Field {
 
 // errorSpec declares what is said of a failure; what is its name in a sentence.
 func errorSpec(dst **hclexpr.TextTemplate, what string) decode.Spec {
-	return decode.Spec{decode.Attr(dst, "error", "The text of "+what+": error.message, error.status, error.code and error.step can be read.")}
+	return decode.Spec{decode.Attr(dst, "error",
+		"The text of "+what+". It can read error.message, error.status, error.code and error.step.")}
 }
 
 // bodySpec is what must hold before anything is done.
 func (w *operationDecoder) bodySpec() decode.Spec {
 	return decode.Spec{
-		decode.Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", nil, w.decodeLocals),
-		decode.Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
-			check := decodeCheck(d, b)
-			w.op.Checks = append(w.op.Checks, check)
-			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // it holds for everything after it
-		}),
+		decode.Blocks("locals", "",
+			"Named values of the call. Each is computed once per call, when it is first read.", nil, w.decodeLocals),
+		decode.Blocks("check", "message", "A precondition on the arguments. The label is the error for the caller.",
+			func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+				check := decodeCheck(d, b)
+				w.op.Checks = append(w.op.Checks, check)
+				d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // it holds for everything after it
+			}),
 		w.requiredScopesField(),
-		decode.Attr(&w.op.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
+		decode.Attr(&w.op.Allow, "allow",
+			"Who may call: an expression over caller and input. Policies can only restrict this further."),
 	}
 }
 
@@ -125,7 +136,8 @@ func (w *operationDecoder) scope() *eval.Scope {
 func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
 	d, before := w.dec, w.dec.Scope
 	d.NonNull = nil // a check that does not hold is one of the failures
-	d.Scope = before.With("error", errorRoot()).Without("output", "The backend failed, so there is no output. Read error.message.")
+	d.Scope = before.With("error", errorRoot()).Without("output",
+		"The backend failed, so there is no output. Use error.message.")
 	d.Fields(w.block.Body, spec, w.block.DefRange())
 	d.Scope = before
 }
@@ -137,7 +149,10 @@ func (w *operationDecoder) has(names ...string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool { return slices.Contains(names, b.Type) })
+	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool {
+		return slices.Contains(names,
+			b.Type)
+	})
 }
 
 // digest is of the block and of everything it refers to.
@@ -172,20 +187,24 @@ var (
 	identifierLike = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 )
 
-// descriptionRef name is one that a description writes in backquotes and that nothing of its block is called.
+// descriptionRef name is one that a description writes in backquotes and that nothing of its block
+// is called.
 type descriptionRef struct {
 	name    string
 	warning *diag.Diagnostic
 }
 
-// checkDescription checks the description, which the model chooses by. What it calls by a name is an input, a word that stands elsewhere in the block, or a tool.
+// checkDescription checks the description, which the model chooses by. What it calls by a name is
+// an input, a word that stands elsewhere in the block, or a tool.
 func (w *operationDecoder) checkDescription(text string) {
 	a, ok := w.block.Body.Attributes["description"]
 	if !ok || w.dec.Diags.HasErrors() {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		w.dec.Errorf(a.Expr.Range(), "Empty description", "%s is chosen by its description: say what it does and when to use it.", diag.ToSentence(diag.WithArticle(w.noun)))
+		w.dec.Errorf(a.Expr.Range(), "Empty description",
+			"Models choose %s by its description: write what it does and when to use it.",
+			diag.ToSentence(diag.WithArticle(w.noun)))
 		return
 	}
 	elsewhere := ""
@@ -196,12 +215,15 @@ func (w *operationDecoder) checkDescription(text string) {
 		if elsewhere == "" {
 			src := w.block.file.src
 			block, own := w.block.Range(), a.SrcRange
-			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) + string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
+			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) +
+				string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
 		}
 		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
 			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &diag.Diagnostic{
-				Severity: diag.Warning, Summary: "Description names no " + w.inputs.noun, Subject: diag.RangeOf(a.Expr.Range()),
-				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
+				Severity: diag.Warning, Summary: "Description names an unknown " + w.inputs.noun,
+				Subject: diag.RangeOf(a.Expr.Range()),
+				Detail: fmt.Sprintf("The description mentions `%s`, but there is no such %s.%s", m[1], w.inputs.noun,
+					diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
 			}})
 		}
 	}

@@ -53,7 +53,7 @@ func (p *policyDecoder) spec() decode.Spec {
 }
 
 func (p *policyDecoder) targetSpec() decode.Spec {
-	const doc = " it is about: names, or patterns in which * stands for any characters."
+	const doc = " to which it applies: names, or patterns with * for any characters."
 	return decode.Spec{
 		p.namesField(&p.policy.Tools, "tools", "The tools"+doc),
 		p.namesField(&p.policy.Prompts, "prompts", "The prompts"+doc),
@@ -63,10 +63,12 @@ func (p *policyDecoder) targetSpec() decode.Spec {
 
 func (p *policyDecoder) ruleSpec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
-		decode.Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
-		decode.Attr(&p.policy.Approve, "approve", "Which calls somebody must approve before they are made: a program over caller, input and tool. It allows nothing by itself."),
-		decode.Attr(&p.policy.Message, "message", "What a caller is told whom this policy denies."),
+		decode.Attr(&p.policy.Allow, "allow", "Who may call: an expression over caller, input and tool."),
+		decode.Attr(&p.policy.Deny, "deny",
+			"Calls to deny even if they are allowed: an expression over caller, input and tool."),
+		decode.Attr(&p.policy.Approve, "approve",
+			"Calls that need approval: an expression over caller, input and tool. It does not allow a call by itself."),
+		decode.Attr(&p.policy.Message, "message", "The message for a caller that this policy denies."),
 	}
 }
 
@@ -78,7 +80,9 @@ func (l *loader) decodePolicies() {
 		deps := &dependencies{}
 		d.Deps = &deps.Dependencies
 		if !exposedNamePattern.MatchString(p.policy.Name) {
-			d.Errorf(b.LabelRanges[0], "Invalid policy name", "Decisions are told by the name of their policy: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", p.policy.Name)
+			d.Errorf(b.LabelRanges[0], "Invalid policy name",
+				"The name of a policy appears in its decisions: 1 to 64 letters, digits, _, - and ., not %q.",
+				p.policy.Name)
 		}
 		p.decode(d, b, l)
 		p.policy.Digest = l.blockDigest(b, deps)
@@ -103,9 +107,12 @@ func (p *policyDecoder) decode(d *decode.Decoder, b sourceBlock, l *loader) {
 	switch {
 	case mistyped:
 	case !named("allow") && !named("deny") && !named("approve"):
-		d.Errorf(b.DefRange(), "Policy without rule", "This policy decides nothing. A rule is allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
+		d.Errorf(b.DefRange(), "Policy without rule",
+			"This policy has no rule. Add allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
 	case !p.policy.AppliesToAll && len(p.policy.Tools)+len(p.policy.Prompts)+len(p.policy.Resources) == 0 && !unclear:
-		d.Errorf(b.DefRange(), "Empty policy", "This policy is about nothing. Name what it is about, as in tools = [\"invoice_*\"], or drop the list, and it is about everything.")
+		d.Errorf(b.DefRange(), "Empty policy",
+			"This policy applies to nothing. Name tools, as in tools = [\"invoice_*\"], or remove the list "+
+				"to apply it to everything.")
 	}
 	input := inputsRoot(p.policy.operations(l.config))
 	input.Partial = l.partial || unclear // what it names wrongly has inputs, too
@@ -135,14 +142,17 @@ func (p *Policy) operations(c *Config) (works []*Operation) {
 	return works
 }
 
-// checkPublicCaches reports documents that clients may keep for everybody although it depends on the caller whether they may be read.
+// checkPublicCaches reports documents that clients may keep for everybody although it depends on
+// the caller whether they may be read.
 func (p *policyDecoder) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) {
 	if !readsCaller(p.policy.Allow) && !readsCaller(p.policy.Deny) {
 		return
 	}
 	for _, r := range c.Resources {
 		if r.CacheHint != nil && !r.CacheHint.Private && p.policy.AppliesToResource(r.Name) {
-			d.Errorf(b.DefRange(), "Untrue cache scope", "It depends on the caller who may read the resource %q, and its cache says scope = \"public\", which lets one caller see what another has read. Write scope = \"private\" there.", r.Name)
+			d.Errorf(b.DefRange(), "Contradictory cache scope",
+				"Access to the resource %q depends on the caller, but its cache has scope = \"public\", "+
+					"which shares content between callers. Write scope = \"private\" there.", r.Name)
 		}
 	}
 }
@@ -151,7 +161,8 @@ func (p *policyDecoder) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *C
 func readsCaller(c *hclexpr.Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
-	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
+	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String,
+		Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
 	&schema.Member{Name: "name", Type: eval.StringType},
 	&schema.Member{Name: "title", Type: eval.StringType},
 	&schema.Member{Name: "read_only", Type: eval.BoolType},
@@ -162,7 +173,8 @@ var toolRootType = schema.ObjectOf(
 
 // toolRoot is what is called, for the rules of policies.
 func toolRoot() *eval.Root {
-	return &eval.Root{Noun: "member of tool", Type: toolRootType, Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
+	return &eval.Root{Noun: "member of tool", Type: toolRootType,
+		Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
 }
 
 // inputsRoot is the inputs of several works, each of which has some of them.
@@ -182,7 +194,7 @@ func inputsRoot(works []*Operation) *eval.Root {
 	}
 	for name, n := range having {
 		if m := r.Members[name]; n < len(works) && m.NullReason == "" {
-			m.NullReason = "not everything that this policy is about has an input " + name + ", so it may be null here"
+			m.NullReason = "not all tools of this policy have an input " + name + ", so it may be null here"
 		}
 	}
 	return r

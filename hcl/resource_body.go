@@ -13,7 +13,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// decodeBody finds what the resource holds, what kind of media that is, and, where it is constant, how much.
+// decodeBody finds the content of the resource, what kind of media that is, and, where it is
+// constant, how much.
 func (r *resourceDecoder) decodeBody() {
 	res, d := r.resource, r.dec
 	kind := ""
@@ -29,14 +30,17 @@ func (r *resourceDecoder) decodeBody() {
 		res.Body, kind = r.backendBody(res.Steps[0].Backend)
 	case d.Diags.HasErrors(): // what is wrong may be what it holds
 	case len(res.Steps) > 0:
-		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource with steps says what it holds: text = \"${step.<name>…}\", or data.")
+		d.Errorf(r.block.DefRange(), "Empty resource",
+			"A resource with steps needs text = \"${step.<name>…}\", or data.")
 	default:
-		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(r.loader.backendNames(), ", "))
+		d.Errorf(r.block.DefRange(), "Empty resource", "A resource needs a text, data, a backend (%s), or steps.",
+			strings.Join(r.loader.backendNames(), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind
 	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
-		d.Errorf(r.attrRange("mime_type"), "Invalid media type", "A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", and this is %q.", res.MimeType)
+		d.Errorf(r.attrRange("mime_type"), "Invalid media type",
+			"A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", not %q.", res.MimeType)
 	}
 }
 
@@ -45,7 +49,8 @@ func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	d := b.Effects.Default
 	name := cmp.Or(d.Document, d.Text, d.Member)
 	if name == "" && len(d.Members) == 0 {
-		r.dec.Errorf(r.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write text or data.")
+		r.dec.Errorf(r.block.DefRange(), "No result",
+			"The output of this backend has no default content. Set text or data.")
 		return nil, ""
 	}
 	n := eval.TypedExpr{Type: eval.AnyType, Eval: func(f *eval.Frame) (any, error) {
@@ -77,7 +82,7 @@ func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
 	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
-		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a text in base64, and this is %s.", eval.TypePhrase(t))
+		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.", eval.TypePhrase(t))
 		return
 	}
 	if !e.Constant() {
@@ -90,7 +95,9 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64", "data is bytes or a text in base64, and this text is not. A text as it is stands in `text`; filebase64(\"logo.png\") reads a file.")
+			d.Errorf(r.attrRange("data"), "Invalid base64",
+				"data takes bytes or a base64 string, and this string is not base64. For plain text use "+
+					"`text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)
@@ -106,7 +113,8 @@ func (r *resourceDecoder) setSize(size int) {
 	}
 }
 
-// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
+// MediaType is the media type of the resource as it was read at a URI, where the list could not
+// say: by the end of the URI, or by what was read.
 func (r *Resource) MediaType(uri string, body any) string {
 	if r.MimeType != "" {
 		return r.MimeType

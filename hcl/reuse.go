@@ -9,8 +9,9 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// cachedBlock block is what is kept of a tool, a prompt or a resource for the next load: blocks of files in which nothing changed are taken from the load
-// before, unless they look at what may have changed elsewhere: tools, or files of the folder.
+// cachedBlock block is what is kept of a tool, a prompt or a resource for the next load: blocks of
+// files in which nothing changed are taken from the load before, unless they look at what may have
+// changed elsewhere: tools, or files of the folder.
 type cachedBlock struct {
 	result          any // *Tool, *Prompt or *Resource
 	enabled         bool
@@ -19,7 +20,8 @@ type cachedBlock struct {
 	deps            *dependencies
 }
 
-// dropStaleBlocks forgets what was decoded under other globals, and reads the syntax again that was dropped then.
+// dropStaleBlocks forgets what was decoded under other globals, and reads the syntax again that was
+// dropped then.
 func (l *loader) dropStaleBlocks(files []*sourceFile) {
 	var bare []*sourceFile
 	for _, f := range files {
@@ -47,7 +49,8 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 	}
 }
 
-// reparse reads the syntax of a file again, and returns the blocks that it offers with everything in them.
+// reparse reads the syntax of a file again, and returns the blocks that it offers with everything
+// in them.
 func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 	s.bodiesDropped = false
 	parseSource(s)
@@ -59,7 +62,8 @@ func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 	return offered
 }
 
-// cachedOperation stands for a block of which the load before has left everything; nil when there is none.
+// cachedOperation stands for a block of which the load before has left everything; nil when there
+// is none.
 func cachedOperation(b sourceBlock) *operationDecoder {
 	if k := b.file.cached[b.index]; k != nil {
 		return &operationDecoder{block: b, descriptionRefs: k.descriptionRefs, cached: k, enabled: k.enabled}
@@ -70,7 +74,8 @@ func cachedOperation(b sourceBlock) *operationDecoder {
 // reusable reports whether a decoded block holds for as long as its file and the globals do.
 func (w *operationDecoder) reusable() bool { return len(w.calls) == 0 && !w.dec.Deps.ReadsFiles }
 
-// dropBody drops the syntax of a block that is kept: now, so that memory holds the syntax or the tools of a large folder, and not both.
+// dropBody drops the syntax of a block that is kept: now, so that memory holds the syntax or the
+// tools of a large folder, and not both.
 func (w *operationDecoder) dropBody() {
 	if w.reusable() {
 		w.block.Body = nil
@@ -81,7 +86,8 @@ func (w *operationDecoder) dropBody() {
 func (l *loader) commit(w *operationDecoder, made any) {
 	k := w.cached
 	if k == nil {
-		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags, deps: w.deps}
+		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags,
+			deps: w.deps}
 		if f := w.block.file; w.reusable() {
 			f.cached[w.block.index], f.bodiesDropped = k, true
 		}
@@ -95,8 +101,9 @@ func (l *loader) commit(w *operationDecoder, made any) {
 	}
 }
 
-// Cache keeps what a load made of files that the next one finds unchanged: their syntax, and their tools while nothing that tools can see has changed.
-// It is safe for concurrent use: loads with the same Cache run one after the other. A Cache serves one set of kinds, and one clock.
+// Cache keeps what a load made of files that the next one finds unchanged: their syntax, and their
+// tools while nothing that tools can see has changed. It is safe for concurrent use: loads with the
+// same Cache run one after the other. A Cache serves one set of kinds, and one clock.
 type Cache struct {
 	mu      sync.Mutex
 	files   map[[sha256.Size]byte]*sourceFile // guarded by mu, which a load holds

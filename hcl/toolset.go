@@ -12,7 +12,8 @@ import (
 	"hatchel/hcl/uritemplate"
 )
 
-// Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *; what none of them names is not in it.
+// Toolset is a part of what is offered, under an address of its own. Each list holds names or
+// patterns with *; what none of them names is not in it.
 type Toolset struct {
 	Name         string
 	Title        string
@@ -23,7 +24,8 @@ type Toolset struct {
 	Range        diag.Range
 }
 
-// HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset, which stands for all that is offered.
+// HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset,
+// which stands for all that is offered.
 func (t *Toolset) HasTool(name string) bool { return t == nil || matchesAny(t.Tools, name) }
 
 // HasPrompt reports whether the prompt of that name is in the set.
@@ -64,10 +66,11 @@ type toolsetDecoder struct {
 }
 
 func (t *toolsetDecoder) spec() decode.Spec {
-	const doc = " in the set: names, or patterns in which * stands for any characters."
+	const doc = " in the toolset: names, or patterns with * for any characters."
 	return decode.Spec{
-		decode.Attr(&t.toolset.Title, "title", "The name as a person reads it."),
-		decode.Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
+		decode.Attr(&t.toolset.Title, "title", "The display name."),
+		decode.Attr(&t.toolset.Instructions, "instructions",
+			"Instructions for models that use the toolset. By default those of the server."),
 		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
 		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
 		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
@@ -80,11 +83,15 @@ func (l *loader) decodeToolsets() {
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
 		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
 		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
-			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
+			d.Errorf(b.LabelRanges[0], "Invalid toolset name",
+				"The name of a toolset is part of its URL, /mcp/<name>: 1 to 64 letters, digits, _, - and "+
+					"., not only dots, not %q.", t.toolset.Name)
 		}
 		d.Body(b.Body, t.spec(), b.DefRange())
-		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() && !d.MissingValue {
-			d.Errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
+		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() &&
+			!d.MissingValue {
+			d.Errorf(b.DefRange(), "Empty toolset",
+				"The toolset is empty. Name tools = [\"invoice_*\"], prompts or resources.")
 		}
 		l.report(d)
 		if l.declare("toolset", t.toolset.Name, b) {
@@ -122,19 +129,26 @@ func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
 		names := o.names[noun]
 		for i, pattern := range *dst {
 			r := decode.ElementRange(e, i)
-			if o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }) {
+			if o.partial || slices.ContainsFunc(names, func(name string) bool {
+				return matchesPattern(pattern,
+					name)
+			}) {
 				continue
 			}
 			single := strings.TrimSuffix(noun, "s")
 			if strings.Contains(pattern, "*") {
-				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern,
+					diag.SuggestOr(pattern, names, diag.ListAre(names)))
 				continue
 			}
 			if noun == "resources" && uritemplate.HasScheme(pattern) {
-				d.Errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, diag.ListAre(names))
+				d.Errorf(r, "Unknown resource",
+					"A resource is referred to by the label of its block, and %q looks like a URI.%s", pattern,
+					diag.ListAre(names))
 				continue
 			}
-			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern,
+				diag.SuggestOr(pattern, names, diag.ListAre(names)))
 		}
 	})
 }

@@ -30,7 +30,7 @@ type resourcePoller struct {
 // versionInterval is how long a file may have changed before that is seen.
 const versionInterval = time.Second
 
-// newResourcePoller is nil when nothing but a new configuration changes what the resource holds.
+// newResourcePoller is nil when nothing but a new configuration changes the content of the resource.
 func newResourcePoller(f *subscriptions, d *subscription, r *resource) *resourcePoller {
 	p := &resourcePoller{subscriptions: f, subscription: d, ready: make(chan struct{}), probeSlots: r.probeSlots, refresh: r.resource.Refresh}
 	for _, s := range r.steps {

@@ -94,7 +94,7 @@ func (r *resource) contents(c *call, uri string) error {
 	return result.CheckDocumentSize(size)
 }
 
-// document is what the resource holds: a text, bytes, or a value that is sent as JSON.
+// document is the content of the resource: a text, bytes, or a value that is sent as JSON.
 func (r *resource) document(f *hcl.Frame) (any, error) {
 	switch {
 	case r.resource.Text != nil:

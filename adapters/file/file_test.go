@@ -234,7 +234,7 @@ func TestAppendAddsToTheFile(t *testing.T) {
 
 func TestMistakesAreRejectedAtLoad(t *testing.T) {
 	for block, want := range map[string]string{
-		"read = \"a\"\n as = \"xml\"":                      `as is "text", "bytes", "lines", "csv" or "json", and this is "xml".`,
+		"read = \"a\"\n as = \"xml\"":                      `as is "text", "bytes", "lines", "csv" or "json", not "xml".`,
 		"read = \"a\"\n content = \"x\"":                   "content belongs to write",
 		"read = \"a\"\n if_exists = \"fail\"":              "7:14: Backend refused: if_exists belongs to write",
 		"read = \"a\"\n as = \"json\"\n first = 1":         "first counts lines",

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// layers says which of our packages each may import. A pattern that ends in /* stands for the packages below, not for the folder itself. What is
-// not allowed here is forbidden; a package that no line covers may import none of ours.
+// layers lists the packages of this module that each package may import. A pattern that ends in /*
+// matches the packages below a folder. The first line that covers a package applies; a package that
+// no line covers may import none.
 var layers = []struct {
 	of     string
 	may    []string
@@ -53,7 +54,8 @@ var layers = []struct {
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }
 
-// owners says which package each dependency belongs to, by the prefix of its path. What is not listed is forbidden outside of tests.
+// owners lists the packages that may import a dependency, by the prefix of its import path. A
+// dependency that is not listed is forbidden outside of tests.
 var owners = map[string][]string{
 	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*"},
 	"github.com/hashicorp/golang-lru/":        {"adapters/http"},
@@ -141,7 +143,7 @@ func checkImport(t *testing.T, file, imported string) {
 	t.Errorf("%s imports %s, which does not belong to it", file, imported)
 }
 
-// mayImport asks the first line that covers a package.
+// mayImport applies the first line that covers a package.
 func mayImport(from, ours string, test bool) bool {
 	if test && from == ours {
 		return true // a test beside the package

@@ -29,9 +29,10 @@ type Decoder struct {
 	HasConnection bool     // the block names a connection
 	Ranges        map[any]diag.Range
 	Deps          *eval.Dependencies // of the tool in hand; nil outside of tools
-	MissingValue  bool               // something that must be known at load is not, and that was reported where it comes from
-	Typos         map[string]bool
-	Diags         diag.Diagnostics
+	// something that must be known at load is not, and that was reported where it comes from
+	MissingValue bool
+	Typos        map[string]bool
+	Diags        diag.Diagnostics
 }
 
 func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
@@ -66,7 +67,7 @@ func (d *Decoder) Fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 			written[f.group] = append(written[f.group], f.Name)
 		}
 		if !found && f.Required && !typos[f.Name] {
-			d.Errorf(def, "Missing argument", "%q is needed here: %s", f.Name, f.Doc)
+			d.Errorf(def, "Missing argument", "%q is required here: %s", f.Name, f.Doc)
 		}
 	}
 	d.Typos = typos
@@ -84,7 +85,8 @@ func (d *Decoder) decodeBlocks(b *hclsyntax.Body, f Field) bool {
 			continue
 		}
 		if len(nested.Labels) > 0 && f.Label == "" {
-			d.Errorf(nested.LabelRanges[0], "Unexpected label", "%s block has no label: write `%s {`.", diag.ToSentence(diag.WithArticle(f.Name)), f.Name)
+			d.Errorf(nested.LabelRanges[0], "Unexpected label", "%s block has no label: write `%s {`.",
+				diag.ToSentence(diag.WithArticle(f.Name)), f.Name)
 		}
 		found = true
 		f.DecodeBlock(d, nested)
@@ -108,7 +110,8 @@ func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][
 		}
 		switch n := len(written[g]); {
 		case n == 0 && g.required && !slices.ContainsFunc(names, func(name string) bool { return d.Typos[name] }):
-			d.Errorf(def, "Missing argument", "%s is needed: write one of %s.", diag.ToSentence(g.what), strings.Join(names, ", "))
+			d.Errorf(def, "Missing argument", "%s is required: write one of %s.", diag.ToSentence(g.what),
+				strings.Join(names, ", "))
 		case n > 1:
 			second := written[g][1]
 			r := def
@@ -120,7 +123,8 @@ func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][
 					r = nested.DefRange()
 				}
 			}
-			d.Errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", diag.ToSentence(g.what), written[g][0], strings.Join(names, ", "))
+			d.Errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", diag.ToSentence(g.what),
+				written[g][0], strings.Join(names, ", "))
 		}
 	}
 }
@@ -184,7 +188,8 @@ func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
 		if text, isText := n.Value.(string); isText && want == "list" {
 			hint = fmt.Sprintf(" Write [%q].", text)
 		}
-		d.Errorf(e.Range(), "Wrong type", "%s takes %s, and this is %s.%s", f.Name, diag.WithArticle(want), eval.TypePhrase(eval.TypeOf(n.Value)), hint)
+		d.Errorf(e.Range(), "Wrong type", "%s takes %s, not %s.%s", f.Name, diag.WithArticle(want),
+			eval.TypePhrase(eval.TypeOf(n.Value)), hint)
 		return nil
 	}
 	return n.Value
@@ -208,7 +213,8 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 	for _, v := range elems {
 		item, ok := v.(T)
 		if !ok {
-			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one of them is %s.", f.Name, of, eval.TypePhrase(eval.TypeOf(v)))
+			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one element is %s.", f.Name, of,
+				eval.TypePhrase(eval.TypeOf(v)))
 			return out
 		}
 		out = append(out, item)
@@ -219,7 +225,8 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 // RejectFileType reports a type with a file in it, where no caller sends one.
 func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
 	if t.HoldsFile() {
-		d.Errorf(e.Range(), "Misplaced file", "A file is what a caller of a tool uploads, so it is the type of an input, and %s has none.", what)
+		d.Errorf(e.Range(), "Misplaced file",
+			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
 	}
 }
 

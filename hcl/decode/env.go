@@ -7,7 +7,8 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Env is what the bodies of a configuration are decoded with. The loader fills it in as it proceeds.
+// Env is what the bodies of a configuration are decoded with. The loader fills it in as it
+// proceeds.
 type Env struct {
 	hclexpr.CompileEnv
 	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)

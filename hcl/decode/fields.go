@@ -32,7 +32,8 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 			return
 		}
 		if !slices.Contains(among, word) {
-			d.Errorf(e.Range(), "Unknown choice", "%s is %s, and this is %q.%s", name, diag.JoinOr(quoted), word, diag.DidYouMean(word, among))
+			d.Errorf(e.Range(), "Unknown choice", "%s is %s, not %q.%s", name, diag.JoinOr(quoted), word,
+				diag.DidYouMean(word, among))
 			return
 		}
 		*dst = word
@@ -62,7 +63,8 @@ func RangedFloat(dst **float64, name, doc string, high float64) Field {
 		switch {
 		case !ok:
 		case n < 0 || n > high:
-			d.Errorf(e.Range(), "Number out of range", "%s is a %s, and this is %s.", name, kind, strconv.FormatFloat(n, 'g', -1, 64))
+			d.Errorf(e.Range(), "Number out of range", "%s is a %s, not %s.", name, kind,
+				strconv.FormatFloat(n, 'g', -1, 64))
 		default:
 			*dst = &n
 		}
@@ -76,7 +78,7 @@ func PositiveInt(dst *int, name, doc string) Field {
 		switch {
 		case !ok:
 		case n < 1:
-			d.Errorf(e.Range(), "Number out of range", "%s is at least 1, and this is %d.", name, n)
+			d.Errorf(e.Range(), "Number out of range", "%s must be at least 1, not %d.", name, n)
 		default:
 			*dst = n
 		}
@@ -94,9 +96,11 @@ func NumberExpr(dst **hclexpr.Expr, name, doc string) Field {
 		switch {
 		case len(d.Diags) > before:
 		case n.NullReason != "":
-			d.Errorf(e.Range(), "Value may be null", "%s, and %s takes a number. Guard it with a condition, or write coalesce(…, 0).", eval.NullSentence(n), name)
+			d.Errorf(e.Range(), "Value may be null",
+				"%s, and %s takes a number. Guard it with a condition, or write coalesce(…, 0).",
+				eval.NullSentence(n), name)
 		case n.Type.Kind != schema.Number && n.Type.Kind != schema.Integer && n.Type.Kind != schema.Any:
-			d.Errorf(e.Range(), "Wrong type", "%s takes a number, and this is %s.", name, eval.TypePhrase(n.Type))
+			d.Errorf(e.Range(), "Wrong type", "%s takes a number, not %s.", name, eval.TypePhrase(n.Type))
 		}
 	})
 }
@@ -107,7 +111,7 @@ func MessageAttr(dst **hclexpr.TextTemplate, name, doc string) Field {
 		before := len(d.Diags)
 		d.DecodeComputed(dst, e, Field{Name: name})
 		if text, known := (*dst).Known(); known && strings.TrimSpace(text) == "" && len(d.Diags) == before {
-			d.Errorf(e.Range(), "Empty text", "%s is empty, and somebody reads it: write what it should say.", name)
+			d.Errorf(e.Range(), "Empty text", "%s is empty. Write a text.", name)
 		}
 	})
 }

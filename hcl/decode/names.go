@@ -17,7 +17,8 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		switch {
 		case known && f.DecodeAttr != nil:
 		case known:
-			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
+			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name,
+				name)
 		case renamedTo(parts, name) != "":
 			present := renamedTo(parts, name)
 			d.noteMeant(present)
@@ -25,7 +26,9 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		default:
 			all, attrs, _ := fieldNames(parts)
 			d.noteTypo(name, all)
-			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, findHint(argumentHints, name, all, diag.SuggestOr(name, all, argumentHint(name, parts, diag.ListAre(attrs)))))
+			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name,
+				findHint(argumentHints, name, all, diag.SuggestOr(name, all,
+					argumentHint(name, parts, diag.ListAre(attrs)))))
 		}
 	}
 	for _, nested := range b.Blocks {
@@ -33,16 +36,19 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		switch {
 		case known && f.DecodeAttr == nil:
 		case known:
-			d.Errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
+			d.Errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type,
+				nested.Type)
 		default:
 			all, _, blocks := fieldNames(parts)
 			d.noteTypo(nested.Type, all)
-			d.Errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, blockHint(nested.Type, all, diag.SuggestOr(nested.Type, all, diag.ListAre(blocks))))
+			d.Errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type,
+				blockHint(nested.Type, all, diag.SuggestOr(nested.Type, all, diag.ListAre(blocks))))
 		}
 	}
 }
 
-// noteTypo records which argument a misspelled name was meant to be, so that its absence is not reported as well.
+// noteTypo records which argument a misspelled name was meant to be, so that its absence is not
+// reported as well.
 func (d *Decoder) noteTypo(name string, among []string) {
 	d.noteMeant(spelling.Nearest(name, among))
 	if name == "type" && slices.Contains(among, "is") {
@@ -104,7 +110,7 @@ func argumentHint(name string, parts []Spec, otherwise string) string {
 			continue
 		}
 		if inner, known := findField([]Spec{f.Nested()}, name, true); known && inner.DecodeAttr != nil {
-			return " It stands in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
+			return " It belongs in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
 		}
 	}
 	return otherwise

@@ -2,7 +2,8 @@ package decode
 
 import "hatchel/hcl/diag"
 
-// SecretText is known at load and may hold a secret. It prints as Hidden; Reveal gives the text to the library that needs it.
+// SecretText is known at load and may hold a secret. It prints as Hidden; Reveal gives the text to
+// the library that needs it.
 type SecretText string
 
 func (SecretText) String() string { return diag.Hidden }

@@ -11,8 +11,9 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// A Spec declares what a block may hold. It is made for one configuration value and decodes into it; documentation, diagnostics and editor
-// help read the same lines. The order is the order of the documentation.
+// A Spec declares what a block may hold. It is made for one configuration value and decodes into
+// it; documentation, diagnostics and editor help read the same lines. The order is the order of the
+// documentation.
 type Spec []Field
 
 // A Field is one argument or one nested block of a Spec.
@@ -42,43 +43,53 @@ type group struct {
 	required bool
 }
 
-// Value is what an argument can be decoded into. The Go type says when the value is known: plain types once, when the file is loaded; Expr, Text,
-// Entries and the like are computed for every call.
+// Value is what an argument can be decoded into. The Go type says when the value is known: plain
+// types once, when the file is loaded; Expr, Text, Entries and the like are computed for every
+// call.
 type Value interface {
 	string | bool | int | float64 | *bool | []string | []int | time.Duration | Size | SecretText | *schema.Type |
-		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues | *hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe | *hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
+		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues |
+		*hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe |
+		*hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
 }
 
 // Attr declares an argument that is decoded into dst.
 func Attr[T Value](dst *T, name, doc string) Field {
-	return Field{Name: name, Doc: doc, Type: typeName(dst), Target: dst, DecodeAttr: func(d *Decoder, e hclsyntax.Expression, f Field) {
-		d.Ranges[dst] = diag.RangeOf(e.Range())
-		d.decodeValue(any(dst), e, f)
-	}}
+	return Field{Name: name, Doc: doc, Type: typeName(dst), Target: dst,
+		DecodeAttr: func(d *Decoder, e hclsyntax.Expression, f Field) {
+			d.Ranges[dst] = diag.RangeOf(e.Range())
+			d.decodeValue(any(dst), e, f)
+		}}
 }
 
 // Block declares a nested block that is decoded into a new T.
 func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
-	return Field{Name: name, Doc: doc, Target: dst, NestedSpec: func() Spec { return spec(new(T)) }, DecodeBlock: func(d *Decoder, b *hclsyntax.Block) {
-		d.Ranges[dst] = diag.RangeOf(b.DefRange())
-		v := new(T)
-		d.Body(b.Body, spec(v), b.DefRange())
-		*dst = v
-	}}
+	return Field{Name: name, Doc: doc, Target: dst, NestedSpec: func() Spec { return spec(new(T)) },
+		DecodeBlock: func(d *Decoder, b *hclsyntax.Block) {
+			d.Ranges[dst] = diag.RangeOf(b.DefRange())
+			v := new(T)
+			d.Body(b.Body, spec(v), b.DefRange())
+			*dst = v
+		}}
 }
 
 // Custom declares an argument that the language itself reads in a way of its own.
 func Custom(name, typ, doc string, read func(*Decoder, hclsyntax.Expression)) Field {
-	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: func(d *Decoder, e hclsyntax.Expression, _ Field) { read(d, e) }}
+	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: func(d *Decoder, e hclsyntax.Expression,
+		_ Field) {
+		read(d, e)
+	}}
 }
 
-// Blocks declares a block of the language that may be repeated, with a label or, when label is empty, none.
+// Blocks declares a block of the language that may be repeated, with a label or, when label is
+// empty, none.
 func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hclsyntax.Block)) Field {
 	return Field{Name: name, Label: label, Doc: doc, Many: true, NestedSpec: nested, DecodeBlock: read}
 }
 
-// EachField declares the argument each: a list or map, for every element of which the fields after it are computed anew. They can read each.key and each.value;
-// the adapter sets Frame.Each of a fork of the frame.
+// EachField declares the argument each: a list or map, for every element of which the fields after
+// it are computed anew. They can read each.key and each.value; the adapter sets Frame.Each of a
+// fork of the frame.
 func EachField(dst **hclexpr.Expr, name, doc string, fields ...Field) Spec {
 	each := Attr(dst, name, doc).AllowFile()
 	for i, f := range fields {
@@ -96,7 +107,8 @@ func EachField(dst **hclexpr.Expr, name, doc string, fields ...Field) Spec {
 	return append(Spec{each}, fields...)
 }
 
-// WithOutput makes the root output readable in fields: what the backend has answered so far, of type t.
+// WithOutput makes the root output readable in fields: what the backend has answered so far, of
+// type t.
 func WithOutput(t *schema.Type, fields ...Field) Spec {
 	for i, f := range fields {
 		inner := f.DecodeAttr
@@ -125,10 +137,12 @@ func (f Field) FixedKeys() Field { f.Fixed = true; return f }
 // DefaultDoc documents what an argument is when it is not written.
 func (f Field) DefaultDoc(text string) Field { f.Default = text; return f }
 
-// RenamedFrom declares the name that the argument had before: where it is written, the diagnostic says what to write instead.
+// RenamedFrom declares the name that the argument had before: where it is written, the diagnostic
+// says what to write instead.
 func (f Field) RenamedFrom(name string) Field { f.formerly = name; return f }
 
-// ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a sentence.
+// ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a
+// sentence.
 func ExactlyOneOf(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }
 
 // AtMostOneOf groups arguments of which one may be written.
@@ -162,7 +176,8 @@ func (f Field) Nested() Spec {
 	return f.NestedSpec()
 }
 
-// Choice names the group that the argument belongs to and says whether one of them must be written; "" when it stands alone.
+// Choice names the group that the argument belongs to and says whether one of them must be written;
+// "" when it stands alone.
 func (f Field) Choice() (what string, must bool) {
 	if f.group == nil {
 		return "", false

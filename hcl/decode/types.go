@@ -50,7 +50,8 @@ func (d *Decoder) TypeEnv() schema.Env {
 // EachTypes is the type of each.key and each.value.
 func (d *Decoder) EachTypes(e *hclexpr.Expr) (key, elem *schema.Type) {
 	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
-	key, elem = c.ElementTypes(e.Typed, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)})
+	key, elem = c.ElementTypes(e.Typed, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start),
+		End: hclv2.Pos(e.Range.End)})
 	d.Diags = append(d.Diags, c.Diags...)
 	return key, elem
 }

@@ -26,7 +26,8 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// Pos is a place in a file; Line and Column count from 1, Column in characters as a person sees them, Byte from 0.
+// Pos is a place in a file; Line and Column count from 1, Column in characters as a person sees
+// them, Byte from 0.
 type Pos struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
@@ -40,7 +41,8 @@ type Range struct {
 	End   Pos    `json:"end"`
 }
 
-// Diagnostic tells an author one thing. Summary is a constant of two to five words; Detail says what was found, what is accepted, and what to write.
+// Diagnostic tells an author one thing. Summary is a constant of two to five words; Detail says
+// what was found, what is accepted, and what to write.
 type Diagnostic struct {
 	Severity Severity
 	Summary  string
@@ -58,7 +60,8 @@ func (ds *Diagnostics) Errorf(r Range, summary, format string, args ...any) {
 
 // Warnf adds a warning.
 func (ds *Diagnostics) Warnf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
+	*ds = append(*ds, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...),
+		Subject: r})
 }
 
 // HasErrors reports whether any of them is an error.
@@ -83,7 +86,8 @@ func (ds Diagnostics) Counts() (errors, warnings int) {
 	return errors, warnings
 }
 
-// Sort orders them by place, and errors before warnings at the same place, and drops exact repetitions.
+// Sort orders them by place, and errors before warnings at the same place, and drops exact
+// repetitions.
 func (ds Diagnostics) Sort() Diagnostics {
 	sort.SliceStable(ds, func(i, j int) bool {
 		a, b := ds[i], ds[j]
@@ -105,7 +109,8 @@ func (ds Diagnostics) Sort() Diagnostics {
 	return kept
 }
 
-// ReplaceDetails says something else where the words that fit elsewhere do not help, by the summary.
+// ReplaceDetails says something else where the words that fit elsewhere do not help, by the
+// summary.
 func (ds Diagnostics) ReplaceDetails(details map[string]string) {
 	for _, d := range ds {
 		if detail, ok := details[d.Summary]; ok {
@@ -114,10 +119,12 @@ func (ds Diagnostics) ReplaceDetails(details map[string]string) {
 	}
 }
 
-// minSecretLength is how long a secret must be to be looked for in what is said: a shorter one stands in many places by chance.
+// minSecretLength is how long a secret must be to be looked for in what is said: a shorter one
+// stands in many places by chance.
 const minSecretLength = 4
 
-// Scrub takes secrets out of what is said, as they are and as they are quoted. A diagnostic that holds none stays the same one: what is kept of a file may hold it, too.
+// Scrub takes secrets out of what is said, as they are and as they are quoted. A diagnostic that
+// holds none stays the same one: what is kept of a file may hold it, too.
 func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
 	var pairs []string
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
@@ -149,13 +156,14 @@ type Blamed struct {
 
 func (b *Blamed) Error() string { return b.detail }
 
-// Blame makes an error that is reported at the attribute which was decoded into field, a pointer to a member of an adapter's
-// configuration. Several are joined with errors.Join.
+// Blame makes an error that is reported at the attribute which was decoded into field, a pointer to
+// a member of an adapter's configuration. Several are joined with errors.Join.
 func Blame(field any, format string, args ...any) error {
 	return &Blamed{field: field, detail: fmt.Sprintf(format, args...)}
 }
 
-// ToDiagnostics flattens a joined error into diagnostics: at the attribute that each one blames, or at the block.
+// ToDiagnostics flattens a joined error into diagnostics: at the attribute that each one blames, or
+// at the block.
 func ToDiagnostics(err error, summary string, block Range, places map[any]Range) (ds Diagnostics) {
 	if err == nil {
 		return nil

@@ -74,7 +74,8 @@ func ListHas(names []string) string {
 	return ListNames(" It has ", names)
 }
 
-// ToSentence starts with a capital letter unless it starts with a name of the configuration, and ends without a full stop.
+// ToSentence starts with a capital letter unless it starts with a name of the configuration, and
+// ends without a full stop.
 func ToSentence(s string) string {
 	s = strings.TrimRight(s, ".")
 	first, _, _ := strings.Cut(s, " ")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Print writes diagnostics for a person, each with the line it is about and a caret under the exact span. Sources gives the text of a
-// file by its name. No value of a call is ever printed.
+// Print writes diagnostics for a person, each with the line it is about and a caret under the exact
+// span. Sources gives the text of a file by its name. No value of a call is ever printed.
 func (ds Diagnostics) Print(w io.Writer, sources map[string][]byte) error {
 	for i, d := range ds {
 		if i > 0 {
@@ -26,13 +26,15 @@ func (d *Diagnostic) print(w io.Writer, src []byte) error {
 	if d.Subject.File == "" {
 		fmt.Fprintf(w, "%s: %s\n", d.Severity, d.Summary)
 	} else {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column, d.Severity, d.Summary)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column, d.Severity,
+			d.Summary)
 	}
 	if line, ok := lineAt(src, d.Subject.Start.Byte); ok {
 		line, lead, length := d.window(line)
 		gutter := fmt.Sprintf("%4d | ", d.Subject.Start.Line)
 		fmt.Fprintf(w, "%s%s\n", gutter, strings.ReplaceAll(line, "\t", " "))
-		fmt.Fprintf(w, "%s| %s%s\n", strings.Repeat(" ", len(gutter)-2), strings.Repeat(" ", lead), strings.Repeat("^", length))
+		fmt.Fprintf(w, "%s| %s%s\n", strings.Repeat(" ", len(gutter)-2), strings.Repeat(" ", lead),
+			strings.Repeat("^", length))
 	}
 	_, err := fmt.Fprintf(w, "     = %s\n", strings.ReplaceAll(d.Detail, "\n", "\n       "))
 	return err

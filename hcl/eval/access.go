@@ -12,7 +12,7 @@ func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
 	if file, ok := v.(value.File); ok {
 		return file.Member(name)
 	}
-	v, err := value.Resolve(v)
+	v, err := Resolve(v)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
 }
 
 func ElementAt(f *Frame, v, key any, what string) (any, error) {
-	v, err := value.Resolve(v)
+	v, err := Resolve(v)
 	if err != nil {
 		return nil, err
 	}

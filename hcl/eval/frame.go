@@ -9,18 +9,23 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A Frame holds the values of one call that expressions read. The runtime makes one for a call and fills it as the call proceeds; an
-// expression reads it and never changes it. A Frame belongs to one goroutine; Fork makes one for another.
+// A Frame holds the values of one call that expressions read. The runtime makes one for a call and
+// fills it as the call proceeds; an expression reads it and never changes it. A Frame belongs to
+// one goroutine; Fork makes one for another.
 type Frame struct {
-	Context   context.Context
-	Base      string         // the absolute folder of the configuration: what relative paths are relative to
-	Input     map[string]any // validated arguments, defaults applied
-	Output    any            // of the backend in hand
-	Steps     map[string]any // by name; a skipped step is nil
-	Each      *Each          // of the element in hand
-	Caller    map[string]any // subject, groups, claims, scopes, headers, client, capabilities
-	Tool      map[string]any // what is called, while rules are asked about it: kind, name, title, read_only, destructive, idempotent, open_world
-	StagedDir func() string  // the folder of the copies of files that the call has asked for, or empty; nil when it has no files
+	Context context.Context
+	Base    string         // the absolute folder of the configuration: what relative paths are relative to
+	Input   map[string]any // validated arguments, defaults applied
+	Output  any            // of the backend in hand
+	Steps   map[string]any // by name; a skipped step is nil
+	Each    *Each          // of the element in hand
+	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
+	// what is called, while rules are asked about it: kind, name, title, read_only, destructive,
+	// idempotent, open_world
+	Tool map[string]any
+	// the folder of the copies of files that the call has asked for, or empty; nil when it has no
+	// files
+	StagedDir func() string
 	Failure   map[string]any // message, status, code, step: while the text of a failed call is made
 
 	Functions functions.Context
@@ -53,7 +58,8 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 	}
 }
 
-// Fork returns a frame that shares what is known so far and may be used by another goroutine, with ctx as its context.
+// Fork returns a frame that shares what is known so far and may be used by another goroutine, with
+// ctx as its context.
 func (f *Frame) Fork(ctx context.Context) *Frame {
 	g := *f
 	g.Context = ctx
@@ -82,7 +88,8 @@ func (f *Frame) Local(name string, eval func(*Frame) (any, error)) (any, error) 
 	return v, err
 }
 
-// ComputedLocals returns the locals of the call that were computed so far. One that could not be computed is not among them.
+// ComputedLocals returns the locals of the call that were computed so far. One that could not be
+// computed is not among them.
 func (f *Frame) ComputedLocals() map[string]any {
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
@@ -95,7 +102,8 @@ func (f *Frame) ComputedLocals() map[string]any {
 	return out
 }
 
-// RestoreLocals makes locals known that were computed when the call was under way before, so that they are not computed anew: a uuid() stays the same.
+// RestoreLocals makes locals known that were computed when the call was under way before, so that
+// they are not computed anew: a uuid() stays the same.
 func (f *Frame) RestoreLocals(locals map[string]any) {
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
@@ -105,7 +113,8 @@ func (f *Frame) RestoreLocals(locals map[string]any) {
 	}
 }
 
-// BindVar sets a loop variable. Slots are given at load, so two loops around the same expression never share one.
+// BindVar sets a loop variable. Slots are given at load, so two loops around the same expression
+// never share one.
 func (f *Frame) BindVar(slot int, v any) {
 	for len(f.Vars) <= slot {
 		f.Vars = append(f.Vars, nil)
@@ -125,7 +134,8 @@ func (f *Frame) SpendIteration() error {
 	return f.Functions.Spend(iterationCost)
 }
 
-// SpendBytes takes what v is as text from the budget. Inside a loop one large value can be written any number of times.
+// SpendBytes takes what v is as text from the budget. Inside a loop one large value can be written
+// any number of times.
 func (f *Frame) SpendBytes(v any) error {
 	switch v := v.(type) {
 	case nil, bool, int, float64:
@@ -143,7 +153,8 @@ func (f *Frame) SpendBytes(v any) error {
 	return err
 }
 
-// FileArgument is a file as a function takes it: its bytes where those are asked for, which are paid for as any other.
+// FileArgument is a file as a function takes it: its bytes where those are asked for, which are
+// paid for as any other.
 func (f *Frame) FileArgument(fn *functions.Function, i int, file value.File) (any, error) {
 	p, _ := fn.Param(i)
 	if p.Kind != functions.Bytes && p.Kind != functions.Data {

@@ -10,7 +10,8 @@ func SubjectCapitalized(n TypedExpr) string {
 	return Subject(n)
 }
 
-// NullSentence says why a value may be null, as the beginning of a sentence. A name is left as it is written.
+// NullSentence says why a value may be null, as the beginning of a sentence. A name is left as it
+// is written.
 func NullSentence(n TypedExpr) string {
 	if rest, ok := strings.CutPrefix(n.NullReason, "it "); ok {
 		return "It " + rest

@@ -17,7 +17,8 @@ func (r ReadSet) Union(s ReadSet) ReadSet {
 // Known reports whether what was read is known when the file is loaded.
 func (r ReadSet) Known() bool { return !r.Call && r.Loop == 0 }
 
-// Dependencies are what a block reads of what is declared elsewhere. It belongs to one block; nothing else writes it.
+// Dependencies are what a block reads of what is declared elsewhere. It belongs to one block;
+// nothing else writes it.
 type Dependencies struct {
 	Members     []*Member
 	Types       []string

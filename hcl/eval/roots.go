@@ -10,9 +10,10 @@ func OutputRoot(t *schema.Type) *Root {
 func EachRoot(key, elem *schema.Type) *Root {
 	return &Root{Noun: "member of each", Type: AnyType, Members: map[string]*Member{
 		"key": {Local: true, Type: key, Eval: func(f *Frame) (any, error) { return f.Each.Key, nil }},
-		"value": {Local: true, Type: elem, NullReason: NullableReason("each.value", elem), Eval: func(f *Frame) (any, error) {
-			return f.Each.Value, nil
-		}},
+		"value": {Local: true, Type: elem, NullReason: NullableReason("each.value", elem),
+			Eval: func(f *Frame) (any, error) {
+				return f.Each.Value, nil
+			}},
 	}}
 }
 

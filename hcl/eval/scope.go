@@ -8,8 +8,9 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Scope says which roots an expression may read, what is known of them, and why others may not be read. It is a chain: a scope adds one
-// root to the scope around it, so that the scopes of a thousand tools share what they have in common. Scopes are never changed.
+// Scope says which roots an expression may read, what is known of them, and why others may not be
+// read. It is a chain: a scope adds one root to the scope around it, so that the scopes of a
+// thousand tools share what they have in common. Scopes are never changed.
 type Scope struct {
 	outer  *Scope
 	name   string
@@ -28,7 +29,8 @@ const (
 	AllowSecrets
 )
 
-// Find returns what a name means: a root, or why it may not be read; neither when the language does not have it.
+// Find returns what a name means: a root, or why it may not be read; neither when the language does
+// not have it.
 func (s *Scope) Find(name string) (r *Root, why string) {
 	for ; s != nil; s = s.outer {
 		if s.name == name {
@@ -105,14 +107,16 @@ func (m *Member) Resolve(f *Frame) (any, error) {
 	return m.Eval(f)
 }
 
-// MarkFailed makes a member whose value is wrong one of which nothing is known, so that its mistake is reported once.
+// MarkFailed makes a member whose value is wrong one of which nothing is known, so that its mistake
+// is reported once.
 func (m *Member) MarkFailed() {
 	m.Known, m.Type, m.Value, m.NullReason = false, AnyType, nil, ""
 	m.Eval = func(*Frame) (any, error) { return nil, nil }
 }
 
 // ProgramType is the type of the root as expr programs see it: an object of its members, without
-// those that are sensitive. It must be asked for once before the root is used by several goroutines.
+// those that are sensitive. It must be asked for once before the root is used by several
+// goroutines.
 func (r *Root) ProgramType() *schema.Type {
 	switch {
 	case r.Partial:

@@ -25,17 +25,17 @@ func CheckURI(uri string) error {
 	bad := invalidURIChar(uri)
 	switch {
 	case strings.ContainsAny(uri, "{}"):
-		return fmt.Errorf("braces stand in the URI of one resource. A family of them is written uri_template = %q", uri)
+		return fmt.Errorf("the URI of a single resource has no braces. For a family write uri_template = %q", uri)
 	case !scheme.MatchString(uri):
 		return MissingScheme(uri)
 	case scheme.FindString(uri) == uri:
-		return fmt.Errorf("a URI goes on after its scheme, as in \"%s//app\"", uri)
+		return fmt.Errorf("a URI needs more than its scheme, as in \"%s//app\"", uri)
 	case len(uri) > maxURI:
-		return fmt.Errorf("a URI may have %d bytes, and this one has %d", maxURI, len(uri))
+		return fmt.Errorf("the maximum length of a URI is %d bytes, and this one has %d", maxURI, len(uri))
 	case bad == "%":
-		return fmt.Errorf("a %% that escapes nothing is written %%25")
+		return fmt.Errorf("a literal %% is written %%25")
 	case bad != "":
-		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, percentEncode(bad))
+		return fmt.Errorf("%q is not allowed in a URI: write it as %s", bad, percentEncode(bad))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 type parsedSource struct {
 	source   string
 	root     ast.Node
-	place    func(file.Location) span
+	locate   func(file.Location) span
 	brackets []span // from each opening bracket to behind its closing one
 }
 
@@ -41,16 +41,18 @@ func parse(src string) (*parsedSource, *Problem) {
 	if err != nil {
 		return nil, r.parseError(err)
 	}
-	return &parsedSource{source: src, root: tree.Node, place: r.place, brackets: r.brackets()}, nil
+	return &parsedSource{source: src, root: tree.Node, locate: r.locate, brackets: r.brackets()}, nil
 }
 
 // checkSource finds what the parser should not see at all.
 func checkSource(src string) *Problem {
 	switch {
 	case strings.TrimSpace(src) == "":
-		return &Problem{Length: len(src), Summary: "Empty program", Detail: "An expr program is expected, for example \"input.count > 0\"."}
+		return &Problem{Length: len(src), Summary: "Empty program",
+			Detail: "An expr program is expected, for example \"input.count > 0\"."}
 	case len(src) > maxSource:
-		return &Problem{Offset: maxSource, Length: len(src) - maxSource, Summary: "Program too long", Detail: fmt.Sprintf("A program has at most %d bytes.", maxSource)}
+		return &Problem{Offset: maxSource, Length: len(src) - maxSource, Summary: "Program too long",
+			Detail: fmt.Sprintf("A program has at most %d bytes.", maxSource)}
 	case !utf8.ValidString(src):
 		return &Problem{Length: len(src), Summary: "Invalid text", Detail: "A program is UTF-8 text."}
 	}
@@ -59,7 +61,8 @@ func checkSource(src string) *Problem {
 		detail := "A program names values directly, without ${...}."
 		if end := strings.IndexByte(src[i:], '}'); end > 0 {
 			n = end + 1
-			detail = fmt.Sprintf("A program names values directly: write %s, without ${...}.", strings.TrimSpace(src[i+2:i+end]))
+			detail = fmt.Sprintf("A program names values directly: write %s, without ${...}.",
+				strings.TrimSpace(src[i+2:i+end]))
 		}
 		return &Problem{Offset: i, Length: n, Summary: "Template in a program", Detail: detail}
 	}
@@ -92,14 +95,14 @@ func sourceMap(src string) func(file.Location) span {
 type tokenStream struct {
 	source string
 	tokens []lexer.Token
-	place  func(file.Location) span
+	locate func(file.Location) span
 }
 
 // tokenize returns the tokens before an error too.
 func tokenize(src string) (*tokenStream, error) {
 	l := lexer.New()
 	l.Reset(file.NewSource(src))
-	r := &tokenStream{source: src, place: sourceMap(src)}
+	r := &tokenStream{source: src, locate: sourceMap(src)}
 	for {
 		t, err := l.Next()
 		if err == io.EOF {
@@ -113,10 +116,11 @@ func tokenize(src string) (*tokenStream, error) {
 }
 
 // at is where token i stands.
-func (r *tokenStream) at(i int) span { return r.place(r.tokens[i].Location) }
+func (r *tokenStream) at(i int) span { return r.locate(r.tokens[i].Location) }
 
-// renameCallables lets words be called that the parser of expr takes for something else: contains(list, x), which is an operator there, and
-// countBy(list, .x), whose predicate it does not know. It renames them in place, to names of the same length, so that every location stays right.
+// renameCallables lets words be called that the parser of expr takes for something else:
+// contains(list, x), which is an operator there, and countBy(list, .x), whose predicate it does not
+// know. It renames them in place, to names of the same length, so that every location stays right.
 func (r *tokenStream) renameCallables() string {
 	out := []byte(r.source)
 	for i, t := range r.tokens {

@@ -25,8 +25,9 @@ func (r *tokenStream) tooDeep() *Problem {
 			unary = 0
 		}
 		if depth > maxDepth || unary > maxDepth {
-			s := r.place(t.Location)
-			return &Problem{Offset: s.from, Length: s.to - s.from, Summary: "Nested too deeply", Detail: fmt.Sprintf("Brackets and operators nest at most %d levels deep.", maxDepth)}
+			s := r.locate(t.Location)
+			return &Problem{Offset: s.from, Length: s.to - s.from, Summary: "Nested too deeply",
+				Detail: fmt.Sprintf("Brackets and operators nest at most %d levels deep.", maxDepth)}
 		}
 	}
 	return nil
@@ -59,7 +60,7 @@ func (r *tokenStream) lexError(err error) *Problem {
 		p.Length = len(r.source)
 		return p
 	}
-	s := r.place(e.Location)
+	s := r.locate(e.Location)
 	switch {
 	case strings.HasPrefix(e.Message, "unrecognized character"):
 		p.Summary, p.Detail = "Unexpected character", fmt.Sprintf("%q means nothing here.", r.source[s.from:s.to])
@@ -67,7 +68,8 @@ func (r *tokenStream) lexError(err error) *Problem {
 			p.Detail = "To compare with a pattern, write x matches '^a'."
 		}
 	case strings.HasPrefix(e.Message, "bad number"):
-		p.Summary, p.Detail = "Malformed number", "A number is written 42, 1_000, 0.5, 1e6 or 0x2A, and no letter follows it."
+		p.Summary, p.Detail = "Malformed number", "A number is written 42, 1_000, 0.5, 1e6 or 0x2A, and no letter "+
+			"follows it."
 	case strings.HasPrefix(e.Message, "literal not terminated"):
 		s = span{0, len(r.source)}
 		if n := len(r.tokens); n > 0 {
@@ -98,7 +100,7 @@ func (r *tokenStream) parseError(err error) *Problem {
 		return p
 	}
 	i := r.tokenAt(e.Location)
-	s := r.place(e.Location)
+	s := r.locate(e.Location)
 	if strings.Contains(e.Message, "literal") && i > 0 { // the parser is one token further
 		s = r.at(i - 1)
 	} else if strings.HasSuffix(e.Message, "EOF") {
@@ -106,7 +108,7 @@ func (r *tokenStream) parseError(err error) *Problem {
 		p.Length = 0
 		p.Summary, p.Detail = "Program ends early", "A value is missing at the end."
 		if open, ok := r.unclosed(); ok {
-			s := r.place(open.Location)
+			s := r.locate(open.Location)
 			p.Offset, p.Length = s.from, s.to-s.from
 			p.Summary, p.Detail = "Unclosed bracket", fmt.Sprintf("%q is opened and not closed.", open.Value)
 		}

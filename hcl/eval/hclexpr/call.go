@@ -13,7 +13,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// compileCall compiles a function call. try and can are forms of the language; everything else is in the table of functions.
+// compileCall compiles a function call. try and can are forms of the language; everything else is
+// in the table of functions.
 func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
 	switch {
 	case e.Name == "try" || e.Name == "can":
@@ -40,18 +41,16 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 		return eval.Broken()
 	}
 	args := make([]eval.TypedExpr, len(e.Args))
-	n := eval.TypedExpr{Known: !fn.CallOnly}
 	c.reads.Call = c.reads.Call || fn.CallOnly
 	for i, a := range e.Args {
 		args[i] = c.Compile(a, in)
-		n.Known = n.Known && args[i].Known
-		n.Sensitive = n.Sensitive || args[i].Sensitive
-		n.CallerSpecific = n.CallerSpecific || args[i].CallerSpecific
 	}
 	if !c.checkCall(e, fn, args) {
 		return eval.Broken()
 	}
-	n.Type, n.NullReason = resultType(fn, args)
+	t, null := resultType(fn, args)
+	n := eval.Combine(t, args...)
+	n.Known, n.NullReason = n.Known && !fn.CallOnly, null
 	n.Eval = bindCall(fn, args, e.ExpandFinal)
 	if n.Sensitive {
 		n.Eval = bindCall(redactErrors(fn), args, e.ExpandFinal)
@@ -66,10 +65,14 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 	ok := true
 	switch {
 	case fn.CallOnly && !c.Scope.Call:
-		c.Errorf(e.Range(), "Function not available here", "%s gives a value of the moment of a call, and this is read once, when the file is loaded. Use it in a tool.", fn.Name)
+		c.Errorf(e.Range(), "Function not available here",
+			"%s gives a value of the moment of a call, and this is read once, when the file is loaded. Use it in "+
+				"a tool.", fn.Name)
 		ok = false
-	case fn.LoadOnly && !allKnown(args):
-		c.Errorf(e.Range(), "Known name needed", "%s reads the file when the configuration is loaded, so its name must be known then. To read a file during a call use a file block.", fn.Name)
+	case fn.LoadOnly && !eval.Combine(nil, args...).Known:
+		c.Errorf(e.Range(), "Known name needed",
+			"%s reads the file when the configuration is loaded, so its name must be known then. To read a file "+
+				"during a call use a file block.", fn.Name)
 		ok = false
 	}
 	if !e.ExpandFinal {
@@ -84,26 +87,21 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 			continue
 		}
 		if !eval.Accepts(p.Kind, a.Type) {
-			c.Errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind, p.Name, eval.TypePhrase(a.Type))
+			c.Errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind,
+				p.Name, eval.TypePhrase(a.Type))
 			ok = false
 		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
-			c.Errorf(e.Args[i].Range(), "Value may be null", "%s, and %s takes %s. Guard it with a condition, or write coalesce(%s, …).", eval.NullSentence(a), fn.Name, p.Kind, c.sourceText(e.Args[i].Range()))
+			c.Errorf(e.Args[i].Range(), "Value may be null",
+				"%s, and %s takes %s. Guard it with a condition, or write coalesce(%s, …).", eval.NullSentence(
+					a), fn.Name, p.Kind, c.sourceText(e.Args[i].Range()))
 			ok = false
 		}
 	}
 	return ok
 }
 
-func allKnown(args []eval.TypedExpr) bool {
-	for _, a := range args {
-		if !a.Known {
-			return false
-		}
-	}
-	return true
-}
-
-// bindCall calls the function with the values of its arguments; the last is spread when the author wrote `...` after it.
+// bindCall calls the function with the values of its arguments; the last is spread when the author
+// wrote `...` after it.
 func bindCall(fn *functions.Function, args []eval.TypedExpr, spread bool) func(*eval.Frame) (any, error) {
 	return func(f *eval.Frame) (any, error) {
 		values := make([]any, len(args))
@@ -129,13 +127,15 @@ func bindCall(fn *functions.Function, args []eval.TypedExpr, spread bool) func(*
 	}
 }
 
-// redactErrors is a function of what holds a secret: its errors quote nothing, not even the beginning of what they would quote, by which no secret could be found again.
+// redactErrors is a function of what holds a secret: its errors quote nothing, not even the
+// beginning of what they would quote, by which no secret could be found again.
 func redactErrors(fn *functions.Function) *functions.Function {
 	quiet := *fn
 	quiet.Call = func(c *functions.Context, args []any) (any, error) {
 		v, err := fn.Call(c, args)
 		if err != nil && strings.Contains(err.Error(), `"`) {
-			err = fmt.Errorf("%s: this cannot be computed, and why is not said, because it would show a part of a secret", fn.Name)
+			err = fmt.Errorf("%s: this cannot be computed, and why is not said, because it would show a part of a "+
+				"secret", fn.Name)
 		}
 		return v, err
 	}
@@ -167,7 +167,8 @@ func (c *Compiler) coalesceNull(args []eval.TypedExpr) string {
 	return null
 }
 
-// compileTry gives the first of its arguments that can be computed, can says whether its one can. What may be null or missing is allowed inside.
+// compileTry gives the first of its arguments that can be computed, can says whether its one can.
+// What may be null or missing is allowed inside.
 func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
 	if len(e.Args) == 0 || e.Name == "can" && len(e.Args) != 1 {
 		form := "try takes a value and what to take instead, as in try(x.y, null)"

@@ -16,8 +16,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Compiler turns expressions of one file into nodes. It checks everything on the way: both branches of conditionals, the bodies of
-// loops, what may be null, where secrets go. It never stops at a mistake; what is wrong compiles to a node of any type.
+// Compiler turns expressions of one file into nodes. It checks everything on the way: both branches
+// of conditionals, the bodies of loops, what may be null, where secrets go. It never stops at a
+// mistake; what is wrong compiles to a node of any type.
 type Compiler struct {
 	Scope *eval.Scope
 	src   []byte // of the file, to tell %{if} from ${c ? a : b}
@@ -32,15 +33,17 @@ type Compiler struct {
 
 // CompileEnv is what every expression of a configuration is compiled with.
 type CompileEnv struct {
-	Now           func() time.Time                           // the clock of expr programs
-	Functions     func(*eval.Dependencies) functions.Context // what functions that are computed at load may use; nil gives nothing
+	Now func() time.Time // the clock of expr programs
+	// what functions that are computed at load may use; nil gives nothing
+	Functions     func(*eval.Dependencies) functions.Context
 	Programs      *exprlang.Cache
 	FileURLs      bool     // uploaded files have addresses
 	Authenticated bool     // an auth block says whom the server knows
 	CallerHeaders []string // the headers that it lists, in lower case
 }
 
-// NewCompiler returns a Compiler for the expressions of one file. Deps, which records what they read, may be nil.
+// NewCompiler returns a Compiler for the expressions of one file. Deps, which records what they
+// read, may be nil.
 func NewCompiler(env *CompileEnv, src []byte, scope *eval.Scope, deps *eval.Dependencies) *Compiler {
 	return &Compiler{env: env, src: src, Scope: scope, deps: deps}
 }
@@ -101,7 +104,8 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 	return eval.Broken()
 }
 
-// compileLiteral takes a number as it was written: no digit is lost and no exponent is multiplied out.
+// compileLiteral takes a number as it was written: no digit is lost and no exponent is multiplied
+// out.
 func (c *Compiler) compileLiteral(e *hclsyntax.LiteralValueExpr) eval.TypedExpr {
 	if !e.Val.IsNull() && e.Val.Type() == cty.Number {
 		return eval.Constant(value.Number(c.sourceText(e.SrcRange)))
@@ -153,7 +157,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 		Sensitive:      a.Sensitive || b.Sensitive || cond.Sensitive,
 		CallerSpecific: a.CallerSpecific || b.CallerSpecific || cond.CallerSpecific,
 		Eval: func(f *eval.Frame) (any, error) {
-			ok, err := eval.EvalBool(cond, f)
+			ok, err := eval.EvalBool(f, cond.Eval)
 			if err != nil {
 				return nil, err
 			}
@@ -170,9 +174,12 @@ func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) eval.Typed
 	n := c.Compile(e, in)
 	switch {
 	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
-		c.Errorf(e.Range(), "Condition needed", "A condition is true or false, and this is %s. Compare it with something, as in `x != null` or `length(x) > 0`.", eval.TypePhrase(n.Type))
+		c.Errorf(e.Range(), "Condition needed",
+			"A condition is true or false, and this is %s. Compare it with something, as in `x != null` or "+
+				"`length(x) > 0`.", eval.TypePhrase(n.Type))
 	case n.NullReason != "":
-		c.Errorf(e.Range(), "Value may be null", "%s Write `%s == true`.", eval.NullSentence(n), c.sourceText(e.Range()))
+		c.Errorf(e.Range(), "Value may be null", "%s Write `%s == true`.", eval.NullSentence(n),
+			c.sourceText(e.Range()))
 	}
 	return n
 }
@@ -189,8 +196,11 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 		c.Errorf(r, "Invalid value", "%s.", diag.ToSentence(err.Error()))
 		return eval.Broken()
 	}
-	if size, err := functions.Size(v, maxConstantSize); err != nil || size > maxConstantSize { // parts may be shared, so that a few lines double it again and again
-		c.Errorf(r, "Value too large", "A value that is known when the configuration is loaded may have %d MiB and %d levels, and this one has more.", maxConstantSize>>20, value.MaxDepth)
+	// parts may be shared, so that a few lines double it again and again
+	if size, err := functions.Size(v, maxConstantSize); err != nil || size > maxConstantSize {
+		c.Errorf(r, "Value too large",
+			"A value that is known when the configuration is loaded may have %d MiB and %d levels, and this one "+
+				"has more.", maxConstantSize>>20, value.MaxDepth)
 		return eval.Broken()
 	}
 	folded := eval.Constant(v)

@@ -9,7 +9,8 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A foreign language is one that another system parses out of a text. A value inside of it is not one complete value to that system.
+// A foreign language is one that another system parses out of a text. A value inside of it is not
+// one complete value to that system.
 type embeddedLanguage struct {
 	names   []string       // arguments and members that hold it; none: any
 	pattern *regexp.Regexp // the author's own text
@@ -18,13 +19,20 @@ type embeddedLanguage struct {
 }
 
 var embeddedLanguages = []embeddedLanguage{
-	{nil, regexp.MustCompile(`(?s)^\s*(query|mutation|subscription|fragment)\b[^{]*\{`), "a GraphQL document", "Declare a variable in the document and send the value beside it: variables = { x = %s }."},
-	{[]string{"query", "document"}, regexp.MustCompile(`(?s)^\s*\{.*\{`), "a GraphQL document", "Declare a variable in the document and send the value beside it: variables = { x = %s }."},
-	{nil, regexp.MustCompile(`(?s)^\s*[{\[]\s*("|[{\[])`), "JSON", "Write the whole as a value, json = { x = %s }, or this part as ${jsonencode(%[1]s)}."},
-	{[]string{"jql", "cql", "soql", "sosl", "aql", "kql", "spl", "promql", "logql", "sql", "filter", "$filter", "where"}, regexp.MustCompile(`[=<>~:(]|\b(?i:in|like|contains|eq|ne|and|or)\b`), "a query", "Send it as a variable where that system has them, else as one quoted text, ${jsonencode(%s)}, or allow only the values of an enum."},
+	{nil, regexp.MustCompile(`(?s)^\s*(query|mutation|subscription|fragment)\b[^{]*\{`), "a GraphQL document",
+		"Declare a variable in the document and send the value beside it: variables = { x = %s }."},
+	{[]string{"query", "document"}, regexp.MustCompile(`(?s)^\s*\{.*\{`), "a GraphQL document",
+		"Declare a variable in the document and send the value beside it: variables = { x = %s }."},
+	{nil, regexp.MustCompile(`(?s)^\s*[{\[]\s*("|[{\[])`), "JSON",
+		"Write the whole as a value, json = { x = %s }, or this part as ${jsonencode(%[1]s)}."},
+	{[]string{"jql", "cql", "soql", "sosl", "aql", "kql", "spl", "promql", "logql", "sql", "filter", "$filter",
+		"where"}, regexp.MustCompile(`[=<>~:(]|\b(?i:in|like|contains|eq|ne|and|or)\b`), "a query",
+		"Send it as a variable where that system has them, else as one quoted text, ${jsonencode(%s)}, or " +
+			"allow only the values of an enum."},
 }
 
-// warnEmbedded warns about values in a text that another system parses. name is the argument or member that holds the text.
+// warnEmbedded warns about values in a text that another system parses. name is the argument or
+// member that holds the text.
 func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 	var text strings.Builder
 	var holes []*template.Interpolation
@@ -37,7 +45,9 @@ func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 			continue
 		}
 		for _, h := range holes {
-			c.warnf(h.Range, "Value inside a query", "%s", fmt.Sprintf("%s becomes a part of %s, where a quote or a bracket in it means something. "+l.advice, h.Source, l.phrase, h.Source))
+			c.warnf(h.Range, "Value inside a query", "%s",
+				fmt.Sprintf("%s becomes a part of %s, where a quote or a bracket in it means something. "+l.advice,
+					h.Source, l.phrase, h.Source))
 		}
 		return
 	}
@@ -50,7 +60,8 @@ func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*t
 		case *template.Text:
 			text.WriteString(n.Value)
 		case *template.Interpolation:
-			free := n.Type.Kind == template.String || n.Type.Kind == template.Any || n.Type.Kind == template.List || n.Type.Kind == template.Object
+			free := n.Type.Kind == template.String || n.Type.Kind == template.Any || n.Type.Kind == template.List ||
+				n.Type.Kind == template.Object
 			if free && !n.Type.Known && !strings.HasPrefix(n.Source, "jsonencode(") {
 				*holes = append(*holes, n)
 			}

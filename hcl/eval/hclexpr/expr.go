@@ -60,8 +60,8 @@ func (t *StringExpr) Known() (string, bool) {
 	return s, ok && t.node.Known
 }
 
-// TextTemplate is a text for the caller. Null prints as null, an object as its JSON, and a member that is not there as null: nothing in it
-// fails a call that has already acted.
+// TextTemplate is a text for the caller. Null prints as null, an object as its JSON, and a member
+// that is not there as null: nothing in it fails a call that has already acted.
 type TextTemplate struct {
 	writer textWriter
 	Range  diag.Range
@@ -91,12 +91,16 @@ func (c *Compiler) CompileString(e hclsyntax.Expression, in LexicalEnv, a Argume
 	n := c.Compile(e, in)
 	switch n.Type.Kind {
 	case schema.File:
-		c.Errorf(e.Range(), "Wrong type", "%s takes a string, and this is a file. Name what is meant, as in %s.filename.", a.Name, eval.Subject(n))
+		c.Errorf(e.Range(), "Wrong type",
+			"%s takes a string, and this is a file. Name what is meant, as in %s.filename.", a.Name, eval.Subject(n))
 	case schema.List, schema.Set, schema.Map, schema.Object, schema.Bytes:
-		c.Errorf(e.Range(), "Wrong type", "%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", a.Name, eval.TypePhrase(n.Type))
+		c.Errorf(e.Range(), "Wrong type",
+			"%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", a.Name, eval.TypePhrase(
+				n.Type))
 	}
 	if n.NullReason != "" {
-		c.Errorf(e.Range(), "Value may be null", "%s, and %s needs a text. Write coalesce(…), or guard it.", eval.NullSentence(n), a.Name)
+		c.Errorf(e.Range(), "Value may be null", "%s, and %s needs a text. Write coalesce(…), or guard it.",
+			eval.NullSentence(n), a.Name)
 	}
 	return &StringExpr{n, diag.RangeOf(e.Range())}
 }
@@ -117,7 +121,8 @@ func (c *Compiler) warnReference(e hclsyntax.Expression) {
 	}
 	s, _ := LiteralValue(t.Parts[0].(*hclsyntax.LiteralValueExpr).Val).(string)
 	if root, _ := c.Scope.Find(referenceRoot(s)); root != nil {
-		c.warnf(e.Range(), "Looks like a reference", "This sends the letters %s. To send the value write \"${%s}\".", s, s)
+		c.warnf(e.Range(), "Looks like a reference", "This sends the letters %s. To send the value write \"${%s}\".",
+			s, s)
 	}
 }
 

@@ -16,12 +16,14 @@ import (
 // Program is an expr program: it shapes values of a call into one value.
 type Program struct {
 	program *exprlang.Program
-	reads   []string                           // the roots it reads
-	members map[string]map[string]*eval.Member // of the roots whose members are not in a frame: var and local, those it reads
+	reads   []string // the roots it reads
+	// of the roots whose members are not in a frame: var and local, those it reads
+	members map[string]map[string]*eval.Member
 	Range   diag.Range
 }
 
-// Eval computes the program; output is what its root `output` reads. Its error is a sentence for the model.
+// Eval computes the program; output is what its root `output` reads. Its error is a sentence for
+// the model.
 func (p *Program) Eval(f *eval.Frame, output any) (any, error) {
 	return p.eval(f, output, make(map[string]any, len(p.reads)))
 }
@@ -46,7 +48,8 @@ func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 	return b, nil
 }
 
-// EvalBuffer is where many conditions that are asked one after the other find what they read. The zero Reading is ready; it belongs to one goroutine.
+// EvalBuffer is where many conditions that are asked one after the other find what they read. The
+// zero Reading is ready; it belongs to one goroutine.
 type EvalBuffer struct{ roots map[string]any }
 
 // Eval is Eval of a condition that reads no output.
@@ -68,7 +71,8 @@ func (p *Program) Source() string { return p.program.Source() }
 // Reads reports whether the program reads a root.
 func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root) }
 
-// DependsOnCall reports whether the program reads what only a call has: its inputs, or names for values of it.
+// DependsOnCall reports whether the program reads what only a call has: its inputs, or names for
+// values of it.
 func (p *Program) DependsOnCall() bool {
 	if p.Reads("input") {
 		return true
@@ -133,12 +137,15 @@ func (c *Compiler) CompileCondition(e hclsyntax.Expression, known *eval.NonNull,
 	return &Condition{*c.CompileProgram(e, known, name, exprlang.WantBool)}
 }
 
-// CompileProgram compiles a program written as a literal text, and places its problems in the file. Name is that of its argument.
-func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, name string, want exprlang.Want) *Program {
+// CompileProgram compiles a program written as a literal text, and places its problems in the file.
+// Name is that of its argument.
+func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, name string,
+	want exprlang.Want) *Program {
 	out := &Program{Range: diag.RangeOf(e.Range())}
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() && !isPlainText(t) {
-		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.", name, name, c.asProgram(e))
+		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.",
+			name, name, c.asProgram(e))
 		return out
 	}
 	text := c.programText(t)
@@ -150,12 +157,14 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 		}
 		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
 		if local, secret := c.secretLocal(text.Value[:to]); secret && !x.Warning {
-			x.Summary, x.Detail = "Secret in a program", local+" holds a secret, and a program never sees one. Use it where a secret may stand, in a header or env, as ${"+local+"}."
+			x.Summary, x.Detail = "Secret in a program", local+" holds a secret, and a program never sees one. "+
+				"Use it where a secret may stand, in a header or env, as ${"+local+"}."
 		}
 		if why := c.laterStepReason(text.Value[:from], text.Value[from:to]); why != "" && !x.Warning {
 			x.Summary, x.Detail = "Value not available here", why
 		}
-		c.Diags = append(c.Diags, &diag.Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail, Subject: diag.RangeOf(text.Place(from, to))})
+		c.Diags = append(c.Diags, &diag.Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail,
+			Subject: diag.RangeOf(text.Place(from, to))})
 	}
 	if p == nil {
 		return out
@@ -248,7 +257,8 @@ func (c *Compiler) laterStepReason(before, name string) string {
 	return r.Unavailable[name]
 }
 
-// secretLocal reports whether a text ends with a local that programs are not shown because it holds a secret.
+// secretLocal reports whether a text ends with a local that programs are not shown because it holds
+// a secret.
 func (c *Compiler) secretLocal(text string) (name string, secret bool) {
 	i := strings.LastIndex(text, "local.")
 	r, _ := c.Scope.Find("local")
@@ -259,7 +269,8 @@ func (c *Compiler) secretLocal(text string) (name string, secret bool) {
 	return text[i:], m != nil && m.Sensitive
 }
 
-// NonNullWhenTrue are the traversals that are certainly not null where the condition holds. A nil Condition rules nothing out.
+// NonNullWhenTrue are the traversals that are certainly not null where the condition holds. A nil
+// Condition rules nothing out.
 func (c *Condition) NonNullWhenTrue() [][]string {
 	if c == nil || c.program == nil {
 		return nil
@@ -267,7 +278,8 @@ func (c *Condition) NonNullWhenTrue() [][]string {
 	return c.program.NonNullWhenTrue()
 }
 
-// NonNullWhenFalse are the traversals that are certainly not null where the condition does not hold.
+// NonNullWhenFalse are the traversals that are certainly not null where the condition does not
+// hold.
 func (c *Condition) NonNullWhenFalse() [][]string {
 	if c == nil || c.program == nil {
 		return nil

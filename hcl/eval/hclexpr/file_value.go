@@ -20,5 +20,9 @@ func (c *Compiler) RejectFileValue(n eval.TypedExpr, e hclsyntax.Expression, a A
 	if n.Path == "" || n.Type.Kind != schema.File {
 		name = "input.name"
 	}
-	c.Errorf(e.Range(), "File has no text", "%s %s, and %s takes texts and the like. Name what is meant: %s.filename, %s.url, or base64encode(%s). Bytes are sent with multipart or body of an http block, stdin of a program, content of a file or a parameter in SQL; a program reads the copy %s.path.", eval.Subject(n), what, a.Name, name, name, name, name)
+	c.Errorf(e.Range(), "File has no text",
+		"%s %s, and %s takes texts and the like. Name what is meant: %s.filename, %s.url, or base64encode(%s). "+
+			"Bytes are sent with multipart or body of an http block, stdin of a program, content of a file or a "+
+			"parameter in SQL; a program reads the copy %s.path.", eval.Subject(n), what, a.Name, name, name, name,
+		name)
 }

@@ -11,8 +11,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// KeyValues are named values that are computed for every call: query parameters, headers, form fields, environment variables. An entry whose
-// value is null is left out, unless it reads the caller's identity: then the call is refused.
+// KeyValues are named values that are computed for every call: query parameters, headers, form
+// fields, environment variables. An entry whose value is null is left out, unless it reads the
+// caller's identity: then the call is refused.
 type KeyValues struct {
 	pairs   []keyValueExpr // in written order
 	mapExpr *Expr          // when the map itself is a value
@@ -32,7 +33,8 @@ type KeyValue struct {
 	Range diag.Range
 }
 
-// Eval computes the entries in written order; those of a map that is itself a value by name. A nil Entries has none.
+// Eval computes the entries in written order; those of a map that is itself a value by name. A nil
+// Entries has none.
 func (e *KeyValues) Eval(f *eval.Frame) ([]KeyValue, error) {
 	if e == nil {
 		return nil, nil
@@ -73,7 +75,7 @@ func missingCallerValue(name string) error {
 func (e *KeyValues) evalMap(f *eval.Frame) ([]KeyValue, error) {
 	v, err := e.mapExpr.Eval(f)
 	if err == nil {
-		v, err = value.Resolve(v)
+		v, err = eval.Resolve(v)
 	}
 	if err != nil || v == nil {
 		return nil, err
@@ -134,7 +136,8 @@ func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Arg
 	for _, item := range obj.Items {
 		key := c.compileKey(item.KeyExpr, in)
 		if a.FixedKeys && !key.Known {
-			c.Errorf(item.KeyExpr.Range(), "Known name needed", "The names in %s are the author's: they cannot depend on a call.", a.Name)
+			c.Errorf(item.KeyExpr.Range(), "Known name needed",
+				"The names in %s are the author's: they cannot depend on a call.", a.Name)
 		}
 		if name, ok := key.Value.(string); ok {
 			if seen[name] {
@@ -155,10 +158,12 @@ func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, a Argument)
 	switch n.Type.Kind {
 	case schema.Object, schema.Map, schema.Any:
 	default:
-		c.Errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, and this is %s.", a.Name, eval.TypePhrase(n.Type))
+		c.Errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, and this is %s.", a.Name,
+			eval.TypePhrase(n.Type))
 	}
 	if a.FixedKeys && !n.Known && n.Type.Kind != schema.Object {
-		c.Errorf(e.Range(), "Known names needed", "The names in %s are the author's: write them out, as in { name = value }.", a.Name)
+		c.Errorf(e.Range(), "Known names needed",
+			"The names in %s are the author's: write them out, as in { name = value }.", a.Name)
 	}
 	return &KeyValues{mapExpr: &Expr{n, diag.RangeOf(e.Range())}, Range: diag.RangeOf(e.Range())}
 }

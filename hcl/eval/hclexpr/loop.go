@@ -11,7 +11,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A loopVar is a variable of a for expression, innermost first. The anonymous one of a splat has no name.
+// A loopVar is a variable of a for expression, innermost first. The anonymous one of a splat has no
+// name.
 type loopVar struct {
 	name       string
 	phrase     string // what a sentence calls it when it has no name
@@ -39,7 +40,8 @@ func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) eval.TypedExpr {
 	if in.NonNull.Has(v.name) {
 		v = &loopVar{name: v.name, phrase: v.phrase, typ: v.typ, sensitive: v.sensitive}
 	}
-	return eval.TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase, Sensitive: v.sensitive, Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	return eval.TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase,
+		Sensitive: v.sensitive, Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
 }
 
 // bindLoopVar makes a variable of a loop over something, whose values are of type t.
@@ -66,13 +68,14 @@ func (c *Compiler) ElementTypes(n eval.TypedExpr, r hclv2.Range) (key, elem *sch
 	case schema.Any:
 		return eval.AnyType, eval.AnyType
 	}
-	c.Errorf(r, "Not a list", "A loop goes over a list or a map, and %s is %s.", eval.Subject(n), eval.TypePhrase(n.Type))
+	c.Errorf(r, "Not a list", "A loop goes over a list or a map, and %s is %s.", eval.Subject(n),
+		eval.TypePhrase(n.Type))
 	return eval.AnyType, eval.AnyType
 }
 
 // forEach calls do for every element in order: a list's by index, a map's by key.
 func forEach(v any, what string, do func(key, elem any) error) error {
-	v, err := value.Resolve(v)
+	v, err := eval.Resolve(v)
 	if err != nil {
 		return err
 	}
@@ -120,7 +123,8 @@ func (c *Compiler) compileForParts(e *hclsyntax.ForExpr, in LexicalEnv) eval.Typ
 		key = c.Compile(e.KeyExpr, body)
 	}
 	val := c.Compile(e.ValExpr, body)
-	loop := &forLoop{coll: coll, cond: cond, key: key, val: val, keySlot: keySlot, valSlot: valSlot, group: e.Group, what: eval.Subject(coll)}
+	loop := &forLoop{coll: coll, cond: cond, key: key, val: val, keySlot: keySlot, valSlot: valSlot, group: e.Group,
+		what: eval.Subject(coll)}
 	if e.KeyExpr != nil {
 		n.Type, n.Eval = &schema.Type{Kind: schema.Map, Elem: val.TypeWithNull()}, loop.object
 		if e.Group {
@@ -153,7 +157,7 @@ func (l *forLoop) run(f *eval.Frame, do func() error) error {
 		}
 		f.BindVar(l.valSlot, e)
 		if l.cond.Eval != nil {
-			if ok, err := eval.EvalBool(l.cond, f); err != nil || !ok {
+			if ok, err := eval.EvalBool(f, l.cond.Eval); err != nil || !ok {
 				return err
 			}
 		}
@@ -206,7 +210,8 @@ func (l *forLoop) object(f *eval.Frame) (any, error) {
 	return out, err
 }
 
-// compileSplat compiles list[*].name: the member of each element; null is an empty list and any other single value a list of one.
+// compileSplat compiles list[*].name: the member of each element; null is an empty list and any
+// other single value a list of one.
 func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.TypedExpr {
 	var n eval.TypedExpr
 	read := c.trackLoop(func() { n = c.compileSplatParts(e, in) })
@@ -233,7 +238,7 @@ func (c *Compiler) compileSplatParts(e *hclsyntax.SplatExpr, in LexicalEnv) eval
 	n.Eval = func(f *eval.Frame) (any, error) {
 		v, err := src.Eval(f)
 		if err == nil {
-			v, err = value.Resolve(v)
+			v, err = eval.Resolve(v)
 		}
 		if err != nil {
 			return nil, err

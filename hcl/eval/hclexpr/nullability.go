@@ -6,7 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// nonNullWhen says which traversals are not null when a condition holds, and which when it does not.
+// nonNullWhen says which traversals are not null when a condition holds, and which when it does
+// not.
 func (c *Compiler) nonNullWhen(e hclsyntax.Expression, in LexicalEnv) (whenTrue, whenFalse []string) {
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:

@@ -19,7 +19,8 @@ type SQL struct {
 	ranges     []diag.Range
 }
 
-// Statements are the compiled statements in order. Each binds the values of a call as parameters; see package sqltext.
+// Statements are the compiled statements in order. Each binds the values of a call as parameters;
+// see package sqltext.
 func (s *SQL) Statements() []*sqltext.Program { return s.statements }
 
 // StatementRange is where statement i was written.
@@ -66,7 +67,8 @@ type Argv struct {
 	Range diag.Range
 }
 
-// ReadsProgram names the program that runs what it reads on its standard input, or returns "": no value of a call may be there.
+// ReadsProgram names the program that runs what it reads on its standard input, or returns "": no
+// value of a call may be there.
 func (a *Argv) ReadsProgram() string { return a.argv.ReadsProgram() }
 
 // Bind appends the words of a call.
@@ -84,7 +86,8 @@ func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, prefix []s
 	}
 	var all []shelltext.Arg
 	for _, w := range prefix {
-		all = append(all, shelltext.Arg{Text: &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())}, Range: e.Range()}, Range: e.Range()})
+		all = append(all, shelltext.Arg{Text: &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())},
+			Range: e.Range()}, Range: e.Range()})
 	}
 	a, diags := shelltext.CompileArgv(append(all, args...))
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
@@ -97,7 +100,8 @@ type Pipe struct {
 	Range diag.Range
 }
 
-// ReadsProgram names the program of the first stage that runs what it reads on its standard input, or returns "".
+// ReadsProgram names the program of the first stage that runs what it reads on its standard input,
+// or returns "".
 func (p *Pipe) ReadsProgram() string { return p.pipe.ReadsProgram() }
 
 // Bind gives the words of every stage of a call.
@@ -121,7 +125,9 @@ func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
 func (c *Compiler) listElements(e hclsyntax.Expression, in LexicalEnv) ([]shelltext.Arg, bool) {
 	t, ok := e.(*hclsyntax.TupleConsExpr)
 	if !ok {
-		c.Errorf(e.Range(), "Written list needed", `A command is a list that is written out, one word an element, as in ["git", "log", input.branch]. An element that is itself a list is spliced in.`)
+		c.Errorf(e.Range(), "Written list needed",
+			`A command is a list that is written out, one word an element, as in ["git", "log", input.branch]. An `+
+				`element that is itself a list is spliced in.`)
 		return nil, false
 	}
 	args := make([]shelltext.Arg, 0, len(t.Exprs))
@@ -148,7 +154,8 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 	case *hclsyntax.ConditionalExpr:
 		cond := c.compileBool(x.Condition, in)
 		yes, no := in.NonNull.Branches(c.nonNullWhen(x.Condition, in))
-		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult, LexicalEnv{no, in.vars})
+		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult,
+			LexicalEnv{no, in.vars})
 		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
 		return a
 	}
@@ -168,7 +175,8 @@ type RequestURL struct {
 	Range      diag.Range
 }
 
-// WithHosts returns the address with the hosts that it may name when it is data; each is one that urltext.ValidHost accepts.
+// WithHosts returns the address with the hosts that it may name when it is data; each is one that
+// urltext.ValidHost accepts.
 func (a *RequestURL) WithHosts(hosts []string) *RequestURL {
 	b := *a
 	if a.url != nil {

@@ -24,7 +24,8 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		c.checkTextParts(t.Nodes)
 		c.warnEmbedded(c.Name, t.Nodes)
 	})
-	n := eval.TypedExpr{Type: eval.StringType, Known: read.Known(), Sensitive: read.Sensitive, CallerSpecific: read.Caller}
+	n := eval.TypedExpr{Type: eval.StringType, Known: read.Known(), Sensitive: read.Sensitive,
+		CallerSpecific: read.Caller}
 	if c.Nulls == eval.PropagateNull {
 		n.NullReason = nullableInterpolation(t.Nodes)
 	}
@@ -49,13 +50,19 @@ func (c *Compiler) checkTextParts(nodes []template.Node) {
 		case *template.Interpolation:
 			switch {
 			case x.Type.Nullable && c.Nulls == eval.RejectNull:
-				c.Errorf(x.Range, "Value may be null", "%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
+				c.Errorf(x.Range, "Value may be null",
+					"%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the "+
+						"part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
 			case x.Type.Kind == template.File:
-				c.Errorf(x.Range, "File in text", "%s is a file, which has no text. Name what is meant: ${%s.filename}, ${%s.url}; or write ${base64encode(%s)}.", x.Source, x.Source, x.Source, x.Source)
+				c.Errorf(x.Range, "File in text",
+					"%s is a file, which has no text. Name what is meant: ${%s.filename}, ${%s.url}; or write "+
+						"${base64encode(%s)}.", x.Source, x.Source, x.Source, x.Source)
 			case x.Type.Kind == template.Bytes:
-				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which have no text. Write ${base64encode(%s)}.", x.Source, x.Source)
+				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which have no text. Write ${base64encode(%s)}.",
+					x.Source, x.Source)
 			case x.Func != "" && x.Func != "under":
-				c.Errorf(x.Range, "Function not available here", "%s(...) has a meaning in SQL or in the path of a request only.", x.Func)
+				c.Errorf(x.Range, "Function not available here",
+					"%s(...) has a meaning in SQL or in the path of a request only.", x.Func)
 			}
 		case *template.If:
 			c.checkTextParts(x.Then)

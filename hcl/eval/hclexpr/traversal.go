@@ -68,15 +68,19 @@ func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range)
 	case len(names) == 0:
 		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q, and no other is declared.", r.Noun, key)
 	default:
-		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q.%s", r.Noun, key, diag.SuggestOr(key, names, diag.ListAre(names)))
+		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q.%s", r.Noun, key,
+			diag.SuggestOr(key, names, diag.ListAre(names)))
 	}
 }
 
 func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	if m.Sensitive && c.Scope.Secrets == eval.RejectSecrets {
-		c.Errorf(r, "Secret would be visible", "%s is secret, and what stands here can be seen by the caller, a log or another process. Secrets may stand in auth blocks, headers, query, env and connection settings.", path)
+		c.Errorf(r, "Secret would be visible",
+			"%s is secret, and what stands here can be seen by the caller, a log or another process. Secrets may "+
+				"stand in auth blocks, headers, query, env and connection settings.", path)
 	}
-	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value, Sensitive: m.Sensitive, Path: path, Eval: m.Eval, CallerSpecific: m.CallerSpecific}
+	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
+		Sensitive: m.Sensitive, Path: path, Eval: m.Eval, CallerSpecific: m.CallerSpecific}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
 	if m.Known {
 		v := m.Value
@@ -90,7 +94,8 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 
 func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.TypedExpr {
 	if r.Value == nil {
-		c.Errorf(at, "Name needed", "%s is a set of names, not a value. Write %s.<name>.%s", name, name, diag.ListAre(diag.SortedNames(r.Members)))
+		c.Errorf(at, "Name needed", "%s is a set of names, not a value. Write %s.<name>.%s", name, name,
+			diag.ListAre(diag.SortedNames(r.Members)))
 		return eval.Broken()
 	}
 	sensitive, known := false, r.Members != nil
@@ -100,9 +105,11 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 		known = known && m.Known
 	}
 	if sensitive && c.Scope.Secrets == eval.RejectSecrets {
-		c.Errorf(at, "Secret would be visible", "%s holds secrets, and what stands here can be seen by the caller, a log or another process.", name)
+		c.Errorf(at, "Secret would be visible",
+			"%s holds secrets, and what stands here can be seen by the caller, a log or another process.", name)
 	}
-	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive, CallerSpecific: name == "caller"}
+	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive,
+		CallerSpecific: name == "caller"}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Caller: n.CallerSpecific})
 	if known {
 		n.Known = true
@@ -166,7 +173,8 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 // compileAttribute compiles n.name.
 func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
-	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType, Known: n.Known}
+	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
+		Known: n.Known}
 	if n.Path != "" {
 		out.Path = n.Path + "." + name
 	} else if n.Phrase != "" {
@@ -177,7 +185,8 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	case schema.Object:
 		m, ok := n.Type.Lookup(name)
 		if !ok {
-			c.Errorf(r, "Unknown member", "%s has no member %q.%s", eval.SubjectCapitalized(n), name, diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+nestedPath(n, name)))
+			c.Errorf(r, "Unknown member", "%s has no member %q.%s", eval.SubjectCapitalized(n), name,
+				diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+nestedPath(n, name)))
 			return eval.Broken()
 		}
 		out.Type = m.Type
@@ -191,11 +200,15 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	case schema.File:
 		m, ok := schema.FileMembers().Lookup(name)
 		if !ok {
-			c.Errorf(r, "Unknown member", "%s is a file and has no member %q.%s", eval.SubjectCapitalized(n), name, diag.SuggestOr(name, schema.FileMembers().MemberNames(), diag.ListHas(schema.FileMembers().MemberNames())))
+			c.Errorf(r, "Unknown member", "%s is a file and has no member %q.%s", eval.SubjectCapitalized(n), name,
+				diag.SuggestOr(name, schema.FileMembers().MemberNames(),
+					diag.ListHas(schema.FileMembers().MemberNames())))
 			return eval.Broken()
 		}
 		if out.Type = m.Type; name == "url" && !c.env.FileURLs {
-			c.Errorf(r, "Address not known", "%s is an address of this server, and nobody says how others reach it. Write files { base_url = \"https://…\" } at the top of a file.", eval.Subject(out))
+			c.Errorf(r, "Address not known",
+				"%s is an address of this server, and nobody says how others reach it. Write files { base_url = "+
+					"\"https://…\" } at the top of a file.", eval.Subject(out))
 		}
 	case schema.Map:
 		if n.Path == "caller.headers" {
@@ -205,10 +218,13 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		out.NullReason = eval.NullableReason(eval.Subject(out), n.Type.Elem)
 	case schema.Any:
 	case schema.List, schema.Set:
-		c.Errorf(r, "Unknown member", "%s is a list and has no members. Write [*].%s for the one of every element, [0].%s for that of the first.", eval.SubjectCapitalized(n), name, name)
+		c.Errorf(r, "Unknown member",
+			"%s is a list and has no members. Write [*].%s for the one of every element, [0].%s for that of the "+
+				"first.", eval.SubjectCapitalized(n), name, name)
 		return eval.Broken()
 	default:
-		c.Errorf(r, "Unknown member", "%s is %s and has no members.", eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
+		c.Errorf(r, "Unknown member", "%s is %s and has no members.", eval.SubjectCapitalized(n),
+			eval.TypePhrase(n.Type))
 		return eval.Broken()
 	}
 	if in.NonNull.Has(out.Path) {

@@ -12,7 +12,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// compileTree turns a template, or any expression that stands where a template may, into text, holes and structure.
+// compileTree turns a template, or any expression that stands where a template may, into text,
+// holes and structure.
 func (c *Compiler) compileTree(e hclsyntax.Expression, in LexicalEnv) *template.Tree {
 	t := &template.Tree{Range: e.Range()}
 	t.Nodes = c.compileNodes(e, in)
@@ -35,7 +36,8 @@ func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []templat
 	return []template.Node{c.compileInterpolation(e, e.Range(), in)}
 }
 
-// compilePart compiles one part of a template. Only a string literal is text; ${"x"} is a hole like every other.
+// compilePart compiles one part of a template. Only a string literal is text; ${"x"} is a hole like
+// every other.
 func (c *Compiler) compilePart(e hclsyntax.Expression, in LexicalEnv) []template.Node {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -59,13 +61,16 @@ func (c *Compiler) compilePart(e hclsyntax.Expression, in LexicalEnv) []template
 // warnShellParameter warns of a number that is probably meant to be the parameter of a shell.
 func (c *Compiler) warnShellParameter(e *hclsyntax.LiteralValueExpr) {
 	at := c.interpolationRange(e.Range())
-	if digits := e.Range().SliceBytes(c.src); len(digits) == 1 && digits[0] >= '0' && digits[0] <= '9' && c.startsWith(at, "${") {
-		c.warnf(at, "Constant number", "This is the number %s. The parameter of a shell is written $%[1]s or $${%[1]s}.", digits)
+	if digits := e.Range().SliceBytes(c.src); len(digits) == 1 && digits[0] >= '0' && digits[0] <= '9' &&
+		c.startsWith(at, "${") {
+		c.warnf(at, "Constant number",
+			"This is the number %s. The parameter of a shell is written $%[1]s or $${%[1]s}.", digits)
 	}
 }
 
 func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
-	return r.Start.Byte >= 0 && r.Start.Byte <= len(c.src) && strings.HasPrefix(string(c.src[r.Start.Byte:min(r.Start.Byte+len(s), len(c.src))]), s)
+	return r.Start.Byte >= 0 && r.Start.Byte <= len(c.src) &&
+		strings.HasPrefix(string(c.src[r.Start.Byte:min(r.Start.Byte+len(s), len(c.src))]), s)
 }
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
@@ -110,7 +115,8 @@ func (c *Compiler) compileForDirectiveParts(e *hclsyntax.ForExpr, in LexicalEnv)
 	}
 }
 
-// literalSize is how many bytes of the author's own text a round writes at most, beside loops inside it.
+// literalSize is how many bytes of the author's own text a round writes at most, beside loops
+// inside it.
 func literalSize(nodes []template.Node) int {
 	total := 0
 	for _, n := range nodes {
@@ -125,7 +131,8 @@ func literalSize(nodes []template.Node) int {
 }
 
 // compileInterpolation compiles one ${...}.
-func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, in LexicalEnv) *template.Interpolation {
+func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range,
+	in LexicalEnv) *template.Interpolation {
 	h := &template.Interpolation{Range: r, Source: c.sourceText(e.Range())}
 	call, ok := e.(*hclsyntax.FunctionCallExpr)
 	if !ok || !templateFuncs[call.Name] {
@@ -181,7 +188,8 @@ func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in Lex
 	return t
 }
 
-// appendMerged appends nodes, merging neighbouring texts: the parser cuts a literal at every line and escape.
+// appendMerged appends nodes, merging neighbouring texts: the parser cuts a literal at every line
+// and escape.
 func appendMerged(out []template.Node, more ...template.Node) []template.Node {
 	for _, n := range more {
 		t, ok := n.(*template.Text)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// resolveUnder returns the absolute path of name below dir, which is relative to base. Links are resolved, and what would leave dir is
-// refused. The file itself need not exist; the folder must.
+// resolveUnder returns the absolute path of name below dir, which is relative to base. Links are
+// resolved, and what would leave dir is refused. The file itself need not exist; the folder must.
 func resolveUnder(base, dir, name string) (string, error) {
 	if strings.ContainsRune(name, 0) {
 		return "", fmt.Errorf("a path cannot hold a NUL character")
@@ -17,7 +17,8 @@ func resolveUnder(base, dir, name string) (string, error) {
 		dir = filepath.Join(base, dir)
 	}
 	if name != "" && !filepath.IsLocal(name) {
-		return "", fmt.Errorf("%q is not a path below the folder: it must be relative, and no \"..\" may climb out", name)
+		return "", fmt.Errorf("%q is not a path below the folder: it must be relative, and no \"..\" may climb out",
+			name)
 	}
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {

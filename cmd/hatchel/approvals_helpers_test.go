@@ -18,8 +18,9 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// officeKeys are two approvers and one who is none. $ANN and what follows are replaced.
-const officeKeys = `
+// approverKeys declares two approvers and one other caller. $ANN, $BOB and $EVE are replaced by
+// digests.
+const approverKeys = `
 auth {
   api_key "ann" {
     sha256 = "$ANN"
@@ -33,8 +34,8 @@ auth {
 }
 `
 
-// approvalTools is a server whose calls wait for approvers. $STATE and what follows are replaced.
-const approvalTools = officeKeys + `
+// approvalConfig declares tools that require approvals. $STATE and the digests are replaced.
+const approvalConfig = approverKeys + `
 approvals { allow = "'approvers' in caller.groups && (tool.name != 'guarded' || caller.subject == 'bob')" }
 audit { file = "audit.jsonl" }
 $STATE
@@ -63,76 +64,77 @@ tool "guarded" {
 }
 `
 
-// office is a server where calls are decided about.
-type office struct {
+// approvalServer is a server whose calls require approvals.
+type approvalServer struct {
 	t    testing.TB
 	dir  string
 	text string // of the configuration
 	*replica
 }
 
-// keyOf is the key of a caller.
-func keyOf(name string) string { return "key-of-" + name + "-0123456789abcdef0123456789abcdef" }
+// apiKeyOf returns the API key of a caller.
+func apiKeyOf(name string) string { return "key-of-" + name + "-0123456789abcdef0123456789abcdef" }
 
-func newOffice(t testing.TB, state string) *office {
+func newApprovalServer(t testing.TB, state string) *approvalServer {
 	t.Helper()
-	text := strings.ReplaceAll(approvalTools, "$STATE", state)
+	text := strings.ReplaceAll(approvalConfig, "$STATE", state)
 	for _, name := range []string{"ann", "bob", "eve"} {
-		sum := sha256.Sum256([]byte(keyOf(name)))
+		sum := sha256.Sum256([]byte(apiKeyOf(name)))
 		text = strings.ReplaceAll(text, "$"+strings.ToUpper(name), hex.EncodeToString(sum[:]))
 	}
-	o := &office{t: t, dir: t.TempDir(), text: text}
-	o.write(text)
+	o := &approvalServer{t: t, dir: t.TempDir(), text: text}
+	o.writeConfig(text)
 	return o
 }
 
-// onEveryState runs a test with an office that keeps its state in a file, and with one that keeps it in PostgreSQL; environ is what a command needs to find it.
-func onEveryState(t *testing.T, test func(t *testing.T, o *office, environ []string)) {
+// forEachState runs a test with a server that has its state in a file, and with one that has it in
+// PostgreSQL; environ lets a command find it.
+func forEachState(t *testing.T, test func(t *testing.T, o *approvalServer, environ []string)) {
 	for name, state := range map[string]string{"sqlite": `state { sqlite = "state.db" }`, "postgres": "state { postgres = secret.dsn }\nsecret \"dsn\" { env = \"STATE\" }"} {
 		t.Run(name, func(t *testing.T) {
 			address := ""
 			if name == "postgres" {
 				address = emptySchema(t)
 			}
-			o := newOffice(t, state)
+			o := newApprovalServer(t, state)
 			o.replica = startReplica(t, o.dir, address)
 			test(t, o, []string{"STATE=" + address})
 		})
 	}
 }
 
-func (o *office) write(text string) {
+func (o *approvalServer) writeConfig(text string) {
 	o.t.Helper()
 	if err := os.WriteFile(filepath.Join(o.dir, "tools.hcl"), []byte(text), 0o644); err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-// openOffice is one that keeps its state in a file of its folder, and serves.
-func openOffice(t testing.TB) *office {
-	o := newOffice(t, `state { sqlite = "state.db" }`)
+// startApprovalServer starts a server with its state in a file of the directory.
+func startApprovalServer(t testing.TB) *approvalServer {
+	o := newApprovalServer(t, `state { sqlite = "state.db" }`)
 	o.replica = startReplica(t, o.dir, "")
 	return o
 }
 
-// ask makes a request as somebody, and returns what it was told; headers come in pairs.
-func (o *office) ask(who, method, path, body string, headers ...string) (int, string) {
+// do makes a request as a caller and returns the response; headers come in pairs.
+func (o *approvalServer) do(who, method, path, body string, headers ...string) (int, string) {
 	o.t.Helper()
-	got := send(o.request(who, method, path, body, headers...))
+	got := send(o.newRequest(who, method, path, body, headers...))
 	if got.err != nil {
 		o.t.Fatal(got.err)
 	}
 	return got.status, got.body
 }
 
-func (o *office) request(who, method, path, body string, headers ...string) *http.Request {
+func (o *approvalServer) newRequest(who, method, path, body string, headers ...string) *http.Request {
 	o.t.Helper()
 	r, err := http.NewRequest(method, o.url+path, strings.NewReader(body))
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	if who != "" {
-		r.Header.Set("Authorization", "Bearer "+keyOf(who))
+		r.Header.Set("Authorization", "Bearer "+apiKeyOf(who))
 	}
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
@@ -143,20 +145,20 @@ func (o *office) request(who, method, path, body string, headers ...string) *htt
 	return r
 }
 
-// call begins a call that waits, and returns where its answer comes.
-func (o *office) call(who, tool, arguments string) <-chan string {
+// startCall starts a call and returns the channel of its response.
+func (o *approvalServer) startCall(who, tool, arguments string) <-chan string {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
-	r := o.request(who, http.MethodPost, "/mcp", body, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
+	r := o.newRequest(who, http.MethodPost, "/mcp", body, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
 	answered := make(chan string, 1)
 	go func() { answered <- send(r).body }() // none, when the server ends before
 	return answered
 }
 
-// pending waits until so many calls wait, as somebody sees them.
-func (o *office) pending(who string, n int) (list []approvalRow) {
+// awaitPending waits until a caller sees n pending approvals.
+func (o *approvalServer) awaitPending(who string, n int) (list []approvalRow) {
 	o.t.Helper()
-	soon(o.t.(*testing.T), func() bool {
-		_, body := o.ask(who, http.MethodGet, "/approvals", "")
+	await(o.t.(*testing.T), func() bool {
+		_, body := o.do(who, http.MethodGet, "/approvals", "")
 		var page struct{ Approvals []approvalRow }
 		if err := json.Unmarshal([]byte(body), &page); err != nil {
 			o.t.Fatalf("%v: %s", err, body)
@@ -167,15 +169,15 @@ func (o *office) pending(who string, n int) (list []approvalRow) {
 	return list
 }
 
-// asked begins a call and waits until it is the only one that waits; the ID is that of its approval.
-func (o *office) asked(who, tool, arguments string) (id string, answered <-chan string) {
+// requestApproval starts a call and waits until its approval is the only pending one.
+func (o *approvalServer) requestApproval(who, tool, arguments string) (id string, answered <-chan string) {
 	o.t.Helper()
-	answered = o.call(who, tool, arguments)
-	return o.pending("bob", 1)[0].ID, answered
+	answered = o.startCall(who, tool, arguments)
+	return o.awaitPending("bob", 1)[0].ID, answered
 }
 
-// run runs hatchel on the folder of the office.
-func (o *office) run(environ []string, args ...string) (code int, out, errs string) {
+// runCommand runs hatchel in the directory of the server.
+func (o *approvalServer) runCommand(environ []string, args ...string) (code int, out, errs string) {
 	o.t.Helper()
 	cmd := exec.Command("hatchel", args...)
 	cmd.Dir = o.dir
@@ -188,8 +190,8 @@ func (o *office) run(environ []string, args ...string) (code int, out, errs stri
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// decisions are the records of decisions in the audit log.
-func (o *office) decisions() (records []audit.Record) {
+// decisionRecords returns the records of decisions in the audit log.
+func (o *approvalServer) decisionRecords() (records []audit.Record) {
 	o.t.Helper()
 	file := filepath.Join(o.dir, "audit.jsonl")
 	if err := audit.Read(file, func(l *audit.Line) bool {
@@ -206,10 +208,10 @@ func (o *office) decisions() (records []audit.Record) {
 	return records
 }
 
-// written reports whether there is one record of a decision, and it says this.
-func (o *office) written(id, decision, by string) {
+// checkRecorded checks that the audit log has exactly one record of a decision.
+func (o *approvalServer) checkRecorded(id, decision, by string) {
 	o.t.Helper()
-	all := o.decisions()
+	all := o.decisionRecords()
 	n := 0
 	for _, r := range all {
 		if r.Approval == nil || r.Approval.ID != id {
@@ -225,10 +227,10 @@ func (o *office) written(id, decision, by string) {
 	}
 }
 
-// became is what has become of an approval.
-func (o *office) became(id string) approval.Status {
+// statusOf returns the status of an approval.
+func (o *approvalServer) statusOf(id string) approval.Status {
 	o.t.Helper()
-	_, body := o.ask("bob", http.MethodGet, "/approvals/"+id, "")
+	_, body := o.do("bob", http.MethodGet, "/approvals/"+id, "")
 	var a approvalRow
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		o.t.Fatalf("%v: %s", err, body)
@@ -236,8 +238,8 @@ func (o *office) became(id string) approval.Status {
 	return a.Status
 }
 
-// says fails the test when a text lacks something.
-func says(t testing.TB, text string, words ...string) {
+// checkContains fails the test when a text lacks one of the words.
+func checkContains(t testing.TB, text string, words ...string) {
 	t.Helper()
 	if i := slices.IndexFunc(words, func(w string) bool { return !strings.Contains(text, w) }); i >= 0 {
 		t.Errorf("it does not say %q: %s", words[i], text)

@@ -20,26 +20,26 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// kills is how often the process is killed: make kill KILLS=1000.
+// kills is the number of killed processes: make kill KILLS=1000.
 var kills = flag.Int("kills", 20, "how many processes that pay are killed, of those that keep what they remember in SQLite and of those that do in PostgreSQL")
 
-// ledger is a service that carries out whatever it is told, as often as it is told.
-type ledger struct {
-	mu   sync.Mutex
-	paid map[string]int // by order; guarded by mu
-	keys map[string]int // that came with requests; guarded by mu
-	told chan struct{}  // holds something after a request
-	mute bool           // requests are carried out and not answered; guarded by mu
+// paymentService carries out every request that it receives, and counts.
+type paymentService struct {
+	mu       sync.Mutex
+	paid     map[string]int // by order; guarded by mu
+	keys     map[string]int // that came with requests; guarded by mu
+	received chan struct{}  // holds something after a request
+	mute     bool           // requests are carried out and not answered; guarded by mu
 }
 
-// silence says whether what is carried out is not answered from now on.
-func (l *ledger) silence(mute bool) {
+// setMute makes the service carry out requests without a response.
+func (l *paymentService) setMute(mute bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mute = mute
 }
 
-func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *paymentService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var order struct{ Order string }
 	json.Unmarshal(body, &order)
@@ -49,7 +49,7 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, mute := l.paid[order.Order], l.mute
 	l.mu.Unlock()
 	select {
-	case l.told <- struct{}{}:
+	case l.received <- struct{}{}:
 	default:
 	}
 	if mute {
@@ -60,8 +60,9 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"times":%d}`, n)
 }
 
-// payingTools are three ways to pay: with a key, with a key and an approval, and with an approval alone.
-const payingTools = `
+// paymentTools are three ways to pay: with an idempotency key, with a key and an approval, and with
+// an approval only.
+const paymentTools = `
 connection "http" "bank" { base_url = "$BANK" }
 tool "pay" {
   description = "Pay an order."
@@ -96,69 +97,69 @@ tool "gift" {
 }
 `
 
-// errand is what is to be paid. All but gifts have a key.
-type errand struct{ tool, order string }
+// payment is an order to pay. All but gifts have an idempotency key.
+type payment struct{ tool, order string }
 
-func (e errand) arguments() string {
+func (e payment) arguments() string {
 	if e.tool == "gift" {
 		return fmt.Sprintf(`{"order":%q}`, e.order)
 	}
 	return fmt.Sprintf(`{"order":%q,"idempotency_key":"key-%s"}`, e.order, e.order)
 }
 
-// counter is where errands are run while the processes behind it are killed and started again.
-type counter struct {
-	*office
+// killTest makes payments while the server processes are killed and restarted.
+type killTest struct {
+	*approvalServer
 	database string     // where they keep what they remember and write down; empty for files of the folder
-	open     []*replica // one, or two with a database; replaced while nothing is run
-	turn     atomic.Int64
-	bank     *ledger
+	replicas []*replica // one, or two with a database; replaced while nothing is run
+	calls64  atomic.Int64
+	bank     *paymentService
 	decided  chan struct{} // holds something after a decision
 
 	mu       sync.Mutex
-	all      []errand
+	payments []payment
 	answered map[string]string // by order, that were paid; guarded by mu
 	approved map[string]bool   // approvals that were said to be given; guarded by mu
 	calls    int               // guarded by mu
 }
 
-func openCounter(t *testing.T, database string) *counter {
-	c := &counter{database: database, bank: &ledger{paid: map[string]int{}, keys: map[string]int{}, told: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, approved: map[string]bool{}}
+func newKillTest(t *testing.T, database string) *killTest {
+	c := &killTest{database: database, bank: &paymentService{paid: map[string]int{}, keys: map[string]int{}, received: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, approved: map[string]bool{}}
 	web := httptest.NewServer(c.bank)
 	t.Cleanup(web.Close)
 	if database == "" {
-		c.office = newOffice(t, `state { sqlite = "state.db" }`)
+		c.approvalServer = newApprovalServer(t, `state { sqlite = "state.db" }`)
 	} else {
-		c.office = newOffice(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }")
-		c.write(strings.ReplaceAll(c.text, `file = "audit.jsonl"`, "postgres = secret.state"))
+		c.approvalServer = newApprovalServer(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }")
+		c.writeConfig(strings.ReplaceAll(c.text, `file = "audit.jsonl"`, "postgres = secret.state"))
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, "pay.hcl"), []byte(strings.ReplaceAll(payingTools, "$BANK", web.URL)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(c.dir, "pay.hcl"), []byte(strings.ReplaceAll(paymentTools, "$BANK", web.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// serve starts the processes.
-func (c *counter) serve() {
-	c.open = []*replica{startReplica(c.t, c.dir, c.database)}
+// startReplicas starts the server processes.
+func (c *killTest) startReplicas() {
+	c.replicas = []*replica{startReplica(c.t, c.dir, c.database)}
 	if c.database != "" {
-		c.open = append(c.open, startReplica(c.t, c.dir, c.database))
+		c.replicas = append(c.replicas, startReplica(c.t, c.dir, c.database))
 	}
 }
 
-// somewhere is the same server, asked through one of its processes after the other.
-func (c *counter) somewhere() *office {
-	return &office{t: c.t, dir: c.dir, replica: c.open[int(c.turn.Add(1))%len(c.open)]}
+// nextReplica returns the server as seen through the next of its processes.
+func (c *killTest) nextReplica() *approvalServer {
+	return &approvalServer{t: c.t, dir: c.dir, replica: c.replicas[int(c.calls64.Add(1))%len(c.replicas)]}
 }
 
 var paidLine = regexp.MustCompile(`paid [a-z0-9-]+ [0-9]+ times`)
 
-// run calls a tool, and returns what it was told; empty when there was no answer.
-func (c *counter) run(e errand) string {
+// pay calls a tool and returns the response; empty when there was none.
+func (c *killTest) pay(e payment) string {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
-	said := <-c.somewhere().call("eve", e.tool, e.arguments())
+	said := <-c.nextReplica().startCall("eve", e.tool, e.arguments())
 	if line := paidLine.FindString(said); line != "" {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -170,8 +171,8 @@ func (c *counter) run(e errand) string {
 	return said
 }
 
-// approve approves whatever waits, until it is told to stop.
-func (c *counter) approve(stop <-chan struct{}) {
+// approveAll approves everything that is pending until stop is closed.
+func (c *killTest) approveAll(stop <-chan struct{}) {
 	every := time.NewTicker(10 * time.Millisecond)
 	defer every.Stop()
 	for {
@@ -181,12 +182,12 @@ func (c *counter) approve(stop <-chan struct{}) {
 		case <-every.C:
 		}
 		var page struct{ Approvals []struct{ ID string } }
-		got := send(c.somewhere().request("bob", http.MethodGet, "/approvals?status=pending", ""))
+		got := send(c.nextReplica().newRequest("bob", http.MethodGet, "/approvals?status=pending", ""))
 		if got.err != nil || json.Unmarshal([]byte(got.body), &page) != nil {
 			continue
 		}
 		for _, a := range page.Approvals {
-			got := send(c.somewhere().request("bob", http.MethodPost, "/approvals/"+a.ID+"/approve", `{}`))
+			got := send(c.nextReplica().newRequest("bob", http.MethodPost, "/approvals/"+a.ID+"/approve", `{}`))
 			if got.err != nil || got.status != http.StatusOK {
 				continue
 			}
@@ -201,15 +202,16 @@ func (c *counter) approve(stop <-chan struct{}) {
 	}
 }
 
-// begin is that errands of a round, and some that were not answered before, are run by so many at once. It is closed when all were.
-func (c *counter) begin(round int, again []errand) (ended chan struct{}, tried []errand) {
-	queue := make(chan errand, 32)
+// startRound makes the payments of a round, and some without an answer from before, concurrently.
+// The channel is closed when all have ended.
+func (c *killTest) startRound(round int, again []payment) (ended chan struct{}, tried []payment) {
+	queue := make(chan payment, 32)
 	for _, e := range again {
 		queue <- e
 	}
 	for n, tool := range []string{"pay", "repay", "gift", "pay", "repay", "gift", "pay", "repay", "gift"} {
-		e := errand{tool, fmt.Sprintf("%s-%d-%d", tool, round, n)}
-		c.all, tried = append(c.all, e), append(tried, e)
+		e := payment{tool, fmt.Sprintf("%s-%d-%d", tool, round, n)}
+		c.payments, tried = append(c.payments, e), append(tried, e)
 		queue <- e
 	}
 	close(queue)
@@ -217,7 +219,7 @@ func (c *counter) begin(round int, again []errand) (ended chan struct{}, tried [
 	for range 6 {
 		calling.Go(func() {
 			for e := range queue {
-				c.run(e)
+				c.pay(e)
 			}
 		})
 	}
@@ -226,27 +228,28 @@ func (c *counter) begin(round int, again []errand) (ended chan struct{}, tried [
 	return ended, tried
 }
 
-// round starts the processes, has them pay, and kills them: of two the first while the other one goes on, and that one soon after.
-func (c *counter) round(n int, again []errand) (unanswered []errand) {
-	c.serve()
-	for _, happened := range []chan struct{}{c.bank.told, c.decided} {
+// runRound starts the processes, makes payments, and kills the processes: of two the second one
+// shortly after the first.
+func (c *killTest) runRound(n int, again []payment) (unanswered []payment) {
+	c.startReplicas()
+	for _, happened := range []chan struct{}{c.bank.received, c.decided} {
 		select {
 		case <-happened:
 		default:
 		}
 	}
-	c.bank.silence(n%10 == 9)
-	defer c.bank.silence(false)
-	ended, tried := c.begin(n, again)
+	c.bank.setMute(n%10 == 9)
+	defer c.bank.setMute(false)
+	ended, tried := c.startRound(n, again)
 	stop := make(chan struct{})
 	var approving sync.WaitGroup
-	approving.Go(func() { c.approve(stop) })
+	approving.Go(func() { c.approveAll(stop) })
 	var moment <-chan time.Time
 	var told, decided <-chan struct{}
 	switch {
 	case n == 0: // when all is done
 	case n%10 == 9, n%5 == 0: // while money moves, and has moved for certain where that is not answered
-		told = c.bank.told
+		told = c.bank.received
 	case n%5 == 1: // when an approval was given, and may be in use
 		decided = c.decided
 	default:
@@ -258,7 +261,7 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 	case <-moment:
 	case <-ended:
 	}
-	for i, r := range c.open {
+	for i, r := range c.replicas {
 		if i > 0 {
 			select {
 			case <-time.After(time.Duration(rand.IntN(200)) * time.Millisecond):
@@ -270,7 +273,7 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 	close(stop)
 	<-ended
 	approving.Wait()
-	for _, r := range c.open {
+	for _, r := range c.replicas {
 		r.kill()
 	}
 	http.DefaultClient.CloseIdleConnections()
@@ -282,15 +285,15 @@ func (c *counter) round(n int, again []errand) (unanswered []errand) {
 	return unanswered
 }
 
-// settle asks for every errand again, and counts those of which nobody knows.
-func (c *counter) settle() (unknown int) {
-	c.serve()
+// repeatAll makes every payment again, and counts those with an unknown outcome.
+func (c *killTest) repeatAll() (unknown int) {
+	c.startReplicas()
 	stop := make(chan struct{})
 	var approving, asking sync.WaitGroup
-	approving.Go(func() { c.approve(stop) })
+	approving.Go(func() { c.approveAll(stop) })
 	var mu sync.Mutex
 	places := make(chan struct{}, 8)
-	for _, e := range c.all {
+	for _, e := range c.payments {
 		if e.tool == "gift" {
 			continue
 		}
@@ -300,7 +303,7 @@ func (c *counter) settle() (unknown int) {
 			c.mu.Lock()
 			before := c.answered[e.order]
 			c.mu.Unlock()
-			said := c.run(e)
+			said := c.pay(e)
 			switch {
 			case strings.Contains(said, "outcome is unknown"):
 				mu.Lock()
@@ -320,25 +323,26 @@ func (c *counter) settle() (unknown int) {
 	return unknown
 }
 
-// written is what the audit log says: how often each approval was used, for which order, and which calls of which orders have begun and ended well.
-type written struct {
+// auditSummary is what the audit log says: the uses of every approval, and the orders whose calls
+// have started and ended well.
+type auditSummary struct {
 	used    map[string]int  // by approval
 	gifts   map[string]int  // approvals that were used, by order
-	begun   map[string]bool // by order
+	started map[string]bool // by order
 	ended   map[string]bool // by order
 	decided map[string]bool // by approval
 }
 
-func (c *counter) written() *written {
+func (c *killTest) summarizeAudit() *auditSummary {
 	c.t.Helper()
-	w := &written{map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	w := &auditSummary{map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	orders := map[string]string{} // by call
-	c.each(func(r audit.Record) {
+	c.eachRecord(func(r audit.Record) {
 		var arguments struct{ Order string }
 		json.Unmarshal(r.Arguments, &arguments)
 		switch {
 		case r.Event == audit.EventIntent:
-			orders[r.ID], w.begun[arguments.Order] = arguments.Order, true
+			orders[r.ID], w.started[arguments.Order] = arguments.Order, true
 			if r.Approval != nil && r.Approval.ID != "" {
 				w.used[r.Approval.ID]++
 				w.gifts[arguments.Order]++
@@ -352,8 +356,8 @@ func (c *counter) written() *written {
 	return w
 }
 
-// each gives what is in the audit log, whose chain holds.
-func (c *counter) each(give func(audit.Record)) {
+// eachRecord verifies the audit log and calls give with every record.
+func (c *killTest) eachRecord(give func(audit.Record)) {
 	c.t.Helper()
 	read := func(l *audit.Line) bool {
 		r, _ := l.Record()
@@ -373,28 +377,29 @@ func (c *counter) each(give func(audit.Record)) {
 	}
 }
 
-// However often processes are killed while they pay, no order is paid twice and no approval is used twice: what was paid is answered again, what may have been is not tried again, and the audit log
-// holds all that was done, decided and answered.
+// However often processes are killed, no order is paid twice and no approval is used twice. A
+// completed payment is answered again, one with an unknown outcome is not repeated, and the audit
+// log has every effect, decision and answer.
 func TestAKilledProcessDoesNothingTwice(t *testing.T) {
-	t.Run("SQLite", func(t *testing.T) { paysOnce(t, "") })
-	t.Run("PostgreSQL", func(t *testing.T) { paysOnce(t, emptySchema(t)) })
+	t.Run("SQLite", func(t *testing.T) { testPaysOnce(t, "") })
+	t.Run("PostgreSQL", func(t *testing.T) { testPaysOnce(t, emptySchema(t)) })
 }
 
-func paysOnce(t *testing.T, database string) {
-	c := openCounter(t, database)
-	var again []errand
+func testPaysOnce(t *testing.T, database string) {
+	c := newKillTest(t, database)
+	var again []payment
 	killed := 0
 	for n := 0; killed < *kills; n++ {
-		again = c.round(n, again)
-		killed += len(c.open)
+		again = c.runRound(n, again)
+		killed += len(c.replicas)
 		if n%100 == 99 {
-			c.written()
+			c.summarizeAudit()
 			t.Logf("%d kills, %d calls", killed, c.calls)
 		}
 	}
 	calls, paid := c.calls, len(c.answered)
-	unknown := c.settle()
-	w := c.written()
+	unknown := c.repeatAll()
+	w := c.summarizeAudit()
 	twice := 0
 	c.bank.mu.Lock()
 	defer c.bank.mu.Unlock()
@@ -403,7 +408,7 @@ func paysOnce(t *testing.T, database string) {
 			twice++
 			t.Errorf("%s was paid %d times, with the key %d times, by %d approvals", order, n, c.bank.keys["key-"+order], w.gifts[order])
 		}
-		if !w.begun[order] {
+		if !w.started[order] {
 			t.Errorf("%s was paid, and nothing says so", order)
 		}
 		if strings.HasPrefix(order, "repay") && w.gifts[order] != 1 {
@@ -434,5 +439,5 @@ func paysOnce(t *testing.T, database string) {
 		t.Errorf("%d orders were paid, %d are unknown, and %d approvals were used: the test has not killed at any interesting moment", paid, unknown, len(w.used))
 	}
 	t.Logf("%d kills, %d calls of %d orders, %d answered; %d effects, %d of them twice; %d approvals given, %d used, %d of them twice; %d outcomes unknown",
-		killed, calls, len(c.all), paid, len(c.bank.paid), twice, len(w.decided), len(w.used), reused, unknown)
+		killed, calls, len(c.payments), paid, len(c.bank.paid), twice, len(w.decided), len(w.used), reused, unknown)
 }

@@ -22,8 +22,8 @@ import (
 	"hatchel/runtime/postgres/postgrestest"
 )
 
-// The configuration of three processes that keep what they remember in one database.
-const replicated = `
+// replicaConfig is the configuration of three processes with their state in one database.
+const replicaConfig = `
 secret "state" { env = "STATE" }
 variable "bank" { type = string }
 state { postgres = secret.state }
@@ -92,17 +92,17 @@ tool "plain" {
 }
 `
 
-// replica is one process that serves.
+// replica is a server process.
 type replica struct {
-	cmd  *exec.Cmd
-	url  string
-	said chan struct{} // closed when it has nothing more to say
+	cmd          *exec.Cmd
+	url          string
+	stderrClosed chan struct{} // closed when it has nothing more to say
 }
 
-func replicatedFolder(t *testing.T) (dir string) {
+func writeReplicaConfig(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(replicated), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(replicaConfig), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -114,7 +114,7 @@ func startReplica(t testing.TB, dir, database string, flags ...string) *replica 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{cmd: exec.Command(hatchel, append([]string{"serve", "--listen", "127.0.0.1:0", dir}, flags...)...), said: make(chan struct{})}
+	r := &replica{cmd: exec.Command(hatchel, append([]string{"serve", "--listen", "127.0.0.1:0", dir}, flags...)...), stderrClosed: make(chan struct{})}
 	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STATE=" + database}
 	stderr, err := r.cmd.StderrPipe()
 	if err != nil {
@@ -126,7 +126,7 @@ func startReplica(t testing.TB, dir, database string, flags ...string) *replica 
 	t.Cleanup(r.kill)
 	ready, log := make(chan string, 1), new(strings.Builder)
 	go func() {
-		defer close(r.said)
+		defer close(r.stderrClosed)
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			log.WriteString(lines.Text() + "\n")
@@ -137,9 +137,9 @@ func startReplica(t testing.TB, dir, database string, flags ...string) *replica 
 	}()
 	select {
 	case r.url = <-ready:
-	case <-r.said:
+	case <-r.stderrClosed:
 		t.Fatalf("it ended: %s", log)
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("it is not ready")
 	}
 	return r
@@ -147,7 +147,7 @@ func startReplica(t testing.TB, dir, database string, flags ...string) *replica 
 
 func (r *replica) kill() {
 	r.cmd.Process.Kill()
-	<-r.said
+	<-r.stderrClosed
 	r.cmd.Wait()
 }
 
@@ -155,7 +155,7 @@ func (r *replica) address() string { return strings.TrimPrefix(r.url, "http://")
 
 var nginxBlock = regexp.MustCompile("(?s)```nginx\n(.*?)```")
 
-// startNginx serves processes in the way that docs/running.md shows.
+// startNginx serves processes with the nginx configuration that docs/running.md shows.
 func startNginx(t *testing.T, replicas []*replica) (url string) {
 	t.Helper()
 	nginx := os.Getenv("HATCHEL_TEST_NGINX")
@@ -170,7 +170,7 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 	if shown == nil {
 		t.Fatal("docs/running.md shows no configuration of nginx")
 	}
-	address := reserved(t)
+	address := reserveAddress(t)
 	http := strings.Replace(string(shown[1]), "listen 8080;", "listen "+address+"; add_header X-Served-By $upstream_addr always;", 1)
 	for i, r := range replicas {
 		http = strings.ReplaceAll(http, "127.0.0.1:808"+strconv.Itoa(i+1), r.address())
@@ -191,7 +191,7 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	soon(t, func() bool {
+	await(t, func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			return false
@@ -202,8 +202,9 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 	return "http://" + address
 }
 
-// reserved is an address at which nobody listens, and whose port the system gives to nobody until the test ends. Who asks for it as servers do, to be reused, may listen there.
-func reserved(t *testing.T) (address string) {
+// reserveAddress returns an address with no listener, whose port is not given to anyone else until
+// the test ends. A server, which sets SO_REUSEADDR, can listen there.
+func reserveAddress(t *testing.T) (address string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -229,10 +230,10 @@ func reserved(t *testing.T) (address string) {
 	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 }
 
-// soon asks until something is so.
-func soon(t *testing.T, so func() bool) {
+// await waits until a condition holds.
+func await(t *testing.T, so func() bool) {
 	t.Helper()
-	limit, tick := time.After(patience), time.NewTicker(20*time.Millisecond)
+	limit, tick := time.After(testTimeout), time.NewTicker(20*time.Millisecond)
 	defer tick.Stop()
 	for !so() {
 		select {
@@ -243,8 +244,8 @@ func soon(t *testing.T, so func() bool) {
 	}
 }
 
-// told is what a client reads of an answer.
-type told struct {
+// rpcResponse is a JSON-RPC response.
+type rpcResponse struct {
 	Result struct {
 		ResultType, RequestState, TaskID, Status, StatusMessage string
 
@@ -255,11 +256,11 @@ type told struct {
 		Code    int
 		Message string
 	}
-	by string // the address of the process, if nginx was asked
+	servedBy string // the address of the process, if nginx was asked
 }
 
-// request2026 is one request of 2026-07-28. It may be made on any goroutine.
-func request2026(t *testing.T, url, method string, params map[string]any) (got told) {
+// sendRPC makes a request of protocol revision 2026-07-28. It may be called from any goroutine.
+func sendRPC(t *testing.T, url, method string, params map[string]any) (got rpcResponse) {
 	t.Helper()
 	name, _ := params["name"].(string)
 	id, _ := params["taskId"].(string)
@@ -301,42 +302,42 @@ func request2026(t *testing.T, url, method string, params map[string]any) (got t
 	if err := json.Unmarshal(answer, &got); err != nil {
 		t.Errorf("%v: %s", err, answer)
 	}
-	got.by = res.Header.Get("X-Served-By")
+	got.servedBy = res.Header.Get("X-Served-By")
 	return got
 }
 
-func callTool(t *testing.T, url, tool string) told {
+func callTool(t *testing.T, url, tool string) rpcResponse {
 	t.Helper()
-	return request2026(t, url, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{}})
+	return sendRPC(t, url, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{}})
 }
 
-func buy(t *testing.T, url, key string) told {
+func buy(t *testing.T, url, key string) rpcResponse {
 	t.Helper()
 	return callWithKey(t, url, "buy", key)
 }
 
-func callWithKey(t *testing.T, url, tool, key string) told {
+func callWithKey(t *testing.T, url, tool, key string) rpcResponse {
 	t.Helper()
-	return request2026(t, url, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{"idempotency_key": key}})
+	return sendRPC(t, url, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{"idempotency_key": key}})
 }
 
-func answerCall(t *testing.T, url, tool, state string) told {
+func resumeCall(t *testing.T, url, tool, state string) rpcResponse {
 	t.Helper()
-	return request2026(t, url, "tools/call", map[string]any{
+	return sendRPC(t, url, "tools/call", map[string]any{
 		"name": tool, "arguments": map[string]any{}, "requestState": state, "inputResponses": map[string]any{"sure": map[string]any{"action": "accept"}},
 	})
 }
 
-func aboutTask(t *testing.T, url, method, id string, answers map[string]any) told {
+func sendTaskRPC(t *testing.T, url, method, id string, answers map[string]any) rpcResponse {
 	t.Helper()
 	params := map[string]any{"taskId": id}
 	if answers != nil {
 		params["inputResponses"] = answers
 	}
-	return request2026(t, url, method, params)
+	return sendRPC(t, url, method, params)
 }
 
-func (g told) text() string {
+func (g rpcResponse) text() string {
 	content := g.Result.Content
 	if g.Result.Result != nil {
 		content = g.Result.Result.Content
@@ -347,16 +348,16 @@ func (g told) text() string {
 	return content[0].Text
 }
 
-// replicas are three processes, with nginx in front of them.
-type replicas struct {
+// replicaSet is three processes with nginx in front of them.
+type replicaSet struct {
 	all  []*replica
 	url  string
 	bank *bank
 }
 
-func startReplicas(t *testing.T) *replicas {
+func startReplicas(t *testing.T) *replicaSet {
 	t.Helper()
-	rs, dir, database := new(replicas), replicatedFolder(t), emptySchema(t)
+	rs, dir, database := new(replicaSet), writeReplicaConfig(t), emptySchema(t)
 	var address string
 	rs.bank, address = startBank(t)
 	for range 3 {
@@ -366,48 +367,48 @@ func startReplicas(t *testing.T) *replicas {
 	return rs
 }
 
-// bank is what the tools ask.
+// bank is the HTTP service of the tools.
 type bank struct {
-	paid atomic.Int64
-	held chan struct{} // is sent to when a request of the tool hold has come
-	left chan struct{} // and when who has sent it is gone
-	come chan struct{} // is closed when what was ordered comes
+	paid      atomic.Int64
+	started   chan struct{} // is sent to when a request of the tool hold has come
+	cancelled chan struct{} // and when who has sent it is gone
+	release   chan struct{} // is closed when what was ordered comes
 }
 
 func startBank(t *testing.T) (b *bank, url string) {
-	b = &bank{held: make(chan struct{}, 10), left: make(chan struct{}, 10), come: make(chan struct{})}
+	b = &bank{started: make(chan struct{}, 10), cancelled: make(chan struct{}, 10), release: make(chan struct{})}
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /pay", func(http.ResponseWriter, *http.Request) { b.paid.Add(1) })
 	routes.HandleFunc("POST /order", func(http.ResponseWriter, *http.Request) {
 		b.paid.Add(1)
-		b.held <- struct{}{}
-		<-b.come
+		b.started <- struct{}{}
+		<-b.release
 	})
 	routes.HandleFunc("GET /much", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "{\"much\":%q}", strings.Repeat("much ", 10000))
 	})
 	routes.HandleFunc("GET /hold", func(_ http.ResponseWriter, r *http.Request) {
-		b.held <- struct{}{}
+		b.started <- struct{}{}
 		<-r.Context().Done()
-		b.left <- struct{}{}
+		b.cancelled <- struct{}{}
 	})
 	server := httptest.NewServer(routes)
 	t.Cleanup(server.Close)
 	return b, server.URL
 }
 
-// comes waits for something.
-func comes(t *testing.T, event <-chan struct{}) {
+// awaitEvent waits for a value on a channel.
+func awaitEvent(t *testing.T, event <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-event:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("it does not happen")
 	}
 }
 
-// emptySchema is the address of the test database in which a new schema is the place of all tables.
+// emptySchema returns the address of the test database with a new schema.
 func emptySchema(t testing.TB) (address string) {
 	t.Helper()
 	address, _ = postgrestest.Schema(t)

@@ -6,23 +6,23 @@ import (
 	"testing"
 )
 
-// A process that the system holds up for long, and that goes on then, is taken for dead meanwhile: what it has begun nobody else does, what a key came to is known when it knows it, and what was
-// said of its task stays said.
-func TestWhatAProcessHasBegunThatIsHeldUpIsDoneByNobodyElse(t *testing.T) {
+// A process that is stopped for a while is taken for dead, and continues later. Nobody repeats its
+// call, the outcome of its key is known when it is, and its task stays interrupted.
+func TestACallOfAStalledProcessIsNotRepeated(t *testing.T) {
 	rs := startReplicas(t)
 	slow, others := rs.all[0], rs.all[1:]
-	first := make(chan told, 1)
+	first := make(chan rpcResponse, 1)
 	go func() { first <- callWithKey(t, slow.url, "order", "one") }()
-	comes(t, rs.bank.held)
+	awaitEvent(t, rs.bank.started)
 	task := callTool(t, slow.url, "hold").Result.TaskID
-	comes(t, rs.bank.held)
+	awaitEvent(t, rs.bank.started)
 	signal := func(s syscall.Signal) {
 		if err := slow.cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	signal(syscall.SIGSTOP)
-	unknown := make(chan told, len(others))
+	unknown := make(chan rpcResponse, len(others))
 	for _, r := range others {
 		go func() { unknown <- callWithKey(t, r.url, "order", "one") }()
 	}
@@ -30,11 +30,11 @@ func TestWhatAProcessHasBegunThatIsHeldUpIsDoneByNobodyElse(t *testing.T) {
 		if got := <-unknown; !strings.Contains(got.text(), "its outcome is unknown") {
 			t.Errorf("while it is held up: %+v", got)
 		}
-		soon(t, func() bool { return aboutTask(t, r.url, "tasks/get", task, nil).Result.Status == "failed" })
+		await(t, func() bool { return sendTaskRPC(t, r.url, "tasks/get", task, nil).Result.Status == "failed" })
 	}
-	close(rs.bank.come)
+	close(rs.bank.release)
 	signal(syscall.SIGCONT)
-	comes(t, rs.bank.left)
+	awaitEvent(t, rs.bank.cancelled)
 	if got := <-first; got.text() != "it has come" {
 		t.Errorf("%+v", got)
 	}
@@ -42,7 +42,7 @@ func TestWhatAProcessHasBegunThatIsHeldUpIsDoneByNobodyElse(t *testing.T) {
 		if got := callWithKey(t, r.url, "order", "one"); got.text() != "it has come" {
 			t.Errorf("%+v", got)
 		}
-		if got := aboutTask(t, r.url, "tasks/get", task, nil); got.Result.Status != "failed" {
+		if got := sendTaskRPC(t, r.url, "tasks/get", task, nil); got.Result.Status != "failed" {
 			t.Errorf("%+v", got)
 		}
 	}

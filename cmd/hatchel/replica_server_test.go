@@ -13,8 +13,9 @@ import (
 	"hatchel/runtime/audit"
 )
 
-// branchTools is what three processes with callers, approvals, files and one audit log serve. $ANN and what follows are replaced.
-const branchTools = officeKeys + `
+// replicatedServerConfig is the configuration of three processes with callers, approvals, files and
+// one audit log. The digests are replaced.
+const replicatedServerConfig = approverKeys + `
 secret "state" { env = "STATE" }
 variable "bank" { type = string }
 state { postgres = secret.state }
@@ -38,24 +39,25 @@ tool "words" {
 }
 `
 
-// branch is a server of three processes, with nginx in front of them, where calls are decided about.
-type branch struct {
-	office
-	all      []*replica
+// replicatedServer is a server of three processes with nginx in front of them, whose calls require
+// approvals.
+type replicatedServer struct {
+	approvalServer
+	replicas []*replica
 	nginx    *replica
 	bank     *bank
 	database string
 	flags    []string
 }
 
-func openBranch(t *testing.T) *branch {
+func startReplicatedServer(t *testing.T) *replicatedServer {
 	t.Helper()
-	text := branchTools
+	text := replicatedServerConfig
 	for _, name := range []string{"ann", "bob", "eve"} {
-		sum := sha256.Sum256([]byte(keyOf(name)))
+		sum := sha256.Sum256([]byte(apiKeyOf(name)))
 		text = strings.ReplaceAll(text, "$"+strings.ToUpper(name), hex.EncodeToString(sum[:]))
 	}
-	b := &branch{office: office{t: t, dir: t.TempDir()}, database: emptySchema(t)}
+	b := &replicatedServer{approvalServer: approvalServer{t: t, dir: t.TempDir()}, database: emptySchema(t)}
 	if err := os.WriteFile(filepath.Join(b.dir, "tools.hcl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -63,24 +65,26 @@ func openBranch(t *testing.T) *branch {
 	b.bank, address = startBank(t)
 	b.flags = []string{"--var", "bank=" + address}
 	for range 3 {
-		b.all = append(b.all, startReplica(t, b.dir, b.database, b.flags...))
+		b.replicas = append(b.replicas, startReplica(t, b.dir, b.database, b.flags...))
 	}
-	b.nginx = &replica{url: startNginx(t, b.all)}
+	b.nginx = &replica{url: startNginx(t, b.replicas)}
 	b.replica = b.nginx
 	return b
 }
 
-// at is the same server, asked through one of its processes.
-func (b *branch) at(r *replica) *office { return &office{t: b.t, dir: b.dir, replica: r} }
-
-// command runs hatchel beside the database.
-func (b *branch) command(args ...string) (code int, out, errs string) {
-	b.t.Helper()
-	return b.run([]string{"STATE=" + b.database, "HATCHEL_KEY=" + keyOf("bob")}, args...)
+// through returns the server as seen through one of its processes.
+func (b *replicatedServer) through(r *replica) *approvalServer {
+	return &approvalServer{t: b.t, dir: b.dir, replica: r}
 }
 
-// records are all that was written down, in a chain that holds.
-func (b *branch) records() (all []audit.Record) {
+// runWithDatabase runs hatchel with the database of the server.
+func (b *replicatedServer) runWithDatabase(args ...string) (code int, out, errs string) {
+	b.t.Helper()
+	return b.runCommand([]string{"STATE=" + b.database, "HATCHEL_KEY=" + apiKeyOf("bob")}, args...)
+}
+
+// auditRecords verifies the audit log and returns its records.
+func (b *replicatedServer) auditRecords() (all []audit.Record) {
 	b.t.Helper()
 	if v, err := audit.VerifyTable(b.t.Context(), b.database); err != nil || v.Broken != nil || v.First != 1 {
 		b.t.Errorf("the chain does not hold: %+v %v", v, err)
@@ -96,10 +100,10 @@ func (b *branch) records() (all []audit.Record) {
 	return all
 }
 
-// waiting are the approvals that wait now, as bob sees them.
-func (b *branch) waiting() []approvalRow {
+// pendingApprovals returns the pending approvals that bob sees.
+func (b *replicatedServer) pendingApprovals() []approvalRow {
 	b.t.Helper()
-	_, body := b.ask("bob", http.MethodGet, "/approvals", "")
+	_, body := b.do("bob", http.MethodGet, "/approvals", "")
 	var page struct{ Approvals []approvalRow }
 	if err := json.Unmarshal([]byte(body), &page); err != nil {
 		b.t.Fatalf("%v: %s", err, body)
@@ -107,8 +111,8 @@ func (b *branch) waiting() []approvalRow {
 	return page.Approvals
 }
 
-// asTask makes a request of a client that can follow tasks, through one of the processes.
-func (b *branch) asTask(r *replica, method, name string, params map[string]any) (got told) {
+// sendAsTaskClient makes a request of a client that supports tasks, through one of the processes.
+func (b *replicatedServer) sendAsTaskClient(r *replica, method, name string, params map[string]any) (got rpcResponse) {
 	b.t.Helper()
 	params["_meta"] = map[string]any{
 		"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
@@ -118,7 +122,7 @@ func (b *branch) asTask(r *replica, method, name string, params map[string]any) 
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	_, said := b.at(r).ask("eve", http.MethodPost, "/mcp", string(body), "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+	_, said := b.through(r).do("eve", http.MethodPost, "/mcp", string(body), "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
 	if err := json.Unmarshal([]byte(said), &got); err != nil {
 		b.t.Fatalf("%v: %s", err, said)
 	}
