@@ -41,7 +41,7 @@ func visit(t *testing.T, at string, root *issuertest.Authority, shown ...tls.Cer
 	return string(b), resp.TLS.PeerCertificates[0].Subject.CommonName
 }
 
-func TestACertificateSaysWhoItIs(t *testing.T) {
+func TestClientCertificates(t *testing.T) {
 	dir, ours, theirs := t.TempDir(), issuertest.NewAuthority(t, "ours"), issuertest.NewAuthority(t, "theirs")
 	ours.Issue(dir, "server", server("first"))
 	ours.WriteOwn(dir, "ca.pem")
@@ -75,7 +75,7 @@ func TestACertificateSaysWhoItIs(t *testing.T) {
 		{"with an address", []tls.Certificate{ours.Issue(dir, "b", &x509.Certificate{URIs: []*url.URL{spiffe}})}, "spiffe://example/robot [] tls:client_ca true"},
 		{"that names nobody", []tls.Certificate{ours.Issue(dir, "c", &x509.Certificate{})}, "401 The certificate names nobody"},
 		{"that has expired", []tls.Certificate{ours.Issue(dir, "d", &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}, NotAfter: time.Now().Add(-time.Minute)})}, "no connection"},
-		{"none", nil, "401 This server"},
+		{"none", nil, "401 Authentication is required"},
 	} {
 		if got, by := visit(t, web.URL, ours, x.shown...); !strings.HasPrefix(got, x.want) || by != "first" && got != "no connection" {
 			t.Errorf("a certificate %s: %s, by %s", x.what, got, by)
@@ -88,7 +88,7 @@ func TestACertificateSaysWhoItIs(t *testing.T) {
 }
 
 // Files are looked at once a second, so this waits until what they hold is seen.
-func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
+func TestChangedCertificatesAreReloaded(t *testing.T) {
 	dir, ours, theirs := t.TempDir(), issuertest.NewAuthority(t, "ours"), issuertest.NewAuthority(t, "theirs")
 	ours.Issue(dir, "server", server("first"))
 	ours.WriteOwn(dir, "ca.pem")
@@ -162,23 +162,26 @@ func until(t *testing.T, holds func() bool) {
 	}
 }
 
-func TestCertificatesThatCannotBeReadAreSaid(t *testing.T) {
+func TestOpenCertificatesRejects(t *testing.T) {
 	dir, ours := t.TempDir(), issuertest.NewAuthority(t, "ours")
 	ours.Issue(dir, "server", server("first"))
 	ours.Issue(dir, "other", server("other"))
 	if err := os.WriteFile(filepath.Join(dir, "empty.pem"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, said := range map[string]*hcl.TLS{
+	for want, files := range map[string]*hcl.TLS{
 		"the file of cert":   {Cert: "none.pem", Key: "server.key"},
 		"the file of key":    {Cert: "server.pem", Key: "none.key"},
 		"cert and key":       {Cert: "server.pem", Key: "other.key"},
 		"client_ca holds no": {Cert: "server.pem", Key: "server.key", ClientCA: "empty.pem"},
-		"something else":     {Cert: "server.pem", Key: "server.key", ClientCA: "server.key"},
+		"must hold only":     {Cert: "server.pem", Key: "server.key", ClientCA: "server.key"},
 		"of client_ca":       {Cert: "server.pem", Key: "server.key", ClientCA: "none.pem"},
 	} {
-		if _, err := auth.OpenCertificates(said, dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v", said, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := auth.OpenCertificates(files, dir, slog.New(slog.DiscardHandler))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

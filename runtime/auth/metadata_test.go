@@ -13,7 +13,7 @@ import (
 	"hatchel/runtime/auth/issuertest"
 )
 
-func TestMetadataSaysWhereTokensAreIssued(t *testing.T) {
+func TestMetadata(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	source.RequiredScopes = []string{"tools"}
@@ -53,7 +53,7 @@ func TestMetadataSaysWhereTokensAreIssued(t *testing.T) {
 	}
 }
 
-func TestWhatAClientSaysOfTheHostDoesNotLeaveTheChallenge(t *testing.T) {
+func TestChallengeHasNoForgedHost(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	source.Audience = "the tools"

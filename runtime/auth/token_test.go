@@ -65,7 +65,7 @@ func asked(c *auth.Callers, r *http.Request) (*mcp.Identity, string) {
 
 func bearer(text string) *http.Request { return request("Authorization", "Bearer "+text) }
 
-func TestATokenSaysWhoItIs(t *testing.T) {
+func TestTokenIdentifiesCaller(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	source.GroupsClaim = "realm_access.roles"
@@ -87,7 +87,7 @@ func TestATokenSaysWhoItIs(t *testing.T) {
 	}
 }
 
-func TestNoBadTokenIsTaken(t *testing.T) {
+func TestBadTokensAreRefused(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
@@ -118,7 +118,7 @@ func TestNoBadTokenIsTaken(t *testing.T) {
 	}
 }
 
-func TestAnAlgorithmThatIsNotDeclaredIsNotTaken(t *testing.T) {
+func TestUndeclaredAlgorithmIsRefused(t *testing.T) {
 	i := issuertest.Open(t)
 	for _, algorithm := range []string{"ES256", "EdDSA", "PS256"} {
 		key := issuertest.NewKey(t, algorithm, algorithm)
@@ -139,7 +139,7 @@ func TestAnAlgorithmThatIsNotDeclaredIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestClocksMayDifferByTheSkew(t *testing.T) {
+func TestClockSkew(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
@@ -151,7 +151,7 @@ func TestClocksMayDifferByTheSkew(t *testing.T) {
 	}
 }
 
-func TestMissingScopesAreSaid(t *testing.T) {
+func TestMissingScopesAreInTheChallenge(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	source.RequiredScopes = []string{"tools", "more"}

@@ -15,7 +15,7 @@ import (
 	"hatchel/runtime/auth/issuertest"
 )
 
-func TestKeysAreRotated(t *testing.T) {
+func TestKeyRotation(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
@@ -37,7 +37,7 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 }
 
-func TestAnIssuerIsNotAskedForEveryUnknownKey(t *testing.T) {
+func TestRefreshForUnknownKeysIsLimited(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
@@ -64,7 +64,7 @@ func TestAnIssuerIsNotAskedForEveryUnknownKey(t *testing.T) {
 	}
 }
 
-func TestManyWhoComeAtOnceAskTheIssuerOnce(t *testing.T) {
+func TestConcurrentCallersShareARefresh(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
@@ -87,7 +87,7 @@ func TestManyWhoComeAtOnceAskTheIssuerOnce(t *testing.T) {
 	}
 }
 
-func TestAnIssuerThatDoesNotAnswerIsNoReasonToTakeAToken(t *testing.T) {
+func TestUnavailableIssuer(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
@@ -114,7 +114,7 @@ func TestAnIssuerThatDoesNotAnswerIsNoReasonToTakeAToken(t *testing.T) {
 	}
 }
 
-func TestAnIssuerThatHangsHoldsUpNobodyWhoseKeyIsKnown(t *testing.T) {
+func TestHangingIssuerDelaysNoKnownKey(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	source.JWKS = i.URL + "/keys"
@@ -136,7 +136,7 @@ func TestAnIssuerThatHangsHoldsUpNobodyWhoseKeyIsKnown(t *testing.T) {
 	}
 }
 
-func TestAReloadDoesNotWaitForAnIssuerThatHangs(t *testing.T) {
+func TestReleaseCancelsRefresh(t *testing.T) {
 	i := issuertest.Open(t)
 	source := trusting(i)
 	source.JWKS = i.URL + "/keys"
@@ -165,23 +165,25 @@ func TestAReloadDoesNotWaitForAnIssuerThatHangs(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoKeyIsNotTaken(t *testing.T) {
+func TestUnusableKeysAreSkipped(t *testing.T) {
 	i := issuertest.Open(t)
 	for what, raw := range map[string]string{
-		"nothing": ``, "no object": `[]`, "no keys": `{"keys":[]}`, "a secret": `{"keys":[{"kty":"oct","kid":"first","k":"c2VjcmV0"}]}`,
-		"too much":     `{"keys":["` + strings.Repeat("x", 2<<20) + `"]}`,
-		"other things": `{"keys":[1,{"kty":"later"},{"kty":"RSA","kid":"first","n":"AQAB","e":"AQAB"}]}`,
+		"an empty body": ``, "no object": `[]`, "no keys": `{"keys":[]}`, "a symmetric key": `{"keys":[{"kty":"oct","kid":"first","k":"c2VjcmV0"}]}`,
+		"too large a body": `{"keys":["` + strings.Repeat("x", 2<<20) + `"]}`,
+		"unknown types":    `{"keys":[1,{"kty":"later"},{"kty":"RSA","kid":"first","n":"AQAB","e":"AQAB"}]}`,
 	} {
-		i.ServeRaw([]byte(raw))
-		source := trusting(i)
-		c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-		if got, refused := asked(c, bearer(i.Token(audience, nil))); got != nil || strings.HasPrefix(refused, "200") {
-			t.Errorf("%s: %v, %s", what, got, refused)
-		}
+		t.Run(what, func(t *testing.T) {
+			i.ServeRaw([]byte(raw))
+			source := trusting(i)
+			c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
+			if got, refused := asked(c, bearer(i.Token(audience, nil))); got != nil || strings.HasPrefix(refused, "200") {
+				t.Errorf("identity %v, refusal %s", got, refused)
+			}
+		})
 	}
 }
 
-func TestAnIssuerIsFoundByItsMetadata(t *testing.T) {
+func TestDiscovery(t *testing.T) {
 	i := issuertest.Open(t)
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {
 		i.DescribeAt(path)
@@ -207,7 +209,7 @@ func TestAnIssuerIsFoundByItsMetadata(t *testing.T) {
 	}
 }
 
-func TestAReloadThatLeavesAnIssuerAloneDoesNotAskItAgain(t *testing.T) {
+func TestReloadKeepsKeysOfUnchangedIssuer(t *testing.T) {
 	i := issuertest.Open(t)
 	source, clock := trusting(i), new(clock)
 	o := options(t, clock)

@@ -12,7 +12,7 @@ import (
 
 const ci, boss = "the key of the pipeline", "the key of the boss"
 
-func TestAKeySaysWhoItIs(t *testing.T) {
+func TestKeyIdentifiesCaller(t *testing.T) {
 	c, _ := knowing(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "boss", Digest: digest(boss), Groups: []string{"admin"}, Scopes: []string{"all"}}, {Name: "ci", Digest: digest(ci)}}})
 	for _, headers := range [][]string{{"Authorization", "Bearer " + boss}, {"Authorization", "bearer " + boss}, {"X-API-Key", boss}} {
 		got, refused := asked(c, request(headers...))
@@ -25,7 +25,7 @@ func TestAKeySaysWhoItIs(t *testing.T) {
 	}
 }
 
-func TestNoBadKeyIsTaken(t *testing.T) {
+func TestBadKeysAreRefused(t *testing.T) {
 	c, clock := knowing(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci), Expires: time.Now().Add(time.Hour)}}})
 	for _, x := range []struct {
 		headers []string
@@ -63,7 +63,7 @@ func TestNoBadKeyIsTaken(t *testing.T) {
 	}
 }
 
-func TestWithoutAuthNobodyIsAsked(t *testing.T) {
+func TestNewWithoutCredentialsReturnsNil(t *testing.T) {
 	var nobody *auth.Callers
 	if c, _ := knowing(t, nil); c != nil || !nobody.Stands(nil) {
 		t.Errorf("%v", c)
