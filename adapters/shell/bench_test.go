@@ -11,12 +11,12 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// BenchmarkEcho runs /bin/echo as the adapter does and as os/exec does, one call a processor and sixteen at once. The
-// figure to look at is cpu-µs/op: the CPU time of this process and its children together.
+// BenchmarkEcho runs /bin/echo with the adapter and with os/exec, one call for each processor and sixteen at the same time.
+// The relevant figure is cpu-µs/op: the CPU time of this process and its children.
 func BenchmarkEcho(b *testing.B) {
 	for name, parallelism := range map[string]int{"one": 1, "sixteen": 8} {
 		b.Run(name+"/adapter", func(b *testing.B) {
-			bound := adaptertest.Bind(b, tool(`command = ["/bin/echo", input.s]`))
+			bound := adaptertest.Bind(b, newTool(`command = ["/bin/echo", input.s]`))
 			call, err := bound.Call(b.Context(), `{"s":"hello"}`)
 			if err != nil {
 				b.Fatal(err)
@@ -35,7 +35,7 @@ func BenchmarkEcho(b *testing.B) {
 	}
 }
 
-// measure runs f on so many goroutines for each processor.
+// measure runs f in parallelism goroutines for each processor.
 func measure(b *testing.B, parallelism int, f func() error) {
 	b.ReportAllocs()
 	b.SetParallelism(parallelism)
@@ -64,13 +64,13 @@ func cpuTime(b *testing.B, whose ...int) (sum time.Duration) {
 	return sum
 }
 
-// BenchmarkIdleCommands measures what forty commands cost the server that run and do nothing. An operation is a second;
-// the figure to look at is cpu-ms/s.
+// BenchmarkIdleCommands measures the CPU time of the server while forty commands run and do nothing. An operation is a
+// second; the relevant figure is cpu-ms/s.
 func BenchmarkIdleCommands(b *testing.B) {
 	const commands = 40
 	for name, limits := range map[string]string{"default": "", "limited": "\nsandbox {\nmemory = \"1GiB\"\ncpu = \"1h\"\n}"} {
 		b.Run(name, func(b *testing.B) {
-			bound := adaptertest.Bind(b, tool(`command = ["sleep", "1000"]`+limits))
+			bound := adaptertest.Bind(b, newTool(`command = ["sleep", "1000"]`+limits))
 			ctx, cancel := context.WithCancel(b.Context())
 			var calls sync.WaitGroup
 			for range commands {

@@ -66,7 +66,7 @@ func TestRequestsThatMayNotDecideAreRefused(t *testing.T) {
 		{"no key", "", "POST", decide, "{}", nil, 401, "error"},
 		{"no key, GET", "", "GET", "/approvals", "", nil, 401, "error"},
 		{"unknown key", "mallory", "POST", decide, "{}", nil, 401, "error"},
-		{"not an approver", "eve", "POST", decide, "{}", nil, 403, "You may not decide about calls of this tool"},
+		{"not an approver", "eve", "POST", decide, "{}", nil, 403, "You may not decide calls of this tool"},
 		{"not an approver, GET", "eve", "GET", "/approvals/" + id, "", nil, 403, "may not decide"},
 		{"approver of other tools", "ann", "POST", "/approvals/" + of + "/approve", "{}", nil, 403, "may not decide"},
 		{"unknown ID", "bob", "POST", "/approvals/0123456789ABCDEF/approve", "{}", nil, 404, "Approval not found"},

@@ -10,8 +10,9 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// A path of a sandbox block may be below a folder that programs write to. What they put in its place says nothing about what may be reached.
-func TestAPathThatACallHasReplacedLeadsNowhereElse(t *testing.T) {
+// TestConfinedReplacedPathsLeadNowhereElse: a path of a sandbox block can be below a directory that programs write to. What
+// they put in its place must not become accessible.
+func TestConfinedReplacedPathsLeadNowhereElse(t *testing.T) {
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "file"), []byte("outside\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -28,7 +29,7 @@ func TestAPathThatACallHasReplacedLeadsNowhereElse(t *testing.T) {
 			if name == "dir" {
 				block += fmt.Sprintf("\ndir = %q", inner)
 			}
-			b := adaptertest.Bind(t, tool(block))
+			b := adaptertest.Bind(t, newTool(block))
 			for call := range 3 {
 				out, err := b.Do(t.Context(), `{}`)
 				if call == 0 && err != nil {
@@ -42,18 +43,18 @@ func TestAPathThatACallHasReplacedLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-func TestALinkWhereProgramsMayWriteIsFoundAtLoad(t *testing.T) {
+func TestConfinedLinksInWritableDirsAreRejected(t *testing.T) {
 	outside, writable := t.TempDir(), t.TempDir()
 	link := filepath.Join(writable, "link")
 	if err := os.Symlink(outside, link); err != nil {
 		t.Fatal(err)
 	}
 	for _, named := range []string{link, link + "/."} {
-		if got := adaptertest.Refusal(t, tool(fmt.Sprintf("command = [\"ls\"]\nsandbox {\nread = [%q]\nwrite = [%q]\n}", named, writable))); !strings.Contains(got, "is below \""+writable+"\", which programs may write to, and there is a symbolic link on the way") {
+		if got := adaptertest.Refusal(t, newTool(fmt.Sprintf("command = [\"ls\"]\nsandbox {\nread = [%q]\nwrite = [%q]\n}", named, writable))); !strings.Contains(got, "is below \""+writable+"\", which programs may write to, and there is a symbolic link on the way") {
 			t.Error(got)
 		}
 	}
-	if out := must(t, fmt.Sprintf("command = [\"ls\", \"-d\", %q]\nsandbox { read = [%q] }", link, link), `{}`); out["code"] != 0 {
+	if out := mustRun(t, fmt.Sprintf("command = [\"ls\", \"-d\", %q]\nsandbox { read = [%q] }", link, link), `{}`); out["code"] != 0 {
 		t.Errorf("where nobody may write: %v", out)
 	}
 }

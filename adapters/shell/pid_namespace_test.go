@@ -17,14 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// numbered is set where this process has a number in a namespace of its own that /proc does not know.
-const numbered = "HATCHEL_TEST_NUMBERED"
+// pidNamespaceVariable is set in the process that runAsFirstProcess starts.
+const pidNamespaceVariable = "HATCHEL_TEST_NUMBERED"
 
-// first runs a test as the first process of a namespace, where there may be such; more are flags of its clone.
-func first(t *testing.T, name string, more uintptr) {
+// runAsFirstProcess runs a test as the first process of a PID namespace, with further clone flags. It does nothing where
+// this is not permitted.
+func runAsFirstProcess(t *testing.T, name string, more uintptr) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), executable(t), "-test.run", "^"+name+"$", "-test.v")
-	cmd.Env = append(os.Environ(), numbered+"=1")
+	cmd.Env = append(os.Environ(), pidNamespaceVariable+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | more}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -38,27 +39,27 @@ func first(t *testing.T, name string, more uintptr) {
 	}
 }
 
-func TestUnderTheProcOfOthersNothingIsConfined(t *testing.T) {
-	first(t, "TestUnderTheProcOfOthers", 0)
+func TestForeignProc(t *testing.T) {
+	runAsFirstProcess(t, "TestForeignProcChild", 0)
 }
 
-func TestUnderTheProcOfOthers(t *testing.T) {
-	if os.Getenv(numbered) == "" {
+func TestForeignProcChild(t *testing.T) {
+	if os.Getenv(pidNamespaceVariable) == "" {
 		return // it is not; see above
 	}
-	for _, box := range []string{"", modes} {
-		if got := adaptertest.Refusal(t, tool("command = [\"true\"]\n"+box)); !strings.Contains(got, "unshare --mount-proc") {
+	for _, box := range []string{"", allowModes} {
+		if got := adaptertest.Refusal(t, newTool("command = [\"true\"]\n"+box)); !strings.Contains(got, "unshare --mount-proc") {
 			t.Error(got)
 		}
 	}
 }
 
-func TestTheFirstProcessOfAContainerIsLeftNoDead(t *testing.T) {
-	first(t, "TestNoDeadAreLeft", syscall.CLONE_NEWNS)
+func TestOrphansAreReapedByFirstProcess(t *testing.T) {
+	runAsFirstProcess(t, "TestOrphansAreReapedChild", syscall.CLONE_NEWNS)
 }
 
-func TestNoDeadAreLeft(t *testing.T) {
-	if os.Getenv(numbered) == "" {
+func TestOrphansAreReapedChild(t *testing.T) {
+	if os.Getenv(pidNamespaceVariable) == "" {
 		return // the orphans are those of another process; see above
 	}
 	for _, err := range []error{unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("proc", "/proc", "proc", 0, "")} {
@@ -66,7 +67,7 @@ func TestNoDeadAreLeft(t *testing.T) {
 			return // nor a /proc of one's own
 		}
 	}
-	b := adaptertest.Bind(t, tool(`script = "(sleep 600 &); (true &); (sh -c 'sleep 600 & true' &); echo"`))
+	b := adaptertest.Bind(t, newTool(`script = "(sleep 600 &); (true &); (sh -c 'sleep 600 & true' &); echo"`))
 	for range 5 {
 		if _, err := b.Do(t.Context(), `{}`); err != nil {
 			t.Error(err)

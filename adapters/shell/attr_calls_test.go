@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// perlOf runs calls on a file as changing has them, and writes "done" or what the error is called.
-func perlOf(file, call string) string {
+// attrScript returns a script that makes a call of attrCalls or attrDetours on a file, and writes "done" or the error.
+func attrScript(file, call string) string {
 	return fmt.Sprintf(`cd "$TMPDIR" && perl -e '$f = "%s"; $e = ""; $g = $) + 0; $t = pack("q4", 1, 0, 1, 0); open(F, "<", $f) or die; ($d = $f) =~ s,/[^/]*$,,; opendir(D, $d) or die; $r = %s; print $r == -1 ? "$!" : "done"'`, file, call)
 }
 
-func TestEveryChangeReachesAFileThatMayBeWritten(t *testing.T) {
+func TestConfinedAttrCallsChangeWritableFiles(t *testing.T) {
 	if runtime.GOARCH != "amd64" { // whose numbers these are
 		return
 	}
-	for call, text := range changing {
-		name, _ := owned(t)
-		got := attempt(t, perlOf(name, text), fmt.Sprintf("sandbox { write = [%q] }", filepath.Dir(name)))
+	for call, text := range attrCalls {
+		name, _ := newOwnedFile(t)
+		got := runScript(t, attrScript(name, text), fmt.Sprintf("sandbox { write = [%q] }", filepath.Dir(name)))
 		now, err := os.Stat(name)
 		if err != nil || got != "done" {
 			t.Fatalf("%s: %q, %v", call, got, err)
@@ -44,8 +44,9 @@ func TestEveryChangeReachesAFileThatMayBeWritten(t *testing.T) {
 	}
 }
 
-// detours are ways to name a file that may only be read, or to name nothing of the like: beside those of changing. $f is its name, F the file, D its folder, open.
-var detours = []string{
+// attrDetours are further ways to name a file that may only be read. $f is its name, F the open file, and D its open
+// directory.
+var attrDetours = []string{
 	`chmod(0666, "/proc/self/fd/" . fileno(F)) || -1`,
 	`chmod(0666, "/proc/self/fd/../fd/" . fileno(F)) || -1`,
 	`chmod(0666, "/proc/$$/fd/" . fileno(F)) || -1`,
@@ -80,17 +81,17 @@ var detours = []string{
 	`open(N, ">", "gone") && open(M, ">", "gone (deleted)") && unlink("gone") && syscall(91, fileno(N), 0666)`,
 }
 
-func TestNoDetourLeadsToAFileThatMayOnlyBeRead(t *testing.T) {
+func TestConfinedAttrCallsChangeNoReadableFile(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return
 	}
-	name, before := owned(t)
+	name, before := newOwnedFile(t)
 	folder, err := os.Stat(filepath.Dir(name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range detours {
-		got := attempt(t, perlOf(name, call), fmt.Sprintf("sandbox { read = [%q] }", filepath.Dir(name)))
+	for _, call := range attrDetours {
+		got := runScript(t, attrScript(name, call), fmt.Sprintf("sandbox { read = [%q] }", filepath.Dir(name)))
 		if got != "Operation not permitted" && got != "Too many levels of symbolic links" && got != "Permission denied" {
 			t.Errorf("%s: %q", call, got)
 		}
@@ -102,7 +103,7 @@ func TestNoDetourLeadsToAFileThatMayOnlyBeRead(t *testing.T) {
 	}
 }
 
-func TestAChangeFailsAsItDoesWithoutAConfinement(t *testing.T) {
+func TestConfinedAttrErrorsAreThoseOfTheKernel(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return
 	}
@@ -121,7 +122,7 @@ func TestAChangeFailsAsItDoesWithoutAConfinement(t *testing.T) {
 	} {
 		script := "cd \"$TMPDIR\" && mkdir w && cd w && echo > x && perl -e '" + `$e = ""; $g = $) + 0; $t = pack("q4", 1, 0, 1, 0); open(F, "<", "x") or die; $r = ` + call + `; print $r == -1 ? "$!" : "done"` + "'; echo; stat -c '%a %F' x l 2>/dev/null; stat -c %X-%Y x | sed 's/[0-9]\\{6,\\}/now/g'; cd ..; rm -r w"
 		t.Setenv("TMPDIR", t.TempDir())
-		free, got := attempt(t, script, "sandbox { mode = \"none\" }"), attempt(t, script, "")
+		free, got := runScript(t, script, "sandbox { mode = \"none\" }"), runScript(t, script, "")
 		if strings.HasPrefix(free, "Function not implemented") {
 			continue // by this kernel; the server does it
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Who writes a tool learns from the log which argument of the sandbox a program may miss, and a model is not told.
-func TestARefusalNamesWhatTheSandboxLacks(t *testing.T) {
+// TestSandboxHint: the log names the argument of the sandbox that may be missing. The message for the model does not.
+func TestSandboxHint(t *testing.T) {
 	for said, c := range map[string]struct {
 		block string
 		want  error
@@ -23,7 +23,7 @@ func TestARefusalNamesWhatTheSandboxLacks(t *testing.T) {
 		"a program":            {`command = ["/etc/passwd"]`, errFileHint},
 	} {
 		t.Run(said, func(t *testing.T) {
-			f := fault(t, c.block, `{}`)
+			f := runFault(t, c.block, `{}`)
 			if c.want == nil && f.Cause != nil || !errors.Is(f.Cause, c.want) && c.want != nil {
 				t.Errorf("cause %v of: %s", f.Cause, f.Message)
 			}

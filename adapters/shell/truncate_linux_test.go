@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// emptiers are ways to cut a file that ask for no right to write to it. $f is its name, F the file, open to be read.
-func emptiers() map[string]string {
+// truncateCalls are ways to truncate a file without opening it for writing. $f is its name, F the file, open for reading.
+func truncateCalls() map[string]string {
 	open := func(flags int) string { return fmt.Sprintf("syscall(%d, -100, $f, %d, 0644)", unix.SYS_OPENAT, flags) }
 	open2 := func(flags int) string {
 		return fmt.Sprintf(`syscall(%d, -100, $f, ($h = pack("Q3", %d, 0, 0)), 24)`, unix.SYS_OPENAT2, flags)
@@ -50,13 +50,13 @@ func emptiers() map[string]string {
 	return ways
 }
 
-func TestAFileThatMayNotBeWrittenIsNotEmptied(t *testing.T) {
-	for name, way := range emptiers() {
+func TestConfinedTruncateNeedsWriteAccess(t *testing.T) {
+	for name, way := range truncateCalls() {
 		empty := func(file, begin, box string) {
 			if err := os.WriteFile(file, []byte("whole"), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if got := attempt(t, fmt.Sprintf(`perl -e '$f = "%s"; %s; $r = %s; print $r == -1 ? "refused" : "done"'`, file, begin, way), box); got != "refused" {
+			if got := runScript(t, fmt.Sprintf(`perl -e '$f = "%s"; %s; $r = %s; print $r == -1 ? "refused" : "done"'`, file, begin, way), box); got != "refused" {
 				t.Errorf("%s, %s: %q", name, box, got)
 			}
 			if text, err := os.ReadFile(file); err != nil || string(text) != "whole" {
@@ -71,7 +71,7 @@ func TestAFileThatMayNotBeWrittenIsNotEmptied(t *testing.T) {
 	}
 }
 
-func TestAFileThatMayBeWrittenIsEmptied(t *testing.T) {
+func TestConfinedTruncatesWritableFiles(t *testing.T) {
 	for name, script := range map[string]string{
 		"the shell":     ": > $f",
 		"dd":            "dd if=/dev/null of=$f 2>/dev/null",
@@ -85,7 +85,7 @@ func TestAFileThatMayBeWrittenIsEmptied(t *testing.T) {
 		"by its folder": "cd $(dirname $f) && : > file",
 	} {
 		script = `export f="$TMPDIR/file"; echo text > "$f"; ` + script + `; stat -c %s "$f"`
-		if got := attempt(t, script, ""); got != "0\n" {
+		if got := runScript(t, script, ""); got != "0\n" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestStandardOutputIsReadAsSaid(t *testing.T) {
+func TestParseOutput(t *testing.T) {
 	for name, c := range map[string]struct {
 		block, member string
 		want          any
@@ -29,9 +29,9 @@ func TestStandardOutputIsReadAsSaid(t *testing.T) {
 		"first stage left out": {"pipe = [input.t == null ? null : [\"echo\", \"b\"], [\"cat\"]]\nstdin = \"in\"", "stdout", "in"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := must(t, c.block, `{}`)[c.member]
+			got := mustRun(t, c.block, `{}`)[c.member]
 			if c.want == nil {
-				got, c.want = asJSONText(t, got), `{"a":[1,2.5,12345678901234567890]}`
+				got, c.want = mustJSON(t, got), `{"a":[1,2.5,12345678901234567890]}`
 			}
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%#v", got)
@@ -40,7 +40,7 @@ func TestStandardOutputIsReadAsSaid(t *testing.T) {
 	}
 }
 
-func TestOutputThatIsNotWhatItShouldBeIsRefused(t *testing.T) {
+func TestParseOutputErrors(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
 		"no json":       {"command = [\"echo\", \"Hello\"]\nparse = \"json\"", `echo wrote something that is not JSON: line 1, column 1: a value is expected, at "Hello"`},
 		"broken later":  {"script = \"printf '{\\\"é\\\": 1,\\\\n  \\\"b\\\": x}'\"\nparse = \"json\"", `the script wrote something that is not JSON: line 2, column 8: a value is expected, at "x}"`},
@@ -52,7 +52,7 @@ func TestOutputThatIsNotWhatItShouldBeIsRefused(t *testing.T) {
 		"last of pipes": {"pipe = [[\"echo\", \"Hello\"], [\"cat\"]]\nparse = \"json\"", `cat (command 2 of 2) wrote something`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if f := fault(t, c.block, `{}`); !strings.Contains(f.Message, c.want) {
+			if f := runFault(t, c.block, `{}`); !strings.Contains(f.Message, c.want) {
 				t.Error(f.Message)
 			}
 		})
@@ -60,7 +60,7 @@ func TestOutputThatIsNotWhatItShouldBeIsRefused(t *testing.T) {
 }
 
 func TestHugeOutputKeepsHeadAndTail(t *testing.T) {
-	out := must(t, "script = \"echo begin; head -c 30000000 /dev/zero | tr '\\\\0' x; echo; echo end; seq 1 3000000 >&2\"\nmax_output = \"64KiB\"", `{}`)
+	out := mustRun(t, "script = \"echo begin; head -c 30000000 /dev/zero | tr '\\\\0' x; echo; echo end; seq 1 3000000 >&2\"\nmax_output = \"64KiB\"", `{}`)
 	for member, ends := range map[string][2]string{"stdout": {"begin\nxxx", "xxx\nend\n"}, "stderr": {"1\n2\n", "\n3000000\n"}} {
 		text := out[member].(string)
 		if len(text) > 66_000 || !strings.HasPrefix(text, ends[0]) || !strings.HasSuffix(text, ends[1]) || !strings.Contains(text, " bytes truncated ...]\n") {
@@ -81,7 +81,7 @@ func TestStandardInput(t *testing.T) {
 		"literal": {`stdin = { z = input.n, a = true }`, `{"a":true,"z":0}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := must(t, "command = [\"cat\"]\n"+c.stdin, `{"o":{"a":1,"b":"x"}}`)["stdout"]; got != c.want {
+			if got := mustRun(t, "command = [\"cat\"]\n"+c.stdin, `{"o":{"a":1,"b":"x"}}`)["stdout"]; got != c.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -90,13 +90,13 @@ func TestStandardInput(t *testing.T) {
 
 func TestLargeInput(t *testing.T) {
 	text := strings.Repeat("0123456789", 300_000)
-	arguments := asJSONText(t, map[string]any{"s": text})
-	if out := must(t, "command = [\"cat\"]\nstdin = input.s\nmax_output = \"4MiB\"", arguments); out["stdout"] != text {
+	arguments := mustJSON(t, map[string]any{"s": text})
+	if out := mustRun(t, "command = [\"cat\"]\nstdin = input.s\nmax_output = \"4MiB\"", arguments); out["stdout"] != text {
 		t.Errorf("%d bytes came back", len(out["stdout"].(string)))
 	}
-	// Programs that read a part, or nothing, of what they are given are no failure.
+	// Programs need not read all of their input.
 	for _, block := range []string{`command = ["head", "-c", "10"]`, `command = ["echo", "0123456789"]`} {
-		if out := must(t, block+"\nstdin = input.s", arguments); !strings.HasPrefix(out["stdout"].(string), "0123456789") {
+		if out := mustRun(t, block+"\nstdin = input.s", arguments); !strings.HasPrefix(out["stdout"].(string), "0123456789") {
 			t.Errorf("%.50q", out["stdout"])
 		}
 	}

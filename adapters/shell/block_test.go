@@ -10,7 +10,7 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func envOf(t *testing.T, out map[string]any) []string {
+func envLines(t *testing.T, out map[string]any) []string {
 	t.Helper()
 	list := strings.Split(strings.TrimSuffix(out["stdout"].(string), "\n"), "\n")
 	list = slices.DeleteFunc(list, func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") }) // of every call its own
@@ -18,7 +18,7 @@ func envOf(t *testing.T, out map[string]any) []string {
 	return list
 }
 
-func TestProgramsSeeTheEnvironmentTheyAreGiven(t *testing.T) {
+func TestEnvironment(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/bin")
 	t.Setenv("HOME", "/home/x")
 	t.Setenv("PASSED", "a=b")
@@ -35,19 +35,19 @@ func TestProgramsSeeTheEnvironmentTheyAreGiven(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Sort(c.want)
-			if got := envOf(t, must(t, "command = [\"env\"]\n"+c.block, `{}`)); !slices.Equal(got, c.want) {
+			if got := envLines(t, mustRun(t, "command = [\"env\"]\n"+c.block, `{}`)); !slices.Equal(got, c.want) {
 				t.Errorf("%q", got)
 			}
 		})
 	}
 }
 
-func TestProgramsAreFoundInThePATHTheySee(t *testing.T) {
+func TestProgramLookupUsesPATHOfProgram(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ls"), []byte("#!/bin/sh\necho mine\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, err := adaptertest.Bind(t, toolOver(`connection "shell" "c" {
+	out, err := adaptertest.Bind(t, newToolWithConnection(`connection "shell" "c" {
   env = { PATH = "`+dir+`" }
 }`, `"c"`, `command = ["ls"]`)).Do(t.Context(), `{}`)
 	if err != nil || out["stdout"] != "mine\n" {
@@ -55,16 +55,16 @@ func TestProgramsAreFoundInThePATHTheySee(t *testing.T) {
 	}
 }
 
-func TestACallCannotSetWhatDecidesWhatRuns(t *testing.T) {
+func TestCodeLoadingVariablesAreRejected(t *testing.T) {
 	for _, name := range []string{"PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "DYLD_INSERT_LIBRARIES"} {
-		if got := adaptertest.Refusal(t, tool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides which code runs") {
+		if got := adaptertest.Refusal(t, newTool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides which code runs") {
 			t.Error(got)
 		}
 	}
 }
 
-func TestWorkingFolder(t *testing.T) {
-	b := adaptertest.Bind(t, tool("command = [\"pwd\", \"-P\"]\ndir = coalesce(input.t, \".\")"))
+func TestWorkingDirectory(t *testing.T) {
+	b := adaptertest.Bind(t, newTool("command = [\"pwd\", \"-P\"]\ndir = coalesce(input.t, \".\")"))
 	root, err := filepath.EvalSymlinks(b.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestWorkingFolder(t *testing.T) {
 	}
 }
 
-const shared = `connection "shell" "c" {
+const sharedConnection = `connection "shell" "c" {
   command  = ["sh", "-c", "echo \"$A $B $*\"; pwd; exit 3", "sh"]
   env      = { A = "conn", B = "conn" }
   dir      = "/usr"
@@ -88,18 +88,18 @@ const shared = `connection "shell" "c" {
 }
 `
 
-func TestBlocksTakeOverWhatTheConnectionSays(t *testing.T) {
+func TestBlockInheritsFromConnection(t *testing.T) {
 	for block, want := range map[string]string{
 		`command = ["x", input.list]`:                                    "conn conn x 1 2\n/usr\n",
 		"command = [input.n]\nenv = { B = \"block\" }\ndir = \"/\"":      "conn block 0\n/\n",
 		"command = [\"x\"]\nok_codes = [3]\ninherit_env = [\"NOTHING\"]": "conn conn x\n/usr\n",
 	} {
-		out, err := adaptertest.Bind(t, toolOver(shared, `"c"`, block)).Do(t.Context(), `{"list":["1","2"]}`)
+		out, err := adaptertest.Bind(t, newToolWithConnection(sharedConnection, `"c"`, block)).Do(t.Context(), `{"list":["1","2"]}`)
 		if err != nil || out["stdout"] != want {
 			t.Errorf("%s: %v, %v", block, out, err)
 		}
 	}
-	if f := faultOf(t, adaptertest.Bind(t, toolOver(shared, `"c"`, "command = [\"x\"]\nok_codes = [0]")), `{}`); f.Code != 3 {
+	if f := callFault(t, adaptertest.Bind(t, newToolWithConnection(sharedConnection, `"c"`, "command = [\"x\"]\nok_codes = [0]")), `{}`); f.Code != 3 {
 		t.Error(f)
 	}
 }
@@ -124,7 +124,7 @@ func TestScriptFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(file string) adaptertest.Source {
-		s := tool("script_file = \"" + file + "\"\nenv = { A = \"a\" }\ndir = \"/\"")
+		s := newTool("script_file = \"" + file + "\"\nenv = { A = \"a\" }\ndir = \"/\"")
 		s.Dir = dir
 		return s
 	}
@@ -142,7 +142,7 @@ func TestScriptFiles(t *testing.T) {
 	}
 }
 
-func TestMistakesAreFoundAtLoad(t *testing.T) {
+func TestBlockMistakes(t *testing.T) {
 	for block, want := range map[string]string{
 		"command = [\"ls\"]\nparse = \"xml\"":                       `parse must be "text", "json", "jsonl" or "lines", not "xml".`,
 		"command = [\"ls\"]\nstderr = \"drop\"":                     `stderr must be "merge" or omitted, not "drop".`,
@@ -151,7 +151,7 @@ func TestMistakesAreFoundAtLoad(t *testing.T) {
 		"command = [\"ls\"]\nenv = { \"A=B\" = \"x\" }":             `"A=B" is not a variable name`,
 		"command = [\"ls\"]\nenv = { (input.s) = \"x\" }":           `cannot depend on a call`,
 		"command = [\"ls\"]\nscript = \"ls\"":                       `What to run is already given by "command"`,
-		`dir = "/"`:                                                 `What to run is needed: write one of command, pipe, script, script_file.`,
+		`dir = "/"`:                                                 `What to run is required: write one of command, pipe, script, script_file.`,
 		"command = [\"ls\", secret.k]":                              `secret`,
 		`script = "eval ${input.s}"`:                                `eval`,
 		"command = [\"sh\", \"-c\", input.s]":                       `sh`,
@@ -159,16 +159,16 @@ func TestMistakesAreFoundAtLoad(t *testing.T) {
 		"command = [\"env\", \"bash\", \"-s\"]\nstdin = input.s":    `bash runs its standard input as code`,
 		"pipe = [[\"python3\", \"-\"], [\"cat\"]]\nstdin = input.s": `python3 runs its standard input as code`,
 	} {
-		if got := adaptertest.Refusal(t, tool(block)); !strings.Contains(got, want) {
+		if got := adaptertest.Refusal(t, newTool(block)); !strings.Contains(got, want) {
 			t.Errorf("%s:\n%s", block, got)
 		}
 	}
 	for _, block := range []string{`script = "ls"`, `pipe = [["ls"], ["cat"]]`, `script_file = "x"`} {
-		if got := adaptertest.Refusal(t, toolOver(shared, `"c"`, block)); !strings.Contains(got, `The connection "c" begins a command`) {
+		if got := adaptertest.Refusal(t, newToolWithConnection(sharedConnection, `"c"`, block)); !strings.Contains(got, `The connection "c" begins a command`) {
 			t.Errorf("%s:\n%s", block, got)
 		}
 	}
-	if got := adaptertest.Refusal(t, toolOver(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "must not be empty") {
+	if got := adaptertest.Refusal(t, newToolWithConnection(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "must not be empty") {
 		t.Error(got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func TestPlanShowsWhatWouldRun(t *testing.T) {
+func TestDryRun(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
 		"command": {"command = [\"grep\", \"-e\", input.s, \"--\", input.list]\nstdin = \"abc\"\ninherit_env = [\"KUBECONFIG\"]", `grep -e 'it'\''s $HOME' -- a 'b c'
 in DIR
@@ -38,7 +38,7 @@ env HATCHEL_V0='it'\''s $HOME'
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tool(c.block)
+			s := newTool(c.block)
 			s.HCL = `secret "k" { env = "K" }` + s.HCL
 			s.Env = map[string]string{"K": "hunter2"}
 			b := adaptertest.Bind(t, s)
@@ -57,8 +57,8 @@ env HATCHEL_V0='it'\''s $HOME'
 	}
 }
 
-func TestQuotedWordsMeanThemselves(t *testing.T) {
-	for _, word := range hostile {
+func TestQuote(t *testing.T) {
+	for _, word := range hostileValues {
 		out, err := exec.CommandContext(t.Context(), "bash", "-c", "LC_ALL=C.UTF-8; printf %s "+quote(word)+"x").Output()
 		if err != nil || string(out) != word+"x" {
 			t.Errorf("%.60q is quoted as %.60s, which is %.60q (%v)", word, quote(word), out, err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// makingsOfBits make a file x that is setuid or setgid.
-var makingsOfBits = map[string]string{
+// setIDCalls make a setuid or setgid file x.
+var setIDCalls = map[string]string{
 	"open":                `syscall(2, $f, 0102, 04755)`,
 	"open, above 32 bits": `syscall(2, $f, 0102 + (1 << 40), 04755 + (1 << 40))`,
 	"open, exclusively":   `syscall(2, $f, 0301, 02755)`,
@@ -22,26 +22,26 @@ var makingsOfBits = map[string]string{
 	"mknod, of a fifo":    `syscall(133, $f, 0014755, 0)`,
 }
 
-func TestNoFileIsMadeThatGivesRightsToWhoRunsIt(t *testing.T) {
+func TestConfinedCreatesNoSetIDFiles(t *testing.T) {
 	if runtime.GOARCH != "amd64" { // whose numbers these are
 		return
 	}
-	for call, text := range makingsOfBits {
-		for _, box := range []string{"", modes} {
+	for call, text := range setIDCalls {
+		for _, box := range []string{"", allowModes} {
 			script := fmt.Sprintf(`perl -e 'umask(0); $d = $ENV{TMPDIR}; $f = "$d/x"; $r = %s; printf "%%s %%o", $r < 0 ? "refused" : "done", (stat $f)[2] & 06000'`, text)
-			if got := attempt(t, script, box); got != "refused 0" {
+			if got := runScript(t, script, box); got != "refused 0" {
 				t.Errorf("%s, %s: %q", call, box, got)
 			}
 		}
 	}
 	ordinary := `perl -e 'umask(0); $d = $ENV{TMPDIR}; $f = "$d/x"; syscall(2, $f, 0102, 01777) >= 0 or die "$!"; syscall(2, $f, 0, 06777) >= 0 or die "not made: $!"; syscall(257, -100, $f, 2, -1) >= 0 or die "not made: $!"; syscall(257, -100, $d, 0200000, -1) >= 0 or die "$!"; syscall(133, "$f.fifo", 010666, 0) == 0 or die "$!"; print "fine"'; if [ -e /usr/bin/passwd ]; then cp /usr/bin/passwd $TMPDIR/y && cp $TMPDIR/y $TMPDIR/z; fi`
-	if got := attempt(t, ordinary, ""); got != "fine" {
+	if got := runScript(t, ordinary, ""); got != "fine" {
 		t.Errorf("what is ordinary: %q", got)
 	}
 }
 
-func TestFileSystemsTakeNoCommandsAboutWhatMayOnlyBeRead(t *testing.T) {
-	name, _ := owned(t)
+func TestConfinedIoctlsOnReadableFilesAreDenied(t *testing.T) {
+	name, _ := newOwnedFile(t)
 	box := fmt.Sprintf("sandbox {\nmodes = true\nread = [%q]\n}", filepath.Dir(name))
 	for command, want := range map[string]string{
 		"0x5000940e": "Operation not supported", // BTRFS_IOC_SUBVOL_CREATE
@@ -57,14 +57,14 @@ func TestFileSystemsTakeNoCommandsAboutWhatMayOnlyBeRead(t *testing.T) {
 		"0x541b":     "done",                    // FIONREAD
 	} {
 		script := fmt.Sprintf(`perl -e 'open(F, "<", "%s") or die; $v = %s == 0x40049409 ? -1 : "\0" x 4096; print ioctl(F, %[2]s, $v) ? "done" : "$!"'`, name, command)
-		if got := attempt(t, script, box); got != want {
+		if got := runScript(t, script, box); got != want {
 			t.Errorf("%s: %q", command, got)
 		}
 	}
 }
 
-// openings open a file for neither reading nor writing. $f is its name.
-var openings = map[string]string{
+// noAccessModeCalls open a file neither for reading nor for writing. $f is its name.
+var noAccessModeCalls = map[string]string{
 	"open":                  `syscall(2, $f, 3)`,
 	"open, above 32 bits":   `syscall(2, $f, 3 + (1 << 40))`,
 	"open, of a link":       `do { symlink($f, $l); syscall(2, $l, 3) }`,
@@ -75,14 +75,14 @@ var openings = map[string]string{
 	"openat2":               `do { $h = pack("Q3", 3, 0, 0); syscall(437, -100, $f, $h, 24) }`,
 }
 
-func TestNothingIsOpenedWithoutARight(t *testing.T) {
+func TestConfinedOpenNeedsAnAccessMode(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return
 	}
-	name, before := owned(t)
-	for call, text := range openings {
+	name, before := newOwnedFile(t)
+	for call, text := range noAccessModeCalls {
 		script := fmt.Sprintf(`perl -e '$f = "%s"; $l = "$ENV{TMPDIR}/l"; $fd = %s; print $fd < 0 ? "refused" : syscall(280, $fd, 0, 0, 0) < 0 ? "opened" : "changed"'`, name, text)
-		if got := attempt(t, script, ""); got != "refused" {
+		if got := runScript(t, script, ""); got != "refused" {
 			t.Errorf("%s: %q", call, got)
 		}
 	}
@@ -91,11 +91,11 @@ func TestNothingIsOpenedWithoutARight(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForAFileThatAProgramReads(t *testing.T) {
-	name, _ := owned(t)
+func TestConfinedLeasesAreDenied(t *testing.T) {
+	name, _ := newOwnedFile(t)
 	box := fmt.Sprintf("sandbox {\nmodes = true\nread = [%q]\n}", filepath.Dir(name))
 	for command, want := range map[string]string{"1024, 1": "Invalid argument", "1024, 0": "Invalid argument", "1040, 0": "Invalid argument", "1, 0": "done"} {
-		if got := attempt(t, fmt.Sprintf(`perl -e 'open(F, "<", "%s") or die; print fcntl(F, %s) ? "done" : "$!"'`, name, command), box); got != want {
+		if got := runScript(t, fmt.Sprintf(`perl -e 'open(F, "<", "%s") or die; print fcntl(F, %s) ? "done" : "$!"'`, name, command), box); got != want {
 			t.Errorf("%s: %q", command, got)
 		}
 	}

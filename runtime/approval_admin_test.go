@@ -9,7 +9,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-func TestForWhoDecidesAboutNothingNoListIsRead(t *testing.T) {
+func TestACallerWhoMayDecideNothingReadsNoList(t *testing.T) {
 	h := newWorld().host(t, `
 		auth {
 			api_key "ann" { sha256 = "`+fmt.Sprintf("%064x", 1)+`" }
@@ -21,14 +21,14 @@ func TestForWhoDecidesAboutNothingNoListIsRead(t *testing.T) {
 		groups []string
 		reads  bool
 	}{{nil, false}, {[]string{"approvers"}, true}} {
-		desk, err := h.ApprovalAdmin(t.Context(), &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve", Key: "eve", Groups: c.groups}})
+		admin, err := h.ApprovalAdmin(t.Context(), &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve", Key: "eve", Groups: c.groups}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = desk.List(t.Context(), approval.ListQuery{After: "where no list has ended", Limit: 10}, func([]*approval.Entry) error { return nil })
+		_, err = admin.List(t.Context(), approval.ListQuery{After: "where no list has ended", Limit: 10}, func([]*approval.Entry) error { return nil })
 		if reads := errors.Is(err, approval.ErrCursor); reads != c.reads {
 			t.Errorf("in %v: %v", c.groups, err)
 		}
-		desk.Close()
+		admin.Close()
 	}
 }

@@ -1,0 +1,176 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+
+	"hatchel/hcl"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
+)
+
+// ApprovalAdmin lists and decides approvals for one caller, as the approvals block of one
+// configuration allows. It must be used by one goroutine only, and closed.
+type ApprovalAdmin struct {
+	g         *Generation
+	book      *approval.Book
+	caller    *mcp.Caller
+	frame     *hcl.Frame
+	mayDecide map[string]bool // by tool; a cache
+}
+
+// ApprovalAdmin returns the approvals that a caller may decide over HTTP. The error is a ForbiddenError
+// when the configuration lets nobody decide, or the caller has no subject; other errors are those of
+// the state store.
+func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin, error) {
+	g, err := h.admit(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	d := &ApprovalAdmin{g: g, caller: c, mayDecide: map[string]bool{}}
+	if err = d.open(ctx); err != nil {
+		g.leave()
+		return nil, err
+	}
+	return d, nil
+}
+
+// ForbiddenError reports that a caller may not make a request. Why is a sentence for the caller.
+type ForbiddenError struct{ Why string }
+
+func (f *ForbiddenError) Error() string { return f.Why }
+
+func newForbiddenError(why string) error { return &ForbiddenError{why} }
+
+func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
+	switch {
+	case d.g.Config.Approvals == nil:
+		return newForbiddenError("The configuration of this server has no approvals block, so approvals cannot be " +
+			"decided over HTTP. Declare approvals { allow = \"'approvers' in caller.groups\" } and an auth block, or " +
+			"run hatchel approvals on the machine of the server")
+	case d.caller.Subject == "":
+		return newForbiddenError("A decision requires a caller with a subject")
+	}
+	d.frame = hcl.NewFrame(ctx, d.g.build.Dir, d.g.build.Now)
+	d.frame.Caller = callerRoot(d.caller)
+	// The watch of the store reports the decisions of other processes.
+	if err := d.g.build.State.tasks.startHeartbeat(ctx); err != nil {
+		return err
+	}
+	d.book, err = d.g.build.State.approvals(ctx)
+	return err
+}
+
+// Close releases the configuration.
+func (d *ApprovalAdmin) Close() { d.g.leave() }
+
+// canDecide reports whether the caller may decide calls of a tool. Nobody may when the tool does not
+// exist or the rule cannot be evaluated.
+func (d *ApprovalAdmin) canDecide(tool string) bool {
+	if may, asked := d.mayDecide[tool]; asked {
+		return may
+	}
+	p, ok := d.g.programs[tool]
+	if ok {
+		d.frame.Tool = policy.ToolRoot(p.tool)
+		var err error
+		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
+			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow failed, caller may not decide",
+				slog.String("tool", tool), slog.String("subject", d.caller.Subject),
+				slog.String("error", d.g.scrubber.Text(err.Error())))
+			ok = false
+		}
+	}
+	d.mayDecide[tool] = ok
+	return ok
+}
+
+// canDecideAny reports whether the caller may decide the calls of any tool.
+func (d *ApprovalAdmin) canDecideAny() bool {
+	for name := range d.g.programs {
+		if d.canDecide(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// The number of approvals that one query reads. Larger ones would block the store.
+const (
+	minRead = 128
+	maxRead = 1024
+)
+
+// List calls each with the approvals that the caller may decide, in parts, and returns the cursor of the
+// next page, like approval.Book.List. It omits the caller's own calls, stops at an error of each, and
+// reads nothing for a caller that may decide nothing.
+func (d *ApprovalAdmin) List(
+	ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error,
+) (next string, err error) {
+	if !d.canDecideAny() {
+		return "", nil
+	}
+	for left := q.Limit; ; {
+		q.Limit = min(max(left, minRead), maxRead)
+		page, more, err := d.book.List(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		mine := page[:0]
+		for i, e := range page {
+			if e.Subject == d.caller.Subject || !d.canDecide(e.Tool) {
+				continue
+			}
+			if mine = append(mine, e); len(mine) == left && (i < len(page)-1 || more != "") {
+				return e.Cursor(), each(mine)
+			}
+		}
+		left -= len(mine)
+		if err := each(mine); err != nil || more == "" {
+			return "", err
+		}
+		q.After = more
+	}
+}
+
+// Find returns an approval by its ID. The error is approval.ErrUnknown or a ForbiddenError.
+func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval, error) {
+	a, err := d.book.Find(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case a == nil:
+		return nil, approval.ErrUnknown
+	case d.g.programs[a.Tool] == nil:
+		return nil, newForbiddenError("The tool of this call no longer exists, so the approval cannot be decided")
+	case !d.canDecide(a.Tool):
+		return nil, newForbiddenError("You may not decide calls of this tool")
+	}
+	return a, nil
+}
+
+// Decide approves or rejects a call. With an audit log the decision is recorded before it takes effect.
+// The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's own call, or an
+// UnrecordedDecisionError when the decision could not be recorded and was not made.
+func (d *ApprovalAdmin) Decide(
+	ctx context.Context, id string, approved bool, reason string,
+) (*approval.Approval, error) {
+	a, err := d.Find(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Caller.Subject == d.caller.Subject:
+		return nil, newForbiddenError("This is your own call, which another approver must decide")
+	}
+	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason}
+	if d.g.audit == nil && !a.Audited {
+		return d.book.Decide(ctx, a.ID, approved, decision)
+	}
+	proposal := approval.Proposal{Approved: approved, Decision: decision}
+	p, err := d.book.Propose(ctx, a.ID, proposal, d.g.build.State.tasks.owner)
+	if err != nil {
+		return nil, err
+	}
+	return d.g.confirmDecision(ctx, d.book, p, d.g.auditedCaller(d.caller))
+}
