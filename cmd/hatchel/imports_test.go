@@ -3,6 +3,7 @@ package main
 import (
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -83,6 +84,30 @@ var owners = map[string][]string{
 }
 
 const module = "hatchel"
+
+const moduleRoot = "../.."
+
+// goFiles returns the paths of all Go files of the module, with slashes and relative to its root.
+func goFiles(t *testing.T) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(moduleRoot, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && name != moduleRoot || d.Name() == "testdata"):
+			return fs.SkipDir
+		case filepath.Ext(name) != ".go":
+			return nil
+		}
+		rel, err := filepath.Rel(moduleRoot, name)
+		files = append(files, filepath.ToSlash(rel))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
 
 func TestPackagesImportOnlyWhatTheLayersAllow(t *testing.T) {
 	for _, name := range goFiles(t) {
