@@ -151,7 +151,7 @@ func TestBlockMistakes(t *testing.T) {
 		"command = [\"ls\"]\nenv = { \"A=B\" = \"x\" }":             `"A=B" is not a variable name`,
 		"command = [\"ls\"]\nenv = { (input.s) = \"x\" }":           `cannot depend on a call`,
 		"command = [\"ls\"]\nscript = \"ls\"":                       `What to run is already given by "command"`,
-		`dir = "/"`:                                                 `What to run is needed: write one of command, pipe, script, script_file.`,
+		`dir = "/"`:                                                 `What to run is required: write one of command, pipe, script, script_file.`,
 		"command = [\"ls\", secret.k]":                              `secret`,
 		`script = "eval ${input.s}"`:                                `eval`,
 		"command = [\"sh\", \"-c\", input.s]":                       `sh`,

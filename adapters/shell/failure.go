@@ -143,8 +143,7 @@ func (p *commandPlan) startFault(err error) error {
 		f.Message = fmt.Sprintf("the working directory %s is not a directory", p.shownDir)
 	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist):
 		f.Message = fmt.Sprintf("the program %s, or its interpreter, was not found; it must be installed where "+
-			"the tools run",
-			name)
+			"the tools run", name)
 	case errors.Is(err, errNotExecutable), errors.Is(err, fs.ErrPermission):
 		f.Message = fmt.Sprintf("the program %s or the working directory is not accessible: permission denied", name)
 		f.Cause = errors.Join(err, p.sandboxHint(f.Message))

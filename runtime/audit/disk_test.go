@@ -54,7 +54,7 @@ func faultyLog(t testing.TB, path string) (*Log, *faulty) {
 	return l, f
 }
 
-// What was said to be written is there, once; what was said not to be is not.
+// Exactly the records without an error are in the log, once.
 func TestFullDiskLosesNoRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, f := faultyLog(t, path)
@@ -110,7 +110,7 @@ func TestConcurrentRecordsShareASync(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for range rounds {
 		whole := l.written.Load() + callers
-		f.slow = func() { // for so long that everybody has come
+		f.slow = func() { // until all callers have come
 			for l.written.Load() < whole && time.Now().Before(deadline) && ctxtime.Sleep(t.Context(), time.Millisecond) == nil {
 			}
 		}
@@ -139,7 +139,7 @@ func TestFailedSyncIsPermanent(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	f.bad.Store(false)
-	// The system may say of the next one that all is well, although what was to be written is lost.
+	// The next sync may succeed although the pages of the failed one are lost.
 	for _, durable := range []bool{true, false} {
 		if err := l.Append(call("x"), durable); !errors.Is(err, syscall.EIO) {
 			t.Errorf("got %v", err)

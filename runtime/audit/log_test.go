@@ -49,7 +49,7 @@ func call(name string) *Record {
 	return &Record{Time: time.Now(), Event: EventCall, ID: name, Kind: "tool", Name: name, Outcome: OK}
 }
 
-// written makes a log of so many records, and returns its lines.
+// written writes a log with a number of calls, and returns its lines.
 func written(t testing.TB, path string, records int) [][]byte {
 	t.Helper()
 	l := open(t, path, Limits{})
@@ -73,7 +73,7 @@ func events(t testing.TB, path string) (all []Record) {
 	return all
 }
 
-// fill gives every field of a struct a value, so that none is forgotten.
+// fill sets every field of a struct, so that a test covers new ones.
 func fill(v reflect.Value) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Interface().(type) {
@@ -103,45 +103,47 @@ func TestLongMembersAreTruncated(t *testing.T) {
 	holds(t, path)
 }
 
-// A process can die at any byte of what it writes.
 func TestPartialTailIsRepaired(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "audit.jsonl")
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
 	check(t, l.Append(call("kept"), true))
-	before, err := os.Stat(path)
+	info, err := os.Stat(path)
 	check(t, err)
-	check(t, l.Append(call("cut"), true))
+	before := int(info.Size())
+	check(t, l.Append(call("interrupted"), true))
 	src, err := os.ReadFile(path)
 	check(t, err)
 	check(t, l.Close())
-	for at := int(before.Size()); at <= len(src); at++ {
-		check(t, os.WriteFile(path, src[:at], 0o600))
+	// reopen opens the log with this content, appends a record and verifies the log.
+	reopen := func(t *testing.T, content []byte) *Verdict {
+		t.Helper()
+		check(t, os.WriteFile(path, content, 0o600))
 		l := open(t, path, Limits{})
 		check(t, l.Append(call("after"), true))
 		check(t, l.Close())
-		repairs := 1
-		if at == int(before.Size()) || at >= len(src)-1 {
-			repairs = 0
+		return holds(t, path)
+	}
+	t.Run("after a crash at any byte of a record", func(t *testing.T) {
+		for at := before; at <= len(src); at++ {
+			repairs := 1
+			if at == before || at >= len(src)-1 { // the record is missing, or complete
+				repairs = 0
+			}
+			if v := reopen(t, src[:at]); v.Repairs != repairs || v.Hash == "" {
+				t.Fatalf("at byte %d of %d: %v", at, len(src), v)
+			}
 		}
-		if v := holds(t, path); v.Repairs != repairs || v.Hash == "" {
-			t.Fatalf("cut at %d of %d: %v", at, len(src), v)
+	})
+	t.Run("of zeros, which a file system leaves of a lost page", func(t *testing.T) {
+		if v := reopen(t, append(src[:before:before], make([]byte, 5000)...)); v.Repairs != 1 {
+			t.Error(v)
 		}
-	}
-	// What a file system leaves of a lost page is a row of zeros.
-	check(t, os.WriteFile(path, append(src[:before.Size():before.Size()], make([]byte, 5000)...), 0o600))
-	l = open(t, path, Limits{})
-	check(t, l.Close())
-	if v := holds(t, path); v.Repairs != 1 {
-		t.Error(v)
-	}
-	// Even the first record may be one.
-	check(t, os.WriteFile(path, []byte(`{"seq":1,"ti`), 0o600))
-	l = open(t, path, Limits{})
-	check(t, l.Close())
-	if v := holds(t, path); v.Repairs != 1 || v.First != 1 {
-		t.Error(v)
-	}
+	})
+	t.Run("of the first record", func(t *testing.T) {
+		if v := reopen(t, []byte(`{"seq":1,"ti`)); v.Repairs != 1 || v.First != 1 {
+			t.Error(v)
+		}
+	})
 }
 
 func TestOpenRejects(t *testing.T) {
@@ -196,40 +198,41 @@ func TestMovedFileIsRejected(t *testing.T) {
 	holds(t, path)
 }
 
-// What is taken from the file under the hands of who writes it, put into it or put in its place is noticed before the next record, and nothing is written behind it.
 func TestChangedFileIsRejected(t *testing.T) {
 	for claim, c := range map[string]struct {
 		change func(path string) error
 		want   string
 	}{
-		"emptied":    {func(path string) error { return os.Truncate(path, 0) }, "it has 0 bytes instead of "},
-		"shortened":  {func(path string) error { return os.Truncate(path, 100) }, "it has 100 bytes instead of "},
-		"written to": {func(path string) error { return appendTo(path, "a line\n") }, "the file was changed by another program"},
-		"another": {func(path string) error {
+		"truncated to nothing": {func(path string) error { return os.Truncate(path, 0) }, "it has 0 bytes instead of "},
+		"truncated":            {func(path string) error { return os.Truncate(path, 100) }, "it has 100 bytes instead of "},
+		"appended to":          {func(path string) error { return appendTo(path, "a line\n") }, "the file was changed by another program"},
+		"replaced": {func(path string) error {
 			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
 		}, errMoved.Error()},
-		"gone": {os.Remove, errMoved.Error()},
+		"removed": {os.Remove, errMoved.Error()},
 	} {
-		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		l := open(t, path, Limits{})
-		check(t, l.Append(call("x"), true))
-		check(t, l.Check(t.Context()))
-		check(t, c.change(path))
-		left, _ := os.ReadFile(path)
-		if err := l.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: Check: %v", claim, err)
-		}
-		for _, durable := range []bool{true, false} {
-			if err := l.Append(call("y"), durable); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v", claim, err)
+		t.Run(claim, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			l := open(t, path, Limits{})
+			check(t, l.Append(call("x"), true))
+			check(t, l.Check(t.Context()))
+			check(t, c.change(path))
+			left, _ := os.ReadFile(path)
+			if err := l.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Check: %v", err)
 			}
-		}
-		if err := l.Check(t.Context()); err == nil {
-			t.Errorf("%s: Check succeeds again", claim)
-		}
-		if now, _ := os.ReadFile(path); !bytes.Equal(now, left) {
-			t.Errorf("%s: it was written to: %s", claim, now)
-		}
+			for _, durable := range []bool{true, false} {
+				if err := l.Append(call("y"), durable); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("Append, durable %t: %v", durable, err)
+				}
+			}
+			if err := l.Check(t.Context()); err == nil {
+				t.Error("Check succeeds again")
+			}
+			if now, _ := os.ReadFile(path); !bytes.Equal(now, left) {
+				t.Errorf("the log has written: %s", now)
+			}
+		})
 	}
 }
 

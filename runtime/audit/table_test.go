@@ -103,55 +103,72 @@ func TestTableIsAppendOnly(t *testing.T) {
 	}
 }
 
-// Who owns the table can remove the trigger. That is found, and so is what was changed without it.
+// The owner of the table can disable the trigger.
 func TestVerifyTableFindsEveryChange(t *testing.T) {
 	for claim, c := range map[string]struct {
 		change string
-		row    int
+		row    int // at which the chain is broken; 0 when only the first rows are missing
 	}{
-		"a line":               {"UPDATE hatchel_audit SET line = replace(line, '\"ok\"', '\"no\"') WHERE seq = 3", 3},
-		"a time":               {"UPDATE hatchel_audit SET time = time - interval '1 day' WHERE seq = 3", 3},
-		"a hash":               {"UPDATE hatchel_audit SET hash = reverse(hash) WHERE seq = 3", 3},
-		"a row that is gone":   {"DELETE FROM hatchel_audit WHERE seq = 3", 4},
-		"the first":            {"DELETE FROM hatchel_audit WHERE seq < 3", 0},
-		"two in other places":  {"UPDATE hatchel_audit SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END WHERE seq IN (3, 4); UPDATE hatchel_audit SET seq = -seq WHERE seq < 0", 3},
-		"one that was made up": {"INSERT INTO hatchel_audit SELECT 100, time, hash, line FROM hatchel_audit WHERE seq = 3", 100},
+		"a changed line":     {"UPDATE hatchel_audit SET line = replace(line, '\"ok\"', '\"no\"') WHERE seq = 3", 3},
+		"a changed time":     {"UPDATE hatchel_audit SET time = time - interval '1 day' WHERE seq = 3", 3},
+		"a changed hash":     {"UPDATE hatchel_audit SET hash = reverse(hash) WHERE seq = 3", 3},
+		"a removed row":      {"DELETE FROM hatchel_audit WHERE seq = 3", 4},
+		"removed first rows": {"DELETE FROM hatchel_audit WHERE seq < 3", 0},
+		"swapped rows":       {"UPDATE hatchel_audit SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END WHERE seq IN (3, 4); UPDATE hatchel_audit SET seq = -seq WHERE seq < 0", 3},
+		"an inserted row":    {"INSERT INTO hatchel_audit SELECT 100, time, hash, line FROM hatchel_audit WHERE seq = 3", 100},
 	} {
-		address, db := postgrestest.Schema(t)
-		l := openTable(t, address)
-		for range 5 {
-			check(t, l.Append(call("x"), true))
-		}
-		check(t, l.Close())
-		execute(t, db, "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added")
-		if _, err := OpenTable(t.Context(), address); !errors.Is(err, errUnguarded) {
-			t.Errorf("without its trigger: %v", err)
-		}
-		if err := CheckTable(t.Context(), address); !errors.Is(err, errUnguarded) {
-			t.Errorf("without its trigger: %v", err)
-		}
-		execute(t, db, c.change)
-		v := verified(t, address)
-		switch {
-		case c.row == 0 && (v.Broken != nil || v.First != 3 || !strings.Contains(v.String(), "older records were removed")):
-			t.Errorf("%s: %v", claim, v)
-		case c.row > 0 && (v.Broken == nil || v.Broken.Line != c.row || v.Broken.File != tableName):
-			t.Errorf("%s: %v", claim, v)
-		}
+		t.Run(claim, func(t *testing.T) {
+			address, db := tableWithoutTrigger(t)
+			execute(t, db, c.change)
+			v := verified(t, address)
+			switch {
+			case c.row == 0 && (v.Broken != nil || v.First != 3 || !strings.Contains(v.String(), "older records were removed")):
+				t.Error(v)
+			case c.row > 0 && (v.Broken == nil || v.Broken.Line != c.row || v.Broken.File != tableName):
+				t.Error(v)
+			}
+		})
+	}
+}
+
+// tableWithoutTrigger returns a log of 5 calls whose trigger is disabled.
+func tableWithoutTrigger(t *testing.T) (address string, db *pgx.Conn) {
+	address, db = postgrestest.Schema(t)
+	l := openTable(t, address)
+	for range 5 {
+		check(t, l.Append(call("x"), true))
+	}
+	check(t, l.Close())
+	execute(t, db, "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added")
+	return address, db
+}
+
+func TestTableWithoutTriggerIsRejected(t *testing.T) {
+	address, _ := tableWithoutTrigger(t)
+	if _, err := OpenTable(t.Context(), address); !errors.Is(err, errUnguarded) {
+		t.Errorf("OpenTable: %v", err)
+	}
+	if err := CheckTable(t.Context(), address); !errors.Is(err, errUnguarded) {
+		t.Errorf("CheckTable: %v", err)
 	}
 }
 
 func TestOpenTableRejects(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
-		"another program": {"CREATE TABLE hatchel_audit (id text)", "belongs to another program"},
-		"a changed end":   {tableSchema + "INSERT INTO hatchel_audit VALUES (1, now(), '', '{}')", "the last record of its table hatchel_audit was changed"},
+		"the table of another program": {"CREATE TABLE hatchel_audit (id text)", "belongs to another program"},
+		"a changed end":                {tableSchema + "INSERT INTO hatchel_audit VALUES (1, now(), '', '{}')", "the last record of its table hatchel_audit was changed"},
 	} {
-		address, db := postgrestest.Schema(t)
-		execute(t, db, c.statement)
-		if _, err := OpenTable(t.Context(), address); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			address, db := postgrestest.Schema(t)
+			execute(t, db, c.statement)
+			if _, err := OpenTable(t.Context(), address); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
+}
+
+func TestErrorsHoldNothingOfTheAddress(t *testing.T) {
 	address, _ := postgrestest.Schema(t)
 	secret := changed(t, address, func(u *url.URL, _ url.Values) { u.User, u.Path = url.UserPassword("ada", "hunter2"), "/hunter2" })
 	for _, a := range []string{secret, "postgres://ada:hunter2@:::/x"} {
@@ -276,9 +293,9 @@ func TestChangedTableIsRejected(t *testing.T) {
 	}
 	const owned = "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added; %s; ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"
 	for claim, c := range map[string]struct{ statement, want, back string }{
-		"its trigger is removed":  {"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit", errUnguarded.Error(), triggerSchema},
-		"its trigger is disabled": {"ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added", errUnguarded.Error(), "ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"},
-		"its trigger is another": {
+		"the trigger is removed":  {"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit", errUnguarded.Error(), triggerSchema},
+		"the trigger is disabled": {"ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added", errUnguarded.Error(), "ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"},
+		"the trigger is replaced": {
 			"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit; CREATE TRIGGER hatchel_audit_only_added BEFORE TRUNCATE ON hatchel_audit FOR EACH STATEMENT EXECUTE FUNCTION hatchel_audit_refuse()",
 			errUnguarded.Error(), "DROP TRIGGER hatchel_audit_only_added ON hatchel_audit; " + triggerSchema,
 		},
@@ -287,10 +304,10 @@ func TestChangedTableIsRejected(t *testing.T) {
 			"CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$; CREATE TRIGGER nothing BEFORE INSERT ON hatchel_audit FOR EACH ROW EXECUTE FUNCTION nothing()",
 			errNotAccepted.Error(), "DROP TRIGGER nothing ON hatchel_audit",
 		},
-		"a row that is no record":       {"INSERT INTO hatchel_audit VALUES (1000, now(), repeat('0', 64), '{}')", errChangedEnd.Error(), ""},
-		"the numbers run out":           {valid(1<<63 - 1), errChangedEnd.Error(), ""},
-		"its own last record is forged": {fmt.Sprintf(owned, "DELETE FROM hatchel_audit WHERE seq = 4; "+valid(4)), errOther.Error(), ""},
-		"another stands before it":      {"CREATE SCHEMA %[1]s; CREATE TABLE %[1]s.hatchel_audit (LIKE hatchel_audit); " + strings.ReplaceAll(triggerSchema, " ON ", " ON %[1]s.") + strings.ReplaceAll(valid(1000), "INTO ", "INTO %[1]s."), errOther.Error(), "DROP SCHEMA %[1]s CASCADE"},
+		"an inserted row is not a record":              {"INSERT INTO hatchel_audit VALUES (1000, now(), repeat('0', 64), '{}')", errChangedEnd.Error(), ""},
+		"the sequence is exhausted":                    {valid(1<<63 - 1), errChangedEnd.Error(), ""},
+		"the last record is forged":                    {fmt.Sprintf(owned, "DELETE FROM hatchel_audit WHERE seq = 4; "+valid(4)), errOther.Error(), ""},
+		"another table precedes it in the search_path": {"CREATE SCHEMA %[1]s; CREATE TABLE %[1]s.hatchel_audit (LIKE hatchel_audit); " + strings.ReplaceAll(triggerSchema, " ON ", " ON %[1]s.") + strings.ReplaceAll(valid(1000), "INTO ", "INTO %[1]s."), errOther.Error(), "DROP SCHEMA %[1]s CASCADE"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			address, db := postgrestest.Schema(t)
@@ -311,7 +328,7 @@ func TestChangedTableIsRejected(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				if err := l.Check(t.Context()); err == nil {
-					t.Error("all is well")
+					t.Error("Check succeeds")
 				}
 			}
 			if c.back == "" {
@@ -327,7 +344,7 @@ func TestChangedTableIsRejected(t *testing.T) {
 	}
 }
 
-// Somebody holds what who writes must hold, and does not let go: who asks is told soon, and who has waited for that does not wait for it again.
+// Another session holds the lock of the writing process.
 func TestSlowTableFailsFast(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "3s") }))

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -13,63 +14,89 @@ import (
 const ci, boss = "the key of the pipeline", "the key of the boss"
 
 func TestKeyIdentifiesCaller(t *testing.T) {
-	c, _ := knowing(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "boss", Digest: digest(boss), Groups: []string{"admin"}, Scopes: []string{"all"}}, {Name: "ci", Digest: digest(ci)}}})
-	for _, headers := range [][]string{{"Authorization", "Bearer " + boss}, {"Authorization", "bearer " + boss}, {"X-API-Key", boss}} {
-		got, refused := asked(c, request(headers...))
-		if refused != "" || got.Subject != "boss" || got.Key != "boss" || fmt.Sprint(got.Groups, got.Scopes) != "[admin] [all]" {
-			t.Errorf("%v: %v, %s", headers, got, refused)
+	c, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{
+		{Name: "boss", Digest: digest(boss), Groups: []string{"admin"}, Scopes: []string{"all"}},
+		{Name: "ci", Digest: digest(ci)},
+	}})
+	for name, r := range map[string]*http.Request{
+		"Bearer":          request("Authorization", "Bearer "+boss),
+		"bearer in lower": request("Authorization", "bearer "+boss),
+		"X-API-Key":       request("X-API-Key", boss),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := accept(t, c, r)
+			if got.Subject != "boss" || got.Key != "boss" || fmt.Sprint(got.Groups, got.Scopes) != "[admin] [all]" {
+				t.Errorf("identity %+v", got)
+			}
+		})
+	}
+	t.Run("without groups", func(t *testing.T) {
+		if got := accept(t, c, request("X-API-Key", ci)); got.Subject != "ci" || len(got.Groups) > 0 {
+			t.Errorf("identity %+v", got)
 		}
-	}
-	if got, refused := asked(c, request("X-API-Key", ci)); refused != "" || got.Subject != "ci" || len(got.Groups) > 0 {
-		t.Errorf("%v, %s", got, refused)
-	}
+	})
 }
 
 func TestBadKeysAreRefused(t *testing.T) {
-	c, clock := knowing(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci), Expires: time.Now().Add(time.Hour)}}})
-	for _, x := range []struct {
-		headers []string
-		want    string
+	c, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}})
+	for name, x := range map[string]struct {
+		r    *http.Request
+		want string
 	}{
-		{nil, `401 Bearer realm="hatchel"`},
-		{[]string{"Authorization", "Bearer"}, "401"},
-		{[]string{"Authorization", "Bearer "}, "401"},
-		{[]string{"Authorization", ci}, "401"},
-		{[]string{"Authorization", "Basic " + ci}, "401"},
-		{[]string{"Authorization", "Bearer " + ci + " "}, "401"},
-		{[]string{"Authorization", "Bearer " + ci[1:]}, "401"},
-		{[]string{"Authorization", "Bearer " + fmt.Sprintf("%x", digest(ci))}, "401"},
-		{[]string{"X-API-Key", ""}, "401"},
-		{[]string{"X-API-Key", "Bearer " + ci}, "401"},
-		{[]string{"X-API-Key", ci, "X-API-Key", ci}, "400"},
-		{[]string{"X-API-Key", ci, "Authorization", "Bearer " + ci}, "400"},
-		{[]string{"Authorization", "Bearer " + ci, "Authorization", "Bearer " + ci}, "400"},
+		"no credential":          {request(), `401 Bearer realm="hatchel"`},
+		"no key":                 {request("Authorization", "Bearer"), "401"},
+		"an empty key":           {request("Authorization", "Bearer "), "401"},
+		"no scheme":              {request("Authorization", ci), "401"},
+		"another scheme":         {request("Authorization", "Basic "+ci), "401"},
+		"a trailing space":       {request("Authorization", "Bearer "+ci+" "), "401"},
+		"a part of the key":      {request("Authorization", "Bearer "+ci[1:]), "401"},
+		"the digest of the key":  {request("Authorization", fmt.Sprintf("Bearer %x", digest(ci))), "401"},
+		"an empty header":        {request("X-API-Key", ""), "401"},
+		"a scheme in X-API-Key":  {request("X-API-Key", "Bearer "+ci), "401"},
+		"two X-API-Key headers":  {request("X-API-Key", ci, "X-API-Key", ci), "400"},
+		"both headers":           {request("X-API-Key", ci, "Authorization", "Bearer "+ci), "400"},
+		"two Bearer credentials": {request("Authorization", "Bearer "+ci, "Authorization", "Bearer "+ci), "400"},
 	} {
-		if got, refused := asked(c, request(x.headers...)); got != nil || !strings.HasPrefix(refused, x.want) {
-			t.Errorf("%q: %v, %s", x.headers, got, refused)
-		}
-	}
-	who, refused := asked(c, request("X-API-Key", ci))
-	if refused != "" {
-		t.Fatal(refused)
-	}
-	clock.advance(2 * time.Hour)
-	if got, refused := asked(c, request("X-API-Key", ci)); got != nil || !strings.Contains(refused, "expired") {
-		t.Errorf("%v, %s", got, refused)
-	}
-	later, _ := knowing(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(boss)}}})
-	if later.Stands(who) || later.Stands(nil) {
-		t.Error("who had another key of that name stands, or nobody does")
+		t.Run(name, func(t *testing.T) { refuse(t, c, x.r, x.want) })
 	}
 }
 
-func TestNewWithoutCredentialsReturnsNil(t *testing.T) {
-	var nobody *auth.Callers
-	if c, _ := knowing(t, nil); c != nil || !nobody.Stands(nil) {
-		t.Errorf("%v", c)
+func TestKeyExpires(t *testing.T) {
+	key := &hcl.APIKey{Name: "ci", Digest: digest(ci), Expires: time.Now().Add(time.Hour)}
+	c, clock := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{key}})
+	accept(t, c, request("X-API-Key", ci))
+	clock.advance(2 * time.Hour)
+	if challenge := refuse(t, c, request("X-API-Key", ci), "401"); !strings.Contains(challenge, "expired") {
+		t.Errorf("the challenge is %s", challenge)
 	}
-	c, _ := knowing(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}})
-	if who, _ := asked(c, request("X-API-Key", ci)); nobody.Stands(who) {
-		t.Error("who was somebody is nobody now")
+}
+
+func TestReplacedKeyEndsItsIdentities(t *testing.T) {
+	c, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}})
+	i := accept(t, c, request("X-API-Key", ci))
+	later, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(boss)}}})
+	if later.Stands(i) {
+		t.Error("the identity of the replaced key is still valid")
 	}
+}
+
+func TestNewWithoutCredentials(t *testing.T) {
+	t.Run("returns nil", func(t *testing.T) {
+		if c, _ := newAuthenticator(t, nil); c != nil {
+			t.Errorf("got %v", c)
+		}
+	})
+	t.Run("keeps anonymous callers valid", func(t *testing.T) {
+		var none *auth.Callers
+		if !none.Stands(nil) {
+			t.Error("an anonymous caller is not valid any more")
+		}
+	})
+	t.Run("ends the identities of before", func(t *testing.T) {
+		var none *auth.Callers
+		c, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}})
+		if none.Stands(accept(t, c, request("X-API-Key", ci))) || c.Stands(nil) {
+			t.Error("an identity is valid that should not be")
+		}
+	})
 }

@@ -17,65 +17,53 @@ import (
 
 func TestKeyRotation(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-	before := i.Token(audience, nil)
-	if _, refused := asked(c, bearer(before)); refused != "" {
-		t.Fatal(refused)
-	}
+	c, clock := authenticatorFor(t, trusting(i))
+	old := i.Token(audience, nil)
+	accept(t, c, bearer(old))
 	i.Serve(issuertest.NewKey(t, "second", "RS256"))
-	if _, refused := asked(c, bearer(i.Token(audience, nil))); refused != "" {
-		t.Errorf("the new key: %s", refused)
-	}
-	if _, refused := asked(c, bearer(before)); refused == "" {
-		t.Error("the key that was taken back is taken")
-	}
-	i.Serve(issuertest.NewKey(t, "third", "RS256"))
-	clock.advance(16 * time.Minute)
-	if _, refused := asked(c, bearer(i.Token(audience, map[string]any{"exp": clock.now().Add(time.Hour).Unix()}))); refused != "" {
-		t.Errorf("the key after a while: %s", refused)
-	}
+	t.Run("a new key is loaded when a token names it", func(t *testing.T) {
+		accept(t, c, bearer(i.Token(audience, nil)))
+	})
+	t.Run("a withdrawn key is refused", func(t *testing.T) { refuse(t, c, bearer(old), "401") })
+	t.Run("keys are loaded again after a while", func(t *testing.T) {
+		i.Serve(issuertest.NewKey(t, "third", "RS256"))
+		clock.advance(16 * time.Minute)
+		accept(t, c, bearer(i.Token(audience, map[string]any{"exp": clock.now().Add(time.Hour).Unix()})))
+	})
 }
 
 func TestRefreshForUnknownKeysIsLimited(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-	flood := func() {
+	c, clock := authenticatorFor(t, trusting(i))
+	flood := func() (requests int) {
 		for n := range 100 {
 			key := i.Key()
 			key.ID = fmt.Sprint("unknown ", n)
-			if got, _ := asked(c, bearer(issuertest.Sign(t, key, i.Claims(audience, nil)))); got != nil {
-				t.Error("it is taken")
-			}
+			refuse(t, c, bearer(issuertest.Sign(t, key, i.Claims(audience, nil))), "401")
 		}
+		return i.Asked("/keys")
 	}
-	flood()
-	if n := i.Asked("/keys"); n > 4 {
-		t.Errorf("the issuer was asked %d times", n)
+	if n := flood(); n > 4 {
+		t.Errorf("%d requests to the issuer", n)
 	}
 	clock.advance(10 * time.Second)
-	flood()
-	if n := i.Asked("/keys"); n > 5 {
-		t.Errorf("the issuer was asked %d times", n)
+	if n := flood(); n > 5 {
+		t.Errorf("%d requests to the issuer after 10 seconds", n)
 	}
-	if _, refused := asked(c, bearer(i.Token(audience, nil))); refused != "" {
-		t.Errorf("who has a good token is refused: %s", refused)
-	}
+	accept(t, c, bearer(i.Token(audience, nil)))
 }
 
 func TestConcurrentCallersShareARefresh(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
+	c, _ := authenticatorFor(t, trusting(i))
 	token, release := i.Token(audience, nil), i.Hold()
 	var all, begun sync.WaitGroup
 	for range 50 {
 		begun.Add(1)
 		all.Go(func() {
 			begun.Done()
-			if _, refused := asked(c, bearer(token)); refused != "" {
-				t.Error(refused)
+			if _, refusal := identify(c, bearer(token)); refusal != "" {
+				t.Error(refusal)
 			}
 		})
 	}
@@ -83,101 +71,96 @@ func TestConcurrentCallersShareARefresh(t *testing.T) {
 	release()
 	all.Wait()
 	if n := i.Asked("/keys"); n > 2 {
-		t.Errorf("the issuer was asked %d times", n)
+		t.Errorf("%d requests to the issuer", n)
 	}
 }
 
 func TestUnavailableIssuer(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
+	c, clock := authenticatorFor(t, trusting(i))
+	token := i.Token(audience, map[string]any{"exp": time.Now().Add(100 * time.Hour).Unix()})
 	i.Fail(http.StatusInternalServerError)
-	if got, refused := asked(c, bearer(i.Token(audience, nil))); got != nil || refused != "503 5" {
-		t.Errorf("%v, %s", got, refused)
-	}
-	if diags := c.Probe(t.Context()); len(diags) != 1 || !strings.Contains(diags[0].Detail, "status 500") {
-		t.Errorf("%v", diags)
-	}
+	t.Run("no token is accepted before the keys are loaded", func(t *testing.T) {
+		refuse(t, c, bearer(token), "503 5")
+	})
+	t.Run("Probe reports it", func(t *testing.T) {
+		if diags := c.Probe(t.Context()); len(diags) != 1 || !strings.Contains(diags[0].Detail, "status 500") {
+			t.Errorf("%v", diags)
+		}
+	})
 	i.Fail(0)
-	if got, refused := asked(c, bearer(i.Token(audience, nil))); got == nil {
-		t.Fatal(refused)
-	}
+	accept(t, c, bearer(token))
 	i.Fail(http.StatusInternalServerError)
-	forever := map[string]any{"exp": time.Now().Add(100 * time.Hour).Unix()}
-	clock.advance(30 * time.Minute)
-	if _, refused := asked(c, bearer(i.Token(audience, forever))); refused != "" {
-		t.Errorf("while its keys are not old: %s", refused)
-	}
-	clock.advance(2 * time.Hour)
-	if _, refused := asked(c, bearer(i.Token(audience, forever))); refused != "503 5" {
-		t.Errorf("when its keys are old: %s", refused)
-	}
+	t.Run("loaded keys are used for a while", func(t *testing.T) {
+		clock.advance(30 * time.Minute)
+		accept(t, c, bearer(token))
+	})
+	t.Run("old keys are not used", func(t *testing.T) {
+		clock.advance(2 * time.Hour)
+		refuse(t, c, bearer(token), "503 5")
+	})
 }
 
 func TestHangingIssuerDelaysNoKnownKey(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	source.JWKS = i.URL + "/keys"
-	c, clock := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-	if _, refused := asked(c, bearer(i.Token(audience, nil))); refused != "" {
-		t.Fatal(refused)
-	}
+	declared := trusting(i)
+	declared.JWKS = i.URL + "/keys"
+	c, clock := authenticatorFor(t, declared)
+	accept(t, c, bearer(i.Token(audience, nil)))
 	before, release := i.Asked("/keys"), i.Hold()
 	defer release()
 	clock.advance(20 * time.Minute)
 	token := i.Token(audience, map[string]any{"exp": clock.now().Add(time.Hour).Unix()})
 	for range 20 {
-		if _, refused := asked(c, bearer(token)); refused != "" {
-			t.Fatal(refused)
-		}
+		accept(t, c, bearer(token))
 	}
 	if n := i.Asked("/keys") - before; n > 2 {
-		t.Errorf("%d attempts were waited for until they failed", n)
+		t.Errorf("callers waited for %d requests until they failed", n)
 	}
 }
 
 func TestReleaseCancelsRefresh(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	source.JWKS = i.URL + "/keys"
-	var undo []func() error
-	c := new(clock)
-	options := options(t, c)
-	options.Defer = func(f func() error) { undo = append(undo, f) }
-	callers := auth.New(&hcl.Auth{Issuers: []*hcl.JWT{&source}}, options)
-	release := i.Hold()
-	defer release()
+	declared := trusting(i)
+	declared.JWKS = i.URL + "/keys"
+	var release []func() error
+	options := options(t, new(clock))
+	options.Defer = func(f func() error) { release = append(release, f) }
+	c := auth.New(&hcl.Auth{Issuers: []*hcl.JWT{&declared}}, options)
+	defer i.Hold()()
 	ended := make(chan string, 1)
 	go func() {
-		_, refused := asked(callers, bearer(i.Token(audience, nil)))
-		ended <- refused
+		_, refusal := identify(c, bearer(i.Token(audience, nil)))
+		ended <- refusal
 	}()
 	for i.Asked("/keys") == 0 {
 		runtime.Gosched()
 	}
-	for _, f := range undo {
+	for _, f := range release {
 		if err := f(); err != nil {
 			t.Error(err)
 		}
 	}
-	if refused := <-ended; refused != "503 5" {
-		t.Errorf("%q", refused)
+	if refusal := <-ended; refusal != "503 5" {
+		t.Errorf("%q", refusal)
 	}
 }
 
 func TestUnusableKeysAreSkipped(t *testing.T) {
 	i := issuertest.Open(t)
-	for what, raw := range map[string]string{
-		"an empty body": ``, "no object": `[]`, "no keys": `{"keys":[]}`, "a symmetric key": `{"keys":[{"kty":"oct","kid":"first","k":"c2VjcmV0"}]}`,
+	for name, raw := range map[string]string{
+		"an empty body":    ``,
+		"no object":        `[]`,
+		"no keys":          `{"keys":[]}`,
+		"a symmetric key":  `{"keys":[{"kty":"oct","kid":"first","k":"c2VjcmV0"}]}`,
 		"too large a body": `{"keys":["` + strings.Repeat("x", 2<<20) + `"]}`,
 		"unknown types":    `{"keys":[1,{"kty":"later"},{"kty":"RSA","kid":"first","n":"AQAB","e":"AQAB"}]}`,
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			i.ServeRaw([]byte(raw))
-			source := trusting(i)
-			c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-			if got, refused := asked(c, bearer(i.Token(audience, nil))); got != nil || strings.HasPrefix(refused, "200") {
-				t.Errorf("identity %v, refusal %s", got, refused)
+			c, _ := authenticatorFor(t, trusting(i))
+			if got, _ := identify(c, bearer(i.Token(audience, nil))); got != nil {
+				t.Errorf("identity %v", got)
 			}
 		})
 	}
@@ -186,43 +169,55 @@ func TestUnusableKeysAreSkipped(t *testing.T) {
 func TestDiscovery(t *testing.T) {
 	i := issuertest.Open(t)
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {
-		i.DescribeAt(path)
-		source := trusting(i)
-		c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-		if diags := c.Probe(t.Context()); diags != nil {
-			t.Errorf("%s: %v", path, diags)
+		t.Run("finds the metadata at "+path, func(t *testing.T) {
+			i.DescribeAt(path)
+			c, _ := authenticatorFor(t, trusting(i))
+			if diags := c.Probe(t.Context()); diags != nil {
+				t.Errorf("%v", diags)
+			}
+		})
+	}
+	t.Run("rejects metadata of another issuer", func(t *testing.T) {
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"issuer":"https://id.example","jwks_uri":"%s/keys"}`, i.URL)
+		}))
+		defer other.Close()
+		c, _ := authenticatorFor(t, hcl.JWT{Issuer: other.URL, Audience: audience, Algorithms: []string{"RS256"}})
+		if diags := c.Probe(t.Context()); len(diags) != 1 || !strings.Contains(diags[0].Detail, "another issuer") {
+			t.Errorf("%v", diags)
 		}
-	}
-	pretender := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"issuer":"https://id.example","jwks_uri":"%s/keys"}`, i.URL)
-	}))
-	defer pretender.Close()
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{{Issuer: pretender.URL, Audience: audience, Algorithms: []string{"RS256"}}}})
-	if diags := c.Probe(t.Context()); len(diags) != 1 || !strings.Contains(diags[0].Detail, "another issuer") {
-		t.Errorf("%v", diags)
-	}
-	i.DescribeAt("/nowhere")
-	source := trusting(i)
-	source.JWKS = i.URL + "/keys"
-	if c, _ = knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}}); c.Probe(t.Context()) != nil {
-		t.Error("keys whose address is declared are looked for elsewhere")
-	}
+	})
+	t.Run("is not used when the URL of the keys is declared", func(t *testing.T) {
+		i.DescribeAt("/nowhere")
+		declared := trusting(i)
+		declared.JWKS = i.URL + "/keys"
+		if c, _ := authenticatorFor(t, declared); c.Probe(t.Context()) != nil {
+			t.Error("the keys are searched elsewhere")
+		}
+	})
 }
 
-func TestReloadKeepsKeysOfUnchangedIssuer(t *testing.T) {
+func TestReload(t *testing.T) {
 	i := issuertest.Open(t)
-	source, clock := trusting(i), new(clock)
-	o := options(t, clock)
-	first := auth.New(&hcl.Auth{Issuers: []*hcl.JWT{&source}}, o)
-	who, _ := asked(first, bearer(i.Token(audience, nil)))
-	stricter := source
+	declared, o := trusting(i), options(t, new(clock))
+	stricter := declared
 	stricter.RequiredScopes = []string{"tools"}
-	second, third := auth.New(&hcl.Auth{Issuers: []*hcl.JWT{&source}}, o), auth.New(&hcl.Auth{Issuers: []*hcl.JWT{&stricter}}, o)
-	asked(second, bearer(i.Token(audience, nil)))
-	if n := i.Asked("/keys"); n != 1 {
-		t.Errorf("it was asked %d times", n)
-	}
-	if !second.Stands(who) || third.Stands(who) {
-		t.Errorf("who was known stands where nothing has changed: %t, and where tokens take more: %t", second.Stands(who), third.Stands(who))
-	}
+	withIssuer := func(j *hcl.JWT) *auth.Callers { return auth.New(&hcl.Auth{Issuers: []*hcl.JWT{j}}, o) }
+	identity := accept(t, withIssuer(&declared), bearer(i.Token(audience, nil)))
+	t.Run("keeps the keys of an unchanged issuer", func(t *testing.T) {
+		accept(t, withIssuer(&declared), bearer(i.Token(audience, nil)))
+		if n := i.Asked("/keys"); n != 1 {
+			t.Errorf("%d requests to the issuer", n)
+		}
+	})
+	t.Run("keeps the identities of an unchanged issuer", func(t *testing.T) {
+		if !withIssuer(&declared).Stands(identity) {
+			t.Error("the identity is not valid any more")
+		}
+	})
+	t.Run("ends the identities of a changed issuer", func(t *testing.T) {
+		if withIssuer(&stricter).Stands(identity) {
+			t.Error("the identity is still valid")
+		}
+	})
 }

@@ -21,8 +21,8 @@ func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
 	case *ast.MemberNode:
 		if name, ok := callee.Property.(*ast.StringNode); ok {
 			c.report(c.spanOf(callee.Property), "Method call",
-				"Values have no methods. A function takes its value as an argument: %s(%s).", name.Value, c.source(
-					callee.Node))
+				"Values have no methods. A function takes its value as an argument: %s(%s).", name.Value,
+				c.source(callee.Node))
 			return broken(c.spanOf(n))
 		}
 	}
