@@ -318,15 +318,15 @@ func TestQuotaCountsReservedBytes(t *testing.T) {
 	<-started
 	_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: -1, Rules: half}, strings.NewReader("x"))
 	if !errors.Is(err, ErrCrowded) {
-		t.Errorf("beside one that may take half of the room: %v", err)
+		t.Errorf("while another upload reserves more than half of the quota: %v", err)
 	}
-	upload(t, s, Upload{Owner: "bert"}, "others have room of their own")
+	upload(t, s, Upload{Owner: "bert"}, "another owner has a quota of their own")
 	close(end)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: -1, Rules: half}, strings.NewReader("x")); err != nil {
-		t.Errorf("after it turned out to be small: %v", err)
+		t.Errorf("after the other upload turned out to be small: %v", err)
 	}
 	if _, err := s.FindOf(t.Context(), "anna", first.ID); err != nil {
 		t.Error(err)
@@ -351,7 +351,7 @@ func TestFullStoreRejectsUpload(t *testing.T) {
 	store.Bound(2 << 20)
 	_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 8 << 20, Rules: loose}, &zeroReader{8 << 20})
 	if !errors.Is(err, state.ErrFull) {
-		t.Fatalf("beyond the room of the store: %v", err)
+		t.Fatalf("beyond the quota of the store: %v", err)
 	}
 	checkNothingLeft(t, store)
 }
