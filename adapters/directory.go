@@ -70,6 +70,9 @@ func noDirectory(path string, cause error) *Fault {
 // Close releases the directory of the file.
 func (f *File) Close() error { return f.parent.Close() }
 
+// Stat describes the file. It follows symbolic links within the directory.
+func (f *File) Stat() (fs.FileInfo, error) { return f.parent.Stat(f.name) }
+
 // OpenRead opens the file for reading. It rejects everything but regular files, because reading a pipe or
 // a device could block or never end.
 func (f *File) OpenRead() (*os.File, error) {

@@ -21,7 +21,7 @@ type APIKey struct {
 	Range   diag.Range
 }
 
-// apiKeyDecoder is an api_key being decoded.
+// apiKeyDecoder decodes an api_key block.
 type apiKeyDecoder struct {
 	key    APIKey
 	Secret decode.SecretText
@@ -75,7 +75,7 @@ func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, e hclsyntax.Expression)
 	k.key.Expires = t
 }
 
-// minKeyLength is how many characters a key has at least: nobody guesses those.
+// minKeyLength is the minimum number of characters of a key, to prevent guessing.
 const minKeyLength = 16
 
 // decodeKey decodes an api_key.

@@ -10,13 +10,13 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// Approval says that somebody must agree to a call before anything of it is done.
+// Approval is one approval block: it requires consent before a call has any effect.
 type Approval struct {
-	When     *hclexpr.Condition // nil for every call; of a policy it is the rule approve
-	ByCaller bool               // the user of the client is asked; otherwise an operator is, out of band
+	When     *hclexpr.Condition // nil for every call; in a policy, the rule approve
+	ByCaller bool               // the user of the client decides; otherwise an operator, out of band
 	Timeout  time.Duration
-	Message  *hclexpr.TextTemplate // what is to be agreed to; nil for a sentence made of the tool's name
-	Notify   []string              // the webhooks that are told when an operator is asked
+	Message  *hclexpr.TextTemplate // nil for a default text
+	Notify   []string              // the webhooks to notify when approval is requested
 	Range    diag.Range
 }
 
@@ -25,8 +25,7 @@ const (
 	maxApprovalTimeout     = 7 * 24 * time.Hour
 )
 
-// newApproval is an approval as it is when nothing is said of it: by an operator, within five
-// minutes.
+// newApproval returns an approval with the defaults: by an operator, within five minutes.
 func newApproval(r diag.Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
 
 func (a *Approval) whenSpec() decode.Spec {
@@ -56,7 +55,7 @@ func (a *Approval) askSpec() decode.Spec {
 
 func approvalSpec(a *Approval) decode.Spec { return decode.Join(a.whenSpec(), a.askSpec()) }
 
-// approvalField declares what calls of a tool need.
+// approvalField declares the approval blocks of a tool.
 func (t *toolDecoder) approvalField() decode.Field {
 	return decode.Blocks("approval", "",
 		"Requires approval before the call does anything; the approver is shown what it would do. If "+
@@ -69,8 +68,7 @@ func (t *toolDecoder) approvalField() decode.Field {
 		})
 }
 
-// decodeApprovals decodes what calls of the tool need, when everything is known that a call has by
-// then.
+// decodeApprovals decodes the approval blocks of the tool, after its inputs and checks.
 func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
 	around := d.Scope
@@ -79,7 +77,7 @@ func (t *toolDecoder) decodeApprovals() {
 	d.Scope = around
 }
 
-// approvalField declares how what the rule approve is about is approved.
+// approvalField declares the approval block of a policy.
 func (p *policyDecoder) approvalField() decode.Field {
 	p.policy.Approval = newApproval(p.policy.Range)
 	return decode.Field{Name: "approval",
@@ -95,8 +93,8 @@ func (p *policyDecoder) approvalField() decode.Field {
 		}}
 }
 
-// decodeApproval decodes one approval block: first when it is needed, and then the rest, which may
-// rest on that.
+// decodeApproval decodes one approval block: first its condition, then the rest, which may rely on
+// the condition.
 func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, ask decode.Spec) {
 	d.CheckNames(b.Body, when, ask)
 	known := d.NonNull
@@ -116,8 +114,7 @@ func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, as
 	}
 }
 
-// asksUser reports whether the user of the client may have to agree to a call of the tool, as the
-// tool itself says.
+// asksUser reports whether the tool itself may require the consent of the client's user.
 func (t *Tool) asksUser() bool {
 	for _, a := range t.Approvals {
 		if a.ByCaller {
@@ -127,7 +124,7 @@ func (t *Tool) asksUser() bool {
 	return false
 }
 
-// checkApproveRule reports what is wrong with the rule approve of a policy.
+// checkApproveRule reports mistakes in the rule approve of a policy.
 func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
 	how, block := p.policy.Approval, false
@@ -155,8 +152,7 @@ func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Co
 	}
 }
 
-// toolsCalledBySteps are the tools that the policy is about and that are steps of something, each
-// with what calls it.
+// toolsCalledBySteps returns the tools of the policy that steps call, each with its caller.
 func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 	look := func(w *Operation) {
 		for _, s := range w.Steps {
@@ -177,9 +173,9 @@ func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 	return called
 }
 
-// Approvals is the approvals block: who may decide about the calls that an operator must approve.
+// Approvals is the approvals block: who may decide pending approvals over HTTP.
 type Approvals struct {
-	Allow *hclexpr.Condition // over caller, who decides, and tool, which was called
+	Allow *hclexpr.Condition // over caller (the approver) and tool (the called tool)
 	Range diag.Range
 }
 

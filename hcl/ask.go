@@ -13,17 +13,17 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// AskGroup is the ask blocks of one step: the client is asked all of it at once. Its output is an
-// object of the answers by key. The step may have a When, a Continue and Expects, and has neither
-// Each nor Repeat.
+// AskGroup is the ask blocks of one step, which are sent to the client together. Its output is an
+// object of the answers by key. The step may have a When, a Continue and Expects, but neither Each
+// nor Repeat.
 type AskGroup struct{ Asks []*Ask }
 
 // Ask is one question to the client. One of Elicit, Sample and Roots is set.
 type Ask struct {
 	Key      string             // unique among all questions of a tool, a prompt or a resource
-	When     *hclexpr.Condition // when it is false nobody is asked, and the answer is null
-	Timeout  time.Duration      // that the client has to answer
-	Fallback *hclexpr.Expr      // what Instead answers where the client cannot be asked; nil refuses the call there
+	When     *hclexpr.Condition // if false, the question is skipped and its answer is null
+	Timeout  time.Duration      // for the client to answer
+	Fallback *hclexpr.Expr      // the answer for a client that cannot be asked; nil rejects its calls
 	Elicit   *Elicit
 	Sample   *Sample
 	Roots    *Roots
@@ -32,10 +32,10 @@ type Ask struct {
 	fallback *schema.Validator
 }
 
-// Roots asks which folders the user has opened.
+// Roots asks for the folders that the user has opened.
 type Roots struct{}
 
-// Asks reports whether a step of the work asks the client.
+// Asks reports whether a step of the operation asks the client.
 func (w *Operation) Asks() bool {
 	return slices.ContainsFunc(w.Steps, func(s *Step) bool { return s.Backend.Kind == "ask" })
 }
@@ -112,7 +112,7 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 	return a
 }
 
-// checkAskKey checks what the answer will be called.
+// checkAskKey checks the name of an answer.
 func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 	d, r := w.dec, b.LabelRanges[0]
 	first, twice := w.askKeys[a.Key]
@@ -134,12 +134,11 @@ func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 	}
 }
 
-// checkFallback checks the fallback, which is the part of the answer that the client would have
-// given.
+// checkFallback checks the fallback against the type of the answer.
 func (a *Ask) checkFallback(d *decode.Decoder) {
 	want, n, r := a.fallbackType(), a.Fallback.Typed, a.Fallback.Range
 	if want == nil {
-		return // what is asked was reported
+		return // the mistake in the question was reported
 	}
 	a.fallback = want.Compile()
 	const noAnswer = "The fallback does not answer this question: %s. It must be %s."

@@ -7,13 +7,13 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// Audit says where every call is written down.
+// Audit is the audit block: the destination of the audit log.
 type Audit struct {
 	File     string            // relative to the folder of the configuration; empty for the others
 	Postgres decode.SecretText // the address of a database; empty for the others
 	Stdout   bool
-	Rotate   decode.Size // from which on the next file is begun; 0 for never
-	MaxFiles int         // full files that are kept; 0 for all
+	Rotate   decode.Size // the size at which a file is rotated; 0 for never
+	MaxFiles int         // rotated files to keep; 0 for all
 	Range    diag.Range
 }
 

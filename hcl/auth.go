@@ -11,15 +11,15 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// Auth is the auth block: whom the server knows.
+// Auth is the auth block: API keys, JWT issuers and request headers.
 type Auth struct {
 	Keys    []*APIKey // by name
-	Issuers []*JWT    // in written order; each has another issuer
-	Headers []string  // of a request that may be read as caller.headers, in lower case
+	Issuers []*JWT    // in written order; issuers are unique
+	Headers []string  // request headers that expressions may read, in lower case
 	Range   diag.Range
 }
 
-// authDecoder is an auth block being decoded.
+// authDecoder decodes an auth block.
 type authDecoder struct{ auth *Auth }
 
 func (a *authDecoder) spec() decode.Spec {
@@ -36,10 +36,10 @@ func (a *authDecoder) spec() decode.Spec {
 	}
 }
 
-// headerNamePattern is the name of a header (RFC 9110, section 5.6.2).
+// headerNamePattern matches the name of a header (RFC 9110, section 5.6.2).
 var headerNamePattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
-// credentialHeaders hold what a caller proves itself with. It stays with the server.
+// credentialHeaders hold credentials of callers, which are never passed on.
 var credentialHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
 
 func (a *authDecoder) decodeHeaders(d *decode.Decoder, e hclsyntax.Expression) {
@@ -86,7 +86,7 @@ func (l *loader) decodeAuth() {
 	}
 }
 
-// scopePattern is a scope (RFC 6749, section 3.3).
+// scopePattern matches a scope (RFC 6749, section 3.3).
 var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
 
 // scopesField declares a list of scopes.
@@ -104,7 +104,7 @@ func scopesField(dst *[]string, name, doc string) decode.Field {
 	})
 }
 
-// requiredScopesField declares what the caller must have been granted.
+// requiredScopesField declares the scopes that the caller needs.
 func (w *operationDecoder) requiredScopesField() decode.Field {
 	f := scopesField(&w.op.Scopes, "scopes",
 		"The scopes that the caller's token must have, as in [\"orders:write\"]. A caller without them is "+
@@ -120,12 +120,12 @@ func (w *operationDecoder) requiredScopesField() decode.Field {
 	return f
 }
 
-// TLS is the tls block: how the server proves who it is, and whose certificates it takes from
-// clients. Paths are relative to the folder.
+// TLS is the tls block: the server's certificate and the authorities of client certificates. Paths
+// are relative to the configuration directory.
 type TLS struct {
 	Cert     string
 	Key      string
-	ClientCA string // empty when clients show no certificates
+	ClientCA string // empty for no client certificates
 	Range    diag.Range
 }
 

@@ -8,8 +8,7 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// Check is a check or an expect block: what must hold, and what the caller is told when it does
-// not.
+// Check is a check or an expect block: a condition, and the message when it is false.
 type Check struct {
 	That    *hclexpr.Condition
 	Message *hclexpr.TextTemplate
@@ -32,7 +31,8 @@ func expectSpec(dst *[]*Check) decode.Spec {
 			"back.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
 			check := decodeCheck(d, b)
 			*dst = append(*dst, check)
-			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // the next is asked only when it holds
+			// the next check is evaluated only if this one is true
+			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue())
 		})}
 }
 
@@ -43,7 +43,7 @@ func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
 	d.CheckNames(b.Body, spec)
 	d.Fields(b.Body, spec[:1], b.DefRange())
 	if b.Type == "check" {
-		d.NonNull = nil // every check that does not hold is reported, so its message cannot rest on the others
+		d.NonNull = nil // all failing checks are reported, so a message cannot rely on the others
 	}
 	d.Fields(b.Body, spec[1:], b.DefRange())
 	d.NonNull = known

@@ -12,19 +12,18 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Completion is how an input is completed while it is typed: by values known at load, or by a
-// backend, whose inputs are what was typed and the inputs that are filled in already, each a text
-// or null.
+// Completion provides suggestions for an input: constant values, or the output of a backend whose
+// inputs are the typed text and the other inputs, each a string or null.
 type Completion struct {
 	Operation
 	Values []string
-	Result *hclexpr.Program // a list of texts; nil for the first column, the lines or the list that the backend gives
+	// a list of strings; nil for the first column, the lines or the list that the backend returns
+	Result *hclexpr.Program
 }
 
 const defaultCompletionTimeout = 5 * time.Second
 
-// completeFields declare the two ways in which an input is completed. What they hold is read by
-// inputs.complete.
+// completeFields declare the argument and the block complete, which decodeCompletion reads.
 func completeFields() decode.Spec {
 	const doc = "The suggestions while a user types the value: a constant list, or a block with a backend " +
 		"that looks them up."
@@ -35,7 +34,7 @@ func completeFields() decode.Spec {
 	}
 }
 
-// completeSpec is what a complete block holds beside its backend.
+// completeSpec is the spec of a complete block without its backend.
 func completeSpec(c *Completion) decode.Spec { return decode.Join(c.headSpec(), c.resultSpec()) }
 
 func (c *Completion) headSpec() decode.Spec {
@@ -49,8 +48,8 @@ func (c *Completion) resultSpec() decode.Spec {
 			"backend returns.")}
 }
 
-// decodeCompletion reads how an input is completed. A block waits until all inputs are known,
-// because it can read them.
+// decodeCompletion reads the completion of an input. A block is decoded after all inputs, because
+// it can read them.
 func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
 	written := b.Body.Attributes["complete"]
 	var block *hclsyntax.Block
@@ -81,7 +80,7 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 	}
 }
 
-// canComplete reports whether a person can choose a value of the type from a list of texts.
+// canComplete reports whether values of the type can be chosen from a list of strings.
 func canComplete(t *schema.Type) bool {
 	return t.Kind == schema.String || t.Kind == schema.Integer || t.Kind == schema.Number
 }
@@ -94,7 +93,8 @@ func (in *inputs) setCompletion(name string, c *Completion) {
 	w.Completions[name] = c
 }
 
-// completionValues reads the values that are offered, each of which the input must take.
+// completionValues reads the constant suggestions, each of which must be a valid value of the
+// input.
 func completionValues(d *decode.Decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
 	elems, _ := d.Known(a.Expr, decode.Field{Name: "complete"}, "list").([]any)
 	valid := m.Type.Compile()
@@ -127,8 +127,7 @@ func (w *operationDecoder) decodeCompletions() {
 	}
 }
 
-// decodeCompletionBlock decodes one complete block. What it reads of the inputs is what was typed:
-// texts.
+// decodeCompletionBlock decodes one complete block. It reads the inputs as the typed strings.
 func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.Block) *Completion {
 	out := &Completion{}
 	c := newOperationDecoder(w.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
@@ -163,8 +162,7 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	return out
 }
 
-// Completion says how an input is completed: as its author says, or by its type; nil when by
-// nothing.
+// Completion returns the completion of an input, declared or derived from its type; nil for none.
 func (w *Operation) Completion(input string) *Completion {
 	if c := w.Completions[input]; c != nil {
 		return c

@@ -18,11 +18,11 @@ type Connection struct {
 	Name   string
 	Config any
 	Limits ConnectionLimits
-	Digest string // of everything the block says, so that an unchanged one keeps its pool
+	Digest string // of the whole block, so that an unchanged connection keeps its pool
 	Range  diag.Range
 
-	callerSpecific bool       // what it does depends on who calls
-	onBehalfOf     diag.Range // where it says that it works in the name of who calls; empty when it does not
+	callerSpecific bool       // its requests depend on the caller
+	onBehalfOf     diag.Range // of the argument that makes it act on behalf of the caller; empty for none
 }
 
 // decodeConnections decodes the connection blocks.
@@ -64,7 +64,7 @@ func (l *loader) decodeConnections() {
 	})
 }
 
-// checkTokenExchange refuses connections that work in the name of who calls, where no caller has a
+// checkTokenExchange rejects connections that act on behalf of the caller if no caller can have a
 // token.
 func (l *loader) checkTokenExchange() {
 	for _, b := range l.blocks["auth"] {
@@ -96,22 +96,22 @@ func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
 	return ConnectionKind{}, false
 }
 
-// callerScope is what a connection's headers may read of a call: who calls, and nothing else.
+// callerScope returns the scope of a connection's headers: of a call they can read only caller.
 func callerScope(base *eval.Scope) *eval.Scope {
 	return base.DuringCall().With("caller", callerRoot())
 }
 
-// ConnectionLimits is what every connection may say of how much it is used.
+// ConnectionLimits limits the use of a connection.
 type ConnectionLimits struct {
-	Concurrency int // calls that may be under way at once; 0 for any number
+	Concurrency int // concurrent calls; 0 for unlimited
 	Breaker     *Breaker
 }
 
-// Breaker says when a connection that fails is left alone for a while.
+// Breaker is a circuit breaker: it suspends a failing connection.
 type Breaker struct {
 	Failures int           // in a row
-	Window   time.Duration // within which they come
-	Cooldown time.Duration // for which nothing is sent then
+	Window   time.Duration // within which the failures occur
+	Cooldown time.Duration // during which nothing is sent
 }
 
 const (

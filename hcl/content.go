@@ -18,13 +18,13 @@ type Content struct {
 	Kind        string // "text", "image", "audio", "resource" or "link"
 	When        *hclexpr.Condition
 	Text        *hclexpr.TextTemplate
-	Data        *hclexpr.Expr // bytes, or a text in base64
+	Data        *hclexpr.Expr // bytes, or a base64 string
 	MimeType    string
 	URI         *hclexpr.StringExpr
 	Name        *hclexpr.StringExpr
 	Title       *hclexpr.StringExpr
 	Description *hclexpr.TextTemplate // the description of a link
-	Size        int                   // of what a link leads to, in bytes; 0 when unknown
+	Size        int                   // of the target of a link in bytes; 0 if unknown
 
 	Annotations *Annotations
 	Range       diag.Range
@@ -49,15 +49,15 @@ func contentSpec(c *Content) decode.Spec {
 	)
 }
 
-// A contentKind says what one kind of content holds beside when and annotations.
+// contentKind lists the arguments of one kind of content, besides when and annotations.
 type contentKind struct {
 	name   string
 	needs  []string
-	either []string // one of these is needed too
+	either []string // one of these is required too
 	takes  []string
 }
 
-// arguments are the names of all that.
+// arguments returns the names of all arguments.
 func (k contentKind) arguments() []string { return slices.Concat(k.needs, k.either, k.takes) }
 
 var contentKinds = []contentKind{
@@ -100,7 +100,7 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 	return c
 }
 
-// checkArguments reports arguments that a kind of content lacks, and those that it does not have.
+// checkArguments reports missing and unknown arguments of a kind of content.
 func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 	either := len(k.either) == 0
 	for _, a := range sortedAttributes(b.Body.Attributes) {
@@ -123,7 +123,7 @@ func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 	}
 }
 
-// Annotations say for whom a piece of content is and how much it matters.
+// Annotations are the audience, priority and modification time of a content item.
 type Annotations struct {
 	Audience     []string            // "user", "assistant"
 	Priority     *float64            // from 0 to 1

@@ -9,11 +9,10 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// BlockReference documents one block: the reference that the program prints about itself is made of
-// these, and these are made of the specs that decode the blocks.
+// BlockReference documents one block. The reference is built from the specs that decode the blocks.
 type BlockReference struct {
 	Name string // as it is written, with its labels: `connection "http" "name"`
-	Key  string // what `hatchel docs` calls it: "http", "connection http"
+	Key  string // its name for `hatchel docs`: "http", "connection http"
 	Doc  string
 	Spec decode.Spec
 }
@@ -173,10 +172,10 @@ func backendNames(kinds Kinds) (names []string) {
 	return names
 }
 
-// FunctionReference describes a function as its author calls it.
+// FunctionReference documents a function.
 type FunctionReference struct{ Usage, Doc string }
 
-// TemplateFunctions are the functions that belong to one kind of template.
+// TemplateFunctions returns the functions that exist in one kind of template only.
 func TemplateFunctions() []FunctionReference {
 	return []FunctionReference{
 		{"ident(name)", "In SQL: quotes the name of a table or column, or a list of names. The argument is " +

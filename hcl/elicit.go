@@ -15,16 +15,15 @@ import (
 // Elicit asks the user to fill in a form, or to open a URL.
 type Elicit struct {
 	Message *hclexpr.TextTemplate
-	// of the form, an object without members when there is nothing to fill in; nil with a URL
+	// the fields of the form, an empty object for a confirmation; nil with a URL
 	Fields    *schema.Type
 	Validator *schema.Validator
 	URL       *hclexpr.RequestURL // instead of a form
-	// on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends
-	// the call
+	// on_decline = "continue": declining and cancelling are answers; otherwise they end the call
 	ContinueOnDecline bool
 }
 
-// AppendSchema appends the form as a client understands it: the requestedSchema of the protocol.
+// AppendSchema appends the form as the requestedSchema of the protocol.
 func (e *Elicit) AppendSchema(dst []byte) []byte { return e.Fields.AppendForm(dst) }
 
 func (e *Elicit) spec() decode.Spec {
@@ -74,7 +73,7 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|` +
 	`api_?key|private_?key|access_?token|card_?number)($|_)`)
 
-// rangeWithin is a range that lies in another, or that other: a type may be declared elsewhere.
+// rangeWithin returns part if it lies within whole, else whole: a type may be declared elsewhere.
 func rangeWithin(whole, part hclv2.Range) hclv2.Range {
 	if part.Filename == whole.Filename && part.Start.Byte >= whole.Start.Byte && part.End.Byte <= whole.End.Byte {
 		return part
@@ -90,7 +89,7 @@ func (e *Elicit) decodeURL(d *decode.Decoder, x hclsyntax.Expression) {
 	if len(d.Diags) == before && e.URL.NeedsHosts() {
 		d.Errorf(x.Range(), host, "")
 	}
-	d.Diags[before:].ReplaceDetails(map[string]string{ // a page is no request: what helps there does not help here
+	d.Diags[before:].ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
 		host:              "The host of the page must be constant: write \"https://host/${…}\".",
 		"URL has no host": "The page needs a complete URL: write \"https://host/path\".",
 		"User in a URL":   "A URL that is shown to users must not hold a user name or password.",

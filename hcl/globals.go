@@ -12,11 +12,11 @@ import (
 	"hatchel/hcl/value"
 )
 
-// globals are what every tool can see: values known at load, types and connections. A reload that
-// finds them unchanged goes on with the ones it had, so that the tools of unchanged files can be
-// kept as they are.
+// globals are the declarations that every tool can see: values known at load, types and
+// connections. If a reload does not change them, it keeps the previous globals, so that tools of
+// unchanged files can be reused.
 type globals struct {
-	key               string // digest of all they were made of
+	key               string // digest of all their sources
 	variables         map[string]*eval.Member
 	secrets           map[string]*eval.Member
 	local             map[string]*eval.Member
@@ -25,14 +25,14 @@ type globals struct {
 	connectionsByKind map[string]map[string]*Connection // by kind and name
 	connections       []*Connection
 	server            Server
-	secretValues      []string    // the texts of all secrets
-	inputsDigest      string      // digest of what was read beside the files
-	base              *eval.Scope // what is readable everywhere at load
-	call              *eval.Scope // what is readable in a call before anything was done
+	secretValues      []string    // the values of all secrets
+	inputsDigest      string      // digest of variables, secrets and the environment
+	base              *eval.Scope // the scope at load
+	call              *eval.Scope // the scope of a call before its first step
 	patterns          *functions.Patterns
 }
 
-// reuseGlobals takes over the globals of the load before when nothing about them has changed.
+// reuseGlobals takes over the globals of the previous load if they are unchanged.
 func (l *loader) reuseGlobals() {
 	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
 	for _, kind := range diag.SortedNames(l.blocks) {
@@ -58,11 +58,11 @@ func (l *loader) reuseGlobals() {
 	}
 	for _, name := range l.call.Readable() {
 		r, _ := l.call.Find(name)
-		r.ProgramType() // now, because tools are decoded on any goroutine
+		r.ProgramType() // computed now, because tools are decoded concurrently
 	}
 }
 
-// copyUsage says what this load has read so far; what was read before counts no more.
+// copyUsage copies which declarations this load has used so far.
 func (g *globals) copyUsage(to *globals) {
 	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets},
 		{g.local, to.local}} {
@@ -72,7 +72,7 @@ func (g *globals) copyUsage(to *globals) {
 	}
 }
 
-// digestValues says what every value is that is known at load, for the digests of what reads it.
+// digestValues computes the digest of every value known at load, for the digests of its readers.
 func (l *loader) digestValues() {
 	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets,
 		"local": l.local} {
@@ -86,8 +86,8 @@ func (l *loader) digestValues() {
 	}
 }
 
-// blockDigest is of a block and of everything it refers to: values known at load, types, files and
-// connections.
+// blockDigest returns the digest of a block and everything it refers to: values known at load,
+// types, files and connections.
 func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
 	for _, m := range u.Members {
@@ -99,24 +99,24 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	for _, name := range u.Types {
 		parts = append(parts, l.types.digest(name))
 	}
-	slices.Sort(parts) // programs note what they read in any order
+	slices.Sort(parts) // expressions record their reads in any order
 	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]),
 		u.FilesDigest)
 	return eval.HashParts(parts...)
 }
 
-// dependencies are what a block reads of the globals, and the connections that it uses.
+// dependencies are the globals that a block reads and the connections that it uses.
 type dependencies struct {
 	eval.Dependencies
 	connections []*Connection
 }
 
-// callerSpecific reports whether what a block does depends on who calls.
+// callerSpecific reports whether the block's behaviour depends on the caller.
 func (u *dependencies) callerSpecific() bool {
 	return u.Caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
 }
 
-// markUsed marks what a tool reads as used.
+// markUsed marks the dependencies of a tool as used.
 func (l *loader) markUsed(u *dependencies) {
 	for _, m := range u.Members {
 		m.Used = true
@@ -129,7 +129,7 @@ func (l *loader) markUsed(u *dependencies) {
 	}
 }
 
-// environmentDigest digests what was read beside the files.
+// environmentDigest returns the digest of variables, secrets and the environment.
 func (l *loader) environmentDigest() string {
 	if l.inputsDigest != "" {
 		return l.inputsDigest
@@ -144,14 +144,14 @@ func (l *loader) environmentDigest() string {
 	return l.inputsDigest
 }
 
-// fileReader is the files that functions read while a configuration is loaded.
+// fileReader reads files for functions during a load.
 type fileReader struct {
 	fsys   fs.FS
-	digest string // digests of what was read for the globals
+	digest string // digests of the files read for the globals
 }
 
-// functionContext is what functions see that are computed at load. Every file that they read
-// becomes a part of deps, or of the globals without deps.
+// functionContext returns the context of functions that are computed at load. The files that they
+// read become dependencies of deps, or of the globals if deps is nil.
 func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 	fsys := l.files.fsys
 	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns,
@@ -170,7 +170,7 @@ func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 		}}
 }
 
-// newGlobals returns globals of which nothing is known yet.
+// newGlobals returns empty globals.
 func newGlobals() *globals {
 	base := &eval.Scope{}
 	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
@@ -190,7 +190,7 @@ func newGlobals() *globals {
 	}
 }
 
-// knownRoot is a root whose members are all known at load.
+// knownRoot returns a root whose members are all known at load.
 func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.Root {
 	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial,
 		Value: func(*eval.Frame) (any, error) {
@@ -202,8 +202,8 @@ func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.R
 		}}
 }
 
-// warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is
-// wrong may be what reads it.
+// warnUnused warns about unused declarations. It does nothing if there are errors, because an
+// invalid block may be what uses them.
 func (l *loader) warnUnused() {
 	if l.partial || l.diags.HasErrors() {
 		return
@@ -233,10 +233,10 @@ func (l *loader) warnUnused() {
 	}
 }
 
-// warnUnusedInputs warns about what a caller must fill in for nothing.
+// warnUnusedInputs warns about inputs that are never read.
 func (w *operationDecoder) warnUnusedInputs() {
 	if w.dec.Diags.HasErrors() {
-		return // what is wrong may be what reads them
+		return // the invalid part may read them
 	}
 	for _, m := range w.op.Input.Members {
 		r, declared := w.inputs.labelRanges[m.Name]

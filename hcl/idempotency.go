@@ -8,9 +8,9 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Idempotency says that a call of a tool may bring a key, and that calls with the same key are one.
+// Idempotency is the idempotency block: calls with the same key are executed once.
 type Idempotency struct {
-	TTL time.Duration // for which the key, and what the call came to, are remembered
+	TTL time.Duration // of a key and its result
 }
 
 // KeyInput is the input that holds the key of a call.
@@ -24,7 +24,7 @@ func (i *Idempotency) spec() decode.Spec {
 		"How long a key and its result are kept.").DefaultDoc("24h")}
 }
 
-// idempotencyField declares that calls may bring a key.
+// idempotencyField declares the idempotency block.
 func (t *toolDecoder) idempotencyField() decode.Field {
 	return decode.Block(&t.tool.Idempotency, "idempotency",
 		"Adds the input idempotency_key: calls with the same key and arguments are executed once and return "+
@@ -60,7 +60,7 @@ func (t *toolDecoder) addKeyInput() {
 		}})
 }
 
-// checkKeyUseful reports keys where there is nothing to do twice.
+// checkKeyUseful reports an idempotency block in a read-only tool.
 func (t *toolDecoder) checkKeyUseful() {
 	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.Diags.HasErrors() {
 		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat",

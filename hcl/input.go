@@ -19,14 +19,14 @@ import (
 // type.
 type inputs struct {
 	operation        *operationDecoder
-	noun             string      // what a block is called
-	texts            *textInputs // what arrives are texts, as for prompts and URIs; nil for JSON
+	noun             string      // the name of a block in messages
+	texts            *textInputs // inputs are sent as strings, as for prompts and URIs; nil for JSON
 	members          []*schema.Member
 	verbatim         *schema.Type // a verbatim schema
 	verbatimExpr     hclsyntax.Expression
 	labelRanges      map[string]diag.Range
 	completionBlocks map[string]*hclsyntax.Block // complete blocks, by input
-	partial          bool                        // there are more inputs, and what is wrong with them was reported
+	partial          bool                        // further inputs have mistakes, which were reported
 }
 
 func newInputs(w *operationDecoder) *inputs {
@@ -53,8 +53,8 @@ var inputDocs = map[string]string{
 	"schema":   "Additional JSON Schema keywords, as an object.",
 }
 
-// inputSpec documents an input block. It is made once, because a configuration has thousands of
-// them: what it names is read by inputs.input.
+// inputSpec is the spec of an input block for the reference and for checking names. It is built
+// once, because a configuration has thousands of inputs.
 var inputSpec = sync.OnceValue(func() decode.Spec {
 	ignore := func(*decode.Decoder, hclsyntax.Expression) {}
 	spec := decode.Spec{
@@ -67,14 +67,14 @@ var inputSpec = sync.OnceValue(func() decode.Spec {
 	return append(spec, completeFields()...)
 })
 
-// argumentSpec documents an input that arrives as a text.
+// argumentSpec is the spec of an input that is sent as a string.
 var argumentSpec = sync.OnceValue(func() decode.Spec {
 	spec := slices.DeleteFunc(slices.Clone(inputSpec()), func(f decode.Field) bool { return f.Name == "header" })
 	spec[0].Required, spec[0].Default = false, "string"
 	return spec
 })
 
-// decodeInput decodes one block. A second of the same name is reported and dropped.
+// decodeInput decodes one block. A duplicate name is reported and dropped.
 func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 	if len(block.Labels) != 1 {
 		d.Errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.",
@@ -97,7 +97,7 @@ func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 	in.members = append(in.members, m)
 }
 
-// decodeMember reads the type of an input, and what stands beside it.
+// decodeMember reads the type of an input and its keywords.
 func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schema.Member {
 	m := &schema.Member{Name: block.Labels[0], Type: eval.AnyType, Range: block.LabelRanges[0]}
 	if !hclsyntax.ValidIdentifier(m.Name) {
@@ -139,7 +139,7 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 	return m
 }
 
-// checkDefault reports a default inside the type that a keyword beside the type has ruled out.
+// checkDefault reports a default inside the type that a keyword of the input excludes.
 func (in *inputs) checkDefault(d *decode.Decoder, m *schema.Member, at hclsyntax.Expression) {
 	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
 		d.Errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
@@ -159,7 +159,7 @@ func (in *inputs) decodeSchema(d *decode.Decoder, e hclsyntax.Expression) {
 	in.verbatim, in.verbatimExpr = t, e
 }
 
-// buildInputType makes the type of all inputs.
+// buildInputType builds the type of all inputs.
 func (in *inputs) buildInputType() {
 	w := in.operation.op
 	w.Input = schema.ObjectOf(in.members...)
@@ -181,14 +181,14 @@ func (in *inputs) buildInputType() {
 	}
 }
 
-// textInputs says how inputs arrive that are not JSON: the arguments of a prompt, and the variables
+// textInputs describes inputs that are sent as strings: the arguments of a prompt and the variables
 // of a URI.
 type textInputs struct {
-	phrase string // as a sentence calls one: "an argument of a prompt"
+	phrase string // one of them in a sentence: "an argument of a prompt"
 	json   bool   // a list or an object may be written as JSON
 }
 
-// checkTextType reports an input that no text can be.
+// checkTextType reports an input whose type cannot be sent as a string.
 func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
 	if in.texts == nil {
 		return
@@ -209,17 +209,16 @@ func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsynta
 		eval.TypePhrase(m.Type), fit)
 }
 
-// ParseTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text
-// becomes what the declared type says: a string is taken as it is, everything else is read as JSON.
-// A text that is empty counts as absent where it can be nothing else. It returns the inputs with
-// defaults applied, or every violation.
+// ParseTexts validates inputs that were sent as strings. A string type takes the text itself, other
+// types parse it as JSON. An empty text counts as absent unless the type is a plain string. It
+// returns the inputs with defaults applied, or all violations.
 func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schema.Violation) {
 	values := make(map[string]any, len(given))
 	for name, text := range given {
 		m, known := w.Input.Lookup(name)
 		switch {
 		case !known:
-			values[name] = text // which the validator refuses
+			values[name] = text // the validator rejects it
 		case text != "" || !m.Optional || takesEmpty(m.Type):
 			values[name] = parseText(m.Type, text)
 		}
@@ -227,8 +226,7 @@ func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schem
 	return w.Validator.Values(values)
 }
 
-// ParsePartial is FromTexts of who has not filled in everything yet: an input that is missing, or
-// not valid, is null.
+// ParsePartial parses inputs that are not complete yet: missing and invalid inputs are null.
 func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 	values := make(map[string]any, len(w.Input.Members))
 	for _, m := range w.Input.Members {
@@ -247,8 +245,8 @@ func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 // takesEmpty reports whether an empty text can be a value of the type.
 func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
 
-// parseText reads a text as a type wants it. One that cannot be read stays a text, and the
-// validator says what is wrong with it.
+// parseText parses a text for a type. A text that cannot be parsed stays a string, which the
+// validator rejects.
 func parseText(t *schema.Type, text string) any {
 	if t.Kind == schema.String {
 		return text

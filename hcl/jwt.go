@@ -13,11 +13,11 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// JWT is one jwt block: an issuer whose access tokens are taken.
+// JWT is one jwt block: an issuer of access tokens.
 type JWT struct {
 	Issuer         string
 	Audience       string
-	JWKS           string // where its keys are; empty to ask the issuer
+	JWKS           string // the URL of its keys; empty for discovery
 	GroupsClaim    string
 	RequiredScopes []string
 	ClockSkew      time.Duration
@@ -25,8 +25,8 @@ type JWT struct {
 	Range          diag.Range
 }
 
-// signatureAlgorithms are the algorithms by which a token may be signed. Each takes a private key,
-// so that who can check a token cannot make one.
+// signatureAlgorithms are the allowed algorithms. All of them are asymmetric, so that a verifier
+// cannot sign tokens.
 var signatureAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
 	"EdDSA"}
 
@@ -35,7 +35,7 @@ const (
 	maxClockSkew     = 10 * time.Minute
 )
 
-// jwtDecoder is a jwt block being decoded.
+// jwtDecoder decodes a jwt block.
 type jwtDecoder struct{ jwt JWT }
 
 func (j *jwtDecoder) spec() decode.Spec {
@@ -120,8 +120,7 @@ func (a *authDecoder) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
 	a.auth.Issuers = append(a.auth.Issuers, jwt)
 }
 
-// urlProblem says why what a URL leads to could be anybody's, or nothing. Within one machine there
-// is nobody between.
+// urlProblem explains why a URL is not trustworthy, or returns "". Loopback URLs may use http.
 func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {

@@ -12,23 +12,23 @@ import (
 	"hatchel/hcl/eval"
 )
 
-// Limit says how often, and how many at once, calls may be.
+// Limit is one limit block: the rate and concurrency of calls.
 type Limit struct {
-	Rate        Rate // the zero Rate is none
-	Burst       int  // how many may come at once before the rate counts
-	Shared      bool // all callers share the limit; otherwise each has it
-	Concurrency int  // how many may run at once; 0 for any number
-	Queue       int  // how many may wait for their turn
+	Rate        Rate // zero for none
+	Burst       int  // calls that may arrive at once before the rate applies
+	Shared      bool // all callers share the limit; otherwise it applies to each caller
+	Concurrency int  // concurrent calls; 0 for unlimited
+	Queue       int  // waiting calls
 	MaxWait     time.Duration
 }
 
-// Rate is a number of calls in a time.
+// Rate is a number of calls per period.
 type Rate struct {
 	Calls int
 	Per   time.Duration
 }
 
-// String writes the rate for a reader.
+// String formats the rate for people.
 func (r Rate) String() string {
 	for _, u := range rateUnits {
 		if u.per == r.Per {
@@ -38,7 +38,7 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%d in %v", r.Calls, r.Per)
 }
 
-// Every is the time from one call to the next.
+// Every returns the average interval between two calls.
 func (r Rate) Every() time.Duration { return r.Per / time.Duration(r.Calls) }
 
 var rateUnits = []struct {
@@ -69,7 +69,7 @@ func (l *Limit) spec(per string) decode.Spec {
 	}
 }
 
-// limitField declares a limit.
+// limitField declares a limit block.
 func limitField(dst **Limit, doc string) decode.Field {
 	return decode.Field{Name: "limit", Doc: doc, NestedSpec: func() decode.Spec { return new(Limit).spec("caller") },
 		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
@@ -83,7 +83,7 @@ func limitField(dst **Limit, doc string) decode.Field {
 		}}
 }
 
-// check reports what says nothing, and fills in the burst.
+// check reports arguments without effect, and sets the default burst.
 func (l *Limit) check(d *decode.Decoder, b *hclsyntax.Block) {
 	written := func(name string) bool { return b.Body.Attributes[name] != nil }
 	switch {

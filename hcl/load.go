@@ -1,9 +1,9 @@
-// Package hcl is the language: it turns the files of a folder into a Config and diagnostics.
+// Package hcl loads a configuration: it turns the files of a directory into a Config and
+// diagnostics.
 //
-// Load is the entry point. It reads an fs.FS and nothing else but the variables and secrets it is
-// given; it opens no connection, runs no program and starts no goroutine. A Config without errors
-// holds nothing that can fail to be understood later: every expression was compiled, every name
-// resolved.
+// Load is the entry point. It reads an fs.FS, variables and secrets, and nothing else: it opens no
+// connection, runs no program and starts no goroutine. In a Config without errors every expression
+// is compiled and every name is resolved.
 package hcl
 
 import (
@@ -23,20 +23,20 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Options are what a load may read beside the files.
+// Options are the inputs of a load besides the files.
 type Options struct {
-	Vars       map[string]string                 // values of variables; they win over the environment and defaults
-	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil is an empty one
-	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil refuses
-	Cache      *Cache                            // keeps what did not change between loads; may be nil
-	Now        func() time.Time                  // the clock of expr programs; nil is time.Now
-	// calls do for 0 to n-1, in any order and on any goroutines, and returns when all are done; nil
-	// does it in order
+	Vars       map[string]string                 // values of variables; they override the environment and defaults
+	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
+	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
+	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
+	Now        func() time.Time                  // the clock of expressions; nil for time.Now
+	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
+	// sequential calls
 	Parallel func(n int, do func(i int))
 }
 
-// Load reads a configuration. The Config is never nil; it may be used only when the diagnostics
-// hold no errors. It finds every mistake of every file in one pass.
+// Load reads a configuration and reports every mistake of every file in one pass. The Config is
+// never nil; it may be used only if the diagnostics have no errors.
 func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 	defer opts.Cache.lock()()
 	l := newLoader(fsys, kinds, opts)
@@ -64,11 +64,11 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
 }
 
-// sourceBlock is one top-level block and the file it stands in.
+// sourceBlock is one top-level block and its file.
 type sourceBlock struct {
 	*hclsyntax.Block
 	file  *sourceFile
-	index int // among the blocks of the file that are offered to clients
+	index int // among the exposed blocks of the file
 }
 
 // label returns the label at i, or empty.
@@ -79,7 +79,7 @@ func (b sourceBlock) label(i int) string {
 	return ""
 }
 
-// A loader holds what one Load has found so far.
+// loader is the state of one Load.
 type loader struct {
 	*globals
 	files fileReader
@@ -90,11 +90,11 @@ type loader struct {
 	config   *Config
 	diags    diag.Diagnostics
 	blocks   map[string][]sourceBlock
-	partial  bool // a file could not be read: what it may declare is not missed
+	partial  bool // a file could not be read, so missing declarations are not reported
 	used     map[*Connection]bool
-	notified map[string]bool // the webhooks that something names
+	notified map[string]bool // the webhooks that a block names
 	env      decode.Env
-	tools    map[string]*toolDecoder // by name, for steps that call one
+	tools    map[string]*toolDecoder // by name, for steps that call tools
 	declared map[string]diag.Range   // where each name was first declared, by "kind name"
 }
 
@@ -134,16 +134,16 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	return l
 }
 
-// blockType is a type of block at the top of a file.
+// blockType is a type of top-level block.
 type blockType struct {
 	name   string
 	labels int
-	form   string        // how it begins
+	form   string        // its first line
 	decode func(*loader) // decodes all blocks of the type
 }
 
-// globalBlocks are the blocks that everything can read, in the order in which they are decoded.
-// Types come first and are resolved on demand.
+// globalBlocks are the types of blocks that other blocks can read, in decoding order. Types come
+// first and are resolved on demand.
 var globalBlocks = []blockType{
 	{"type", 1, `type "name" {`, (*loader).declareTypes},
 	{"variable", 1, `variable "name" {`, (*loader).decodeVariables},
@@ -159,8 +159,8 @@ var globalBlocks = []blockType{
 	{"webhook", 1, `webhook "name" {`, (*loader).decodeWebhooks},
 }
 
-// exposedBlocks are the blocks that are offered to clients, or that decide about those, in the
-// order in which they are decoded: nothing else can read them.
+// exposedBlocks are the types of blocks that clients can see, or that restrict them, in decoding
+// order. No global block can read them.
 var exposedBlocks = []blockType{
 	{"tool", 1, `tool "name" {`, (*loader).decodeTools},
 	{"prompt", 1, `prompt "name" {`, (*loader).decodePrompts},
@@ -170,7 +170,7 @@ var exposedBlocks = []blockType{
 	{"approvals", 0, "approvals {", (*loader).decodeApprovers},
 }
 
-// findBlockType finds a type of block by its name, and says whether its blocks are exposed.
+// findBlockType returns a type of block by its name, and whether its blocks are exposed.
 func findBlockType(name string) (found blockType, exposed, ok bool) {
 	for i, types := range [][]blockType{globalBlocks, exposedBlocks} {
 		for _, t := range types {
@@ -182,7 +182,7 @@ func findBlockType(name string) (found blockType, exposed, ok bool) {
 	return blockType{}, false, false
 }
 
-// blockTypeNames are the names of all types of blocks, sorted.
+// blockTypeNames returns the sorted names of all types of blocks.
 func blockTypeNames() (names []string) {
 	for _, t := range slices.Concat(globalBlocks, exposedBlocks) {
 		names = append(names, t.name)
@@ -191,8 +191,8 @@ func blockTypeNames() (names []string) {
 	return names
 }
 
-// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a
-// file and should not.
+// indexBlocks indexes the blocks of a file by their types and reports unknown blocks and arguments
+// at the top level.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
 		l.errorf(a.NameRange, "Unexpected argument",
@@ -231,7 +231,7 @@ func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
 	l.diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
-// declare reports a name that was declared before, and says whether it is new.
+// declare registers a name and reports duplicates. It returns whether the name is new.
 func (l *loader) declare(noun, name string, b sourceBlock) bool {
 	r := b.DefRange()
 	if len(b.LabelRanges) > 0 {
@@ -251,7 +251,7 @@ func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 	return true
 }
 
-// checkIdentifier reports a name that could not be written in an expression.
+// checkIdentifier reports a name that cannot be used in an expression.
 func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 	if !hclsyntax.ValidIdentifier(name) {
 		l.diags = append(l.diags, invalidName(noun, name, r))
@@ -264,12 +264,12 @@ func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
 			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)}
 }
 
-// newDecoder starts decoding blocks of a file.
+// newDecoder returns a Decoder for the blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
 	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]diag.Range{}}
 }
 
-// configID digests everything the configuration was made of.
+// configID returns the digest of all inputs of the configuration.
 func (l *loader) configID(files []*sourceFile) string {
 	parts := []string{l.environmentDigest()}
 	for _, f := range files {
@@ -278,8 +278,8 @@ func (l *loader) configID(files []*sourceFile) string {
 	return eval.HashParts(parts...)
 }
 
-// eachBlock calls do for every block of a type, with a Decoder for its file, and takes over what
-// that reports.
+// eachBlock calls do for every block of a type, with a Decoder for its file, and collects the
+// diagnostics.
 func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
@@ -288,7 +288,7 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 	}
 }
 
-// report takes over the diagnostics of a Decoder, which has none afterwards.
+// report moves the diagnostics of a Decoder to the loader.
 func (l *loader) report(d *decode.Decoder) {
 	l.diags = append(l.diags, d.Diags...)
 	d.Diags = nil

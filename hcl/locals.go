@@ -95,7 +95,8 @@ func (l *loader) evalLocal(name string) {
 	l.local[name] = m
 }
 
-// readsFailedValue reports whether an expression reads something whose own mistake was reported.
+// readsFailedValue reports whether an expression reads a value that failed to load, which was
+// reported.
 func (l *loader) readsFailedValue(e hclsyntax.Expression) bool {
 	for _, t := range e.Variables() {
 		r, _ := l.base.Find(t.RootName())
@@ -110,16 +111,16 @@ func (l *loader) readsFailedValue(e hclsyntax.Expression) bool {
 	return false
 }
 
-// lazyToolLocals are the locals blocks of a tool. They are compiled on demand, so that their order
-// does not matter.
+// lazyToolLocals compiles the locals blocks of a tool on demand, so that their order does not
+// matter.
 type lazyToolLocals struct {
 	attrs   map[string]*hclsyntax.Attribute
-	members map[string]*eval.Member // of the files too
+	members map[string]*eval.Member // including top-level locals
 	path    []string                // being compiled, for cycles
 }
 
-// decodeLocals adds names for values of the call. They are computed whenever they are first read,
-// so no check around them tells them anything.
+// decodeLocals adds the locals of a tool. They are computed on first read, so checks before them do
+// not narrow them.
 func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 	for _, nested := range b.Body.Blocks {
 		d.Errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.", nested.Type)
@@ -148,7 +149,7 @@ func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 	}
 }
 
-// sortedAttributes are the attributes of a body as they were written.
+// sortedAttributes returns the attributes of a body in written order.
 func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 	attrs := make([]*hclsyntax.Attribute, 0, len(attributes))
 	for _, a := range attributes {
@@ -158,7 +159,7 @@ func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 	return attrs
 }
 
-// compileLocal compiles one local after those that it reads.
+// compileLocal compiles one local, after the locals that it reads.
 func (s *lazyToolLocals) compileLocal(d *decode.Decoder, name string) {
 	a := s.attrs[name]
 	if a == nil || s.members[name] != nil {
@@ -192,7 +193,7 @@ func (s *lazyToolLocals) compileLocal(d *decode.Decoder, name string) {
 	s.members[name] = m
 }
 
-// localsReadBy are the locals that an expression reads.
+// localsReadBy returns the locals that an expression reads.
 func localsReadBy(e hclsyntax.Expression) (names []string) {
 	for _, t := range e.Variables() {
 		if t.RootName() == "local" && len(t) > 1 {

@@ -33,7 +33,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	b, ok := s.blocks[name]
 	if !ok {
 		if s.loader.partial {
-			return eval.AnyType, nil // it may be declared in a file that could not be read
+			return eval.AnyType, nil // it may be declared in an unreadable file
 		}
 		return fail("Unknown type", "There is no type block %q.%s", name,
 			diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
@@ -52,7 +52,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 		t = eval.AnyType
 	}
 	left := maxTypeParts
-	// a type that is named twice in another, and that twice again, doubles with each line
+	// repeated nesting of types grows exponentially
 	if countParts(t, &left); left < 0 {
 		t = eval.AnyType
 		s.done[name] = t
@@ -65,7 +65,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 
 const maxTypeParts = 10_000 // of a type: members and elements at every depth
 
-// countParts takes the parts of a type from left, and stops below zero.
+// countParts subtracts the parts of a type from left and stops below zero.
 func countParts(t *schema.Type, left *int) {
 	if *left--; *left < 0 || t == nil {
 		return
@@ -83,7 +83,7 @@ func typeSpec(t **schema.Type) decode.Spec {
 		func(d *decode.Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
 }
 
-// digest is of everything that a type says.
+// digest returns the digest of a type declaration.
 func (s *lazyTypes) digest(name string) string {
 	t := s.done[name]
 	if t == nil {
@@ -102,7 +102,7 @@ func (l *loader) declareTypes() {
 	}
 }
 
-// resolveTypes resolves the types that nothing has named so far.
+// resolveTypes resolves the types that have not been used so far.
 func (l *loader) resolveTypes() {
 	for _, name := range diag.SortedNames(l.types.blocks) {
 		_, diags := l.types.resolve(name, l.types.blocks[name].LabelRanges[0])

@@ -12,42 +12,42 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Policy is one policy block: rules about who may call what it names.
+// Policy is one policy block: access rules for the tools, prompts and resources that it names.
 type Policy struct {
 	Name         string
 	Tools        []string // names, or patterns with *; like Prompts and Resources
 	Prompts      []string
 	Resources    []string
-	AppliesToAll bool               // it names nothing, so it is about everything
+	AppliesToAll bool               // it names nothing, so it applies to everything
 	Allow        *hclexpr.Condition // nil for a policy without this rule, as Deny and Approve
 	Deny         *hclexpr.Condition
-	Approve      *hclexpr.Condition    // calls of tools that somebody must agree to
+	Approve      *hclexpr.Condition    // tool calls that need approval
 	Approval     *Approval             // how, with Approve
-	Message      *hclexpr.TextTemplate // what who is denied is told; nil for words that fit every rule
-	Digest       string                // of the block and of everything it refers to
+	Message      *hclexpr.TextTemplate // the message for denied callers; nil for a default text
+	Digest       string                // of the block and everything it refers to
 	Range        diag.Range
 }
 
-// AppliesToTool reports whether the rules are about the tool of that name.
+// AppliesToTool reports whether the policy applies to the tool.
 func (p *Policy) AppliesToTool(name string) bool { return p.AppliesToAll || matchesAny(p.Tools, name) }
 
-// AppliesToPrompt reports whether the rules are about the prompt of that name.
+// AppliesToPrompt reports whether the policy applies to the prompt.
 func (p *Policy) AppliesToPrompt(name string) bool {
 	return p.AppliesToAll || matchesAny(p.Prompts, name)
 }
 
-// AppliesToResource reports whether the rules are about the resource of that name.
+// AppliesToResource reports whether the policy applies to the resource.
 func (p *Policy) AppliesToResource(name string) bool {
 	return p.AppliesToAll || matchesAny(p.Resources, name)
 }
 
-// policyDecoder is a policy being decoded.
+// policyDecoder decodes a policy block.
 type policyDecoder struct {
 	exposedNames
 	policy *Policy
 }
 
-// spec is everything a policy block may hold, in the order of the reference.
+// spec returns the spec of a policy block, in the order of the reference.
 func (p *policyDecoder) spec() decode.Spec {
 	return decode.Join(p.targetSpec(), p.ruleSpec(), decode.Spec{p.approvalField()})
 }
@@ -72,7 +72,8 @@ func (p *policyDecoder) ruleSpec() decode.Spec {
 	}
 }
 
-// decodePolicies decodes the policy blocks, when everything that they can be about is known.
+// decodePolicies decodes the policy blocks, after the tools, prompts and resources that they can
+// name.
 func (l *loader) decodePolicies() {
 	about := l.collectExposedNames()
 	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
@@ -115,14 +116,14 @@ func (p *policyDecoder) decode(d *decode.Decoder, b sourceBlock, l *loader) {
 				"to apply it to everything.")
 	}
 	input := inputsRoot(p.policy.operations(l.config))
-	input.Partial = l.partial || unclear // what it names wrongly has inputs, too
+	input.Partial = l.partial || unclear // unknown names may have inputs too
 	d.Scope = l.call.With("tool", toolRoot()).With("input", input)
 	d.Fields(b.Body, rules, b.DefRange())
 	p.checkApproveRule(d, b, l.config)
 	p.checkPublicCaches(d, b, l.config)
 }
 
-// operations are the works that the rules are about.
+// operations returns the operations to which the policy applies.
 func (p *Policy) operations(c *Config) (works []*Operation) {
 	for _, t := range c.Tools {
 		if p.AppliesToTool(t.Name) {
@@ -142,8 +143,7 @@ func (p *Policy) operations(c *Config) (works []*Operation) {
 	return works
 }
 
-// checkPublicCaches reports documents that clients may keep for everybody although it depends on
-// the caller whether they may be read.
+// checkPublicCaches reports resources with a public cache whose access depends on the caller.
 func (p *policyDecoder) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) {
 	if !readsCaller(p.policy.Allow) && !readsCaller(p.policy.Deny) {
 		return
@@ -157,7 +157,7 @@ func (p *policyDecoder) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *C
 	}
 }
 
-// readsCaller reports whether the condition depends on who calls. Nil does not.
+// readsCaller reports whether the condition depends on the caller. Nil does not.
 func readsCaller(c *hclexpr.Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
@@ -171,13 +171,13 @@ var toolRootType = schema.ObjectOf(
 	&schema.Member{Name: "open_world", Type: eval.BoolType},
 )
 
-// toolRoot is what is called, for the rules of policies.
+// toolRoot returns the root tool for the rules of policies.
 func toolRoot() *eval.Root {
 	return &eval.Root{Noun: "member of tool", Type: toolRootType,
 		Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
 }
 
-// inputsRoot is the inputs of several works, each of which has some of them.
+// inputsRoot returns the root input for several operations, each of which has some of the inputs.
 func inputsRoot(works []*Operation) *eval.Root {
 	r := inputRoot(&schema.Type{Kind: schema.Object})
 	having := map[string]int{}

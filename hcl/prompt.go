@@ -21,7 +21,7 @@ type Prompt struct {
 	Error       *hclexpr.TextTemplate
 }
 
-// promptDecoder is a prompt being decoded.
+// promptDecoder decodes a prompt block.
 type promptDecoder struct {
 	*operationDecoder
 	prompt *Prompt
@@ -57,8 +57,7 @@ func (l *loader) decodePrompts() {
 	sort.Slice(l.config.Prompts, func(i, j int) bool { return l.config.Prompts[i].Name < l.config.Prompts[j].Name })
 }
 
-// promptSpec is everything a prompt block may hold except its backend, in the order of the
-// reference.
+// promptSpec is the spec of a prompt block without its backend, in the order of the reference.
 func promptSpec(p *promptDecoder) decode.Spec {
 	return decode.Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
@@ -104,7 +103,7 @@ func (p *promptDecoder) decode() {
 	p.digestCalls()
 }
 
-// PromptArgument is what clients are told of an argument of a prompt.
+// PromptArgument is an argument of a prompt as clients see it.
 type PromptArgument struct {
 	Name        string
 	Title       string
@@ -112,8 +111,8 @@ type PromptArgument struct {
 	Required    bool
 }
 
-// Arguments are the arguments in written order. A client is told no types, so that the descriptions
-// say how a value is written.
+// Arguments returns the arguments in written order. Clients receive no types, so the descriptions
+// explain how values are written.
 func (p *Prompt) Arguments() []PromptArgument {
 	out := make([]PromptArgument, len(p.Input.Members))
 	for i, m := range p.Input.Members {
@@ -123,7 +122,7 @@ func (p *Prompt) Arguments() []PromptArgument {
 	return out
 }
 
-// describeArgument is the description of a type and how its values are written.
+// describeArgument returns the description of a type, including how its values are written.
 func describeArgument(t *schema.Type) string {
 	form := ""
 	switch {
@@ -145,7 +144,7 @@ func describeArgument(t *schema.Type) string {
 	return strings.TrimSpace(said + " " + form)
 }
 
-// enumTexts are the values of an enumeration as texts.
+// enumTexts returns the values of an enum as strings.
 func enumTexts(t *schema.Type) (texts []string) {
 	for _, e := range t.Enum {
 		text, err := value.Text(e.Value)

@@ -11,23 +11,23 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// PromptMessage is one message block of a prompt: one message of the protocol for every piece of
-// its content.
+// PromptMessage is one message block of a prompt: one message of the protocol for every content
+// item.
 type PromptMessage struct {
 	Role    string // "user" or "assistant"
 	When    *hclexpr.Condition
-	Each    *hclexpr.Expr // nil, or a list or map for every element of which the message is written
+	Each    *hclexpr.Expr // repeats the message for every element of a list or map; nil for one message
 	Content []*Content
 	Range   diag.Range
 }
 
-// A messageBlock is a message being decoded: text is short for one piece of content.
+// messageBlock is a message block being decoded; text is short for one content item.
 type messageBlock struct {
 	*PromptMessage
 	Text *hclexpr.TextTemplate
 }
 
-// messageBlocks declares the message blocks of a prompt, or of what the client's model is asked.
+// messageBlocks declares the message blocks of a prompt or a sample block.
 func messageBlocks(dst *[]*PromptMessage, doc string) decode.Field {
 	return decode.Blocks("message", "role", doc,
 		func() decode.Spec { return (&messageBlock{PromptMessage: &PromptMessage{}}).spec() },
@@ -68,7 +68,7 @@ func (m *messageBlock) bodySpec() decode.Spec {
 	}
 }
 
-// decodeMessage decodes one message block; nil when nobody says it.
+// decodeMessage decodes one message block; nil for an invalid role.
 func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A message block is written `message \"user\" {`.")

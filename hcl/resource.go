@@ -9,7 +9,7 @@ import (
 	"hatchel/hcl/uritemplate"
 )
 
-// Resource is one resource block: one document, or with a Template a family of them, whose
+// Resource is one resource block: one document, or with a Template a family of documents whose
 // variables are inputs.
 type Resource struct {
 	Operation
@@ -18,31 +18,30 @@ type Resource struct {
 	Icons       []*Icon
 	Listed      bool
 	URI         string                // empty for a template
-	Template    *uritemplate.Template // nil for one document
-	MimeType    string                // empty when it depends on what is read: see MediaType
-	Size        int                   // in bytes, 0 when unknown
+	Template    *uritemplate.Template // nil for a single document
+	MimeType    string                // empty if it depends on the content: see MediaType
+	Size        int                   // in bytes; 0 if unknown
 	Annotations *Annotations
-	Text        *hclexpr.TextTemplate // one of Text, Data and Body is set
-	Data        *hclexpr.Expr         // bytes, or a text in base64
-	// what the backend gives, where neither is written: a text, bytes, or a value that is sent as
-	// JSON
+	Text        *hclexpr.TextTemplate // exactly one of Text, Data and Body is set
+	Data        *hclexpr.Expr         // bytes, or a base64 string
+	// the output of the backend if neither is set: a text, bytes, or a value that is sent as JSON
 	Body *hclexpr.Expr
-	// how often it is read again for those who follow it; 0 when it changes only with its file
+	// polling interval for subscribers; 0 for notifications on file changes only
 	Refresh   time.Duration
-	CacheHint *CacheHint // nil says nothing
+	CacheHint *CacheHint // nil for none
 	Error     *hclexpr.TextTemplate
 }
 
-// minRefresh is how often a resource is read again at most.
+// minRefresh is the minimum polling interval.
 const minRefresh = 100 * time.Millisecond
 
-// resourceDecoder is a resource being decoded.
+// resourceDecoder decodes a resource block.
 type resourceDecoder struct {
 	*operationDecoder
 	resource *Resource
 	template string // as it is written
 	cache    *cacheBlock
-	constant bool // what it holds is known at load
+	constant bool // the content is known at load
 }
 
 func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
@@ -78,8 +77,7 @@ func (l *loader) decodeResources() {
 	})
 }
 
-// resourceSpec is everything a resource block may hold except its backend, in the order of the
-// reference.
+// resourceSpec is the spec of a resource block without its backend, in the order of the reference.
 func resourceSpec(r *resourceDecoder) decode.Spec {
 	return decode.Join(r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure"))
 }
@@ -148,7 +146,7 @@ func (r *resourceDecoder) decode() {
 	r.digestCalls()
 }
 
-// checkRefresh checks what those are told who follow the resource.
+// checkRefresh checks the polling of the resource.
 func (r *resourceDecoder) checkRefresh() {
 	res, d := r.resource, r.dec
 	if res.Refresh > 0 && res.Refresh < minRefresh {
@@ -167,13 +165,13 @@ func (r *resourceDecoder) checkRefresh() {
 	}
 }
 
-// CacheHint says how long a client may keep what it read.
+// CacheHint tells clients how long they may cache a resource.
 type CacheHint struct {
 	TTL     time.Duration
 	Private bool
 }
 
-// A cacheBlock is a cache block being decoded.
+// cacheBlock is the cache block of a resource being decoded.
 type cacheBlock struct {
 	TTL   time.Duration
 	Scope string
@@ -187,7 +185,7 @@ func (c *cacheBlock) spec() decode.Spec {
 	}
 }
 
-// decodeCache is what a cache block says. What depends on who reads it is nobody else's.
+// decodeCache decodes the cache block. A resource with access rules must not have a public cache.
 func (r *resourceDecoder) decodeCache() {
 	if r.cache == nil {
 		return

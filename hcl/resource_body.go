@@ -13,8 +13,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// decodeBody finds the content of the resource, what kind of media that is, and, where it is
-// constant, how much.
+// decodeBody decodes the content of the resource, its media type, and the size of constant content.
 func (r *resourceDecoder) decodeBody() {
 	res, d := r.resource, r.dec
 	kind := ""
@@ -28,7 +27,7 @@ func (r *resourceDecoder) decodeBody() {
 		r.checkData()
 	case len(res.Steps) == 1 && !res.HasNamedSteps():
 		res.Body, kind = r.backendBody(res.Steps[0].Backend)
-	case d.Diags.HasErrors(): // what is wrong may be what it holds
+	case d.Diags.HasErrors(): // the invalid part may be the content
 	case len(res.Steps) > 0:
 		d.Errorf(r.block.DefRange(), "Empty resource",
 			"A resource with steps needs text = \"${step.<name>…}\", or data.")
@@ -44,7 +43,7 @@ func (r *resourceDecoder) decodeBody() {
 	}
 }
 
-// backendBody is what a backend gives as a document, and its media type where that is known.
+// backendBody returns the output of a backend that is the document, and its media type if known.
 func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	d := b.Effects.Default
 	name := cmp.Or(d.Document, d.Text, d.Member)
@@ -77,7 +76,7 @@ func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	return &hclexpr.Expr{Typed: n, Range: b.Range}, kind
 }
 
-// checkData checks constant data, and says how much it is.
+// checkData checks constant data and sets its size.
 func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
@@ -105,7 +104,7 @@ func (r *resourceDecoder) checkData() {
 	r.setSize(size)
 }
 
-// setSize notes what a constant says of itself.
+// setSize sets the size of constant content.
 func (r *resourceDecoder) setSize(size int) {
 	r.constant = true
 	if r.resource.Size == 0 {
@@ -113,8 +112,8 @@ func (r *resourceDecoder) setSize(size int) {
 	}
 }
 
-// MediaType is the media type of the resource as it was read at a URI, where the list could not
-// say: by the end of the URI, or by what was read.
+// MediaType returns the media type of the resource read at a URI, derived from the URI or the
+// content if it is not declared.
 func (r *Resource) MediaType(uri string, body any) string {
 	if r.MimeType != "" {
 		return r.MimeType
@@ -132,7 +131,7 @@ func (r *Resource) MediaType(uri string, body any) string {
 	return "application/json"
 }
 
-// typeOfResult is the media type of what a resource holds of a type.
+// typeOfResult returns the media type of a value of a type.
 func typeOfResult(t *schema.Type) string {
 	if t.Kind == schema.String {
 		return "text/plain"

@@ -10,7 +10,7 @@ import (
 	"hatchel/hcl/uritemplate"
 )
 
-// decodeURI reads the URI or the template of a resource, and makes inputs of the variables.
+// decodeURI reads the URI or the template of a resource and converts the variables to inputs.
 func (r *resourceDecoder) decodeURI() {
 	d := r.dec
 	switch {
@@ -42,8 +42,8 @@ func (r *resourceDecoder) decodeURI() {
 	r.matchVariables()
 }
 
-// matchVariables brings the variables of the template and the input blocks together: each variable
-// is an input, and each input a variable.
+// matchVariables matches the variables of the template with the input blocks, which must
+// correspond.
 func (r *resourceDecoder) matchVariables() {
 	t := r.resource.Template
 	if t == nil {
@@ -80,8 +80,8 @@ func (r *resourceDecoder) matchVariables() {
 	}
 }
 
-// setOptional makes an input optional whose variable may be missing from a URI, and reports one
-// that never is.
+// setOptional makes an input optional if its variable may be missing from a URI, and reports an
+// optional input whose variable is always present.
 func (r *resourceDecoder) setOptional(m *schema.Member, v uritemplate.Variable) {
 	if v.Optional {
 		m.Optional = true
@@ -94,14 +94,14 @@ func (r *resourceDecoder) setOptional(m *schema.Member, v uritemplate.Variable) 
 	}
 }
 
-// claimURI claims the URI of a resource, or the form of its template.
+// claimURI registers the URI of a resource, or the form of its template, and reports duplicates.
 func (l *loader) claimURI(r *Resource) bool {
 	key, what := r.URI, r.URI
 	if r.Template != nil {
 		key, what = r.Template.Form(), r.Template.Raw()
 	}
 	if key == "" {
-		return true // what is wrong was reported
+		return true // the mistake was reported
 	}
 	if first, twice := l.declared["URI "+key]; twice {
 		l.diags.Errorf(r.Range, "Duplicate URI", "The resource at %s:%d already has the URIs of %s.", first.File,

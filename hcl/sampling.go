@@ -17,8 +17,8 @@ type Sample struct {
 	MaxTokens    int
 	Temperature  *float64
 	Stop         []string
-	Models       []string // hints, the best first
-	Cost         *float64 // how much each matters, from 0 to 1
+	Models       []string // hints, preferred first
+	Cost         *float64 // priorities, from 0 to 1
 	Speed        *float64
 	Intelligence *float64
 	Include      string // "none", "thisServer" or "allServers"; empty leaves it to the client
@@ -57,7 +57,7 @@ func (s *Sample) decodePrompt(d *decode.Decoder, e hclsyntax.Expression) {
 	s.Messages = []*PromptMessage{{Role: "user", Content: []*Content{{Kind: "text", Text: text, Range: r}}, Range: r}}
 }
 
-// messagesField declares message blocks, less what a model of a client cannot read.
+// messagesField declares message blocks and rejects content that models of clients cannot read.
 func (s *Sample) messagesField() decode.Field {
 	f := messageBlocks(&s.Messages,
 		"One message of the conversation, in written order. The label is user or assistant; the last one "+

@@ -12,9 +12,9 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// The roots of a call. What each holds is in the Frame; here is what is known of it at load.
+// The roots of a call with their types. Their values are in the Frame.
 
-// inputRoot is what a caller gives: arguments, or the variables of a URI.
+// inputRoot returns the root input: arguments, or the variables of a URI.
 func inputRoot(t *schema.Type) *eval.Root {
 	r := &eval.Root{Noun: "input", Type: t, Members: map[string]*eval.Member{},
 		Value: func(f *eval.Frame) (any, error) { return f.Input, nil }}
@@ -36,7 +36,7 @@ func inputMember(m *schema.Member) *eval.Member {
 	return out
 }
 
-// stepRoot is the results of the steps so far.
+// stepRoot returns the root step: the results of earlier steps.
 func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Root {
 	if members == nil {
 		members = map[string]*eval.Member{}
@@ -44,7 +44,7 @@ func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Ro
 	return &eval.Root{Noun: "step", Members: members, Unavailable: later, Type: eval.AnyType}
 }
 
-// stepMember is the result of one step; why says when it may be null.
+// stepMember returns the member for the result of one step; why explains when it may be null.
 func stepMember(name string, t *schema.Type, why string) *eval.Member {
 	return &eval.Member{Local: true, Type: t, NullReason: why,
 		Eval: func(f *eval.Frame) (any, error) { return f.Steps[name], nil }}
@@ -60,7 +60,7 @@ var callerType = schema.ObjectOf(
 	&schema.Member{Name: "capabilities", Type: schema.ListOf(capabilityType)},
 )
 
-// callerRoot is who makes the call.
+// callerRoot returns the root caller.
 func callerRoot() *eval.Root {
 	return &eval.Root{Noun: "member of caller", Type: callerType,
 		Value: func(f *eval.Frame) (any, error) { return f.Caller, nil }}
@@ -73,22 +73,21 @@ var errorType = schema.ObjectOf(
 	&schema.Member{Name: "step", Type: eval.StringType, Optional: true},
 )
 
-// errorRoot is what went wrong.
+// errorRoot returns the root error.
 func errorRoot() *eval.Root {
 	return &eval.Root{Noun: "member of error", Type: errorType,
 		Value: func(f *eval.Frame) (any, error) { return f.Failure, nil }}
 }
 
-// capabilities are the names of what a client may be able to do. "elicitation" is by form; a dot is
-// what a capability holds.
+// capabilities are the names of client capabilities. "elicitation" means forms; a dot separates a
+// sub-capability.
 var capabilities = []string{"elicitation", "elicitation.url", "roots", "sampling", "sampling.context",
 	"sampling.tools", "tasks"}
 
-// Capabilities are the names that Work.Requires, and the root caller.capabilities of a call, may
-// hold.
+// Capabilities returns the possible values of Operation.Requires and caller.capabilities.
 func Capabilities() []string { return slices.Clone(capabilities) }
 
-// capabilityType is one of these names.
+// capabilityType is the enum of these names.
 var capabilityType = func() *schema.Type {
 	t := &schema.Type{Kind: schema.String}
 	for _, name := range capabilities {
@@ -97,7 +96,7 @@ var capabilityType = func() *schema.Type {
 	return t
 }()
 
-// requiresField declares what the client must be able to do.
+// requiresField declares the capabilities that the client must have.
 func (w *operationDecoder) requiresField() decode.Field {
 	return decode.Custom("requires", "list of capabilities",
 		"The capabilities that the client must have: "+diag.JoinOr(capabilities)+". Calls of other clients "+

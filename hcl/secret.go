@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/eval"
 )
 
-// A secretBlock is what a secret block holds.
+// secretBlock is a secret block being decoded.
 type secretBlock struct {
 	Env, File string
 	Optional  bool

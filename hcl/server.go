@@ -17,12 +17,12 @@ type Server struct {
 	Instructions  string
 	Website       string
 	Icons         []*Icon
-	PageSize      int    // entries of one page of a list
-	DenyByDefault bool   // what no rule allows is denied
-	Limit         *Limit // of the calls of all tools together; nil for none
+	PageSize      int    // page size of lists
+	DenyByDefault bool   // calls that no rule allows are denied
+	Limit         *Limit // on the calls of all tools together; nil for none
 }
 
-// Icon is one picture of the server or a tool.
+// Icon is one icon of the server, a tool, a prompt or a resource.
 type Icon struct {
 	Src      string
 	MimeType string

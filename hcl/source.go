@@ -22,16 +22,16 @@ type sourceFile struct {
 	body        *hclsyntax.Body
 	diags       diag.Diagnostics // of the syntax
 	digest      [sha256.Size]byte
-	exposed     int            // how many blocks of it are offered to clients
-	cached      []*cachedBlock // of those blocks in order, as the last load left them
-	decodedWith *globals       // what they were decoded under
-	// the bodies of blocks that are kept were dropped: they are several times the size of what was
-	// made of them
+	exposed     int            // number of exposed blocks
+	cached      []*cachedBlock // decoded blocks of the previous load, in order
+	decodedWith *globals       // the globals that they were decoded with
+	// the bodies of cached blocks were dropped, because syntax takes several times the memory of
+	// the decoded blocks
 	bodiesDropped bool
 }
 
-// readSources reads and parses every *.hcl below the root, in the order of their names. Folders and
-// files that start with a dot are skipped.
+// readSources reads and parses every *.hcl file below the root in lexical order. Names that start
+// with a dot are skipped.
 func (l *loader) readSources() []*sourceFile {
 	var files []*sourceFile
 	err := fs.WalkDir(l.files.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -63,8 +63,8 @@ func (l *loader) readSources() []*sourceFile {
 	return files
 }
 
-// reportUnreadable reports what cannot be read, and does not miss what may be declared there. An
-// error with a Reason says it in words for the author.
+// reportUnreadable reports an unreadable file and suppresses errors about missing declarations. An
+// error with a Reason method provides the text for the author.
 func (l *loader) reportUnreadable(name string, err error) {
 	l.partial = true
 	why := "it cannot be read"
@@ -85,8 +85,7 @@ func (l *loader) reportUnreadable(name string, err error) {
 	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
 
-// parseSource reads the syntax of one file. A file that the parser could not survive is refused
-// before it.
+// parseSource parses one file. A file that exceeds the limits of the parser is rejected first.
 func parseSource(s *sourceFile) *sourceFile {
 	s.body, s.diags = syntax.Parse(s.name, s.src)
 	return s
@@ -102,8 +101,8 @@ func newSourceFile(name string, src []byte) *sourceFile {
 	return s
 }
 
-// finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only
-// that is shown, because what the parser made of the rest is a guess.
+// finalDiagnostics sorts the diagnostics and drops follow-up errors: for a file with a syntax error
+// only that error is shown.
 func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
 	broken := map[string]bool{}
 	for _, f := range files {
@@ -121,13 +120,12 @@ func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnost
 	return out.Sort()
 }
 
-// decodeSingleton decodes the one block of a kind, in which nothing of a call can be read; a second
-// one is reported.
+// decodeSingleton decodes the only block of a type, in the scope of load; a second one is reported.
 func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
 	return l.decodeSingletonIn(kind, l.base, spec)
 }
 
-// decodeSingletonIn is single for a block in which a scope can be read.
+// decodeSingletonIn is decodeSingleton with another scope.
 func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock,
 	ok bool) {
 	for i, b := range l.blocks[kind] {

@@ -9,14 +9,14 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// State says where is kept what outlives the process.
+// State is the state block: the location of the state store.
 type State struct {
 	SQLite   string            // a file, relative to the folder of the configuration; empty for a database
 	Postgres decode.SecretText // the address of a database; empty for a file
 	Range    diag.Range
 }
 
-// Same reports whether both keep it in the same place; nil is the place of who says none.
+// Same reports whether both have the same location; nil is the default location.
 func (s *State) Same(other *State) bool {
 	if s == nil || other == nil {
 		return s == other
@@ -59,15 +59,14 @@ func (l *loader) decodeState() {
 	l.config.State = s
 }
 
-// serverFile is a file that the server writes for itself, as an argument names it.
+// serverFile describes an argument that names a file written by the server.
 type serverFile struct {
-	purpose  string // what is in it: audit, state
+	purpose  string // its content: audit, state
 	argument string
-	example  string // a name that it could have
+	example  string // an example of a name
 }
 
-// decodeFileName is the name of such a file, which is known when the files are loaded; empty for
-// what is none.
+// decodeFileName returns the name of such a file, known at load; empty if invalid.
 func decodeFileName(d *decode.Decoder, e hclsyntax.Expression, f serverFile) string {
 	name, ok := d.Known(e, decode.Field{Name: f.argument}, "string").(string)
 	switch {
@@ -84,8 +83,7 @@ func decodeFileName(d *decode.Decoder, e hclsyntax.Expression, f serverFile) str
 	return ""
 }
 
-// decodeDatabaseURL is the address of a PostgreSQL database, which is known when the files are
-// loaded; empty for what is none.
+// decodeDatabaseURL returns the URL of a PostgreSQL database, known at load; empty if invalid.
 func decodeDatabaseURL(d *decode.Decoder, e hclsyntax.Expression) decode.SecretText {
 	n := d.CompileKnown(e, decode.Field{Name: "postgres", Secret: true})
 	address, _ := n.Value.(string)

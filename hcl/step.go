@@ -15,10 +15,10 @@ import (
 
 // Step is one step of a tool.
 type Step struct {
-	Name            string // empty for the only backend of its work
+	Name            string // empty for the only backend of its operation
 	When            *hclexpr.Condition
 	Each            *hclexpr.Expr
-	Parallel        int  // how many elements of Each are worked on at once; at least 1
+	Parallel        int  // number of elements of Each processed at once; at least 1
 	ContinueOnError bool // on_error = "continue"
 	Repeat          *Repeat
 	Backend         *Backend
@@ -26,14 +26,14 @@ type Step struct {
 	Range           diag.Range
 }
 
-// Repeat asks a backend again until a condition holds.
+// Repeat is the repeat block: it repeats a backend until a condition is true.
 type Repeat struct {
 	Until *hclexpr.Condition
 	Every time.Duration
 	Max   int
 }
 
-// decodeSteps decodes the one backend, or the steps in written order.
+// decodeSteps decodes the single backend, or the steps in written order.
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
 	for _, b := range w.block.Body.Blocks {
@@ -82,7 +82,7 @@ func (w *operationDecoder) decodeSteps() {
 	}
 }
 
-// decodeSingleBackend decodes the only backend, whose output is read as output.
+// decodeSingleBackend decodes the single backend, whose output is the root output.
 func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	s := &Step{Parallel: 1, Range: diag.RangeOf(b.DefRange())}
 	s.Backend = w.decodeBackend(b)
@@ -91,7 +91,7 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	w.dec.Fields(w.block.Body, expectSpec(&s.Expects), w.block.DefRange())
 }
 
-// checkNoBackend is work that only computes.
+// checkNoBackend checks an operation that only computes.
 func (w *operationDecoder) checkNoBackend() {
 	for _, nested := range w.block.Body.Blocks {
 		if nested.Type == "expect" {
@@ -172,7 +172,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	w.publishStep(s)
 }
 
-// checkStepName reports a step that has a name of another, or that no call comes to.
+// checkStepName reports a duplicate name and an unreachable step.
 func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 	d := w.dec
 	if !hclsyntax.ValidIdentifier(s.Name) {
@@ -187,7 +187,7 @@ func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 	}
 }
 
-// publishStep makes what a step leaves readable for what follows.
+// publishStep makes the result of a step readable for later steps.
 func (w *operationDecoder) publishStep(s *Step) {
 	if s.Backend.endsCall() {
 		w.dec.NonNull = w.dec.NonNull.AddPaths(s.When.NonNullWhenFalse())
@@ -208,8 +208,8 @@ func (w *operationDecoder) publishStep(s *Step) {
 	w.dec.Scope = w.dec.Scope.With("step", stepRoot(members, w.unavailable))
 }
 
-// declareSteps notes the steps of a tool, so that reading one too early can be told from reading
-// none.
+// declareSteps records the steps of a tool, so that reading a later step and reading an unknown one
+// have different errors.
 func (w *operationDecoder) declareSteps(steps []*hclsyntax.Block) {
 	w.unavailable = map[string]string{}
 	for _, b := range steps {
@@ -256,8 +256,7 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	return w.decodeBackend(found[0])
 }
 
-// hasUnknownBlock reports whether a step holds a block that it does not know, which may be its
-// backend.
+// hasUnknownBlock reports whether a step has an unknown block, which may be meant as its backend.
 func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
 	for _, nested := range b.Body.Blocks {
 		if nested.Type != "repeat" && nested.Type != "expect" {
@@ -267,7 +266,7 @@ func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
 	return false
 }
 
-// resultMember is what step.<name> is afterwards.
+// resultMember returns the member step.<name> for later steps.
 func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	out := s.Backend.Effects.Output
 	if !s.Backend.hasResult() {
@@ -295,7 +294,7 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	return stepMember(s.Name, eval.AnyType, "")
 }
 
-// typeWithError is the type of a result that may be a failure instead.
+// typeWithError returns the type of a result that may be replaced by an error.
 func typeWithError(t *schema.Type) *schema.Type {
 	if t.Kind != schema.Object {
 		return eval.AnyType
@@ -309,8 +308,7 @@ func typeWithError(t *schema.Type) *schema.Type {
 	return schema.ObjectOf(members...)
 }
 
-// nonNullAfter adds to known what is not null in the result of a step that always runs, and that
-// ends the call when an expect does not hold.
+// nonNullAfter adds the paths that the expects of a step prove not null, if the step always runs.
 func nonNullAfter(s *Step, known *eval.NonNull) *eval.NonNull {
 	if s.When != nil || s.Each != nil || s.ContinueOnError {
 		return known

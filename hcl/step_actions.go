@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Progress tells the client how far the call is.
+// Progress is the progress block: it sends a progress notification.
 type Progress struct {
 	Done    *hclexpr.Expr // a number
 	Total   *hclexpr.Expr // a number, nil when unknown
@@ -29,7 +29,7 @@ func (p *Progress) spec() decode.Spec {
 	}
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (p *Progress) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
 // Log sends a message to the client's log.
@@ -53,14 +53,14 @@ func (l *Log) spec() decode.Spec {
 	)
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (l *Log) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
-// Wait does nothing for a while: one of the first two says for how long.
+// Wait is the wait block; one of For and Seconds is set.
 type Wait struct {
 	For     time.Duration
-	Seconds *hclexpr.Expr // a number that is known only in the call
-	Detach  bool          // the connection of a client that can come back for its answer is let go meanwhile
+	Seconds *hclexpr.Expr // a number, computed for the call
+	Detach  bool          // closes the connection of a client that can resume it
 }
 
 func (w *Wait) spec() decode.Spec {
@@ -84,10 +84,10 @@ func (w *Wait) spec() decode.Spec {
 	)
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (w *Wait) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
-// Duration is how long a call waits. Its error is a sentence for the model.
+// Duration returns how long a call waits. Its error is for the model.
 func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 	if w.Seconds == nil {
 		return w.For, nil
@@ -108,7 +108,7 @@ func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-// Fail ends the call as one that failed, in words for the model.
+// Fail is the fail block: it ends the call as failed, with a message for the model.
 type Fail struct{ Message *hclexpr.TextTemplate }
 
 func (f *Fail) spec() decode.Spec {
@@ -116,17 +116,17 @@ func (f *Fail) spec() decode.Spec {
 		"The message for the model: what is wrong, and what to do.").Require()}
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (f *Fail) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
-// ProtocolFault ends the request with an error of the protocol.
+// ProtocolFault is the fault block: it ends the request with a protocol error.
 type ProtocolFault struct {
 	Code    int
 	Message *hclexpr.TextTemplate
 	Data    *hclexpr.Expr // nil for none
 }
 
-// Codes of JSON-RPC that a request itself may earn; the others of its range belong to the protocol.
+// JSON-RPC error codes that a fault may use; the others of the range are reserved.
 const (
 	invalidParams = -32602
 	internalError = -32603
@@ -159,5 +159,5 @@ func (f *ProtocolFault) decodeCode(d *decode.Decoder, e hclsyntax.Expression) {
 	f.Code = code
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (f *ProtocolFault) Describe(*Connection) (Effects, error) { return noEffects, nil }

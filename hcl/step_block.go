@@ -10,12 +10,12 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// stepBlock is a block of a step that the language itself understands. It is decoded as backends
-// are, and no adapter knows it.
+// stepBlock is a step block of the language itself. It is decoded like a backend, without an
+// adapter.
 type stepBlock struct {
 	BackendKind
-	allowed  []string // what the step may hold beside it
-	endsCall bool     // no call goes on after it
+	allowed  []string // arguments of the step that may accompany it
+	endsCall bool     // it ends every call
 }
 
 var (
@@ -70,14 +70,14 @@ func stepBlockNames() (names []string) {
 	return names
 }
 
-// isStepBlock reports whether a block stands in steps only, and is no backend of an adapter.
+// isStepBlock reports whether a block belongs to steps only and is not a backend of an adapter.
 func isStepBlock(name string) bool {
 	_, ok := findStepBlock(name)
 	return ok || name == "ask"
 }
 
-// stepBlockSpecs let the language's own blocks of a step stand in a body; what they hold is checked
-// where they are decoded.
+// stepBlockSpecs accept the step blocks of the language in a body; their contents are checked by
+// their decoders.
 func stepBlockSpecs() (spec decode.Spec) {
 	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
 	for _, a := range stepBlocks {
@@ -86,7 +86,7 @@ func stepBlockSpecs() (spec decode.Spec) {
 	return append(spec, decode.Blocks("ask", "name", "", nil, ignore))
 }
 
-// noEffects is what a block says of itself that changes nothing and gives nothing.
+// noEffects are the effects of a block that changes nothing and has no output.
 var noEffects = Effects{Output: &schema.Type{Kind: schema.Null}, ReadOnly: true, Idempotent: true}
 
 // hasResult reports whether a step has a result that can be read.
@@ -98,8 +98,7 @@ func (b *Backend) endsCall() bool {
 	return own && a.endsCall
 }
 
-// checkMetaArguments reports what a step holds that has no meaning beside the block that it does,
-// which is of a kind.
+// checkMetaArguments reports arguments of a step that do not apply to its kind of block.
 func (w *operationDecoder) checkMetaArguments(b *hclsyntax.Block, kind string, may []string) {
 	for _, name := range []string{"each", "parallel", "on_error"} {
 		if a := b.Body.Attributes[name]; a != nil && !slices.Contains(may, name) {

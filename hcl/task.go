@@ -9,16 +9,15 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// Task says that calls of a tool may go on after their first answer, where the client can follow
-// that.
+// Task is the task block: calls of clients that support tasks become tasks.
 type Task struct {
-	Required bool          // a client that cannot follow tasks is refused
-	TTL      time.Duration // for which the result is kept once there is one
-	Notify   []string      // the webhooks that are told when a task has ended
-	After    string        // the step after which the call becomes a task; empty when it is one from the beginning
+	Required bool          // calls of clients without support for tasks are rejected
+	TTL      time.Duration // how long the task and its result are kept
+	Notify   []string      // the webhooks to notify when a task has ended
+	After    string        // the step after which the call becomes a task; empty for at once
 }
 
-// DefaultTaskTTL is how long a task is kept when nothing is said of it.
+// DefaultTaskTTL is the default TTL of a task.
 const DefaultTaskTTL = time.Hour
 
 func (t *Task) spec() decode.Spec {
@@ -37,7 +36,7 @@ func (t *Task) spec() decode.Spec {
 	}
 }
 
-// taskField declares that calls become tasks.
+// taskField declares the task block.
 func (t *toolDecoder) taskField() decode.Field {
 	return decode.Field{Name: "task",
 		Doc: "Turns calls of clients that support tasks into tasks: the client receives a task at once and " +

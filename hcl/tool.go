@@ -17,27 +17,26 @@ type Tool struct {
 	Description string
 	Icons       []*Icon
 	Listed      bool
-	Task        *Task        // nil when calls are never tasks
+	Task        *Task        // nil if calls never become tasks
 	Limit       *Limit       // nil for none
-	Idempotency *Idempotency // nil when calls bring no key
-	Cache       *ResultCache // nil when no answer is kept
-	Approvals   []*Approval  // that calls may need, in their order
+	Idempotency *Idempotency // nil for no idempotency keys
+	Cache       *ResultCache // nil for no cache
+	Approvals   []*Approval  // in written order
 
 	ReadOnly    bool
 	Destructive bool
 	Idempotent  bool
 	OpenWorld   bool
 
-	Result           *hclexpr.Program // nil for the default of the backend
+	Result           *hclexpr.Program // nil for the default result of the backend
 	Content          []*Content
 	Text             *hclexpr.TextTemplate
 	Error            *hclexpr.TextTemplate
-	Returns          *schema.Type // of the structured result, declared; nil when it is not
+	Returns          *schema.Type // declared type of the structured result; nil for none
 	ReturnsValidator *schema.Validator
 }
 
-// toolDecoder is a tool being decoded: first its inputs, so that other tools can call it, then
-// everything else.
+// toolDecoder decodes a tool: first its inputs, so that other tools can call it, then the rest.
 type toolDecoder struct {
 	*operationDecoder
 	tool *Tool
@@ -65,10 +64,10 @@ func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	return t
 }
 
-// toolSpecs are the parts of what a tool block holds, in the order in which they are decoded.
+// toolSpecs are the parts of the spec of a tool block, in decoding order.
 type toolSpecs struct{ head, body, answer, failure decode.Spec }
 
-// toolSpec is everything a tool block may hold except its backend, in the order of the reference.
+// toolSpec is the spec of a tool block without its backend, in the order of the reference.
 func toolSpec(t *toolDecoder) decode.Spec {
 	return decode.Join(t.headSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
 		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
@@ -127,7 +126,7 @@ func (t *toolDecoder) answerSpec() decode.Spec {
 	}
 }
 
-// decode reads what is not needed by other tools.
+// decode decodes the parts that other tools do not need.
 func (t *toolDecoder) decode() {
 	d, b := t.dec, t.block
 	d.Scope = t.scope()
@@ -135,7 +134,7 @@ func (t *toolDecoder) decode() {
 	d.Fields(b.Body, t.specs.body, b.DefRange())
 	d.NonNull = d.NonNull.AddPaths(t.tool.Allow.NonNullWhenTrue())
 	t.decodeApprovals()
-	d.Deps.Caller = false // who may call, and what must be approved, was asked before anything is answered
+	d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
 	t.decodeSteps()
 	d.Fields(b.Body, decode.Spec{t.taskField()}, b.DefRange())
 	t.checkHasResult()
@@ -151,15 +150,15 @@ func (t *toolDecoder) decode() {
 	t.tool.Digest = t.digest()
 }
 
-// decodeResult reads what the tool says of its result.
+// decodeResult decodes the result of the tool.
 func (t *toolDecoder) decodeResult() {
 	d, b := t.dec, t.block
 	d.Fields(b.Body, t.specs.answer, b.DefRange())
 	t.decodeErrorText(t.specs.failure)
 }
 
-// checkHasResult reports a tool that does nothing, and one that says nothing about its result
-// although its backend has no answer of its own.
+// checkHasResult reports a tool that does nothing, and one without a result whose backend has no
+// default result.
 func (t *toolDecoder) checkHasResult() {
 	if t.has("result", "text", "content") {
 		return

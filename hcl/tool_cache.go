@@ -11,11 +11,11 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// ResultCache says that answers of a tool that only reads are kept for a while, and given again.
+// ResultCache is the cache block of a read-only tool.
 type ResultCache struct {
 	TTL    time.Duration
-	Key    *hclexpr.Expr // what the answer depends on; nil for all inputs
-	Public bool          // the answers of one caller are given to the others
+	Key    *hclexpr.Expr // the cache key; nil for all inputs
+	Public bool          // callers share results
 }
 
 func (m *ResultCache) spec() decode.Spec {
@@ -29,7 +29,7 @@ func (m *ResultCache) spec() decode.Spec {
 	}
 }
 
-// cacheField declares that answers are kept.
+// cacheField declares the cache block.
 func (t *toolDecoder) cacheField() decode.Field {
 	return decode.Field{Name: "cache",
 		Doc: "Caches the results of a read-only tool. Concurrent calls with the same key share one " +
@@ -63,7 +63,7 @@ func (t *toolDecoder) decodeCache(d *decode.Decoder, b *hclsyntax.Block) {
 	}
 }
 
-// checkCacheable reports answers that cannot be kept.
+// checkCacheable reports tools whose results cannot be cached.
 func (t *toolDecoder) checkCacheable() {
 	if t.tool.Cache == nil {
 		return

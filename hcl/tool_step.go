@@ -17,11 +17,11 @@ import (
 // ToolCall is the backend block `tool`: another tool as a step.
 type ToolCall struct {
 	Name   string // of the other tool
-	Tool   *Tool  // set when the whole configuration is loaded
+	Tool   *Tool  // set after all tools are decoded
 	Inputs *hclexpr.KeyValues
 }
 
-// toolCallSite is a step that calls another tool, kept to look for cycles.
+// toolCallSite is a step that calls another tool, recorded to find cycles.
 type toolCallSite struct {
 	call       *ToolCall
 	labelRange hclv2.Range
@@ -108,8 +108,8 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *h
 	return out
 }
 
-// checkCycles reports tools that call themselves through their steps, and derives the effects of a
-// call from the tool that is called.
+// checkCycles reports tools that call themselves through steps, and derives the effects of each
+// call from the called tool.
 func (l *loader) checkCycles(decls []*toolDecoder) {
 	byTool := map[*Tool]*toolDecoder{}
 	for _, t := range decls {
@@ -143,7 +143,8 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 	}
 }
 
-// checkCalledToolsAsk reports calls of tools that ask. The tools must be complete.
+// checkCalledToolsAsk reports steps that call tools which ask the client. The tools must be
+// complete.
 func (w *operationDecoder) checkCalledToolsAsk() (diags diag.Diagnostics) {
 	for _, c := range w.calls {
 		switch {
@@ -161,7 +162,7 @@ func (w *operationDecoder) checkCalledToolsAsk() (diags diag.Diagnostics) {
 	return diags
 }
 
-// inheritEffects takes over what called tools do; their annotations are complete by now.
+// inheritEffects merges the effects of called tools, whose annotations are complete.
 func (t *toolDecoder) inheritEffects() {
 	if len(t.calls) == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // decodeTools decodes the tool blocks: first the inputs of all, so that each can call the others,
-// then everything else.
+// then the rest.
 func (l *loader) decodeTools() {
 	blocks := l.blocks["tool"]
 	decls := make([]*toolDecoder, len(blocks))
@@ -44,7 +44,7 @@ func (l *loader) decodeTools() {
 	}
 }
 
-// warnConfusableNames warns about names that a model would mix up.
+// warnConfusableNames warns about names that models would confuse.
 func (l *loader) warnConfusableNames(tools map[string]*toolDecoder) {
 	seen := make(map[string]string, len(tools))
 	separators := strings.NewReplacer("-", "", "_", "", ".", "")
@@ -59,8 +59,7 @@ func (l *loader) warnConfusableNames(tools map[string]*toolDecoder) {
 	}
 }
 
-// deriveEffects derives what the tool says of its effects from its backends, and refuses what
-// contradicts them.
+// deriveEffects derives the annotations of the tool from its backends, and rejects contradictions.
 func (t *toolDecoder) deriveEffects() {
 	derived := Effects{ReadOnly: true, Idempotent: true}
 	for _, s := range t.tool.Steps {
@@ -91,7 +90,7 @@ func (t *toolDecoder) deriveEffects() {
 	}
 }
 
-// requireReadOnly reports backends that change something where nothing may be changed.
+// requireReadOnly reports backends that change something in a read-only operation.
 func (w *operationDecoder) requireReadOnly(why string) {
 	for _, s := range w.op.Steps {
 		if changesData(s.Backend, map[*Tool]bool{}) {
@@ -101,8 +100,8 @@ func (w *operationDecoder) requireReadOnly(why string) {
 	}
 }
 
-// changesData reports whether a backend certainly changes something, through the tools that it
-// calls, too. Seen are those that were looked at.
+// changesData reports whether a backend certainly changes something, directly or through called
+// tools. Seen holds the visited tools.
 func changesData(b *Backend, seen map[*Tool]bool) bool {
 	call, ok := b.Config.(*ToolCall)
 	if !ok || seen[call.Tool] {

@@ -12,8 +12,8 @@ import (
 	"hatchel/hcl/uritemplate"
 )
 
-// Toolset is a part of what is offered, under an address of its own. Each list holds names or
-// patterns with *; what none of them names is not in it.
+// Toolset is a subset of the tools, prompts and resources with its own URL. Each list holds names
+// or patterns with *.
 type Toolset struct {
 	Name         string
 	Title        string
@@ -24,21 +24,20 @@ type Toolset struct {
 	Range        diag.Range
 }
 
-// HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset,
-// which stands for all that is offered.
+// HasTool reports whether the toolset contains the tool. A nil Toolset contains everything.
 func (t *Toolset) HasTool(name string) bool { return t == nil || matchesAny(t.Tools, name) }
 
-// HasPrompt reports whether the prompt of that name is in the set.
+// HasPrompt reports whether the toolset contains the prompt.
 func (t *Toolset) HasPrompt(name string) bool { return t == nil || matchesAny(t.Prompts, name) }
 
-// HasResource reports whether the resource of that name is in the set.
+// HasResource reports whether the toolset contains the resource.
 func (t *Toolset) HasResource(name string) bool { return t == nil || matchesAny(t.Resources, name) }
 
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matchesPattern(p, name) })
 }
 
-// matchesPattern reports whether a pattern, in which * stands for any characters, is of the name.
+// matchesPattern reports whether a pattern, in which * matches any characters, matches the name.
 func matchesPattern(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
@@ -59,7 +58,7 @@ func matchesPattern(pattern, name string) bool {
 	return true
 }
 
-// toolsetDecoder is a toolset being decoded.
+// toolsetDecoder decodes a toolset block.
 type toolsetDecoder struct {
 	exposedNames
 	toolset *Toolset
@@ -77,7 +76,8 @@ func (t *toolsetDecoder) spec() decode.Spec {
 	}
 }
 
-// decodeToolsets decodes the toolset blocks, when everything that they can hold is known.
+// decodeToolsets decodes the toolset blocks, after the tools, prompts and resources that they can
+// name.
 func (l *loader) decodeToolsets() {
 	offered := l.collectExposedNames()
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
@@ -101,13 +101,13 @@ func (l *loader) decodeToolsets() {
 	sort.Slice(l.config.Toolsets, func(i, j int) bool { return l.config.Toolsets[i].Name < l.config.Toolsets[j].Name })
 }
 
-// exposedNames are the names of what is offered, for the blocks that name some of it.
+// exposedNames are the names of all tools, prompts and resources, for blocks that refer to them.
 type exposedNames struct {
-	names   map[string][]string // by what lists them: tools, prompts, resources
-	partial bool                // there may be more
+	names   map[string][]string // by list: tools, prompts, resources
+	partial bool                // the names may be incomplete
 }
 
-// collectExposedNames are the names of all that is offered, when that is known.
+// collectExposedNames returns the names of all tools, prompts and resources.
 func (l *loader) collectExposedNames() exposedNames {
 	names := map[string][]string{}
 	for _, t := range l.config.Tools {
@@ -122,7 +122,7 @@ func (l *loader) collectExposedNames() exposedNames {
 	return exposedNames{names, l.partial}
 }
 
-// namesField declares a list of names and patterns, each of which must be of something.
+// namesField declares a list of names and patterns, each of which must match something.
 func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
 	return decode.Custom(noun, "list of names", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
 		*dst = decode.Items[string](d, e, decode.Field{Name: noun}, "strings")

@@ -12,15 +12,15 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Files says what callers may upload.
+// Files is the files block: the limits of uploads.
 type Files struct {
-	MaxSize decode.Size   // of one
+	MaxSize decode.Size   // of one file
 	Types   []string      // media types, as in "image/*"; nil for all
-	TTL     time.Duration // how long one is kept
-	BaseURL string        // how others reach the server, without a / at its end; empty when nobody says
-	Range   diag.Range    // zero when there is no block
+	TTL     time.Duration // retention of a file
+	BaseURL string        // public URL of the server, without a trailing /; empty if not declared
+	Range   diag.Range    // zero for no block
 
-	uploadURL string // that files are uploaded to; empty with BaseURL
+	uploadURL string // upload URL; empty with an empty BaseURL
 }
 
 const (
@@ -52,7 +52,7 @@ func (f *Files) decodeMaxSize(d *decode.Decoder, e hclsyntax.Expression) {
 	before := len(d.Diags)
 	size := d.Size(e, decode.Field{Name: "max_size"})
 	switch {
-	case len(d.Diags) > before || size == 0: // what it is made of is not known
+	case len(d.Diags) > before || size == 0: // the value is unknown
 	case size > maxUpload:
 		d.Errorf(e.Range(), "Invalid size", "The maximum size of an uploaded file is %s.", decode.Size(maxUpload))
 	case size < minUpload:
@@ -118,8 +118,8 @@ func (l *loader) decodeFiles() {
 	l.env.FileURLs = f.BaseURL != ""
 }
 
-// AcceptsUploads reports whether callers may upload: the files block is there, or a tool takes a
-// file.
+// AcceptsUploads reports whether callers may upload files: there is a files block, or a tool takes
+// a file.
 func (c *Config) AcceptsUploads() bool {
 	if c.Files.Range != (diag.Range{}) {
 		return true
@@ -132,8 +132,8 @@ func (c *Config) AcceptsUploads() bool {
 	return false
 }
 
-// checkFileLimits reports files of an input that could never be uploaded, because the files block
-// takes other types, or smaller ones only.
+// checkFileLimits reports an input whose files could never be uploaded, because of the limits of
+// the files block.
 func (in *inputs) checkFileLimits(d *decode.Decoder, m *schema.Member) {
 	taken := &in.operation.loader.config.Files
 	m.Type.EachFile(func(t *schema.Type) {

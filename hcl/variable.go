@@ -15,7 +15,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A variableBlock is what a variable block holds beside its type.
+// variableBlock is a variable block without its type.
 type variableBlock struct {
 	typ         *schema.Type
 	Description string
@@ -82,7 +82,7 @@ func decodeVariableDefault(d *decode.Decoder, v *variableBlock) (any, bool) {
 	before := len(d.Diags)
 	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
 	if d.Diags[before:].HasErrors() {
-		return nil, false // of what cannot be read nothing more is to be said
+		return nil, false // the declaration is invalid, which was reported
 	}
 	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 	return val, ok
@@ -114,8 +114,7 @@ func (l *loader) checkStrayVariables() {
 	}
 }
 
-// parseVariable reads a value written outside the files: a string as it is, everything else as
-// JSON.
+// parseVariable parses a value set outside the files: a string as it is, other types as JSON.
 func parseVariable(t *schema.Type, text string) (v any, problem string) {
 	v = text
 	if t.Kind != schema.String && t.Kind != schema.Any {
@@ -136,8 +135,8 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 	return v, ""
 }
 
-// ParseVars reads a file of variable values, one `name = value` a line, as Terraform's .tfvars.
-// Values that are not strings come back as JSON.
+// ParseVars parses a variables file with lines `name = value`, like Terraform's .tfvars. Values
+// that are not strings are returned as JSON.
 func ParseVars(name string, src []byte) (map[string]string, diag.Diagnostics) {
 	body, diags := syntax.Parse(name, src)
 	if diags.HasErrors() {

@@ -17,23 +17,23 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// Webhook is one webhook block: whom the server tells what happens, by requests that are signed as
-// Standard Webhooks says.
+// Webhook is one webhook block: a receiver of events, in requests signed according to Standard
+// Webhooks.
 type Webhook struct {
 	Name     string
-	Disabled bool              // there is no URL: nothing is told
-	URL      decode.SecretText // where to
-	// by each of which they are signed, as it was written; none only where the webhook is off
+	Disabled bool              // the URL is null: no events are sent
+	URL      decode.SecretText // the receiver
+	// requests are signed with each secret; empty only for a disabled webhook
 	Secrets   []decode.SecretText
 	Timeout   time.Duration
-	Retention time.Duration // for which a delivery is tried again
+	Retention time.Duration // how long a delivery is retried
 	Range     diag.Range
 }
 
 const (
 	defaultWebhookTimeout = 10 * time.Second
 	defaultRetention      = 24 * time.Hour
-	minWebhookSecret      = 24 // bytes, as Standard Webhooks asks
+	minWebhookSecret      = 24 // bytes, as Standard Webhooks requires
 	encodedSecretPrefix   = "whsec_"
 )
 
@@ -49,7 +49,7 @@ func (w *Webhook) spec() decode.Spec {
 	}
 }
 
-// DisabledWebhooks are the names of the webhooks that are told nothing.
+// DisabledWebhooks returns the names of the disabled webhooks.
 func (c *Config) DisabledWebhooks() (names []string) {
 	for _, w := range c.Webhooks {
 		if w.Disabled {
@@ -59,8 +59,7 @@ func (c *Config) DisabledWebhooks() (names []string) {
 	return names
 }
 
-// DisplayAddress is where the webhook leads, as far as it may be shown: the rest of the URL may be
-// a secret.
+// DisplayAddress returns the scheme and host of the URL. The rest may be secret.
 func (w *Webhook) DisplayAddress() string {
 	u, err := url.Parse(w.URL.Reveal())
 	if err != nil {
@@ -69,7 +68,7 @@ func (w *Webhook) DisplayAddress() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Keys are what requests are signed with.
+// Keys returns the signing keys.
 func (w *Webhook) Keys() [][]byte {
 	keys := make([][]byte, len(w.Secrets))
 	for i, secret := range w.Secrets {
@@ -78,7 +77,7 @@ func (w *Webhook) Keys() [][]byte {
 	return keys
 }
 
-// webhookKey is the key that a secret stands for, and whether it could be read.
+// webhookKey returns the key of a secret, and whether the secret is valid.
 func webhookKey(secret string) ([]byte, bool) {
 	encoded, ok := strings.CutPrefix(secret, encodedSecretPrefix)
 	if !ok {
@@ -111,7 +110,7 @@ func (l *loader) decodeWebhooks() {
 	}
 }
 
-// urlField declares where a webhook leads: null is nowhere.
+// urlField declares the URL of a webhook, which is null for a disabled one.
 func (w *Webhook) urlField() decode.Field {
 	return decode.Custom("url", "string, secret allowed",
 		"The URL that events are posted to. With null the webhook is disabled. With http to another "+
@@ -129,8 +128,7 @@ func (w *Webhook) urlField() decode.Field {
 		})
 }
 
-// secretField declares the secrets of a webhook: one, or several while one takes the place of
-// another.
+// secretField declares the secrets of a webhook: one, or several during rotation.
 func (w *Webhook) secretField() decode.Field {
 	return decode.Custom("secret", "string or list of strings, secret allowed",
 		"The secret for signing requests, as in secret.hook: at least 24 characters, or whsec_ and the key "+
@@ -156,7 +154,7 @@ func (w *Webhook) secretField() decode.Field {
 		})
 }
 
-// checkSecret says what is wrong with one secret, and does not show it.
+// checkSecret reports an invalid secret without showing it.
 func checkSecret(d *decode.Decoder, where hclv2.Range, secret string) {
 	switch key, ok := webhookKey(secret); {
 	case !ok:
@@ -168,8 +166,8 @@ func checkSecret(d *decode.Decoder, where hclv2.Range, secret string) {
 	}
 }
 
-// checkAddress says what is wrong with where a webhook leads, and that nothing signs what it is
-// told. What it says does not show where that is: it may be a secret.
+// checkAddress reports an invalid URL and a missing secret. It does not show the URL, which may be
+// secret.
 func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 	if w.Disabled {
 		return
@@ -217,7 +215,7 @@ func webhooksField(dst *[]string, name, doc string) decode.Field {
 	})
 }
 
-// rejectWebhookReferences reports references such as webhook.ops: webhooks are no values, and are
+// rejectWebhookReferences reports references such as webhook.ops: webhooks are not values; they are
 // named in quotes.
 func rejectWebhookReferences(d *decode.Decoder, e hclsyntax.Expression) (reported bool) {
 	for _, t := range e.Variables() {

@@ -8,7 +8,7 @@ import (
 )
 
 // Version implements adapters.Versioned. It changes when the file is written or replaced, also by a file
-// of the same size. A file that cannot be opened has the version "none".
+// of the same size. A name without a regular file has the version "none".
 func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error) {
 	name, err := r.block.Read.Render(call.Frame)
 	if err != nil {
@@ -19,13 +19,8 @@ func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error)
 		return "none", nil
 	}
 	defer target.Close()
-	file, err := target.OpenRead()
-	if err != nil {
-		return "none", nil
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
+	info, err := target.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return "none", nil
 	}
 	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode(info)), nil

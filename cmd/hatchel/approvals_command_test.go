@@ -195,7 +195,7 @@ func TestTheCommandDecidesOverHTTP(t *testing.T) {
 		says    string
 	}{
 		{nil, []string{"approve", id}, 2, "requires your API key or token in the environment variable HATCHEL_KEY"},
-		{as("mallory"), []string{"approve", id}, 1, "does not accept the key in HATCHEL_KEY"},
+		{as("mallory"), []string{"approve", id}, 1, "does not accept the key"},
 		{as("eve"), []string{"approve", id}, 1, "denies access: You may not decide"},
 		{as("bob"), []string{"approve", "0123456789ABCDEF"}, 1, "there is no approval"},
 		{as("bob"), []string{"show", "../../healthz"}, 1, "is not the ID of an approval"},

@@ -17,19 +17,19 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Decoder fills configurations from the bodies of one file.
+// Decoder decodes the bodies of one file into configurations.
 type Decoder struct {
 	Env           *Env
 	Src           []byte        // of the file
-	LoadScope     *eval.Scope   // what is readable where a value is known at load
-	Scope         *eval.Scope   // what is readable where a value is computed for a call
-	NonNull       *eval.NonNull // what a `when` around has ruled out
+	LoadScope     *eval.Scope   // the scope of values known at load
+	Scope         *eval.Scope   // the scope of values computed for a call
+	NonNull       *eval.NonNull // paths that an enclosing `when` has proven not null
 	Dialect       sqltext.Dialect
-	ArgvPrefix    []string // of the shell connection that the block's own words follow
+	ArgvPrefix    []string // of the shell connection, before the block's own words
 	HasConnection bool     // the block names a connection
 	Ranges        map[any]diag.Range
-	Deps          *eval.Dependencies // of the tool in hand; nil outside of tools
-	// something that must be known at load is not, and that was reported where it comes from
+	Deps          *eval.Dependencies // of the current tool; nil outside of tools
+	// a value needed at load is missing, which was reported at its source
 	MissingValue bool
 	Typos        map[string]bool
 	Diags        diag.Diagnostics
@@ -39,16 +39,16 @@ func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
 	d.Diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
-// Body decodes what a block holds, reporting everything that its spec does not know.
+// Body decodes the body of a block and reports arguments and blocks that the spec does not have.
 func (d *Decoder) Body(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 	d.CheckNames(b, spec)
 	d.Fields(b, spec, def)
 }
 
-// Fields decodes a part of what a block holds.
+// Fields decodes some of the arguments and blocks of a body.
 func (d *Decoder) Fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 	var written map[*group][]string
-	typos := d.Typos // of this body: nested ones have their own
+	typos := d.Typos // of this body, not of nested ones
 	for i := range spec {
 		f := &spec[i]
 		found := false
@@ -164,7 +164,7 @@ func (d *Decoder) decodeValue(dst any, e hclsyntax.Expression, f Field) {
 	}
 }
 
-// Known evaluates what must be known at load and checks its kind.
+// Known evaluates an expression at load and checks the kind of its value.
 func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
 	n := d.CompileKnown(e, f)
 	if !n.Known {
@@ -222,7 +222,7 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 	return out
 }
 
-// RejectFileType reports a type with a file in it, where no caller sends one.
+// RejectFileType reports a type that contains a file where callers cannot send one.
 func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
 	if t.HoldsFile() {
 		d.Errorf(e.Range(), "Misplaced file",
@@ -230,7 +230,7 @@ func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what st
 	}
 }
 
-// FieldRange is where an argument was written, or the block.
+// FieldRange returns the range of an argument, or of the block if the argument is not set.
 func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
 	if r, ok := d.Ranges[field]; ok {
 		return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}

@@ -25,7 +25,7 @@ func (d *Decoder) Duration(e hclsyntax.Expression, f Field) time.Duration {
 // Size is a number of bytes.
 type Size int64
 
-// String writes a size for a reader: exactly where that is short.
+// String formats a size for people, exactly if that is short.
 func (n Size) String() string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

@@ -17,9 +17,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Arguments that several blocks of the language have, and what must hold of each.
+// Constructors of fields that several blocks share.
 
-// Choice declares an argument that is one of a few words.
+// Choice declares an argument that takes one of several words.
 func Choice(dst *string, name, doc string, among ...string) Field {
 	quoted := make([]string, len(among))
 	for i, word := range among {
@@ -40,7 +40,7 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 	})
 }
 
-// BoolChoice declares an argument that is one of two words, of which the second sets dst.
+// BoolChoice declares an argument that takes one of two words; the second sets dst.
 func BoolChoice(dst *bool, name, doc string, words ...string) Field {
 	var word string
 	f := Choice(&word, name, doc, words...)
@@ -52,7 +52,7 @@ func BoolChoice(dst *bool, name, doc string, words ...string) Field {
 	return f
 }
 
-// RangedFloat declares a number that is known at load and lies between 0 and high.
+// RangedFloat declares a number from 0 to high, known at load.
 func RangedFloat(dst **float64, name, doc string, high float64) Field {
 	kind := "number from 0 to " + strconv.FormatFloat(high, 'g', -1, 64)
 	if math.IsInf(high, 1) {
@@ -105,7 +105,7 @@ func NumberExpr(dst **hclexpr.Expr, name, doc string) Field {
 	})
 }
 
-// MessageAttr declares a text that a person or a model reads.
+// MessageAttr declares a required, non-empty text.
 func MessageAttr(dst **hclexpr.TextTemplate, name, doc string) Field {
 	return Custom(name, "template", doc, func(d *Decoder, e hclsyntax.Expression) {
 		before := len(d.Diags)
@@ -128,7 +128,8 @@ func PositiveDuration(dst *time.Duration, name, doc string) Field {
 	return f
 }
 
-// ElementRange is where an element of a list stands, or the list where it is not written out.
+// ElementRange returns the range of an element of a list, or of the whole expression if it is not a
+// list literal.
 func ElementRange(e hclsyntax.Expression, i int) hclv2.Range {
 	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		return list.Exprs[i].Range()

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A hint answers a name that other languages have, or that belongs to another place of this one.
+// hint is the advice for a name from another language, or from another block.
 type hint struct {
-	names  string // that are answered, separated by spaces
-	beside string // names that the body must allow, separated by spaces; empty for every body
-	text   string // where @ stands for the name that was written
+	names  string // separated by spaces
+	beside string // names that the body must accept, separated by spaces; empty for any body
+	text   string // @ is replaced by the written name
 }
 
 // argumentHints are tried in order.
@@ -40,7 +40,7 @@ var argumentHints = []hint{
 	{"groups subjects roles", "allow deny", ` Check them in a rule: allow = "'finance' in caller.groups".`},
 }
 
-// nestedBlockHints are about blocks inside of others, and are tried before blockHints.
+// nestedBlockHints apply to nested blocks and are tried before blockHints.
 var nestedBlockHints = []hint{
 	{
 		"sqlite postgres postgresql mysql mariadb", "sql",
@@ -56,7 +56,7 @@ var nestedBlockHints = []hint{
 	},
 }
 
-// blockHints are about blocks anywhere.
+// blockHints apply to all blocks.
 var blockHints = []hint{
 	{"api_key jwt", "", " Authentication is declared in auth: auth { @ … }."},
 	{"oauth2", "", " Credentials for requests belong in the auth block of a connection: auth { oauth2 { … } }."},
@@ -106,8 +106,7 @@ var blockHints = []hint{
 	{"provisioner", "", " Programs are run by a shell block in a tool or a step."},
 }
 
-// findHint returns the first hint about a name in a body that allows the names of among, or
-// otherwise.
+// findHint returns the first matching hint for a name in a body that accepts among, or otherwise.
 func findHint(hints []hint, name string, among []string, otherwise string) string {
 	for _, h := range hints {
 		missing := func(n string) bool { return !slices.Contains(among, n) }
@@ -118,11 +117,10 @@ func findHint(hints []hint, name string, among []string, otherwise string) strin
 	return otherwise
 }
 
-// blockHint says where a block stands that does not stand here, or otherwise.
+// blockHint returns the hint for a misplaced block, or otherwise.
 func blockHint(block string, among []string, otherwise string) string {
 	return findHint(nestedBlockHints, block, among, TopLevelHint(block, otherwise))
 }
 
-// TopLevelHint says what to write instead of a block that does not exist at the top of a file, or
-// otherwise.
+// TopLevelHint returns the hint for an unknown top-level block, or otherwise.
 func TopLevelHint(block, otherwise string) string { return findHint(blockHints, block, nil, otherwise) }

@@ -47,8 +47,8 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 	}
 }
 
-// noteTypo records which argument a misspelled name was meant to be, so that its absence is not
-// reported as well.
+// noteTypo records the argument that a misspelled name was meant to be, so that it is not reported
+// as missing too.
 func (d *Decoder) noteTypo(name string, among []string) {
 	d.noteMeant(spelling.Nearest(name, among))
 	if name == "type" && slices.Contains(among, "is") {
@@ -56,7 +56,7 @@ func (d *Decoder) noteTypo(name string, among []string) {
 	}
 }
 
-// noteMeant records that an argument was written under another name.
+// noteMeant records that an argument was set under another name.
 func (d *Decoder) noteMeant(name string) {
 	if d.Typos == nil {
 		d.Typos = map[string]bool{}
@@ -64,7 +64,7 @@ func (d *Decoder) noteMeant(name string) {
 	d.Typos[name] = true
 }
 
-// renamedTo returns the present name of an argument that was called name before, or "".
+// renamedTo returns the current name of a renamed argument, or "".
 func renamedTo(parts []Spec, name string) string {
 	for _, spec := range parts {
 		for i := range spec {
@@ -76,7 +76,7 @@ func renamedTo(parts []Spec, name string) string {
 	return ""
 }
 
-// findField finds what a name means, as an argument or as a block where it can be both.
+// findField returns the field of a name, as an argument or as a block if both exist.
 func findField(parts []Spec, name string, argument bool) (found *Field, known bool) {
 	for _, spec := range parts {
 		for i := range spec {
@@ -103,7 +103,7 @@ func fieldNames(parts []Spec) (all, attrs, blocks []string) {
 	return all, attrs, blocks
 }
 
-// argumentHint says which block here holds an argument that stands beside it, or otherwise.
+// argumentHint returns the nested block that has a misplaced argument, or otherwise.
 func argumentHint(name string, parts []Spec, otherwise string) string {
 	for _, f := range Join(parts...) {
 		if f.DecodeAttr != nil {

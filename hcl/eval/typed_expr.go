@@ -1,3 +1,7 @@
+// Package eval is what the two expression languages of a configuration have in common: compiled
+// expressions and their types, the scope that they are compiled in, the values of a call that they
+// are computed from, what is known of null, and the budget of a call. Package hclexpr compiles the
+// expressions and templates of HCL, package exprlang programs of the expr language.
 package eval
 
 import (
@@ -8,17 +12,17 @@ import (
 	"hatchel/hcl/value"
 )
 
-// NullPolicy says what a null inside a text does.
+// NullPolicy says what a null value does to the text around it.
 type NullPolicy int
 
 const (
-	RejectNull    NullPolicy = iota // it is a mistake: at load where it may be null, at call where it is
+	RejectNull    NullPolicy = iota // it is an error, at load if the value may be null
 	PropagateNull                   // the whole text is null
 	PrintNull                       // it reads "null"
 )
 
 // Typed is a compiled expression: a function that computes its value from an F, and what is known
-// of that value at load. It is safe for concurrent use with different Fs.
+// of the value at load. Eval is safe for concurrent use with different Fs.
 type Typed[F any] struct {
 	Eval           func(F) (any, error)
 	Type           *schema.Type
@@ -34,8 +38,8 @@ type Typed[F any] struct {
 // TypedExpr is an expression that is computed from the values of a call.
 type TypedExpr = Typed[*Frame]
 
-// TypeWithNull is the type of a place that holds the value: null passes where the value may be
-// null.
+// TypeWithNull is the type of a place that holds the value, which may be null where the value may
+// be.
 func (e Typed[F]) TypeWithNull() *schema.Type {
 	if e.NullReason != "" {
 		return e.Type.AsNullable()
@@ -58,7 +62,7 @@ func BrokenOf[F any]() Typed[F] {
 	return Typed[F]{Type: AnyType, Eval: func(F) (any, error) { return nil, nil }}
 }
 
-// Constant is ConstantOf for a value whose type shows.
+// Constant is ConstantOf for an expression of a call. The type follows from the value.
 func Constant(v any) TypedExpr { return ConstantOf[*Frame](v, TypeOf(v)) }
 
 // Broken is BrokenOf for an expression of a call.

@@ -9,15 +9,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Limits of one file, checked before the parser sees it: the parser and everything after it follow
-// nesting by recursion, and a stack that is used up ends the process.
+// Limits of one file, checked before parsing: the parser recurses, and a stack overflow would end
+// the process.
 const (
 	maxFileSize = 1 << 20
 	maxNesting  = 100 // brackets, templates, quotes, %{if} and %{for}, signs
 	maxChain    = 500 // operators, conditionals and indexes in one expression
 )
 
-// checkLimits reports a file that is not given to the parser.
+// checkLimits reports a file that exceeds the limits.
 func checkLimits(name string, src []byte) *diag.Diagnostic {
 	start := diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}
 	if len(src) > maxFileSize {
@@ -36,10 +36,10 @@ func checkLimits(name string, src []byte) *diag.Diagnostic {
 	return checkNesting(src, name)
 }
 
-// isFlat is a quick upper bound of nesting and chains, by bytes and whatever they mean, that almost
-// every file passes.
+// isFlat computes a quick upper bound of nesting and chains from bytes alone. Almost every file
+// passes.
 func isFlat(src []byte) bool {
-	// open are the brackets in which an expression goes on over the end of a line
+	// open counts brackets in which an expression may span lines
 	brackets, open, signs, directives, dots := 0, 0, 0, 0, 0
 	for i, c := range src {
 		switch c {
@@ -74,14 +74,14 @@ func isFlat(src []byte) bool {
 	return true
 }
 
-// nestLevel is a bracket, a template or a text that is open.
+// nestLevel is an open bracket, template or string.
 type nestLevel struct {
-	lines bool // the end of a line ends an expression in it
-	chain int  // operators of the expression in hand
-	dots  int  // members of the traversal in hand
+	lines bool // a newline ends an expression
+	chain int  // operators of the current expression
+	dots  int  // members of the current traversal
 }
 
-// checkNesting finds the first place that nests too deeply, by the scanner's own tokens.
+// checkNesting returns the first position that is nested too deeply, by the scanner's tokens.
 func checkNesting(src []byte, name string) *diag.Diagnostic {
 	tokens, _ := hclsyntax.LexConfig(src, name, hclv2.InitialPos)
 	stack := []nestLevel{{lines: true}}
@@ -90,7 +90,7 @@ func checkNesting(src []byte, name string) *diag.Diagnostic {
 		top := &stack[len(stack)-1]
 		switch t.Type {
 		case hclsyntax.TokenOBrack:
-			top.chain++ // an index, as far as a scanner can tell
+			top.chain++ // probably an index
 			stack = append(stack, nestLevel{})
 		case hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl,
 			hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:

@@ -8,11 +8,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxSyntaxErrors is how many diagnostics a file with a syntax error shows: what follows the first
-// is mostly its echo.
+// maxSyntaxErrors is the number of diagnostics shown for a file with a syntax error; later ones are
+// mostly consequences of the first.
 const maxSyntaxErrors = 2
 
-// A hole that is not closed takes the closing quote with it.
+// An unclosed interpolation also consumes the closing quote.
 const (
 	unclosedInterpolation = "Unclosed template interpolation sequence"
 	unclosedText          = "Invalid multi-line string"
@@ -20,7 +20,7 @@ const (
 	unclosedHeredoc = "Unterminated template string"
 )
 
-// syntaxDetails are our words where the parser's do not say what to write.
+// syntaxDetails replace details of the parser that do not say what to write.
 var syntaxDetails = map[string]string{
 	"Missing newline after argument": "Each argument must be on its own line. The operators are " +
 		"&& and ||; to join strings, write one template, \"${a} ${b}\".",
@@ -48,15 +48,15 @@ var syntaxDetails = map[string]string{
 		"message with values, use the argument `message = \"…\"`; to write ${ literally, use $${.",
 }
 
-// explainSyntaxErrors takes the diagnostics of the parser about a source, in our words where we
-// know better ones.
+// explainSyntaxErrors converts the diagnostics of the parser, with better details where there are
+// some.
 func explainSyntaxErrors(in hclv2.Diagnostics, src []byte) diag.Diagnostics {
 	var out diag.Diagnostics
 	for _, d := range diag.FromHCL(in).Sort() {
 		n := len(out)
 		if n > 0 && d.Summary == "Invalid character" && out[n-1].Subject.Start.Line == d.Subject.Start.Line &&
 			out[n-1].Summary == "Argument or block definition required" {
-			out[n-1] = d // because of which nothing was understood of the line
+			out[n-1] = d // the cause of the error on this line
 			continue
 		}
 		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" ||
@@ -79,13 +79,13 @@ func explainSyntaxErrors(in hclv2.Diagnostics, src []byte) diag.Diagnostics {
 	return out
 }
 
-// isConsequence reports whether a mistake is there only because of the one before it.
+// isConsequence reports whether an error is only a consequence of the previous one.
 func isConsequence(first, d *diag.Diagnostic, src []byte) bool {
 	switch first.Summary {
 	case unclosedInterpolation:
 		return d.Summary == unclosedText
 	case unclosedText:
-		return true // every closing quote behind it opens, and every opening one closes
+		return true // the quotes after it are inverted
 	case "Invalid expression":
 		return d.Summary == "Argument or block definition required" &&
 			quotedMarkerPattern.Match(src[min(first.Subject.Start.Byte, len(src)):])
@@ -93,8 +93,7 @@ func isConsequence(first, d *diag.Diagnostic, src []byte) bool {
 	return false
 }
 
-// Parse reads the syntax of one file. The body is never nil; it is empty when the file exceeds a
-// limit and was not given to the parser.
+// Parse parses one file. The body is never nil; it is empty if the file exceeds a limit.
 func Parse(name string, src []byte) (*hclsyntax.Body, diag.Diagnostics) {
 	if d := checkLimits(name, src); d != nil {
 		return &hclsyntax.Body{}, diag.Diagnostics{d}

@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// A slip is a syntax error as a person makes it who thinks of another language, or who has lost a
-// quote. The parser only says where it could not go on.
+// Hints for syntax errors that come from habits of other languages or from a missing quote. The
+// parser only reports where it could not continue.
 
-// explainMistake rewrites a diagnostic of the parser when the source shows what was meant.
+// explainMistake rewrites a diagnostic of the parser if the source shows what was intended.
 func explainMistake(d *diag.Diagnostic, src []byte) {
 	if explainShellExpansion(d, src) {
 		return
@@ -55,7 +55,7 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 
 var argumentWithoutEquals = regexp.MustCompile(`^\s*([\pL_][\pL\pN_-]*)\s+("[^"]*")\s*$`)
 
-// lastLine is what stands on the last line of a text.
+// lastLine returns the last line of a text.
 func lastLine(text []byte) []byte { return text[bytes.LastIndexByte(text, '\n')+1:] }
 
 var quotedMarkerPattern = regexp.MustCompile(`^<<-?["']([\pL_][\pL\pN_-]*)["']`)
@@ -95,8 +95,8 @@ func explainCharacter(d *diag.Diagnostic, after []byte) {
 
 var heredocStart = regexp.MustCompile(`<<-?([\pL_][\pL\pN_-]*)\r?\n`)
 
-// explainHeredoc shows the beginning of the heredoc that never ends in place of the end of the
-// file.
+// explainHeredoc moves the diagnostic of an unclosed heredoc from the end of the file to the
+// beginning of the heredoc.
 func explainHeredoc(d *diag.Diagnostic, src []byte) {
 	for at := 0; ; {
 		m := heredocStart.FindSubmatchIndex(src[at:])
@@ -115,7 +115,7 @@ func explainHeredoc(d *diag.Diagnostic, src []byte) {
 	}
 }
 
-// posAt is the place of a byte.
+// posAt returns the position of a byte.
 func posAt(src []byte, at int) diag.Pos {
 	line := bytes.LastIndexByte(src[:at], '\n') + 1
 	return diag.Pos{Line: 1 + bytes.Count(src[:at], []byte("\n")), Column: 1 + utf8.RuneCount(src[line:at]), Byte: at}

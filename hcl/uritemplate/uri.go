@@ -11,7 +11,7 @@ var (
 	uriPart = regexp.MustCompile(`^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`)
 )
 
-// invalidURIChar is the first character that cannot stand in a URI, or empty.
+// invalidURIChar returns the first character that is not allowed in a URI, or "".
 func invalidURIChar(text string) string {
 	rest := text[len(uriPart.FindString(text)):]
 	for _, r := range rest {
@@ -20,7 +20,7 @@ func invalidURIChar(text string) string {
 	return ""
 }
 
-// CheckURI says what is wrong with the URI of a resource. Its error is a sentence for the author.
+// CheckURI checks the URI of a resource. Its error is for the author.
 func CheckURI(uri string) error {
 	bad := invalidURIChar(uri)
 	switch {
@@ -40,7 +40,7 @@ func CheckURI(uri string) error {
 	return nil
 }
 
-// MissingScheme says that a URI begins with a scheme.
+// MissingScheme returns the error for a URI without a scheme.
 func MissingScheme(uri string) error {
 	if invalidURIChar(strings.NewReplacer("{", "", "}", "").Replace(uri)) != "" {
 		uri = "app"
@@ -55,5 +55,5 @@ func percentEncode(char string) (out string) {
 	return out
 }
 
-// HasScheme reports whether a text begins with the scheme of a URI.
+// HasScheme reports whether a text begins with a URI scheme.
 func HasScheme(text string) bool { return scheme.MatchString(text) }

@@ -13,14 +13,14 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A Builtin is a function that exists in programs only, beside the table of package functions.
+// Builtin is a function that only programs have, in addition to the table of package functions.
 type Builtin struct {
 	Name  string
 	Usage string // how a call is written
 	Doc   string // one sentence
 }
 
-// Builtins returns every builtin, sorted by name. The slice is the caller's own.
+// Builtins returns every builtin, sorted by name. The caller owns the slice.
 func Builtins() []Builtin {
 	out := make([]Builtin, 0, len(builtins))
 	for _, b := range builtins {
@@ -32,13 +32,13 @@ func Builtins() []Builtin {
 
 type builtin struct {
 	Builtin
-	predicate bool                // compiled by predicate
+	predicate bool                // compiled by compilePredicateCall
 	fn        *functions.Function // otherwise
 }
 
 func isBuiltin(name string) bool { _, ok := builtins[name]; return ok }
 
-// What other expr programs have and these do not.
+// removedBuiltins are functions of expr that programs do not have, with what to write instead.
 var removedBuiltins = map[string]string{
 	"trimPrefix": "write trimprefix(text, prefix).", "trimSuffix": "write trimsuffix(text, suffix).",
 	"hasPrefix": "write startswith(text, prefix).", "hasSuffix": "write endswith(text, suffix).",
@@ -187,7 +187,7 @@ func take(_ *functions.Context, a []any) (any, error) {
 func get(_ *functions.Context, a []any) (any, error) {
 	v, err := elementOf(a[0], a[1], false)
 	if err != nil {
-		return nil, nil // to find nothing is what get is for
+		return nil, nil // get gives null for what is missing
 	}
 	return v, nil
 }

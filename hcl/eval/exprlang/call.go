@@ -21,8 +21,8 @@ func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
 	case *ast.MemberNode:
 		if name, ok := callee.Property.(*ast.StringNode); ok {
 			c.report(c.spanOf(callee.Property), "Method call",
-				"Values have no methods. A function takes its value as an argument: %s(%s).", name.Value, c.source(
-					callee.Node))
+				"Values have no methods. A function takes its value as an argument: %s(%s).", name.Value,
+				c.source(callee.Node))
 			return broken(c.spanOf(n))
 		}
 	}
@@ -93,9 +93,9 @@ func signature(fn *functions.Function) string {
 func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
 	switch {
 	case p.Kind == functions.Any:
-	case !eval.Accepts(p.Kind, t.Type):
+	case !eval.Accepts(p, t.Type):
 		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
-			fn.Name, p.Name, p.Kind, eval.TypePhrase(t.Type))
+			fn.Name, p.Name, p.Expected(), eval.TypePhrase(t.Type))
 	case t.Type.Nullable:
 		c.reportNullable(n)
 	}

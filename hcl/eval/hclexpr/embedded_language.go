@@ -9,11 +9,11 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A foreign language is one that another system parses out of a text. A value inside of it is not
-// one complete value to that system.
+// embeddedLanguage is a language that another system parses out of a text. A value in the text is
+// not one complete value to that system.
 type embeddedLanguage struct {
 	names   []string       // arguments and members that hold it; none: any
-	pattern *regexp.Regexp // the author's own text
+	pattern *regexp.Regexp // matches the text of the author
 	phrase  string
 	advice  string // what to write, with the value as %s
 }
@@ -31,8 +31,8 @@ var embeddedLanguages = []embeddedLanguage{
 			"allow only the values of an enum."},
 }
 
-// warnEmbedded warns about values in a text that another system parses. name is the argument or
-// member that holds the text.
+// warnEmbedded warns about values in a text that another system parses. Name is that of the
+// argument or member with the text.
 func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 	var text strings.Builder
 	var holes []*template.Interpolation
@@ -46,14 +46,14 @@ func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 		}
 		for _, h := range holes {
 			c.warnf(h.Range, "Value inside a query", "%s",
-				fmt.Sprintf("%s becomes a part of %s, where a quote or a bracket in it means something. "+l.advice,
+				fmt.Sprintf("%s becomes a part of %s, where quotes and brackets have a meaning. "+l.advice,
 					h.Source, l.phrase, h.Source))
 		}
 		return
 	}
 }
 
-// collectFreeValues collects the author's text and the values that can be any text.
+// collectFreeValues collects the author's text, and the values that can be any text.
 func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*template.Interpolation) {
 	for _, n := range nodes {
 		switch n := n.(type) {

@@ -20,7 +20,7 @@ func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.Type
 	return c.compileElement(n, key, e.BracketRange, in)
 }
 
-// compileElement compiles n[key] with a key that is not a constant text.
+// compileElement compiles n[key] for a key that is not a constant text.
 func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	out := eval.TypedExpr{Phrase: fmt.Sprintf("%s[%s]", eval.Subject(n), indexPhrase(key)), Type: eval.AnyType,
@@ -37,7 +37,7 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in Lexic
 		}
 	case schema.Any:
 	default:
-		c.Errorf(r, "Not a list", "%s is %s, and only lists, maps and objects have elements.",
+		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
 			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
 		return eval.Broken()
 	}
@@ -59,7 +59,7 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in Lexic
 	return out
 }
 
-// indexPhrase is how a sentence writes an index.
+// indexPhrase is the phrase for an index in a sentence.
 func indexPhrase(key eval.TypedExpr) string {
 	if i, ok := key.Value.(int); ok && key.Known {
 		return strconv.Itoa(i)

@@ -62,7 +62,7 @@ func (c *Compiler) compileNamed(key eval.TypedExpr, e hclsyntax.Expression, in L
 	return n
 }
 
-// compileKey compiles the key of an object: a bare word is that word.
+// compileKey compiles the key of an object. A bare word is a literal.
 func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
 		if word := hclv2.ExprAsKeyword(k.Wrapped); word != "" && !k.ForceNonLiteral {

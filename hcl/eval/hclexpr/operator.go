@@ -15,7 +15,8 @@ var operatorText = map[*hclsyntax.Operation]string{
 	hclsyntax.OpModulo: "%", hclsyntax.OpNegate: "-",
 	hclsyntax.OpGreaterThan: ">", hclsyntax.OpGreaterThanOrEqual: ">=", hclsyntax.OpLessThan: "<",
 	hclsyntax.OpLessThanOrEqual: "<=",
-	hclsyntax.OpEqual:           "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLogicalAnd: "&&", hclsyntax.OpLogicalOr: "||",
+	hclsyntax.OpEqual:           "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLogicalAnd: "&&",
+	hclsyntax.OpLogicalOr:  "||",
 	hclsyntax.OpLogicalNot: "!",
 }
 
@@ -29,8 +30,8 @@ func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.
 	return c.compileArithmetic(e, in)
 }
 
-// compileLogical evaluates its right side only when the left leaves the answer open, and knows
-// there what the left has said about nulls.
+// compileLogical compiles && and ||. The right side is computed only if the left side leaves the
+// answer open.
 func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	a := c.compileBool(e.LHS, in)
 	yes, no := in.NonNull.Branches(c.nonNullWhen(e.LHS, in))
@@ -54,7 +55,7 @@ func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eva
 	a, b := c.Compile(e.LHS, in), c.Compile(e.RHS, in)
 	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !eval.CanBe(a.Type, b.Type.Kind) &&
 		!(a.Known && a.Value == nil) && !(b.Known && b.Value == nil) {
-		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s: they are never equal.",
+		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s. They are never equal.",
 			eval.SubjectCapitalized(a), eval.TypePhrase(a.Type), eval.Subject(b), eval.TypePhrase(b.Type))
 	}
 	negate := e.Op == hclsyntax.OpNotEqual
@@ -89,23 +90,23 @@ func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) e
 	return c.foldConstant(n, e.Range())
 }
 
-// compileNumber compiles an operand of an operator that takes numbers.
+// compileNumber compiles an operand that must be a number.
 func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEnv) eval.TypedExpr {
 	n := c.Compile(e, in)
 	switch n.Type.Kind {
 	case schema.Number, schema.Integer, schema.Any:
 		if n.NullReason != "" {
 			c.Errorf(e.Range(), "Value may be null",
-				"%s, and %s takes numbers. Write coalesce(%s, 0), or guard it with a condition.", eval.NullSentence(
-					n), op, c.sourceText(e.Range()))
+				"%s, but %s takes numbers. Write coalesce(%s, 0), or check it with a condition.",
+				eval.NullSentence(n), op, c.sourceText(e.Range()))
 		}
 		return n
 	}
 	hint := ""
 	if op == "+" && n.Type.Kind == schema.String {
-		hint = " To join texts write one template: \"${a}${b}\"."
+		hint = ` To join texts, write one template: "${a}${b}".`
 	}
-	c.Errorf(e.Range(), "Number needed", "%s takes numbers, and this is %s.%s", op, eval.TypePhrase(n.Type), hint)
+	c.Errorf(e.Range(), "Number needed", "%s takes numbers, this is %s.%s", op, eval.TypePhrase(n.Type), hint)
 	return eval.Broken()
 }
 

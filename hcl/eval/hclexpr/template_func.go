@@ -10,8 +10,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// templateFuncValue is the value of ident, raw, path and under: their contexts ask for the
-// arguments, and only under is a value by itself.
+// templateFuncValue is the value of a call of ident, raw, path or under. Only under has a value of
+// its own; the others are bound by the compilers of templates.
 func (c *Compiler) templateFuncValue(h *template.Interpolation, call *hclsyntax.FunctionCallExpr) (template.Value,
 	template.Type) {
 	want := map[string]string{"ident": "one name, or a schema and a name", "raw": "one text known at load",
