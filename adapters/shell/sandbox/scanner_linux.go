@@ -41,19 +41,23 @@ type scanner struct {
 
 var limitScanner scanner
 
-// scanState is what the scanner knows about a set of processes.
+// scanState is what the scanner knows about a set of processes. Its goroutine alone uses the fields without a comment.
 type scanState struct {
 	onExceeded func(*LimitError)
 	exceeding  sync.WaitGroup // the goroutine that ends the processes
 
-	mu      sync.Mutex // held while the set is judged; guards the fields below
-	ended   bool       // the set is not judged any more
-	members []int      // as last found; nil before
+	judging sync.Mutex // held while the set is judged
+	ended   bool       // the set is not judged any more; guarded by judging
+
+	members []int // as last found; nil before
 
 	// Upper bounds: at most processes belonged to the set when countedAt was the process ID assigned last, and they had
 	// at most threads when threadsAt was.
 	processes, countedAt int
 	threads, threadsAt   int
+
+	// The least process IDs from which on the set may exceed a limit, at any sample and at a scan; see setThresholds.
+	sampleThreshold, scanThreshold atomic.Int64
 }
 
 // EnforceLimits watches what the programs of the call use together. If it is too much, exceeded is called in another
@@ -63,6 +67,7 @@ func (w *Workspace) EnforceLimits(exceeded func(*LimitError)) {
 	p.scan.onExceeded = exceeded
 	before := p.programs[0].Pid - 1 // all processes of the call have started later
 	p.scan.countedAt, p.scan.threadsAt = before, before
+	p.setThresholds()
 	limitScanner.add(p)
 }
 
@@ -93,9 +98,9 @@ func (s *scanner) remove(p *processSet) {
 		s.setThresholds()
 	}
 	s.mu.Unlock()
-	p.scan.mu.Lock()
+	p.scan.judging.Lock()
 	p.scan.ended = true
-	p.scan.mu.Unlock()
+	p.scan.judging.Unlock()
 }
 
 // run judges the sets that may have exceeded a limit, until there are no sets.
@@ -119,12 +124,11 @@ func (s *scanner) run() {
 	}
 }
 
-// setThresholds tells the sampler when a set may exceed a limit, see mayExceed. Without sets it returns at once.
+// setThresholds tells the sampler when a set may exceed a limit. Without sets it returns at once.
 func (s *scanner) setThresholds() {
-	sample, scan := math.MaxInt32, math.MaxInt32
+	sample, scan := int64(math.MaxInt32), int64(math.MaxInt32)
 	for _, p := range s.sets {
-		sampleOfSet, scanOfSet := p.thresholds()
-		sample, scan = min(sample, sampleOfSet), min(scan, scanOfSet)
+		sample, scan = min(sample, p.scan.sampleThreshold.Load()), min(scan, p.scan.scanThreshold.Load())
 	}
 	if len(s.sets) == 0 {
 		sample = 0
@@ -133,36 +137,32 @@ func (s *scanner) setThresholds() {
 	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.scan_threshold)), int32(scan))
 }
 
-// thresholds returns the least process IDs from which on the set may exceed a limit, at any sample and at a scan.
-// Process and thread IDs are assigned in ascending order: a set has grown by at most the number of IDs assigned since
-// it was counted. Between two scans only many new processes matter.
-func (p *processSet) thresholds() (sample, scan int) {
-	p.scan.mu.Lock()
-	defer p.scan.mu.Unlock()
-	sample = p.scan.countedAt + p.limits.Processes
-	if p.limits.Memory > 0 || p.limits.CPU > 0 {
-		return sample, 0
+// setThresholds sets the least process IDs from which on the set may exceed a limit. Process and thread IDs are assigned
+// in ascending order: a set has grown by at most the number of IDs assigned since it was counted. Between two scans only
+// many new processes matter.
+func (p *processSet) setThresholds() {
+	sample := p.scan.countedAt + p.limits.Processes
+	scan := 0
+	if !p.limitsUsage() {
+		scan = min(sample-p.scan.processes+1, p.threadThreshold())
 	}
-	return sample, min(sample-p.scan.processes+1, p.threadThreshold())
+	p.scan.sampleThreshold.Store(int64(sample))
+	p.scan.scanThreshold.Store(int64(scan))
 }
+
+// limitsUsage reports whether the usage must be read at every scan.
+func (p *processSet) limitsUsage() bool { return p.limits.Memory > 0 || p.limits.CPU > 0 }
 
 // threadThreshold returns the least process ID from which on the set may have too many threads.
 func (p *processSet) threadThreshold() int {
 	return p.scan.threadsAt + threadsPerProcess*p.limits.Processes - p.scan.threads + 1
 }
 
-// mayExceed reports whether the set may exceed a limit when last is the process ID that was assigned last.
+// mayExceed reports whether the set may exceed a limit when last is the process ID that was assigned last. A smaller one
+// than before means that the IDs have started again.
 func (p *processSet) mayExceed(last int, isScan bool) bool {
-	sample, scan := p.thresholds()
-	return last == 0 || last < p.counted() || last >= sample || isScan && last >= scan
-}
-
-// counted returns the process ID that was assigned last when the set was counted. A smaller one means that the IDs have
-// started again.
-func (p *processSet) counted() int {
-	p.scan.mu.Lock()
-	defer p.scan.mu.Unlock()
-	return p.scan.countedAt
+	return last == 0 || last < p.scan.countedAt || int64(last) >= p.scan.sampleThreshold.Load() ||
+		isScan && int64(last) >= p.scan.scanThreshold.Load()
 }
 
 // judgeSets ends the processes of sets that exceed a limit. It looks for members in one pass for all sets, and not at
@@ -188,19 +188,19 @@ func judgeSets(sets []*processSet, last int) {
 	}
 }
 
+// hasChanged reports whether the set may have other members than those found last.
 func (p *processSet) hasChanged(last int) bool {
-	p.scan.mu.Lock()
-	defer p.scan.mu.Unlock()
 	return p.scan.members == nil || last == 0 || last != p.scan.countedAt
 }
 
 // judge ends the processes if they exceed a limit. Without members, those found before are still valid.
 func (p *processSet) judge(members []int, last int) {
-	p.scan.mu.Lock()
-	defer p.scan.mu.Unlock()
+	p.scan.judging.Lock()
+	defer p.scan.judging.Unlock()
 	if p.scan.ended {
 		return
 	}
+	defer p.setThresholds()
 	if members != nil {
 		p.scan.members, p.scan.processes, p.scan.countedAt = members, len(members), last
 	}
@@ -219,7 +219,7 @@ func (p *processSet) checkLimits(last int) *LimitError {
 	if p.scan.processes > p.limits.Processes {
 		return &LimitError{Processes, int64(p.limits.Processes)}
 	}
-	if p.limits.Memory == 0 && p.limits.CPU == 0 && last >= p.scan.threadsAt && last < p.threadThreshold() {
+	if !p.limitsUsage() && last >= p.scan.threadsAt && last < p.threadThreshold() {
 		return nil
 	}
 	sum := readUsages(p.scan.members)
