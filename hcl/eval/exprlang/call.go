@@ -93,9 +93,9 @@ func signature(fn *functions.Function) string {
 func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
 	switch {
 	case p.Kind == functions.Any:
-	case !eval.Accepts(p.Kind, t.Type):
+	case !eval.Accepts(p, t.Type):
 		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
-			fn.Name, p.Name, p.Kind, eval.TypePhrase(t.Type))
+			fn.Name, p.Name, p.Expected(), eval.TypePhrase(t.Type))
 	case t.Type.Nullable:
 		c.reportNullable(n)
 	}

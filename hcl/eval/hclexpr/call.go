@@ -87,12 +87,12 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		if !has || e.ExpandFinal && i == len(args)-1 {
 			continue
 		}
-		if !eval.Accepts(p.Kind, a.Type) {
+		if !eval.Accepts(p, a.Type) {
 			c.Errorf(e.Args[i].Range(), "Wrong argument type", "%s: the %s must be %s, this is %s.",
-				fn.Name, p.Name, p.Kind, eval.TypePhrase(a.Type))
+				fn.Name, p.Name, p.Expected(), eval.TypePhrase(a.Type))
 			ok = false
 		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
-			want := p.Kind.String()
+			want := p.Expected()
 			if p.Kind == functions.Any {
 				want = "a value that is not null"
 			}
