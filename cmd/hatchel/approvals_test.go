@@ -188,7 +188,7 @@ func TestOfTwoWhoDecideAtOnceOneIsToldOfTheOther(t *testing.T) {
 func TestWhatIsDecidedTooLateIsNotDecided(t *testing.T) {
 	o := openOffice(t)
 	answered := o.call("eve", "brief", `{}`)
-	says(t, <-answered, "nobody gave it in time")
+	says(t, <-answered, "which expired")
 	_, body := o.ask("bob", http.MethodGet, "/approvals?status=expired", "")
 	var page struct{ Approvals []approvalRow }
 	if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Approvals) != 1 {

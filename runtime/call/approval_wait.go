@@ -201,3 +201,13 @@ func (p *Program) supersededError() error {
 	}
 	return errSuperseded
 }
+
+// Len returns how many calls wait for an operator.
+func (w *Waiters) Len() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, count := range w.count {
+		n += count
+	}
+	return n
+}

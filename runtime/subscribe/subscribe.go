@@ -174,3 +174,10 @@ func (r *Registry) Close() {
 }
 
 var errResourceGone = errors.New("there is no resource at this URI any more")
+
+// Len returns how many documents have subscribers.
+func (r *Registry) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byURI)
+}
