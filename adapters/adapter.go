@@ -1,5 +1,6 @@
-// Package adapters is the contract between the runtime and the backends of tools: what a backend declares to the language, what it is bound to
-// when a configuration goes live, and what it does for one call. Each backend is a folder of its own; adapters/all lists them.
+// Package adapters is the contract between the runtime and the backends of tools. A backend declares its
+// block in the language, is bound when a configuration goes live, and runs for each call. Each backend is
+// a package of its own; package all lists them.
 package adapters
 
 import (
@@ -11,14 +12,15 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// An Adapter is one kind of backend.
+// Adapter is one kind of backend.
 type Adapter struct {
 	Kind hcl.BackendKind
 	bind func(ctx context.Context, config any, env Env) (Action, error)
 }
 
-// New declares a backend. Spec gives the arguments of its block; bind makes the Action of one block, once a generation: what can be parsed or
-// opened then is never parsed or opened during a call. A bind error is for the author; hcl.Blame puts it at an argument.
+// New declares a backend. spec returns the arguments of its block. bind makes the Action of one block,
+// once in each generation. It parses and opens whatever can be parsed and opened before a call. Its error
+// is for the author; hcl.Blame reports it at an argument.
 func New[C any, P interface {
 	*C
 	hcl.Describer
@@ -32,27 +34,31 @@ func New[C any, P interface {
 	}
 }
 
-// Over says which kinds of connection the label of the block can name, and whether it must.
-func (a Adapter) Over(needed bool, kinds ...string) Adapter {
-	a.Kind.ConnectionRequired, a.Kind.Connections = needed, kinds
+// Over returns the adapter with the kinds of connections that the label of its block may name, and
+// whether the label is required.
+func (a Adapter) Over(required bool, kinds ...string) Adapter {
+	a.Kind.ConnectionRequired, a.Kind.Connections = required, kinds
 	return a
 }
 
-// Bind makes the Action of one backend block.
+// Bind returns the Action of one backend block.
 func (a Adapter) Bind(ctx context.Context, b *hcl.Backend, env Env) (Action, error) {
 	return a.bind(ctx, b.Config, env)
 }
 
-// A Connector is one kind of connection.
+// Connector is one kind of connection.
 type Connector struct {
 	Kind hcl.ConnectionKind
 	open func(ctx context.Context, config any, env Env) (any, error)
 }
 
-// NewConnector declares a kind of connection. Open makes the handle that Actions over it find in Env.Connection; it must not wait for the other
-// side: a service that is down neither stops the server nor hides its tools. The handle is shared by all generations whose block is the same, and what open
-// gave to env.Defer runs when the last of them is gone. The handle may implement Health.
-func NewConnector[C any](name, doc string, spec func(*C) hcl.Spec, open func(context.Context, *C, Env) (any, error)) Connector {
+// NewConnector declares a kind of connection. open makes the handle that Actions find in Env.Connection.
+// It must not wait for the backend: a backend that is down neither stops the server nor hides its tools.
+// All generations with the same block share the handle, and the functions passed to env.Defer run when
+// the last of them is retired. The handle may implement Health.
+func NewConnector[C any](
+	name, doc string, spec func(*C) hcl.Spec, open func(context.Context, *C, Env) (any, error),
+) Connector {
 	return Connector{
 		Kind: hcl.ConnectionKind{Name: name, Doc: doc, New: func() (any, hcl.Spec) {
 			c := new(C)
@@ -62,28 +68,31 @@ func NewConnector[C any](name, doc string, spec func(*C) hcl.Spec, open func(con
 	}
 }
 
-// Open makes the handle of one connection block.
+// Open returns the handle of one connection block.
 func (c Connector) Open(ctx context.Context, conn *hcl.Connection, env Env) (any, error) {
 	return c.open(ctx, conn.Config, env)
 }
 
-// Health is a connection that can be asked whether the other side answers. It is called by readiness checks, with a deadline.
+// Health is implemented by connections that can check whether their backend responds. Readiness checks
+// call Ping with a deadline.
 type Health interface {
 	Ping(ctx context.Context) error
 }
 
-// Env is what a bind or open may use. Both run while calls of the previous generation go on.
+// Env is the environment of bind and open. Both run while calls of the previous generation continue.
 type Env struct {
-	Dir        string       // the absolute folder of the configuration
+	Dir        string       // the absolute configuration directory
 	Connection any          // the handle of the connection that the block names, or nil
 	Log        *slog.Logger // for causes that the caller must not see
 	Version    string       // of the program, for a User-Agent
-	// Defer registers a cleanup, run newest first when the generation is retired, or at once when the load fails. It is the only place for one.
+	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is retired, or
+	// immediately if the load fails.
 	Defer func(func() error)
 }
 
-// An Action does the work of one block for any number of calls at once. Do honours ctx promptly, leaves call.Frame untouched, and returns a *Fault for
-// what the model can act on and any other error for what it cannot.
+// Action runs one backend block for any number of concurrent calls. Do returns promptly when ctx ends and
+// does not modify call.Frame. It returns a *Fault for failures that the model can act on, and any other
+// error for failures it cannot.
 type Action interface {
 	Do(ctx context.Context, call *Call) (Result, error)
 }
@@ -91,28 +100,32 @@ type Action interface {
 // Call is one call of an Action.
 type Call struct {
 	Frame *hcl.Frame
-	// Accept asks the expect blocks of the step about an output. An Action that can still undo its effect calls it before the effect is final and returns its
-	// error; for the others the runtime asks afterwards.
+	// Accept checks an output against the expect blocks of the step. An Action that can still undo its
+	// effect calls it before the effect is final, and returns its error. For all others the runtime checks
+	// the output after Do.
 	Accept func(output any) error
-	// Owner is to whom the call belongs; empty when nobody has asked.
+	// Owner identifies the caller; it is empty for an anonymous call.
 	Owner string
-	// Token is what the caller has signed in with, and until when it is good; nil when that is no token. It is for who exchanges it for another: it is neither sent anywhere else nor kept.
+	// Token returns the token that the caller has authenticated with, and until when it is valid. It is nil
+	// if the caller used no token. The token may only be exchanged for another one: it must not be sent
+	// anywhere else and must not be stored.
 	Token func() (text string, until time.Time)
-	// Key names this one piece of work, of this block and element: an other side that knows such keys does the same key once. Empty when the call has none.
+	// Key is the idempotency key of this call, block and element. A backend that supports such keys performs
+	// the same key once. It is empty if the call has none.
 	Key string
-	// Client is who made the call. Its methods may be called from the goroutine of Do only.
+	// Client receives notifications about the call. Its methods may only be called in the goroutine of Do.
 	Client
 }
 
-// Client is told what happens while a call is under way, if it wants to know.
+// Client receives notifications while a call runs.
 type Client interface {
-	// Progress tells it how far the call is; total is 0 when unknown.
+	// Progress reports the progress of the call; total is 0 if unknown.
 	Progress(done, total float64, message string)
-	// Log sends a value, as encoded JSON, to its log; level is one of RFC 5424, as in "info".
+	// Log sends a JSON value to the log of the client; level is one of RFC 5424, such as "info".
 	Log(level, logger string, data []byte)
 }
 
-// Nobody is a Client that is not told anything.
+// Nobody is a Client that ignores all notifications.
 type Nobody struct{}
 
 // Progress implements Client.
@@ -121,55 +134,58 @@ func (Nobody) Progress(done, total float64, message string) {}
 // Log implements Client.
 func (Nobody) Log(level, logger string, data []byte) {}
 
-// Result is what a backend answers: Value is what the root `output` reads, an object whose members the backend documents.
+// Result is what Do returns. Value is the root output: an object whose members the backend documents.
 type Result struct {
 	Value any
 }
 
-// A Fault is a failure that the model can act on. Message goes to it: what happened and what it could change, without hosts, queries or
-// secrets. Cause goes to the log.
+// Fault is a failure that the model can act on. Message is for the model: what happened and what to
+// change, without hosts, statements or secrets. Cause is for the log.
 type Fault struct {
 	Message string
 	Cause   error
-	Status  int // of an HTTP answer that was refused; read as error.status
-	Code    int // of a process that failed; read as error.code
+	Status  int // of a rejected HTTP response, read as error.status
+	Code    int // of a failed process, read as error.code
 
-	Down      bool          // the other side does not work: what a breaker counts
-	Untouched bool          // nothing was sent: the call can be made again
-	Missing   bool          // what was to be read is not there: neither is a resource that is made of it
-	After     time.Duration // when to come back, or 0
+	Down      bool          // the backend is unavailable; circuit breakers count these faults
+	Untouched bool          // nothing was sent, so the call can be repeated
+	Missing   bool          // what the call reads does not exist, so a resource made of it does not either
+	After     time.Duration // the delay before a retry, or 0
 }
 
 func (f *Fault) Error() string { return f.Message }
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// NotShown begins what stands in a plan where something of it is left out: who decides by a plan must know that it is not all.
+// NotShown begins the text that replaces a part of a plan. It tells an approver that the plan is not
+// complete.
 const NotShown = "[not shown: "
 
-// A Planner can say what Do would send without sending it. Secrets in it read "(secret)".
+// Planner is an Action that can describe what Do would send. Plan sends nothing, and hides secrets.
 type Planner interface {
 	Plan(call *Call) (string, error)
 }
 
-// A Prober can ask the other side whether a block will work, and what its rows look like: `validate --connect`, and every start where the other side
-// answers. Rows is nil where nothing is known of the output; the error is for the author, hcl.Blame puts it at an argument.
+// Prober is an Action that can check its block with the backend, for validate --connect and at startup.
+// Probe returns the type of the rows, or nil if it is unknown. Its error is for the author; hcl.Blame
+// reports it at an argument.
 type Prober interface {
 	Probe(ctx context.Context) (rows *schema.Type, err error)
 }
 
-// A Versioned action reads something that tells at little cost whether it has changed: the text that Version returns is another one then. That nothing is there
-// is a version, too. It is called again and again while somebody follows the resource that the block stands in.
+// Versioned is an Action that can cheaply detect changes of what it reads. Version returns a different
+// text after every change; a file that does not exist has a version too. It is called repeatedly while a
+// client is subscribed to the resource of the block.
 type Versioned interface {
 	Version(ctx context.Context, call *Call) (string, error)
 }
 
-// Set is all that a build of the program can do.
+// Set is the adapters and connectors of a build of the program.
 type Set struct {
 	Adapters   []Adapter
 	Connectors []Connector
 }
 
-// Kinds is what the Set brings to the language.
+// Kinds returns what the Set adds to the language.
 func (s Set) Kinds() hcl.Kinds {
 	var k hcl.Kinds
 	for _, a := range s.Adapters {
@@ -181,7 +197,7 @@ func (s Set) Kinds() hcl.Kinds {
 	return k
 }
 
-// Adapter finds a backend by name.
+// Adapter returns the adapter for a kind of backend.
 func (s Set) Adapter(kind string) (Adapter, bool) {
 	for _, a := range s.Adapters {
 		if a.Kind.Name == kind {
@@ -191,7 +207,7 @@ func (s Set) Adapter(kind string) (Adapter, bool) {
 	return Adapter{}, false
 }
 
-// Connector finds a kind of connection by name.
+// Connector returns the connector for a kind of connection.
 func (s Set) Connector(kind string) (Connector, bool) {
 	for _, c := range s.Connectors {
 		if c.Kind.Name == kind {

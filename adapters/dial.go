@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// DialReason says for an operator why a connection could not be made; "" where nothing is known about the error.
+// DialReason explains to an operator why a connection could not be made. It returns "" for errors it does
+// not know.
 func DialReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -19,19 +20,19 @@ func DialReason(err error) string {
 	}
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("there is no host %q", dns.Name)
+		return fmt.Sprintf("the host %q does not exist", dns.Name)
 	case errors.As(err, &dns):
-		return fmt.Sprintf("the name of the host %q could not be resolved", dns.Name)
+		return fmt.Sprintf("the host name %q could not be resolved", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens on " + where
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return "there is no way to " + where
+		return "there is no route to " + where
 	case errors.Is(err, syscall.ECONNRESET):
-		return where + " broke the connection off"
+		return where + " closed the connection"
 	case errors.Is(err, syscall.ENOENT) && op != nil:
-		return "there is no socket " + where
+		return "the socket " + where + " does not exist"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return where + " did not answer in time"
+		return where + " did not respond in time"
 	}
 	return ""
 }

@@ -193,13 +193,13 @@ func TestRefundsAreServedAtOnceAndTellNobody(t *testing.T) {
 		code int
 		says string
 	}{
-		{"nothing is said of a webhook", nil, 0, "webhook \"ops\" is off"},
-		{"nothing is said of where it is", []string{secret}, 0, "webhook \"ops\" is off"},
+		{"nothing is said of a webhook", nil, 0, "webhook \"ops\" is disabled"},
+		{"nothing is said of where it is", []string{secret}, 0, "webhook \"ops\" is disabled"},
 		{"nothing is said of its secret", []string{url}, 1, "Missing webhook secret"},
 		{"all is said", []string{url, secret}, 0, "3 tools"},
 	} {
 		checked := (&folder{t: t, path: f.path, env: c.env}).run("validate")
-		if checked.code != c.code || !strings.Contains(checked.stdout, c.says) || c.name == "all is said" && strings.Contains(checked.stdout, "is off") {
+		if checked.code != c.code || !strings.Contains(checked.stdout, c.says) || c.name == "all is said" && strings.Contains(checked.stdout, "is disabled") {
 			t.Errorf("%s: %d %s%s", c.name, checked.code, checked.stdout, checked.stderr)
 		}
 	}

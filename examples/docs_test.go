@@ -288,6 +288,13 @@ func TestTheReadmeShowsAToolOfTheExamples(t *testing.T) {
 	}
 }
 
+func TestTheReadmeIsShort(t *testing.T) {
+	const maxLines = 180
+	if n := strings.Count(readPage(t, "../README.md").src, "\n"); n > maxLines {
+		t.Errorf("the README has %d lines, more than %d: move details to a guide", n, maxLines)
+	}
+}
+
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)

@@ -11,9 +11,9 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// The names by which adapters and the runtime know what the packages below declare.
+// Aliases by which adapters and the runtime use the types of the packages below.
 
-// Diagnostics and where they are about.
+// Diagnostics and source ranges.
 type (
 	Diagnostic  = diag.Diagnostic
 	Diagnostics = diag.Diagnostics
@@ -25,10 +25,10 @@ const (
 	Hidden = diag.Hidden
 )
 
-// Blame makes an error that is reported at the attribute which was decoded into field; see diag.Blame.
+// Blame returns an error that is reported at the attribute decoded into field; see diag.Blame.
 func Blame(field any, format string, args ...any) error { return diag.Blame(field, format, args...) }
 
-// What a block may hold, and what its arguments are decoded into.
+// Specs of blocks, and the types that arguments are decoded into.
 type (
 	Spec       = decode.Spec
 	Field      = decode.Field
@@ -59,16 +59,16 @@ func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
 	return decode.Block(dst, name, doc, spec)
 }
 
-// Join puts the parts of a Spec together.
+// Join concatenates the parts of a Spec.
 func Join(parts ...Spec) Spec { return decode.Join(parts...) }
 
-// ExactlyOneOf groups arguments of which exactly one must be written.
+// ExactlyOneOf declares that exactly one of the arguments must be set.
 func ExactlyOneOf(what string, fields ...Field) Spec { return decode.ExactlyOneOf(what, fields...) }
 
-// AtMostOneOf groups arguments of which one may be written.
+// AtMostOneOf declares that at most one of the arguments may be set.
 func AtMostOneOf(what string, fields ...Field) Spec { return decode.AtMostOneOf(what, fields...) }
 
-// Choice declares an argument that is one of a few words; see decode.Choice.
+// Choice declares an argument that takes one of several words; see decode.Choice.
 func Choice(dst *string, name, doc string, among ...string) Field {
 	return decode.Choice(dst, name, doc, among...)
 }
@@ -81,7 +81,8 @@ func PositiveDuration(dst *time.Duration, name, doc string) Field {
 	return decode.PositiveDuration(dst, name, doc)
 }
 
-// EachField declares the argument each and the fields that are computed for every element; see decode.EachField.
+// EachField declares the argument each and the fields computed for every element; see
+// decode.EachField.
 func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
 	return decode.EachField(dst, name, doc, fields...)
 }
@@ -95,7 +96,7 @@ type (
 	Each  = eval.Each
 )
 
-// NewFrame starts the frame of a call; see eval.NewFrame.
+// NewFrame returns the frame of a call; see eval.NewFrame.
 func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 	return eval.NewFrame(ctx, base, now)
 }

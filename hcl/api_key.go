@@ -21,7 +21,7 @@ type APIKey struct {
 	Range   diag.Range
 }
 
-// apiKeyDecoder is an api_key being decoded.
+// apiKeyDecoder decodes an api_key block.
 type apiKeyDecoder struct {
 	key    APIKey
 	Secret decode.SecretText
@@ -30,12 +30,16 @@ type apiKeyDecoder struct {
 func (k *apiKeyDecoder) spec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the key",
-			decode.Custom("sha256", "64 hexadecimal digits", "The SHA-256 digest of the key, so that the file does not hold it: printf %s \"$KEY\" | sha256sum.", k.decodeDigest),
-			decode.Attr(&k.Secret, "secret", "The key itself, as in secret.ci_key. It has at least 16 characters.")),
+			decode.Custom("sha256", "64 hexadecimal digits",
+				"The SHA-256 digest of the key, so that the key itself is not in the file: printf %s "+
+					"\"$KEY\" | sha256sum.", k.decodeDigest),
+			decode.Attr(&k.Secret, "secret", "The key itself, as in secret.ci_key. At least 16 characters.")),
 		decode.Spec{
-			decode.Attr(&k.key.Groups, "groups", "The groups that who sends the key is in: caller.groups."),
-			scopesField(&k.key.Scopes, "scopes", "What the key was granted: caller.scopes."),
-			decode.Custom("expires", "date and time", "When the key ceases to be good, as in \"2027-01-01T00:00:00Z\". Without it the key is good until it is removed.", k.decodeExpires),
+			decode.Attr(&k.key.Groups, "groups", "The groups of a caller that sends the key: caller.groups."),
+			scopesField(&k.key.Scopes, "scopes", "The scopes granted to the key: caller.scopes."),
+			decode.Custom("expires", "date and time",
+				"When the key expires, as in \"2027-01-01T00:00:00Z\". By default a key does not expire.",
+				k.decodeExpires),
 		})
 }
 
@@ -46,7 +50,9 @@ func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, e hclsyntax.Expression) 
 	}
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != sha256.Size {
-		d.Errorf(e.Range(), "Invalid key digest", "sha256 is the digest of the key as 64 hexadecimal digits, as this prints it: printf %%s \"$KEY\" | sha256sum. This has %d characters.", len(text))
+		d.Errorf(e.Range(), "Invalid key digest",
+			"sha256 is the digest of the key as 64 hexadecimal digits, as printed by: printf %%s \"$KEY\" | "+
+				"sha256sum. This value has %d characters.", len(text))
 		return
 	}
 	k.key.Digest = [sha256.Size]byte(b)
@@ -60,14 +66,16 @@ func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, e hclsyntax.Expression)
 	t, err := time.Parse(time.RFC3339, text)
 	switch {
 	case err != nil:
-		d.Errorf(e.Range(), "Invalid time", "expires is a date and time with its offset like \"2027-01-01T00:00:00Z\", and this is %q.", text)
+		d.Errorf(e.Range(), "Invalid time",
+			"expires is a date and time with an offset like \"2027-01-01T00:00:00Z\", not %q.", text)
 	case !t.After(d.Env.Now()):
-		d.Diags.Warnf(diag.RangeOf(e.Range()), "Expired key", "The key is not good any more. Drop the block, or give out another key.")
+		d.Diags.Warnf(diag.RangeOf(e.Range()), "Expired key",
+			"The key has expired. Remove the block, or issue another key.")
 	}
 	k.key.Expires = t
 }
 
-// minKeyLength is how many characters a key has at least: nobody guesses those.
+// minKeyLength is the minimum number of characters of a key, to prevent guessing.
 const minKeyLength = 16
 
 // decodeKey decodes an api_key.
@@ -79,7 +87,9 @@ func (a *authDecoder) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 	} else {
 		k.key.Name = b.Labels[0]
 		if !exposedNamePattern.MatchString(k.key.Name) {
-			d.Errorf(b.LabelRanges[0], "Invalid key name", "The name of a key is who sends it, as logs and policies say it: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", k.key.Name)
+			d.Errorf(b.LabelRanges[0], "Invalid key name",
+				"The name of a key identifies its sender in logs and policies: 1 to 64 letters, digits, _, "+
+					"- and ., not %q.", k.key.Name)
 		}
 	}
 	before := len(d.Diags)
@@ -89,17 +99,20 @@ func (a *authDecoder) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 	case d.Diags[before:].HasErrors():
 		return
 	case k.key.Digest == [sha256.Size]byte{} && len(secret) < minKeyLength && !d.MissingValue:
-		d.Errorf(d.FieldRange(&k.Secret, b), "Weak key", "A key of fewer than %d characters can be guessed. This makes one: openssl rand -hex 32.", minKeyLength)
+		d.Errorf(d.FieldRange(&k.Secret, b), "Weak key",
+			"A key of fewer than %d characters can be guessed. Generate one with: openssl rand -hex 32.", minKeyLength)
 	case secret != "":
 		k.key.Digest = sha256.Sum256([]byte(secret))
 	}
 	for _, other := range a.auth.Keys {
 		if other.Name == k.key.Name {
-			d.Errorf(b.DefRange(), "Duplicate api_key", "The key %q is already declared at %s:%d.", other.Name, other.Range.File, other.Range.Start.Line)
+			d.Errorf(b.DefRange(), "Duplicate api_key", "The key %q is already declared at %s:%d.", other.Name,
+				other.Range.File, other.Range.Start.Line)
 			return
 		}
 		if other.Digest == k.key.Digest && k.key.Digest != [sha256.Size]byte{} {
-			d.Errorf(b.DefRange(), "Same key twice", "This key is that of %q, too, and it could not be told who sends it. Give each its own.", other.Name)
+			d.Errorf(b.DefRange(), "Duplicate key",
+				"This is also the key of %q, so its sender could not be identified. Use different keys.", other.Name)
 			return
 		}
 	}

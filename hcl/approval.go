@@ -10,13 +10,13 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// Approval says that somebody must agree to a call before anything of it is done.
+// Approval is one approval block: it requires consent before a call has any effect.
 type Approval struct {
-	When     *hclexpr.Condition // nil for every call; of a policy it is the rule approve
-	ByCaller bool               // the user of the client is asked; otherwise an operator is, out of band
+	When     *hclexpr.Condition // nil for every call; in a policy, the rule approve
+	ByCaller bool               // the user of the client decides; otherwise an operator, out of band
 	Timeout  time.Duration
-	Message  *hclexpr.TextTemplate // what is to be agreed to; nil for a sentence made of the tool's name
-	Notify   []string              // the webhooks that are told when an operator is asked
+	Message  *hclexpr.TextTemplate // nil for a default text
+	Notify   []string              // the webhooks to notify when approval is requested
 	Range    diag.Range
 }
 
@@ -25,35 +25,50 @@ const (
 	maxApprovalTimeout     = 7 * 24 * time.Hour
 )
 
-// newApproval is an approval as it is when nothing is said of it: by an operator, within five minutes.
+// newApproval returns an approval with the defaults: by an operator, within five minutes.
 func newApproval(r diag.Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
 
 func (a *Approval) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.When, "when", "Which calls need approval: a program over caller, input and tool. Without it every call does.")}
+	return decode.Spec{decode.Attr(&a.When, "when",
+		"Which calls need approval: an expression over caller, input and tool. By default every call does.")}
 }
 
 func (a *Approval) askSpec() decode.Spec {
 	a.Timeout = defaultApprovalTimeout
 	return decode.Spec{
-		decode.BoolChoice(&a.ByCaller, "by", `"operator": somebody who decides with hatchel approvals, or over HTTP, where the model cannot reach. It proves that somebody with the credential of an approver agreed to what was shown, not that it was a person. "caller": the user of the client, whom the client asks. It proves only what the client says.`, "operator", "caller").DefaultDoc(`"operator"`),
-		decode.PositiveDuration(&a.Timeout, "timeout", "How long there is to decide, at most 168h; then the call is rejected. The timeout of the tool does not run meanwhile.").DefaultDoc("5m"),
-		decode.MessageAttr(&a.Message, "message", "What is shown to who decides, above what the call would do. Without it a sentence with the name of the tool."),
-		webhooksField(&a.Notify, "notify", "The webhooks that are told that an operator is asked, and later what was decided. Only with by = \"operator\"."),
+		decode.BoolChoice(&a.ByCaller, "by",
+			`"operator": an approver decides with hatchel approvals or over HTTP, out of reach of the `+
+				`model. This proves that the holder of an approver's credential agreed to what was shown, `+
+				`not that it was a person. "caller": the client asks its user. This proves only what the `+
+				`client reports.`, "operator", "caller").DefaultDoc(`"operator"`),
+		decode.PositiveDuration(&a.Timeout, "timeout",
+			"The time to decide, at most 168h; then the call is rejected. The timeout of the tool is paused "+
+				"meanwhile.").DefaultDoc("5m"),
+		decode.MessageAttr(&a.Message, "message",
+			"The text shown to the approver, above what the call would do. By default a sentence with the "+
+				"name of the tool."),
+		webhooksField(&a.Notify, "notify",
+			"The webhooks that are notified when approval is requested and when it is decided. Only with by "+
+				"= \"operator\"."),
 	}
 }
 
 func approvalSpec(a *Approval) decode.Spec { return decode.Join(a.whenSpec(), a.askSpec()) }
 
-// approvalField declares what calls of a tool need.
+// approvalField declares the approval blocks of a tool.
 func (t *toolDecoder) approvalField() decode.Field {
-	return decode.Blocks("approval", "", "Somebody must agree before anything is done, and is shown what would be. Each that holds must be given; what was agreed to is one call, and this one only.", func() decode.Spec { return approvalSpec(&Approval{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
-		a := newApproval(diag.RangeOf(b.DefRange()))
-		t.tool.Approvals = append(t.tool.Approvals, a)
-		decodeApproval(d, a, b, a.whenSpec(), a.askSpec())
-	})
+	return decode.Blocks("approval", "",
+		"Requires approval before the call does anything; the approver is shown what it would do. If "+
+			"several blocks apply, all of them are required. An approval is for one call "+
+			"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
+		func(d *decode.Decoder, b *hclsyntax.Block) {
+			a := newApproval(diag.RangeOf(b.DefRange()))
+			t.tool.Approvals = append(t.tool.Approvals, a)
+			decodeApproval(d, a, b, a.whenSpec(), a.askSpec())
+		})
 }
 
-// decodeApprovals decodes what calls of the tool need, when everything is known that a call has by then.
+// decodeApprovals decodes the approval blocks of the tool, after its inputs and checks.
 func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
 	around := d.Scope
@@ -62,20 +77,24 @@ func (t *toolDecoder) decodeApprovals() {
 	d.Scope = around
 }
 
-// approvalField declares how what the rule approve is about is approved.
+// approvalField declares the approval block of a policy.
 func (p *policyDecoder) approvalField() decode.Field {
 	p.policy.Approval = newApproval(p.policy.Range)
-	return decode.Field{Name: "approval", Doc: "Who approves what the rule approve asks for, and how. Without it an operator, within 5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() }, DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
-		a := p.policy.Approval
-		a.Range = diag.RangeOf(b.DefRange())
-		known := d.NonNull
-		d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
-		decodeApproval(d, a, b, nil, a.askSpec())
-		d.NonNull = known
-	}}
+	return decode.Field{Name: "approval",
+		Doc: "Who approves the calls that the rule approve selects, and how. By default an operator, within " +
+			"5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() },
+		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
+			a := p.policy.Approval
+			a.Range = diag.RangeOf(b.DefRange())
+			known := d.NonNull
+			d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
+			decodeApproval(d, a, b, nil, a.askSpec())
+			d.NonNull = known
+		}}
 }
 
-// decodeApproval decodes one approval block: first when it is needed, and then the rest, which may rest on that.
+// decodeApproval decodes one approval block: first its condition, then the rest, which may rely on
+// the condition.
 func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, ask decode.Spec) {
 	d.CheckNames(b.Body, when, ask)
 	known := d.NonNull
@@ -86,14 +105,16 @@ func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, as
 	d.Fields(b.Body, ask, b.DefRange())
 	d.NonNull = known
 	if a.Timeout > maxApprovalTimeout {
-		d.Errorf(b.Body.Attributes["timeout"].Expr.Range(), "Approval waits too long", "What somebody is to decide about is kept for 7 days at most: write timeout = \"168h\" or less.")
+		d.Errorf(b.Body.Attributes["timeout"].Expr.Range(), "Approval timeout too long",
+			"Pending approvals are kept for at most 7 days: write timeout = \"168h\" or less.")
 	}
 	if notify, ok := b.Body.Attributes["notify"]; ok && a.ByCaller {
-		d.Errorf(notify.NameRange, "Nobody to notify", "by = \"caller\" asks the user of the client, who is there. Leave notify out, or write by = \"operator\".")
+		d.Errorf(notify.NameRange, "Notification not possible",
+			"by = \"caller\" asks the user of the client directly. Remove notify, or write by = \"operator\".")
 	}
 }
 
-// asksUser reports whether the user of the client may have to agree to a call of the tool, as the tool itself says.
+// asksUser reports whether the tool itself may require the consent of the client's user.
 func (t *Tool) asksUser() bool {
 	for _, a := range t.Approvals {
 		if a.ByCaller {
@@ -103,7 +124,7 @@ func (t *Tool) asksUser() bool {
 	return false
 }
 
-// checkApproveRule reports what is wrong with the rule approve of a policy.
+// checkApproveRule reports mistakes in the rule approve of a policy.
 func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
 	how, block := p.policy.Approval, false
@@ -112,12 +133,18 @@ func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Co
 	}
 	switch {
 	case !rule && block:
-		d.Diags.Errorf(how.Range, "Approval without rule", "This says how calls are approved, and no rule says which. Write it, as in: approve = \"input.amount > 1000\".")
+		d.Diags.Errorf(how.Range, "Approval without rule",
+			"The block says how calls are approved, but no rule says which calls. Add one, as in: approve = "+
+				"\"input.amount > 1000\".")
 	case rule && !p.policy.AppliesToAll && b.Body.Attributes["tools"] == nil:
-		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved", "The policy is about prompts and resources, which change nothing, and approve is about calls of tools. Name those in tools = [\"invoice_*\"].")
+		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved",
+			"The policy applies to prompts and resources, and approve applies only to tool calls. Name "+
+				"tools in tools = [\"invoice_*\"].")
 	case rule && how.ByCaller:
 		for _, called := range p.policy.toolsCalledBySteps(c) {
-			d.Diags.Errorf(how.Range, "Called tool asks", "The tool %q is called by a step of %q, and a tool can have the client asked for itself only. Write by = \"operator\", or leave the tool out of this policy.", called[0], called[1])
+			d.Diags.Errorf(how.Range, "Nested tool asks the client",
+				"The tool %q is called by a step of %q, and only a tool that the client called can ask the "+
+					"client. Write by = \"operator\", or exclude the tool from this policy.", called[0], called[1])
 		}
 	}
 	if !rule {
@@ -125,7 +152,7 @@ func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Co
 	}
 }
 
-// toolsCalledBySteps are the tools that the policy is about and that are steps of something, each with what calls it.
+// toolsCalledBySteps returns the tools of the policy that steps call, each with its caller.
 func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 	look := func(w *Operation) {
 		for _, s := range w.Steps {
@@ -146,14 +173,16 @@ func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 	return called
 }
 
-// Approvals is the approvals block: who may decide about the calls that an operator must approve.
+// Approvals is the approvals block: who may decide pending approvals over HTTP.
 type Approvals struct {
-	Allow *hclexpr.Condition // over caller, who decides, and tool, which was called
+	Allow *hclexpr.Condition // over caller (the approver) and tool (the called tool)
 	Range diag.Range
 }
 
 func (a *Approvals) spec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.Allow, "allow", "Who may decide: a program over caller (who decides) and tool (which was called). Nobody decides about a call of their own.").Require()}
+	return decode.Spec{decode.Attr(&a.Allow, "allow",
+		"Who may decide: an expression over caller (the approver) and tool (the called tool). A caller "+
+			"cannot decide about their own call.").Require()}
 }
 
 // decodeApprovers decodes the approvals block.
@@ -165,7 +194,9 @@ func (l *loader) decodeApprovers() {
 	}
 	a.Range = diag.RangeOf(b.DefRange())
 	if len(l.blocks["auth"]) == 0 && !l.partial {
-		d.Errorf(b.DefRange(), "Approvals without auth", "Nobody is asked who they are, so it cannot be told who decides. Declare whom the server knows, as in auth { jwt { … } }, or leave this block out: hatchel approvals decides on this machine.")
+		d.Errorf(b.DefRange(), "Approvals without auth",
+			"Approvers cannot be identified without authentication. Declare it, as in auth { jwt { … } }, "+
+				"or remove this block and decide with hatchel approvals on this machine.")
 	}
 	l.diags = append(l.diags, d.Diags...)
 	l.config.Approvals = a

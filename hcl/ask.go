@@ -13,16 +13,17 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// AskGroup is the ask blocks of one step: the client is asked all of it at once. Its output is an object of the answers by key. The step may have a When, a
-// Continue and Expects, and has neither Each nor Repeat.
+// AskGroup is the ask blocks of one step, which are sent to the client together. Its output is an
+// object of the answers by key. The step may have a When, a Continue and Expects, but neither Each
+// nor Repeat.
 type AskGroup struct{ Asks []*Ask }
 
 // Ask is one question to the client. One of Elicit, Sample and Roots is set.
 type Ask struct {
 	Key      string             // unique among all questions of a tool, a prompt or a resource
-	When     *hclexpr.Condition // when it is false nobody is asked, and the answer is null
-	Timeout  time.Duration      // that the client has to answer
-	Fallback *hclexpr.Expr      // what Instead answers where the client cannot be asked; nil refuses the call there
+	When     *hclexpr.Condition // if false, the question is skipped and its answer is null
+	Timeout  time.Duration      // for the client to answer
+	Fallback *hclexpr.Expr      // the answer for a client that cannot be asked; nil rejects its calls
 	Elicit   *Elicit
 	Sample   *Sample
 	Roots    *Roots
@@ -31,10 +32,10 @@ type Ask struct {
 	fallback *schema.Validator
 }
 
-// Roots asks which folders the user has opened.
+// Roots asks for the folders that the user has opened.
 type Roots struct{}
 
-// Asks reports whether a step of the work asks the client.
+// Asks reports whether a step of the operation asks the client.
 func (w *Operation) Asks() bool {
 	return slices.ContainsFunc(w.Steps, func(s *Step) bool { return s.Backend.Kind == "ask" })
 }
@@ -42,19 +43,28 @@ func (w *Operation) Asks() bool {
 const defaultAskTimeout = 5 * time.Minute
 
 func (a *Ask) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.When, "when", "Nobody is asked when this is false, and the answer is null.")}
+	return decode.Spec{decode.Attr(&a.When, "when",
+		"The question is skipped when this is false; its answer is then null.")}
 }
 
 func (a *Ask) questionSpec() decode.Spec {
 	a.Timeout = defaultAskTimeout
 	return decode.Join(
 		decode.ExactlyOneOf("the question",
-			decode.Block(&a.Elicit, "elicit", "Asks the user to fill in a form, or to open a page. Gives action and content.", (*Elicit).spec),
-			decode.Block(&a.Sample, "sample", "Asks the model of the client. Gives text, model, stop_reason, role and content.", (*Sample).spec),
-			decode.Block(&a.Roots, "roots", "Asks which folders the user has opened. Gives roots, a list of uri and name.", func(*Roots) decode.Spec { return nil })),
+			decode.Block(&a.Elicit, "elicit",
+				"Asks the user to fill in a form or to open a page. Returns action and content.", (*Elicit).spec),
+			decode.Block(&a.Sample, "sample",
+				"Asks the model of the client. Returns text, model, stop_reason, role and content.", (*Sample).spec),
+			decode.Block(&a.Roots, "roots",
+				"Asks for the folders that the user has opened. Returns roots, a list of uri and name.",
+				func(*Roots) decode.Spec { return nil })),
 		decode.Spec{
-			decode.PositiveDuration(&a.Timeout, "timeout", "How long the client has to answer. The time does not count for the timeout around.").DefaultDoc("5m"),
-			decode.Attr(&a.Fallback, "fallback", "The answer where the client cannot be asked: the fields of the form, the text of the model, or the list of roots. Without it the call is refused there."),
+			decode.PositiveDuration(&a.Timeout, "timeout",
+				"The time for the client to answer. The timeouts of the step and the tool are paused "+
+					"meanwhile.").DefaultDoc("5m"),
+			decode.Attr(&a.Fallback, "fallback",
+				"The answer for clients that cannot be asked: the fields of the form, the text of the "+
+					"model, or the list of roots. Without a fallback their calls are rejected."),
 		},
 	)
 }
@@ -77,7 +87,8 @@ func (w *operationDecoder) decodeAskGroup(step *hclsyntax.Block, asks []*hclsynt
 		}
 		answers = append(answers, &schema.Member{Name: a.Key, Type: t})
 	}
-	return &Backend{Kind: "ask", Config: r, Effects: Effects{Output: schema.ObjectOf(answers...), ReadOnly: true, Idempotent: true}, Range: diag.RangeOf(step.DefRange())}
+	return &Backend{Kind: "ask", Config: r, Effects: Effects{Output: schema.ObjectOf(answers...), ReadOnly: true,
+		Idempotent: true}, Range: diag.RangeOf(step.DefRange())}
 }
 
 // decodeAsk decodes one ask block; nil when it has no key.
@@ -101,7 +112,7 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 	return a
 }
 
-// checkAskKey checks what the answer will be called.
+// checkAskKey checks the name of an answer.
 func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 	d, r := w.dec, b.LabelRanges[0]
 	first, twice := w.askKeys[a.Key]
@@ -109,9 +120,12 @@ func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 	case !hclsyntax.ValidIdentifier(a.Key):
 		d.Diags = append(d.Diags, invalidName("question", a.Key, r))
 	case a.Key == "error":
-		d.Errorf(r, "Invalid name", "error is what a step leaves that failed, so no answer can have the name. Choose another.")
+		d.Errorf(r, "Invalid name",
+			"error is the name of a failed step's error, so it cannot name an answer. Choose another name.")
 	case twice:
-		d.Errorf(r, "Duplicate question", "There is already a question %q in line %d: an answer finds its question by the name, which one %s has once.", a.Key, first.Start.Line, w.noun)
+		d.Errorf(r, "Duplicate question",
+			"There is already a question %q in line %d. Names of questions must be unique within one %s.", a.Key,
+			first.Start.Line, w.noun)
 	default:
 		if w.askKeys == nil {
 			w.askKeys = map[string]diag.Range{}
@@ -120,16 +134,17 @@ func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 	}
 }
 
-// checkFallback checks the fallback, which is the part of the answer that the client would have given.
+// checkFallback checks the fallback against the type of the answer.
 func (a *Ask) checkFallback(d *decode.Decoder) {
 	want, n, r := a.fallbackType(), a.Fallback.Typed, a.Fallback.Range
 	if want == nil {
-		return // what is asked was reported
+		return // the mistake in the question was reported
 	}
 	a.fallback = want.Compile()
-	const noAnswer = "The fallback is no answer to this question: %s. It is %s."
+	const noAnswer = "The fallback does not answer this question: %s. It must be %s."
 	if n.NullReason != "" {
-		d.Diags.Errorf(r, "Value may be null", "%s, and a fallback is an answer. To go on without one give the ask a `when`.", eval.NullSentence(n))
+		d.Diags.Errorf(r, "Value may be null",
+			"%s, and a fallback must not be null. To skip the question, give the ask a `when`.", eval.NullSentence(n))
 		return
 	}
 	if n.Known {

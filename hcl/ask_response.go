@@ -8,17 +8,19 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// DeclinedError ends a call: the user would not answer, and the question does not take that for an answer. It is a sentence for the model.
+// DeclinedError ends a call whose user declined or cancelled a question without on_decline =
+// "continue". Its text is for the model.
 type DeclinedError struct{ Key, Action string }
 
 func (d *DeclinedError) Error() string {
 	if d.Action == "cancel" {
-		return fmt.Sprintf("The user dismissed the question %q without an answer.", d.Key)
+		return fmt.Sprintf("The user dismissed the question %q without answering.", d.Key)
 	}
 	return fmt.Sprintf("The user declined to answer the question %q.", d.Key)
 }
 
-// InvalidAnswerError is an answer that does not fit its question, so that it can be asked again. It is a sentence for who gave it.
+// InvalidAnswerError is an answer that does not match its question, so that the question can be
+// repeated. Its text is for the user who answered.
 type InvalidAnswerError struct {
 	Key        string
 	Violations []schema.Violation
@@ -33,7 +35,8 @@ func (w *InvalidAnswerError) Error() string {
 }
 
 var (
-	rootType     = schema.ObjectOf(&schema.Member{Name: "uri", Type: eval.StringType}, &schema.Member{Name: "name", Type: eval.StringType.AsNullable(), Optional: true, HasDefault: true})
+	rootType = schema.ObjectOf(&schema.Member{Name: "uri", Type: eval.StringType},
+		&schema.Member{Name: "name", Type: eval.StringType.AsNullable(), Optional: true, HasDefault: true})
 	rootsType    = schema.ListOf(rootType)
 	samplingType = schema.ObjectOf(
 		&schema.Member{Name: "text", Type: eval.StringType},
@@ -45,7 +48,7 @@ var (
 	emptyContentType = schema.ObjectOf()
 )
 
-// outputType is the type of the answer.
+// outputType returns the type of the answer.
 func (a *Ask) outputType() *schema.Type {
 	switch {
 	case a.Sample != nil:
@@ -53,7 +56,7 @@ func (a *Ask) outputType() *schema.Type {
 	case a.Roots != nil:
 		return schema.ObjectOf(&schema.Member{Name: "roots", Type: rootsType})
 	case a.Elicit == nil:
-		return eval.AnyType // what is wrong was reported
+		return eval.AnyType // the mistake was reported
 	}
 	actions := &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "accept"}}}
 	if a.Elicit.ContinueOnDecline {
@@ -73,7 +76,7 @@ func (a *Ask) outputType() *schema.Type {
 	return schema.ObjectOf(action, &schema.Member{Name: "content", Type: content})
 }
 
-// fallbackType is the type of the fallback.
+// fallbackType returns the type of the fallback.
 func (a *Ask) fallbackType() *schema.Type {
 	switch {
 	case a.Sample != nil:
@@ -88,20 +91,21 @@ func (a *Ask) fallbackType() *schema.Type {
 	return a.Elicit.Fields
 }
 
-// fallbackPhrase says in a sentence what a fallback is.
+// fallbackPhrase describes the expected fallback within a sentence.
 func (a *Ask) fallbackPhrase() string {
 	switch {
 	case a.Sample != nil:
-		return "the text that the model would have given"
+		return "a string in place of the model's text"
 	case a.Roots != nil:
 		return "a list of roots, as in [{ uri = \"file:///home\" }]"
 	case a.Elicit.Fields == nil:
-		return "{ }, since a page gives no content"
+		return "{ }, because a page returns no content"
 	}
-	return "what the user would have filled in"
+	return "an object in place of the user's input"
 }
 
-// FallbackAnswer is the answer where the client cannot be asked; only with a Fallback. Its error is a sentence for the model.
+// FallbackAnswer returns the answer for a client that cannot be asked. It must be called only with
+// a Fallback. Its error is for the model.
 func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
 	v, err := a.Fallback.Eval(f)
 	if err != nil {
@@ -109,11 +113,12 @@ func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
 	}
 	v, violations := a.fallback.Check(v)
 	if len(violations) > 0 {
-		return nil, fmt.Errorf("the fallback of the question %q is no answer to it: %s", a.Key, violations[0])
+		return nil, fmt.Errorf("the fallback of the question %q does not answer it: %s", a.Key, violations[0])
 	}
 	switch {
 	case a.Sample != nil:
-		return map[string]any{"text": v, "model": nil, "stop_reason": nil, "role": "assistant", "content": map[string]any{"type": "text", "text": v}}, nil
+		return map[string]any{"text": v, "model": nil, "stop_reason": nil, "role": "assistant",
+			"content": map[string]any{"type": "text", "text": v}}, nil
 	case a.Roots != nil:
 		return map[string]any{"roots": v}, nil
 	case a.Elicit.Fields == nil:
@@ -122,7 +127,8 @@ func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
 	return map[string]any{"action": "fallback", "content": v}, nil
 }
 
-// ParseResponse makes the answer that steps read of what the client has sent, a decoded value. The error is *Declined or *WrongAnswer.
+// ParseResponse converts the decoded response of the client into the answer that steps read. The
+// error is a *DeclinedError or an *InvalidAnswerError.
 func (a *Ask) ParseResponse(sent any) (map[string]any, error) {
 	m, ok := sent.(map[string]any)
 	if !ok {
@@ -167,7 +173,8 @@ func (a *Ask) decodeElicitation(m map[string]any) (map[string]any, error) {
 	return map[string]any{"action": action, "content": content}, nil
 }
 
-// dropUnasked is what was sent, less what nobody asked for: a form cannot say that it takes nothing else.
+// dropUnasked removes members that the form does not have: the schema of a form cannot forbid
+// additional members.
 func dropUnasked(form *schema.Type, content any) any {
 	if content == nil {
 		return map[string]any{}
@@ -238,5 +245,6 @@ func (a *Ask) decodeSampling(m map[string]any) (map[string]any, error) {
 	if !ok {
 		role = "assistant"
 	}
-	return map[string]any{"text": text.String(), "model": nullIfEmpty(model), "stop_reason": nullIfEmpty(stop), "role": role, "content": m["content"]}, nil
+	return map[string]any{"text": text.String(), "model": nullIfEmpty(model), "stop_reason": nullIfEmpty(stop),
+		"role": role, "content": m["content"]}, nil
 }

@@ -1,4 +1,4 @@
-package hcl
+package hcl_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	. "hatchel/hcl"
 	"hatchel/hcl/value"
 )
 
@@ -142,8 +143,8 @@ func FuzzAnAnswerHasTheTypeThatStepsReadItWith(f *testing.F) {
 				}
 				continue
 			}
-			if _, violations := a.outputType().Compile().Check(any(answer)); len(violations) > 0 {
-				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, a.outputType(), violations[0])
+			if _, violations := a.OutputType().Compile().Check(any(answer)); len(violations) > 0 {
+				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, a.OutputType(), violations[0])
 			}
 		}
 	})

@@ -11,29 +11,35 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// Auth is the auth block: whom the server knows.
+// Auth is the auth block: API keys, JWT issuers and request headers.
 type Auth struct {
 	Keys    []*APIKey // by name
-	Issuers []*JWT    // in written order; each has another issuer
-	Headers []string  // of a request that may be read as caller.headers, in lower case
+	Issuers []*JWT    // in written order; issuers are unique
+	Headers []string  // request headers that expressions may read, in lower case
 	Range   diag.Range
 }
 
-// authDecoder is an auth block being decoded.
+// authDecoder decodes an auth block.
 type authDecoder struct{ auth *Auth }
 
 func (a *authDecoder) spec() decode.Spec {
 	return decode.Spec{
-		decode.Blocks("api_key", "name", "A key that a program sends, as `Authorization: Bearer …` or as `X-API-Key`. The label is its caller.subject.", func() decode.Spec { return new(apiKeyDecoder).spec() }, a.decodeKey),
-		decode.Blocks("jwt", "", "An issuer whose access tokens are taken, as `Authorization: Bearer …`. They are checked by its public keys, which are fetched and kept.", func() decode.Spec { return new(jwtDecoder).spec() }, a.decodeIssuer),
-		decode.Custom("headers", "list of names", "Headers of the request that may be read, as in caller.headers[\"x-tenant\"]. A client can send whatever it likes, so this is for a proxy that sets them.", a.decodeHeaders),
+		decode.Blocks("api_key", "name",
+			"An API key that a client sends as `Authorization: Bearer …` or `X-API-Key`. The label becomes "+
+				"caller.subject.", func() decode.Spec { return new(apiKeyDecoder).spec() }, a.decodeKey),
+		decode.Blocks("jwt", "", "An issuer of access tokens, which clients send as `Authorization: Bearer "+
+			"…`. Tokens are verified with the issuer's public keys, which are fetched and cached.",
+			func() decode.Spec { return new(jwtDecoder).spec() }, a.decodeIssuer),
+		decode.Custom("headers", "list of names",
+			"Request headers that expressions may read, as in caller.headers[\"x-tenant\"]. Clients can "+
+				"send any value, so use only headers that a proxy in front of the server sets.", a.decodeHeaders),
 	}
 }
 
-// headerNamePattern is the name of a header (RFC 9110, section 5.6.2).
+// headerNamePattern matches the name of a header (RFC 9110, section 5.6.2).
 var headerNamePattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
-// credentialHeaders hold what a caller proves itself with. It stays with the server.
+// credentialHeaders hold credentials of callers, which are never passed on.
 var credentialHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
 
 func (a *authDecoder) decodeHeaders(d *decode.Decoder, e hclsyntax.Expression) {
@@ -41,9 +47,12 @@ func (a *authDecoder) decodeHeaders(d *decode.Decoder, e hclsyntax.Expression) {
 		lower := strings.ToLower(name)
 		switch {
 		case !headerNamePattern.MatchString(name):
-			d.Errorf(decode.ElementRange(e, i), "Invalid header name", "%q is not the name of a header: it is made of letters, digits and -.", name)
+			d.Errorf(decode.ElementRange(e, i), "Invalid header name",
+				"%q is not the name of a header: use letters, digits and -.", name)
 		case slices.Contains(credentialHeaders, lower):
-			d.Errorf(decode.ElementRange(e, i), "Credentials would be visible", "%s holds what the caller proves itself with, and that is passed on to nobody. Who it is can be read as caller.subject, caller.groups and caller.claims.", name)
+			d.Errorf(decode.ElementRange(e, i), "Credential header",
+				"%s holds the caller's credential, which is never passed on. The identity of the caller is "+
+					"available as caller.subject, caller.groups and caller.claims.", name)
 		case !slices.Contains(a.auth.Headers, lower):
 			a.auth.Headers = append(a.auth.Headers, lower)
 		}
@@ -65,8 +74,10 @@ func (l *loader) decodeAuth() {
 	a := &authDecoder{auth: &Auth{}}
 	if d, b, ok := l.decodeSingleton("auth", a.spec()); ok {
 		a.auth.Range = diag.RangeOf(b.DefRange())
-		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue && (l.config.TLS == nil || l.config.TLS.ClientCA == "") {
-			d.Errorf(b.DefRange(), "Empty auth", "Nobody could come in. Write whom the server knows: api_key \"ci\" { … } or jwt { … }.")
+		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue &&
+			(l.config.TLS == nil || l.config.TLS.ClientCA == "") {
+			d.Errorf(b.DefRange(), "Empty auth",
+				"No credentials declared, so every request would be rejected. Add api_key \"ci\" { … } or jwt { … }.")
 		}
 		slices.SortFunc(a.auth.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
 		l.diags = append(l.diags, d.Diags...)
@@ -75,7 +86,7 @@ func (l *loader) decodeAuth() {
 	}
 }
 
-// scopePattern is a scope (RFC 6749, section 3.3).
+// scopePattern matches a scope (RFC 6749, section 3.3).
 var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
 
 // scopesField declares a list of scopes.
@@ -84,7 +95,8 @@ func scopesField(dst *[]string, name, doc string) decode.Field {
 		for i, scope := range decode.Items[string](d, e, decode.Field{Name: name}, "strings") {
 			switch {
 			case !scopePattern.MatchString(scope):
-				d.Errorf(decode.ElementRange(e, i), "Invalid scope", "A scope is a word without spaces, quotes and backslashes, as in \"orders:write\", and %q is none.", scope)
+				d.Errorf(decode.ElementRange(e, i), "Invalid scope",
+					"A scope is a word without spaces, quotes or backslashes, as in \"orders:write\", not %q.", scope)
 			case !slices.Contains(*dst, scope):
 				*dst = append(*dst, scope)
 			}
@@ -92,31 +104,39 @@ func scopesField(dst *[]string, name, doc string) decode.Field {
 	})
 }
 
-// requiredScopesField declares what the caller must have been granted.
+// requiredScopesField declares the scopes that the caller needs.
 func (w *operationDecoder) requiredScopesField() decode.Field {
-	f := scopesField(&w.op.Scopes, "scopes", "What the caller must have been granted, as in [\"orders:write\"]. Who was not is told what to ask for.")
+	f := scopesField(&w.op.Scopes, "scopes",
+		"The scopes that the caller's token must have, as in [\"orders:write\"]. A caller without them is "+
+			"told which scopes to request.")
 	read := f.DecodeAttr
 	f.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, _ decode.Field) {
 		read(d, e, f)
 		if len(w.op.Scopes) > 0 && len(w.loader.blocks["auth"]) == 0 && !w.loader.partial {
-			d.Diags.Warnf(diag.RangeOf(e.Range()), "Scopes without auth", "Nobody is asked who they are, so nobody is asked for scopes. Declare whom the server knows, as in auth { jwt { … } }.")
+			d.Diags.Warnf(diag.RangeOf(e.Range()), "Scopes without auth",
+				"Scopes cannot be checked without authentication. Declare it, as in auth { jwt { … } }.")
 		}
 	}
 	return f
 }
 
-// TLS is the tls block: how the server proves who it is, and whose certificates it takes from clients. Paths are relative to the folder.
+// TLS is the tls block: the server's certificate and the authorities of client certificates. Paths
+// are relative to the configuration directory.
 type TLS struct {
 	Cert     string
 	Key      string
-	ClientCA string // empty when clients show no certificates
+	ClientCA string // empty for no client certificates
 	Range    diag.Range
 }
 
 func (t *TLS) spec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&t.Cert, "cert", "The file of the server's certificate, and of those between it and its authority, as PEM. It is read again when it changes.").Require(),
-		decode.Attr(&t.Key, "key", "The file of its key, as PEM.").Require(),
-		decode.Attr(&t.ClientCA, "client_ca", "A file of authorities, as PEM. Who shows a certificate that one of them has signed is the caller whom it names."),
+		decode.Attr(&t.Cert, "cert",
+			"The PEM file with the server's certificate and the intermediate certificates. It is reloaded "+
+				"when it changes.").Require(),
+		decode.Attr(&t.Key, "key", "The PEM file with the private key.").Require(),
+		decode.Attr(&t.ClientCA, "client_ca",
+			"A PEM file of certificate authorities. A client certificate signed by one of them "+
+				"authenticates the caller that it names."),
 	}
 }

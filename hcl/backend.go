@@ -12,48 +12,53 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Backend is one decoded backend block. The blocks of a step that are none of an adapter are Backends all the same: Config is *ToolCall, *Progress, *Log,
-// *Wait, *Fail, *ProtocolFault or, for the ask blocks of the step, *Round.
+// Backend is one decoded backend block. The step blocks of the language itself are Backends too:
+// their Config is *ToolCall, *Progress, *Log, *Wait, *Fail, *ProtocolFault or *AskGroup.
 type Backend struct {
 	Kind       string      // the name of the block
 	Config     any         // the adapter's own type, or one of these
-	Connection *Connection // the one its label names, or nil
+	Connection *Connection // named by the label; nil for none
 	Effects    Effects
 	Range      diag.Range
 	ranges     map[any]diag.Range
 }
 
-// Effects are what is known at load of every call of a backend.
+// Effects are the properties of a backend that hold for every call.
 type Effects struct {
 	Output  *schema.Type  // of the root `output`: an object whose members are documented for the backend
-	Default DefaultResult // what a call answers when the tool does not say
+	Default DefaultResult // the result of a tool without result, text and content
 
 	ReadOnly    bool // nothing changes
-	Writes      bool // something certainly changes, so that read_only = true would be untrue
+	Writes      bool // something certainly changes, so read_only = true is a contradiction
 	Destructive bool // something may be lost: a DELETE, an overwritten file
-	Idempotent  bool // doing it twice is doing it once
-	OpenWorld   bool // it reaches systems beyond the ones declared: a shell, a foreign host
+	Idempotent  bool // repeating a call has no additional effect
+	OpenWorld   bool // it reaches systems other than the declared ones
 
-	Log bool // its texts are written as things happen, so that what matters comes last: of one that is too long the end is kept, too
+	// output is a log, whose end matters most: when it is truncated, the end is kept too
+	Log bool
 
-	MimeType string // of Default.Document, where it is known at load
+	MimeType string // of Default.Document; empty if unknown at load
 
-	unknown bool // the block has mistakes, which were reported: what it does is not known
+	unknown bool // the block has mistakes, which were reported
 }
 
-// DefaultResult is the answer of a tool without result, text or content. The zero Default has none, and the tool must say what it answers.
+// DefaultResult is the result of a tool without result, text and content. With the zero
+// DefaultResult the tool must declare one of them.
 type DefaultResult struct {
 	Member  string   // this member of output is the structured result
 	Members []string // these members of output, as an object, are the structured result
 	Text    string   // this member of output is sent as text alone
 
-	Document string // this member of output is what a resource holds; without it that is Text, Member or Members, the first that is set
+	// this member of output is the content of a resource; by default the first of Text, Member and
+	// Members that is set
+	Document string
 }
 
-// isSet reports whether a call of a tool has an answer by default.
+// isSet reports whether there is a default result.
 func (d DefaultResult) isSet() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
 
-// Diagnose turns an error of Describe, Check or of binding the backend into diagnostics: at the argument that it blames, else at the block.
+// Diagnose converts an error of Describe, Check or of binding the backend into diagnostics, placed
+// at the blamed argument or at the block.
 func (b *Backend) Diagnose(err error) diag.Diagnostics {
 	return diag.ToDiagnostics(err, "Backend refused", b.Range, b.ranges)
 }
@@ -81,12 +86,12 @@ func (l *loader) backendNames() []string {
 	return names
 }
 
-// blockSpecs are specs that let blocks stand in a body; what these hold is checked where they are decoded. They are made once a load, because a configuration has
-// thousands of bodies.
+// blockSpecs are specs that accept blocks in a body; the blocks' own contents are checked by their
+// decoders. They are built once per load, because a configuration has thousands of bodies.
 type blockSpecs struct {
 	backends   decode.Spec
 	stepBlocks decode.Spec
-	operation  decode.Spec // all that does a tool's work: backends and steps
+	operation  decode.Spec // backends and steps
 }
 
 func newBlockSpecs(kinds Kinds) *blockSpecs {
@@ -96,7 +101,8 @@ func newBlockSpecs(kinds Kinds) *blockSpecs {
 		s.backends = append(s.backends, decode.Blocks(k.Name, "connection", "", nil, ignore))
 	}
 	s.backends = append(s.backends, decode.Blocks("tool", "name", "", nil, ignore))
-	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)}, expectSpec(new([]*Check)), s.stepBlocks)
+	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)},
+		expectSpec(new([]*Check)), s.stepBlocks)
 	return s
 }
 
@@ -128,7 +134,8 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	inner.Body(b.Body, spec, b.DefRange())
 	out.Config, out.ranges = config, inner.Ranges
 	out.Effects = Effects{Output: eval.AnyType, unknown: true}
-	lost := inner.Diags.HasErrors() || inner.MissingValue || out.Connection == nil && inner.HasConnection // what is missing was reported
+	// the missing part was reported
+	lost := inner.Diags.HasErrors() || inner.MissingValue || out.Connection == nil && inner.HasConnection
 	if !lost {
 		facts, err := config.Describe(out.Connection)
 		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
@@ -153,42 +160,49 @@ func (l *loader) findConnectionKind(kind string) (ConnectionKind, bool) {
 	return ConnectionKind{}, false
 }
 
-// findConnection finds what the label of a backend names.
+// findConnection returns the connection that the label of a backend names.
 func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
 	d, names := w.dec, w.loader.connectionNames(kind)
 	switch {
 	case len(b.Labels) > 1:
-		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.", diag.ToSentence(diag.WithArticle(kind.Name)))
+		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.",
+			diag.ToSentence(diag.WithArticle(kind.Name)))
 	case len(b.Labels) == 0 && kind.ConnectionRequired:
-		d.Errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name, diag.ListAre(names))
+		d.Errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s",
+			diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name, diag.ListAre(names))
 		return nil
 	case len(b.Labels) == 0:
 		return nil
 	case len(kind.Connections) == 0 && isStepBlock(kind.Name):
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block takes no label: `%s {`.",
+			diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	case len(kind.Connections) == 0:
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it has no label: `%s {`.", diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it takes no label: `%s {`.",
+			diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
 		return nil
 	}
 	var found *Connection
 	for _, k := range kind.Connections {
 		if c := w.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
 			if found != nil {
-				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "There are two connections %q that %s block can use: %s and %s. Rename one.", b.Labels[0], diag.WithArticle(kind.Name), found.Kind, c.Kind)
+				d.Errorf(b.LabelRanges[0], "Ambiguous connection",
+					"Two connections named %q can be used by %s block: %s and %s. Rename one.", b.Labels[0],
+					diag.WithArticle(kind.Name), found.Kind, c.Kind)
 			}
 			found = c
 		}
 	}
 	if found == nil {
 		if w.loader.partial {
-			return nil // it may be declared in a file that could not be read
+			return nil // it may be declared in an unreadable file
 		}
 		hint := diag.SuggestOr(b.Labels[0], names, diag.ListAre(names))
 		if len(names) == 0 {
 			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + b.Labels[0] + `" { … }.`
 		}
-		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0], diag.WithArticle(kind.Name), hint)
+		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0],
+			diag.WithArticle(kind.Name), hint)
 		return nil
 	}
 	w.deps.connections = append(w.deps.connections, found)

@@ -1,10 +1,13 @@
-package hcl
+package hcl_test
 
 import (
 	"fmt"
 	"io/fs"
 	"testing"
 	"testing/fstest"
+
+	"hatchel/adapters/all"
+	. "hatchel/hcl"
 )
 
 // thousand is a folder of 1,000 tools, each a file of 40 lines, over one connection.
@@ -81,7 +84,7 @@ func BenchmarkReloadAfterOneEdit(b *testing.B) {
 }
 
 func benchmarkLoad(b *testing.B, files fs.FS, opts Options) {
-	if config, diags := Load(files, testKinds(), opts); len(diags) > 0 || len(config.Tools) != 1000 {
+	if config, diags := Load(files, all.Set().Kinds(), opts); len(diags) > 0 || len(config.Tools) != 1000 {
 		b.Fatalf("%d tools, %v", len(config.Tools), diags[0])
 	}
 }

@@ -1,4 +1,4 @@
-package hcl
+package hcl_test
 
 import (
 	"fmt"
@@ -7,15 +7,18 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+
+	"hatchel/adapters/all"
+	. "hatchel/hcl"
 )
 
 // reloaded loads twice with one cache, with an edit between, and compares with a load that knows nothing.
 func reloaded(t *testing.T, before, after fstest.MapFS, opts Options) (first, second *Config) {
 	opts.Cache = NewCache()
-	first, _ = Load(before, testKinds(), opts)
-	second, diags := Load(after, testKinds(), opts)
+	first, _ = Load(before, all.Set().Kinds(), opts)
+	second, diags := Load(after, all.Set().Kinds(), opts)
 	opts.Cache = nil
-	fresh, want := Load(after, testKinds(), opts)
+	fresh, want := Load(after, all.Set().Kinds(), opts)
 	if got, want := string(printed(t, diags, second.Sources)), string(printed(t, want, fresh.Sources)); got != want {
 		t.Fatalf("the reload says\n%s\nand a fresh load says\n%s", got, want)
 	}
@@ -101,9 +104,9 @@ func TestEverythingThatToolsSeeMakesThemNew(t *testing.T) {
 	}
 	opts.Cache = NewCache()
 	withVar := files("main.hcl", shop+someX+types+"variable \"v\" {}\n", "a.hcl", a+"tool \"v\" {\n  description = \"x\"\n  text = var.v\n}\n")
-	first, _ := Load(withVar, testKinds(), opts)
+	first, _ := Load(withVar, all.Set().Kinds(), opts)
 	env["HATCHEL_VAR_v"] = "two"
-	second, _ := Load(withVar, testKinds(), opts)
+	second, _ := Load(withVar, all.Set().Kinds(), opts)
 	text, err := tool(t, second, "v").Text.Append(nil, callFrame(t.Context()))
 	if err != nil || string(text) != "two" || first.ID == second.ID {
 		t.Errorf("the tool says %q after the variable has changed: %v", text, err)
@@ -200,7 +203,7 @@ func TestADigestIsOfEverythingThatABlockRefersTo(t *testing.T) {
 			fsys[name] = &fstest.MapFile{Data: []byte(text)}
 		}
 		fsys["direct.txt"].Data = append([]byte("https://d.example/"), fsys["direct.txt"].Data...)
-		config, diags := Load(fsys, testKinds(), Options{})
+		config, diags := Load(fsys, all.Set().Kinds(), Options{})
 		if diags.HasErrors() {
 			t.Fatalf("%s: %s", name, printed(t, diags, config.Sources))
 		}

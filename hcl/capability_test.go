@@ -1,6 +1,10 @@
-package hcl
+package hcl_test
 
-import "testing"
+import (
+	"testing"
+
+	. "hatchel/hcl"
+)
 
 func TestCapabilitiesAreTheCallersOwnCopy(t *testing.T) {
 	Capabilities()[0] = "changed"

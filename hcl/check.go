@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// Check is a check or an expect block: what must hold, and what the caller is told when it does not.
+// Check is a check or an expect block: a condition, and the message when it is false.
 type Check struct {
 	That    *hclexpr.Condition
 	Message *hclexpr.TextTemplate
@@ -17,18 +17,23 @@ type Check struct {
 
 func checkSpec(c *Check) decode.Spec {
 	return decode.Spec{
-		decode.Attr(&c.That, "that", "What must hold.").Require(),
-		decode.Attr(&c.Message, "message", "What the caller is told when it does not hold, when the text depends on the call."),
+		decode.Attr(&c.That, "that", "The condition to check.").Require(),
+		decode.Attr(&c.Message, "message",
+			"The error message when the condition is false, for a message that depends on the call."),
 	}
 }
 
 // expectSpec declares expect blocks.
 func expectSpec(dst *[]*Check) decode.Spec {
-	return decode.Spec{decode.Blocks("expect", "message", "What must hold of the output; otherwise the call failed although the backend answered. Under exec it is asked before the commit and rolls back.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
-		check := decodeCheck(d, b)
-		*dst = append(*dst, check)
-		d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // the next is asked only when it holds
-	})}
+	return decode.Spec{decode.Blocks("expect", "message",
+		"A condition on the output. If it is false, the call fails. In a block with exec it is checked "+
+			"before the commit, and a failure rolls "+
+			"back.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+			check := decodeCheck(d, b)
+			*dst = append(*dst, check)
+			// the next check is evaluated only if this one is true
+			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue())
+		})}
 }
 
 // decodeCheck decodes a check or expect block, whose message is its label or an argument.
@@ -38,7 +43,7 @@ func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
 	d.CheckNames(b.Body, spec)
 	d.Fields(b.Body, spec[:1], b.DefRange())
 	if b.Type == "check" {
-		d.NonNull = nil // every check that does not hold is reported, so its message cannot rest on the others
+		d.NonNull = nil // all failing checks are reported, so a message cannot rely on the others
 	}
 	d.Fields(b.Body, spec[1:], b.DefRange())
 	d.NonNull = known
@@ -46,11 +51,13 @@ func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
 	case len(b.Labels) > 1:
 		d.Errorf(b.LabelRanges[1], "Wrong number of labels", "A %s block has one label, its message.", b.Type)
 	case len(b.Labels) == 1 && c.Message != nil:
-		d.Errorf(b.LabelRanges[0], "Two messages", "The message stands in the label or in the argument `message`, not in both.")
+		d.Errorf(b.LabelRanges[0], "Two messages",
+			"Set the message in the label or in the argument `message`, not in both.")
 	case len(b.Labels) == 1:
 		c.Message = hclexpr.LiteralTemplate(b.Labels[0], diag.RangeOf(b.LabelRanges[0]))
 	case c.Message == nil:
-		d.Errorf(b.DefRange(), "Missing message", "A %s block says what the caller is told: `%s \"the order is not paid\" {`.", b.Type, b.Type)
+		d.Errorf(b.DefRange(), "Missing message",
+			"A %s block needs an error message for the caller: `%s \"the order is not paid\" {`.", b.Type, b.Type)
 	}
 	return c
 }

@@ -12,38 +12,44 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Completion is how an input is completed while it is typed: by values known at load, or by a backend, whose inputs are what was typed and
-// the inputs that are filled in already, each a text or null.
+// Completion provides suggestions for an input: constant values, or the output of a backend whose
+// inputs are the typed text and the other inputs, each a string or null.
 type Completion struct {
 	Operation
 	Values []string
-	Result *hclexpr.Program // a list of texts; nil for the first column, the lines or the list that the backend gives
+	// a list of strings; nil for the first column, the lines or the list that the backend returns
+	Result *hclexpr.Program
 }
 
 const defaultCompletionTimeout = 5 * time.Second
 
-// completeFields declare the two ways in which an input is completed. What they hold is read by inputs.complete.
+// completeFields declare the argument and the block complete, which decodeCompletion reads.
 func completeFields() decode.Spec {
-	const doc = "What the value is completed by while a person types it: values that are known, or a block with a backend that looks them up."
+	const doc = "The suggestions while a user types the value: a constant list, or a block with a backend " +
+		"that looks them up."
 	return decode.Spec{
 		decode.Custom("complete", "list of texts", doc, func(*decode.Decoder, hclsyntax.Expression) {}),
-		{Name: "complete", Doc: doc, NestedSpec: func() decode.Spec { return completeSpec(&Completion{}) }, DecodeBlock: func(*decode.Decoder, *hclsyntax.Block) {}},
+		{Name: "complete", Doc: doc, NestedSpec: func() decode.Spec { return completeSpec(&Completion{}) },
+			DecodeBlock: func(*decode.Decoder, *hclsyntax.Block) {}},
 	}
 }
 
-// completeSpec is what a complete block holds beside its backend.
+// completeSpec is the spec of a complete block without its backend.
 func completeSpec(c *Completion) decode.Spec { return decode.Join(c.headSpec(), c.resultSpec()) }
 
 func (c *Completion) headSpec() decode.Spec {
 	c.Timeout = defaultCompletionTimeout
-	return decode.Spec{decode.PositiveDuration(&c.Timeout, "timeout", "How long looking up may take.").DefaultDoc("5s")}
+	return decode.Spec{decode.PositiveDuration(&c.Timeout, "timeout", "The timeout of a lookup.").DefaultDoc("5s")}
 }
 
 func (c *Completion) resultSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&c.Result, "result", "The list of texts. Without it the first column of the rows, the lines, or the list that the backend gives.")}
+	return decode.Spec{decode.Attr(&c.Result, "result",
+		"The list of suggestions. By default the first column of the rows, the lines, or the list that the "+
+			"backend returns.")}
 }
 
-// decodeCompletion reads how an input is completed. A block waits until all inputs are known, because it can read them.
+// decodeCompletion reads the completion of an input. A block is decoded after all inputs, because
+// it can read them.
 func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
 	written := b.Body.Attributes["complete"]
 	var block *hclsyntax.Block
@@ -55,13 +61,15 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 	switch {
 	case written == nil && block == nil:
 	case written != nil && block != nil:
-		d.Errorf(block.DefRange(), "Two completions", "The values are listed by complete = …, so there can be no complete block beside it.")
+		d.Errorf(block.DefRange(), "Two completions",
+			"complete = … already lists the values. Remove it or the complete block.")
 	case !canComplete(m.Type):
-		more := "complete offers texts and numbers."
+		more := "complete lists strings and numbers."
 		if m.Type.Kind == schema.Bool {
-			more = "true and false are offered by themselves."
+			more = "true and false are suggested automatically."
 		}
-		d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun, eval.TypePhrase(m.Type), more)
+		d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Nothing to complete", "This %s is %s: %s", in.noun,
+			eval.TypePhrase(m.Type), more)
 	case written != nil:
 		in.setCompletion(m.Name, &Completion{Values: completionValues(d, m, written)})
 	default:
@@ -72,7 +80,7 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 	}
 }
 
-// canComplete reports whether a person can choose a value of the type from a list of texts.
+// canComplete reports whether values of the type can be chosen from a list of strings.
 func canComplete(t *schema.Type) bool {
 	return t.Kind == schema.String || t.Kind == schema.Integer || t.Kind == schema.Number
 }
@@ -85,13 +93,15 @@ func (in *inputs) setCompletion(name string, c *Completion) {
 	w.Completions[name] = c
 }
 
-// completionValues reads the values that are offered, each of which the input must take.
+// completionValues reads the constant suggestions, each of which must be a valid value of the
+// input.
 func completionValues(d *decode.Decoder, m *schema.Member, a *hclsyntax.Attribute) (values []string) {
 	elems, _ := d.Known(a.Expr, decode.Field{Name: "complete"}, "list").([]any)
 	valid := m.Type.Compile()
 	for _, v := range elems {
 		if !value.IsNumber(v) && eval.TypeOf(v) != eval.StringType {
-			d.Errorf(a.Expr.Range(), "Wrong type", "complete is a list of texts, and one of them is %s.", eval.TypePhrase(eval.TypeOf(v)))
+			d.Errorf(a.Expr.Range(), "Wrong type", "complete is a list of strings, and one element is %s.",
+				eval.TypePhrase(eval.TypeOf(v)))
 			return values
 		}
 		text, err := value.Text(v)
@@ -99,7 +109,8 @@ func completionValues(d *decode.Decoder, m *schema.Member, a *hclsyntax.Attribut
 			continue
 		}
 		if _, violations := valid.Check(parseText(m.Type, text)); len(violations) > 0 {
-			d.Errorf(a.Expr.Range(), "Value cannot be chosen", "%q is offered, and then it is refused: it %s.", text, violations[0].Message)
+			d.Errorf(a.Expr.Range(), "Invalid suggestion", "The suggestion %q would be rejected: it %s.", text,
+				violations[0].Message)
 			continue
 		}
 		values = append(values, text)
@@ -116,7 +127,7 @@ func (w *operationDecoder) decodeCompletions() {
 	}
 }
 
-// decodeCompletionBlock decodes one complete block. What it reads of the inputs is what was typed: texts.
+// decodeCompletionBlock decodes one complete block. It reads the inputs as the typed strings.
 func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.Block) *Completion {
 	out := &Completion{}
 	c := newOperationDecoder(w.loader, sourceBlock{Block: b, file: w.block.file}, "completion", &out.Operation)
@@ -125,7 +136,8 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	d := c.dec
 	c.deps, d.Deps = w.deps, w.dec.Deps
 	for _, other := range w.op.Input.Members {
-		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: eval.StringType, Optional: other.Name != m.Name})
+		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: eval.StringType,
+			Optional: other.Name != m.Name})
 	}
 	c.op.Input = schema.ObjectOf(c.inputs.members...)
 	c.op.Validator = c.op.Input.Compile()
@@ -136,18 +148,21 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	c.decodeSteps()
 	switch {
 	case len(out.Steps) == 0 && !d.Diags.HasErrors():
-		d.Errorf(b.DefRange(), "Missing backend", "A complete block has one backend that looks the values up. Values that are known are written `complete = [\"a\", \"b\"]`.")
+		d.Errorf(b.DefRange(), "Missing backend",
+			"A complete block has one backend that looks up the values. For constant values write `complete "+
+				"= [\"a\", \"b\"]`.")
 	case len(out.Steps) == 1 && !out.Steps[0].Backend.Effects.Default.isSet() && !c.has("result"):
-		d.Errorf(b.DefRange(), "No result", "The answer of this backend has no form of its own. Write result: an expr that gives a list of texts.")
+		d.Errorf(b.DefRange(), "No result",
+			"The output of this backend has no list. Set result to an expression that returns a list of strings.")
 	}
 	d.Fields(b.Body, out.resultSpec(), b.DefRange())
-	c.requireReadOnly("A completion is looked up with every letter that a person types")
+	c.requireReadOnly("A completion runs on every keystroke")
 	out.Digest = c.digest()
 	w.dec.Diags = append(w.dec.Diags, d.Diags...)
 	return out
 }
 
-// Completion says how an input is completed: as its author says, or by its type; nil when by nothing.
+// Completion returns the completion of an input, declared or derived from its type; nil for none.
 func (w *Operation) Completion(input string) *Completion {
 	if c := w.Completions[input]; c != nil {
 		return c

@@ -5,59 +5,65 @@ import (
 	"hatchel/hcl/template/sqltext"
 )
 
-// Config is one loaded configuration: complete, immutable, without handles to anything outside.
+// Config is one loaded configuration. It is complete and immutable and holds no external resources.
 type Config struct {
-	ID          string // digest of all sources, variables and secrets: the revision of what is served
+	ID          string // digest of all sources, variables and secrets: the revision of the configuration
 	Server      Server
-	Auth        *Auth  // nil when nobody is asked who they are
-	TLS         *TLS   // nil when the server speaks without it
-	Audit       *Audit // nil when nothing is written down
-	State       *State // nil when nobody says where it is kept
+	Auth        *Auth  // nil for no authentication
+	TLS         *TLS   // nil for plain HTTP
+	Audit       *Audit // nil for no audit log
+	State       *State // nil for the default location
 	Files       Files
 	Connections []*Connection     // by kind and name
 	Webhooks    []*Webhook        // by name
-	Tools       []*Tool           // by name; disabled ones are left out
+	Tools       []*Tool           // by name, without disabled ones
 	Prompts     []*Prompt         // by name
 	Resources   []*Resource       // by name
 	Toolsets    []*Toolset        // by name
 	Policies    []*Policy         // by name
-	Approvals   *Approvals        // nil when nobody may decide over HTTP
+	Approvals   *Approvals        // nil if nobody may decide over HTTP
 	Sources     map[string][]byte // by path, as they were read
-	Secrets     []string          // every known secret text, for scrubbing what leaves the process
-	Partial     bool              // a file, or something at the top of one, could not be read, and what it may declare is not here
+	Secrets     []string          // all known secrets, for scrubbing output
+	// a file or a top-level block could not be read, so its declarations are missing
+	Partial bool
 }
 
-// Kinds are the blocks that adapters bring to the language.
+// Kinds are the blocks that adapters add to the language.
 type Kinds struct {
 	Backends    []BackendKind
 	Connections []ConnectionKind
 }
 
-// BackendKind is a block that does the work of a tool or a step: http, sql, shell, …
+// BackendKind is a type of backend block: http, sql, shell, …
 type BackendKind struct {
-	Name               string
-	Doc                string
-	New                func() (config Describer, spec decode.Spec) // a new configuration and the spec that decodes into it
-	Connections        []string                                    // the kinds of connection that its label can name; none: the block has no label
-	ConnectionRequired bool                                        // a label must be written
+	Name string
+	Doc  string
+	// returns a new configuration and the spec that decodes into it
+	New func() (config Describer, spec decode.Spec)
+	// the kinds of connection that its label can name; empty for a block without label
+	Connections        []string
+	ConnectionRequired bool // the label is required
 }
 
-// Describer is the configuration of a backend. Describe is called once, after everything else was decoded, and says what the backend gives and does. Its error
-// is for the author; Blame puts it at an argument.
+// Describer is the configuration of a backend. Describe is called once, after decoding, and returns
+// the effects of the backend. Its error is for the author; Blame places it at an argument.
 type Describer interface {
 	Describe(conn *Connection) (Effects, error)
 }
 
-// ConnectionKind is a kind of connection block: the second word, as in connection "http" "shop".
+// ConnectionKind is a kind of connection, the first label of the block, as in connection "http"
+// "shop".
 type ConnectionKind struct {
 	Name    string
 	Doc     string
 	New     func() (config any, spec decode.Spec) // config may implement Checked
-	Dialect sqltext.Dialect                       // of the SQL that its backends write; meaningful for databases only
+	Dialect sqltext.Dialect                       // of the SQL in its backends; for databases only
 }
 
-// OnBehalf is the configuration of a connection that may work in the name of who calls, with a token that is made from the caller's own. It returns the argument that says so, or nil.
+// OnBehalf is the configuration of a connection that may act on behalf of the caller, with a token
+// exchanged for the caller's own. It returns the argument that enables this, or nil.
 type OnBehalf interface{ OnBehalf() any }
 
-// Checker is a configuration that can be wrong as a whole. Its error is for the author; Blame puts it at an argument.
+// Checker is a configuration with conditions over several arguments. Its error is for the author;
+// Blame places it at an argument.
 type Checker interface{ Check() error }

@@ -18,11 +18,11 @@ type Connection struct {
 	Name   string
 	Config any
 	Limits ConnectionLimits
-	Digest string // of everything the block says, so that an unchanged one keeps its pool
+	Digest string // of the whole block, so that an unchanged connection keeps its pool
 	Range  diag.Range
 
-	callerSpecific bool       // what it does depends on who calls
-	onBehalfOf     diag.Range // where it says that it works in the name of who calls; empty when it does not
+	callerSpecific bool       // its requests depend on the caller
+	onBehalfOf     diag.Range // of the argument that makes it act on behalf of the caller; empty for none
 }
 
 // decodeConnections decodes the connection blocks.
@@ -49,7 +49,8 @@ func (l *loader) decodeConnections() {
 		l.markUsed(deps)
 		l.files.digest = eval.HashParts(l.files.digest, d.Deps.FilesDigest)
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
-			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range, d.Ranges)...)
+			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range,
+				d.Ranges)...)
 		}
 		if l.connectionsByKind[kind.Name] == nil {
 			l.connectionsByKind[kind.Name] = map[string]*Connection{}
@@ -63,7 +64,8 @@ func (l *loader) decodeConnections() {
 	})
 }
 
-// checkTokenExchange refuses connections that work in the name of who calls, where no caller has a token.
+// checkTokenExchange rejects connections that act on behalf of the caller if no caller can have a
+// token.
 func (l *loader) checkTokenExchange() {
 	for _, b := range l.blocks["auth"] {
 		if slices.ContainsFunc(b.Body.Blocks, func(in *hclsyntax.Block) bool { return in.Type == "jwt" }) {
@@ -72,7 +74,10 @@ func (l *loader) checkTokenExchange() {
 	}
 	for _, c := range l.globals.connections {
 		if c.onBehalfOf != (diag.Range{}) && !l.partial {
-			l.diags = append(l.diags, &diag.Diagnostic{Summary: "No token to exchange", Detail: "The connection " + c.Name + " works with a token that is made from the caller's own, and no caller has one: tokens are taken where they are declared. Write auth { jwt { … } }, or leave exchange out.", Subject: c.onBehalfOf})
+			l.diags = append(l.diags, &diag.Diagnostic{Summary: "No token to exchange",
+				Detail: "The connection " + c.Name +
+					" exchanges the caller's token, but the server accepts no tokens. Declare auth { jwt { … } " +
+					"}, or remove exchange.", Subject: c.onBehalfOf})
 		}
 	}
 }
@@ -86,26 +91,27 @@ func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
 		names = append(names, k.Name)
 	}
 	sort.Strings(names)
-	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0), diag.SuggestOr(b.label(0), names, diag.ListAre(names)))
+	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0),
+		diag.SuggestOr(b.label(0), names, diag.ListAre(names)))
 	return ConnectionKind{}, false
 }
 
-// callerScope is what a connection's headers may read of a call: who calls, and nothing else.
+// callerScope returns the scope of a connection's headers: of a call they can read only caller.
 func callerScope(base *eval.Scope) *eval.Scope {
 	return base.DuringCall().With("caller", callerRoot())
 }
 
-// ConnectionLimits is what every connection may say of how much it is used.
+// ConnectionLimits limits the use of a connection.
 type ConnectionLimits struct {
-	Concurrency int // calls that may be under way at once; 0 for any number
+	Concurrency int // concurrent calls; 0 for unlimited
 	Breaker     *Breaker
 }
 
-// Breaker says when a connection that fails is left alone for a while.
+// Breaker is a circuit breaker: it suspends a failing connection.
 type Breaker struct {
 	Failures int           // in a row
-	Window   time.Duration // within which they come
-	Cooldown time.Duration // for which nothing is sent then
+	Window   time.Duration // within which the failures occur
+	Cooldown time.Duration // during which nothing is sent
 }
 
 const (
@@ -116,16 +122,24 @@ const (
 
 func (g *ConnectionLimits) spec() decode.Spec {
 	return decode.Spec{
-		decode.PositiveInt(&g.Concurrency, "concurrency", "How many blocks may use the connection at once, of all tools; the others wait while their calls have time. Without it any number."),
-		decode.Block(&g.Breaker, "breaker", "Leaves the other side alone for a while when it fails again and again: what needs it is refused at once, and then one call tries.", (*Breaker).spec),
+		decode.PositiveInt(&g.Concurrency, "concurrency",
+			"The maximum number of blocks, over all tools, that use the connection at once. Others wait "+
+				"until their timeout. Unlimited by default."),
+		decode.Block(&g.Breaker, "breaker",
+			"Stops sending requests to a failing backend for `cooldown`: calls that need it fail at once, "+
+				"and then one call tries again.", (*Breaker).spec),
 	}
 }
 
 func (b *Breaker) spec() decode.Spec {
 	b.Failures, b.Window, b.Cooldown = defaultFailures, defaultWindow, defaultCooldown
 	return decode.Spec{
-		decode.PositiveInt(&b.Failures, "failures", "How many calls in a row must fail: no answer, none in time, or one that says that the other side is out of order. An answer that refuses a call is none of them.").DefaultDoc("5"),
-		decode.PositiveDuration(&b.Window, "window", "The time within which they fail.").DefaultDoc("30s"),
-		decode.PositiveDuration(&b.Cooldown, "cooldown", "How long nothing is sent. Then one call tries, and what becomes of it decides.").DefaultDoc("30s"),
+		decode.PositiveInt(&b.Failures, "failures",
+			"The number of consecutive failures that opens the circuit: no response, a timeout, or a "+
+				"response that reports an outage. A response that rejects a request does not count.").DefaultDoc("5"),
+		decode.PositiveDuration(&b.Window, "window",
+			"The period within which the failures must occur.").DefaultDoc("30s"),
+		decode.PositiveDuration(&b.Cooldown, "cooldown",
+			"How long the circuit stays open. Then one call tries, and its outcome decides.").DefaultDoc("30s"),
 	}
 }

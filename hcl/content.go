@@ -18,13 +18,13 @@ type Content struct {
 	Kind        string // "text", "image", "audio", "resource" or "link"
 	When        *hclexpr.Condition
 	Text        *hclexpr.TextTemplate
-	Data        *hclexpr.Expr // bytes, or a text in base64
+	Data        *hclexpr.Expr // bytes, or a base64 string
 	MimeType    string
 	URI         *hclexpr.StringExpr
 	Name        *hclexpr.StringExpr
 	Title       *hclexpr.StringExpr
 	Description *hclexpr.TextTemplate // the description of a link
-	Size        int                   // of what a link leads to, in bytes; 0 when unknown
+	Size        int                   // of the target of a link in bytes; 0 if unknown
 
 	Annotations *Annotations
 	Range       diag.Range
@@ -32,31 +32,32 @@ type Content struct {
 
 func contentSpec(c *Content) decode.Spec {
 	return decode.Join(
-		decode.Spec{decode.Attr(&c.When, "when", "The piece is left out when this is false.")},
-		decode.AtMostOneOf("what the piece holds",
+		decode.Spec{decode.Attr(&c.When, "when", "The content is omitted when this is false.")},
+		decode.AtMostOneOf("the content",
 			decode.Attr(&c.Text, "text", "A text."),
-			decode.Attr(&c.Data, "data", "Bytes: output.content of as = \"bytes\", filebase64(…), or a text in base64.")),
+			decode.Attr(&c.Data, "data",
+				"Bytes: output.content with as = \"bytes\", filebase64(…), or a base64 string.")),
 		decode.Spec{
 			decode.Attr(&c.MimeType, "mime_type", "The media type of the data."),
-			decode.Attr(&c.URI, "uri", "What the resource is called, for resource and link."),
+			decode.Attr(&c.URI, "uri", "The URI, for resource and link."),
 			decode.Attr(&c.Name, "name", "The name of a link."),
-			decode.Attr(&c.Title, "title", "The name of a link as a person reads it."),
-			decode.Attr(&c.Description, "description", "What a link leads to."),
-			decode.Attr(&c.Size, "size", "How many bytes a link leads to."),
+			decode.Attr(&c.Title, "title", "The display name of a link."),
+			decode.Attr(&c.Description, "description", "The description of a link's target."),
+			decode.Attr(&c.Size, "size", "The size of a link's target in bytes."),
 			annotationsField(&c.Annotations),
 		},
 	)
 }
 
-// A contentKind says what one kind of content holds beside when and annotations.
+// contentKind lists the arguments of one kind of content, besides when and annotations.
 type contentKind struct {
 	name   string
 	needs  []string
-	either []string // one of these is needed too
+	either []string // one of these is required too
 	takes  []string
 }
 
-// arguments are the names of all that.
+// arguments returns the names of all arguments.
 func (k contentKind) arguments() []string { return slices.Concat(k.needs, k.either, k.takes) }
 
 var contentKinds = []contentKind{
@@ -81,7 +82,8 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 			kinds = append(kinds, k.name)
 		}
 		sort.Strings(kinds)
-		d.Errorf(b.LabelRanges[0], "Unknown kind of content", "There is no content %q.%s", c.Kind, diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
+		d.Errorf(b.LabelRanges[0], "Unknown content type", "There is no content %q.%s", c.Kind,
+			diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
 		return nil
 	}
 	spec, known := contentSpec(c), d.NonNull
@@ -92,32 +94,36 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 	d.NonNull = known
 	contentKinds[i].checkArguments(d, b)
 	if c.Size < 0 {
-		d.Errorf(b.Body.Attributes["size"].Expr.Range(), "Number out of range", "size is a number of bytes, and this is %d.", c.Size)
+		d.Errorf(b.Body.Attributes["size"].Expr.Range(), "Number out of range", "size is a number of bytes, not %d.",
+			c.Size)
 	}
 	return c
 }
 
-// checkArguments reports arguments that a kind of content lacks, and those that it does not have.
+// checkArguments reports missing and unknown arguments of a kind of content.
 func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 	either := len(k.either) == 0
 	for _, a := range sortedAttributes(b.Body.Attributes) {
 		either = either || slices.Contains(k.either, a.Name)
-		elsewhere := slices.ContainsFunc(contentKinds, func(other contentKind) bool { return slices.Contains(other.arguments(), a.Name) })
+		elsewhere := slices.ContainsFunc(contentKinds,
+			func(other contentKind) bool { return slices.Contains(other.arguments(), a.Name) })
 		if own := k.arguments(); elsewhere && !slices.Contains(own, a.Name) {
-			d.Errorf(a.NameRange, "Does not apply here", "content %q has no %s. It has %s.", k.name, a.Name, strings.Join(own, ", "))
+			d.Errorf(a.NameRange, "Does not apply here", "content %q does not take %s. It takes %s.", k.name, a.Name,
+				strings.Join(own, ", "))
 		}
 	}
 	for _, name := range k.needs {
 		if _, written := b.Body.Attributes[name]; !written {
-			d.Errorf(b.DefRange(), "Missing argument", "%q is needed in content %q.", name, k.name)
+			d.Errorf(b.DefRange(), "Missing argument", "content %q needs %q.", name, k.name)
 		}
 	}
 	if !either {
-		d.Errorf(b.DefRange(), "Missing argument", "content %q holds something: write %s.", k.name, strings.Join(k.either, " or "))
+		d.Errorf(b.DefRange(), "Missing argument", "content %q is empty: write %s.", k.name,
+			strings.Join(k.either, " or "))
 	}
 }
 
-// Annotations say for whom a piece of content is and how much it matters.
+// Annotations are the audience, priority and modification time of a content item.
 type Annotations struct {
 	Audience     []string            // "user", "assistant"
 	Priority     *float64            // from 0 to 1
@@ -125,14 +131,16 @@ type Annotations struct {
 }
 
 func annotationsField(dst **Annotations) decode.Field {
-	return decode.Block(dst, "annotations", "For whom it is and how much it matters.", (*Annotations).spec)
+	return decode.Block(dst, "annotations", "The intended audience and the importance.", (*Annotations).spec)
 }
 
 func (a *Annotations) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("audience", "list of strings", `For whom it is: "user", "assistant" or both.`, a.decodeAudience),
-		decode.RangedFloat(&a.Priority, "priority", "How much it matters: 1 is needed, 0 may be left out.", 1),
-		decode.Custom("last_modified", "template", `When it last changed, as in "2026-01-31T15:04:05Z".`, a.decodeLastModified),
+		decode.Custom("audience", "list of strings", `The intended audience: "user", "assistant" or both.`,
+			a.decodeAudience),
+		decode.RangedFloat(&a.Priority, "priority", "The importance: 1 is required, 0 is entirely optional.", 1),
+		decode.Custom("last_modified", "template", `When the content last changed, as in "2026-01-31T15:04:05Z".`,
+			a.decodeLastModified),
 	}
 }
 
@@ -142,7 +150,8 @@ func (a *Annotations) decodeAudience(d *decode.Decoder, e hclsyntax.Expression) 
 	a.Audience = decode.Items[string](d, e, decode.Field{Name: "audience"}, "strings")
 	for i, who := range a.Audience {
 		if !slices.Contains(roles, who) {
-			d.Errorf(decode.ElementRange(e, i), "Unknown choice", "audience holds \"user\" and \"assistant\", and not %q.", who)
+			d.Errorf(decode.ElementRange(e, i), "Unknown choice",
+				"audience lists \"user\" and \"assistant\", not %q.", who)
 		}
 	}
 }
@@ -151,6 +160,7 @@ func (a *Annotations) decodeLastModified(d *decode.Decoder, e hclsyntax.Expressi
 	d.DecodeComputed(&a.LastModified, e, decode.Field{Name: "last_modified"})
 	text, known := a.LastModified.Known()
 	if _, err := time.Parse(time.RFC3339, text); known && err != nil {
-		d.Errorf(e.Range(), "Invalid time", "last_modified is a date and time with its offset like \"2026-01-31T15:04:05Z\", and this is %q.", text)
+		d.Errorf(e.Range(), "Invalid time",
+			"last_modified is a date and time with an offset like \"2026-01-31T15:04:05Z\", not %q.", text)
 	}
 }

@@ -14,24 +14,32 @@ import (
 
 // Elicit asks the user to fill in a form, or to open a URL.
 type Elicit struct {
-	Message           *hclexpr.TextTemplate
-	Fields            *schema.Type // of the form, an object without members when there is nothing to fill in; nil with a URL
-	Validator         *schema.Validator
-	URL               *hclexpr.RequestURL // instead of a form
-	ContinueOnDecline bool                // on_decline = "continue": that the user declined or cancelled is an answer; otherwise it ends the call
+	Message *hclexpr.TextTemplate
+	// the fields of the form, an empty object for a confirmation; nil with a URL
+	Fields    *schema.Type
+	Validator *schema.Validator
+	URL       *hclexpr.RequestURL // instead of a form
+	// on_decline = "continue": declining and cancelling are answers; otherwise they end the call
+	ContinueOnDecline bool
 }
 
-// AppendSchema appends the form as a client understands it: the requestedSchema of the protocol.
+// AppendSchema appends the form as the requestedSchema of the protocol.
 func (e *Elicit) AppendSchema(dst []byte) []byte { return e.Fields.AppendForm(dst) }
 
 func (e *Elicit) spec() decode.Spec {
 	e.setForm(&schema.Type{Kind: schema.Object})
 	return decode.Join(
-		decode.Spec{decode.MessageAttr(&e.Message, "message", "What the user is asked.").Require()},
-		decode.AtMostOneOf("what is asked for",
-			decode.Custom("fields", "type", "What there is to fill in: an object of texts, numbers, bools, choices and lists of choices. Without it the user only agrees.", e.decodeFields),
-			decode.Custom("url", "URL", "A page to open instead. Its host is the author's; what a caller sends can be a part of its path or query.", e.decodeURL)),
-		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline", `"fail" ends the call when the user declines or cancels; "continue" goes on without content.`, "fail", "continue").DefaultDoc("fail")},
+		decode.Spec{decode.MessageAttr(&e.Message, "message", "The question to the user.").Require()},
+		decode.AtMostOneOf("the question",
+			decode.Custom("fields", "type",
+				"The fields of the form: an object of strings, numbers, bools, enums and lists of enums. "+
+					"Without fields the user only confirms.", e.decodeFields),
+			decode.Custom("url", "URL",
+				"A page to open instead of a form. The host is constant; arguments can be part of the path or query.",
+				e.decodeURL)),
+		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline",
+			`"fail" ends the call when the user declines or cancels; "continue" continues without content.`, "fail",
+			"continue").DefaultDoc("fail")},
 	)
 }
 
@@ -44,7 +52,8 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 		return
 	}
 	if t.Kind != schema.Object || t.Nullable {
-		d.Errorf(x.Range(), "Not a form", "A form is an object of what there is to fill in: object({ name = string(\"Full name\") }).")
+		d.Errorf(x.Range(), "Not a form",
+			"A form is an object with its fields: object({ name = string(\"Full name\") }).")
 		return
 	}
 	e.setForm(t)
@@ -53,15 +62,18 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 	}
 	for _, m := range t.Members {
 		if secretNamePattern.MatchString(m.Name) {
-			d.Diags.Warnf(diag.RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form", "%q looks like a secret. The client and its model may see what is filled in, so the protocol forbids to ask for secrets: send the user to a page of your own, url = \"https://…\".", m.Name)
+			d.Diags.Warnf(diag.RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form",
+				"%q looks like a secret. The client and its model may see the user's input, so the protocol "+
+					"forbids asking for secrets: send the user to your own page, url = \"https://…\".", m.Name)
 		}
 	}
 }
 
-// secretNamePattern is what a secret is called.
-var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|api_?key|private_?key|access_?token|card_?number)($|_)`)
+// secretNamePattern matches names that secrets usually have.
+var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|` +
+	`api_?key|private_?key|access_?token|card_?number)($|_)`)
 
-// rangeWithin is a range that lies in another, or that other: a type may be declared elsewhere.
+// rangeWithin returns part if it lies within whole, else whole: a type may be declared elsewhere.
 func rangeWithin(whole, part hclv2.Range) hclv2.Range {
 	if part.Filename == whole.Filename && part.Start.Byte >= whole.Start.Byte && part.End.Byte <= whole.End.Byte {
 		return part
@@ -77,9 +89,9 @@ func (e *Elicit) decodeURL(d *decode.Decoder, x hclsyntax.Expression) {
 	if len(d.Diags) == before && e.URL.NeedsHosts() {
 		d.Errorf(x.Range(), host, "")
 	}
-	d.Diags[before:].ReplaceDetails(map[string]string{ // a page is no request: what helps there does not help here
-		host:              "The user is sent to a host that the author has chosen, and nobody else: write \"https://host/${…}\".",
-		"URL has no host": "A user opens a whole URL: write \"https://host/path\".",
-		"User in a URL":   "A user or password has no place in a URL that is shown to people.",
+	d.Diags[before:].ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
+		host:              "The host of the page must be constant: write \"https://host/${…}\".",
+		"URL has no host": "The page needs a complete URL: write \"https://host/path\".",
+		"User in a URL":   "A URL that is shown to users must not hold a user name or password.",
 	})
 }

@@ -1,4 +1,4 @@
-package hcl
+package hcl_test
 
 import (
 	"context"
@@ -9,15 +9,18 @@ import (
 	"testing/fstest"
 	"time"
 
+	"hatchel/adapters/all"
+	. "hatchel/hcl"
+	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 // around is a tool whose one value is computed for the call.
 const around = `
-connection "http" "shop" { base_url = "https://a.example" }
 variable "v" { default = { a = 1, "b c" = [1, 2, { d = null }] } }
 locals {
   known = [for x in [3, 1, 2] : x * 2 if x > 1]
@@ -37,8 +40,7 @@ tool "t" {
   input "map" { type = map(any) }
   input "any" { type = any }
   locals { twice = "${input.s}${input.s}" }
-  http "shop" {
-    post = "/x"
+  value {
     json = EXPRESSION
   }
   text = "x"
@@ -57,7 +59,7 @@ func arguments() map[string]any {
 
 func compileValue(t testing.TB, expression string) (*hclexpr.Expr, diag.Diagnostics) {
 	fsys := fstest.MapFS{"a.hcl": {Data: []byte(strings.Replace(around, "EXPRESSION", expression, 1))}}
-	config, diags := Load(fsys, testKinds(), Options{})
+	config, diags := Load(fsys, valueKinds(), Options{})
 	var errs diag.Diagnostics
 	for _, d := range diags {
 		if d.Severity == diag.Error {
@@ -67,7 +69,7 @@ func compileValue(t testing.TB, expression string) (*hclexpr.Expr, diag.Diagnost
 	if len(config.Tools) != 1 || len(config.Tools[0].Steps) != 1 {
 		return nil, errs
 	}
-	block, ok := config.Tools[0].Steps[0].Backend.Config.(*httpBlock)
+	block, ok := config.Tools[0].Steps[0].Backend.Config.(*valueBlock)
 	if !ok {
 		return nil, errs
 	}
@@ -224,9 +226,9 @@ func TestFailuresAtCallAreSentences(t *testing.T) {
 		`input.any.deep.list[9]`:             `input.any.deep.list has 1 elements, and there is none at index 9`,
 		`input.any.nope.more`:                `input.any has no member "nope"`,
 		`input.list[0] + input.list[1]`:      `+ takes numbers, got string`,
-		`"${input.list[2]} x"`:               `input.list[2] is null, and a text cannot hold null`,
-		`input.list[1] ? 1 : 2`:              `a condition must be true or false, got string`,
-		`[for x in input.list[0] : x]`:       `a loop goes over a list or a map, and input.list[0] is number`,
+		`"${input.list[2]} x"`:               `input.list[2] is null, but a text cannot contain null`,
+		`input.list[1] ? 1 : 2`:              `true or false is expected, got string`,
+		`[for x in input.list[0] : x]`:       `a loop needs a list or a map, but input.list[0] is number`,
 		`{ for x in [1, 1] : "k" => x }`:     ``,
 		`{ for x in input.list : "k" => x }`: `two elements have the key "k"; write ` + "`...`" + ` after the value to group them`,
 		`input.n / (input.n - 7)`:            `division by zero`,
@@ -250,4 +252,21 @@ func TestFailuresAtCallAreSentences(t *testing.T) {
 			t.Errorf("%s = %#v, %v; want the error %q", expression, v, err, want)
 		}
 	}
+}
+
+// valueBlock is a backend block with one argument of any type. Its output has no default form.
+type valueBlock struct{ JSON *hclexpr.Expr }
+
+func (b *valueBlock) Describe(*Connection) (Effects, error) {
+	output := schema.ObjectOf(&schema.Member{Name: "body", Type: &schema.Type{Kind: schema.Any}})
+	return Effects{Output: output, ReadOnly: true, Idempotent: true}, nil
+}
+
+func valueKinds() Kinds {
+	kinds := all.Set().Kinds()
+	kinds.Backends = append(kinds.Backends, BackendKind{Name: "value", New: func() (Describer, decode.Spec) {
+		b := new(valueBlock)
+		return b, decode.Spec{decode.Attr(&b.JSON, "json", "A value.").AllowSecret()}
+	}})
+	return kinds
 }

@@ -1,4 +1,4 @@
-package hcl
+package hcl_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"hatchel/adapters/all"
+	. "hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
 )
@@ -26,12 +28,12 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string) {
 		files := fstest.MapFS{"a.hcl": {Data: []byte(src)}, "a.txt": {Data: []byte("text")}}
 		opts := Options{Cache: NewCache(), Getenv: func(string) (string, bool) { return "k3y-0f-the-shop", true }}
-		config, diags := Load(files, testKinds(), opts)
+		config, diags := Load(files, all.Set().Kinds(), opts)
 		if config == nil {
 			t.Fatal("no Config")
 		}
 		placed(t, diags, src)
-		again, second := Load(files, testKinds(), opts)
+		again, second := Load(files, all.Set().Kinds(), opts)
 		if a, b := printed(t, diags, config.Sources), printed(t, second, again.Sources); string(a) != string(b) {
 			t.Fatalf("a reload says\n%s\nand the load said\n%s", b, a)
 		}
@@ -115,7 +117,7 @@ func FuzzMessage(f *testing.F) {
 		}
 		src := "tool \"t\" {\n  description = \"x\"\n  input \"s\" { type = string }\n  input \"ok\" { type = bool }\n  input \"none\" { type = optional(string) }\n" +
 			"  http { get = \"https://a.example/\" }\n  text = <<-TEXT\n" + text + "\n  TEXT\n}\n"
-		config, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, testKinds(), Options{})
+		config, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, all.Set().Kinds(), Options{})
 		if diags.HasErrors() || len(config.Tools) != 1 || config.Tools[0].Text == nil {
 			return
 		}

@@ -12,10 +12,11 @@ import (
 	"hatchel/hcl/value"
 )
 
-// globals are what every tool can see: values known at load, types and connections. A reload that finds them unchanged goes on with the ones it had,
-// so that the tools of unchanged files can be kept as they are.
+// globals are the declarations that every tool can see: values known at load, types and
+// connections. If a reload does not change them, it keeps the previous globals, so that tools of
+// unchanged files can be reused.
 type globals struct {
-	key               string // digest of all they were made of
+	key               string // digest of all their sources
 	variables         map[string]*eval.Member
 	secrets           map[string]*eval.Member
 	local             map[string]*eval.Member
@@ -24,14 +25,14 @@ type globals struct {
 	connectionsByKind map[string]map[string]*Connection // by kind and name
 	connections       []*Connection
 	server            Server
-	secretValues      []string    // the texts of all secrets
-	inputsDigest      string      // digest of what was read beside the files
-	base              *eval.Scope // what is readable everywhere at load
-	call              *eval.Scope // what is readable in a call before anything was done
+	secretValues      []string    // the values of all secrets
+	inputsDigest      string      // digest of variables, secrets and the environment
+	base              *eval.Scope // the scope at load
+	call              *eval.Scope // the scope of a call before its first step
 	patterns          *functions.Patterns
 }
 
-// reuseGlobals takes over the globals of the load before when nothing about them has changed.
+// reuseGlobals takes over the globals of the previous load if they are unchanged.
 func (l *loader) reuseGlobals() {
 	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
 	for _, kind := range diag.SortedNames(l.blocks) {
@@ -40,37 +41,41 @@ func (l *loader) reuseGlobals() {
 		}
 		for _, b := range l.blocks[kind] {
 			r := b.Range()
-			parts = append(parts, r.Filename, fmt.Sprint(r.Start), string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
+			parts = append(parts, r.Filename, fmt.Sprint(r.Start),
+				string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
 		}
 	}
 	l.key = eval.HashParts(parts...)
 	l.call = l.base.DuringCall().With("caller", callerRoot()).
-		Without("output", "output is the answer of the backend, and there is none yet here. It can be read in result, text, content and expect.").
-		Without("step", "There are no steps before this place. A step can be read after it, as step.<name>.").
-		Without("each", "each is the element in hand of a step or statement with `each = …`, and there is none around this place.").
-		Without("error", "error is what went wrong, and it can be read in the tool's `error` text only.")
+		Without("output", "output is the result of the backend, which is not available here. It can be read "+
+			"in result, text, content and expect.").
+		Without("step", "There are no steps before this one. A later step can read this one as step.<name>.").
+		Without("each", "each is the current element of a step or statement with `each = …`, and there is none here.").
+		Without("error", "error describes a failure and can be read only in the tool's `error` text.")
 	if before := l.opts.Cache.reusableGlobals(l.key); before != nil {
 		l.globals.copyUsage(before)
 		l.globals = before
 	}
 	for _, name := range l.call.Readable() {
 		r, _ := l.call.Find(name)
-		r.ProgramType() // now, because tools are decoded on any goroutine
+		r.ProgramType() // computed now, because tools are decoded concurrently
 	}
 }
 
-// copyUsage says what this load has read so far; what was read before counts no more.
+// copyUsage copies which declarations this load has used so far.
 func (g *globals) copyUsage(to *globals) {
-	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets}, {g.local, to.local}} {
+	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets},
+		{g.local, to.local}} {
 		for name, m := range sets[0] {
 			sets[1][name].Used = m.Used
 		}
 	}
 }
 
-// digestValues says what every value is that is known at load, for the digests of what reads it.
+// digestValues computes the digest of every value known at load, for the digests of its readers.
 func (l *loader) digestValues() {
-	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets, "local": l.local} {
+	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets,
+		"local": l.local} {
 		for name, m := range set {
 			text, err := value.AppendJSON(nil, m.Value)
 			if err != nil { // it holds bytes
@@ -81,7 +86,8 @@ func (l *loader) digestValues() {
 	}
 }
 
-// blockDigest is of a block and of everything it refers to: values known at load, types, files and connections.
+// blockDigest returns the digest of a block and everything it refers to: values known at load,
+// types, files and connections.
 func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
 	for _, m := range u.Members {
@@ -93,23 +99,24 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	for _, name := range u.Types {
 		parts = append(parts, l.types.digest(name))
 	}
-	slices.Sort(parts) // programs note what they read in any order
-	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]), u.FilesDigest)
+	slices.Sort(parts) // expressions record their reads in any order
+	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]),
+		u.FilesDigest)
 	return eval.HashParts(parts...)
 }
 
-// dependencies are what a block reads of the globals, and the connections that it uses.
+// dependencies are the globals that a block reads and the connections that it uses.
 type dependencies struct {
 	eval.Dependencies
 	connections []*Connection
 }
 
-// callerSpecific reports whether what a block does depends on who calls.
+// callerSpecific reports whether the block's behaviour depends on the caller.
 func (u *dependencies) callerSpecific() bool {
 	return u.Caller || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
 }
 
-// markUsed marks what a tool reads as used.
+// markUsed marks the dependencies of a tool as used.
 func (l *loader) markUsed(u *dependencies) {
 	for _, m := range u.Members {
 		m.Used = true
@@ -122,7 +129,7 @@ func (l *loader) markUsed(u *dependencies) {
 	}
 }
 
-// environmentDigest digests what was read beside the files.
+// environmentDigest returns the digest of variables, secrets and the environment.
 func (l *loader) environmentDigest() string {
 	if l.inputsDigest != "" {
 		return l.inputsDigest
@@ -137,38 +144,41 @@ func (l *loader) environmentDigest() string {
 	return l.inputsDigest
 }
 
-// fileReader is the files that functions read while a configuration is loaded.
+// fileReader reads files for functions during a load.
 type fileReader struct {
 	fsys   fs.FS
-	digest string // digests of what was read for the globals
+	digest string // digests of the files read for the globals
 }
 
-// functionContext is what functions see that are computed at load. Every file that they read becomes a part of deps, or of the globals without deps.
+// functionContext returns the context of functions that are computed at load. The files that they
+// read become dependencies of deps, or of the globals if deps is nil.
 func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 	fsys := l.files.fsys
-	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns, ReadFile: func(name string) ([]byte, error) {
-		clean := path.Clean(name)
-		if !fs.ValidPath(clean) {
-			return nil, fs.ErrInvalid
-		}
-		b, err := fs.ReadFile(fsys, clean)
-		if deps != nil {
-			deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
-		} else {
-			l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
-		}
-		return b, err
-	}}
+	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns,
+		ReadFile: func(name string) ([]byte, error) {
+			clean := path.Clean(name)
+			if !fs.ValidPath(clean) {
+				return nil, fs.ErrInvalid
+			}
+			b, err := fs.ReadFile(fsys, clean)
+			if deps != nil {
+				deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
+			} else {
+				l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
+			}
+			return b, err
+		}}
 }
 
-// newGlobals returns globals of which nothing is known yet.
+// newGlobals returns empty globals.
 func newGlobals() *globals {
 	base := &eval.Scope{}
 	for _, name := range []string{"input", "output", "step", "each", "caller", "error"} {
-		base = base.Without(name, name+" is known only during a call, and this is read once, when the file is loaded.")
+		base = base.Without(name, name+" is known only during a call, but this value is needed at load.")
 	}
 	for _, name := range []string{"var", "secret", "local"} {
-		base = base.Without(name, name+" cannot be read here: this is read before any value is known. Write the value itself.")
+		base = base.Without(name, name+" cannot be used here: this value is needed before any other is "+
+			"known. Write a constant.")
 	}
 	return &globals{
 		base:              base,
@@ -180,53 +190,59 @@ func newGlobals() *globals {
 	}
 }
 
-// knownRoot is a root whose members are all known at load.
+// knownRoot returns a root whose members are all known at load.
 func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.Root {
-	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial, Value: func(*eval.Frame) (any, error) {
-		all := make(map[string]any, len(members))
-		for name, m := range members {
-			all[name] = m.Value
-		}
-		return all, nil
-	}}
+	return &eval.Root{Noun: noun, Members: members, Type: eval.AnyType, Partial: l.partial,
+		Value: func(*eval.Frame) (any, error) {
+			all := make(map[string]any, len(members))
+			for name, m := range members {
+				all[name] = m.Value
+			}
+			return all, nil
+		}}
 }
 
-// warnUnused warns about what is declared and read nowhere, once nothing is wrong any more: what is wrong may be what reads it.
+// warnUnused warns about unused declarations. It does nothing if there are errors, because an
+// invalid block may be what uses them.
 func (l *loader) warnUnused() {
 	if l.partial || l.diags.HasErrors() {
 		return
 	}
 	for _, b := range l.blocks["variable"] {
 		if m := l.variables[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is never used.",
+				b.label(0))
 		}
 	}
 	for _, b := range l.blocks["secret"] {
 		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is read nowhere.", b.label(0))
+			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is never used.", b.label(0))
 		}
 	}
 	for _, b := range l.blocks["connection"] {
-		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] && c.Range == diag.RangeOf(b.DefRange()) {
-			l.diags.Warnf(c.Range, "Unused connection", "Nothing uses the connection %q.", c.Name)
+		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] &&
+			c.Range == diag.RangeOf(b.DefRange()) {
+			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
 		}
 	}
 	for _, w := range l.config.Webhooks {
 		if !l.notified[w.Name] {
-			l.diags.Warnf(w.Range, "Unused webhook", "Nothing is told to the webhook %q. Name it in notify of a task or of an approval.", w.Name)
+			l.diags.Warnf(w.Range, "Unused webhook",
+				"The webhook %q is never notified. Name it in notify of a task or an approval.", w.Name)
 		}
 	}
 }
 
-// warnUnusedInputs warns about what a caller must fill in for nothing.
+// warnUnusedInputs warns about inputs that are never read.
 func (w *operationDecoder) warnUnusedInputs() {
 	if w.dec.Diags.HasErrors() {
-		return // what is wrong may be what reads them
+		return // the invalid part may read them
 	}
 	for _, m := range w.op.Input.Members {
 		r, declared := w.inputs.labelRanges[m.Name]
 		if declared && !w.input.Members[m.Name].Used {
-			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is read nowhere in this %s.", w.inputs.noun, m.Name, w.noun)
+			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is never used in this %s.", w.inputs.noun,
+				m.Name, w.noun)
 		}
 	}
 }

@@ -1,10 +1,9 @@
-package hcl
+package hcl_test
 
 import (
 	"bytes"
 	"flag"
 	"fmt"
-	"hatchel/hcl/diag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,10 @@ import (
 	"testing/fstest"
 
 	"golang.org/x/tools/txtar"
+
+	"hatchel/adapters/all"
+	. "hatchel/hcl"
+	"hatchel/hcl/diag"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -101,7 +104,7 @@ func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) 
 			sources[f.Name] = fsys[f.Name].Data
 		}
 	}
-	config, diags := Load(fsys, testKinds(), opts)
+	config, diags := Load(fsys, all.Set().Kinds(), opts)
 	return config, diags, sources
 }
 
@@ -123,7 +126,7 @@ func archived(data []byte) *fstest.MapFile {
 // offered is a configuration of one file without errors.
 func offered(t testing.TB, src string) *Config {
 	t.Helper()
-	config, diags := Load(files("a.hcl", src), testKinds(), Options{})
+	config, diags := Load(files("a.hcl", src), all.Set().Kinds(), Options{})
 	if diags.HasErrors() {
 		t.Fatalf("%s", printed(t, diags, config.Sources))
 	}

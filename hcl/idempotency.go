@@ -8,9 +8,9 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Idempotency says that a call of a tool may bring a key, and that calls with the same key are one.
+// Idempotency is the idempotency block: calls with the same key are executed once.
 type Idempotency struct {
-	TTL time.Duration // for which the key, and what the call came to, are remembered
+	TTL time.Duration // of a key and its result
 }
 
 // KeyInput is the input that holds the key of a call.
@@ -20,12 +20,15 @@ const defaultKeyTTL = 24 * time.Hour
 
 func (i *Idempotency) spec() decode.Spec {
 	i.TTL = defaultKeyTTL
-	return decode.Spec{decode.PositiveDuration(&i.TTL, "ttl", "How long a key, and what its call came to, are remembered.").DefaultDoc("24h")}
+	return decode.Spec{decode.PositiveDuration(&i.TTL, "ttl",
+		"How long a key and its result are kept.").DefaultDoc("24h")}
 }
 
-// idempotencyField declares that calls may bring a key.
+// idempotencyField declares the idempotency block.
 func (t *toolDecoder) idempotencyField() decode.Field {
-	return decode.Block(&t.tool.Idempotency, "idempotency", "Calls may bring a key, the input idempotency_key: those with the same key and arguments are carried out once, and have the same result.", (*Idempotency).spec)
+	return decode.Block(&t.tool.Idempotency, "idempotency",
+		"Adds the input idempotency_key: calls with the same key and arguments are executed once and return "+
+			"the same result.", (*Idempotency).spec)
 }
 
 // addKeyInput adds the input that holds the key.
@@ -36,25 +39,32 @@ func (t *toolDecoder) addKeyInput() {
 	in, d := t.inputs, t.dec
 	if in.verbatim != nil {
 		if m, ok := in.verbatim.Lookup(KeyInput); !ok || !m.Optional || m.Type.Kind != schema.String {
-			d.Errorf(in.verbatimExpr.Range(), "No place for the key", "schema gives the whole input schema, and idempotency needs a property %q in it: a string that may be left out.", KeyInput)
+			d.Errorf(in.verbatimExpr.Range(), "No place for the key",
+				"schema replaces the input schema, and idempotency needs an optional string property %q in it.",
+				KeyInput)
 		}
 		return
 	}
 	if taken, ok := in.labelRanges[KeyInput]; ok {
-		d.Diags.Errorf(taken, "Input is taken", "The block idempotency brings the input %q. Leave this one out.", KeyInput)
+		d.Diags.Errorf(taken, "Input name reserved", "The block idempotency adds the input %q. Remove this one.",
+			KeyInput)
 		return
 	}
 	least, most := 1, 255
 	printable, _ := schema.NewPattern("^[!-~]+$")
-	in.members = append(in.members, &schema.Member{Name: KeyInput, Optional: true, Range: t.blockRange("idempotency"), Type: &schema.Type{
-		Kind: schema.String, MinLength: &least, MaxLength: &most, Pattern: printable,
-		Description: "A text of your own that names this one piece of work, such as a UUID. Calls with the same key are carried out once: to try again after a lost answer, send the same key and the same arguments.",
-	}})
+	in.members = append(in.members, &schema.Member{Name: KeyInput, Optional: true, Range: t.blockRange("idempotency"),
+		Type: &schema.Type{
+			Kind: schema.String, MinLength: &least, MaxLength: &most, Pattern: printable,
+			Description: "A unique string for this operation, such as a UUID. Calls with the same key are " +
+				"executed once: to retry after a lost response, send the same key and the same arguments.",
+		}})
 }
 
-// checkKeyUseful reports keys where there is nothing to do twice.
+// checkKeyUseful reports an idempotency block in a read-only tool.
 func (t *toolDecoder) checkKeyUseful() {
 	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.Diags.HasErrors() {
-		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat", "The tool only reads, so it may be called any number of times, and a key changes nothing. Leave idempotency out, or write cache.")
+		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat",
+			"The tool is read-only, so repeated calls are harmless and a key has no effect. Remove "+
+				"idempotency, or use cache.")
 	}
 }

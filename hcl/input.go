@@ -15,17 +15,18 @@ import (
 	"hatchel/hcl/value"
 )
 
-// inputs collects the input blocks of a tool, or the argument blocks of a prompt, into one object type.
+// inputs collects the input blocks of a tool, or the argument blocks of a prompt, into one object
+// type.
 type inputs struct {
 	operation        *operationDecoder
-	noun             string      // what a block is called
-	texts            *textInputs // what arrives are texts, as for prompts and URIs; nil for JSON
+	noun             string      // the name of a block in messages
+	texts            *textInputs // inputs are sent as strings, as for prompts and URIs; nil for JSON
 	members          []*schema.Member
 	verbatim         *schema.Type // a verbatim schema
 	verbatimExpr     hclsyntax.Expression
 	labelRanges      map[string]diag.Range
 	completionBlocks map[string]*hclsyntax.Block // complete blocks, by input
-	partial          bool                        // there are more inputs, and what is wrong with them was reported
+	partial          bool                        // further inputs have mistakes, which were reported
 }
 
 func newInputs(w *operationDecoder) *inputs {
@@ -37,20 +38,28 @@ func (in *inputs) spec() decode.Spec {
 }
 
 var inputDocs = map[string]string{
-	"title": "The name as a person reads it.", "description": "What the value means. Who fills it in, a model or a person, goes by this text.",
-	"example": "A value that shows what is meant.", "sensitive": "Whether the value is kept out of logs and errors.", "header": "The HTTP header that mirrors the input for proxies.",
-	"enum": "The values that are allowed.", "min": "The least number.", "max": "The greatest number.", "above": "What the number must be greater than.", "below": "What the number must be less than.",
-	"multiple_of": "What the number must be a multiple of.", "min_length": "The least number of characters.", "max_length": "The greatest number of characters.",
-	"pattern": "A regular expression that the text must match.", "format": "date, date-time, email, uri, uuid and the like; it is enforced.",
-	"min_items": "The least number of elements.", "max_items": "The greatest number of elements.", "max_size": "The greatest size of a file, as in \"10MiB\".", "types": "The media types of a file that are allowed, as in [\"application/pdf\", \"image/*\"].", "schema": "More keywords of JSON Schema, as an object.",
+	"title": "The display name.", "description": "The meaning of the value, for the model or user that provides it.",
+	"example": "An example value.", "sensitive": "Whether the value is kept out of logs and errors.",
+	"header": "The HTTP header in which clients repeat the input, for proxies.",
+	"enum":   "The allowed values.", "min": "The minimum.", "max": "The maximum.", "above": "The exclusive minimum.",
+	"below":       "The exclusive maximum.",
+	"multiple_of": "The value must be a multiple of this number.", "min_length": "The minimum number of characters.",
+	"max_length": "The maximum number of characters.",
+	"pattern":    "A regular expression that the value must match.",
+	"format":     "date, date-time, email, uri, uuid and the like; it is enforced.",
+	"min_items":  "The minimum number of elements.", "max_items": "The maximum number of elements.",
+	"max_size": "The maximum size of a file, as in \"10MiB\".",
+	"types":    "The allowed media types of a file, as in [\"application/pdf\", \"image/*\"].",
+	"schema":   "Additional JSON Schema keywords, as an object.",
 }
 
-// inputSpec documents an input block. It is made once, because a configuration has thousands of them: what it names is read by inputs.input.
+// inputSpec is the spec of an input block for the reference and for checking names. It is built
+// once, because a configuration has thousands of inputs.
 var inputSpec = sync.OnceValue(func() decode.Spec {
 	ignore := func(*decode.Decoder, hclsyntax.Expression) {}
 	spec := decode.Spec{
-		decode.Custom("type", "type", "What values it takes, as in integer or list(string).", ignore).Require(),
-		decode.Custom("default", "value", "What it is when it is left out. A default makes it optional.", ignore),
+		decode.Custom("type", "type", "The type, as in integer or list(string).", ignore).Require(),
+		decode.Custom("default", "value", "The default value. A default makes the argument optional.", ignore),
 	}
 	for _, name := range schema.Keywords() {
 		spec = append(spec, decode.Custom(name, "value", inputDocs[name], ignore))
@@ -58,23 +67,25 @@ var inputSpec = sync.OnceValue(func() decode.Spec {
 	return append(spec, completeFields()...)
 })
 
-// argumentSpec documents an input that arrives as a text.
+// argumentSpec is the spec of an input that is sent as a string.
 var argumentSpec = sync.OnceValue(func() decode.Spec {
 	spec := slices.DeleteFunc(slices.Clone(inputSpec()), func(f decode.Field) bool { return f.Name == "header" })
 	spec[0].Required, spec[0].Default = false, "string"
 	return spec
 })
 
-// decodeInput decodes one block. A second of the same name is reported and dropped.
+// decodeInput decodes one block. A duplicate name is reported and dropped.
 func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 	if len(block.Labels) != 1 {
-		d.Errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.", diag.ToSentence(diag.WithArticle(in.noun)), in.noun)
+		d.Errorf(block.TypeRange, "Wrong number of labels", "%s block is written `%s \"name\" {`.",
+			diag.ToSentence(diag.WithArticle(in.noun)), in.noun)
 		return
 	}
 	before := len(d.Diags)
 	m := in.decodeMember(d, block)
 	if first, twice := in.labelRanges[m.Name]; twice {
-		d.Errorf(m.Range, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, m.Name, first.Start.Line)
+		d.Errorf(m.Range, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, m.Name,
+			first.Start.Line)
 		return
 	}
 	if !d.Diags[before:].HasErrors() {
@@ -86,7 +97,7 @@ func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 	in.members = append(in.members, m)
 }
 
-// decodeMember reads the type of an input, and what stands beside it.
+// decodeMember reads the type of an input and its keywords.
 func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schema.Member {
 	m := &schema.Member{Name: block.Labels[0], Type: eval.AnyType, Range: block.LabelRanges[0]}
 	if !hclsyntax.ValidIdentifier(m.Name) {
@@ -128,7 +139,7 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 	return m
 }
 
-// checkDefault reports a default inside the type that a keyword beside the type has ruled out.
+// checkDefault reports a default inside the type that a keyword of the input excludes.
 func (in *inputs) checkDefault(d *decode.Decoder, m *schema.Member, at hclsyntax.Expression) {
 	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
 		d.Errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
@@ -148,13 +159,14 @@ func (in *inputs) decodeSchema(d *decode.Decoder, e hclsyntax.Expression) {
 	in.verbatim, in.verbatimExpr = t, e
 }
 
-// buildInputType makes the type of all inputs.
+// buildInputType builds the type of all inputs.
 func (in *inputs) buildInputType() {
 	w := in.operation.op
 	w.Input = schema.ObjectOf(in.members...)
 	if in.verbatim != nil {
 		if len(in.members) > 0 {
-			in.operation.dec.Errorf(in.verbatimExpr.Range(), "Two input schemas", "schema gives the whole input schema, so there can be no input blocks beside it.")
+			in.operation.dec.Errorf(in.verbatimExpr.Range(), "Two input schemas",
+				"schema replaces the input schema. Remove it or the input blocks.")
 		}
 		w.Input = in.verbatim
 	}
@@ -163,18 +175,20 @@ func (in *inputs) buildInputType() {
 	sort.Strings(names)
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i], names[i-1]) {
-			in.operation.dec.Diags.Warnf(in.labelRanges[names[i]], "Easily confused names", "The %ss %q and %q differ only in case; a model will mix them up.", in.noun, names[i-1], names[i])
+			in.operation.dec.Diags.Warnf(in.labelRanges[names[i]], "Easily confused names",
+				"The %ss %q and %q differ only in case; models will confuse them.", in.noun, names[i-1], names[i])
 		}
 	}
 }
 
-// textInputs says how inputs arrive that are not JSON: the arguments of a prompt, and the variables of a URI.
+// textInputs describes inputs that are sent as strings: the arguments of a prompt and the variables
+// of a URI.
 type textInputs struct {
-	phrase string // as a sentence calls one: "an argument of a prompt"
+	phrase string // one of them in a sentence: "an argument of a prompt"
 	json   bool   // a list or an object may be written as JSON
 }
 
-// checkTextType reports an input that no text can be.
+// checkTextType reports an input whose type cannot be sent as a string.
 func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
 	if in.texts == nil {
 		return
@@ -190,19 +204,21 @@ func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsynta
 	default:
 		fit = "string"
 	}
-	d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Type that cannot travel", "%s arrives as a text, and this is %s. Its type is %s.", diag.ToSentence(in.texts.phrase), eval.TypePhrase(m.Type), fit)
+	d.Errorf(b.Body.Attributes["type"].Expr.Range(), "Type not allowed here",
+		"%s is sent as a string, so its type cannot be %s. Use %s.", diag.ToSentence(in.texts.phrase),
+		eval.TypePhrase(m.Type), fit)
 }
 
-// ParseTexts validates inputs that arrived as texts: those of a prompt, and those of a URI. A text becomes what the declared type says: a string is taken as
-// it is, everything else is read as JSON. A text that is empty counts as absent where it can be nothing else. It returns the inputs with
-// defaults applied, or every violation.
+// ParseTexts validates inputs that were sent as strings. A string type takes the text itself, other
+// types parse it as JSON. An empty text counts as absent unless the type is a plain string. It
+// returns the inputs with defaults applied, or all violations.
 func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schema.Violation) {
 	values := make(map[string]any, len(given))
 	for name, text := range given {
 		m, known := w.Input.Lookup(name)
 		switch {
 		case !known:
-			values[name] = text // which the validator refuses
+			values[name] = text // the validator rejects it
 		case text != "" || !m.Optional || takesEmpty(m.Type):
 			values[name] = parseText(m.Type, text)
 		}
@@ -210,7 +226,7 @@ func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schem
 	return w.Validator.Values(values)
 }
 
-// ParsePartial is FromTexts of who has not filled in everything yet: an input that is missing, or not valid, is null.
+// ParsePartial parses inputs that are not complete yet: missing and invalid inputs are null.
 func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 	values := make(map[string]any, len(w.Input.Members))
 	for _, m := range w.Input.Members {
@@ -229,7 +245,8 @@ func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 // takesEmpty reports whether an empty text can be a value of the type.
 func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
 
-// parseText reads a text as a type wants it. One that cannot be read stays a text, and the validator says what is wrong with it.
+// parseText parses a text for a type. A text that cannot be parsed stays a string, which the
+// validator rejects.
 func parseText(t *schema.Type, text string) any {
 	if t.Kind == schema.String {
 		return text

@@ -12,23 +12,23 @@ import (
 	"hatchel/hcl/eval"
 )
 
-// Limit says how often, and how many at once, calls may be.
+// Limit is one limit block: the rate and concurrency of calls.
 type Limit struct {
-	Rate        Rate // the zero Rate is none
-	Burst       int  // how many may come at once before the rate counts
-	Shared      bool // all callers share the limit; otherwise each has it
-	Concurrency int  // how many may run at once; 0 for any number
-	Queue       int  // how many may wait for their turn
+	Rate        Rate // zero for none
+	Burst       int  // calls that may arrive at once before the rate applies
+	Shared      bool // all callers share the limit; otherwise it applies to each caller
+	Concurrency int  // concurrent calls; 0 for unlimited
+	Queue       int  // waiting calls
 	MaxWait     time.Duration
 }
 
-// Rate is a number of calls in a time.
+// Rate is a number of calls per period.
 type Rate struct {
 	Calls int
 	Per   time.Duration
 }
 
-// String writes the rate for a reader.
+// String formats the rate for people.
 func (r Rate) String() string {
 	for _, u := range rateUnits {
 		if u.per == r.Per {
@@ -38,7 +38,7 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%d in %v", r.Calls, r.Per)
 }
 
-// Every is the time from one call to the next.
+// Every returns the average interval between two calls.
 func (r Rate) Every() time.Duration { return r.Per / time.Duration(r.Calls) }
 
 var rateUnits = []struct {
@@ -54,38 +54,47 @@ const (
 func (l *Limit) spec(per string) decode.Spec {
 	l.MaxWait, l.Shared = defaultMaxWait, per == "tool"
 	return decode.Spec{
-		decode.Custom("rate", "rate", "How many calls in which time, as in \"10/m\": a second is s, a minute m, an hour h and a day d. All processes that share the state count them together.", l.decodeRate),
-		decode.PositiveInt(&l.Burst, "burst", "How many calls may come at once before the rate counts.").DefaultDoc("the calls of the rate"),
-		decode.BoolChoice(&l.Shared, "per", `"caller" counts the calls of every caller apart, "tool" those of all callers together.`, "caller", "tool").DefaultDoc(strconv.Quote(per)),
-		decode.PositiveInt(&l.Concurrency, "concurrency", "How many calls may run at once in one process."),
-		decode.PositiveInt(&l.Queue, "queue", "How many calls wait for their turn; those beyond are refused. Without it none waits."),
-		decode.PositiveDuration(&l.MaxWait, "max_wait", "How long a call waits for its turn.").DefaultDoc("10s").RenamedFrom("wait"),
+		decode.Custom("rate", "rate",
+			"The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour (h) or day (d). "+
+				"Processes that share a state store count together.", l.decodeRate),
+		decode.PositiveInt(&l.Burst, "burst",
+			"The number of calls that may arrive at once before the rate applies.").DefaultDoc("the calls of the rate"),
+		decode.BoolChoice(&l.Shared, "per", `"caller" limits each caller separately, "tool" all callers together.`,
+			"caller", "tool").DefaultDoc(strconv.Quote(per)),
+		decode.PositiveInt(&l.Concurrency, "concurrency", "The maximum number of concurrent calls in one process."),
+		decode.PositiveInt(&l.Queue, "queue",
+			"The maximum number of waiting calls; further calls are rejected. By default no call waits."),
+		decode.PositiveDuration(&l.MaxWait, "max_wait",
+			"The maximum time a call waits.").DefaultDoc("10s").RenamedFrom("wait"),
 	}
 }
 
-// limitField declares a limit.
+// limitField declares a limit block.
 func limitField(dst **Limit, doc string) decode.Field {
-	return decode.Field{Name: "limit", Doc: doc, NestedSpec: func() decode.Spec { return new(Limit).spec("caller") }, DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
-		l := new(Limit)
-		before := len(d.Diags)
-		d.Body(b.Body, l.spec("caller"), b.DefRange())
-		if len(d.Diags) == before {
-			l.check(d, b)
-		}
-		*dst = l
-	}}
+	return decode.Field{Name: "limit", Doc: doc, NestedSpec: func() decode.Spec { return new(Limit).spec("caller") },
+		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
+			l := new(Limit)
+			before := len(d.Diags)
+			d.Body(b.Body, l.spec("caller"), b.DefRange())
+			if len(d.Diags) == before {
+				l.check(d, b)
+			}
+			*dst = l
+		}}
 }
 
-// check reports what says nothing, and fills in the burst.
+// check reports arguments without effect, and sets the default burst.
 func (l *Limit) check(d *decode.Decoder, b *hclsyntax.Block) {
 	written := func(name string) bool { return b.Body.Attributes[name] != nil }
 	switch {
 	case l.Rate.Calls == 0 && l.Concurrency == 0:
-		d.Errorf(b.DefRange(), "Limit of nothing", "A limit says how often or how many at once: write rate = \"10/m\" or concurrency = 4.")
+		d.Errorf(b.DefRange(), "Empty limit",
+			"A limit needs a rate or a concurrency: write rate = \"10/m\" or concurrency = 4.")
 	case l.Burst > 0 && l.Rate.Calls == 0:
-		d.Errorf(b.Body.Attributes["burst"].NameRange, "Does not apply here", "burst belongs to a rate, and there is none.")
+		d.Errorf(b.Body.Attributes["burst"].NameRange, "Does not apply here", "burst needs a rate.")
 	case written("max_wait") && l.Queue == 0:
-		d.Errorf(b.Body.Attributes["max_wait"].NameRange, "Does not apply here", "No call waits without a queue: write queue = 20, too.")
+		d.Errorf(b.Body.Attributes["max_wait"].NameRange, "Does not apply here",
+			"Calls wait only in a queue: add queue = 20.")
 	case l.Burst == 0:
 		l.Burst = l.Rate.Calls
 	}
@@ -98,7 +107,9 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 	}
 	text, ok := n.Value.(string)
 	if !ok {
-		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time in quotes, as in "5/s", "10/m", "100/h" or "1000/d", and this is %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
+		d.Errorf(e.Range(), "Invalid rate",
+			`A rate is a number of calls per unit of time in quotes, as in "5/s", "10/m", "100/h" or `+
+				`"1000/d", not %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
 		return
 	}
 	count, unit, _ := strings.Cut(text, "/")
@@ -109,5 +120,6 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 			return
 		}
 	}
-	d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls and a time, as in "5/s", "10/m", "100/h" or "1000/d", and this is %q.`, text)
+	d.Errorf(e.Range(), "Invalid rate",
+		`A rate is a number of calls per unit of time, as in "5/s", "10/m", "100/h" or "1000/d", not %q.`, text)
 }

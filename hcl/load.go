@@ -1,7 +1,9 @@
-// Package hcl is the language: it turns the files of a folder into a Config and diagnostics.
+// Package hcl loads a configuration: it turns the files of a directory into a Config and
+// diagnostics.
 //
-// Load is the entry point. It reads an fs.FS and nothing else but the variables and secrets it is given; it opens no connection, runs no program and
-// starts no goroutine. A Config without errors holds nothing that can fail to be understood later: every expression was compiled, every name resolved.
+// Load is the entry point. It reads an fs.FS, variables and secrets, and nothing else: it opens no
+// connection, runs no program and starts no goroutine. In a Config without errors every expression
+// is compiled and every name is resolved.
 package hcl
 
 import (
@@ -21,18 +23,20 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Options are what a load may read beside the files.
+// Options are the inputs of a load besides the files.
 type Options struct {
-	Vars       map[string]string                 // values of variables; they win over the environment and defaults
-	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil is an empty one
-	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil refuses
-	Cache      *Cache                            // keeps what did not change between loads; may be nil
-	Now        func() time.Time                  // the clock of expr programs; nil is time.Now
-	Parallel   func(n int, do func(i int))       // calls do for 0 to n-1, in any order and on any goroutines, and returns when all are done; nil does it in order
+	Vars       map[string]string                 // values of variables; they override the environment and defaults
+	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
+	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
+	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
+	Now        func() time.Time                  // the clock of expressions; nil for time.Now
+	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
+	// sequential calls
+	Parallel func(n int, do func(i int))
 }
 
-// Load reads a configuration. The Config is never nil; it may be used only when the diagnostics hold no errors. It finds every mistake of
-// every file in one pass.
+// Load reads a configuration and reports every mistake of every file in one pass. The Config is
+// never nil; it may be used only if the diagnostics have no errors.
 func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 	defer opts.Cache.lock()()
 	l := newLoader(fsys, kinds, opts)
@@ -53,17 +57,18 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
 		t.decode(l)
 	}
 	l.warnUnused()
-	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server, l.globals.secretValues
+	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server,
+		l.globals.secretValues
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
 	opts.Cache.store(files, l.globals)
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
 }
 
-// sourceBlock is one top-level block and the file it stands in.
+// sourceBlock is one top-level block and its file.
 type sourceBlock struct {
 	*hclsyntax.Block
 	file  *sourceFile
-	index int // among the blocks of the file that are offered to clients
+	index int // among the exposed blocks of the file
 }
 
 // label returns the label at i, or empty.
@@ -74,7 +79,7 @@ func (b sourceBlock) label(i int) string {
 	return ""
 }
 
-// A loader holds what one Load has found so far.
+// loader is the state of one Load.
 type loader struct {
 	*globals
 	files fileReader
@@ -85,11 +90,11 @@ type loader struct {
 	config   *Config
 	diags    diag.Diagnostics
 	blocks   map[string][]sourceBlock
-	partial  bool // a file could not be read: what it may declare is not missed
+	partial  bool // a file could not be read, so missing declarations are not reported
 	used     map[*Connection]bool
-	notified map[string]bool // the webhooks that something names
+	notified map[string]bool // the webhooks that a block names
 	env      decode.Env
-	tools    map[string]*toolDecoder // by name, for steps that call one
+	tools    map[string]*toolDecoder // by name, for steps that call tools
 	declared map[string]diag.Range   // where each name was first declared, by "kind name"
 }
 
@@ -120,21 +125,25 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	l.env = decode.Env{
 		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
 		UploadURL:  &l.config.Files.uploadURL,
-		NamedType:  func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) { return l.types.resolve(name, r) },
+		NamedType: func(name string, r hclv2.Range) (*schema.Type,
+			hclv2.Diagnostics) {
+			return l.types.resolve(name, r)
+		},
 	}
 	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
 	return l
 }
 
-// blockType is a type of block at the top of a file.
+// blockType is a type of top-level block.
 type blockType struct {
 	name   string
 	labels int
-	form   string        // how it begins
+	form   string        // its first line
 	decode func(*loader) // decodes all blocks of the type
 }
 
-// globalBlocks are the blocks that everything can read, in the order in which they are decoded. Types come first and are resolved on demand.
+// globalBlocks are the types of blocks that other blocks can read, in decoding order. Types come
+// first and are resolved on demand.
 var globalBlocks = []blockType{
 	{"type", 1, `type "name" {`, (*loader).declareTypes},
 	{"variable", 1, `variable "name" {`, (*loader).decodeVariables},
@@ -150,7 +159,8 @@ var globalBlocks = []blockType{
 	{"webhook", 1, `webhook "name" {`, (*loader).decodeWebhooks},
 }
 
-// exposedBlocks are the blocks that are offered to clients, or that decide about those, in the order in which they are decoded: nothing else can read them.
+// exposedBlocks are the types of blocks that clients can see, or that restrict them, in decoding
+// order. No global block can read them.
 var exposedBlocks = []blockType{
 	{"tool", 1, `tool "name" {`, (*loader).decodeTools},
 	{"prompt", 1, `prompt "name" {`, (*loader).decodePrompts},
@@ -160,7 +170,7 @@ var exposedBlocks = []blockType{
 	{"approvals", 0, "approvals {", (*loader).decodeApprovers},
 }
 
-// findBlockType finds a type of block by its name, and says whether its blocks are exposed.
+// findBlockType returns a type of block by its name, and whether its blocks are exposed.
 func findBlockType(name string) (found blockType, exposed, ok bool) {
 	for i, types := range [][]blockType{globalBlocks, exposedBlocks} {
 		for _, t := range types {
@@ -172,7 +182,7 @@ func findBlockType(name string) (found blockType, exposed, ok bool) {
 	return blockType{}, false, false
 }
 
-// blockTypeNames are the names of all types of blocks, sorted.
+// blockTypeNames returns the sorted names of all types of blocks.
 func blockTypeNames() (names []string) {
 	for _, t := range slices.Concat(globalBlocks, exposedBlocks) {
 		names = append(names, t.name)
@@ -181,10 +191,13 @@ func blockTypeNames() (names []string) {
 	return names
 }
 
-// indexBlocks puts the blocks of a file where they belong and reports what stands at the top of a file and should not.
+// indexBlocks indexes the blocks of a file by their types and reports unknown blocks and arguments
+// at the top level.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
-		l.errorf(a.NameRange, "Unexpected argument", "Arguments stand inside blocks. At the top of a file there are blocks: %s.", diag.JoinAnd(blockTypeNames()))
+		l.errorf(a.NameRange, "Unexpected argument",
+			"Arguments belong inside blocks. The top level of a file has the blocks %s.",
+			diag.JoinAnd(blockTypeNames()))
 		l.config.Partial = true
 	}
 	f.exposed = 0
@@ -192,7 +205,9 @@ func (l *loader) indexBlocks(f *sourceFile) {
 		want, exposed, ok := findBlockType(b.Type)
 		switch {
 		case !ok:
-			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type, decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(), " At the top of a file there are "+diag.JoinAnd(blockTypeNames())+".")))
+			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type,
+				decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(),
+					" The top-level blocks are "+diag.JoinAnd(blockTypeNames())+".")))
 			l.config.Partial = true
 			continue
 		case len(b.Labels) != want.labels:
@@ -200,7 +215,8 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			if len(b.Labels) > want.labels {
 				r = b.LabelRanges[want.labels]
 			}
-			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", diag.ToSentence(diag.WithArticle(b.Type)), want.form)
+			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.",
+				diag.ToSentence(diag.WithArticle(b.Type)), want.form)
 			l.config.Partial = true
 			continue
 		}
@@ -215,7 +231,7 @@ func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
 	l.diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
-// declare reports a name that was declared before, and says whether it is new.
+// declare registers a name and reports duplicates. It returns whether the name is new.
 func (l *loader) declare(noun, name string, b sourceBlock) bool {
 	r := b.DefRange()
 	if len(b.LabelRanges) > 0 {
@@ -227,14 +243,15 @@ func (l *loader) declare(noun, name string, b sourceBlock) bool {
 func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 	key := noun + " " + name
 	if first, twice := l.declared[key]; twice {
-		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File, first.Start.Line)
+		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File,
+			first.Start.Line)
 		return false
 	}
 	l.declared[key] = diag.RangeOf(r)
 	return true
 }
 
-// checkIdentifier reports a name that could not be written in an expression.
+// checkIdentifier reports a name that cannot be used in an expression.
 func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 	if !hclsyntax.ValidIdentifier(name) {
 		l.diags = append(l.diags, invalidName(noun, name, r))
@@ -242,15 +259,17 @@ func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 }
 
 func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
-	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r), Detail: fmt.Sprintf("The name of %s is written in expressions, so it starts with a letter and holds letters, digits, _ and -: %q cannot be one.", diag.WithArticle(noun), name)}
+	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r),
+		Detail: fmt.Sprintf("The name of %s is used in expressions, so it must start with a letter and "+
+			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)}
 }
 
-// newDecoder starts decoding blocks of a file.
+// newDecoder returns a Decoder for the blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
 	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]diag.Range{}}
 }
 
-// configID digests everything the configuration was made of.
+// configID returns the digest of all inputs of the configuration.
 func (l *loader) configID(files []*sourceFile) string {
 	parts := []string{l.environmentDigest()}
 	for _, f := range files {
@@ -259,7 +278,8 @@ func (l *loader) configID(files []*sourceFile) string {
 	return eval.HashParts(parts...)
 }
 
-// eachBlock calls do for every block of a type, with a Decoder for its file, and takes over what that reports.
+// eachBlock calls do for every block of a type, with a Decoder for its file, and collects the
+// diagnostics.
 func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
@@ -268,7 +288,7 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 	}
 }
 
-// report takes over the diagnostics of a Decoder, which has none afterwards.
+// report moves the diagnostics of a Decoder to the loader.
 func (l *loader) report(d *decode.Decoder) {
 	l.diags = append(l.diags, d.Diags...)
 	d.Diags = nil

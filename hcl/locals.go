@@ -29,13 +29,15 @@ func (l *loader) decodeLocals() {
 	l.lazyLocals = &lazyLocals{exprs: map[string]localExpr{}}
 	for _, b := range l.blocks["locals"] {
 		for _, nested := range b.Body.Blocks {
-			l.errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.", nested.Type)
+			l.errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.",
+				nested.Type)
 		}
 		for _, name := range diag.SortedNames(b.Body.Attributes) {
 			a := b.Body.Attributes[name]
 			key := "local " + name
 			if first, twice := l.declared[key]; twice {
-				l.errorf(a.NameRange, "Duplicate local", "local.%s is already declared at %s:%d.", name, first.File, first.Start.Line)
+				l.errorf(a.NameRange, "Duplicate local", "local.%s is already declared at %s:%d.", name, first.File,
+					first.Start.Line)
 				continue
 			}
 			l.declared[key] = diag.RangeOf(a.NameRange)
@@ -45,7 +47,8 @@ func (l *loader) decodeLocals() {
 	l.base = l.base.With("local", l.knownRoot("local", l.local))
 	names := diag.SortedNames(l.lazyLocals.exprs)
 	sort.SliceStable(names, func(i, j int) bool {
-		return l.lazyLocals.exprs[names[i]].attr.SrcRange.Start.Byte < l.lazyLocals.exprs[names[j]].attr.SrcRange.Start.Byte
+		a, b := l.lazyLocals.exprs[names[i]].attr, l.lazyLocals.exprs[names[j]].attr
+		return a.SrcRange.Start.Byte < b.SrcRange.Start.Byte
 	})
 	for _, name := range names {
 		l.evalLocal(name)
@@ -61,7 +64,8 @@ func (l *loader) evalLocal(name string) {
 		return
 	}
 	if slices.Contains(l.lazyLocals.path, name) {
-		l.errorf(e.attr.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name, strings.Join(append(l.lazyLocals.path, name), " → "))
+		l.errorf(e.attr.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name,
+			strings.Join(append(l.lazyLocals.path, name), " → "))
 		l.local[name] = &eval.Member{}
 		l.local[name].MarkFailed()
 		return
@@ -78,7 +82,8 @@ func (l *loader) evalLocal(name string) {
 	n := d.CompileKnown(e.attr.Expr, decode.Field{Name: name, Secret: true})
 	l.diags = append(l.diags, d.Diags...)
 	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(e.attr.Expr) {
-		l.errorf(e.attr.Expr.Range(), "Value not known", "local.%s must be known when the file is loaded. A value of a call is named in a locals block inside its tool.", name)
+		l.errorf(e.attr.Expr.Range(), "Value not known",
+			"local.%s must be known at load. For a value of a call, use a locals block inside the tool.", name)
 	}
 	m := &eval.Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive}
 	switch {
@@ -90,7 +95,8 @@ func (l *loader) evalLocal(name string) {
 	l.local[name] = m
 }
 
-// readsFailedValue reports whether an expression reads something whose own mistake was reported.
+// readsFailedValue reports whether an expression reads a value that failed to load, which was
+// reported.
 func (l *loader) readsFailedValue(e hclsyntax.Expression) bool {
 	for _, t := range e.Variables() {
 		r, _ := l.base.Find(t.RootName())
@@ -105,32 +111,37 @@ func (l *loader) readsFailedValue(e hclsyntax.Expression) bool {
 	return false
 }
 
-// lazyToolLocals are the locals blocks of a tool. They are compiled on demand, so that their order does not matter.
+// lazyToolLocals compiles the locals blocks of a tool on demand, so that their order does not
+// matter.
 type lazyToolLocals struct {
 	attrs   map[string]*hclsyntax.Attribute
-	members map[string]*eval.Member // of the files too
+	members map[string]*eval.Member // including top-level locals
 	path    []string                // being compiled, for cycles
 }
 
-// decodeLocals adds names for values of the call. They are computed whenever they are first read, so no check around them tells them anything.
+// decodeLocals adds the locals of a tool. They are computed on first read, so checks before them do
+// not narrow them.
 func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 	for _, nested := range b.Body.Blocks {
 		d.Errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.", nested.Type)
 	}
 	around, _ := d.Scope.Find("local")
-	set := &lazyToolLocals{attrs: map[string]*hclsyntax.Attribute{}, members: make(map[string]*eval.Member, len(around.Members)+len(b.Body.Attributes))}
+	set := &lazyToolLocals{attrs: map[string]*hclsyntax.Attribute{},
+		members: make(map[string]*eval.Member, len(around.Members)+len(b.Body.Attributes))}
 	for name, m := range around.Members {
 		set.members[name] = m
 	}
 	attrs := sortedAttributes(b.Body.Attributes)
 	for _, a := range attrs {
 		if set.members[a.Name] != nil {
-			d.Errorf(a.NameRange, "Duplicate local", "There is already a local %q. A tool cannot give it another meaning.", a.Name)
+			d.Errorf(a.NameRange, "Duplicate local", "There is already a top-level local %q. Choose another name.",
+				a.Name)
 			continue
 		}
 		set.attrs[a.Name] = a
 	}
-	d.Scope = d.Scope.With("local", &eval.Root{Noun: "local", Members: set.members, Type: eval.AnyType, Partial: around.Partial})
+	d.Scope = d.Scope.With("local", &eval.Root{Noun: "local", Members: set.members, Type: eval.AnyType,
+		Partial: around.Partial})
 	for _, a := range attrs {
 		if set.attrs[a.Name] == a {
 			set.compileLocal(d, a.Name)
@@ -138,7 +149,7 @@ func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 	}
 }
 
-// sortedAttributes are the attributes of a body as they were written.
+// sortedAttributes returns the attributes of a body in written order.
 func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 	attrs := make([]*hclsyntax.Attribute, 0, len(attributes))
 	for _, a := range attributes {
@@ -148,14 +159,15 @@ func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 	return attrs
 }
 
-// compileLocal compiles one local after those that it reads.
+// compileLocal compiles one local, after the locals that it reads.
 func (s *lazyToolLocals) compileLocal(d *decode.Decoder, name string) {
 	a := s.attrs[name]
 	if a == nil || s.members[name] != nil {
 		return
 	}
 	if slices.Contains(s.path, name) {
-		d.Errorf(a.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name, strings.Join(append(s.path, name), " → "))
+		d.Errorf(a.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name,
+			strings.Join(append(s.path, name), " → "))
 		m := &eval.Member{Local: true}
 		m.MarkFailed()
 		s.members[name] = m
@@ -172,7 +184,8 @@ func (s *lazyToolLocals) compileLocal(d *decode.Decoder, name string) {
 	c := d.Compiler(decode.Field{Name: name, Secret: true})
 	n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
 	d.Diags = append(d.Diags, c.Diags...)
-	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific}
+	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive,
+		CallerSpecific: n.CallerSpecific}
 	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(name, n.Eval) }
 	if n.NullReason != "" {
 		m.NullReason = "local." + name + " may be null"
@@ -180,7 +193,7 @@ func (s *lazyToolLocals) compileLocal(d *decode.Decoder, name string) {
 	s.members[name] = m
 }
 
-// localsReadBy are the locals that an expression reads.
+// localsReadBy returns the locals that an expression reads.
 func localsReadBy(e hclsyntax.Expression) (names []string) {
 	for _, t := range e.Variables() {
 		if t.RootName() == "local" && len(t) > 1 {

@@ -24,7 +24,8 @@ type lazyTypes struct {
 
 func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
 	fail := func(summary, format string, args ...any) (*schema.Type, hclv2.Diagnostics) {
-		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &r}}
+		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary,
+			Detail: fmt.Sprintf(format, args...), Subject: &r}}
 	}
 	if t, ok := s.done[name]; ok {
 		return t, nil
@@ -32,12 +33,14 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	b, ok := s.blocks[name]
 	if !ok {
 		if s.loader.partial {
-			return eval.AnyType, nil // it may be declared in a file that could not be read
+			return eval.AnyType, nil // it may be declared in an unreadable file
 		}
-		return fail("Unknown type", "There is no type block %q.%s", name, diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
+		return fail("Unknown type", "There is no type block %q.%s", name,
+			diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
 	}
 	if slices.Contains(s.path, name) {
-		return fail("Type refers to itself", "type.%s contains itself: %s. Write any where it would begin again.", name, strings.Join(append(s.path, name), " → "))
+		return fail("Type refers to itself", "type.%s contains itself: %s. Use any to end the recursion.", name,
+			strings.Join(append(s.path, name), " → "))
 	}
 	s.path = append(s.path, name)
 	var t *schema.Type
@@ -49,10 +52,12 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 		t = eval.AnyType
 	}
 	left := maxTypeParts
-	if countParts(t, &left); left < 0 { // a type that is named twice in another, and that twice again, doubles with each line
+	// repeated nesting of types grows exponentially
+	if countParts(t, &left); left < 0 {
 		t = eval.AnyType
 		s.done[name] = t
-		return fail("Type too large", "type.%s has more than %d parts, those of the types in it included. Write any for some of them.", name, maxTypeParts)
+		return fail("Type too large",
+			"type.%s has more than %d parts, including nested types. Use any for some of them.", name, maxTypeParts)
 	}
 	s.done[name] = t
 	return t, nil
@@ -60,7 +65,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 
 const maxTypeParts = 10_000 // of a type: members and elements at every depth
 
-// countParts takes the parts of a type from left, and stops below zero.
+// countParts subtracts the parts of a type from left and stops below zero.
 func countParts(t *schema.Type, left *int) {
 	if *left--; *left < 0 || t == nil {
 		return
@@ -74,10 +79,11 @@ func countParts(t *schema.Type, left *int) {
 }
 
 func typeSpec(t **schema.Type) decode.Spec {
-	return decode.Spec{decode.Custom("is", "type", "What the name stands for.", func(d *decode.Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
+	return decode.Spec{decode.Custom("is", "type", "The type.",
+		func(d *decode.Decoder, e hclsyntax.Expression) { *t = d.DecodeType(e) }).Require()}
 }
 
-// digest is of everything that a type says.
+// digest returns the digest of a type declaration.
 func (s *lazyTypes) digest(name string) string {
 	t := s.done[name]
 	if t == nil {
@@ -96,7 +102,7 @@ func (l *loader) declareTypes() {
 	}
 }
 
-// resolveTypes resolves the types that nothing has named so far.
+// resolveTypes resolves the types that have not been used so far.
 func (l *loader) resolveTypes() {
 	for _, name := range diag.SortedNames(l.types.blocks) {
 		_, diags := l.types.resolve(name, l.types.blocks[name].LabelRanges[0])

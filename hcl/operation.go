@@ -18,53 +18,57 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// Operation is what tools, prompts, resources and completions have in common: what a caller gives, what must hold of it, and what is done.
+// Operation is the common part of tools, prompts, resources and completions: inputs, checks and
+// steps.
 type Operation struct {
 	Name     string
-	Requires []string      // what the client must be able to do: "sampling", "elicitation", "roots", …
-	Timeout  time.Duration // of the whole, without the time in which the client is asked
-	MaxText  decode.Size   // of a text that a model receives
+	Requires []string      // capabilities of the client: "sampling", "elicitation", "roots", …
+	Timeout  time.Duration // of the whole call, paused while the client is asked
+	MaxText  decode.Size   // maximum size of a text for the model
 
 	Input       *schema.Type // the object of all inputs
 	Validator   *schema.Validator
 	Completions map[string]*Completion // by input
 	Checks      []*Check
-	Allow       *hclexpr.Condition // nil when everybody may call
-	Scopes      []string           // that the caller must have been granted
-	Steps       []*Step            // one backend is one step without a name; a pure computation has none
+	Allow       *hclexpr.Condition // nil to allow everyone
+	Scopes      []string           // that the caller needs
+	Steps       []*Step            // a single backend is one step without name; empty for a pure computation
 
-	Digest string // of the block and of everything it refers to
+	Digest string // of the block and everything it refers to
 	Range  diag.Range
 }
 
-// HasNamedSteps reports whether the backends are written as steps, so that results are read as step.<name>.
+// HasNamedSteps reports whether the operation is written as steps, whose results are read as
+// step.<name>.
 func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0].Name != "" }
 
-// operationDecoder is the part of a block being decoded that says what a caller gives and what is done.
+// operationDecoder decodes the Operation of a block.
 type operationDecoder struct {
-	noun            string // of the block: "tool", "prompt", …
+	noun            string // the block type: "tool", "prompt", …
 	op              *Operation
 	block           sourceBlock
-	singleBackend   bool // its backend is the only one: it has no steps
+	singleBackend   bool // it has one backend and no steps
 	loader          *loader
 	dec             *decode.Decoder
-	deps            *dependencies // what the block reads
+	deps            *dependencies // dependencies of the block
 	inputs          *inputs
 	input           *eval.Root
 	descriptionRefs []descriptionRef
-	cached          *cachedBlock // of the load before; then nothing is decoded
+	cached          *cachedBlock // of the previous load; if set, nothing is decoded
 
 	enabled     bool
 	calls       []*toolCallSite
 	results     map[string]*eval.Member // of the steps so far, by name
-	askKeys     map[string]diag.Range   // where each question is asked, by its key
-	endedBy     string                  // the step after which no call goes on, or ""
-	unavailable map[string]string       // steps, and why they cannot be read before they were done
+	askKeys     map[string]diag.Range   // ranges of the questions, by key
+	endedBy     string                  // the step that ends every call, or ""
+	unavailable map[string]string       // later steps, and why they cannot be read yet
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText, diag.RangeOf(b.DefRange())
-	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file), deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
+	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText,
+		diag.RangeOf(b.DefRange())
+	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file),
+		deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies
 	w.inputs = newInputs(w)
 	return w
@@ -75,82 +79,92 @@ const (
 	defaultMaxText = 64 << 10
 )
 
-// exposedNamePattern is a name under which the protocol lets something be offered.
+// exposedNamePattern matches a name that the protocol allows.
 var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // checkName reports a name that the protocol does not allow.
 func (w *operationDecoder) checkName() {
 	if !exposedNamePattern.MatchString(w.op.Name) {
-		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name", "The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s: %q cannot be one.", diag.WithArticle(w.noun), w.op.Name)
+		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name",
+			"The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s, not %q.",
+			diag.WithArticle(w.noun), w.op.Name)
 	}
 }
 
-// enabledField declares whether the block counts.
+// enabledField declares the argument enabled.
 func (w *operationDecoder) enabledField() decode.Field {
 	return decode.Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").DefaultDoc("true")
 }
 
-// timeoutField declares how long all of it may take.
+// timeoutField declares the timeout of the operation.
 func (w *operationDecoder) timeoutField(doc string) decode.Field {
 	return decode.PositiveDuration(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
 }
 
-// errorSpec declares what is said of a failure; what is its name in a sentence.
+// errorSpec declares the text of a failure; what names the failure in a sentence.
 func errorSpec(dst **hclexpr.TextTemplate, what string) decode.Spec {
-	return decode.Spec{decode.Attr(dst, "error", "The text of "+what+": error.message, error.status, error.code and error.step can be read.")}
+	return decode.Spec{decode.Attr(dst, "error",
+		"The text of "+what+". It can read error.message, error.status, error.code and error.step.")}
 }
 
-// bodySpec is what must hold before anything is done.
+// bodySpec is the spec of locals, checks, scopes and allow.
 func (w *operationDecoder) bodySpec() decode.Spec {
 	return decode.Spec{
-		decode.Blocks("locals", "", "Names for values of the call. Each is computed when it is first read, once a call.", nil, w.decodeLocals),
-		decode.Blocks("check", "message", "What must hold before anything is done. The label is what the caller is told otherwise.", func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
-			check := decodeCheck(d, b)
-			w.op.Checks = append(w.op.Checks, check)
-			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // it holds for everything after it
-		}),
+		decode.Blocks("locals", "",
+			"Named values of the call. Each is computed once per call, when it is first read.", nil, w.decodeLocals),
+		decode.Blocks("check", "message", "A precondition on the arguments. The label is the error for the caller.",
+			func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
+				check := decodeCheck(d, b)
+				w.op.Checks = append(w.op.Checks, check)
+				d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // narrows everything after it
+			}),
 		w.requiredScopesField(),
-		decode.Attr(&w.op.Allow, "allow", "Who may call: a program over caller and input. Policies can only forbid more."),
+		decode.Attr(&w.op.Allow, "allow",
+			"Who may call: an expression over caller and input. Policies can only restrict this further."),
 	}
 }
 
-// scope is what can be read before anything was done.
+// scope returns the scope before the first step.
 func (w *operationDecoder) scope() *eval.Scope {
 	w.input = inputRoot(w.op.Input)
 	w.input.Partial = w.inputs.partial
 	return w.loader.call.With("input", w.input)
 }
 
-// decodeErrorText decodes what is said of a failure.
+// decodeErrorText decodes the text of a failure.
 func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
 	d, before := w.dec, w.dec.Scope
-	d.NonNull = nil // a check that does not hold is one of the failures
-	d.Scope = before.With("error", errorRoot()).Without("output", "The backend failed, so there is no output. Read error.message.")
+	d.NonNull = nil // a failed check is one of the failures
+	d.Scope = before.With("error", errorRoot()).Without("output",
+		"The backend failed, so there is no output. Use error.message.")
 	d.Fields(w.block.Body, spec, w.block.DefRange())
 	d.Scope = before
 }
 
-// has reports whether the block holds one of these arguments or blocks.
+// has reports whether the block has one of these arguments or blocks.
 func (w *operationDecoder) has(names ...string) bool {
 	for _, name := range names {
 		if _, ok := w.block.Body.Attributes[name]; ok {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool { return slices.Contains(names, b.Type) })
+	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool {
+		return slices.Contains(names,
+			b.Type)
+	})
 }
 
-// digest is of the block and of everything it refers to.
+// digest returns the digest of the block and everything it refers to.
 func (w *operationDecoder) digest() string { return w.loader.blockDigest(w.block, w.deps) }
 
-// digestCalls makes the digest one of the tools that are called, too. Their own must be complete.
+// digestCalls includes the digests of called tools, which must be complete.
 func (w *operationDecoder) digestCalls() {
 	for _, c := range w.calls {
 		w.op.Digest = eval.HashParts(w.op.Digest, c.call.Tool.Digest)
 	}
 }
 
-// blockRange is where a nested block begins.
+// blockRange returns the range of the header of a nested block.
 func (w *operationDecoder) blockRange(name string) hclv2.Range {
 	for _, b := range w.block.Body.Blocks {
 		if b.Type == name {
@@ -172,20 +186,23 @@ var (
 	identifierLike = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 )
 
-// descriptionRef name is one that a description writes in backquotes and that nothing of its block is called.
+// descriptionRef is a name in backquotes in a description that does not exist in its block.
 type descriptionRef struct {
 	name    string
 	warning *diag.Diagnostic
 }
 
-// checkDescription checks the description, which the model chooses by. What it calls by a name is an input, a word that stands elsewhere in the block, or a tool.
+// checkDescription checks the description of a block. Names in backquotes must be an input, a word
+// of the block, or a tool.
 func (w *operationDecoder) checkDescription(text string) {
 	a, ok := w.block.Body.Attributes["description"]
 	if !ok || w.dec.Diags.HasErrors() {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		w.dec.Errorf(a.Expr.Range(), "Empty description", "%s is chosen by its description: say what it does and when to use it.", diag.ToSentence(diag.WithArticle(w.noun)))
+		w.dec.Errorf(a.Expr.Range(), "Empty description",
+			"Models choose %s by its description: write what it does and when to use it.",
+			diag.ToSentence(diag.WithArticle(w.noun)))
 		return
 	}
 	elsewhere := ""
@@ -196,12 +213,15 @@ func (w *operationDecoder) checkDescription(text string) {
 		if elsewhere == "" {
 			src := w.block.file.src
 			block, own := w.block.Range(), a.SrcRange
-			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) + string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
+			elsewhere = string(src[block.Start.Byte:own.Start.Byte]) +
+				string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
 		}
 		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
 			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &diag.Diagnostic{
-				Severity: diag.Warning, Summary: "Description names no " + w.inputs.noun, Subject: diag.RangeOf(a.Expr.Range()),
-				Detail: fmt.Sprintf("The description speaks of `%s`, and there is no such %s.%s", m[1], w.inputs.noun, diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
+				Severity: diag.Warning, Summary: "Description names an unknown " + w.inputs.noun,
+				Subject: diag.RangeOf(a.Expr.Range()),
+				Detail: fmt.Sprintf("The description mentions `%s`, but there is no such %s.%s", m[1], w.inputs.noun,
+					diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
 			}})
 		}
 	}

@@ -12,48 +12,48 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Policy is one policy block: rules about who may call what it names.
+// Policy is one policy block: access rules for the tools, prompts and resources that it names.
 type Policy struct {
 	Name         string
 	Tools        []string // names, or patterns with *; like Prompts and Resources
 	Prompts      []string
 	Resources    []string
-	AppliesToAll bool               // it names nothing, so it is about everything
+	AppliesToAll bool               // it names nothing, so it applies to everything
 	Allow        *hclexpr.Condition // nil for a policy without this rule, as Deny and Approve
 	Deny         *hclexpr.Condition
-	Approve      *hclexpr.Condition    // calls of tools that somebody must agree to
+	Approve      *hclexpr.Condition    // tool calls that need approval
 	Approval     *Approval             // how, with Approve
-	Message      *hclexpr.TextTemplate // what who is denied is told; nil for words that fit every rule
-	Digest       string                // of the block and of everything it refers to
+	Message      *hclexpr.TextTemplate // the message for denied callers; nil for a default text
+	Digest       string                // of the block and everything it refers to
 	Range        diag.Range
 }
 
-// AppliesToTool reports whether the rules are about the tool of that name.
+// AppliesToTool reports whether the policy applies to the tool.
 func (p *Policy) AppliesToTool(name string) bool { return p.AppliesToAll || matchesAny(p.Tools, name) }
 
-// AppliesToPrompt reports whether the rules are about the prompt of that name.
+// AppliesToPrompt reports whether the policy applies to the prompt.
 func (p *Policy) AppliesToPrompt(name string) bool {
 	return p.AppliesToAll || matchesAny(p.Prompts, name)
 }
 
-// AppliesToResource reports whether the rules are about the resource of that name.
+// AppliesToResource reports whether the policy applies to the resource.
 func (p *Policy) AppliesToResource(name string) bool {
 	return p.AppliesToAll || matchesAny(p.Resources, name)
 }
 
-// policyDecoder is a policy being decoded.
+// policyDecoder decodes a policy block.
 type policyDecoder struct {
 	exposedNames
 	policy *Policy
 }
 
-// spec is everything a policy block may hold, in the order of the reference.
+// spec returns the spec of a policy block, in the order of the reference.
 func (p *policyDecoder) spec() decode.Spec {
 	return decode.Join(p.targetSpec(), p.ruleSpec(), decode.Spec{p.approvalField()})
 }
 
 func (p *policyDecoder) targetSpec() decode.Spec {
-	const doc = " it is about: names, or patterns in which * stands for any characters."
+	const doc = " to which it applies: names, or patterns with * for any characters."
 	return decode.Spec{
 		p.namesField(&p.policy.Tools, "tools", "The tools"+doc),
 		p.namesField(&p.policy.Prompts, "prompts", "The prompts"+doc),
@@ -63,14 +63,17 @@ func (p *policyDecoder) targetSpec() decode.Spec {
 
 func (p *policyDecoder) ruleSpec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&p.policy.Allow, "allow", "Who may call: a program over caller, input and tool."),
-		decode.Attr(&p.policy.Deny, "deny", "What nobody may call, whatever is allowed: a program over caller, input and tool."),
-		decode.Attr(&p.policy.Approve, "approve", "Which calls somebody must approve before they are made: a program over caller, input and tool. It allows nothing by itself."),
-		decode.Attr(&p.policy.Message, "message", "What a caller is told whom this policy denies."),
+		decode.Attr(&p.policy.Allow, "allow", "Who may call: an expression over caller, input and tool."),
+		decode.Attr(&p.policy.Deny, "deny",
+			"Calls to deny even if they are allowed: an expression over caller, input and tool."),
+		decode.Attr(&p.policy.Approve, "approve",
+			"Calls that need approval: an expression over caller, input and tool. It does not allow a call by itself."),
+		decode.Attr(&p.policy.Message, "message", "The message for a caller that this policy denies."),
 	}
 }
 
-// decodePolicies decodes the policy blocks, when everything that they can be about is known.
+// decodePolicies decodes the policy blocks, after the tools, prompts and resources that they can
+// name.
 func (l *loader) decodePolicies() {
 	about := l.collectExposedNames()
 	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
@@ -78,7 +81,9 @@ func (l *loader) decodePolicies() {
 		deps := &dependencies{}
 		d.Deps = &deps.Dependencies
 		if !exposedNamePattern.MatchString(p.policy.Name) {
-			d.Errorf(b.LabelRanges[0], "Invalid policy name", "Decisions are told by the name of their policy: 1 to 64 letters, digits, _, - and ., and %q cannot be one.", p.policy.Name)
+			d.Errorf(b.LabelRanges[0], "Invalid policy name",
+				"The name of a policy appears in its decisions: 1 to 64 letters, digits, _, - and ., not %q.",
+				p.policy.Name)
 		}
 		p.decode(d, b, l)
 		p.policy.Digest = l.blockDigest(b, deps)
@@ -103,19 +108,22 @@ func (p *policyDecoder) decode(d *decode.Decoder, b sourceBlock, l *loader) {
 	switch {
 	case mistyped:
 	case !named("allow") && !named("deny") && !named("approve"):
-		d.Errorf(b.DefRange(), "Policy without rule", "This policy decides nothing. A rule is allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
+		d.Errorf(b.DefRange(), "Policy without rule",
+			"This policy has no rule. Add allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
 	case !p.policy.AppliesToAll && len(p.policy.Tools)+len(p.policy.Prompts)+len(p.policy.Resources) == 0 && !unclear:
-		d.Errorf(b.DefRange(), "Empty policy", "This policy is about nothing. Name what it is about, as in tools = [\"invoice_*\"], or drop the list, and it is about everything.")
+		d.Errorf(b.DefRange(), "Empty policy",
+			"This policy applies to nothing. Name tools, as in tools = [\"invoice_*\"], or remove the list "+
+				"to apply it to everything.")
 	}
 	input := inputsRoot(p.policy.operations(l.config))
-	input.Partial = l.partial || unclear // what it names wrongly has inputs, too
+	input.Partial = l.partial || unclear // unknown names may have inputs too
 	d.Scope = l.call.With("tool", toolRoot()).With("input", input)
 	d.Fields(b.Body, rules, b.DefRange())
 	p.checkApproveRule(d, b, l.config)
 	p.checkPublicCaches(d, b, l.config)
 }
 
-// operations are the works that the rules are about.
+// operations returns the operations to which the policy applies.
 func (p *Policy) operations(c *Config) (works []*Operation) {
 	for _, t := range c.Tools {
 		if p.AppliesToTool(t.Name) {
@@ -135,23 +143,26 @@ func (p *Policy) operations(c *Config) (works []*Operation) {
 	return works
 }
 
-// checkPublicCaches reports documents that clients may keep for everybody although it depends on the caller whether they may be read.
+// checkPublicCaches reports resources with a public cache whose access depends on the caller.
 func (p *policyDecoder) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) {
 	if !readsCaller(p.policy.Allow) && !readsCaller(p.policy.Deny) {
 		return
 	}
 	for _, r := range c.Resources {
 		if r.CacheHint != nil && !r.CacheHint.Private && p.policy.AppliesToResource(r.Name) {
-			d.Errorf(b.DefRange(), "Untrue cache scope", "It depends on the caller who may read the resource %q, and its cache says scope = \"public\", which lets one caller see what another has read. Write scope = \"private\" there.", r.Name)
+			d.Errorf(b.DefRange(), "Contradictory cache scope",
+				"Access to the resource %q depends on the caller, but its cache has scope = \"public\", "+
+					"which shares content between callers. Write scope = \"private\" there.", r.Name)
 		}
 	}
 }
 
-// readsCaller reports whether the condition depends on who calls. Nil does not.
+// readsCaller reports whether the condition depends on the caller. Nil does not.
 func readsCaller(c *hclexpr.Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
-	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
+	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String,
+		Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
 	&schema.Member{Name: "name", Type: eval.StringType},
 	&schema.Member{Name: "title", Type: eval.StringType},
 	&schema.Member{Name: "read_only", Type: eval.BoolType},
@@ -160,12 +171,13 @@ var toolRootType = schema.ObjectOf(
 	&schema.Member{Name: "open_world", Type: eval.BoolType},
 )
 
-// toolRoot is what is called, for the rules of policies.
+// toolRoot returns the root tool for the rules of policies.
 func toolRoot() *eval.Root {
-	return &eval.Root{Noun: "member of tool", Type: toolRootType, Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
+	return &eval.Root{Noun: "member of tool", Type: toolRootType,
+		Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
 }
 
-// inputsRoot is the inputs of several works, each of which has some of them.
+// inputsRoot returns the root input for several operations, each of which has some of the inputs.
 func inputsRoot(works []*Operation) *eval.Root {
 	r := inputRoot(&schema.Type{Kind: schema.Object})
 	having := map[string]int{}
@@ -182,7 +194,7 @@ func inputsRoot(works []*Operation) *eval.Root {
 	}
 	for name, n := range having {
 		if m := r.Members[name]; n < len(works) && m.NullReason == "" {
-			m.NullReason = "not everything that this policy is about has an input " + name + ", so it may be null here"
+			m.NullReason = "not all tools of this policy have an input " + name + ", so it may be null here"
 		}
 	}
 	return r

@@ -21,7 +21,7 @@ type Prompt struct {
 	Error       *hclexpr.TextTemplate
 }
 
-// promptDecoder is a prompt being decoded.
+// promptDecoder decodes a prompt block.
 type promptDecoder struct {
 	*operationDecoder
 	prompt *Prompt
@@ -57,25 +57,29 @@ func (l *loader) decodePrompts() {
 	sort.Slice(l.config.Prompts, func(i, j int) bool { return l.config.Prompts[i].Name < l.config.Prompts[j].Name })
 }
 
-// promptSpec is everything a prompt block may hold except its backend, in the order of the reference.
+// promptSpec is the spec of a prompt block without its backend, in the order of the reference.
 func promptSpec(p *promptDecoder) decode.Spec {
 	return decode.Join(p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure"))
 }
 
 func (p *promptDecoder) headSpec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&p.prompt.Title, "title", "The name as a person reads it."),
-		decode.Attr(&p.prompt.Description, "description", "What the prompt is for. A person chooses by this text.").Require(),
-		p.timeoutField("How long making the messages may take."),
+		decode.Attr(&p.prompt.Title, "title", "The display name."),
+		decode.Attr(&p.prompt.Description, "description",
+			"The purpose of the prompt, for the user who chooses it.").Require(),
+		p.timeoutField("The timeout for producing the messages."),
 		p.requiresField(),
 		p.enabledField(),
-		iconsField(&p.prompt.Icons, "Pictures of the prompt, for clients that show some."),
-		decode.Blocks("argument", "name", "One argument, which a person fills in. It arrives as a text and is read as input.name.", argumentSpec, p.inputs.decodeInput),
+		iconsField(&p.prompt.Icons, "Icons of the prompt."),
+		decode.Blocks("argument", "name",
+			"One argument, filled in by the user. It is sent as a string and read as input.name.", argumentSpec,
+			p.inputs.decodeInput),
 	}
 }
 
 func (p *promptDecoder) messageSpec() decode.Spec {
-	return decode.Spec{messageBlocks(&p.prompt.Messages, "What is said, in written order. The label is user or assistant.").Require()}
+	return decode.Spec{messageBlocks(&p.prompt.Messages,
+		"One message, in written order. The label is user or assistant.").Require()}
 }
 
 func (p *promptDecoder) decode() {
@@ -99,7 +103,7 @@ func (p *promptDecoder) decode() {
 	p.digestCalls()
 }
 
-// PromptArgument is what clients are told of an argument of a prompt.
+// PromptArgument is an argument of a prompt as clients see it.
 type PromptArgument struct {
 	Name        string
 	Title       string
@@ -107,16 +111,18 @@ type PromptArgument struct {
 	Required    bool
 }
 
-// Arguments are the arguments in written order. A client is told no types, so that the descriptions say how a value is written.
+// Arguments returns the arguments in written order. Clients receive no types, so the descriptions
+// explain how values are written.
 func (p *Prompt) Arguments() []PromptArgument {
 	out := make([]PromptArgument, len(p.Input.Members))
 	for i, m := range p.Input.Members {
-		out[i] = PromptArgument{Name: m.Name, Title: m.Type.Title, Description: describeArgument(m.Type), Required: !m.Optional}
+		out[i] = PromptArgument{Name: m.Name, Title: m.Type.Title, Description: describeArgument(m.Type),
+			Required: !m.Optional}
 	}
 	return out
 }
 
-// describeArgument is the description of a type and how its values are written.
+// describeArgument returns the description of a type, including how its values are written.
 func describeArgument(t *schema.Type) string {
 	form := ""
 	switch {
@@ -138,7 +144,7 @@ func describeArgument(t *schema.Type) string {
 	return strings.TrimSpace(said + " " + form)
 }
 
-// enumTexts are the values of an enumeration as texts.
+// enumTexts returns the values of an enum as strings.
 func enumTexts(t *schema.Type) (texts []string) {
 	for _, e := range t.Enum {
 		text, err := value.Text(e.Value)

@@ -11,28 +11,31 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// PromptMessage is one message block of a prompt: one message of the protocol for every piece of its content.
+// PromptMessage is one message block of a prompt: one message of the protocol for every content
+// item.
 type PromptMessage struct {
 	Role    string // "user" or "assistant"
 	When    *hclexpr.Condition
-	Each    *hclexpr.Expr // nil, or a list or map for every element of which the message is written
+	Each    *hclexpr.Expr // repeats the message for every element of a list or map; nil for one message
 	Content []*Content
 	Range   diag.Range
 }
 
-// A messageBlock is a message being decoded: text is short for one piece of content.
+// messageBlock is a message block being decoded; text is short for one content item.
 type messageBlock struct {
 	*PromptMessage
 	Text *hclexpr.TextTemplate
 }
 
-// messageBlocks declares the message blocks of a prompt, or of what the client's model is asked.
+// messageBlocks declares the message blocks of a prompt or a sample block.
 func messageBlocks(dst *[]*PromptMessage, doc string) decode.Field {
-	return decode.Blocks("message", "role", doc, func() decode.Spec { return (&messageBlock{PromptMessage: &PromptMessage{}}).spec() }, func(d *decode.Decoder, b *hclsyntax.Block) {
-		if m := decodeMessage(d, b); m != nil {
-			*dst = append(*dst, m)
-		}
-	})
+	return decode.Blocks("message", "role", doc,
+		func() decode.Spec { return (&messageBlock{PromptMessage: &PromptMessage{}}).spec() },
+		func(d *decode.Decoder, b *hclsyntax.Block) {
+			if m := decodeMessage(d, b); m != nil {
+				*dst = append(*dst, m)
+			}
+		})
 }
 
 func (m *messageBlock) spec() decode.Spec {
@@ -40,25 +43,32 @@ func (m *messageBlock) spec() decode.Spec {
 }
 
 func (m *messageBlock) eachSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&m.Each, "each", "A list or map: the message is written for every element, which it reads as each.key and each.value.").AllowFile()}
+	return decode.Spec{decode.Attr(&m.Each, "each",
+		"A list or map: the message is repeated for every element, which it reads as each.key and "+
+			"each.value.").AllowFile()}
 }
 
 func (m *messageBlock) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&m.When, "when", "The message is left out when this is false; with each it is asked for every element.")}
+	return decode.Spec{decode.Attr(&m.When, "when",
+		"The message is omitted when this is false; with each, evaluated for every element.")}
 }
 
 func (m *messageBlock) bodySpec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&m.Text, "text", "A text, short for one content \"text\" block."),
-		decode.Blocks("content", "kind", "One piece of content, in written order. The label is text, image, audio, resource or link. Clients get a message for each.", func() decode.Spec { return contentSpec(&Content{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
-			if c := decodeContent(d, b); c != nil {
-				m.Content = append(m.Content, c)
-			}
-		}),
+		decode.Attr(&m.Text, "text", "The text; short for one content \"text\" block."),
+		decode.Blocks("content", "kind",
+			"One content item, in written order. The label is text, image, audio, resource or link. Clients "+
+				"receive one message for "+
+				"each.", func() decode.Spec { return contentSpec(&Content{}) },
+			func(d *decode.Decoder, b *hclsyntax.Block) {
+				if c := decodeContent(d, b); c != nil {
+					m.Content = append(m.Content, c)
+				}
+			}),
 	}
 }
 
-// decodeMessage decodes one message block; nil when nobody says it.
+// decodeMessage decodes one message block; nil for an invalid role.
 func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A message block is written `message \"user\" {`.")
@@ -68,9 +78,10 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 	if !slices.Contains(roles, m.Role) {
 		hint := diag.DidYouMean(m.Role, roles)
 		if m.Role == "system" {
-			hint = " What a model is told beforehand is the first message of the user, or in a sample block its system = \"…\"."
+			hint = " For a system prompt, write the first message of the user, or in a sample block system = \"…\"."
 		}
-		d.Errorf(b.LabelRanges[0], "Unknown role", "A message is said by the \"user\" or the \"assistant\", and this is %q.%s", m.Role, hint)
+		d.Errorf(b.LabelRanges[0], "Unknown role", "The role of a message is \"user\" or \"assistant\", not %q.%s",
+			m.Role, hint)
 	}
 	d.CheckNames(b.Body, m.spec())
 	around, known := d.Scope, d.NonNull
@@ -86,11 +97,12 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 	written, text := b.Body.Attributes["text"]
 	switch {
 	case text && len(m.Content) > 0:
-		d.Errorf(written.NameRange, "Text beside content", "text is short for one content \"text\" block, and there are content blocks. Write it as one of them, in its place.")
+		d.Errorf(written.NameRange, "Text and content",
+			"text is short for one content \"text\" block, and there are content blocks. Write it as one of them.")
 	case text:
 		m.Content = []*Content{{Kind: "text", Text: m.Text, Range: diag.RangeOf(written.SrcRange)}}
 	case len(m.Content) == 0 && len(b.Body.Blocks) == 0 && !d.Typos["text"]:
-		d.Errorf(b.DefRange(), "Empty message", "A message holds a text, or content blocks.")
+		d.Errorf(b.DefRange(), "Empty message", "A message needs a text or content blocks.")
 	}
 	return m.PromptMessage
 }

@@ -9,7 +9,8 @@ import (
 	"hatchel/hcl/uritemplate"
 )
 
-// Resource is one resource block: one document, or with a Template a family of them, whose variables are inputs.
+// Resource is one resource block: one document, or with a Template a family of documents whose
+// variables are inputs.
 type Resource struct {
 	Operation
 	Title       string
@@ -17,28 +18,30 @@ type Resource struct {
 	Icons       []*Icon
 	Listed      bool
 	URI         string                // empty for a template
-	Template    *uritemplate.Template // nil for one document
-	MimeType    string                // empty when it depends on what is read: see MediaType
-	Size        int                   // in bytes, 0 when unknown
+	Template    *uritemplate.Template // nil for a single document
+	MimeType    string                // empty if it depends on the content: see MediaType
+	Size        int                   // in bytes; 0 if unknown
 	Annotations *Annotations
-	Text        *hclexpr.TextTemplate // one of Text, Data and Body is set
-	Data        *hclexpr.Expr         // bytes, or a text in base64
-	Body        *hclexpr.Expr         // what the backend gives, where neither is written: a text, bytes, or a value that is sent as JSON
-	Refresh     time.Duration         // how often it is read again for those who follow it; 0 when it changes only with its file
-	CacheHint   *CacheHint            // nil says nothing
-	Error       *hclexpr.TextTemplate
+	Text        *hclexpr.TextTemplate // exactly one of Text, Data and Body is set
+	Data        *hclexpr.Expr         // bytes, or a base64 string
+	// the output of the backend if neither is set: a text, bytes, or a value that is sent as JSON
+	Body *hclexpr.Expr
+	// polling interval for subscribers; 0 for notifications on file changes only
+	Refresh   time.Duration
+	CacheHint *CacheHint // nil for none
+	Error     *hclexpr.TextTemplate
 }
 
-// minRefresh is how often a resource is read again at most.
+// minRefresh is the minimum polling interval.
 const minRefresh = 100 * time.Millisecond
 
-// resourceDecoder is a resource being decoded.
+// resourceDecoder decodes a resource block.
 type resourceDecoder struct {
 	*operationDecoder
 	resource *Resource
 	template string // as it is written
 	cache    *cacheBlock
-	constant bool // what it holds is known at load
+	constant bool // the content is known at load
 }
 
 func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
@@ -68,10 +71,13 @@ func (l *loader) decodeResources() {
 			l.config.Resources = append(l.config.Resources, r.resource)
 		}
 	}
-	sort.Slice(l.config.Resources, func(i, j int) bool { return l.config.Resources[i].Name < l.config.Resources[j].Name })
+	sort.Slice(l.config.Resources, func(i,
+		j int) bool {
+		return l.config.Resources[i].Name < l.config.Resources[j].Name
+	})
 }
 
-// resourceSpec is everything a resource block may hold except its backend, in the order of the reference.
+// resourceSpec is the spec of a resource block without its backend, in the order of the reference.
 func resourceSpec(r *resourceDecoder) decode.Spec {
 	return decode.Join(r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure"))
 }
@@ -80,29 +86,40 @@ func (r *resourceDecoder) headSpec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the URI",
 			decode.Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
-			decode.Attr(&r.template, "uri_template", "The URIs of a family, as in \"orders://{id}{?page}\": each variable is read as input.<name>. {x} holds no slash, {+x} may, and {/x}, {?x,y} and {&x} may be missing.")),
+			decode.Attr(&r.template, "uri_template",
+				"The URI template of a family of documents, as in \"orders://{id}{?page}\". Each variable "+
+					"is read as input.<name>. {x} matches no slash, {+x} may, and {/x}, {?x,y} and {&x} are "+
+					"optional.")),
 		decode.Spec{
-			decode.Attr(&r.resource.Title, "title", "The name as a person reads it."),
-			decode.Attr(&r.resource.Description, "description", "What the resource holds."),
-			decode.Attr(&r.resource.MimeType, "mime_type", "The media type. Without it text/plain for a text, application/json for a value, and what the end of its name says for a file."),
-			decode.PositiveInt(&r.resource.Size, "size", "How many bytes it holds, where that is known. A constant text or data says so itself."),
-			decode.Attr(&r.resource.Listed, "listed", "Whether clients see the resource in the list. It can be read in any case.").DefaultDoc("true"),
+			decode.Attr(&r.resource.Title, "title", "The display name."),
+			decode.Attr(&r.resource.Description, "description", "The content of the resource, for models and users."),
+			decode.Attr(&r.resource.MimeType, "mime_type",
+				"The media type. By default text/plain for a text, application/json for a value, and "+
+					"derived from the file name extension for a file."),
+			decode.PositiveInt(&r.resource.Size, "size",
+				"The size in bytes, if it is known. For a constant text or data it is computed."),
+			decode.Attr(&r.resource.Listed, "listed",
+				"Whether the resource appears in the list. It can be read in any case.").DefaultDoc("true"),
 			r.enabledField(),
 			r.requiresField(),
-			r.timeoutField("How long reading may take."),
-			decode.Attr(&r.resource.Refresh, "refresh", "How often it is read again for those who follow it. Without it they are told of a new configuration and of a changed file."),
-			decode.Block(&r.cache, "cache", "How long clients may keep what they read.", (*cacheBlock).spec),
+			r.timeoutField("The timeout for reading."),
+			decode.Attr(&r.resource.Refresh, "refresh",
+				"How often the resource is polled for its subscribers. By default they are notified of a "+
+					"reload and of a changed file only."),
+			decode.Block(&r.cache, "cache", "How long clients may cache the resource.", (*cacheBlock).spec),
 			annotationsField(&r.resource.Annotations),
-			iconsField(&r.resource.Icons, "Pictures of the resource, for clients that show some."),
-			decode.Blocks("input", "name", "Says more of a variable of uri_template: its type, what it means, how it is completed.", argumentSpec, r.inputs.decodeInput),
+			iconsField(&r.resource.Icons, "Icons of the resource."),
+			decode.Blocks("input", "name", "Describes a variable of uri_template: its type, meaning and completion.",
+				argumentSpec, r.inputs.decodeInput),
 		},
 	)
 }
 
 func (r *resourceDecoder) dataSpec() decode.Spec {
-	return decode.AtMostOneOf("what the resource holds",
-		decode.Attr(&r.resource.Text, "text", "The text that is read."),
-		decode.Attr(&r.resource.Data, "data", "The bytes that are read: filebase64(…), output.content of as = \"bytes\", or a text in base64."))
+	return decode.AtMostOneOf("the content of the resource",
+		decode.Attr(&r.resource.Text, "text", "The content as text."),
+		decode.Attr(&r.resource.Data, "data",
+			"The content as bytes: filebase64(…), output.content with as = \"bytes\", or a base64 string."))
 }
 
 func (r *resourceDecoder) decode() {
@@ -120,7 +137,7 @@ func (r *resourceDecoder) decode() {
 	d.Fields(b.Body, hold, b.DefRange())
 	r.decodeBody()
 	r.decodeErrorText(failure)
-	r.requireReadOnly("A resource is read by whoever looks at it, as often as they like")
+	r.requireReadOnly("A resource can be read at any time")
 	r.decodeCache()
 	r.checkRefresh()
 	r.decodeCompletions()
@@ -129,29 +146,32 @@ func (r *resourceDecoder) decode() {
 	r.digestCalls()
 }
 
-// checkRefresh checks what those are told who follow the resource.
+// checkRefresh checks the polling of the resource.
 func (r *resourceDecoder) checkRefresh() {
 	res, d := r.resource, r.dec
 	if res.Refresh > 0 && res.Refresh < minRefresh {
-		d.Errorf(r.attrRange("refresh"), "Invalid duration", "A resource is read again every %s at most, and this is %s.", minRefresh, res.Refresh)
+		d.Errorf(r.attrRange("refresh"), "Invalid duration",
+			"A resource can be polled every %s at most, not every %s.", minRefresh, res.Refresh)
 	}
 	if res.Refresh > 0 && len(res.Steps) == 0 && r.constant {
-		d.Errorf(r.attrRange("refresh"), "Nothing to refresh", "This resource holds a constant: what it holds changes with the configuration alone, and those who follow it are told then.")
+		d.Errorf(r.attrRange("refresh"), "Nothing to refresh",
+			"This resource is constant: it changes only with the configuration, and subscribers are notified then.")
 	}
 	for _, s := range res.Steps {
 		if s.Backend.Kind == "ask" && res.Refresh > 0 {
-			d.Errorf(r.attrRange("refresh"), "Nobody to ask", "The step %q asks a client, and there is none when a resource is read again by itself. Drop refresh, or the question.", s.Name)
+			d.Errorf(r.attrRange("refresh"), "No client to ask",
+				"The step %q asks a client, but a refresh has no client. Remove refresh or the question.", s.Name)
 		}
 	}
 }
 
-// CacheHint says how long a client may keep what it read.
+// CacheHint tells clients how long they may cache a resource.
 type CacheHint struct {
 	TTL     time.Duration
 	Private bool
 }
 
-// A cacheBlock is a cache block being decoded.
+// cacheBlock is the cache block of a resource being decoded.
 type cacheBlock struct {
 	TTL   time.Duration
 	Scope string
@@ -159,18 +179,21 @@ type cacheBlock struct {
 
 func (c *cacheBlock) spec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&c.TTL, "ttl", "How long a client may keep what it read.").Require(),
-		decode.Choice(&c.Scope, "scope", `"private" keeps it for who asked, "public" for everybody.`, "private", "public").DefaultDoc("private"),
+		decode.Attr(&c.TTL, "ttl", "How long a client may cache the resource.").Require(),
+		decode.Choice(&c.Scope, "scope", `"private" allows caching for one caller, "public" for all callers.`,
+			"private", "public").DefaultDoc("private"),
 	}
 }
 
-// decodeCache is what a cache block says. What depends on who reads it is nobody else's.
+// decodeCache decodes the cache block. A resource with access rules must not have a public cache.
 func (r *resourceDecoder) decodeCache() {
 	if r.cache == nil {
 		return
 	}
 	r.resource.CacheHint = &CacheHint{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
 	if r.cache.Scope == "public" && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
-		r.dec.Errorf(r.blockRange("cache"), "Untrue cache scope", "scope = \"public\" lets one caller see what another has read, and `allow` or `scopes` says that not everybody may. Write scope = \"private\".")
+		r.dec.Errorf(r.blockRange("cache"), "Contradictory cache scope",
+			"scope = \"public\" shares content between callers, but `allow` or `scopes` restricts who may "+
+				"read it. Write scope = \"private\".")
 	}
 }

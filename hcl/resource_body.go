@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// decodeBody finds what the resource holds, what kind of media that is, and, where it is constant, how much.
+// decodeBody decodes the content of the resource, its media type, and the size of constant content.
 func (r *resourceDecoder) decodeBody() {
 	res, d := r.resource, r.dec
 	kind := ""
@@ -27,25 +27,29 @@ func (r *resourceDecoder) decodeBody() {
 		r.checkData()
 	case len(res.Steps) == 1 && !res.HasNamedSteps():
 		res.Body, kind = r.backendBody(res.Steps[0].Backend)
-	case d.Diags.HasErrors(): // what is wrong may be what it holds
+	case d.Diags.HasErrors(): // the invalid part may be the content
 	case len(res.Steps) > 0:
-		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource with steps says what it holds: text = \"${step.<name>…}\", or data.")
+		d.Errorf(r.block.DefRange(), "Empty resource",
+			"A resource with steps needs text = \"${step.<name>…}\", or data.")
 	default:
-		d.Errorf(r.block.DefRange(), "Resource holds nothing", "A resource has a text, data, a backend (%s), or steps.", strings.Join(r.loader.backendNames(), ", "))
+		d.Errorf(r.block.DefRange(), "Empty resource", "A resource needs a text, data, a backend (%s), or steps.",
+			strings.Join(r.loader.backendNames(), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind
 	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
-		d.Errorf(r.attrRange("mime_type"), "Invalid media type", "A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", and this is %q.", res.MimeType)
+		d.Errorf(r.attrRange("mime_type"), "Invalid media type",
+			"A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", not %q.", res.MimeType)
 	}
 }
 
-// backendBody is what a backend gives as a document, and its media type where that is known.
+// backendBody returns the output of a backend that is the document, and its media type if known.
 func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	d := b.Effects.Default
 	name := cmp.Or(d.Document, d.Text, d.Member)
 	if name == "" && len(d.Members) == 0 {
-		r.dec.Errorf(r.block.DefRange(), "No result", "The answer of this backend has no form of its own. Write text or data.")
+		r.dec.Errorf(r.block.DefRange(), "No result",
+			"The output of this backend has no default content. Set text or data.")
 		return nil, ""
 	}
 	n := eval.TypedExpr{Type: eval.AnyType, Eval: func(f *eval.Frame) (any, error) {
@@ -72,12 +76,12 @@ func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	return &hclexpr.Expr{Typed: n, Range: b.Range}, kind
 }
 
-// checkData checks constant data, and says how much it is.
+// checkData checks constant data and sets its size.
 func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
 	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
-		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a text in base64, and this is %s.", eval.TypePhrase(t))
+		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.", eval.TypePhrase(t))
 		return
 	}
 	if !e.Constant() {
@@ -90,7 +94,9 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64", "data is bytes or a text in base64, and this text is not. A text as it is stands in `text`; filebase64(\"logo.png\") reads a file.")
+			d.Errorf(r.attrRange("data"), "Invalid base64",
+				"data takes bytes or a base64 string, and this string is not base64. For plain text use "+
+					"`text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)
@@ -98,7 +104,7 @@ func (r *resourceDecoder) checkData() {
 	r.setSize(size)
 }
 
-// setSize notes what a constant says of itself.
+// setSize sets the size of constant content.
 func (r *resourceDecoder) setSize(size int) {
 	r.constant = true
 	if r.resource.Size == 0 {
@@ -106,7 +112,8 @@ func (r *resourceDecoder) setSize(size int) {
 	}
 }
 
-// MediaType is the media type of the resource as it was read at a URI, where the list could not say: by the end of the URI, or by what was read.
+// MediaType returns the media type of the resource read at a URI, derived from the URI or the
+// content if it is not declared.
 func (r *Resource) MediaType(uri string, body any) string {
 	if r.MimeType != "" {
 		return r.MimeType
@@ -124,7 +131,7 @@ func (r *Resource) MediaType(uri string, body any) string {
 	return "application/json"
 }
 
-// typeOfResult is the media type of what a resource holds of a type.
+// typeOfResult returns the media type of a value of a type.
 func typeOfResult(t *schema.Type) string {
 	if t.Kind == schema.String {
 		return "text/plain"

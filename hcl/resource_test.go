@@ -1,8 +1,11 @@
-package hcl
+package hcl_test
 
 import (
 	"reflect"
 	"testing"
+	"testing/fstest"
+
+	. "hatchel/hcl"
 )
 
 func TestAResourceHoldsWhatItsBackendGives(t *testing.T) {
@@ -13,7 +16,10 @@ resource "a_rows" {
 }
 resource "b_file" {
   uri_template = "r://{+name}"
-  file { read = input.name }
+  file {
+    directory = "."
+    read = input.name
+  }
 }
 resource "c_text" {
   uri  = "r://text"
@@ -39,5 +45,13 @@ resource "c_text" {
 	}
 	if config.Resources[2].Body != nil {
 		t.Error("a resource with a text has a body")
+	}
+}
+
+func TestABackendWithoutADefaultFormNeedsTextOrData(t *testing.T) {
+	src := "resource \"r\" {\n  uri = \"r://x\"\n  value { json = 1 }\n}\n"
+	_, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, valueKinds(), Options{})
+	if len(diags) != 1 || diags[0].Summary != "No result" {
+		t.Errorf("got %v", diags)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"hatchel/hcl/uritemplate"
 )
 
-// decodeURI reads the URI or the template of a resource, and makes inputs of the variables.
+// decodeURI reads the URI or the template of a resource and converts the variables to inputs.
 func (r *resourceDecoder) decodeURI() {
 	d := r.dec
 	switch {
@@ -27,26 +27,32 @@ func (r *resourceDecoder) decodeURI() {
 		case err != nil:
 			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
 		case len(t.Variables()) == 0:
-			d.Errorf(r.attrRange("uri_template"), "Template without variables", "A template has variables, as in \"orders://{id}\". Write uri = %q.", r.template)
+			d.Errorf(r.attrRange("uri_template"), "Template without variables",
+				"A URI template needs a variable, as in \"orders://{id}\". For a single document write uri = %q.",
+				r.template)
 		default:
 			r.resource.Template = t
 		}
 	case r.has("uri") && !d.MissingValue:
 		d.Errorf(r.attrRange("uri"), "Invalid URI", "It is empty: write a URI such as \"config://app\".")
 	case r.has("uri_template") && !d.MissingValue:
-		d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "It is empty: write a template such as \"orders://{id}\".")
+		d.Errorf(r.attrRange("uri_template"), "Invalid URI template",
+			"It is empty: write a template such as \"orders://{id}\".")
 	}
 	r.matchVariables()
 }
 
-// matchVariables brings the variables of the template and the input blocks together: each variable is an input, and each input a variable.
+// matchVariables matches the variables of the template with the input blocks, which must
+// correspond.
 func (r *resourceDecoder) matchVariables() {
 	t := r.resource.Template
 	if t == nil {
 		r.inputs.partial = r.resource.URI == "" // what the variables are is not known
 		for _, m := range r.inputs.members {
 			if r.resource.URI != "" {
-				r.dec.Errorf(m.Range, "Input is no variable", "This resource has one URI, without variables. A family is written uri_template = \"%s/{%s}\".", strings.TrimSuffix(r.resource.URI, "/"), m.Name)
+				r.dec.Errorf(m.Range, "Input is not a variable",
+					"This resource has one URI without variables. For a family of documents write "+
+						"uri_template = \"%s/{%s}\".", strings.TrimSuffix(r.resource.URI, "/"), m.Name)
 			}
 		}
 		return
@@ -59,7 +65,8 @@ func (r *resourceDecoder) matchVariables() {
 	for i, v := range t.Variables() {
 		names[i] = v.Name
 		if declared[v.Name] == nil {
-			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: eval.StringType, Optional: v.Optional})
+			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: eval.StringType,
+				Optional: v.Optional})
 			r.inputs.labelRanges[v.Name] = diag.RangeOf(r.attrRange("uri_template"))
 			continue
 		}
@@ -67,33 +74,38 @@ func (r *resourceDecoder) matchVariables() {
 	}
 	for _, m := range r.inputs.members {
 		if !slices.Contains(names, m.Name) {
-			r.dec.Errorf(m.Range, "Input is no variable", "uri_template has no variable %q.%s", m.Name, diag.SuggestOr(m.Name, names, diag.ListAre(names)))
+			r.dec.Errorf(m.Range, "Input is not a variable", "uri_template has no variable %q.%s", m.Name,
+				diag.SuggestOr(m.Name, names, diag.ListAre(names)))
 		}
 	}
 }
 
-// setOptional makes an input optional whose variable may be missing from a URI, and reports one that never is.
+// setOptional makes an input optional if its variable may be missing from a URI, and reports an
+// optional input whose variable is always present.
 func (r *resourceDecoder) setOptional(m *schema.Member, v uritemplate.Variable) {
 	if v.Optional {
 		m.Optional = true
 		return
 	}
 	if m.Optional {
-		r.dec.Errorf(m.Range, "Variable always there", "Every URI of this template has {%s}, so the input is never left out: drop optional and the default.", v.Name)
+		r.dec.Errorf(m.Range, "Variable is required",
+			"Every URI of this template contains {%s}, so the input is always present: remove optional and "+
+				"the default.", v.Name)
 	}
 }
 
-// claimURI claims the URI of a resource, or the form of its template.
+// claimURI registers the URI of a resource, or the form of its template, and reports duplicates.
 func (l *loader) claimURI(r *Resource) bool {
 	key, what := r.URI, r.URI
 	if r.Template != nil {
 		key, what = r.Template.Form(), r.Template.Raw()
 	}
 	if key == "" {
-		return true // what is wrong was reported
+		return true // the mistake was reported
 	}
 	if first, twice := l.declared["URI "+key]; twice {
-		l.diags.Errorf(r.Range, "Duplicate URI", "The resource at %s:%d has the URIs of %s already.", first.File, first.Start.Line, what)
+		l.diags.Errorf(r.Range, "Duplicate URI", "The resource at %s:%d already has the URIs of %s.", first.File,
+			first.Start.Line, what)
 		return false
 	}
 	l.declared["URI "+key] = r.Range

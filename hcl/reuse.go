@@ -9,8 +9,8 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// cachedBlock block is what is kept of a tool, a prompt or a resource for the next load: blocks of files in which nothing changed are taken from the load
-// before, unless they look at what may have changed elsewhere: tools, or files of the folder.
+// cachedBlock is a decoded tool, prompt or resource that the next load can reuse if its file is
+// unchanged and it does not depend on other tools or on files.
 type cachedBlock struct {
 	result          any // *Tool, *Prompt or *Resource
 	enabled         bool
@@ -19,7 +19,8 @@ type cachedBlock struct {
 	deps            *dependencies
 }
 
-// dropStaleBlocks forgets what was decoded under other globals, and reads the syntax again that was dropped then.
+// dropStaleBlocks removes blocks that were decoded with other globals, and parses their dropped
+// syntax again.
 func (l *loader) dropStaleBlocks(files []*sourceFile) {
 	var bare []*sourceFile
 	for _, f := range files {
@@ -47,7 +48,7 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 	}
 }
 
-// reparse reads the syntax of a file again, and returns the blocks that it offers with everything in them.
+// reparse parses a file again and returns its exposed blocks with their bodies.
 func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 	s.bodiesDropped = false
 	parseSource(s)
@@ -59,7 +60,7 @@ func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 	return offered
 }
 
-// cachedOperation stands for a block of which the load before has left everything; nil when there is none.
+// cachedOperation returns the reusable operation of a block from the previous load; nil for none.
 func cachedOperation(b sourceBlock) *operationDecoder {
 	if k := b.file.cached[b.index]; k != nil {
 		return &operationDecoder{block: b, descriptionRefs: k.descriptionRefs, cached: k, enabled: k.enabled}
@@ -67,21 +68,23 @@ func cachedOperation(b sourceBlock) *operationDecoder {
 	return nil
 }
 
-// reusable reports whether a decoded block holds for as long as its file and the globals do.
+// reusable reports whether a decoded block depends only on its file and the globals.
 func (w *operationDecoder) reusable() bool { return len(w.calls) == 0 && !w.dec.Deps.ReadsFiles }
 
-// dropBody drops the syntax of a block that is kept: now, so that memory holds the syntax or the tools of a large folder, and not both.
+// dropBody drops the syntax of a reusable block, so that memory does not hold both the syntax and
+// the tools of a large directory.
 func (w *operationDecoder) dropBody() {
 	if w.reusable() {
 		w.block.Body = nil
 	}
 }
 
-// commit takes what a block has found, and keeps it for the next load.
+// commit collects the results of a block and keeps them for the next load.
 func (l *loader) commit(w *operationDecoder, made any) {
 	k := w.cached
 	if k == nil {
-		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags, deps: w.deps}
+		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags,
+			deps: w.deps}
 		if f := w.block.file; w.reusable() {
 			f.cached[w.block.index], f.bodiesDropped = k, true
 		}
@@ -95,8 +98,9 @@ func (l *loader) commit(w *operationDecoder, made any) {
 	}
 }
 
-// Cache keeps what a load made of files that the next one finds unchanged: their syntax, and their tools while nothing that tools can see has changed.
-// It is safe for concurrent use: loads with the same Cache run one after the other. A Cache serves one set of kinds, and one clock.
+// Cache keeps the syntax and the tools of unchanged files between loads. It is safe for concurrent
+// use: loads with the same Cache run one after the other. A Cache serves one set of kinds and one
+// clock.
 type Cache struct {
 	mu      sync.Mutex
 	files   map[[sha256.Size]byte]*sourceFile // guarded by mu, which a load holds
@@ -106,7 +110,7 @@ type Cache struct {
 // NewCache returns an empty Cache.
 func NewCache() *Cache { return &Cache{} }
 
-// lock is held for a whole load; what it returns ends that.
+// lock locks the cache for a whole load and returns the function that unlocks it.
 func (c *Cache) lock() (unlock func()) {
 	if c == nil {
 		return func() {}
@@ -115,7 +119,7 @@ func (c *Cache) lock() (unlock func()) {
 	return c.mu.Unlock
 }
 
-// parseFile returns the syntax of a file, from the load before if it is the same.
+// parseFile returns the syntax of a file, from the previous load if the file is unchanged.
 func (c *Cache) parseFile(name string, src []byte) *sourceFile {
 	s := newSourceFile(name, src)
 	if c != nil {
@@ -126,7 +130,7 @@ func (c *Cache) parseFile(name string, src []byte) *sourceFile {
 	return parseSource(s)
 }
 
-// reusableGlobals returns the globals of the load before when they have this key.
+// reusableGlobals returns the globals of the previous load if they have this key.
 func (c *Cache) reusableGlobals(key string) *globals {
 	if c == nil || c.globals == nil || c.globals.key != key {
 		return nil
@@ -134,7 +138,7 @@ func (c *Cache) reusableGlobals(key string) *globals {
 	return c.globals
 }
 
-// store remembers these files and forgets all others.
+// store keeps these files and drops all others.
 func (c *Cache) store(files []*sourceFile, g *globals) {
 	if c == nil {
 		return

@@ -12,11 +12,12 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// The roots of a call. What each holds is in the Frame; here is what is known of it at load.
+// The roots of a call with their types. Their values are in the Frame.
 
-// inputRoot is what a caller gives: arguments, or the variables of a URI.
+// inputRoot returns the root input: arguments, or the variables of a URI.
 func inputRoot(t *schema.Type) *eval.Root {
-	r := &eval.Root{Noun: "input", Type: t, Members: map[string]*eval.Member{}, Value: func(f *eval.Frame) (any, error) { return f.Input, nil }}
+	r := &eval.Root{Noun: "input", Type: t, Members: map[string]*eval.Member{},
+		Value: func(f *eval.Frame) (any, error) { return f.Input, nil }}
 	for _, m := range t.Members {
 		r.Members[m.Name] = inputMember(m)
 	}
@@ -35,7 +36,7 @@ func inputMember(m *schema.Member) *eval.Member {
 	return out
 }
 
-// stepRoot is the results of the steps so far.
+// stepRoot returns the root step: the results of earlier steps.
 func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Root {
 	if members == nil {
 		members = map[string]*eval.Member{}
@@ -43,9 +44,10 @@ func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Ro
 	return &eval.Root{Noun: "step", Members: members, Unavailable: later, Type: eval.AnyType}
 }
 
-// stepMember is the result of one step; why says when it may be null.
+// stepMember returns the member for the result of one step; why explains when it may be null.
 func stepMember(name string, t *schema.Type, why string) *eval.Member {
-	return &eval.Member{Local: true, Type: t, NullReason: why, Eval: func(f *eval.Frame) (any, error) { return f.Steps[name], nil }}
+	return &eval.Member{Local: true, Type: t, NullReason: why,
+		Eval: func(f *eval.Frame) (any, error) { return f.Steps[name], nil }}
 }
 
 var callerType = schema.ObjectOf(
@@ -58,9 +60,10 @@ var callerType = schema.ObjectOf(
 	&schema.Member{Name: "capabilities", Type: schema.ListOf(capabilityType)},
 )
 
-// callerRoot is who makes the call.
+// callerRoot returns the root caller.
 func callerRoot() *eval.Root {
-	return &eval.Root{Noun: "member of caller", Type: callerType, Value: func(f *eval.Frame) (any, error) { return f.Caller, nil }}
+	return &eval.Root{Noun: "member of caller", Type: callerType,
+		Value: func(f *eval.Frame) (any, error) { return f.Caller, nil }}
 }
 
 var errorType = schema.ObjectOf(
@@ -70,18 +73,21 @@ var errorType = schema.ObjectOf(
 	&schema.Member{Name: "step", Type: eval.StringType, Optional: true},
 )
 
-// errorRoot is what went wrong.
+// errorRoot returns the root error.
 func errorRoot() *eval.Root {
-	return &eval.Root{Noun: "member of error", Type: errorType, Value: func(f *eval.Frame) (any, error) { return f.Failure, nil }}
+	return &eval.Root{Noun: "member of error", Type: errorType,
+		Value: func(f *eval.Frame) (any, error) { return f.Failure, nil }}
 }
 
-// capabilities are the names of what a client may be able to do. "elicitation" is by form; a dot is what a capability holds.
-var capabilities = []string{"elicitation", "elicitation.url", "roots", "sampling", "sampling.context", "sampling.tools", "tasks"}
+// capabilities are the names of client capabilities. "elicitation" means forms; a dot separates a
+// sub-capability.
+var capabilities = []string{"elicitation", "elicitation.url", "roots", "sampling", "sampling.context",
+	"sampling.tools", "tasks"}
 
-// Capabilities are the names that Work.Requires, and the root caller.capabilities of a call, may hold.
+// Capabilities returns the possible values of Operation.Requires and caller.capabilities.
 func Capabilities() []string { return slices.Clone(capabilities) }
 
-// capabilityType is one of these names.
+// capabilityType is the enum of these names.
 var capabilityType = func() *schema.Type {
 	t := &schema.Type{Kind: schema.String}
 	for _, name := range capabilities {
@@ -90,18 +96,22 @@ var capabilityType = func() *schema.Type {
 	return t
 }()
 
-// requiresField declares what the client must be able to do.
+// requiresField declares the capabilities that the client must have.
 func (w *operationDecoder) requiresField() decode.Field {
-	return decode.Custom("requires", "list of capabilities", "What the client must be able to do: "+diag.JoinOr(capabilities)+". Any other client is refused, and told why.", func(d *decode.Decoder, e hclsyntax.Expression) {
-		for i, name := range decode.Items[string](d, e, decode.Field{Name: "requires"}, "strings") {
-			switch {
-			case name == "elicitation.form":
-				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "A client that can be asked by a form is one with \"elicitation\".")
-			case !slices.Contains(capabilities, name):
-				d.Errorf(decode.ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name, diag.SuggestOr(name, capabilities, diag.ListAre(capabilities)))
-			case !slices.Contains(w.op.Requires, name):
-				w.op.Requires = append(w.op.Requires, name)
+	return decode.Custom("requires", "list of capabilities",
+		"The capabilities that the client must have: "+diag.JoinOr(capabilities)+". Calls of other clients "+
+			"are rejected with the reason.", func(d *decode.Decoder, e hclsyntax.Expression) {
+			for i, name := range decode.Items[string](d, e, decode.Field{Name: "requires"}, "strings") {
+				switch {
+				case name == "elicitation.form":
+					d.Errorf(decode.ElementRange(e, i), "Unknown capability",
+						"For a client that can show a form, write \"elicitation\".")
+				case !slices.Contains(capabilities, name):
+					d.Errorf(decode.ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name,
+						diag.SuggestOr(name, capabilities, diag.ListAre(capabilities)))
+				case !slices.Contains(w.op.Requires, name):
+					w.op.Requires = append(w.op.Requires, name)
+				}
 			}
-		}
-	})
+		})
 }

@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/eval"
 )
 
-// A secretBlock is what a secret block holds.
+// secretBlock is a secret block being decoded.
 type secretBlock struct {
 	Env, File string
 	Optional  bool
@@ -16,17 +16,21 @@ type secretBlock struct {
 
 func (s *secretBlock) spec() decode.Spec {
 	return decode.Join(
-		decode.ExactlyOneOf("where the secret comes from",
+		decode.ExactlyOneOf("the source of the secret",
 			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
-			decode.Attr(&s.File, "file", "The file that holds the secret; one line break at its end is dropped. Relative to the folder.")),
-		decode.Spec{decode.Attr(&s.Optional, "optional", "Whether the secret may be missing; it is null then.").DefaultDoc("false")},
+			decode.Attr(&s.File, "file",
+				"The file that holds the secret, relative to the configuration directory. A trailing line "+
+					"break is removed.")),
+		decode.Spec{decode.Attr(&s.Optional, "optional",
+			"Whether the secret may be unset; it is then null.").DefaultDoc("false")},
 	)
 }
 
 // decodeSecrets decodes the secret blocks.
 func (l *loader) decodeSecrets() {
 	l.eachBlock("secret", l.decodeSecret)
-	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true, Partial: l.partial})
+	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true,
+		Partial: l.partial})
 }
 
 func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
@@ -43,7 +47,8 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	case s.Optional:
 		m.NullReason = "secret." + name + " is optional and not set"
 	case s.Env != "" || s.File != "":
-		d.Errorf(b.LabelRanges[0], "Missing secret", "The secret %q is not there: %s. Write optional = true if the tools can do without.", name, where)
+		d.Errorf(b.LabelRanges[0], "Missing secret",
+			"The secret %q is not available: %s. Write optional = true if the tools work without it.", name, where)
 		m.MarkFailed()
 	default:
 		m.MarkFailed()
@@ -60,7 +65,7 @@ func (l *loader) readSecret(s *secretBlock) (text string, ok bool, where string)
 		return text, ok && text != "", fmt.Sprintf("the environment variable %s is not set", s.Env)
 	}
 	if s.File == "" || l.opts.ReadSecret == nil {
-		return "", false, "files of secrets are not read here"
+		return "", false, "secret files are not read here"
 	}
 	content, err := l.opts.ReadSecret(s.File)
 	if err != nil {

@@ -17,12 +17,12 @@ type Server struct {
 	Instructions  string
 	Website       string
 	Icons         []*Icon
-	PageSize      int    // entries of one page of a list
-	DenyByDefault bool   // what no rule allows is denied
-	Limit         *Limit // of the calls of all tools together; nil for none
+	PageSize      int    // page size of lists
+	DenyByDefault bool   // calls that no rule allows are denied
+	Limit         *Limit // on the calls of all tools together; nil for none
 }
 
-// Icon is one picture of the server or a tool.
+// Icon is one icon of the server, a tool, a prompt or a resource.
 type Icon struct {
 	Src      string
 	MimeType string
@@ -37,15 +37,17 @@ const (
 
 func (s *Server) spec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&s.Name, "name", "What clients call the server.").DefaultDoc("hatchel"),
-		decode.Attr(&s.Title, "title", "The name as a person reads it."),
-		decode.Attr(&s.Version, "version", "The version of the tools, as clients show it.").DefaultDoc("0.0.0"),
-		decode.Attr(&s.Instructions, "instructions", "What a model should know before it uses any of the tools."),
+		decode.Attr(&s.Name, "name", "The name of the server.").DefaultDoc("hatchel"),
+		decode.Attr(&s.Title, "title", "The display name."),
+		decode.Attr(&s.Version, "version", "The version of the server's tools.").DefaultDoc("0.0.0"),
+		decode.Attr(&s.Instructions, "instructions", "Instructions for models that use the tools."),
 		decode.Attr(&s.Website, "website", "A page about the server."),
-		decode.Attr(&s.PageSize, "page_size", "How many tools, prompts or resources one page of a list holds.").DefaultDoc("200"),
-		decode.BoolChoice(&s.DenyByDefault, "default", "Whether what no policy and no allow decides may be called.", "allow", "deny").DefaultDoc("allow"),
-		limitField(&s.Limit, "How often, and how many at once, tools may be called: all of them together. What the limit of a tool allows counts here, too. Without it, and with auth, each caller may have 10 calls at once, and 100 that wait."),
-		iconsField(&s.Icons, "Pictures of the server, for clients that show some."),
+		decode.Attr(&s.PageSize, "page_size", "The page size of lists.").DefaultDoc("200"),
+		decode.BoolChoice(&s.DenyByDefault, "default",
+			"Whether to allow or deny calls that no policy and no allow decides.", "allow", "deny").DefaultDoc("allow"),
+		limitField(&s.Limit, "A limit on the rate and concurrency of all tools together, in addition to the "+
+			"limits of the tools. By default, with auth, each caller may run 10 calls at once, and 100 more wait."),
+		iconsField(&s.Icons, "Icons of the server."),
 	}
 }
 
@@ -53,38 +55,42 @@ var iconType = schema.ListOf(schema.ObjectOf(
 	&schema.Member{Name: "src", Type: eval.StringType},
 	&schema.Member{Name: "mime_type", Type: eval.StringType, Optional: true},
 	&schema.Member{Name: "sizes", Type: schema.ListOf(eval.StringType), Optional: true},
-	&schema.Member{Name: "theme", Type: &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "light"}, {Value: "dark"}}}, Optional: true},
+	&schema.Member{Name: "theme", Type: &schema.Type{Kind: schema.String,
+		Enum: []schema.EnumValue{{Value: "light"}, {Value: "dark"}}}, Optional: true},
 )).Compile()
 
 // iconsField declares the argument icons: a list of { src, mime_type, sizes, theme }.
 func iconsField(dst *[]*Icon, doc string) decode.Field {
-	return decode.Custom("icons", "list of { src, mime_type, sizes, theme }", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
-		n := d.CompileKnown(e, decode.Field{Name: "icons"})
-		if !n.Known {
-			return
-		}
-		v, violations := iconType.Check(n.Value)
-		for _, x := range violations {
-			d.Errorf(e.Range(), "Invalid icon", "%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], theme = \"dark\" }; only src is needed.", diag.ToSentence(x.String()))
-		}
-		items, _ := v.([]any)
-		for _, item := range items {
-			m, ok := item.(map[string]any)
-			if !ok {
-				continue
+	return decode.Custom("icons", "list of { src, mime_type, sizes, theme }", doc,
+		func(d *decode.Decoder, e hclsyntax.Expression) {
+			n := d.CompileKnown(e, decode.Field{Name: "icons"})
+			if !n.Known {
+				return
 			}
-			icon := &Icon{}
-			icon.Src, _ = m["src"].(string)
-			icon.MimeType, _ = m["mime_type"].(string)
-			icon.Theme, _ = m["theme"].(string)
-			sizes, _ := m["sizes"].([]any)
-			for _, s := range sizes {
-				text, _ := s.(string)
-				icon.Sizes = append(icon.Sizes, text)
+			v, violations := iconType.Check(n.Value)
+			for _, x := range violations {
+				d.Errorf(e.Range(), "Invalid icon",
+					"%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], "+
+						"theme = \"dark\" }; only src is required.", diag.ToSentence(x.String()))
 			}
-			*dst = append(*dst, icon)
-		}
-	})
+			items, _ := v.([]any)
+			for _, item := range items {
+				m, ok := item.(map[string]any)
+				if !ok {
+					continue
+				}
+				icon := &Icon{}
+				icon.Src, _ = m["src"].(string)
+				icon.MimeType, _ = m["mime_type"].(string)
+				icon.Theme, _ = m["theme"].(string)
+				sizes, _ := m["sizes"].([]any)
+				for _, s := range sizes {
+					text, _ := s.(string)
+					icon.Sizes = append(icon.Sizes, text)
+				}
+				*dst = append(*dst, icon)
+			}
+		})
 }
 
 func (l *loader) decodeServer() {
@@ -92,14 +98,16 @@ func (l *loader) decodeServer() {
 	for i, b := range l.blocks["server"] {
 		if i > 0 {
 			first := l.blocks["server"][0]
-			l.errorf(b.DefRange(), "Duplicate server", "There is one server block, and it is at %s:%d.", first.file.name, first.DefRange().Start.Line)
+			l.errorf(b.DefRange(), "Duplicate server", "There may be only one server block; the first is at %s:%d.",
+				first.file.name, first.DefRange().Start.Line)
 			continue
 		}
 		d := l.newDecoder(b.file)
 		d.Body(b.Body, s.spec(), b.DefRange())
 		l.diags = append(l.diags, d.Diags...)
 		if s.PageSize < 0 || s.PageSize > maxPageSize {
-			l.errorf(b.Body.Attributes["page_size"].Expr.Range(), "Invalid page size", "A page holds 1 to %d tools.", maxPageSize)
+			l.errorf(b.Body.Attributes["page_size"].Expr.Range(), "Invalid page size", "The page size is 1 to %d.",
+				maxPageSize)
 		}
 	}
 	if s.Name == "" {

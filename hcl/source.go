@@ -17,18 +17,21 @@ import (
 
 // sourceFile is one parsed file.
 type sourceFile struct {
-	name          string
-	src           []byte
-	body          *hclsyntax.Body
-	diags         diag.Diagnostics // of the syntax
-	digest        [sha256.Size]byte
-	exposed       int            // how many blocks of it are offered to clients
-	cached        []*cachedBlock // of those blocks in order, as the last load left them
-	decodedWith   *globals       // what they were decoded under
-	bodiesDropped bool           // the bodies of blocks that are kept were dropped: they are several times the size of what was made of them
+	name        string
+	src         []byte
+	body        *hclsyntax.Body
+	diags       diag.Diagnostics // of the syntax
+	digest      [sha256.Size]byte
+	exposed     int            // number of exposed blocks
+	cached      []*cachedBlock // decoded blocks of the previous load, in order
+	decodedWith *globals       // the globals that they were decoded with
+	// the bodies of cached blocks were dropped, because syntax takes several times the memory of
+	// the decoded blocks
+	bodiesDropped bool
 }
 
-// readSources reads and parses every *.hcl below the root, in the order of their names. Folders and files that start with a dot are skipped.
+// readSources reads and parses every *.hcl file below the root in lexical order. Names that start
+// with a dot are skipped.
 func (l *loader) readSources() []*sourceFile {
 	var files []*sourceFile
 	err := fs.WalkDir(l.files.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -60,7 +63,8 @@ func (l *loader) readSources() []*sourceFile {
 	return files
 }
 
-// reportUnreadable reports what cannot be read, and does not miss what may be declared there. An error with a Reason says it in words for the author.
+// reportUnreadable reports an unreadable file and suppresses errors about missing declarations. An
+// error with a Reason method provides the text for the author.
 func (l *loader) reportUnreadable(name string, err error) {
 	l.partial = true
 	why := "it cannot be read"
@@ -73,14 +77,15 @@ func (l *loader) reportUnreadable(name string, err error) {
 	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}
+	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1},
+		End: diag.Pos{Line: 1, Column: 1}}
 	if name == "." {
 		what, where = "the folder", diag.Range{}
 	}
 	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
 
-// parseSource reads the syntax of one file. A file that the parser could not survive is refused before it.
+// parseSource parses one file. A file that exceeds the limits of the parser is rejected first.
 func parseSource(s *sourceFile) *sourceFile {
 	s.body, s.diags = syntax.Parse(s.name, s.src)
 	return s
@@ -96,7 +101,8 @@ func newSourceFile(name string, src []byte) *sourceFile {
 	return s
 }
 
-// finalDiagnostics sorts the diagnostics and drops the echoes: of a file with a syntax error only that is shown, because what the parser made of the rest is a guess.
+// finalDiagnostics sorts the diagnostics and drops follow-up errors: for a file with a syntax error
+// only that error is shown.
 func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
 	broken := map[string]bool{}
 	for _, f := range files {
@@ -114,17 +120,19 @@ func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnost
 	return out.Sort()
 }
 
-// decodeSingleton decodes the one block of a kind, in which nothing of a call can be read; a second one is reported.
+// decodeSingleton decodes the only block of a type, in the scope of load; a second one is reported.
 func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
 	return l.decodeSingletonIn(kind, l.base, spec)
 }
 
-// decodeSingletonIn is single for a block in which a scope can be read.
-func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
+// decodeSingletonIn is decodeSingleton with another scope.
+func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock,
+	ok bool) {
 	for i, b := range l.blocks[kind] {
 		if i > 0 {
 			first := l.blocks[kind][0]
-			l.errorf(b.DefRange(), "Duplicate "+kind, "There is one %s block, and it is at %s:%d.", kind, first.file.name, first.DefRange().Start.Line)
+			l.errorf(b.DefRange(), "Duplicate "+kind, "There may be only one %s block; the first is at %s:%d.", kind,
+				first.file.name, first.DefRange().Start.Line)
 		}
 	}
 	if len(l.blocks[kind]) == 0 {

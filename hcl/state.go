@@ -9,14 +9,14 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// State says where is kept what outlives the process.
+// State is the state block: the location of the state store.
 type State struct {
 	SQLite   string            // a file, relative to the folder of the configuration; empty for a database
 	Postgres decode.SecretText // the address of a database; empty for a file
 	Range    diag.Range
 }
 
-// Same reports whether both keep it in the same place; nil is the place of who says none.
+// Same reports whether both have the same location; nil is the default location.
 func (s *State) Same(other *State) bool {
 	if s == nil || other == nil {
 		return s == other
@@ -25,9 +25,14 @@ func (s *State) Same(other *State) bool {
 }
 
 func (s *State) spec() decode.Spec {
-	return decode.ExactlyOneOf("where it is kept",
-		decode.Custom("sqlite", "string", "A file, for one process, or several on one machine. Relative to the folder of the configuration; serve --state FILE wins.", s.decodeSQLite),
-		decode.Custom("postgres", "string, secret allowed", "The address of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for processes that are one server. Its tables are made when they are missing; their names begin with hatchel_.", s.decodePostgres),
+	return decode.ExactlyOneOf("the location of the state",
+		decode.Custom("sqlite", "string",
+			"A file, for one process or several on one machine, relative to the configuration directory. "+
+				"serve --state FILE overrides it.", s.decodeSQLite),
+		decode.Custom("postgres", "string, secret allowed",
+			"The URL of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for "+
+				"several processes that form one server. Its tables are created if they do not exist; their "+
+				"names begin with hatchel_.", s.decodePostgres),
 	)
 }
 
@@ -54,40 +59,44 @@ func (l *loader) decodeState() {
 	l.config.State = s
 }
 
-// serverFile is a file that the server writes for itself, as an argument names it.
+// serverFile describes an argument that names a file written by the server.
 type serverFile struct {
-	purpose  string // what is in it: audit, state
+	purpose  string // its content: audit, state
 	argument string
-	example  string // a name that it could have
+	example  string // an example of a name
 }
 
-// decodeFileName is the name of such a file, which is known when the files are loaded; empty for what is none.
+// decodeFileName returns the name of such a file, known at load; empty if invalid.
 func decodeFileName(d *decode.Decoder, e hclsyntax.Expression, f serverFile) string {
 	name, ok := d.Known(e, decode.Field{Name: f.argument}, "string").(string)
 	switch {
 	case !ok:
 	case strings.TrimSpace(name) == "" || strings.HasSuffix(name, "/") || strings.ContainsRune(name, 0):
-		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%s names a file, as in %q, and this is %q.", f.argument, f.example, name)
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%s names a file, as in %q, not %q.", f.argument, f.example,
+			name)
 	case strings.HasSuffix(name, ".hcl"):
-		d.Errorf(e.Range(), "Invalid "+f.purpose+" file", "%q would be read as a part of the configuration. Call it %q.", name, f.example)
+		d.Errorf(e.Range(), "Invalid "+f.purpose+" file",
+			"%q would be loaded as part of the configuration. Rename it to %q.", name, f.example)
 	default:
 		return name
 	}
 	return ""
 }
 
-// decodeDatabaseURL is the address of a PostgreSQL database, which is known when the files are loaded; empty for what is none.
+// decodeDatabaseURL returns the URL of a PostgreSQL database, known at load; empty if invalid.
 func decodeDatabaseURL(d *decode.Decoder, e hclsyntax.Expression) decode.SecretText {
 	n := d.CompileKnown(e, decode.Field{Name: "postgres", Secret: true})
 	address, _ := n.Value.(string)
 	switch {
 	case !n.Known:
 	case n.Value == nil:
-		d.Errorf(e.Range(), "Invalid database address", "There is none: this is null. A secret that is needed here is not optional.")
+		d.Errorf(e.Range(), "Invalid database URL", "The URL is null. A secret that is used here must not be optional.")
 	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
 		return decode.SecretText(address)
 	default:
-		d.Errorf(e.Range(), "Invalid database address", "The address of a PostgreSQL database begins with postgres://, as in postgres://user:password@host:5432/database?sslmode=verify-full.")
+		d.Errorf(e.Range(), "Invalid database URL",
+			"The URL of a PostgreSQL database begins with postgres://, as in "+
+				"postgres://user:password@host:5432/database?sslmode=verify-full.")
 	}
 	return ""
 }

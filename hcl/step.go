@@ -15,10 +15,10 @@ import (
 
 // Step is one step of a tool.
 type Step struct {
-	Name            string // empty for the only backend of its work
+	Name            string // empty for the only backend of its operation
 	When            *hclexpr.Condition
 	Each            *hclexpr.Expr
-	Parallel        int  // how many elements of Each are worked on at once; at least 1
+	Parallel        int  // number of elements of Each processed at once; at least 1
 	ContinueOnError bool // on_error = "continue"
 	Repeat          *Repeat
 	Backend         *Backend
@@ -26,14 +26,14 @@ type Step struct {
 	Range           diag.Range
 }
 
-// Repeat asks a backend again until a condition holds.
+// Repeat is the repeat block: it repeats a backend until a condition is true.
 type Repeat struct {
 	Until *hclexpr.Condition
 	Every time.Duration
 	Max   int
 }
 
-// decodeSteps decodes the one backend, or the steps in written order.
+// decodeSteps decodes the single backend, or the steps in written order.
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
 	for _, b := range w.block.Body.Blocks {
@@ -44,31 +44,37 @@ func (w *operationDecoder) decodeSteps() {
 			steps = append(steps, b)
 		}
 		if isStepBlock(b.Type) {
-			w.dec.Errorf(b.DefRange(), "Block outside a step", "%s stands in a step: step \"name\" { %s … }.", b.Type, b.Type)
+			w.dec.Errorf(b.DefRange(), "Block outside a step", "%s belongs in a step: step \"name\" { %s … }.",
+				b.Type, b.Type)
 		}
 	}
 	for _, b := range backends {
 		if b.Type == "tool" && !w.singleBackend {
-			w.dec.Errorf(b.DefRange(), "Tool outside a step", "Another tool is called in a step: step \"name\" { tool \"other\" { … } }.")
+			w.dec.Errorf(b.DefRange(), "Tool outside a step",
+				"Call another tool in a step: step \"name\" { tool \"other\" { … } }.")
 		}
 	}
 	switch {
 	case len(steps) > 0:
 		if len(backends) > 0 {
-			w.dec.Errorf(backends[0].DefRange(), "Backend beside steps", "%s has one backend or steps. Put this %s block into a step of its own.", diag.ToSentence(diag.WithArticle(w.noun)), backends[0].Type)
+			w.dec.Errorf(backends[0].DefRange(), "Backend and steps",
+				"%s has one backend or steps. Move this %s block into a step of its own.",
+				diag.ToSentence(diag.WithArticle(w.noun)), backends[0].Type)
 		}
-		w.dec.Scope = w.dec.Scope.Without("output", "This "+w.noun+" has steps, and each has an output of its own. Read it as step.<name>.")
+		w.dec.Scope = w.dec.Scope.Without("output",
+			"This "+w.noun+" has steps, and each has its own output. Read it as step.<name>.")
 		w.declareSteps(steps)
 		for _, b := range steps {
 			w.decodeStep(b)
 		}
 	case len(backends) > 0:
 		for _, extra := range backends[1:] {
-			more := " Several become steps: step \"name\" { " + extra.Type + " … }."
+			more := " For several, write steps: step \"name\" { " + extra.Type + " … }."
 			if w.singleBackend {
 				more = ""
 			}
-			w.dec.Errorf(extra.DefRange(), "Two backends", "%s has one backend, and this is another.%s", diag.ToSentence(diag.WithArticle(w.noun)), more)
+			w.dec.Errorf(extra.DefRange(), "Two backends", "%s can have only one backend.%s",
+				diag.ToSentence(diag.WithArticle(w.noun)), more)
 		}
 		w.decodeSingleBackend(backends[0])
 	default:
@@ -76,7 +82,7 @@ func (w *operationDecoder) decodeSteps() {
 	}
 }
 
-// decodeSingleBackend decodes the only backend, whose output is read as output.
+// decodeSingleBackend decodes the single backend, whose output is the root output.
 func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	s := &Step{Parallel: 1, Range: diag.RangeOf(b.DefRange())}
 	s.Backend = w.decodeBackend(b)
@@ -85,11 +91,13 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	w.dec.Fields(w.block.Body, expectSpec(&s.Expects), w.block.DefRange())
 }
 
-// checkNoBackend is work that only computes.
+// checkNoBackend checks an operation that only computes.
 func (w *operationDecoder) checkNoBackend() {
 	for _, nested := range w.block.Body.Blocks {
 		if nested.Type == "expect" {
-			w.dec.Errorf(nested.DefRange(), "Nothing to expect", "expect asks about the answer of a backend, and this %s has none. A check asks about the %ss.", w.noun, w.inputs.noun)
+			w.dec.Errorf(nested.DefRange(), "Nothing to expect",
+				"expect checks the output of a backend, and this %s has none. Use check to check the %ss.", w.noun,
+				w.inputs.noun)
 		}
 	}
 	if w.dec.Diags.HasErrors() {
@@ -98,26 +106,32 @@ func (w *operationDecoder) checkNoBackend() {
 }
 
 func (s *Step) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&s.When, "when", "The step is skipped when this is false; with each it is asked for every element.")}
+	return decode.Spec{decode.Attr(&s.When, "when",
+		"The step is skipped when this is false; with each, evaluated for every element.")}
 }
 
 func (s *Step) eachSpec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&s.Each, "each", "A list or map: the step is done for every element, and step.<name> is the list or map of results.").AllowFile(),
-		decode.Attr(&s.Parallel, "parallel", "How many elements are worked on at once.").DefaultDoc("1"),
-		decode.BoolChoice(&s.ContinueOnError, "on_error", `"fail" ends the call; "continue" goes on and leaves step.<name>.error.message.`, "fail", "continue").DefaultDoc("fail"),
+		decode.Attr(&s.Each, "each",
+			"A list or map: the step runs for every element, and step.<name> is the list or map of "+
+				"results.").AllowFile(),
+		decode.Attr(&s.Parallel, "parallel", "The number of elements processed at once.").DefaultDoc("1"),
+		decode.BoolChoice(&s.ContinueOnError, "on_error",
+			`"fail" ends the call; "continue" continues and sets step.<name>.error.message.`, "fail",
+			"continue").DefaultDoc("fail"),
 	}
 }
 
 func (s *Step) repeatSpec() decode.Spec {
-	return decode.Spec{decode.Block(&s.Repeat, "repeat", "Asks the backend again until a condition holds, within the timeout of the tool.", (*Repeat).spec)}
+	return decode.Spec{decode.Block(&s.Repeat, "repeat",
+		"Repeats the backend until a condition is true, within the timeout of the tool.", (*Repeat).spec)}
 }
 
 func (r *Repeat) spec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&r.Until, "until", "When this is true the answer is taken.").Require(),
-		decode.Attr(&r.Every, "every", "How long to wait between two tries.").DefaultDoc("1s"),
-		decode.Attr(&r.Max, "max", "How often to ask at most.").DefaultDoc("as often as the timeout allows"),
+		decode.Attr(&r.Until, "until", "The condition that ends the repetition.").Require(),
+		decode.Attr(&r.Every, "every", "The pause between two attempts.").DefaultDoc("1s"),
+		decode.Attr(&r.Max, "max", "The maximum number of attempts.").DefaultDoc("until the timeout"),
 	}
 }
 
@@ -134,7 +148,9 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	d.CheckNames(b.Body, each, guard, answer, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
 	around, known := d.Scope, d.NonNull
-	d.Scope = d.Scope.Without("output", "output is the answer of the backend, and there is none yet here. It can be read in the step's expect and repeat.")
+	d.Scope = d.Scope.Without("output",
+		"output is the result of the backend, which is not available here. It can be read in the step's "+
+			"expect and repeat.")
 	d.Fields(b.Body, each, b.DefRange())
 	if s.Each != nil {
 		key, elem := d.EachTypes(s.Each)
@@ -156,7 +172,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	w.publishStep(s)
 }
 
-// checkStepName reports a step that has a name of another, or that no call comes to.
+// checkStepName reports a duplicate name and an unreachable step.
 func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 	d := w.dec
 	if !hclsyntax.ValidIdentifier(s.Name) {
@@ -166,11 +182,12 @@ func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 		d.Errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this %s.", s.Name, w.noun)
 	}
 	if w.endedBy != "" {
-		d.Errorf(b.DefRange(), "Step is never done", "The step %q ends every call before this one. Give it a `when`, or put it last.", w.endedBy)
+		d.Errorf(b.DefRange(), "Unreachable step",
+			"The step %q always ends the call before this one. Give it a `when`, or move it to the end.", w.endedBy)
 	}
 }
 
-// publishStep makes what a step leaves readable for what follows.
+// publishStep makes the result of a step readable for later steps.
 func (w *operationDecoder) publishStep(s *Step) {
 	if s.Backend.endsCall() {
 		w.dec.NonNull = w.dec.NonNull.AddPaths(s.When.NonNullWhenFalse())
@@ -191,12 +208,13 @@ func (w *operationDecoder) publishStep(s *Step) {
 	w.dec.Scope = w.dec.Scope.With("step", stepRoot(members, w.unavailable))
 }
 
-// declareSteps notes the steps of a tool, so that reading one too early can be told from reading none.
+// declareSteps records the steps of a tool, so that reading a later step and reading an unknown one
+// have different errors.
 func (w *operationDecoder) declareSteps(steps []*hclsyntax.Block) {
 	w.unavailable = map[string]string{}
 	for _, b := range steps {
 		if len(b.Labels) == 1 {
-			w.unavailable[b.Labels[0]] = "The step \"" + b.Labels[0] + "\" is done after this place: steps run in written order."
+			w.unavailable[b.Labels[0]] = "The step \"" + b.Labels[0] + "\" runs later: steps run in written order."
 		}
 	}
 	w.dec.Scope = w.dec.Scope.With("step", stepRoot(nil, w.unavailable))
@@ -214,19 +232,23 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	}
 	if len(asks) > 0 {
 		for _, extra := range found {
-			w.dec.Errorf(extra.DefRange(), "Two backends", "A step that asks does nothing else. Put this %s block into a step of its own.", extra.Type)
+			w.dec.Errorf(extra.DefRange(), "Two backends",
+				"A step with ask blocks does nothing else. Move this %s block into a step of its own.", extra.Type)
 		}
 		w.checkMetaArguments(b, "ask", allowedWithAsk)
 		return w.decodeAskGroup(b, asks)
 	}
 	if len(found) == 0 {
 		if !w.hasUnknownBlock(b) {
-			w.dec.Errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(append(w.loader.backendNames(), "tool"), ", "), diag.JoinOr(stepBlockNames()))
+			w.dec.Errorf(b.DefRange(), "Missing backend",
+				"A step has one backend (%s), or one or more ask, or one of %s.",
+				strings.Join(append(w.loader.backendNames(), "tool"), ", "), diag.JoinOr(stepBlockNames()))
 		}
 		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: diag.RangeOf(b.DefRange())}
 	}
 	for _, extra := range found[1:] {
-		w.dec.Errorf(extra.DefRange(), "Two backends", "A step has one backend. Put this %s block into a step of its own.", extra.Type)
+		w.dec.Errorf(extra.DefRange(), "Two backends",
+			"A step has one backend. Move this %s block into a step of its own.", extra.Type)
 	}
 	if a, own := findStepBlock(found[0].Type); own {
 		w.checkMetaArguments(b, a.Name, a.allowed)
@@ -234,7 +256,7 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	return w.decodeBackend(found[0])
 }
 
-// hasUnknownBlock reports whether a step holds a block that it does not know, which may be its backend.
+// hasUnknownBlock reports whether a step has an unknown block, which may be meant as its backend.
 func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
 	for _, nested := range b.Body.Blocks {
 		if nested.Type != "repeat" && nested.Type != "expect" {
@@ -244,7 +266,7 @@ func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
 	return false
 }
 
-// resultMember is what step.<name> is afterwards.
+// resultMember returns the member step.<name> for later steps.
 func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	out := s.Backend.Effects.Output
 	if !s.Backend.hasResult() {
@@ -272,7 +294,7 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	return stepMember(s.Name, eval.AnyType, "")
 }
 
-// typeWithError is the type of a result that may be a failure instead.
+// typeWithError returns the type of a result that may be replaced by an error.
 func typeWithError(t *schema.Type) *schema.Type {
 	if t.Kind != schema.Object {
 		return eval.AnyType
@@ -286,7 +308,7 @@ func typeWithError(t *schema.Type) *schema.Type {
 	return schema.ObjectOf(members...)
 }
 
-// nonNullAfter adds to known what is not null in the result of a step that always runs, and that ends the call when an expect does not hold.
+// nonNullAfter adds the paths that the expects of a step prove not null, if the step always runs.
 func nonNullAfter(s *Step, known *eval.NonNull) *eval.NonNull {
 	if s.When != nil || s.Each != nil || s.ContinueOnError {
 		return known

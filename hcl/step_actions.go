@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Progress tells the client how far the call is.
+// Progress is the progress block: it sends a progress notification.
 type Progress struct {
 	Done    *hclexpr.Expr // a number
 	Total   *hclexpr.Expr // a number, nil when unknown
@@ -22,13 +22,14 @@ type Progress struct {
 
 func (p *Progress) spec() decode.Spec {
 	return decode.Spec{
-		decode.NumberExpr(&p.Done, "done", "How much is done. It must grow from one to the next.").Require(),
-		decode.NumberExpr(&p.Total, "total", "How much there is to do, when that is known."),
-		decode.MessageAttr(&p.Message, "message", "What is being done, for a person to read."),
+		decode.NumberExpr(&p.Done, "done",
+			"The progress so far. It must increase from one notification to the next.").Require(),
+		decode.NumberExpr(&p.Total, "total", "The total, if it is known."),
+		decode.MessageAttr(&p.Message, "message", "A description of the current activity."),
 	}
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (p *Progress) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
 // Log sends a message to the client's log.
@@ -42,47 +43,51 @@ type Log struct {
 func (l *Log) spec() decode.Spec {
 	return decode.Join(
 		decode.Spec{
-			decode.Choice(&l.Level, "level", "How much it matters.", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency").DefaultDoc("info"),
-			decode.Attr(&l.Logger, "logger", "The name of what logs, for clients that sort by it."),
+			decode.Choice(&l.Level, "level", "The severity.", "debug", "info", "notice", "warning", "error",
+				"critical", "alert", "emergency").DefaultDoc("info"),
+			decode.Attr(&l.Logger, "logger", "The name of the logger."),
 		},
-		decode.ExactlyOneOf("what is logged",
+		decode.ExactlyOneOf("the message",
 			decode.MessageAttr(&l.Message, "message", "A text."),
-			decode.Attr(&l.Data, "data", "A value, as in { order = input.id }.")),
+			decode.Attr(&l.Data, "data", "Structured data, as in { order = input.id }.")),
 	)
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (l *Log) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
-// Wait does nothing for a while: one of the first two says for how long.
+// Wait is the wait block; one of For and Seconds is set.
 type Wait struct {
 	For     time.Duration
-	Seconds *hclexpr.Expr // a number that is known only in the call
-	Detach  bool          // the connection of a client that can come back for its answer is let go meanwhile
+	Seconds *hclexpr.Expr // a number, computed for the call
+	Detach  bool          // closes the connection of a client that can resume it
 }
 
 func (w *Wait) spec() decode.Spec {
-	constant := decode.PositiveDuration(&w.For, "for", "How long to wait.")
+	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.")
 	inner := constant.DecodeAttr
 	constant.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
 		before := len(d.Diags)
 		inner(d, e, f)
 		d.Diags[before:].ReplaceDetails(map[string]string{
-			"Value not available here": "for is known when the file is loaded. A wait that depends on the call is written seconds = …, a number.",
+			"Value not available here": "for must be known at load. For a wait that depends on the call, " +
+				"write seconds = …, a number.",
 		})
 	}
 	return decode.Join(
-		decode.ExactlyOneOf("how long to wait",
+		decode.ExactlyOneOf("the duration",
 			constant,
-			decode.NumberExpr(&w.Seconds, "seconds", "How many seconds to wait, where that depends on the call, as in seconds = input.seconds.")),
-		decode.Spec{decode.Attr(&w.Detach, "detach", "Whether the connection of the client is let go meanwhile, where it can come back for its answer.").DefaultDoc("false")},
+			decode.NumberExpr(&w.Seconds, "seconds",
+				"The duration in seconds, if it depends on the call, as in seconds = input.seconds.")),
+		decode.Spec{decode.Attr(&w.Detach, "detach",
+			"Whether to close the client's connection meanwhile, if the client can resume it.").DefaultDoc("false")},
 	)
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (w *Wait) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
-// Duration is how long a call waits. Its error is a sentence for the model.
+// Duration returns how long a call waits. Its error is for the model.
 func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 	if w.Seconds == nil {
 		return w.For, nil
@@ -103,24 +108,25 @@ func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-// Fail ends the call as one that failed, in words for the model.
+// Fail is the fail block: it ends the call as failed, with a message for the model.
 type Fail struct{ Message *hclexpr.TextTemplate }
 
 func (f *Fail) spec() decode.Spec {
-	return decode.Spec{decode.MessageAttr(&f.Message, "message", "What the model is told: what is wrong, and what to do.").Require()}
+	return decode.Spec{decode.MessageAttr(&f.Message, "message",
+		"The message for the model: what is wrong, and what to do.").Require()}
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (f *Fail) Describe(*Connection) (Effects, error) { return noEffects, nil }
 
-// ProtocolFault ends the request with an error of the protocol.
+// ProtocolFault is the fault block: it ends the request with a protocol error.
 type ProtocolFault struct {
 	Code    int
 	Message *hclexpr.TextTemplate
 	Data    *hclexpr.Expr // nil for none
 }
 
-// Codes of JSON-RPC that a request itself may earn; the others of its range belong to the protocol.
+// JSON-RPC error codes that a fault may use; the others of the range are reserved.
 const (
 	invalidParams = -32602
 	internalError = -32603
@@ -131,9 +137,10 @@ const (
 
 func (f *ProtocolFault) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("code", "integer", "The code of the error. Codes of your own are outside of -32768 to -32000.", f.decodeCode).DefaultDoc("-32602"),
-		decode.MessageAttr(&f.Message, "message", "What is wrong with the request, in one sentence.").Require(),
-		decode.Attr(&f.Data, "data", "A value that is sent beside the message."),
+		decode.Custom("code", "integer", "The error code. Custom codes are outside of -32768 to -32000.",
+			f.decodeCode).DefaultDoc("-32602"),
+		decode.MessageAttr(&f.Message, "message", "The error message: what is wrong with the request.").Require(),
+		decode.Attr(&f.Data, "data", "Additional data of the error."),
 	}
 }
 
@@ -143,11 +150,14 @@ func (f *ProtocolFault) decodeCode(d *decode.Decoder, e hclsyntax.Expression) {
 		return
 	}
 	if code >= minReservedCode && code <= maxReservedCode && code != invalidParams && code != internalError {
-		d.Errorf(e.Range(), "Reserved error code", "The codes from %d to %d belong to the protocol, which uses them for errors of its own. Write %d for a request that is wrong, %d for a server that failed, or a code of your own such as 1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
+		d.Errorf(e.Range(), "Reserved error code",
+			"The codes from %d to %d are reserved by the protocol. Write %d for an invalid request, %d for "+
+				"a server error, or a custom code such as "+
+				"1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
 		return
 	}
 	f.Code = code
 }
 
-// Describe says that nothing is changed.
+// Describe implements Describer: no effects.
 func (f *ProtocolFault) Describe(*Connection) (Effects, error) { return noEffects, nil }

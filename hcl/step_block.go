@@ -10,11 +10,12 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// stepBlock is a block of a step that the language itself understands. It is decoded as backends are, and no adapter knows it.
+// stepBlock is a step block of the language itself. It is decoded like a backend, without an
+// adapter.
 type stepBlock struct {
 	BackendKind
-	allowed  []string // what the step may hold beside it
-	endsCall bool     // no call goes on after it
+	allowed  []string // arguments of the step that may accompany it
+	endsCall bool     // it ends every call
 }
 
 var (
@@ -24,11 +25,33 @@ var (
 )
 
 var stepBlocks = []stepBlock{
-	{BackendKind{Name: "progress", Doc: "Tells a client that asked for it how far the call is. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { p := &Progress{}; return p, p.spec() }}, allowedWithAction, false},
-	{BackendKind{Name: "log", Doc: "Sends a message to the log of the client, if it wants messages of the level. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { l := &Log{Level: "info"}; return l, l.spec() }}, allowedWithAction, false},
-	{BackendKind{Name: "wait", Doc: "Does nothing for a while. Stands in a step, which has no result.", New: func() (Describer, decode.Spec) { w := &Wait{}; return w, w.spec() }}, allowedWithAction, false},
-	{BackendKind{Name: "fail", Doc: "Ends the call as one that failed, in words for the model. Stands in a step, mostly with a `when`; what follows can rely on that not holding.", New: func() (Describer, decode.Spec) { f := &Fail{}; return f, f.spec() }}, allowedWithEnd, true},
-	{BackendKind{Name: "fault", Doc: "Ends the request with an error of the protocol: the request itself was wrong, and the model is not told. Stands in a step, mostly with a `when`.", New: func() (Describer, decode.Spec) { f := &ProtocolFault{Code: invalidParams}; return f, f.spec() }}, allowedWithEnd, true},
+	{BackendKind{
+		Name: "progress",
+		Doc:  "Sends a progress notification to clients that requested it. Used in a step, which then has no result.",
+		New:  func() (Describer, decode.Spec) { p := &Progress{}; return p, p.spec() },
+	}, allowedWithAction, false},
+	{BackendKind{
+		Name: "log",
+		Doc:  "Sends a log message to clients that enabled its level. Used in a step, which then has no result.",
+		New:  func() (Describer, decode.Spec) { l := &Log{Level: "info"}; return l, l.spec() },
+	}, allowedWithAction, false},
+	{BackendKind{
+		Name: "wait",
+		Doc:  "Waits. Used in a step, which then has no result.",
+		New:  func() (Describer, decode.Spec) { w := &Wait{}; return w, w.spec() },
+	}, allowedWithAction, false},
+	{BackendKind{
+		Name: "fail",
+		Doc: "Ends the call as failed, with a message for the model. Used in a step, usually with a `when`; " +
+			"later steps can rely on its condition being false.",
+		New: func() (Describer, decode.Spec) { f := &Fail{}; return f, f.spec() },
+	}, allowedWithEnd, true},
+	{BackendKind{
+		Name: "fault",
+		Doc: "Ends the request with a protocol error, for a request that is itself invalid; the model does " +
+			"not see it. Used in a step, usually with a `when`.",
+		New: func() (Describer, decode.Spec) { f := &ProtocolFault{Code: invalidParams}; return f, f.spec() },
+	}, allowedWithEnd, true},
 }
 
 func findStepBlock(name string) (stepBlock, bool) {
@@ -47,13 +70,14 @@ func stepBlockNames() (names []string) {
 	return names
 }
 
-// isStepBlock reports whether a block stands in steps only, and is no backend of an adapter.
+// isStepBlock reports whether a block belongs to steps only and is not a backend of an adapter.
 func isStepBlock(name string) bool {
 	_, ok := findStepBlock(name)
 	return ok || name == "ask"
 }
 
-// stepBlockSpecs let the language's own blocks of a step stand in a body; what they hold is checked where they are decoded.
+// stepBlockSpecs accept the step blocks of the language in a body; their contents are checked by
+// their decoders.
 func stepBlockSpecs() (spec decode.Spec) {
 	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
 	for _, a := range stepBlocks {
@@ -62,7 +86,7 @@ func stepBlockSpecs() (spec decode.Spec) {
 	return append(spec, decode.Blocks("ask", "name", "", nil, ignore))
 }
 
-// noEffects is what a block says of itself that changes nothing and gives nothing.
+// noEffects are the effects of a block that changes nothing and has no output.
 var noEffects = Effects{Output: &schema.Type{Kind: schema.Null}, ReadOnly: true, Idempotent: true}
 
 // hasResult reports whether a step has a result that can be read.
@@ -74,16 +98,18 @@ func (b *Backend) endsCall() bool {
 	return own && a.endsCall
 }
 
-// checkMetaArguments reports what a step holds that has no meaning beside the block that it does, which is of a kind.
+// checkMetaArguments reports arguments of a step that do not apply to its kind of block.
 func (w *operationDecoder) checkMetaArguments(b *hclsyntax.Block, kind string, may []string) {
 	for _, name := range []string{"each", "parallel", "on_error"} {
 		if a := b.Body.Attributes[name]; a != nil && !slices.Contains(may, name) {
-			w.dec.Errorf(a.NameRange, "Does not apply here", "A step with %s takes %s, and no %s.", kind, strings.Join(may, ", "), name)
+			w.dec.Errorf(a.NameRange, "Does not apply here", "A step with %s takes %s, not %s.", kind,
+				strings.Join(may, ", "), name)
 		}
 	}
 	for _, nested := range b.Body.Blocks {
 		if name := nested.Type; (name == "repeat" || name == "expect") && !slices.Contains(may, name) {
-			w.dec.Errorf(nested.TypeRange, "Does not apply here", "A step with %s takes %s, and no %s.", kind, strings.Join(may, ", "), name)
+			w.dec.Errorf(nested.TypeRange, "Does not apply here", "A step with %s takes %s, not %s.", kind,
+				strings.Join(may, ", "), name)
 		}
 	}
 }

@@ -1,10 +1,9 @@
-package hcl
+package hcl_test
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"hatchel/hcl/decode"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hatchel/adapters/all"
+	. "hatchel/hcl"
+	"hatchel/hcl/decode"
 )
 
 // summariesAt are the functions of this package that report something, and which of their arguments is the summary.
@@ -134,7 +137,7 @@ func TestNoGoldenShowsAGoErrorText(t *testing.T) {
 }
 
 func TestEveryArgumentIsDocumented(t *testing.T) {
-	for _, ref := range Reference(testKinds()) {
+	for _, ref := range Reference(all.Set().Kinds()) {
 		documented(t, ref.Key, ref.Spec)
 	}
 }
@@ -150,8 +153,12 @@ func documented(t *testing.T, block string, spec decode.Spec) {
 
 func TestADocumentedDefaultIsTheDefault(t *testing.T) {
 	checked := 0
-	for _, ref := range Reference(testKinds()) {
+	for _, ref := range Reference(all.Set().Kinds()) {
 		for _, f := range ref.Spec {
+			f.Default = strings.Trim(f.Default, `"`)
+			if f.Name == "max_readers" {
+				continue // depends on the machine
+			}
 			var is, documented any
 			switch dst := f.Target.(type) {
 			case *bool:

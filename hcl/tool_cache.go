@@ -11,24 +11,30 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// ResultCache says that answers of a tool that only reads are kept for a while, and given again.
+// ResultCache is the cache block of a read-only tool.
 type ResultCache struct {
 	TTL    time.Duration
-	Key    *hclexpr.Expr // what the answer depends on; nil for all inputs
-	Public bool          // the answers of one caller are given to the others
+	Key    *hclexpr.Expr // the cache key; nil for all inputs
+	Public bool          // callers share results
 }
 
 func (m *ResultCache) spec() decode.Spec {
 	return decode.Spec{
-		decode.PositiveDuration(&m.TTL, "ttl", "How long an answer is kept.").Require(),
-		decode.Attr(&m.Key, "key", "What the answer depends on, as in [input.region, input.day]. Without it: all inputs."),
-		decode.BoolChoice(&m.Public, "scope", `"private" keeps the answers of every caller apart, "public" gives them to everybody.`, "private", "public").DefaultDoc("private"),
+		decode.PositiveDuration(&m.TTL, "ttl", "How long a result is cached.").Require(),
+		decode.Attr(&m.Key, "key",
+			"The values that the result depends on, as in [input.region, input.day]. By default all inputs."),
+		decode.BoolChoice(&m.Public, "scope",
+			`"private" caches the results of each caller separately, "public" shares them between callers.`,
+			"private", "public").DefaultDoc("private"),
 	}
 }
 
-// cacheField declares that answers are kept.
+// cacheField declares the cache block.
 func (t *toolDecoder) cacheField() decode.Field {
-	return decode.Field{Name: "cache", Doc: "Answers of a tool that only reads are kept for a while and given again. Calls that ask the same at once wait for one of them. Failures are not kept.", NestedSpec: func() decode.Spec { return (&ResultCache{}).spec() }, DecodeBlock: t.decodeCache}
+	return decode.Field{Name: "cache",
+		Doc: "Caches the results of a read-only tool. Concurrent calls with the same key share one " +
+			"execution. Failures are not " +
+			"cached.", NestedSpec: func() decode.Spec { return (&ResultCache{}).spec() }, DecodeBlock: t.decodeCache}
 }
 
 func (t *toolDecoder) decodeCache(d *decode.Decoder, b *hclsyntax.Block) {
@@ -37,32 +43,44 @@ func (t *toolDecoder) decodeCache(d *decode.Decoder, b *hclsyntax.Block) {
 	reads := t.deps.callerSpecific()
 	d.Deps.Caller = false
 	d.Body(b.Body, m.spec(), b.DefRange())
-	behalf := slices.ContainsFunc(t.deps.connections, func(c *Connection) bool { return c.onBehalfOf != (diag.Range{}) })
+	behalf := slices.ContainsFunc(t.deps.connections,
+		func(c *Connection) bool { return c.onBehalfOf != (diag.Range{}) })
 	switch keyed := d.Deps.Caller; {
 	case !m.Public:
 	case behalf:
-		d.Errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool works with a connection in the name of who calls: what one may see another may not. Write scope = \"private\".")
+		d.Errorf(b.DefRange(), "Contradictory cache scope",
+			"scope = \"public\" shares results between callers, but this tool uses a connection on behalf "+
+				"of the caller. Write scope = \"private\".")
 	case keyed && len(t.calls) == 0:
 	case reads && !keyed:
-		d.Errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and what this tool does reads caller. Write scope = \"private\", or what the answer depends on, as in key = [caller.groups].")
+		d.Errorf(b.DefRange(), "Contradictory cache scope",
+			"scope = \"public\" shares results between callers, but this tool reads caller. Write scope = "+
+				"\"private\", or a key, as in key = [caller.groups].")
 	case len(t.calls) > 0:
-		d.Errorf(b.DefRange(), "Untrue cache scope", "scope = \"public\" gives every caller what one was answered, and this tool calls others, which may read caller. Write scope = \"private\".")
+		d.Errorf(b.DefRange(), "Contradictory cache scope",
+			"scope = \"public\" shares results between callers, but this tool calls other tools, which may "+
+				"read caller. Write scope = \"private\".")
 	}
 }
 
-// checkCacheable reports answers that cannot be kept.
+// checkCacheable reports tools whose results cannot be cached.
 func (t *toolDecoder) checkCacheable() {
 	if t.tool.Cache == nil {
 		return
 	}
 	d, at := t.dec, t.blockRange("cache")
 	switch {
-	case !t.tool.ReadOnly && t.readOnly == nil && slices.ContainsFunc(t.tool.Steps, func(s *Step) bool { return s.Backend.Effects.unknown }):
+	case !t.tool.ReadOnly && t.readOnly == nil && slices.ContainsFunc(t.tool.Steps,
+		func(s *Step) bool { return s.Backend.Effects.unknown }):
 	case !t.tool.ReadOnly:
-		d.Errorf(at, "Answers cannot be kept", "A call that is answered from the cache does nothing, and this tool may change something. Write read_only = true if it does not.")
+		d.Errorf(at, "Results cannot be cached",
+			"This tool may change something, so its results cannot be cached. Write read_only = true if it "+
+				"changes nothing.")
 	case t.tool.Task != nil:
-		d.Errorf(at, "Answers cannot be kept", "The calls of this tool become tasks, and what is kept is answered at once. Leave one of task and cache out.")
+		d.Errorf(at, "Results cannot be cached",
+			"The calls of this tool become tasks, which are not cached. Remove task or cache.")
 	case len(t.askKeys) > 0:
-		d.Errorf(at, "Answers cannot be kept", "This tool asks the client, and the answer of one is not another's.")
+		d.Errorf(at, "Results cannot be cached",
+			"This tool asks the client, so its results cannot be shared between clients.")
 	}
 }

@@ -17,11 +17,11 @@ import (
 // ToolCall is the backend block `tool`: another tool as a step.
 type ToolCall struct {
 	Name   string // of the other tool
-	Tool   *Tool  // set when the whole configuration is loaded
+	Tool   *Tool  // set after all tools are decoded
 	Inputs *hclexpr.KeyValues
 }
 
-// toolCallSite is a step that calls another tool, kept to look for cycles.
+// toolCallSite is a step that calls another tool, recorded to find cycles.
 type toolCallSite struct {
 	call       *ToolCall
 	labelRange hclv2.Range
@@ -30,7 +30,8 @@ type toolCallSite struct {
 // decodeToolCall decodes the backend `tool`: its arguments are the inputs of the other tool.
 func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	d := w.dec
-	out := &Backend{Kind: "tool", Range: diag.RangeOf(b.DefRange()), ranges: map[any]diag.Range{}, Effects: Effects{Output: toolOutput, Default: DefaultResult{Member: "result"}}}
+	out := &Backend{Kind: "tool", Range: diag.RangeOf(b.DefRange()), ranges: map[any]diag.Range{},
+		Effects: Effects{Output: toolOutput, Default: DefaultResult{Member: "result"}}}
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
 		return out
@@ -38,7 +39,9 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	target := w.loader.tools[b.Labels[0]]
 	if target == nil {
 		if !w.loader.partial {
-			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0], diag.SuggestOr(b.Labels[0], diag.SortedNames(w.loader.tools), diag.ListAre(diag.SortedNames(w.loader.tools))))
+			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0],
+				diag.SuggestOr(b.Labels[0], diag.SortedNames(w.loader.tools),
+					diag.ListAre(diag.SortedNames(w.loader.tools))))
 		}
 		return out
 	}
@@ -63,7 +66,8 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *h
 	d := w.dec
 	out := &hclexpr.KeyValues{Range: diag.RangeOf(b.DefRange())}
 	for _, nested := range b.Body.Blocks {
-		d.Errorf(nested.TypeRange, "Unexpected block", "A tool block in a step holds the inputs of the tool: `name = value`.")
+		d.Errorf(nested.TypeRange, "Unexpected block",
+			"A tool block in a step holds the inputs of the tool: `name = value`.")
 	}
 	given := map[string]bool{}
 	for _, a := range sortedAttributes(b.Body.Attributes) {
@@ -73,32 +77,39 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *h
 		n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: d.NonNull})
 		d.Diags = append(d.Diags, c.Diags...)
 		if a.Name == KeyInput && target.Idempotency != nil {
-			d.Errorf(a.NameRange, "Key of a step", "A key belongs to the call of a client, and this is a part of one. Write idempotency in the tool that clients call; its backends get keys of their own.")
+			d.Errorf(a.NameRange, "Key of a step",
+				"An idempotency key belongs to the call of a client, not to a step. Use idempotency in the "+
+					"tool that clients call; its backends receive derived keys.")
 			continue
 		}
 		m, ok := target.Input.Lookup(a.Name)
 		if !ok && !target.Input.Open {
-			d.Errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name, diag.SuggestOr(a.Name, target.Input.MemberNames(), diag.ListHas(target.Input.MemberNames())))
+			d.Errorf(a.NameRange, "Unknown input", "The tool %q has no input %q.%s", target.Name, a.Name,
+				diag.SuggestOr(a.Name, target.Input.MemberNames(), diag.ListHas(target.Input.MemberNames())))
 			continue
 		}
 		if ok {
 			if fits, why := schema.Compatible(n.Type, m.Type); !fits {
-				d.Errorf(a.Expr.Range(), "Wrong type", "The input %q of the tool %q does not take this value: %s.", a.Name, target.Name, why)
+				d.Errorf(a.Expr.Range(), "Wrong type", "The input %q of the tool %q does not take this value: %s.",
+					a.Name, target.Name, why)
 			} else if n.NullReason != "" && !m.Optional && !m.Type.AllowsNull() {
-				d.Errorf(a.Expr.Range(), "Value may be null", "%s, and the input %q of the tool %q is required.", eval.NullSentence(n), a.Name, target.Name)
+				d.Errorf(a.Expr.Range(), "Value may be null", "%s, and the input %q of the tool %q is required.",
+					eval.NullSentence(n), a.Name, target.Name)
 			}
 		}
 		out.Add(a.Name, n, diag.RangeOf(a.Expr.Range()))
 	}
 	for _, m := range target.Input.Members {
-		if near := spelling.Nearest(m.Name, diag.SortedNames(given)); !m.Optional && !given[m.Name] && (near == "" || hasInput(target, near)) {
+		if near := spelling.Nearest(m.Name, diag.SortedNames(given)); !m.Optional && !given[m.Name] &&
+			(near == "" || hasInput(target, near)) {
 			d.Errorf(b.DefRange(), "Missing input", "The tool %q needs the input %q.", target.Name, m.Name)
 		}
 	}
 	return out
 }
 
-// checkCycles reports tools that call themselves through their steps, and derives the effects of a call from the tool that is called.
+// checkCycles reports tools that call themselves through steps, and derives the effects of each
+// call from the called tool.
 func (l *loader) checkCycles(decls []*toolDecoder) {
 	byTool := map[*Tool]*toolDecoder{}
 	for _, t := range decls {
@@ -114,7 +125,9 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 		for _, c := range t.calls {
 			switch state[c.call.Tool] {
 			case 1:
-				l.errorf(c.labelRange, "Tool calls itself", "%s → %s is a circle: a tool cannot call itself, not even through others.", strings.Join(path, " → "), c.call.Name)
+				l.errorf(c.labelRange, "Tool calls itself",
+					"%s → %s is a cycle: a tool cannot call itself, directly or through other tools.",
+					strings.Join(path, " → "), c.call.Name)
 			case 0:
 				visit(byTool[c.call.Tool])
 			}
@@ -130,20 +143,26 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 	}
 }
 
-// checkCalledToolsAsk reports calls of tools that ask. The tools must be complete.
+// checkCalledToolsAsk reports steps that call tools which ask the client. The tools must be
+// complete.
 func (w *operationDecoder) checkCalledToolsAsk() (diags diag.Diagnostics) {
 	for _, c := range w.calls {
 		switch {
 		case c.call.Tool.Asks():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "The tool %q asks the client, which a tool can do for itself only. Ask in a step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
+			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client",
+				"The tool %q asks the client, and only a tool that the client called can do that. Ask in a "+
+					"step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
 		case c.call.Tool.asksUser():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Called tool asks", "Calls of the tool %q may need the approval of the client's user, which a tool can have for itself only. Write by = \"operator\" there, or move the approval into what clients call.", c.call.Name)
+			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client",
+				"Calls of the tool %q may need the approval of the client's user, and only a tool that the "+
+					"client called can ask for that. Write by = \"operator\" there, or move the approval "+
+					"into the tool that clients call.", c.call.Name)
 		}
 	}
 	return diags
 }
 
-// inheritEffects takes over what called tools do; their annotations are complete by now.
+// inheritEffects merges the effects of called tools, whose annotations are complete.
 func (t *toolDecoder) inheritEffects() {
 	if len(t.calls) == 0 {
 		return
@@ -155,7 +174,8 @@ func (t *toolDecoder) inheritEffects() {
 			continue
 		}
 		f := &s.Backend.Effects
-		f.ReadOnly, f.Destructive, f.Idempotent, f.OpenWorld = call.Tool.ReadOnly, call.Tool.Destructive, call.Tool.Idempotent, call.Tool.OpenWorld
+		f.ReadOnly, f.Destructive, f.Idempotent, f.OpenWorld = call.Tool.ReadOnly, call.Tool.Destructive,
+			call.Tool.Idempotent, call.Tool.OpenWorld
 	}
 	before := len(t.dec.Diags)
 	t.deriveEffects()

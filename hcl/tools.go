@@ -7,7 +7,8 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// decodeTools decodes the tool blocks: first the inputs of all, so that each can call the others, then everything else.
+// decodeTools decodes the tool blocks: first the inputs of all, so that each can call the others,
+// then the rest.
 func (l *loader) decodeTools() {
 	blocks := l.blocks["tool"]
 	decls := make([]*toolDecoder, len(blocks))
@@ -43,21 +44,22 @@ func (l *loader) decodeTools() {
 	}
 }
 
-// warnConfusableNames warns about names that a model would mix up.
+// warnConfusableNames warns about names that models would confuse.
 func (l *loader) warnConfusableNames(tools map[string]*toolDecoder) {
 	seen := make(map[string]string, len(tools))
 	separators := strings.NewReplacer("-", "", "_", "", ".", "")
 	for _, name := range diag.SortedNames(tools) {
 		plain := separators.Replace(strings.ToLower(name))
 		if other, ok := seen[plain]; ok {
-			l.diags.Warnf(diag.RangeOf(tools[name].block.LabelRanges[0]), "Easily confused names", "The tools %q and %q differ only in case or separators; a model will mix them up.", other, name)
+			l.diags.Warnf(diag.RangeOf(tools[name].block.LabelRanges[0]), "Easily confused names",
+				"The tools %q and %q differ only in case or separators; models will confuse them.", other, name)
 			continue
 		}
 		seen[plain] = name
 	}
 }
 
-// deriveEffects derives what the tool says of its effects from its backends, and refuses what contradicts them.
+// deriveEffects derives the annotations of the tool from its backends, and rejects contradictions.
 func (t *toolDecoder) deriveEffects() {
 	derived := Effects{ReadOnly: true, Idempotent: true}
 	for _, s := range t.tool.Steps {
@@ -80,22 +82,26 @@ func (t *toolDecoder) deriveEffects() {
 	t.tool.OpenWorld = pick(t.openWorld, derived.OpenWorld)
 	switch {
 	case t.readOnly != nil && *t.readOnly && derived.Writes:
-		t.dec.Errorf(t.attrRange("read_only"), "Untrue annotation", "read_only = true says that nothing changes, and the backend of this tool changes something.")
+		t.dec.Errorf(t.attrRange("read_only"), "Contradictory annotation",
+			"read_only = true contradicts the backend of this tool, which changes something.")
 	case t.tool.ReadOnly && t.tool.Destructive:
-		t.dec.Errorf(t.attrRange("destructive"), "Untrue annotation", "A tool cannot be read_only and destructive at once.")
+		t.dec.Errorf(t.attrRange("destructive"), "Contradictory annotation",
+			"A tool cannot be read_only and destructive at once.")
 	}
 }
 
-// requireReadOnly reports backends that change something where nothing may be changed.
+// requireReadOnly reports backends that change something in a read-only operation.
 func (w *operationDecoder) requireReadOnly(why string) {
 	for _, s := range w.op.Steps {
 		if changesData(s.Backend, map[*Tool]bool{}) {
-			w.dec.Diags.Errorf(s.Backend.Range, "Effect not allowed", "%s, and it may change nothing. This %s block does: what changes something is a tool.", why, s.Backend.Kind)
+			w.dec.Diags.Errorf(s.Backend.Range, "Effect not allowed",
+				"%s, so it must not change anything. This %s block does; use a tool for changes.", why, s.Backend.Kind)
 		}
 	}
 }
 
-// changesData reports whether a backend certainly changes something, through the tools that it calls, too. Seen are those that were looked at.
+// changesData reports whether a backend certainly changes something, directly or through called
+// tools. Seen holds the visited tools.
 func changesData(b *Backend, seen map[*Tool]bool) bool {
 	call, ok := b.Config.(*ToolCall)
 	if !ok || seen[call.Tool] {

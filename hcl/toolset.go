@@ -12,7 +12,8 @@ import (
 	"hatchel/hcl/uritemplate"
 )
 
-// Toolset is a part of what is offered, under an address of its own. Each list holds names or patterns with *; what none of them names is not in it.
+// Toolset is a subset of the tools, prompts and resources with its own URL. Each list holds names
+// or patterns with *.
 type Toolset struct {
 	Name         string
 	Title        string
@@ -23,20 +24,20 @@ type Toolset struct {
 	Range        diag.Range
 }
 
-// HasTool reports whether the tool of that name is in the set. Every tool is in a nil Toolset, which stands for all that is offered.
+// HasTool reports whether the toolset contains the tool. A nil Toolset contains everything.
 func (t *Toolset) HasTool(name string) bool { return t == nil || matchesAny(t.Tools, name) }
 
-// HasPrompt reports whether the prompt of that name is in the set.
+// HasPrompt reports whether the toolset contains the prompt.
 func (t *Toolset) HasPrompt(name string) bool { return t == nil || matchesAny(t.Prompts, name) }
 
-// HasResource reports whether the resource of that name is in the set.
+// HasResource reports whether the toolset contains the resource.
 func (t *Toolset) HasResource(name string) bool { return t == nil || matchesAny(t.Resources, name) }
 
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matchesPattern(p, name) })
 }
 
-// matchesPattern reports whether a pattern, in which * stands for any characters, is of the name.
+// matchesPattern reports whether a pattern, in which * matches any characters, matches the name.
 func matchesPattern(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
@@ -57,34 +58,40 @@ func matchesPattern(pattern, name string) bool {
 	return true
 }
 
-// toolsetDecoder is a toolset being decoded.
+// toolsetDecoder decodes a toolset block.
 type toolsetDecoder struct {
 	exposedNames
 	toolset *Toolset
 }
 
 func (t *toolsetDecoder) spec() decode.Spec {
-	const doc = " in the set: names, or patterns in which * stands for any characters."
+	const doc = " in the toolset: names, or patterns with * for any characters."
 	return decode.Spec{
-		decode.Attr(&t.toolset.Title, "title", "The name as a person reads it."),
-		decode.Attr(&t.toolset.Instructions, "instructions", "What a model should know before it uses the set. Without it the server's."),
+		decode.Attr(&t.toolset.Title, "title", "The display name."),
+		decode.Attr(&t.toolset.Instructions, "instructions",
+			"Instructions for models that use the toolset. By default those of the server."),
 		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
 		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
 		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
 	}
 }
 
-// decodeToolsets decodes the toolset blocks, when everything that they can hold is known.
+// decodeToolsets decodes the toolset blocks, after the tools, prompts and resources that they can
+// name.
 func (l *loader) decodeToolsets() {
 	offered := l.collectExposedNames()
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
 		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
 		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
-			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is a part of its address, /mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, and %q cannot be one.", t.toolset.Name)
+			d.Errorf(b.LabelRanges[0], "Invalid toolset name",
+				"The name of a toolset is part of its URL, /mcp/<name>: 1 to 64 letters, digits, _, - and "+
+					"., not only dots, not %q.", t.toolset.Name)
 		}
 		d.Body(b.Body, t.spec(), b.DefRange())
-		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() && !d.MissingValue {
-			d.Errorf(b.DefRange(), "Empty toolset", "Nothing is in this set. What is in it is named: tools = [\"invoice_*\"], prompts or resources.")
+		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() &&
+			!d.MissingValue {
+			d.Errorf(b.DefRange(), "Empty toolset",
+				"The toolset is empty. Name tools = [\"invoice_*\"], prompts or resources.")
 		}
 		l.report(d)
 		if l.declare("toolset", t.toolset.Name, b) {
@@ -94,13 +101,13 @@ func (l *loader) decodeToolsets() {
 	sort.Slice(l.config.Toolsets, func(i, j int) bool { return l.config.Toolsets[i].Name < l.config.Toolsets[j].Name })
 }
 
-// exposedNames are the names of what is offered, for the blocks that name some of it.
+// exposedNames are the names of all tools, prompts and resources, for blocks that refer to them.
 type exposedNames struct {
-	names   map[string][]string // by what lists them: tools, prompts, resources
-	partial bool                // there may be more
+	names   map[string][]string // by list: tools, prompts, resources
+	partial bool                // the names may be incomplete
 }
 
-// collectExposedNames are the names of all that is offered, when that is known.
+// collectExposedNames returns the names of all tools, prompts and resources.
 func (l *loader) collectExposedNames() exposedNames {
 	names := map[string][]string{}
 	for _, t := range l.config.Tools {
@@ -115,26 +122,33 @@ func (l *loader) collectExposedNames() exposedNames {
 	return exposedNames{names, l.partial}
 }
 
-// namesField declares a list of names and patterns, each of which must be of something.
+// namesField declares a list of names and patterns, each of which must match something.
 func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
 	return decode.Custom(noun, "list of names", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
 		*dst = decode.Items[string](d, e, decode.Field{Name: noun}, "strings")
 		names := o.names[noun]
 		for i, pattern := range *dst {
 			r := decode.ElementRange(e, i)
-			if o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }) {
+			if o.partial || slices.ContainsFunc(names, func(name string) bool {
+				return matchesPattern(pattern,
+					name)
+			}) {
 				continue
 			}
 			single := strings.TrimSuffix(noun, "s")
 			if strings.Contains(pattern, "*") {
-				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern,
+					diag.SuggestOr(pattern, names, diag.ListAre(names)))
 				continue
 			}
 			if noun == "resources" && uritemplate.HasScheme(pattern) {
-				d.Errorf(r, "Unknown resource", "A resource is named by the label of its block here, and %q looks like its URI.%s", pattern, diag.ListAre(names))
+				d.Errorf(r, "Unknown resource",
+					"A resource is referred to by the label of its block, and %q looks like a URI.%s", pattern,
+					diag.ListAre(names))
 				continue
 			}
-			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern, diag.SuggestOr(pattern, names, diag.ListAre(names)))
+			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern,
+				diag.SuggestOr(pattern, names, diag.ListAre(names)))
 		}
 	})
 }

@@ -1,6 +1,10 @@
-package hcl
+package hcl_test
 
-import "testing"
+import (
+	"testing"
+
+	. "hatchel/hcl"
+)
 
 func TestAToolsetHoldsWhatItsPatternsName(t *testing.T) {
 	for _, c := range []struct {

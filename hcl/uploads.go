@@ -12,15 +12,15 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Files says what callers may upload.
+// Files is the files block: the limits of uploads.
 type Files struct {
-	MaxSize decode.Size   // of one
+	MaxSize decode.Size   // of one file
 	Types   []string      // media types, as in "image/*"; nil for all
-	TTL     time.Duration // how long one is kept
-	BaseURL string        // how others reach the server, without a / at its end; empty when nobody says
-	Range   diag.Range    // zero when there is no block
+	TTL     time.Duration // retention of a file
+	BaseURL string        // public URL of the server, without a trailing /; empty if not declared
+	Range   diag.Range    // zero for no block
 
-	uploadURL string // that files are uploaded to; empty with BaseURL
+	uploadURL string // upload URL; empty with an empty BaseURL
 }
 
 const (
@@ -35,10 +35,16 @@ const (
 func (f *Files) spec() decode.Spec {
 	f.MaxSize, f.TTL = defaultMaxUpload, defaultUploadTTL
 	return decode.Spec{
-		decode.Custom("max_size", "size", "How large a file may be. An input may set a lower max_size.", f.decodeMaxSize).DefaultDoc("32MiB"),
-		decode.Custom("types", "list of strings", "The media types that are taken, as in [\"application/pdf\", \"image/*\"]. Both what the client says and what the bytes look like must be among them. Without it all types are taken.", f.decodeTypes),
-		decode.Custom("ttl", "duration", "How long a file is kept after it was uploaded.", f.decodeTTL).DefaultDoc("24h"),
-		decode.Custom("base_url", "string", "The address of this server as others reach it, as in \"https://tools.example.com\". It is needed for input.<name>.url, and to tell callers where to upload. Without it, addresses in answers begin with /files.", f.decodeBaseURL),
+		decode.Custom("max_size", "size", "The maximum size of a file. An input may set a lower max_size.",
+			f.decodeMaxSize).DefaultDoc("32MiB"),
+		decode.Custom("types", "list of strings",
+			"The accepted media types, as in [\"application/pdf\", \"image/*\"]. Both the declared type and "+
+				"the type detected from the bytes must match. By default all types are accepted.", f.decodeTypes),
+		decode.Custom("ttl", "duration", "How long a file is kept after its upload.", f.decodeTTL).DefaultDoc("24h"),
+		decode.Custom("base_url", "string",
+			"The public URL of this server, as in \"https://tools.example.com\". It is required for "+
+				"input.<name>.url, and tells callers where to upload. Without it, URLs in responses begin "+
+				"with /files.", f.decodeBaseURL),
 	}
 }
 
@@ -46,11 +52,11 @@ func (f *Files) decodeMaxSize(d *decode.Decoder, e hclsyntax.Expression) {
 	before := len(d.Diags)
 	size := d.Size(e, decode.Field{Name: "max_size"})
 	switch {
-	case len(d.Diags) > before || size == 0: // what it is made of is not known
+	case len(d.Diags) > before || size == 0: // the value is unknown
 	case size > maxUpload:
-		d.Errorf(e.Range(), "Invalid size", "An uploaded file may have %s at most.", decode.Size(maxUpload))
+		d.Errorf(e.Range(), "Invalid size", "The maximum size of an uploaded file is %s.", decode.Size(maxUpload))
 	case size < minUpload:
-		d.Errorf(e.Range(), "Invalid size", "This is %s, and files are larger. Write the unit, too, as in \"4MiB\".", size)
+		d.Errorf(e.Range(), "Invalid size", "This is only %s. Add the unit, as in \"4MiB\".", size)
 	default:
 		f.MaxSize = size
 	}
@@ -64,13 +70,16 @@ func (f *Files) decodeTypes(d *decode.Decoder, e hclsyntax.Expression) {
 	for _, v := range list {
 		pattern, _ := v.(string)
 		if !schema.IsMediaPattern(pattern) {
-			d.Errorf(e.Range(), "Invalid media type", "types lists media types, as in [\"application/pdf\", \"image/*\"], and %q is none.", pattern)
+			d.Errorf(e.Range(), "Invalid media type",
+				"types lists media types, as in [\"application/pdf\", \"image/*\"], and %q is not a media type.",
+				pattern)
 			return
 		}
 		f.Types = append(f.Types, strings.ToLower(pattern))
 	}
 	if len(list) == 0 {
-		d.Errorf(e.Range(), "Invalid media type", "types lists media types, as in [\"application/pdf\", \"image/*\"]. Leave it out to take files of every type.")
+		d.Errorf(e.Range(), "Invalid media type",
+			"types lists media types, as in [\"application/pdf\", \"image/*\"]. Remove it to accept all types.")
 	}
 }
 
@@ -78,7 +87,7 @@ func (f *Files) decodeTTL(d *decode.Decoder, e hclsyntax.Expression) {
 	before := len(d.Diags)
 	f.TTL = d.Duration(e, decode.Field{Name: "ttl"})
 	if len(d.Diags) == before && (f.TTL < minUploadTTL || f.TTL > maxUploadTTL) {
-		d.Errorf(e.Range(), "Invalid duration", "A file is kept for 1m to 720h.")
+		d.Errorf(e.Range(), "Invalid duration", "The duration must be from 1m to 720h.")
 	}
 }
 
@@ -88,8 +97,10 @@ func (f *Files) decodeBaseURL(d *decode.Decoder, e hclsyntax.Expression) {
 		return
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
-		d.Errorf(e.Range(), "Invalid base URL", "base_url is the address of this server as others reach it, as in \"https://tools.example.com\", and this is %q.", text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" || u.ForceQuery {
+		d.Errorf(e.Range(), "Invalid base URL",
+			"base_url is the public URL of this server, as in \"https://tools.example.com\", not %q.", text)
 		return
 	}
 	f.BaseURL = strings.TrimRight(text, "/")
@@ -107,7 +118,8 @@ func (l *loader) decodeFiles() {
 	l.env.FileURLs = f.BaseURL != ""
 }
 
-// AcceptsUploads reports whether callers may upload: the files block is there, or a tool takes a file.
+// AcceptsUploads reports whether callers may upload files: there is a files block, or a tool takes
+// a file.
 func (c *Config) AcceptsUploads() bool {
 	if c.Files.Range != (diag.Range{}) {
 		return true
@@ -120,15 +132,21 @@ func (c *Config) AcceptsUploads() bool {
 	return false
 }
 
-// checkFileLimits reports files of an input that could never be uploaded, because the files block takes other types, or smaller ones only.
+// checkFileLimits reports an input whose files could never be uploaded, because of the limits of
+// the files block.
 func (in *inputs) checkFileLimits(d *decode.Decoder, m *schema.Member) {
 	taken := &in.operation.loader.config.Files
 	m.Type.EachFile(func(t *schema.Type) {
 		if !schema.MediaOverlap(taken.Types, t.MediaTypes) {
-			d.Errorf(m.Range, "File never taken", "The input takes %s, and the files block takes %s alone, so no file of this input can be uploaded. Name its types in types of the files block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
+			d.Errorf(m.Range, "File never accepted",
+				"The input takes %s, but the files block accepts only %s, so no file for this input can be "+
+					"uploaded. Add its types to types in the files "+
+					"block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
 		}
 		if decode.Size(t.MaxSize) > taken.MaxSize {
-			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large", "The input takes %s, and an upload has %s at most. Write that as max_size here, or more in the files block.", decode.Size(t.MaxSize), taken.MaxSize)
+			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large",
+				"The input takes %s, but uploads are limited to %s. Reduce max_size here, or raise it in "+
+					"the files block.", decode.Size(t.MaxSize), taken.MaxSize)
 		}
 	})
 }

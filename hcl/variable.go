@@ -15,7 +15,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A variableBlock is what a variable block holds beside its type.
+// variableBlock is a variable block without its type.
 type variableBlock struct {
 	typ         *schema.Type
 	Description string
@@ -25,13 +25,15 @@ type variableBlock struct {
 
 func (v *variableBlock) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("type", "type", "What values the variable takes. Any when it is left out.", func(d *decode.Decoder, e hclsyntax.Expression) {
-			v.typ = d.DecodeType(e)
-			d.RejectFileType(v.typ, e, "a variable")
-		}),
-		decode.Custom("default", "value", "The value when none is given. Without a default a value must be given.", func(_ *decode.Decoder, e hclsyntax.Expression) { v.def = e }),
-		decode.Attr(&v.Description, "description", "What the variable is for."),
-		decode.Attr(&v.Env, "env", "Another environment variable to read beside HATCHEL_VAR_<name>."),
+		decode.Custom("type", "type", "The type of the variable. By default any.",
+			func(d *decode.Decoder, e hclsyntax.Expression) {
+				v.typ = d.DecodeType(e)
+				d.RejectFileType(v.typ, e, "a variable")
+			}),
+		decode.Custom("default", "value", "The value if none is set. Without a default the variable is required.",
+			func(_ *decode.Decoder, e hclsyntax.Expression) { v.def = e }),
+		decode.Attr(&v.Description, "description", "The purpose of the variable."),
+		decode.Attr(&v.Env, "env", "An additional environment variable to read, besides HATCHEL_VAR_<name>."),
 	}
 }
 
@@ -53,7 +55,8 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	case given:
 		var problem string
 		if m.Value, problem = parseVariable(v.typ, text); problem != "" {
-			d.Errorf(b.LabelRanges[0], "Invalid variable value", "The value of %q given by %s is refused: %s.", name, source, problem)
+			d.Errorf(b.LabelRanges[0], "Invalid variable value", "The value of %q from %s is invalid: %s.", name,
+				source, problem)
 			m.MarkFailed()
 		}
 	case v.def != nil:
@@ -62,7 +65,8 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 			m.MarkFailed()
 		}
 	default:
-		d.Errorf(b.LabelRanges[0], "Missing variable value", "The variable %q has no default. Give it with --var %s=…, HATCHEL_VAR_%s or a --var-file.", name, name, name)
+		d.Errorf(b.LabelRanges[0], "Missing variable value",
+			"The variable %q has no default. Set it with --var %s=…, HATCHEL_VAR_%s or a --var-file.", name, name, name)
 		m.MarkFailed()
 	}
 	if m.Value == nil && m.Known {
@@ -78,7 +82,7 @@ func decodeVariableDefault(d *decode.Decoder, v *variableBlock) (any, bool) {
 	before := len(d.Diags)
 	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
 	if d.Diags[before:].HasErrors() {
-		return nil, false // of what cannot be read nothing more is to be said
+		return nil, false // the declaration is invalid, which was reported
 	}
 	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 	return val, ok
@@ -103,12 +107,14 @@ func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
 func (l *loader) checkStrayVariables() {
 	for _, name := range diag.SortedNames(l.opts.Vars) {
 		if l.variables[name] == nil {
-			l.diags.Errorf(diag.Range{}, "Unknown variable", "A value was given for %q, and no file declares that variable.%s", name, diag.DidYouMean(name, diag.SortedNames(l.variables)))
+			l.diags.Errorf(diag.Range{}, "Unknown variable",
+				"A value is set for %q, but no file declares that variable.%s", name,
+				diag.DidYouMean(name, diag.SortedNames(l.variables)))
 		}
 	}
 }
 
-// parseVariable reads a value written outside the files: a string as it is, everything else as JSON.
+// parseVariable parses a value set outside the files: a string as it is, other types as JSON.
 func parseVariable(t *schema.Type, text string) (v any, problem string) {
 	v = text
 	if t.Kind != schema.String && t.Kind != schema.Any {
@@ -129,7 +135,8 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 	return v, ""
 }
 
-// ParseVars reads a file of variable values, one `name = value` a line, as Terraform's .tfvars. Values that are not strings come back as JSON.
+// ParseVars parses a variables file with lines `name = value`, like Terraform's .tfvars. Values
+// that are not strings are returned as JSON.
 func ParseVars(name string, src []byte) (map[string]string, diag.Diagnostics) {
 	body, diags := syntax.Parse(name, src)
 	if diags.HasErrors() {
@@ -138,7 +145,7 @@ func ParseVars(name string, src []byte) (map[string]string, diag.Diagnostics) {
 	vars := map[string]string{}
 	c := hclexpr.NewCompiler(&hclexpr.CompileEnv{}, src, nil, nil)
 	for _, b := range body.Blocks {
-		c.Errorf(b.TypeRange, "Unexpected block", "A file of variables holds names and values: `name = value`.")
+		c.Errorf(b.TypeRange, "Unexpected block", "A variables file contains names and values: `name = value`.")
 	}
 	for _, a := range sortedAttributes(body.Attributes) {
 		key := a.Name

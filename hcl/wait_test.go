@@ -1,9 +1,11 @@
-package hcl
+package hcl_test
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	. "hatchel/hcl"
 )
 
 func TestAWaitLastsAsLongAsTheCallSays(t *testing.T) {

@@ -15,18 +15,19 @@ import (
 	"hatchel/runtime/policy"
 )
 
-// ApprovalAdmin lets one approver decide about calls, under the rules of one configuration. It belongs to one goroutine,
-// which must close it.
+// ApprovalAdmin lists and decides approvals for one caller, as the approvals block of one
+// configuration allows. It must be used by one goroutine only, and closed.
 type ApprovalAdmin struct {
 	g         *Generation
 	book      *approval.Book
 	caller    *mcp.Caller
 	frame     *hcl.Frame
-	mayDecide map[string]bool // by tool, as far as that was evaluated
+	mayDecide map[string]bool // by tool; a cache
 }
 
-// ApprovalAdmin returns what a caller over HTTP decides with. The error is a ForbiddenError where nobody, or not this
-// caller, may decide; any other is one of the state store.
+// ApprovalAdmin returns the approvals that a caller may decide over HTTP. The error is a ForbiddenError
+// when the configuration lets nobody decide, or the caller has no subject; other errors are those of
+// the state store.
 func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin, error) {
 	g, err := h.admit(ctx, c)
 	if err != nil {
@@ -40,31 +41,26 @@ func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin
 	return d, nil
 }
 
-// ForbiddenError is why a caller may not decide, in a sentence for them.
+// ForbiddenError reports that a caller may not make a request. Why is a sentence for the caller.
 type ForbiddenError struct{ Why string }
 
 func (f *ForbiddenError) Error() string { return f.Why }
 
-const (
-	noApprovers = `The configuration of this server does not say who decides, so nobody does over HTTP. Declare it, as in: ` +
-		`approvals { allow = "'approvers' in caller.groups" }, with an auth block. On the server's machine, decide with ` +
-		`hatchel approvals`
-	unknownApprover = "You are not authenticated, and a decision needs the name of its approver"
-	toolNotServed   = "The tool of this call is not served any more, so nobody may decide about it"
-	notApprover     = "You may not decide about calls of this tool"
-	ownCall         = "This call is your own, and somebody else has to decide about it"
-)
+func newForbiddenError(why string) error { return &ForbiddenError{why} }
 
 func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
 	switch {
 	case d.g.Config.Approvals == nil:
-		return &ForbiddenError{noApprovers}
+		return newForbiddenError("The configuration of this server has no approvals block, so approvals cannot be " +
+			"decided over HTTP. Declare approvals { allow = \"'approvers' in caller.groups\" } and an auth block, or " +
+			"run hatchel approvals on the machine of the server")
 	case d.caller.Subject == "":
-		return &ForbiddenError{unknownApprover}
+		return newForbiddenError("A decision requires a caller with a subject")
 	}
 	d.frame = hcl.NewFrame(ctx, d.g.build.Dir, d.g.build.Now)
 	d.frame.Caller = call.CallerRoot(d.caller)
-	if err := d.g.build.State.watch(ctx); err != nil { // decisions of other processes are noticed from now on
+	// The watch of the store reports the decisions of other processes.
+	if err := d.g.build.State.watch(ctx); err != nil {
 		return err
 	}
 	d.book, err = d.g.build.State.Approvals(ctx)
@@ -74,10 +70,10 @@ func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
 // Close releases the configuration.
 func (d *ApprovalAdmin) Close() { d.g.leave() }
 
-// canDecide reports whether the caller may decide about calls of a tool. Nobody may for a tool that is not served, or when
-// the rule fails.
+// canDecide reports whether the caller may decide calls of a tool. Nobody may when the tool does not
+// exist or the rule cannot be evaluated.
 func (d *ApprovalAdmin) canDecide(tool string) bool {
-	if may, known := d.mayDecide[tool]; known {
+	if may, asked := d.mayDecide[tool]; asked {
 		return may
 	}
 	p, ok := d.g.programs[tool]
@@ -85,7 +81,7 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 		d.frame.Tool = policy.ToolRoot(p.Tool())
 		var err error
 		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
-			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow failed, denying the decision",
+			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow failed, caller may not decide",
 				slog.String("tool", tool), slog.String("subject", d.caller.Subject),
 				slog.String("error", d.g.env.Scrubber.Text(err.Error())))
 			ok = false
@@ -95,7 +91,7 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 	return ok
 }
 
-// canDecideAny reports whether the caller may decide about calls of any tool.
+// canDecideAny reports whether the caller may decide the calls of any tool.
 func (d *ApprovalAdmin) canDecideAny() bool {
 	for name := range d.g.programs {
 		if d.canDecide(name) {
@@ -105,14 +101,15 @@ func (d *ApprovalAdmin) canDecideAny() bool {
 	return false
 }
 
-// How many approvals are read from the store at once.
+// The number of approvals that one query reads. Larger ones would block the store.
 const (
-	minListRead = 128
-	maxListRead = 1024
+	minRead = 128
+	maxRead = 1024
 )
 
-// List passes the approvals that the caller may decide about to each, in parts, and returns where the next list begins, as
-// approval.Book.List does. Calls of the caller are left out. An error of each ends the list.
+// List calls each with the approvals that the caller may decide, in parts, and returns the cursor of the
+// next page, like approval.Book.List. It omits the caller's own calls, stops at an error of each, and
+// reads nothing for a caller that may decide nothing.
 func (d *ApprovalAdmin) List(
 	ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error,
 ) (next string, err error) {
@@ -120,7 +117,7 @@ func (d *ApprovalAdmin) List(
 		return "", nil
 	}
 	for left := q.Limit; ; {
-		q.Limit = min(max(left, minListRead), maxListRead)
+		q.Limit = min(max(left, minRead), maxRead)
 		page, more, err := d.book.List(ctx, q)
 		if err != nil {
 			return "", err
@@ -142,7 +139,7 @@ func (d *ApprovalAdmin) List(
 	}
 }
 
-// Find returns an approval by its ID. The error is approval.ErrUnknown, or a ForbiddenError.
+// Find returns an approval by its ID. The error is approval.ErrUnknown or a ForbiddenError.
 func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval, error) {
 	a, err := d.book.Find(ctx, id)
 	switch {
@@ -151,16 +148,16 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 	case a == nil:
 		return nil, approval.ErrUnknown
 	case d.g.programs[a.Tool] == nil:
-		return nil, &ForbiddenError{toolNotServed}
+		return nil, newForbiddenError("The tool of this call no longer exists, so the approval cannot be decided")
 	case !d.canDecide(a.Tool):
-		return nil, &ForbiddenError{notApprover}
+		return nil, newForbiddenError("You may not decide calls of this tool")
 	}
 	return a, nil
 }
 
-// Decide approves or rejects a call, and records that before it takes effect. It fails as Find and approval.Book.Decide do,
-// with a ForbiddenError for a call of the caller, and with an UnrecordedDecisionError when the decision cannot be recorded
-// and was not made.
+// Decide approves or rejects a call. With an audit log the decision is recorded before it takes effect.
+// The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's own call, or an
+// UnrecordedDecisionError when the decision could not be recorded and was not made.
 func (d *ApprovalAdmin) Decide(
 	ctx context.Context, id string, approved bool, reason string,
 ) (*approval.Approval, error) {
@@ -169,7 +166,7 @@ func (d *ApprovalAdmin) Decide(
 	case err != nil:
 		return nil, err
 	case a.Caller.Subject == d.caller.Subject:
-		return nil, &ForbiddenError{ownCall}
+		return nil, newForbiddenError("This is your own call, which another approver must decide")
 	}
 	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason}
 	if d.g.audit == nil && !a.Audited {
@@ -183,17 +180,16 @@ func (d *ApprovalAdmin) Decide(
 	return d.g.confirmDecision(ctx, d.book, p, d.g.env.AuditedCaller(d.caller))
 }
 
-// UnrecordedDecisionError is why a decision was not made: it cannot be recorded.
+// UnrecordedDecisionError reports that a decision was not made, because it could not be recorded.
 type UnrecordedDecisionError struct{ Cause error }
 
 func (u *UnrecordedDecisionError) Error() string {
-	return "Nothing was decided. This server makes no decision that it cannot write to its audit log, and the audit log is " +
-		"unavailable at the moment. The server's log has the reason"
+	return "Nothing was decided, because the server cannot write its audit log. The server's log has the reason"
 }
 
-var errNoAudit = errors.New("the configuration has no audit block any more, and had one when the approval was requested")
+var errNoAudit = errors.New("the configuration had an audit block when the approval was requested, and has none now")
 
-// decisionRecord returns the record of a decision that is about to take effect.
+// decisionRecord returns the audit record of a proposed decision.
 func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
 	a, decision := p.Approval, "rejected"
 	if p.Approved {
@@ -203,17 +199,17 @@ func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
 		Time: time.Now(), Event: audit.EventApproval, ID: a.ID, Kind: "tool", Name: a.Tool, Caller: by,
 		Decision: decision, Rule: strings.Join(a.Rules, ", "), Revision: a.Revision,
 		Approval: &audit.Approval{
-			ID: a.ID, Asker: a.Caller.Subject, By: p.Decision.By, At: p.Decision.At, Reason: p.Decision.Reason,
-			Rules: a.Rules,
+			ID: a.ID, Asker: a.Caller.Subject, Rules: a.Rules,
+			By: p.Decision.By, At: p.Decision.At, Reason: p.Decision.Reason,
 		},
 	}
 }
 
-// confirmDecision records a decision and makes it take effect. A decision that cannot be recorded is withdrawn.
+// confirmDecision records a decision and makes it effective. A decision that cannot be recorded is withdrawn.
 func (g *Generation) confirmDecision(
 	ctx context.Context, book *approval.Book, p *approval.Proposal, by audit.Caller,
 ) (*approval.Approval, error) {
-	ctx = context.WithoutCancel(ctx) // once it is being recorded, the decision is made whoever waits for it
+	ctx = context.WithoutCancel(ctx) // a recorded decision must become effective
 	err := errNoAudit
 	if g.audit != nil {
 		r := decisionRecord(p, by)
@@ -229,7 +225,7 @@ func (g *Generation) confirmDecision(
 	return book.Confirm(ctx, p)
 }
 
-// recordDecision records a decision that was stored by a process without the audit log, unless another process does.
+// recordDecision records the stored decision of another process, unless a third one does.
 func (h *Host) recordDecision(ctx context.Context, book *approval.Book, id string) {
 	h.withAuditLog(func(g *Generation) {
 		p, err := book.Claim(ctx, id, g.env.Process.Name())
@@ -237,7 +233,7 @@ func (h *Host) recordDecision(ctx context.Context, book *approval.Book, id strin
 			_, err = g.confirmDecision(ctx, book, p, audit.Caller{Subject: p.Decision.By})
 		}
 		if err != nil {
-			g.log().LogAttrs(ctx, slog.LevelError, "approval decision not recorded",
+			g.log().LogAttrs(ctx, slog.LevelError, "approval decision failed",
 				slog.String("approval", id), slog.String("error", g.env.Scrubber.Text(err.Error())))
 		}
 	})

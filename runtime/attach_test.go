@@ -93,4 +93,3 @@ func TestWhereNoToolTakesFilesThereAreNone(t *testing.T) {
 	}
 	files.Close()
 }
-

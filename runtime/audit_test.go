@@ -393,7 +393,7 @@ func TestAReloadThatCannotWriteDownChangesNothing(t *testing.T) {
 	src := tool("t", `text = "x"`)
 	h, path := newWorld().audited(t, src)
 	before := h.Current()
-	for file, want := range map[string]string{"no/audit.jsonl": "its folder does not exist", ".": "cannot be"} {
+	for file, want := range map[string]string{"no/audit.jsonl": "its directory does not exist", ".": "cannot be"} {
 		diags := h.Load(t.Context(), fileSystem("audit { file = \""+file+"\" }\n"+src))
 		if !diags.HasErrors() || h.Current() != before || file != "." && !strings.Contains(printed(diags), want) {
 			t.Errorf("%s: %s", file, printed(diags))

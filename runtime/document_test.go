@@ -154,7 +154,7 @@ prompt "fault" {
 		if got := got(c.serve(again)); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", name, got, c.want)
 		}
-		if got := got(c.serve(again)); !strings.HasPrefix(got, "error: requestState is not one") {
+		if got := got(c.serve(again)); !strings.HasPrefix(got, "error: requestState was not issued") {
 			t.Errorf("%s: a state was used twice: %s", name, got)
 		}
 		if got := got(c.serve(&mcp.CallRequest{Name: name, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})); !strings.HasPrefix(got, "error: ") {

@@ -180,4 +180,3 @@ text = "done ${step.sure.sure.action}"`))
 		t.Errorf("%+v", r)
 	}
 }
-

@@ -175,7 +175,7 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 		"a file of the resource was not found (-32602) {\"uri\":\"doc://a\"}": readResource(t, h, "", "doc://a"),
 		"a file of the prompt was not found (-32602)":                         getPrompt(t, h, "", "p", "{}"),
 		"Failed: a file of the prompt was not found (-32602)":                 getPrompt(t, h, "", "own", "{}"),
-		"permission denied on docs/b.txt (-32603)":                                        getPrompt(t, h, "", "refused", "{}"),
+		"permission denied on docs/b.txt (-32603)":                            getPrompt(t, h, "", "refused", "{}"),
 	} {
 		if !strings.Contains(got, want) || strings.Contains(got, dir) || strings.Contains(got, "a.txt") {
 			t.Errorf("got %s, want %s", got, want)

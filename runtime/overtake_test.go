@@ -158,4 +158,3 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 		t.Errorf("%d done: %s", count(), got)
 	}
 }
-

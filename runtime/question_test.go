@@ -11,7 +11,7 @@ var questions = []struct{ claim, ask, capabilities, answer, want string }{
 		`error: The user declined to answer the question "q".`},
 	{"a user who goes away ends the call",
 		`elicit { message = "Who?" }`, everything, `{"action":"cancel"}`,
-		`error: The user dismissed the question "q" without an answer.`},
+		`error: The user dismissed the question "q" without answering.`},
 	{"that a user declines can be an answer",
 		`elicit {
 		   message    = "Who?"

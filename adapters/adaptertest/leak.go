@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// leaks checks that what actions hold does not grow with how many were bound, called and retired.
-func (c Case) leaks(t *testing.T) {
-	const lifetimes, slack = 40, 20 // a leak is at least one for every lifetime
-	c.lifetime(t)                   // what the first use of a library starts for the whole process
-	before := census()
-	for range lifetimes {
-		c.lifetime(t)
+// testLeaks checks that goroutines and open files do not grow with the number of generations.
+func (c Case) testLeaks(t *testing.T) {
+	const generations, slack = 40, 20 // a leak adds at least one per generation
+	c.runGeneration(t)                // starts what libraries start once per process
+	before := countResources()
+	for range generations {
+		c.runGeneration(t)
 	}
 	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		after := census()
+		after := countResources()
 		if after.goroutines <= before.goroutines+slack && after.files <= before.files+slack {
 			return
 		}
@@ -31,13 +31,14 @@ func (c Case) leaks(t *testing.T) {
 		case <-deadline.C:
 			var stacks strings.Builder
 			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-			t.Fatalf("%d goroutines and %d files became %d and %d:\n%s", before.goroutines, before.files, after.goroutines, after.files, stacks.String())
+			t.Fatalf("%d goroutines and %d files became %d and %d:\n%s",
+				before.goroutines, before.files, after.goroutines, after.files, stacks.String())
 		}
 	}
 }
 
-// lifetime is one generation: bound, called, retired.
-func (c Case) lifetime(t *testing.T) {
+// runGeneration binds the tool, calls it and closes it.
+func (c Case) runGeneration(t *testing.T) {
 	t.Helper()
 	b, err := bind(t, c.Source)
 	if err != nil {
@@ -51,10 +52,10 @@ func (c Case) lifetime(t *testing.T) {
 	}
 }
 
-type counts struct{ goroutines, files int }
+type resources struct{ goroutines, files int }
 
-func census() counts {
-	n := counts{goroutines: runtime.NumGoroutine()}
+func countResources() resources {
+	n := resources{goroutines: runtime.NumGoroutine()}
 	for _, dir := range []string{"/proc/self/fd", "/dev/fd"} {
 		if open, err := os.ReadDir(dir); err == nil {
 			n.files = len(open)

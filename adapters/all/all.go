@@ -1,4 +1,5 @@
-// Package all lists every backend of the program. A new one is a folder beside this one and a line here.
+// Package all lists the backends of the program. A new backend is a package next to this one and an entry
+// in Set.
 package all
 
 import (
@@ -12,7 +13,7 @@ import (
 	"hatchel/adapters/sql"
 )
 
-// Set returns the backends and connections.
+// Set returns all backends and connections.
 func Set() adapters.Set {
 	return adapters.Set{
 		Adapters:   []adapters.Adapter{http.Adapter(), sql.Adapter(), shell.Adapter(), csv.Adapter(), file.Adapter()},

@@ -3,81 +3,78 @@ package csv
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 )
 
-// An action writes the rows of one block. It is immutable and safe for concurrent use.
+// action writes the rows of one block. It is immutable and safe for concurrent use.
 type action struct {
-	config    *config
-	folder    adapters.Folder
+	block     *block
+	dir       adapters.Directory
 	delimiter rune
-	columns   []string // nil when they are those of the rows of a call
+	columns   []string // nil if the rows of a call determine them
 }
 
-// Do implements adapters.Action. When it fails, nothing was written.
+// Do implements adapters.Action. If it fails, nothing was written.
 func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
-	name, t, err := a.prepare(call.Frame)
+	target, t, err := a.prepare(call.Frame)
 	if err != nil {
 		return adapters.Result{}, err
 	}
-	file, err := a.folder.Open(name)
-	if err != nil {
-		return adapters.Result{}, err
-	}
-	defer file.Close()
-	out := map[string]any{"path": file.Path, "count": len(t.rows)}
-	ready := func() error { return call.Accept(out) }
-	if adapters.IfExists(a.config.IfExists) == adapters.ExistsAppend {
-		err = a.extend(ctx, file, t, ready)
-	} else {
+	defer target.Close()
+	out := map[string]any{"path": target.Path, "count": len(t.rows)}
+	makeData := func(existing *os.File, size int64) ([]byte, error) {
 		var data []byte
-		if data, err = t.encode(ctx, nil, a.config.Header); err == nil {
-			err = file.Replace(ctx, data, adapters.IfExists(a.config.IfExists) == adapters.ExistsFail, ready)
+		if size > 0 {
+			separator, err := a.checkExisting(existing, size, t, target.Path)
+			if err != nil {
+				return nil, err
+			}
+			data = separator
 		}
+		return t.encode(ctx, data, a.block.Header && size == 0)
 	}
-	if err != nil {
+	accept := func() error { return call.Accept(out) }
+	if err := target.Write(ctx, adapters.IfExists(a.block.IfExists), makeData, accept); err != nil {
 		return adapters.Result{}, err
 	}
 	return adapters.Result{Value: out}, nil
 }
 
-func (a *action) prepare(f *hcl.Frame) (name string, t *table, err error) {
-	if name, err = a.config.File.Render(f); err != nil {
-		return "", nil, &adapters.Fault{Message: err.Error()}
-	}
-	rows, err := a.config.Rows.Eval(f)
+func (a *action) prepare(f *hcl.Frame) (*adapters.File, *table, error) {
+	name, err := a.block.File.Render(f)
 	if err != nil {
-		return "", nil, &adapters.Fault{Message: err.Error()}
+		return nil, nil, &adapters.Fault{Message: err.Error()}
 	}
-	t, err = a.table(rows)
-	return name, t, err
+	rows, err := a.block.Rows.Eval(f)
+	if err != nil {
+		return nil, nil, &adapters.Fault{Message: err.Error()}
+	}
+	t, err := a.newTable(rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	target, err := a.dir.Open(name)
+	return target, t, err
 }
 
-// Plan implements adapters.Planner: the file and what would stand in it.
+// Plan implements adapters.Planner. It returns the path and the content of the file.
 func (a *action) Plan(call *adapters.Call) (string, error) {
-	name, t, err := a.prepare(call.Frame)
+	target, t, err := a.prepare(call.Frame)
 	if err != nil {
 		return "", err
 	}
-	file, err := a.folder.Open(name)
+	defer target.Close()
+	data, err := t.encode(call.Frame.Context, nil, a.block.Header)
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
-	data, err := t.encode(call.Frame.Context, nil, a.config.Header)
-	if err != nil {
-		return "", err
-	}
-	what := map[adapters.IfExists]string{
-		adapters.ExistsFail:    "write a new file",
-		adapters.ExistsReplace: "write or replace",
-		adapters.ExistsAppend:  "append to",
-	}[adapters.IfExists(a.config.IfExists)]
-	return fmt.Sprintf("%s %s, %d rows:\n\n%s", what, file.Path, len(t.rows), strings.ReplaceAll(string(data), "\r\n", "\n")), nil
+	phrase, text := adapters.IfExists(a.block.IfExists).Phrase(), strings.ReplaceAll(string(data), "\r\n", "\n")
+	return fmt.Sprintf("%s %s, %d rows:\n\n%s", phrase, target.Path, len(t.rows), text), nil
 }

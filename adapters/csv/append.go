@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"context"
 	stdcsv "encoding/csv"
 	"fmt"
 	"io"
@@ -11,40 +10,22 @@ import (
 	"hatchel/adapters"
 )
 
-// maxHeader is how much of a file is read to find its first line.
+// maxHeader is the maximum number of bytes that are read to find the first line of a file.
 const maxHeader = 1 << 20
 
-// extend adds the rows to the file, under its lock.
-func (a *action) extend(ctx context.Context, file *adapters.Entry, t *table, ready func() error) error {
-	return file.Append(ctx, func(f *os.File, size int64) ([]byte, error) {
-		var data []byte
-		if size > 0 {
-			before, err := a.before(f, size, t, file.Path)
-			if err != nil {
-				return nil, err
-			}
-			data = before
-		}
-		data, err := t.encode(ctx, data, a.config.Header && size == 0)
-		if err != nil {
-			return nil, err
-		}
-		return data, ready()
-	})
-}
-
-// before checks that the rows belong under what stands in the file, and returns what has to come between: the end of a last line that has none.
-func (a *action) before(f *os.File, size int64, t *table, path string) ([]byte, error) {
+// checkExisting checks that the file has the columns of the table, and adopts its line breaks. It returns
+// the line break that is missing at the end of the file, if any.
+func (a *action) checkExisting(f *os.File, size int64, t *table, path string) ([]byte, error) {
 	head := make([]byte, min(size, maxHeader))
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, adapters.FileFault(err, path)
 	}
 	first := strings.TrimPrefix(string(head), "\ufeff")
 	if i := strings.IndexByte(first, '\n'); i > 0 && first[i-1] != '\r' || i == 0 {
-		t.newline = "\n" // as the file has it
+		t.newline = "\n"
 	}
-	if a.config.Header && len(t.rows)+len(t.columns) > 0 {
-		if err := a.compare(first, t, path); err != nil {
+	if a.block.Header && len(t.rows)+len(t.columns) > 0 {
+		if err := a.checkHeader(first, t, path); err != nil {
 			return nil, err
 		}
 	}
@@ -58,32 +39,29 @@ func (a *action) before(f *os.File, size int64, t *table, path string) ([]byte, 
 	return nil, nil
 }
 
-func (a *action) compare(first string, t *table, path string) error {
-	r := stdcsv.NewReader(strings.NewReader(first))
+func (a *action) checkHeader(text string, t *table, path string) error {
+	r := stdcsv.NewReader(strings.NewReader(text))
 	r.Comma, r.FieldsPerRecord = a.delimiter, -1
-	found, err := r.Read()
+	columns, err := r.Read()
 	if err != nil {
-		return &adapters.Fault{Message: "the first line does not name columns: " + path, Cause: err}
+		return &adapters.Fault{Message: "the first line does not contain the names of columns: " + path, Cause: err}
 	}
-	if t.same(found) {
+	if t.hasColumns(columns) {
 		return nil
 	}
-	return &adapters.Fault{Message: fmt.Sprintf("the columns of the file are %s, and those of the rows are %s: %s", names(found), names(t.columns), path)}
+	return &adapters.Fault{Message: fmt.Sprintf("the file has the columns %s, but the rows have the columns %s: %s",
+		joinNames(columns), joinNames(t.columns), path)}
 }
 
-// names lists columns, not more than a sentence can hold.
-func names(columns []string) string {
-	const shown = 20
+// joinNames lists the names of columns in a message. It truncates long lists and names.
+func joinNames(columns []string) string {
+	const maxNames, maxName = 20, 60
 	var list []string
-	for i, name := range columns {
-		if i == shown {
-			list = append(list, fmt.Sprintf("%d more", len(columns)-shown))
-			break
-		}
-		if len(name) > 60 {
-			name = strings.ToValidUTF8(name[:60], "") + "…"
-		}
-		list = append(list, name)
+	for _, name := range columns[:min(len(columns), maxNames)] {
+		list = append(list, adapters.Head(name, maxName))
+	}
+	if more := len(columns) - maxNames; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
 	}
 	if list == nil {
 		return "none"

@@ -15,7 +15,7 @@ import (
 	"hatchel/adapters/csv"
 )
 
-var set = adapters.Set{Adapters: []adapters.Adapter{csv.Adapter()}}
+var testSet = adapters.Set{Adapters: []adapters.Adapter{csv.Adapter()}}
 
 const invoices = `list(object({
       date   = string("Invoice date", { format = "date" })
@@ -23,9 +23,9 @@ const invoices = `list(object({
       vendor = string("Supplier", { max_length = 80 })
     }))`
 
-// saver is a tool that saves rows of a type; more is further arguments of its csv block.
-func saver(dir, rows, more string) adaptertest.Source {
-	return adaptertest.Source{Set: set, Dir: dir, HCL: fmt.Sprintf(`
+// source returns a tool that saves rows of a type; arguments are additional arguments of its csv block.
+func source(dir, rows, arguments string) adaptertest.Source {
+	return adaptertest.Source{Set: testSet, Dir: dir, HCL: fmt.Sprintf(`
 tool "save_csv" {
   description = "Save rows."
   input "filename" { type = string }
@@ -37,11 +37,12 @@ tool "save_csv" {
     %s
   }
 }
-`, rows, more)}
+`, rows, arguments)}
 }
 
-// folder makes the folder of a configuration with its folder for files.
-func folder(t testing.TB) (dir, out string) {
+// newOut creates a configuration directory with the directory out.
+func newOut(t testing.TB) (dir, out string) {
+	t.Helper()
 	dir = t.TempDir()
 	out = filepath.Join(dir, "out")
 	if err := os.Mkdir(out, 0o755); err != nil {
@@ -50,7 +51,7 @@ func folder(t testing.TB) (dir, out string) {
 	return dir, out
 }
 
-func content(t testing.TB, path string) string {
+func readFile(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -59,15 +60,38 @@ func content(t testing.TB, path string) string {
 	return string(b)
 }
 
-func write(t testing.TB, path, text string) {
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// refused makes a call that must end in a fault and returns what it says.
-func refused(t testing.TB, b *adaptertest.Bound, arguments string) string {
+func wantContent(t testing.TB, path, want string) {
+	t.Helper()
+	if got := readFile(t, path); got != want {
+		t.Errorf("%s contains %q, want %q", path, got, want)
+	}
+}
+
+func wantFiles(t testing.TB, dir string, want int) {
+	t.Helper()
+	if files, err := os.ReadDir(dir); err != nil || len(files) != want {
+		t.Errorf("%s contains %v, %v", dir, files, err)
+	}
+}
+
+func mustCall(t testing.TB, b *adaptertest.Bound, arguments string) map[string]any {
+	t.Helper()
+	out, err := b.Do(t.Context(), arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// mustFail makes a call that fails and returns the message of its fault.
+func mustFail(t testing.TB, b *adaptertest.Bound, arguments string) string {
 	t.Helper()
 	out, err := b.Do(t.Context(), arguments)
 	var f *adapters.Fault
@@ -78,100 +102,84 @@ func refused(t testing.TB, b *adaptertest.Bound, arguments string) string {
 	return f.Message
 }
 
-const two = `"rows": [{"vendor": "Acme", "date": "2026-01-02", "amount": 10.50}, {"date": "2026-01-03", "amount": -3, "vendor": "Bolt, \"B\" & Sons"}]`
-
-func TestColumnsAreInTheOrderOfTheType(t *testing.T) {
-	dir, out := folder(t)
-	b := adaptertest.Bind(t, saver(dir, invoices, ""))
-	got, err := b.Do(t.Context(), `{"filename": "a", `+two+`}`)
-	if err != nil {
-		t.Fatal(err)
+func wantFault(t testing.TB, b *adaptertest.Bound, arguments, want string) {
+	t.Helper()
+	if got := mustFail(t, b, arguments); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
-	if got["path"] != filepath.Join(out, "a.csv") || got["count"] != 2 {
+}
+
+const twoRows = `"rows": [{"vendor": "Acme", "date": "2026-01-02", "amount": 10.50}, {"date": "2026-01-03", "amount": -3, "vendor": "Bolt, \"B\" & Sons"}]`
+
+func TestColumnsHaveTheOrderOfTheType(t *testing.T) {
+	dir, out := newOut(t)
+	path := filepath.Join(out, "a.csv")
+	got := mustCall(t, adaptertest.Bind(t, source(dir, invoices, "")), `{"filename": "a", `+twoRows+`}`)
+	if got["path"] != path || got["count"] != 2 {
 		t.Errorf("output %v", got)
 	}
-	want := "date,amount,vendor\r\n2026-01-02,10.5,Acme\r\n2026-01-03,-3,\"Bolt, \"\"B\"\" & Sons\"\r\n"
-	if text := content(t, filepath.Join(out, "a.csv")); text != want {
-		t.Errorf("wrote %q", text)
-	}
-	if left, _ := os.ReadDir(out); len(left) != 1 {
-		t.Errorf("the folder holds %v", left)
-	}
+	wantContent(t, path, "date,amount,vendor\r\n2026-01-02,10.5,Acme\r\n2026-01-03,-3,\"Bolt, \"\"B\"\" & Sons\"\r\n")
+	wantFiles(t, out, 1)
 }
 
-func TestColumnsCanBeChosen(t *testing.T) {
-	dir, out := folder(t)
-	b := adaptertest.Bind(t, saver(dir, invoices, `columns = ["vendor", "amount"]
-    delimiter = ";"
-    header = false`))
-	if _, err := b.Do(t.Context(), `{"filename": "a", `+two+`}`); err != nil {
-		t.Fatal(err)
-	}
-	if text := content(t, filepath.Join(out, "a.csv")); text != "Acme;10.5\r\n\"Bolt, \"\"B\"\" & Sons\";-3\r\n" {
-		t.Errorf("wrote %q", text)
-	}
+func TestColumnsAreSelected(t *testing.T) {
+	dir, out := newOut(t)
+	arguments := "columns = [\"vendor\", \"amount\"]\n delimiter = \";\"\n header = false"
+	mustCall(t, adaptertest.Bind(t, source(dir, invoices, arguments)), `{"filename": "a", `+twoRows+`}`)
+	wantContent(t, filepath.Join(out, "a.csv"), "Acme;10.5\r\n\"Bolt, \"\"B\"\" & Sons\";-3\r\n")
 }
 
-func TestRowsWithoutATypeAreSortedAndComplete(t *testing.T) {
-	dir, out := folder(t)
-	b := adaptertest.Bind(t, saver(dir, "list(any)", ""))
-	if _, err := b.Do(t.Context(), `{"filename": "a", "rows": [{"b": 1, "a": [1, null]}, {"c": true, "b": null}]}`); err != nil {
-		t.Fatal(err)
-	}
-	if text := content(t, filepath.Join(out, "a.csv")); text != "a,b,c\r\n\"[1,null]\",1,\r\n,,true\r\n" {
-		t.Errorf("wrote %q", text)
-	}
-	if said := refused(t, b, `{"filename": "b", "rows": [{"a": 1}, 7]}`); said != "row 2 must be an object, got number" {
-		t.Error(said)
-	}
+func TestRowsWithoutAType(t *testing.T) {
+	dir, out := newOut(t)
+	b := adaptertest.Bind(t, source(dir, "list(any)", ""))
+	t.Run("have sorted columns", func(t *testing.T) {
+		mustCall(t, b, `{"filename": "a", "rows": [{"b": 1, "a": [1, null]}, {"c": true, "b": null}]}`)
+		wantContent(t, filepath.Join(out, "a.csv"), "a,b,c\r\n\"[1,null]\",1,\r\n,,true\r\n")
+	})
+	t.Run("must be objects", func(t *testing.T) {
+		wantFault(t, b, `{"filename": "b", "rows": [{"a": 1}, 7]}`, "row 2 must be an object, not number")
+	})
 }
 
-func TestFormulasAreMadeText(t *testing.T) {
-	cells := `"rows": [{"x": "=1+1"}, {"x": "+cmd"}, {"x": "-1+1"}, {"x": "@SUM(A1)"}, {"x": "\tx"}, {"x": "\rx"}, {"x": "-12.50"}, {"x": -7}, {"x": "a=b"}]`
+func TestFormulas(t *testing.T) {
+	const arguments = `{"filename": "a", "rows": [{"x": "=1+1"}, {"x": "+cmd"}, {"x": "-1+1"}, {"x": "@SUM(A1)"}, ` +
+		`{"x": "\tx"}, {"x": "\rx"}, {"x": "-12.50"}, {"x": -7}, {"x": "a=b"}]}`
 	for formulas, want := range map[string]string{
 		"escape": "x\r\n'=1+1\r\n'+cmd\r\n'-1+1\r\n'@SUM(A1)\r\n\"'\tx\"\r\n\"'\rx\"\r\n-12.50\r\n-7\r\na=b\r\n",
 		"keep":   "x\r\n=1+1\r\n+cmd\r\n-1+1\r\n@SUM(A1)\r\n\"\tx\"\r\n\"\rx\"\r\n-12.50\r\n-7\r\na=b\r\n",
+		"refuse": "",
 	} {
-		dir, out := folder(t)
-		b := adaptertest.Bind(t, saver(dir, "list(object({ x = any }))", fmt.Sprintf("formulas = %q", formulas)))
-		if _, err := b.Do(t.Context(), `{"filename": "a", `+cells+`}`); err != nil {
-			t.Fatal(err)
-		}
-		if text := content(t, filepath.Join(out, "a.csv")); text != want {
-			t.Errorf("%s wrote %q", formulas, text)
-		}
-	}
-	dir, out := folder(t)
-	b := adaptertest.Bind(t, saver(dir, "list(object({ x = any }))", `formulas = "refuse"`))
-	if said := refused(t, b, `{"filename": "a", `+cells+`}`); said != `row 1, column x: the text begins with "=", which a spreadsheet would compute` {
-		t.Error(said)
-	}
-	if left, _ := os.ReadDir(out); len(left) > 0 {
-		t.Errorf("the folder holds %v", left)
+		t.Run(formulas, func(t *testing.T) {
+			dir, out := newOut(t)
+			b := adaptertest.Bind(t, source(dir, "list(object({ x = any }))", fmt.Sprintf("formulas = %q", formulas)))
+			if formulas == "refuse" {
+				wantFault(t, b, arguments,
+					`row 1, column x: the text begins with "=", so a spreadsheet would interpret it as a formula`)
+				wantFiles(t, out, 0)
+				return
+			}
+			mustCall(t, b, arguments)
+			wantContent(t, filepath.Join(out, "a.csv"), want)
+		})
 	}
 }
 
-func TestExistingFileIsLeftAlone(t *testing.T) {
-	dir, out := folder(t)
+func TestExistingFileIsNotOverwrittenByDefault(t *testing.T) {
+	dir, out := newOut(t)
 	path := filepath.Join(out, "a.csv")
-	write(t, path, "mine")
-	b := adaptertest.Bind(t, saver(dir, invoices, ""))
-	if said := refused(t, b, `{"filename": "a", `+two+`}`); said != "file exists: "+path {
-		t.Error(said)
-	}
-	if text := content(t, path); text != "mine" {
-		t.Errorf("it holds %q", text)
-	}
+	writeFile(t, path, "mine")
+	wantFault(t, adaptertest.Bind(t, source(dir, invoices, "")), `{"filename": "a", `+twoRows+`}`, "file exists: "+path)
+	wantContent(t, path, "mine")
 }
 
-func TestReplaceKeepsTheModeAndNeverShowsAHalf(t *testing.T) {
-	dir, out := folder(t)
+func TestReplaceIsAtomicAndKeepsTheMode(t *testing.T) {
+	dir, out := newOut(t)
 	path := filepath.Join(out, "a.csv")
-	write(t, path, "x\r\n")
+	writeFile(t, path, "x\r\n")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	b := adaptertest.Bind(t, saver(dir, "list(object({ x = string }))", `if_exists = "replace"`))
+	b := adaptertest.Bind(t, source(dir, "list(object({ x = string }))", `if_exists = "replace"`))
 	rows := func(n int) string {
 		return `{"filename": "a", "rows": [` + strings.TrimSuffix(strings.Repeat(`{"x": "0123456789"},`, n), ",") + `]}`
 	}
@@ -184,7 +192,7 @@ func TestReplaceKeepsTheModeAndNeverShowsAHalf(t *testing.T) {
 				return
 			default:
 			}
-			if n := strings.Count(content(t, path), "\n"); n != 1 && n != 2001 && n != 3001 {
+			if n := strings.Count(readFile(t, path), "\n"); n != 1 && n != 2001 && n != 3001 {
 				t.Errorf("a reader saw %d lines", n)
 				return
 			}
@@ -204,9 +212,9 @@ func TestReplaceKeepsTheModeAndNeverShowsAHalf(t *testing.T) {
 	}
 }
 
-func TestAppendsAtOnceKeepEveryRow(t *testing.T) {
-	dir, out := folder(t)
-	src := saver(dir, "list(object({ who = string, n = integer }))", `if_exists = "append"`)
+func TestConcurrentAppendsKeepEveryRow(t *testing.T) {
+	dir, out := newOut(t)
+	src := source(dir, "list(object({ who = string, n = integer }))", `if_exists = "append"`)
 	var wg sync.WaitGroup
 	for who := range 8 {
 		b := adaptertest.Bind(t, src)
@@ -219,7 +227,7 @@ func TestAppendsAtOnceKeepEveryRow(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r := stdcsv.NewReader(strings.NewReader(content(t, filepath.Join(out, "a.csv"))))
+	r := stdcsv.NewReader(strings.NewReader(readFile(t, filepath.Join(out, "a.csv"))))
 	records, err := r.ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -229,143 +237,128 @@ func TestAppendsAtOnceKeepEveryRow(t *testing.T) {
 	}
 }
 
-func TestAppendFollowsTheFile(t *testing.T) {
-	dir, out := folder(t)
+func TestAppendAdaptsToTheFile(t *testing.T) {
+	dir, out := newOut(t)
 	path := filepath.Join(out, "a.csv")
-	b := adaptertest.Bind(t, saver(dir, "list(object({ a = string, b = string }))", `if_exists = "append"`))
+	b := adaptertest.Bind(t, source(dir, "list(object({ a = string, b = string }))", `if_exists = "append"`))
 	row := `{"filename": "a", "rows": [{"a": "1", "b": "2"}]}`
+	t.Run("with a byte order mark, line feeds and an incomplete last line", func(t *testing.T) {
+		writeFile(t, path, "\ufeffa,b\n0,0")
+		mustCall(t, b, row)
+		wantContent(t, path, "\ufeffa,b\n0,0\n1,2\n")
+	})
+	t.Run("but not with other columns", func(t *testing.T) {
+		writeFile(t, path, "b,a\r\n0,0\r\n")
+		wantFault(t, b, row, "the file has the columns b, a, but the rows have the columns a, b: "+path)
+		wantContent(t, path, "b,a\r\n0,0\r\n")
+	})
+}
 
-	write(t, path, "\ufeffa,b\n0,0") // made elsewhere: a byte order mark, other line ends, no end of the last line
-	if _, err := b.Do(t.Context(), row); err != nil {
-		t.Fatal(err)
-	}
-	if text := content(t, path); text != "\ufeffa,b\n0,0\n1,2\n" {
-		t.Errorf("it holds %q", text)
-	}
-
-	write(t, path, "b,a\r\n0,0\r\n")
-	if said := refused(t, b, row); said != "the columns of the file are b, a, and those of the rows are a, b: "+path {
-		t.Error(said)
-	}
-	if text := content(t, path); text != "b,a\r\n0,0\r\n" {
-		t.Errorf("it holds %q", text)
+func TestRejectedOutputIsNotWritten(t *testing.T) {
+	for _, mode := range []string{"fail", "replace", "append"} {
+		t.Run(mode, func(t *testing.T) {
+			dir, out := newOut(t)
+			b := adaptertest.Bind(t, source(dir, invoices, fmt.Sprintf("if_exists = %q", mode)))
+			call, err := b.Call(t.Context(), `{"filename": "a", `+twoRows+`}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rejection := &adapters.Fault{Message: "no"}
+			call.Accept = func(output any) error {
+				if output.(map[string]any)["count"] != 2 {
+					t.Errorf("the checked output is %v", output)
+				}
+				return rejection
+			}
+			if _, err := b.Action.Do(t.Context(), call); !errors.Is(err, rejection) {
+				t.Errorf("got %v", err)
+			}
+			wantFiles(t, out, 0)
+		})
 	}
 }
 
-func TestRefusedExpectationWritesNothing(t *testing.T) {
+func TestNamesCannotLeaveTheDirectory(t *testing.T) {
 	for _, mode := range []string{"fail", "replace", "append"} {
-		dir, out := folder(t)
-		b := adaptertest.Bind(t, saver(dir, invoices, fmt.Sprintf("if_exists = %q", mode)))
-		call, err := b.Call(t.Context(), `{"filename": "a", `+two+`}`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		no := &adapters.Fault{Message: "no"}
-		call.Accept = func(output any) error {
-			if output.(map[string]any)["count"] != 2 {
-				t.Errorf("asked about %v", output)
+		dir, out := newOut(t)
+		outside := t.TempDir()
+		for link, to := range map[string]string{"away": outside, "up": "..", "linked.csv": filepath.Join(outside, "x.csv")} {
+			if err := os.Symlink(to, filepath.Join(out, link)); err != nil {
+				t.Fatal(err)
 			}
-			return no
 		}
-		if _, err := b.Action.Do(t.Context(), call); !errors.Is(err, no) {
-			t.Errorf("%s: got %v", mode, err)
-		}
-		if left, _ := os.ReadDir(out); len(left) > 0 {
-			t.Errorf("%s left %v", mode, left)
-		}
-	}
-}
-
-func TestNamesStayInTheFolder(t *testing.T) {
-	dir, out := folder(t)
-	outside := t.TempDir()
-	for link, to := range map[string]string{"away": outside, "up": ".."} {
-		if err := os.Symlink(to, filepath.Join(out, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(filepath.Join(outside, "x.csv"), filepath.Join(out, "linked.csv")); err != nil {
-		t.Fatal(err)
-	}
-	for _, mode := range []string{"fail", "replace", "append"} {
-		b := adaptertest.Bind(t, saver(dir, invoices, fmt.Sprintf("if_exists = %q", mode)))
-		for _, name := range []string{
-			"../a", "..", "a/../../b", "/etc/x", "away/a", "up/a", ".hidden", "a/.b/c", `a\\b`, `..\\a`, "a\\u0000b", "a\\nb", "", "/", "a//b", "CON", "com1.x", "C:/x/../../..",
-			"./a", "a/./b", strings.Repeat("x", 300), "no/such/folder/a",
-		} {
-			said := refused(t, b, fmt.Sprintf(`{"filename": "%s", %s}`, name, two))
-			if strings.Contains(said, outside) {
-				t.Errorf("%q: %s", name, said)
-			}
+		names := []string{
+			"../a", "..", "a/../../b", "/etc/x", "away/a", "up/a", ".hidden", "a/.b/c", `a\\b`, `..\\a`, "a\\u0000b", "a\\nb", "", "/",
+			"a//b", "CON", "com1.x", "C:/x/../../..", "./a", "a/./b", strings.Repeat("x", 300), "no/such/directory/a",
 		}
 		if mode == "append" {
-			refused(t, b, `{"filename": "linked", `+two+`}`)
+			names = append(names, "linked")
 		}
-	}
-	if left, _ := os.ReadDir(outside); len(left) > 0 {
-		t.Errorf("outside are %v", left)
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
-		t.Errorf("beside the folder are %v", left)
+		for _, name := range names {
+			t.Run(mode+"/"+name, func(t *testing.T) {
+				b := adaptertest.Bind(t, source(dir, invoices, fmt.Sprintf("if_exists = %q", mode)))
+				got := mustFail(t, b, fmt.Sprintf(`{"filename": "%s", %s}`, name, twoRows))
+				if strings.Contains(got, outside) {
+					t.Error(got)
+				}
+				wantFiles(t, outside, 0)
+				wantFiles(t, dir, 1)
+			})
+		}
 	}
 }
 
-func TestMissingFolderIsSaid(t *testing.T) {
+func TestMissingDirectoryIsReported(t *testing.T) {
 	dir := t.TempDir()
-	b := adaptertest.Bind(t, saver(dir, invoices, ""))
-	if said := refused(t, b, `{"filename": "a", `+two+`}`); said != "no such directory: "+filepath.Join(dir, "out") {
-		t.Error(said)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "out"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Do(t.Context(), `{"filename": "a", `+two+`}`); err != nil {
-		t.Errorf("the folder is there now: %v", err)
-	}
-	if said := refused(t, b, `{"filename": "sub/a", `+two+`}`); said != "no such directory: "+filepath.Join(dir, "out", "sub") {
-		t.Error(said)
-	}
+	out := filepath.Join(dir, "out")
+	b := adaptertest.Bind(t, source(dir, invoices, ""))
+	t.Run("until it exists", func(t *testing.T) {
+		wantFault(t, b, `{"filename": "a", `+twoRows+`}`, "no such directory: "+out)
+		if err := os.Mkdir(out, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, b, `{"filename": "a", `+twoRows+`}`)
+	})
+	t.Run("below the directory", func(t *testing.T) {
+		wantFault(t, b, `{"filename": "sub/a", `+twoRows+`}`, "no such directory: "+filepath.Join(out, "sub"))
+	})
 }
 
-func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
-	for more, want := range map[string]string{
-		`columns = ["vendor", "amuont"]`: `The rows have no member "amuont". Did you mean "amount"?`,
-		`columns = ["date", "date"]`:     `The column "date" is written twice.`,
-		`delimiter = ",,"`:               `delimiter is one character`,
-		`if_exists = "overwrite"`:        `if_exists is "fail", "replace" or "append", and this is "overwrite".`,
-		`formulas = "strip"`:             `and this is "strip"`,
+func TestMistakesAreRejectedAtLoad(t *testing.T) {
+	for _, c := range []struct{ rows, arguments, want string }{
+		{invoices, `columns = ["vendor", "amuont"]`, `The rows have no member "amuont". Did you mean "amount"?`},
+		{invoices, `columns = ["date", "date"]`, `The column "date" is listed twice.`},
+		{invoices, `delimiter = ",,"`, `delimiter must be one character`},
+		{invoices, `if_exists = "overwrite"`, `if_exists is "fail", "replace" or "append", not "overwrite".`},
+		{invoices, `formulas = "strip"`, `not "strip"`},
+		{"string", "", "rows must be a list of objects, not string."},
+		{"list(string)", "", "not a list of string"},
+		{"list(list(string))", "", "write columns"},
 	} {
-		if said := adaptertest.Refusal(t, saver("", invoices, more)); !strings.Contains(said, want) {
-			t.Errorf("%s: %s", more, said)
-		}
-	}
-	for rows, want := range map[string]string{
-		"string":             "rows is a list of objects, and this is string.",
-		"list(string)":       "this is a list of string",
-		"list(list(string))": "write columns",
-	} {
-		if said := adaptertest.Refusal(t, saver("", rows, "")); !strings.Contains(said, want) {
-			t.Errorf("%s: %s", rows, said)
-		}
+		t.Run(c.rows+c.arguments, func(t *testing.T) {
+			if got := adaptertest.Refusal(t, source("", c.rows, c.arguments)); !strings.Contains(got, c.want) {
+				t.Error(got)
+			}
+		})
 	}
 }
 
 func TestContract(t *testing.T) {
 	for _, mode := range []string{"replace", "append"} {
 		t.Run(mode, func(t *testing.T) {
-			dir, _ := folder(t)
+			dir, _ := newOut(t)
 			adaptertest.Run(t, adaptertest.Case{
-				Source: saver(dir, invoices, fmt.Sprintf("if_exists = %q", mode)),
-				Works:  `{"filename": "a", ` + two + `}`,
-				Fails:  map[string]string{"Name": `{"filename": "../a", ` + two + `}`, "Folder": `{"filename": "x/a", ` + two + `}`},
+				Source: source(dir, invoices, fmt.Sprintf("if_exists = %q", mode)),
+				Works:  `{"filename": "a", ` + twoRows + `}`,
+				Fails:  map[string]string{"outside": `{"filename": "../a", ` + twoRows + `}`, "no directory": `{"filename": "x/a", ` + twoRows + `}`},
 			})
 		})
 	}
 }
 
 func BenchmarkRows(b *testing.B) {
-	dir, _ := folder(b)
-	bound := adaptertest.Bind(b, saver(dir, invoices, `if_exists = "replace"`))
+	dir, _ := newOut(b)
+	bound := adaptertest.Bind(b, source(dir, invoices, `if_exists = "replace"`))
 	call, err := bound.Call(b.Context(), `{"filename": "a", "rows": [`+strings.TrimSuffix(strings.Repeat(`{"vendor": "Acme", "date": "2026-01-02", "amount": 10.50},`, 1000), ",")+`]}`)
 	if err != nil {
 		b.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A table is the rows of one call under their columns.
+// table is the rows of one call.
 type table struct {
 	columns   []string
 	rows      []any
@@ -21,29 +22,29 @@ type table struct {
 	newline   string
 }
 
-func (a *action) table(v any) (*table, error) {
-	t := &table{columns: a.columns, delimiter: a.delimiter, formulas: a.config.Formulas, newline: "\r\n"}
-	written := v
-	v, err := value.Resolve(v)
+func (a *action) newTable(unresolved any) (*table, error) {
+	t := &table{columns: a.columns, delimiter: a.delimiter, formulas: a.block.Formulas, newline: "\r\n"}
+	v, err := value.Resolve(unresolved)
 	if err != nil {
 		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
 	}
 	rows, ok := v.([]any)
 	if !ok {
-		return nil, &adapters.Fault{Message: "the rows must be a list of objects, got " + value.Kind(v)}
+		return nil, &adapters.Fault{Message: "the rows must be a list of objects, not " + value.Kind(v)}
 	}
 	t.rows = rows
 	if t.columns == nil {
-		t.columns, err = columnsOf(written, rows)
+		t.columns, err = columnsOf(unresolved, rows)
 	}
 	return t, err
 }
 
-// columnsOf are the columns of rows whose type says nothing of them: in the order in which their JSON names them where it is at hand, as that of a
-// query is, else by name. A member that only a later row has follows.
-func columnsOf(written any, rows []any) ([]string, error) {
+// columnsOf returns the columns of rows whose type does not declare them. The columns of a deferred value,
+// such as the result of a query, have the order of its JSON; all others are sorted by name. Members that
+// only later rows have come last.
+func columnsOf(unresolved any, rows []any) ([]string, error) {
 	var columns []string
-	if d, ok := written.(value.Deferred); ok && len(rows) > 0 {
+	if d, ok := unresolved.(value.Deferred); ok && len(rows) > 0 {
 		columns = keysInOrder(d.AppendJSON(nil))
 	}
 	known := map[string]bool{}
@@ -69,7 +70,7 @@ func columnsOf(written any, rows []any) ([]string, error) {
 	return columns, nil
 }
 
-// keysInOrder reads the keys of the first object of a list as they are written.
+// keysInOrder returns the keys of the first object of a JSON list in their order.
 func keysInOrder(doc []byte) (keys []string) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	for range 2 {
@@ -90,13 +91,13 @@ func keysInOrder(doc []byte) (keys []string) {
 }
 
 func notObject(i int, row any) error {
-	return &adapters.Fault{Message: fmt.Sprintf("row %d must be an object, got %s", i+1, value.Kind(row))}
+	return &adapters.Fault{Message: fmt.Sprintf("row %d must be an object, not %s", i+1, value.Kind(row))}
 }
 
-// rowsBetweenLooks is how many rows are written before the context is asked again.
-const rowsBetweenLooks = 4096
+// ctxCheckInterval is the number of rows encoded between two checks of the context.
+const ctxCheckInterval = 4096
 
-// encode appends the lines of the table.
+// encode appends the records of the table, with a header if requested.
 func (t *table) encode(ctx context.Context, dst []byte, header bool) ([]byte, error) {
 	if header && len(t.columns) > 0 {
 		names := make([]any, len(t.columns))
@@ -104,28 +105,28 @@ func (t *table) encode(ctx context.Context, dst []byte, header bool) ([]byte, er
 			names[i] = name
 		}
 		var err error
-		if dst, err = t.line(dst, 0, names); err != nil {
+		if dst, err = t.appendRecord(dst, 0, names); err != nil {
 			return nil, err
 		}
 	}
 	cells := make([]any, len(t.columns))
 	for i, row := range t.rows {
-		if i%rowsBetweenLooks == 0 && ctx.Err() != nil {
+		if i%ctxCheckInterval == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err := t.cells(cells, i, row); err != nil {
+		if err := t.fillCells(cells, i, row); err != nil {
 			return nil, err
 		}
 		var err error
-		if dst, err = t.line(dst, i+1, cells); err != nil {
+		if dst, err = t.appendRecord(dst, i+1, cells); err != nil {
 			return nil, err
 		}
 	}
 	return dst, nil
 }
 
-// cells puts the values of a row in the order of the columns.
-func (t *table) cells(cells []any, i int, row any) error {
+// fillCells sets cells to the values of a row in the order of the columns.
+func (t *table) fillCells(cells []any, i int, row any) error {
 	row, err := value.Resolve(row)
 	if err != nil {
 		return &adapters.Fault{Message: err.Error(), Cause: err}
@@ -141,38 +142,39 @@ func (t *table) cells(cells []any, i int, row any) error {
 			copy(cells, row)
 			return nil
 		}
-		return &adapters.Fault{Message: fmt.Sprintf("row %d has %d cells, and there are %d columns", i+1, len(row), len(cells))}
+		message := fmt.Sprintf("row %d has %d cells, but there are %d columns", i+1, len(row), len(cells))
+		return &adapters.Fault{Message: message}
 	}
 	return notObject(i, row)
 }
 
-// line appends one record; row 0 is the header.
-func (t *table) line(dst []byte, row int, cells []any) ([]byte, error) {
+// appendRecord appends one record; row 0 is the header.
+func (t *table) appendRecord(dst []byte, row int, cells []any) ([]byte, error) {
 	start := len(dst)
 	for i, v := range cells {
 		if i > 0 {
 			dst = append(dst, string(t.delimiter)...)
 		}
-		text, err := t.cell(v)
+		text, err := t.cellText(v)
 		if err != nil {
-			return nil, &adapters.Fault{Message: fmt.Sprintf("%s, column %s: %v", place(row), t.columns[i], err)}
+			return nil, &adapters.Fault{Message: fmt.Sprintf("%s, column %s: %v", recordName(row), t.columns[i], err)}
 		}
-		dst = t.quoted(dst, text)
+		dst = t.appendCell(dst, text)
 	}
 	if len(dst) == start {
-		dst = append(dst, `""`...) // an empty line would be no record
+		dst = append(dst, `""`...) // readers skip empty lines
 	}
 	return append(dst, t.newline...), nil
 }
 
-func place(row int) string {
+func recordName(row int) string {
 	if row == 0 {
 		return "the header"
 	}
 	return fmt.Sprintf("row %d", row)
 }
 
-func (t *table) cell(v any) (string, error) {
+func (t *table) cellText(v any) (string, error) {
 	v, err := value.Resolve(v)
 	if err != nil {
 		return "", err
@@ -181,52 +183,56 @@ func (t *table) cell(v any) (string, error) {
 	case nil:
 		return "", nil
 	case string:
-		return t.guarded(v)
+		return t.escapeFormula(v)
 	case value.Bytes:
-		return "", fmt.Errorf("bytes have no place in a CSV file; base64encode(…) makes text of them")
+		return "", errors.New("a CSV file cannot contain bytes; base64encode(…) converts them to text")
 	}
 	return value.Text(v)
 }
 
-// guarded keeps a text from being computed by a spreadsheet.
-func (t *table) guarded(s string) (string, error) {
+// escapeFormula treats a text that a spreadsheet would interpret as a formula as the block demands.
+func (t *table) escapeFormula(s string) (string, error) {
 	if t.formulas == formulasKeep || s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) || isNumber(s) {
 		return s, nil
 	}
 	if t.formulas == formulasRefuse {
-		return "", fmt.Errorf("the text begins with %q, which a spreadsheet would compute", s[:1])
+		return "", fmt.Errorf("the text begins with %q, so a spreadsheet would interpret it as a formula", s[:1])
 	}
 	return "'" + s, nil
 }
 
-// isNumber reports a number in plain notation, such as the exact text of a decimal of a database.
+// isNumber reports whether a text is a number without an exponent, such as a decimal of a database.
 func isNumber(s string) bool {
 	if s[0] == '-' || s[0] == '+' {
 		s = s[1:]
 	}
 	whole, fraction, dotted := strings.Cut(s, ".")
-	return digits(whole) && (!dotted || digits(fraction))
+	return isDigits(whole) && (!dotted || isDigits(fraction))
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// quoted appends a cell, in quotes where RFC 4180 wants them and where another delimiter or a space at an end could mislead a reader.
-func (t *table) quoted(dst []byte, s string) []byte {
-	if s == "" || !strings.ContainsAny(s, "\"\r\n,;\t|") && !strings.ContainsRune(s, t.delimiter) && s[0] != ' ' && s[len(s)-1] != ' ' {
-		return append(dst, strings.ToValidUTF8(s, "\uFFFD")...)
+// appendCell appends a cell. It adds quotes where RFC 4180 requires them, and where a reader could mistake
+// a space or another delimiter.
+func (t *table) appendCell(dst []byte, s string) []byte {
+	special := strings.ContainsAny(s, "\"\r\n,;\t|") || strings.ContainsRune(s, t.delimiter) ||
+		strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ")
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if !special {
+		return append(dst, s...)
 	}
 	dst = append(dst, '"')
-	dst = append(dst, strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), `"`, `""`)...)
+	dst = append(dst, strings.ReplaceAll(s, `"`, `""`)...)
 	return append(dst, '"')
 }
 
-// same reports whether the columns of a file are the table's.
-func (t *table) same(found []string) bool {
+// hasColumns reports whether the columns of a file are those of the table.
+func (t *table) hasColumns(columns []string) bool {
 	expected := make([]string, len(t.columns))
 	for i, name := range t.columns {
-		expected[i], _ = t.guarded(name)
+		expected[i], _ = t.escapeFormula(name)
 	}
-	return slices.Equal(expected, found)
+	return slices.Equal(expected, columns)
 }

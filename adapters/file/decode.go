@@ -14,13 +14,13 @@ const byteOrderMark = "\ufeff"
 
 func decodeText(raw []byte, path string) (string, error) {
 	if !utf8.Valid(raw) {
-		return "", &adapters.Fault{Message: "this is not text in UTF-8, so the tool would have to read it with as = \"bytes\": " + path}
+		return "", &adapters.Fault{Message: `this is not UTF-8 text; the tool must use as = "bytes": ` + path}
 	}
 	return string(raw), nil
 }
 
-// split makes lines of a text; the ends of lines are not part of them.
-func split(text string) []any {
+// splitLines returns the lines of a text without their line breaks.
+func splitLines(text string) []any {
 	lines := []any{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -33,14 +33,15 @@ func decodeJSON(text, path string) (any, error) {
 	v, err := value.Decode([]byte(strings.TrimPrefix(text, byteOrderMark)))
 	var syntax *value.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, &adapters.Fault{Message: fmt.Sprintf("this is not JSON, at byte %d: %s: %s", syntax.Offset, syntax.What, path), Cause: err}
+		message := fmt.Sprintf("this is not JSON, at byte %d: %s: %s", syntax.Offset, syntax.What, path)
+		return nil, &adapters.Fault{Message: message, Cause: err}
 	}
 	return v, err
 }
 
-// rows reads a CSV file whose first line names the columns.
-func (r *reader) rows(text, path string) ([]any, error) {
-	in := &table{rest: strings.TrimPrefix(text, byteOrderMark), delimiter: string(r.delimiter)}
+// decodeCSV decodes a CSV file whose first line names the columns.
+func decodeCSV(text, delimiter, path string) ([]any, error) {
+	in := &csvReader{rest: strings.TrimPrefix(text, byteOrderMark), delimiter: delimiter}
 	rows := []any{}
 	var columns []string
 	for in.more() {
@@ -48,14 +49,14 @@ func (r *reader) rows(text, path string) ([]any, error) {
 		record, err := in.record()
 		switch {
 		case err != nil:
-			return nil, malformed(line, err.Error(), path)
+			return nil, csvFault(line, err.Error(), path)
 		case columns == nil:
-			if columns = record; duplicate(columns) {
+			if columns = record; hasDuplicate(columns) {
 				return nil, &adapters.Fault{Message: "two columns have the same name: " + path}
 			}
 			continue
 		case len(record) != len(columns):
-			return nil, malformed(line, "it has more or fewer cells than there are columns", path)
+			return nil, csvFault(line, "it has more or fewer cells than there are columns", path)
 		}
 		row := make(map[string]any, len(columns))
 		for i, name := range columns {
@@ -66,17 +67,14 @@ func (r *reader) rows(text, path string) ([]any, error) {
 	return rows, nil
 }
 
-func malformed(line int, what, path string) error {
-	return &adapters.Fault{Message: fmt.Sprintf("line %d of the CSV file cannot be read, %s: %s", line, what, path)}
+func csvFault(line int, reason, path string) error {
+	return &adapters.Fault{Message: fmt.Sprintf("line %d of the CSV file cannot be read, %s: %s", line, reason, path)}
 }
 
-func duplicate(names []string) bool {
+func hasDuplicate(names []string) bool {
 	seen := map[string]bool{}
 	for _, name := range names {
-		if seen[name] {
-			return true
-		}
 		seen[name] = true
 	}
-	return false
+	return len(seen) < len(names)
 }

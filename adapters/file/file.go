@@ -1,11 +1,11 @@
-// Package file turns file blocks into reads and writes of single files below one folder. No name leads out of the folder; a file is written whole or not
-// at all, and read up to a limit.
+// Package file implements the file block, which reads or writes a single file in a directory. No file name
+// leads out of the directory. A file is written atomically, and read up to a size limit.
 package file
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"slices"
+
 	"strings"
 	"unicode/utf8"
 
@@ -15,13 +15,14 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Adapter declares the file block of tools and steps.
-func Adapter() adapters.Adapter {
-	return adapters.New("file", "Reads or writes a file. Reading gives output.content, output.lines or output.rows, by what as says; all give output.path and output.size.", (*config).spec, bind)
-}
+const blockDoc = "Reads or writes a file. Reading returns output.content, output.lines or output.rows, depending " +
+	"on as. Reading and writing return output.path and output.size."
 
-// config is a file block.
-type config struct {
+// Adapter returns the file block of tools and steps.
+func Adapter() adapters.Adapter { return adapters.New("file", blockDoc, (*block).spec, bind) }
+
+// block is a file block.
+type block struct {
 	Read      *hcl.StringExpr
 	Write     *hcl.StringExpr
 	Directory string
@@ -36,7 +37,7 @@ type config struct {
 	IfExists string
 }
 
-// What a file is read as.
+// Values of the argument as.
 const (
 	asText  = "text"
 	asBytes = "bytes"
@@ -45,142 +46,131 @@ const (
 	asJSON  = "json"
 )
 
-var forms = []string{asText, asBytes, asLines, asCSV, asJSON}
-
 const defaultMaxSize = 4 << 20
 
-func (c *config) spec() hcl.Spec {
+func (b *block) spec() hcl.Spec {
 	return hcl.Join(
 		hcl.ExactlyOneOf("what to do",
-			hcl.Attr(&c.Read, "read", "The name of a file to read. It cannot lead out of the folder."),
-			hcl.Attr(&c.Write, "write", "The name of a file to write."),
+			hcl.Attr(&b.Read, "read", "The name of a file to read. It cannot lead out of the directory."),
+			hcl.Attr(&b.Write, "write", "The name of a file to write."),
 		),
 		hcl.Spec{
-			hcl.Attr(&c.Directory, "directory", "The folder that the files lie in; a relative one is below the folder of the configuration.").Require(),
-			hcl.Attr(&c.As, "as", "What is read: \"text\" or \"json\" into output.content, \"bytes\" likewise, \"lines\" into output.lines, \"csv\" into output.rows, objects named after the first line.").DefaultDoc(`"text"`),
-			hcl.Attr(&c.First, "first", "The first line that is read, counted from 1; for \"text\" and \"lines\"."),
-			hcl.Attr(&c.Last, "last", "The last line that is read."),
-			hcl.Attr(&c.Delimiter, "delimiter", "The character between the cells of a CSV file.").DefaultDoc(`","`),
-			hcl.Attr(&c.MaxSize, "max_size", "How much may be read; lines before the first are not counted.").DefaultDoc(`"4MiB"`),
-			hcl.Attr(&c.Content, "content", "What is written: text, bytes, an uploaded file, or a value as JSON.").AllowFile(),
-			hcl.Attr(&c.IfExists, "if_exists", "What happens to a file of that name: \"fail\" leaves it alone, \"replace\" writes a new one in its place, \"append\" adds to it.").DefaultDoc(`"fail"`),
+			hcl.Attr(&b.Directory, "directory", "The directory that contains the files. A relative path starts at the "+
+				"configuration directory.").Require(),
+			hcl.Choice(&b.As, "as", `How the file is decoded: "text", "json" and "bytes" set output.content, "lines" `+
+				`sets output.lines, and "csv" sets output.rows to objects with the names in the first line.`,
+				asText, asBytes, asLines, asCSV, asJSON).DefaultDoc(`"text"`),
+			hcl.Attr(&b.First, "first", `The first line to read, counted from 1; for "text" and "lines".`),
+			hcl.Attr(&b.Last, "last", "The last line to read."),
+			hcl.Attr(&b.Delimiter, "delimiter", "The character between the cells of a CSV file.").DefaultDoc(`","`),
+			hcl.Attr(&b.MaxSize, "max_size",
+				"The maximum size to read. Lines before first do not count.").DefaultDoc(`"4MiB"`),
+			hcl.Attr(&b.Content, "content",
+				"The content to write: text, bytes, an uploaded file, or a value as JSON.").AllowFile(),
+			adapters.IfExistsAttr(&b.IfExists, "adds to it"),
 		},
 	)
 }
 
-// Describe implements hcl.Described.
-func (c *config) Describe(*hcl.Connection) (hcl.Effects, error) {
-	members := []*schema.Member{
+// Describe implements hcl.Describer.
+func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
+	var checks adapters.Checks
+	if b.Write != nil {
+		b.checkWrite(&checks)
+		return b.writeEffects(), checks.Err()
+	}
+	b.checkRead(&checks)
+	return b.readEffects(), checks.Err()
+}
+
+func (b *block) writeEffects() hcl.Effects {
+	replaces := b.IfExists == string(adapters.ExistsReplace)
+	return hcl.Effects{
+		Output:      schema.ObjectOf(fileMembers()...),
+		Default:     hcl.DefaultResult{Members: []string{"path", "size"}},
+		Writes:      true,
+		Destructive: replaces,
+		Idempotent:  replaces,
+	}
+}
+
+func (b *block) readEffects() hcl.Effects {
+	effects := hcl.Effects{ReadOnly: true, Idempotent: true}
+	text := &schema.Type{Kind: schema.String}
+	name, t := "content", text
+	switch b.format() {
+	case asBytes:
+		t = &schema.Type{Kind: schema.Bytes}
+		effects.Default.Document, effects.MimeType = name, b.mimeType()
+	case asLines:
+		name, t = "lines", schema.ListOf(text)
+		effects.Default.Member = name
+	case asCSV:
+		name, t = "rows", schema.ListOf(&schema.Type{Kind: schema.Map, Elem: text})
+		effects.Default.Member = name
+	case asJSON:
+		t = &schema.Type{Kind: schema.Any}
+		effects.Default.Member = name
+	default:
+		effects.Default.Text, effects.Default.Document, effects.MimeType = name, name, b.mimeType()
+	}
+	effects.Output = schema.ObjectOf(append([]*schema.Member{{Name: name, Type: t}}, fileMembers()...)...)
+	return effects
+}
+
+func fileMembers() []*schema.Member {
+	return []*schema.Member{
 		{Name: "path", Type: &schema.Type{Kind: schema.String}},
 		{Name: "size", Type: &schema.Type{Kind: schema.Integer}},
 	}
-	if c.Write != nil {
-		replace := c.IfExists == string(adapters.ExistsReplace)
-		return hcl.Effects{
-			Output:      schema.ObjectOf(members...),
-			Default:     hcl.DefaultResult{Members: []string{"path", "size"}},
-			Writes:      true,
-			Destructive: replace,
-			Idempotent:  replace,
-		}, errors.Join(c.checkWrite()...)
-	}
-	facts := hcl.Effects{ReadOnly: true, Idempotent: true}
-	var read *schema.Member
-	text := &schema.Type{Kind: schema.String}
-	switch c.form() {
-	case asBytes:
-		read, facts.Default.Document, facts.MimeType = &schema.Member{Name: "content", Type: &schema.Type{Kind: schema.Bytes}}, "content", c.mimeType()
-	case asLines:
-		read, facts.Default.Member = &schema.Member{Name: "lines", Type: schema.ListOf(text)}, "lines"
-	case asCSV:
-		read, facts.Default.Member = &schema.Member{Name: "rows", Type: schema.ListOf(&schema.Type{Kind: schema.Map, Elem: text})}, "rows"
-	case asJSON:
-		read, facts.Default.Member = &schema.Member{Name: "content", Type: &schema.Type{Kind: schema.Any}}, "content"
-	default:
-		read, facts.Default.Text = &schema.Member{Name: "content", Type: text}, "content"
-		facts.Default.Document, facts.MimeType = "content", c.mimeType()
-	}
-	facts.Output = schema.ObjectOf(append([]*schema.Member{read}, members...)...)
-	return facts, errors.Join(c.checkRead()...)
 }
 
-// mimeType is what the name of the file says of it, where that is known at load.
-func (c *config) mimeType() string {
-	if c.Read == nil {
+// mimeType returns the type that the file name implies, or "" if the name is not known at load.
+func (b *block) mimeType() string {
+	if b.Read == nil {
 		return ""
 	}
-	name, _ := c.Read.Known()
+	name, _ := b.Read.Known()
 	return media.TypeByExtension(name)
 }
 
-func (c *config) form() string {
-	if c.As == "" {
+func (b *block) format() string {
+	if b.As == "" {
 		return asText
 	}
-	return c.As
+	return b.As
 }
 
-func (c *config) checkWrite() (errs []error) {
-	if c.Content == nil {
-		errs = append(errs, hcl.Blame(&c.Write, "What is written is missing: write content = …."))
-	}
-	if c.IfExists != "" && !slices.Contains([]string{"fail", "replace", "append"}, c.IfExists) {
-		errs = append(errs, hcl.Blame(&c.IfExists, "if_exists is \"fail\", \"replace\" or \"append\", and this is %q.", c.IfExists))
-	}
-	for _, x := range []struct {
-		field   any
-		name    string
-		written bool
+func (b *block) checkWrite(checks *adapters.Checks) {
+	checks.Refuse(b.Content == nil, &b.Write, "The content to write is missing: write content = ….")
+	for _, arg := range []struct {
+		field any
+		name  string
+		isSet bool
 	}{
-		{&c.As, "as", c.As != ""}, {&c.First, "first", c.First != nil}, {&c.Last, "last", c.Last != nil},
-		{&c.Delimiter, "delimiter", c.Delimiter != ""}, {&c.MaxSize, "max_size", c.MaxSize != 0},
+		{&b.As, "as", b.As != ""}, {&b.First, "first", b.First != nil}, {&b.Last, "last", b.Last != nil},
+		{&b.Delimiter, "delimiter", b.Delimiter != ""}, {&b.MaxSize, "max_size", b.MaxSize != 0},
 	} {
-		if x.written {
-			errs = append(errs, hcl.Blame(x.field, "%s belongs to read, and this block writes.", x.name))
-		}
+		checks.Refuse(arg.isSet, arg.field, "%s belongs to read, but this block writes.", arg.name)
 	}
-	return errs
 }
 
-func (c *config) checkRead() (errs []error) {
-	if !slices.Contains(forms, c.form()) {
-		errs = append(errs, hcl.Blame(&c.As, "as is one of %s, and this is %q.", strings.Join(forms, ", "), c.As))
-	}
-	if c.Content != nil {
-		errs = append(errs, hcl.Blame(&c.Content, "content belongs to write, and this block reads."))
-	}
-	if c.IfExists != "" {
-		errs = append(errs, hcl.Blame(&c.IfExists, "if_exists belongs to write, and this block reads."))
-	}
-	if c.form() != asText && c.form() != asLines {
-		if c.First != nil {
-			errs = append(errs, hcl.Blame(&c.First, "first counts lines, and the file is read as %s.", c.form()))
-		}
-		if c.Last != nil {
-			errs = append(errs, hcl.Blame(&c.Last, "last counts lines, and the file is read as %s.", c.form()))
-		}
-	}
-	if c.Delimiter != "" && (c.form() != asCSV || utf8.RuneCountInString(c.Delimiter) != 1 || strings.ContainsAny(c.Delimiter, "\"\r\n\x00")) {
-		errs = append(errs, hcl.Blame(&c.Delimiter, "delimiter is one character such as \",\" or \";\", and belongs to as = \"csv\"."))
-	}
-	return errs
+func (b *block) checkRead(checks *adapters.Checks) {
+	checks.Refuse(b.Content != nil, &b.Content, "content belongs to write, but this block reads.")
+	checks.Refuse(b.IfExists != "", &b.IfExists, "if_exists belongs to write, but this block reads.")
+	hasLines := b.format() == asText || b.format() == asLines
+	checks.Refuse(b.First != nil && !hasLines, &b.First, "first counts lines, but the file is read as %s.", b.format())
+	checks.Refuse(b.Last != nil && !hasLines, &b.Last, "last counts lines, but the file is read as %s.", b.format())
+	valid := utf8.RuneCountInString(b.Delimiter) == 1 && !strings.ContainsAny(b.Delimiter, "\"\r\n\x00")
+	checks.Refuse(b.Delimiter != "" && (!valid || b.format() != asCSV), &b.Delimiter,
+		`delimiter must be one character such as "," or ";", and requires as = "csv".`)
 }
 
-func bind(_ context.Context, c *config, env adapters.Env) (adapters.Action, error) {
-	folder := adapters.NewFolder(env.Dir, c.Directory)
-	if c.Write != nil {
-		ifExists := adapters.IfExists(c.IfExists)
-		if ifExists == "" {
-			ifExists = adapters.ExistsFail
-		}
-		return &writer{config: c, folder: folder, ifExists: ifExists}, nil
+func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
+	dir := adapters.NewDirectory(env.Dir, b.Directory)
+	if b.Write != nil {
+		return &writer{block: b, dir: dir, ifExists: cmp.Or(adapters.IfExists(b.IfExists), adapters.ExistsFail)}, nil
 	}
-	r := &reader{config: c, folder: folder, form: c.form(), limit: int64(c.MaxSize), delimiter: ','}
-	if r.limit == 0 {
-		r.limit = defaultMaxSize
-	}
-	if c.Delimiter != "" {
-		r.delimiter, _ = utf8.DecodeRuneInString(c.Delimiter)
-	}
-	return r, nil
+	maxSize := cmp.Or(int64(b.MaxSize), defaultMaxSize)
+	return &reader{block: b, dir: dir, format: b.format(), maxSize: maxSize, delimiter: cmp.Or(b.Delimiter, ",")}, nil
 }

@@ -15,17 +15,20 @@ import (
 	"hatchel/hcl/value"
 )
 
-var set = adapters.Set{Adapters: []adapters.Adapter{file.Adapter()}}
+var testSet = adapters.Set{Adapters: []adapters.Adapter{file.Adapter()}}
 
-// tool is a tool over the folder "docs" with the inputs name, first, last and content.
-func tool(dir, block string) adaptertest.Source {
+// source returns a tool over the directory docs. It has the inputs name, first, last and content if the
+// block uses them.
+func source(dir, block string) adaptertest.Source {
 	inputs := ""
-	for name, typ := range map[string]string{"name": "string", "first": "optional(integer)", "last": "optional(integer)", "content": "optional(any, \"\")"} {
+	for name, typ := range map[string]string{
+		"name": "string", "first": "optional(integer)", "last": "optional(integer)", "content": "optional(any, \"\")",
+	} {
 		if strings.Contains(block, "input."+name) {
 			inputs += fmt.Sprintf("  input %q { type = %s }\n", name, typ)
 		}
 	}
-	return adaptertest.Source{Set: set, Dir: dir, HCL: fmt.Sprintf(`
+	return adaptertest.Source{Set: testSet, Dir: dir, HCL: fmt.Sprintf(`
 tool "t" {
   description = "Test."
 %s  file {
@@ -37,7 +40,8 @@ tool "t" {
 `, inputs, block)}
 }
 
-func folder(t testing.TB, files map[string]string) (dir, docs string) {
+// newDocs creates a configuration directory whose directory docs has these files.
+func newDocs(t testing.TB, files map[string]string) (dir, docs string) {
 	t.Helper()
 	dir = t.TempDir()
 	docs = filepath.Join(dir, "docs")
@@ -45,14 +49,27 @@ func folder(t testing.TB, files map[string]string) (dir, docs string) {
 		t.Fatal(err)
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(docs, name), text)
 	}
 	return dir, docs
 }
 
-func refused(t testing.TB, b *adaptertest.Bound, arguments string) string {
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantContent(t testing.TB, path, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("%s contains %q, %v; want %q", path, got, err, want)
+	}
+}
+
+// mustFail makes a call that fails and returns the message of its fault.
+func mustFail(t testing.TB, b *adaptertest.Bound, arguments string) string {
 	t.Helper()
 	out, err := b.Do(t.Context(), arguments)
 	var f *adapters.Fault
@@ -63,40 +80,51 @@ func refused(t testing.TB, b *adaptertest.Bound, arguments string) string {
 	return f.Message
 }
 
-func TestFilesAreReadAsWhatTheyAre(t *testing.T) {
-	dir, docs := folder(t, map[string]string{
-		"a.txt": "één\r\ntwo\n\nfour", "a.json": "\ufeff{\"n\": 12345678901234567890, \"l\": [1]}", "a.csv": "\ufeffid,name\n1,\"A, B\"\n2,\n", "a.bin": "\x00\xff", "a.ssv": "id;name\n1;x\n",
-	})
-	for block, want := range map[string]any{
-		`read = "a.txt"`:                                      "één\r\ntwo\n\nfour",
-		"read = \"a.txt\"\n as = \"lines\"":                   []any{"één", "two", "", "four"},
-		"read = \"a.json\"\n as = \"json\"":                   map[string]any{"n": value.Number("12345678901234567890"), "l": []any{1}},
-		"read = \"a.csv\"\n as = \"csv\"":                     []any{map[string]any{"id": "1", "name": "A, B"}, map[string]any{"id": "2", "name": ""}},
-		"read = \"a.ssv\"\n as = \"csv\"\n delimiter = \";\"": []any{map[string]any{"id": "1", "name": "x"}},
-		"read = \"a.bin\"\n as = \"bytes\"":                   value.Bytes("\x00\xff"),
-	} {
-		out, err := adaptertest.Bind(t, tool(dir, block)).Do(t.Context(), `{}`)
-		if err != nil {
-			t.Errorf("%s: %v", block, err)
-			continue
-		}
-		if !strings.HasPrefix(out["path"].(string), docs) || out["size"].(int) == 0 {
-			t.Errorf("output %v", out)
-		}
-		delete(out, "path")
-		delete(out, "size")
-		for _, got := range out {
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("%s gives %#v", block, got)
-			}
-		}
+func wantPart(t testing.TB, got, part string) {
+	t.Helper()
+	if !strings.Contains(got, part) {
+		t.Errorf("got %q, which does not contain %q", got, part)
 	}
 }
 
-func TestLinesAreReadByNumber(t *testing.T) {
+func TestFileIsDecodedAsRequested(t *testing.T) {
+	dir, docs := newDocs(t, map[string]string{
+		"a.txt":  "één\r\ntwo\n\nfour",
+		"a.json": "\ufeff{\"n\": 12345678901234567890, \"l\": [1]}",
+		"a.csv":  "\ufeffid,name\n1,\"A, B\"\n2,\n",
+		"a.bin":  "\x00\xff",
+		"a.ssv":  "id;name\n1;x\n",
+	})
+	for block, c := range map[string]struct {
+		member string
+		want   any
+	}{
+		`read = "a.txt"`:                                      {"content", "één\r\ntwo\n\nfour"},
+		"read = \"a.txt\"\n as = \"lines\"":                   {"lines", []any{"één", "two", "", "four"}},
+		"read = \"a.json\"\n as = \"json\"":                   {"content", map[string]any{"n": value.Number("12345678901234567890"), "l": []any{1}}},
+		"read = \"a.csv\"\n as = \"csv\"":                     {"rows", []any{map[string]any{"id": "1", "name": "A, B"}, map[string]any{"id": "2", "name": ""}}},
+		"read = \"a.bin\"\n as = \"bytes\"":                   {"content", value.Bytes("\x00\xff")},
+		"read = \"a.ssv\"\n as = \"csv\"\n delimiter = \";\"": {"rows", []any{map[string]any{"id": "1", "name": "x"}}},
+	} {
+		t.Run(block, func(t *testing.T) {
+			out, err := adaptertest.Bind(t, source(dir, block)).Do(t.Context(), `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(out["path"].(string), docs) || out["size"].(int) == 0 {
+				t.Errorf("output %v", out)
+			}
+			if got := out[c.member]; !reflect.DeepEqual(got, c.want) {
+				t.Errorf("output.%s is %#v", c.member, got)
+			}
+		})
+	}
+}
+
+func TestLineRange(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
-	dir, _ := folder(t, map[string]string{"log": "1\n2\n" + long + "\n4\n5"})
-	b := adaptertest.Bind(t, tool(dir, "read = input.name\n first = input.first\n last = input.last\n max_size = \"1KiB\""))
+	dir, _ := newDocs(t, map[string]string{"log": "1\n2\n" + long + "\n4\n5"})
+	b := adaptertest.Bind(t, source(dir, "read = input.name\n first = input.first\n last = input.last\n max_size = \"1KiB\""))
 	for arguments, want := range map[string]string{
 		`{"name": "log", "first": 1, "last": 2}`: "1\n2\n",
 		`{"name": "log", "first": 4}`:            "4\n5",
@@ -104,136 +132,136 @@ func TestLinesAreReadByNumber(t *testing.T) {
 		`{"name": "log", "first": 5, "last": 5}`: "5",
 		`{"name": "log", "first": 9}`:            "",
 	} {
-		out, err := b.Do(t.Context(), arguments)
-		if err != nil || out["content"] != want {
-			t.Errorf("%s: %v, %v", arguments, out["content"], err)
-		}
+		t.Run("is read/"+arguments, func(t *testing.T) {
+			out, err := b.Do(t.Context(), arguments)
+			if err != nil || out["content"] != want {
+				t.Errorf("got %v, %v", out["content"], err)
+			}
+		})
 	}
 	for arguments, want := range map[string]string{
-		`{"name": "log", "first": 3}`:            "more than 1 KiB would be read; ask for fewer lines: ",
-		`{"name": "log"}`:                        "more than 1 KiB",
+		`{"name": "log", "first": 3}`:            "the content is larger than 1 KiB; request fewer lines: ",
+		`{"name": "log"}`:                        "larger than 1 KiB",
 		`{"name": "log", "first": 0}`:            "first must be a line number of at least 1",
-		`{"name": "log", "first": 3, "last": 2}`: "the last line, 2, comes before the first, 3",
+		`{"name": "log", "first": 3, "last": 2}`: "the last line (2) is before the first (3)",
 	} {
-		if said := refused(t, b, arguments); !strings.Contains(said, want) {
-			t.Errorf("%s: %s", arguments, said)
-		}
+		t.Run("is rejected/"+arguments, func(t *testing.T) { wantPart(t, mustFail(t, b, arguments), want) })
 	}
 }
 
-func TestWhatCannotBeReadIsSaid(t *testing.T) {
-	dir, docs := folder(t, map[string]string{"bin": "a\xffb", "bad.json": `{"a": 1,}`, "bad.csv": "a,b\n1\n", "twice.csv": "a,a\n1,2\n", "quote.csv": "a\n\"x\n"})
+func TestUnreadableFileIsExplained(t *testing.T) {
+	dir, docs := newDocs(t, map[string]string{
+		"bin": "a\xffb", "bad.json": `{"a": 1,}`, "bad.csv": "a,b\n1\n", "twice.csv": "a,a\n1,2\n", "quote.csv": "a\n\"x\n",
+	})
 	if err := os.Mkdir(filepath.Join(docs, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	secret := filepath.Join(dir, "secret")
-	if err := os.WriteFile(secret, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for link, to := range map[string]string{"out": "../secret", "abs": secret, "loop": "loop", "up": ".."} {
+	outside := filepath.Join(dir, "outside")
+	writeFile(t, outside, "x")
+	for link, to := range map[string]string{"out": "../outside", "abs": outside, "loop": "loop", "up": ".."} {
 		if err := os.Symlink(to, filepath.Join(docs, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, x := range []struct{ as, name, want string }{
-		{"text", "bin", `this is not text in UTF-8, so the tool would have to read it with as = "bytes": `},
+	for _, c := range []struct{ as, name, want string }{
+		{"text", "bin", `this is not UTF-8 text; the tool must use as = "bytes": `},
 		{"text", "none", "no such file: " + filepath.Join(docs, "none")},
 		{"text", "sub", "this is a directory, not a file: "},
-		{"text", "out", "a symbolic link leads out of the folder: "},
-		{"text", "abs", "a symbolic link leads out of the folder: "},
-		{"text", "up/secret", "out of the folder"},
-		{"text", "loop", "symbolic links lead in a circle: "},
-		{"text", "../secret", "climbs out of the folder"},
+		{"text", "out", "a symbolic link leads out of the directory: "},
+		{"text", "abs", "a symbolic link leads out of the directory: "},
+		{"text", "up/outside", "out of the directory"},
+		{"text", "loop", "too many levels of symbolic links: "},
+		{"text", "../outside", "leads out of the directory with .."},
 		{"text", "/etc/passwd", "is an absolute path"},
 		{"text", ".env", "is hidden"},
 		{"text", "bin/x", "no such directory: "},
-		{"json", "bad.json", "this is not JSON, at byte 8: a key is expected: "},
+		{"json", "bad.json", "this is not JSON, at byte 8: "},
 		{"csv", "bad.csv", "line 2 of the CSV file cannot be read, it has more or fewer cells than there are columns: "},
 		{"csv", "twice.csv", "two columns have the same name: "},
 		{"csv", "quote.csv", "a quote is not closed"},
 	} {
-		b := adaptertest.Bind(t, tool(dir, fmt.Sprintf("read = input.name\n as = %q", x.as)))
-		if said := refused(t, b, fmt.Sprintf(`{"name": %q}`, x.name)); !strings.Contains(said, x.want) {
-			t.Errorf("%s: %s", x.name, said)
-		}
+		t.Run(c.as+"/"+c.name, func(t *testing.T) {
+			b := adaptertest.Bind(t, source(dir, fmt.Sprintf("read = input.name\n as = %q", c.as)))
+			wantPart(t, mustFail(t, b, fmt.Sprintf(`{"name": %q}`, c.name)), c.want)
+		})
 	}
 }
 
-func TestContentIsWrittenAsItIs(t *testing.T) {
-	dir, docs := folder(t, nil)
-	for _, x := range []struct{ content, want string }{
-		{`"text with \u0000 and é"`, "text with \x00 and é"},
-		{`{"b": [1, null], "a": "x"}`, "{\"a\":\"x\",\"b\":[1,null]}\n"},
-		{`12345678901234567890`, "12345678901234567890\n"},
+func TestContentIsWritten(t *testing.T) {
+	dir, docs := newDocs(t, nil)
+	for content, want := range map[string]string{
+		`"text with \u0000 and é"`:   "text with \x00 and é",
+		`{"b": [1, null], "a": "x"}`: "{\"a\":\"x\",\"b\":[1,null]}\n",
+		`12345678901234567890`:       "12345678901234567890\n",
 	} {
-		b := adaptertest.Bind(t, tool(dir, "write = \"a\"\n content = input.content\n if_exists = \"replace\""))
-		out, err := b.Do(t.Context(), fmt.Sprintf(`{"content": %s}`, x.content))
-		if err != nil {
+		t.Run("from JSON/"+content, func(t *testing.T) {
+			b := adaptertest.Bind(t, source(dir, "write = \"a\"\n content = input.content\n if_exists = \"replace\""))
+			out, err := b.Do(t.Context(), fmt.Sprintf(`{"content": %s}`, content))
+			if err != nil || out["size"] != len(want) {
+				t.Errorf("output %v, %v", out, err)
+			}
+			wantContent(t, filepath.Join(docs, "a"), want)
+		})
+	}
+	b := adaptertest.Bind(t, source(dir, "write = \"b\"\n content = base64bytes(input.content)"))
+	path := filepath.Join(docs, "b")
+	t.Run("from bytes", func(t *testing.T) {
+		if _, err := b.Do(t.Context(), `{"content": "/wA="}`); err != nil {
 			t.Fatal(err)
 		}
-		got, err := os.ReadFile(filepath.Join(docs, "a"))
-		if err != nil || string(got) != x.want || out["size"] != len(x.want) {
-			t.Errorf("%s: %q, %v, %v", x.content, got, out, err)
+		wantContent(t, path, "\xff\x00")
+	})
+	t.Run("but not over an existing file by default", func(t *testing.T) {
+		if got := mustFail(t, b, `{"content": "/wA="}`); got != "file exists: "+path {
+			t.Error(got)
 		}
-	}
-	b := adaptertest.Bind(t, tool(dir, "write = \"b\"\n content = base64bytes(input.content)"))
-	if _, err := b.Do(t.Context(), `{"content": "/wA="}`); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := os.ReadFile(filepath.Join(docs, "b")); string(got) != "\xff\x00" {
-		t.Errorf("wrote %q", got)
-	}
-	if said := refused(t, b, `{"content": "/wA="}`); said != "file exists: "+filepath.Join(docs, "b") {
-		t.Error(said)
-	}
+	})
 }
 
-func TestAppendAddsAtTheEnd(t *testing.T) {
-	dir, docs := folder(t, map[string]string{"log": "one\n"})
-	b := adaptertest.Bind(t, tool(dir, "write = input.name\n content = input.content\n if_exists = \"append\""))
-	for _, name := range []string{"log", "new"} {
-		if _, err := b.Do(t.Context(), fmt.Sprintf(`{"name": %q, "content": "two\n"}`, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+func TestAppendAddsToTheFile(t *testing.T) {
+	dir, docs := newDocs(t, map[string]string{"log": "one\n"})
+	b := adaptertest.Bind(t, source(dir, "write = input.name\n content = input.content\n if_exists = \"append\""))
 	for name, want := range map[string]string{"log": "one\ntwo\n", "new": "two\n"} {
-		if got, _ := os.ReadFile(filepath.Join(docs, name)); string(got) != want {
-			t.Errorf("%s holds %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			out, err := b.Do(t.Context(), fmt.Sprintf(`{"name": %q, "content": "two\n"}`, name))
+			if err != nil || out["size"] != len(want) {
+				t.Errorf("output %v, %v", out, err)
+			}
+			wantContent(t, filepath.Join(docs, name), want)
+		})
 	}
 }
 
-func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
+func TestMistakesAreRejectedAtLoad(t *testing.T) {
 	for block, want := range map[string]string{
-		"read = \"a\"\n as = \"xml\"":                     `as is one of text, bytes, lines, csv, json, and this is "xml".`,
-		"read = \"a\"\n content = \"x\"":                  "content belongs to write",
-		"read = \"a\"\n if_exists = \"fail\"":             "if_exists belongs to write",
-		"read = \"a\"\n as = \"json\"\n first = 1":        "first counts lines",
-		"write = \"a\"":                                   "write content = …",
-		"write = \"a\"\n content = \"x\"\n as = \"text\"": "as belongs to read",
-		"read = \"a\"\n write = \"b\"\n content = \"x\"":  "write one of read, write",
+		"read = \"a\"\n as = \"xml\"":                      `as is "text", "bytes", "lines", "csv" or "json", not "xml".`,
+		"read = \"a\"\n content = \"x\"":                   "content belongs to write",
+		"read = \"a\"\n if_exists = \"fail\"":              "7:14: Backend refused: if_exists belongs to write",
+		"read = \"a\"\n as = \"json\"\n first = 1":         "first counts lines",
+		"read = \"a\"\n as = \"csv\"\n delimiter = \"ab\"": "delimiter must be one character",
+		"write = \"a\"":                                    "write content = …",
+		"write = \"a\"\n content = \"x\"\n as = \"text\"":  "8:7: Backend refused: as belongs to read",
+		"read = \"a\"\n write = \"b\"\n content = \"x\"":   "write one of read, write",
 	} {
-		if said := adaptertest.Refusal(t, tool("", block)); !strings.Contains(said, want) {
-			t.Errorf("%s: %s", block, said)
-		}
+		t.Run(block, func(t *testing.T) { wantPart(t, adaptertest.Refusal(t, source("", block)), want) })
 	}
 }
 
 func TestContract(t *testing.T) {
-	dir, _ := folder(t, map[string]string{"a.txt": "one\ntwo\n", "bin": "\xff"})
+	dir, _ := newDocs(t, map[string]string{"a.txt": "one\ntwo\n", "bin": "\xff"})
 	t.Run("read", func(t *testing.T) {
 		adaptertest.Run(t, adaptertest.Case{
-			Source: tool(dir, `read = input.name`),
+			Source: source(dir, `read = input.name`),
 			Works:  `{"name": "a.txt"}`,
-			Fails:  map[string]string{"Missing": `{"name": "b"}`, "Escape": `{"name": "../../etc/passwd"}`, "Binary": `{"name": "bin"}`},
+			Fails:  map[string]string{"missing": `{"name": "b"}`, "outside": `{"name": "../../etc/passwd"}`, "binary": `{"name": "bin"}`},
 		})
 	})
 	for _, mode := range []string{"replace", "append"} {
 		t.Run(mode, func(t *testing.T) {
 			adaptertest.Run(t, adaptertest.Case{
-				Source: tool(dir, fmt.Sprintf("write = input.name\n content = input.content\n if_exists = %q", mode)),
+				Source: source(dir, fmt.Sprintf("write = input.name\n content = input.content\n if_exists = %q", mode)),
 				Works:  `{"name": "w.txt", "content": "x"}`,
-				Fails:  map[string]string{"Escape": `{"name": "../w", "content": "x"}`},
+				Fails:  map[string]string{"outside": `{"name": "../w", "content": "x"}`},
 			})
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inode tells a file from another one that took its name.
+// inode returns the number that distinguishes a file from one that replaced it.
 func inode(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Ino)

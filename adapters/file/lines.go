@@ -14,35 +14,35 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A span is the lines from first to last, counted from 1.
-type span struct{ first, last int }
+// lineRange is the lines from first to last, counted from 1.
+type lineRange struct{ first, last int }
 
-func (s span) all() bool { return s.first == 1 && s.last == math.MaxInt }
+func (l lineRange) isAll() bool { return l.first == 1 && l.last == math.MaxInt }
 
-func (s span) String() string {
-	if s.last == math.MaxInt {
-		return fmt.Sprintf("from line %d", s.first)
+func (l lineRange) String() string {
+	if l.last == math.MaxInt {
+		return fmt.Sprintf("from line %d", l.first)
 	}
-	return fmt.Sprintf("lines %d to %d", s.first, s.last)
+	return fmt.Sprintf("lines %d to %d", l.first, l.last)
 }
 
-// lines computes which lines a call reads; null means that end of the file.
-func (r *reader) lines(f *hcl.Frame) (s span, err error) {
-	if s.first, err = number(r.config.First, f, "first", 1); err != nil {
-		return s, err
+// lineRange returns the lines that a call reads. Null means the beginning or the end of the file.
+func (r *reader) lineRange(f *hcl.Frame) (l lineRange, err error) {
+	if l.first, err = lineNumber(r.block.First, f, "first", 1); err != nil {
+		return l, err
 	}
-	if s.last, err = number(r.config.Last, f, "last", math.MaxInt); err != nil {
-		return s, err
+	if l.last, err = lineNumber(r.block.Last, f, "last", math.MaxInt); err != nil {
+		return l, err
 	}
-	if s.last < s.first {
-		return s, &adapters.Fault{Message: fmt.Sprintf("the last line, %d, comes before the first, %d", s.last, s.first)}
+	if l.last < l.first {
+		return l, &adapters.Fault{Message: fmt.Sprintf("the last line (%d) is before the first (%d)", l.last, l.first)}
 	}
-	return s, nil
+	return l, nil
 }
 
-func number(e *hcl.Expr, f *hcl.Frame, name string, absent int) (int, error) {
+func lineNumber(e *hcl.Expr, f *hcl.Frame, name string, ifNull int) (int, error) {
 	if e == nil {
-		return absent, nil
+		return ifNull, nil
 	}
 	v, err := e.Eval(f)
 	if err == nil {
@@ -52,7 +52,7 @@ func number(e *hcl.Expr, f *hcl.Frame, name string, absent int) (int, error) {
 		return 0, &adapters.Fault{Message: err.Error()}
 	}
 	if v == nil {
-		return absent, nil
+		return ifNull, nil
 	}
 	n, ok := value.Int(v)
 	if !ok || n < 1 {
@@ -61,15 +61,16 @@ func number(e *hcl.Expr, f *hcl.Frame, name string, absent int) (int, error) {
 	return n, nil
 }
 
-// take reads the lines of a span, or the whole file, up to the limit. What lies before the span is read over, not kept.
-func (r *reader) take(ctx context.Context, file *os.File, lines span, path string) ([]byte, error) {
-	src := &cancelled{ctx: ctx, src: file}
-	if lines.all() {
-		raw, err := io.ReadAll(io.LimitReader(src, r.limit+1))
-		if err == nil && int64(len(raw)) > r.limit {
+// readLines reads a range of lines, or the whole file, up to the maximum size. It skips the lines before
+// the range without storing them.
+func (r *reader) readLines(ctx context.Context, file *os.File, lines lineRange, path string) ([]byte, error) {
+	src := &ctxReader{ctx: ctx, src: file}
+	if lines.isAll() {
+		raw, err := io.ReadAll(io.LimitReader(src, r.maxSize+1))
+		if err == nil && int64(len(raw)) > r.maxSize {
 			err = r.tooLarge(path)
 		}
-		return raw, r.fault(ctx, err, path)
+		return raw, toFault(ctx, err, path)
 	}
 	in := bufio.NewReaderSize(src, 64<<10)
 	var out []byte
@@ -78,23 +79,23 @@ func (r *reader) take(ctx context.Context, file *os.File, lines span, path strin
 		if n >= lines.first {
 			out = append(out, part...)
 		}
-		if int64(len(out)) > r.limit {
+		if int64(len(out)) > r.maxSize {
 			return nil, r.tooLarge(path)
 		}
 		switch {
 		case err == nil:
 			n++
-		case errors.Is(err, bufio.ErrBufferFull): // the line goes on
+		case errors.Is(err, bufio.ErrBufferFull): // the line continues
 		case err == io.EOF:
 			return out, nil
 		default:
-			return nil, r.fault(ctx, err, path)
+			return nil, toFault(ctx, err, path)
 		}
 	}
 	return out, nil
 }
 
-func (r *reader) fault(ctx context.Context, err error, path string) error {
+func toFault(ctx context.Context, err error, path string) error {
 	switch {
 	case err == nil:
 		return nil
@@ -106,21 +107,21 @@ func (r *reader) fault(ctx context.Context, err error, path string) error {
 
 func (r *reader) tooLarge(path string) error {
 	hint := ""
-	if r.config.First != nil || r.config.Last != nil {
-		hint = "; ask for fewer lines"
+	if r.block.First != nil || r.block.Last != nil {
+		hint = "; request fewer lines"
 	}
-	return &adapters.Fault{Message: fmt.Sprintf("more than %s would be read%s: %s", hcl.Size(r.limit), hint, path)}
+	return &adapters.Fault{Message: fmt.Sprintf("the content is larger than %s%s: %s", hcl.Size(r.maxSize), hint, path)}
 }
 
-// cancelled ends a read between two blocks when its context ends.
-type cancelled struct {
+// ctxReader fails when its context ends.
+type ctxReader struct {
 	ctx context.Context
 	src io.Reader
 }
 
-func (c *cancelled) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
+func (r *ctxReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return c.src.Read(p)
+	return r.src.Read(p)
 }

@@ -10,13 +10,13 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A reader reads the file of one block. It is immutable and safe for concurrent use.
+// reader reads the file of one block. It is immutable and safe for concurrent use.
 type reader struct {
-	config    *config
-	folder    adapters.Folder
-	form      string
-	limit     int64 // bytes that may be read into a result
-	delimiter rune
+	block     *block
+	dir       adapters.Directory
+	format    string
+	maxSize   int64 // bytes
+	delimiter string
 }
 
 // Do implements adapters.Action.
@@ -24,48 +24,48 @@ func (r *reader) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
-	entry, lines, err := r.prepare(call.Frame)
+	target, lines, err := r.prepare(call.Frame)
 	if err != nil {
 		return adapters.Result{}, err
 	}
-	defer entry.Close()
-	file, err := entry.Read()
+	defer target.Close()
+	file, err := target.OpenRead()
 	if err != nil {
 		return adapters.Result{}, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return adapters.Result{}, adapters.FileFault(err, entry.Path)
+		return adapters.Result{}, adapters.FileFault(err, target.Path)
 	}
-	out := map[string]any{"path": entry.Path, "size": int(info.Size())}
+	out := map[string]any{"path": target.Path, "size": int(info.Size())}
 	if err := r.read(ctx, file, lines, out); err != nil {
 		return adapters.Result{}, err
 	}
 	return adapters.Result{Value: out}, nil
 }
 
-func (r *reader) prepare(f *hcl.Frame) (*adapters.Entry, span, error) {
-	name, err := r.config.Read.Render(f)
+func (r *reader) prepare(f *hcl.Frame) (*adapters.File, lineRange, error) {
+	name, err := r.block.Read.Render(f)
 	if err != nil {
-		return nil, span{}, &adapters.Fault{Message: err.Error()}
+		return nil, lineRange{}, &adapters.Fault{Message: err.Error()}
 	}
-	lines, err := r.lines(f)
+	lines, err := r.lineRange(f)
 	if err != nil {
-		return nil, span{}, err
+		return nil, lineRange{}, err
 	}
-	entry, err := r.folder.Open(name)
-	return entry, lines, err
+	target, err := r.dir.Open(name)
+	return target, lines, err
 }
 
-// read fills the member of the output that the form asks for.
-func (r *reader) read(ctx context.Context, file *os.File, lines span, out map[string]any) error {
+// read sets the member of the output that the format determines.
+func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out map[string]any) error {
 	path := out["path"].(string)
-	raw, err := r.take(ctx, file, lines, path)
+	raw, err := r.readLines(ctx, file, lines, path)
 	if err != nil {
 		return err
 	}
-	if r.form == asBytes {
+	if r.format == asBytes {
 		out["content"] = value.Bytes(raw)
 		return nil
 	}
@@ -73,11 +73,11 @@ func (r *reader) read(ctx context.Context, file *os.File, lines span, out map[st
 	if err != nil {
 		return err
 	}
-	switch r.form {
+	switch r.format {
 	case asLines:
-		out["lines"] = split(text)
+		out["lines"] = splitLines(text)
 	case asCSV:
-		out["rows"], err = r.rows(text, path)
+		out["rows"], err = decodeCSV(text, r.delimiter, path)
 	case asJSON:
 		out["content"], err = decodeJSON(text, path)
 	default:
@@ -88,13 +88,13 @@ func (r *reader) read(ctx context.Context, file *os.File, lines span, out map[st
 
 // Plan implements adapters.Planner.
 func (r *reader) Plan(call *adapters.Call) (string, error) {
-	entry, lines, err := r.prepare(call.Frame)
+	target, lines, err := r.prepare(call.Frame)
 	if err != nil {
 		return "", err
 	}
-	defer entry.Close()
-	if lines.all() {
-		return fmt.Sprintf("read %s as %s\n", entry.Path, r.form), nil
+	defer target.Close()
+	if lines.isAll() {
+		return fmt.Sprintf("read %s as %s\n", target.Path, r.format), nil
 	}
-	return fmt.Sprintf("read %s as %s, %s\n", entry.Path, r.form, lines), nil
+	return fmt.Sprintf("read %s as %s, %s\n", target.Path, r.format, lines), nil
 }

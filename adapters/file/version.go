@@ -7,24 +7,20 @@ import (
 	"hatchel/adapters"
 )
 
-// Version implements adapters.Versioned: a file that was written or replaced, also by one of the same size, has another. One that cannot be opened has one of its own.
+// Version implements adapters.Versioned. It changes when the file is written or replaced, also by a file
+// of the same size. A name without a regular file has the version "none".
 func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error) {
-	name, err := r.config.Read.Render(call.Frame)
+	name, err := r.block.Read.Render(call.Frame)
 	if err != nil {
 		return "", &adapters.Fault{Message: err.Error()}
 	}
-	entry, err := r.folder.Open(name)
+	target, err := r.dir.Open(name)
 	if err != nil {
 		return "none", nil
 	}
-	defer entry.Close()
-	file, err := entry.Read()
-	if err != nil {
-		return "none", nil
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
+	defer target.Close()
+	info, err := target.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return "none", nil
 	}
 	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode(info)), nil

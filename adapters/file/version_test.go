@@ -10,9 +10,9 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func TestAFileThatIsAnotherHasAnotherVersion(t *testing.T) {
-	dir, docs := folder(t, map[string]string{"a.txt": "one"})
-	b := adaptertest.Bind(t, tool(dir, `read = input.name`))
+func TestVersionChangesWithTheFile(t *testing.T) {
+	dir, docs := newDocs(t, map[string]string{"a.txt": "one"})
+	b := adaptertest.Bind(t, source(dir, `read = input.name`))
 	version := func(name string) string {
 		t.Helper()
 		call, err := b.Call(t.Context(), `{"name": "`+name+`"}`)
@@ -28,9 +28,7 @@ func TestAFileThatIsAnotherHasAnotherVersion(t *testing.T) {
 	write := func(name, text string, at time.Time) {
 		t.Helper()
 		path := filepath.Join(docs, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, text)
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)
 		}
@@ -38,27 +36,31 @@ func TestAFileThatIsAnotherHasAnotherVersion(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	write("a.txt", "one", now)
 	last := version("a.txt")
-	if again := version("a.txt"); again != last {
-		t.Errorf("a file that is the same has the versions %q and %q", last, again)
-	}
+	t.Run("not without a change", func(t *testing.T) {
+		if again := version("a.txt"); again != last {
+			t.Errorf("the versions are %q and %q", last, again)
+		}
+	})
 	for _, c := range []struct {
-		claim  string
+		name   string
 		change func()
 	}{
-		{"written later", func() { write("a.txt", "two", now.Add(time.Second)) }},
-		{"of another size at the same time", func() { write("a.txt", "three", now.Add(time.Second)) }},
-		{"removed", func() { os.Remove(filepath.Join(docs, "a.txt")) }},
-		{"there again", func() { write("a.txt", "one", now) }},
-		{"a directory", func() {
+		{"when it is written later", func() { write("a.txt", "two", now.Add(time.Second)) }},
+		{"when it has another size and the same time", func() { write("a.txt", "three", now.Add(time.Second)) }},
+		{"when it is removed", func() { os.Remove(filepath.Join(docs, "a.txt")) }},
+		{"when it is created again", func() { write("a.txt", "one", now) }},
+		{"when it becomes a directory", func() {
 			os.Remove(filepath.Join(docs, "a.txt"))
 			os.Mkdir(filepath.Join(docs, "a.txt"), 0o755)
 		}},
 	} {
-		c.change()
-		v := version("a.txt")
-		if v == last {
-			t.Errorf("a file that is %s has the version %q as before", c.claim, v)
-		}
-		last = v
+		t.Run(c.name, func(t *testing.T) {
+			c.change()
+			v := version("a.txt")
+			if v == last {
+				t.Errorf("the version is still %q", v)
+			}
+			last = v
+		})
 	}
 }

@@ -36,8 +36,8 @@ func accounted(b *testing.B, body func(*testing.PB)) {
 
 // BenchmarkGet compares a GET of 1 KB through the adapter with a pooled client of net/http that reads the same body.
 func BenchmarkGet(b *testing.B) {
-	s := serve(b, answer(kilobyte))
-	s.Config.Handler = answer(kilobyte)
+	s := serve(b, respond(kilobyte))
+	s.Config.Handler = respond(kilobyte)
 	b.Run("floor", func(b *testing.B) {
 		client := &nethttp.Client{Transport: &nethttp.Transport{MaxIdleConnsPerHost: 64}}
 		defer client.CloseIdleConnections()
@@ -59,7 +59,7 @@ func BenchmarkGet(b *testing.B) {
 		})
 	})
 	b.Run("adapter", func(b *testing.B) {
-		bound := adaptertest.Bind(b, tool(s.URL, "", `  input "id" { type = integer }`, `    get = "/orders/${input.id}"`))
+		bound := adaptertest.Bind(b, source(s.URL, "", `  input "id" { type = integer }`, `    get = "/orders/${input.id}"`))
 		input := map[string]any{"id": 42}
 		accounted(b, func(pb *testing.PB) {
 			frame := hcl.NewFrame(b.Context(), "", time.Now)

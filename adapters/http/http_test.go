@@ -17,10 +17,10 @@ import (
 	"hatchel/hcl/value"
 )
 
-var set = adapters.Set{Adapters: []adapters.Adapter{http.Adapter()}, Connectors: []adapters.Connector{http.Connector()}}
+var testSet = adapters.Set{Adapters: []adapters.Adapter{http.Adapter()}, Connectors: []adapters.Connector{http.Connector()}}
 
-// shop is a service that records what reaches it.
-type shop struct {
+// recorder is a service that records the requests it receives.
+type recorder struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []received
@@ -31,8 +31,9 @@ type received struct {
 	body string
 }
 
-func serve(t testing.TB, h nethttp.HandlerFunc) *shop {
-	s := &shop{}
+func serve(t testing.TB, h nethttp.HandlerFunc) *recorder {
+	t.Helper()
+	s := &recorder{}
 	s.Server = httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
@@ -45,22 +46,22 @@ func serve(t testing.TB, h nethttp.HandlerFunc) *shop {
 	return s
 }
 
-func (s *shop) last() received {
+func (s *recorder) last() received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen[len(s.seen)-1]
 }
 
-func (s *shop) count() int {
+func (s *recorder) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.seen)
 }
 
-// tool is a configuration of one tool over a connection to a service.
-func tool(url, connection, inputs, block string) adaptertest.Source {
+// source returns a configuration of one tool over a connection to a service.
+func source(url, connection, inputs, block string) adaptertest.Source {
 	return adaptertest.Source{
-		Set: set,
+		Set: testSet,
 		Env: map[string]string{"KEY": "s3cret-k3y"},
 		HCL: fmt.Sprintf(`
 secret "key" { env = "KEY" }
@@ -80,14 +81,15 @@ tool "t" {
 	}
 }
 
-func answer(text string) nethttp.HandlerFunc {
+func respond(text string) nethttp.HandlerFunc {
 	return func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, text)
 	}
 }
 
-func fault(t *testing.T, err error) *adapters.Fault {
+// wantFault returns the fault that a call returned, and checks that it has no secrets.
+func wantFault(t *testing.T, err error) *adapters.Fault {
 	t.Helper()
 	var f *adapters.Fault
 	if !errors.As(err, &f) {
@@ -97,10 +99,10 @@ func fault(t *testing.T, err error) *adapters.Fault {
 	return f
 }
 
-func has(t *testing.T, text, part string) {
+func wantPart(t *testing.T, text, part string) {
 	t.Helper()
 	if !strings.Contains(text, part) {
-		t.Errorf("%q does not hold %q", text, part)
+		t.Errorf("%q does not contain %q", text, part)
 	}
 }
 
@@ -113,26 +115,34 @@ func resolved(t *testing.T, v any) any {
 	return v
 }
 
-func TestGetReadsJSON(t *testing.T) {
-	s := serve(t, answer(` { "id" : 42, "big": 12345678901234567890 } `))
-	b := adaptertest.Bind(t, tool(s.URL+"/api/v1/", "", `  input "id" { type = integer }`, `    get = "/orders/${input.id}"
+func TestGet(t *testing.T) {
+	s := serve(t, respond(` { "id" : 42, "big": 12345678901234567890 } `))
+	b := adaptertest.Bind(t, source(s.URL+"/api/v1/", "", `  input "id" { type = integer }`, `    get = "/orders/${input.id}"
     query = { expand = ["a", "b"], none = null, q = "x&y=z" }`))
 	out, err := b.Do(t.Context(), `{"id": 42}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.last().RequestURI; got != "/api/v1/orders/42?expand=a&expand=b&q=x%26y%3Dz" {
-		t.Errorf("asked for %s", got)
-	}
-	doc := out["body"].(value.Deferred)
-	if got := string(doc.AppendJSON(nil)); got != `{"id":42,"big":12345678901234567890}` {
-		t.Errorf("body %s", got)
-	}
-	body := resolved(t, doc).(map[string]any)
-	if body["id"] != 42 || fmt.Sprint(body["big"]) != "12345678901234567890" {
-		t.Errorf("decoded %v", body)
-	}
-	if out["status"] != 200 || out["headers"].(map[string]any)["content-type"] != "application/json" {
-		t.Errorf("output %v", out)
-	}
+	t.Run("sends the path and the query", func(t *testing.T) {
+		if got := s.last().RequestURI; got != "/api/v1/orders/42?expand=a&expand=b&q=x%26y%3Dz" {
+			t.Errorf("requested %s", got)
+		}
+	})
+	t.Run("returns the body as compact JSON", func(t *testing.T) {
+		got := string(out["body"].(value.Deferred).AppendJSON(nil))
+		if got != `{"id":42,"big":12345678901234567890}` {
+			t.Errorf("body %s", got)
+		}
+	})
+	t.Run("decodes numbers exactly", func(t *testing.T) {
+		body := resolved(t, out["body"]).(map[string]any)
+		if body["id"] != 42 || fmt.Sprint(body["big"]) != "12345678901234567890" {
+			t.Errorf("body %v", body)
+		}
+	})
+	t.Run("returns the status and the headers", func(t *testing.T) {
+		if out["status"] != 200 || out["headers"].(map[string]any)["content-type"] != "application/json" {
+			t.Errorf("output %v", out)
+		}
+	})
 }

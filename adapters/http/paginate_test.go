@@ -11,8 +11,8 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// book has five pages of two items; a page is asked for by a query parameter, by the JSON body or by its URL.
-func book(t testing.TB) *shop {
+// servePages serves five pages of two items. A query parameter, the JSON body or the URL selects the page.
+func servePages(t testing.TB) *recorder {
 	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 		var body struct {
@@ -32,63 +32,62 @@ func book(t testing.TB) *shop {
 	return s
 }
 
-var all = []any{10, 11, 20, 21, 30, 31, 40, 41, 50, 51}
+var allItems = []any{10, 11, 20, 21, 30, 31, 40, 41, 50, 51}
 
-func TestPagesAreFollowed(t *testing.T) {
+func TestAllPagesAreRead(t *testing.T) {
 	for name, block := range map[string]string{
-		"Query": "get = \"/list?q=1\"\n query = { size = 2, page = 1 }\n paginate {\n param = \"page\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n }",
-		"JSON":  "post = \"/list\"\n json = { query = \"x\", variables = { size = 2 } }\n paginate {\n param = \"json.variables.after\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n }",
-		"Link":  "get = \"/list\"\n paginate {\n items = \"output.body.items\"\n next = \"link(output.headers, 'next')\"\n }",
+		"by a query parameter": "get = \"/list?q=1\"\n query = { size = 2, page = 1 }\n paginate {\n param = \"page\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n }",
+		"by the JSON body":     "post = \"/list\"\n json = { query = \"x\", variables = { size = 2 } }\n paginate {\n param = \"json.variables.after\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n }",
+		"by a link header":     "get = \"/list\"\n paginate {\n items = \"output.body.items\"\n next = \"link(output.headers, 'next')\"\n }",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := book(t)
-			b := adaptertest.Bind(t, tool(s.URL, "  auth {\n    query = { key = secret.key }\n  }", "", block))
+			s := servePages(t)
+			b := adaptertest.Bind(t, source(s.URL, "  auth {\n    query = { key = secret.key }\n  }", "", block))
 			out, err := b.Do(t.Context(), `{}`)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(resolved(t, out["items"]), all) || out["pages"] != 5 || out["truncated"] != false {
+			if !reflect.DeepEqual(resolved(t, out["items"]), allItems) || out["pages"] != 5 || out["truncated"] != false {
 				t.Errorf("output %v", out)
 			}
 			for _, r := range s.seen {
 				if got := r.URL.Query()["key"]; !reflect.DeepEqual(got, []string{"s3cret-k3y"}) {
-					t.Errorf("%s is signed in with %v", r.URL, got)
+					t.Errorf("%s has the key %v", r.URL, got)
 				}
-				if name == "Query" && (len(r.URL.Query()["page"]) != 1 || r.URL.Query().Get("q") != "1") {
-					t.Errorf("asked for %s", r.URL)
+				if name == "by a query parameter" && (len(r.URL.Query()["page"]) != 1 || r.URL.Query().Get("q") != "1") {
+					t.Errorf("requested %s", r.URL)
 				}
-				if name == "JSON" && r.URL.Query().Has("page") {
-					t.Errorf("asked for %s", r.URL)
+				if name == "by the JSON body" && r.URL.Query().Has("page") {
+					t.Errorf("requested %s", r.URL)
 				}
 			}
 		})
 	}
 }
 
-func TestPagesEndAtTheLimit(t *testing.T) {
-	s := book(t)
-	b := adaptertest.Bind(t, tool(s.URL, "", "", "get = \"/list\"\n paginate {\n param = \"page\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n max_pages = 2\n }"))
+func TestMaxPages(t *testing.T) {
+	s := servePages(t)
+	b := adaptertest.Bind(t, source(s.URL, "", "", "get = \"/list\"\n paginate {\n param = \"page\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n max_pages = 2\n }"))
 	out, err := b.Do(t.Context(), `{}`)
 	if err != nil || len(out["items"].([]any)) != 4 || out["pages"] != 2 || out["truncated"] != true || s.count() != 2 {
 		t.Errorf("%v, %v", out, err)
 	}
 }
 
-func TestPagesThatLeadAstrayAreRefused(t *testing.T) {
-	for next, want := range map[string]string{
-		`"same"`:                   "the service's pages form a loop",
-		`"http://other.invalid/x"`: "the next page is on another host, which is not followed",
-		`"//other.invalid/x"`:      "the next page is on another host",
-		`"file:///etc/passwd"`:     "the next page is on another host",
-		`{"a": 1}`:                 "the reference to the next page must be a string",
+func TestBadPagesAreRejected(t *testing.T) {
+	for page, want := range map[string]string{
+		`{"items": [], "next": "same"}`:                   "the service's pages form a loop",
+		`{"items": [], "next": "http://other.invalid/x"}`: "the next page is on another host, which is not followed",
+		`{"items": [], "next": "//other.invalid/x"}`:      "the next page is on another host",
+		`{"items": [], "next": "file:///etc/passwd"}`:     "the next page is on another host",
+		`{"items": [], "next": {"a": 1}}`:                 "the reference to the next page must be a string",
+		`{"items": 7, "next": null}`:                      "the items of a page must be a list, not a number",
 	} {
-		s := serve(t, answer(`{"items": [], "next": `+next+`}`))
-		b := adaptertest.Bind(t, tool(s.URL, "", "", "get = \"/list\"\n paginate {\n items = \"output.body.items\"\n next = \"output.body.next\"\n }"))
-		_, err := b.Do(t.Context(), `{}`)
-		has(t, fault(t, err).Message, want)
+		t.Run(page, func(t *testing.T) {
+			s := serve(t, respond(page))
+			b := adaptertest.Bind(t, source(s.URL, "", "", "get = \"/list\"\n paginate {\n items = \"output.body.items\"\n next = \"output.body.next\"\n }"))
+			_, err := b.Do(t.Context(), `{}`)
+			wantPart(t, wantFault(t, err).Message, want)
+		})
 	}
-	s := serve(t, answer(`{"items": 7, "next": null}`))
-	b := adaptertest.Bind(t, tool(s.URL, "", "", "get = \"/list\"\n paginate {\n items = \"output.body.items\"\n next = \"output.body.next\"\n }"))
-	_, err := b.Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "the items of a page must be a list, not a number")
 }

@@ -11,29 +11,33 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func TestEveryVerbIsSent(t *testing.T) {
-	s := serve(t, answer(`{}`))
+func TestEveryVerb(t *testing.T) {
+	s := serve(t, respond(`{}`))
 	for _, verb := range []string{"get", "post", "put", "patch", "delete", "head"} {
-		b := adaptertest.Bind(t, tool(s.URL, "", "", fmt.Sprintf(`    %s = "/x"`, verb)))
-		if _, err := b.Do(t.Context(), `{}`); err != nil {
-			t.Fatal(err)
-		}
-		r := s.last()
-		if r.Method != strings.ToUpper(verb) || r.URL.Path != "/x" || r.body != "" || r.Header.Get("Content-Type") != "" {
-			t.Errorf("%s: %s %s %q %v", verb, r.Method, r.URL, r.body, r.Header)
-		}
-		if r.Header.Get("User-Agent") != "hatchel/test" || r.Header.Get("Cookie") != "" {
-			t.Errorf("headers %v", r.Header)
-		}
-		facts := b.Tool.Steps[0].Backend.Effects
-		if facts.ReadOnly != (verb == "get" || verb == "head") || facts.Idempotent != (verb != "post" && verb != "patch") || facts.OpenWorld {
-			t.Errorf("%s: %+v", verb, facts)
-		}
+		b := adaptertest.Bind(t, source(s.URL, "", "", fmt.Sprintf(`    %s = "/x"`, verb)))
+		t.Run(verb+"/is sent without a body and cookies", func(t *testing.T) {
+			if _, err := b.Do(t.Context(), `{}`); err != nil {
+				t.Fatal(err)
+			}
+			r := s.last()
+			if r.Method != strings.ToUpper(verb) || r.URL.Path != "/x" || r.body != "" || r.Header.Get("Content-Type") != "" {
+				t.Errorf("%s %s %q %v", r.Method, r.URL, r.body, r.Header)
+			}
+			if r.Header.Get("User-Agent") != "hatchel/test" || r.Header.Get("Cookie") != "" {
+				t.Errorf("headers %v", r.Header)
+			}
+		})
+		t.Run(verb+"/declares its effects", func(t *testing.T) {
+			e := b.Tool.Steps[0].Backend.Effects
+			if e.ReadOnly != (verb == "get" || verb == "head") || e.Idempotent != (verb != "post" && verb != "patch") || e.OpenWorld {
+				t.Errorf("%+v", e)
+			}
+		})
 	}
 }
 
-func TestBodiesAreValues(t *testing.T) {
-	s := serve(t, answer(`{}`))
+func TestBodyIsEncodedFromValues(t *testing.T) {
+	s := serve(t, respond(`{}`))
 	const hostile = `x","admin":true,"y":"&a=b\r\n--`
 	arguments := fmt.Sprintf(`{"v": %q}`, hostile)
 	for _, verb := range []string{"post", "put", "patch", "delete", "get"} {
@@ -44,27 +48,29 @@ func TestBodiesAreValues(t *testing.T) {
 			`form = { a = input.v, b = [1, true], c = null }`: `a=x%22%2C%22admin%22%3Atrue%2C%22y%22%3A%22%26a%3Db%5Cr%5Cn--&b=1&b=true`,
 			`body = "v: ${input.v}"`:                          "v: " + hostile,
 		} {
-			b := adaptertest.Bind(t, tool(s.URL, "", `  input "v" { type = string }`, fmt.Sprintf("    %s = \"/x\"\n    %s", verb, block)))
-			if _, err := b.Do(t.Context(), arguments); err != nil {
-				t.Fatal(err)
-			}
-			if got := s.last(); got.body != want || got.ContentLength != int64(len(want)) {
-				t.Errorf("%s %s sent %q", verb, block, got.body)
-			}
+			t.Run(verb+"/"+block, func(t *testing.T) {
+				b := adaptertest.Bind(t, source(s.URL, "", `  input "v" { type = string }`, fmt.Sprintf("    %s = \"/x\"\n    %s", verb, block)))
+				if _, err := b.Do(t.Context(), arguments); err != nil {
+					t.Fatal(err)
+				}
+				if got := s.last(); got.body != want || got.ContentLength != int64(len(want)) {
+					t.Errorf("sent %q", got.body)
+				}
+			})
 		}
 	}
 }
 
-func TestMultipartHoldsFiles(t *testing.T) {
-	s := serve(t, answer(`{}`))
-	b := adaptertest.Bind(t, tool(s.URL, "", `  input "v" { type = string }`, `    post = "/x"
+func TestMultipart(t *testing.T) {
+	s := serve(t, respond(`{}`))
+	b := adaptertest.Bind(t, source(s.URL, "", `  input "v" { type = string }`, `    post = "/x"
     multipart = {
       title = input.v
       tags  = ["a", "b"]
       raw   = base64bytes("/wA=")
       doc   = { content = "a,b\n", filename = "${input.v}.csv", type = "text/csv" }
     }`))
-	if _, err := b.Do(t.Context(), `{"v": "he said \"hi\""}`); err != nil {
+	if _, err := b.Do(t.Context(), `{"v": "a \"quoted\" name"}`); err != nil {
 		t.Fatal(err)
 	}
 	r := s.last()
@@ -76,56 +82,80 @@ func TestMultipartHoldsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if form.Value["title"][0] != `he said "hi"` || len(form.Value["tags"]) != 2 {
-		t.Errorf("fields %v", form.Value)
-	}
-	if raw, doc := form.File["raw"][0], form.File["doc"][0]; raw.Filename != "raw" || raw.Size != 2 || doc.Filename != `he said "hi".csv` || doc.Header.Get("Content-Type") != "text/csv" {
-		t.Errorf("files %+v %+v", raw, doc)
-	}
-	_, err = b.Do(t.Context(), `{"v": "a\r\nX: y"}`)
-	has(t, fault(t, err).Message, "control character")
+	t.Run("sends strings as fields", func(t *testing.T) {
+		if form.Value["title"][0] != `a "quoted" name` || len(form.Value["tags"]) != 2 {
+			t.Errorf("fields %v", form.Value)
+		}
+	})
+	t.Run("sends bytes as a file", func(t *testing.T) {
+		if raw := form.File["raw"][0]; raw.Filename != "raw" || raw.Size != 2 {
+			t.Errorf("file %+v", raw)
+		}
+	})
+	t.Run("sends an object as a file with a name and a type", func(t *testing.T) {
+		if doc := form.File["doc"][0]; doc.Filename != `a "quoted" name.csv` || doc.Header.Get("Content-Type") != "text/csv" {
+			t.Errorf("file %+v", doc)
+		}
+	})
+	t.Run("rejects control characters in a name", func(t *testing.T) {
+		_, err := b.Do(t.Context(), `{"v": "a\r\nX: y"}`)
+		wantPart(t, wantFault(t, err).Message, "control character")
+	})
 }
 
-func TestHeadersAreMergedAndChecked(t *testing.T) {
-	s := serve(t, answer(`{}`))
-	b := adaptertest.Bind(t, tool(s.URL, `  headers = { X-Team = "finance", X-Kind = "a" }
+func TestHeaders(t *testing.T) {
+	s := serve(t, respond(`{}`))
+	b := adaptertest.Bind(t, source(s.URL, `  headers = { X-Team = "finance", X-Kind = "a" }
   auth {
     bearer = secret.key
   }`, `  input "v" { type = optional(string) }`, `    get = "/x"
     headers = { x-kind = ["b", "c"], X-Value = input.v }`))
-	if _, err := b.Do(t.Context(), `{"v": "é ok"}`); err != nil {
-		t.Fatal(err)
-	}
-	h := s.last().Header
-	if h.Get("X-Team") != "finance" || strings.Join(h.Values("X-Kind"), ",") != "b,c" || h.Get("X-Value") != "é ok" || h.Get("Authorization") != "Bearer s3cret-k3y" {
-		t.Errorf("headers %v", h)
-	}
-	if _, err := b.Do(t.Context(), `{}`); err != nil || s.last().Header["X-Value"] != nil {
-		t.Errorf("%v, %v", err, s.last().Header)
-	}
-	n := s.count()
+	t.Run("of the block override those of the connection", func(t *testing.T) {
+		if _, err := b.Do(t.Context(), `{"v": "é ok"}`); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]string{
+			"X-Team": "finance", "X-Kind": "b,c", "X-Value": "é ok", "Authorization": "Bearer s3cret-k3y",
+		} {
+			if got := strings.Join(s.last().Header.Values(name), ","); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+	})
+	t.Run("are omitted if they are null", func(t *testing.T) {
+		if _, err := b.Do(t.Context(), `{}`); err != nil || s.last().Header["X-Value"] != nil {
+			t.Errorf("%v, %v", err, s.last().Header)
+		}
+	})
 	for _, bad := range []string{`a\r\nX-Admin: 1`, `a\nb`, `a\u0000b`} {
-		_, err := b.Do(t.Context(), `{"v": "`+bad+`"}`)
-		has(t, fault(t, err).Message, "the header X-Value must not contain a line break or another control character")
-	}
-	if s.count() != n {
-		t.Error("a refused request was sent")
+		t.Run("are rejected with control characters/"+bad, func(t *testing.T) {
+			before := s.count()
+			_, err := b.Do(t.Context(), `{"v": "`+bad+`"}`)
+			wantPart(t, wantFault(t, err).Message, "the header X-Value must not contain a line break or another control character")
+			if s.count() != before {
+				t.Error("the rejected request was sent")
+			}
+		})
 	}
 }
 
-func TestObjectsHaveNoPlaceInAQuery(t *testing.T) {
-	s := serve(t, answer(`{}`))
-	b := adaptertest.Bind(t, tool(s.URL, "", `  input "v" { type = any }`, `    get = "/x"
+func TestQueryParameters(t *testing.T) {
+	s := serve(t, respond(`{}`))
+	b := adaptertest.Bind(t, source(s.URL, "", `  input "v" { type = any }`, `    get = "/x"
     query = { v = input.v }`))
-	_, err := b.Do(t.Context(), `{"v": {"a": 1}}`)
-	has(t, fault(t, err).Message, "the query parameter v must be a string")
-	if _, err := b.Do(t.Context(), `{"v": [1.5, "a b", true]}`); err != nil || s.last().URL.RawQuery != "v=1.5&v=a+b&v=true" {
-		t.Errorf("%v, %s", err, s.last().URL.RawQuery)
-	}
+	t.Run("must not be objects", func(t *testing.T) {
+		_, err := b.Do(t.Context(), `{"v": {"a": 1}}`)
+		wantPart(t, wantFault(t, err).Message, "the query parameter v must be a string")
+	})
+	t.Run("are repeated for lists", func(t *testing.T) {
+		if _, err := b.Do(t.Context(), `{"v": [1.5, "a b", true]}`); err != nil || s.last().URL.RawQuery != "v=1.5&v=a+b&v=true" {
+			t.Errorf("%v, %s", err, s.last().URL.RawQuery)
+		}
+	})
 }
 
-func TestEveryWayToSignIn(t *testing.T) {
-	s := serve(t, answer(`{}`))
+func TestEveryKindOfAuth(t *testing.T) {
+	s := serve(t, respond(`{}`))
 	for auth, check := range map[string]func(*nethttp.Request) bool{
 		`bearer = secret.key`: func(r *nethttp.Request) bool { return r.Header.Get("Authorization") == "Bearer s3cret-k3y" },
 		`basic = { username = "me", password = secret.key }`: func(r *nethttp.Request) bool {
@@ -135,26 +165,30 @@ func TestEveryWayToSignIn(t *testing.T) {
 		`header = { X-Api-Key = secret.key }`: func(r *nethttp.Request) bool { return r.Header.Get("X-Api-Key") == "s3cret-k3y" },
 		`query = { appid = secret.key }`:      func(r *nethttp.Request) bool { return r.URL.RawQuery == "q=1&appid=s3cret-k3y" },
 	} {
-		b := adaptertest.Bind(t, tool(s.URL, "  auth {\n    "+auth+"\n  }", "", `    get = "/x"
+		b := adaptertest.Bind(t, source(s.URL, "  auth {\n    "+auth+"\n  }", "", `    get = "/x"
     query = { q = 1 }`))
-		if _, err := b.Do(t.Context(), `{}`); err != nil {
-			t.Fatal(err)
-		}
-		if !check(s.last().Request) {
-			t.Errorf("%s sent %s %v", auth, s.last().URL, s.last().Header)
-		}
-		plan, err := b.Plan(t.Context(), `{}`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(plan, "s3cret") || !strings.Contains(plan, "(secret)") {
-			t.Errorf("the plan shows\n%s", plan)
-		}
+		t.Run("is sent/"+auth, func(t *testing.T) {
+			if _, err := b.Do(t.Context(), `{}`); err != nil {
+				t.Fatal(err)
+			}
+			if !check(s.last().Request) {
+				t.Errorf("sent %s %v", s.last().URL, s.last().Header)
+			}
+		})
+		t.Run("is hidden in a plan/"+auth, func(t *testing.T) {
+			plan, err := b.Plan(t.Context(), `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(plan, "s3cret") || !strings.Contains(plan, "(secret)") {
+				t.Errorf("plan:\n%s", plan)
+			}
+		})
 	}
 }
 
 func TestPlanShowsTheRequest(t *testing.T) {
-	b := adaptertest.Bind(t, tool("https://shop.example/api", "  auth {\n    bearer = secret.key\n  }", `  input "id" { type = integer }`, `    put = "/orders/${input.id}"
+	b := adaptertest.Bind(t, source("https://shop.example/api", "  auth {\n    bearer = secret.key\n  }", `  input "id" { type = integer }`, `    put = "/orders/${input.id}"
     query = { dry = true, k = secret.key }
     json = { id = input.id }`))
 	plan, err := b.Plan(t.Context(), `{"id": 7}`)
@@ -170,16 +204,16 @@ User-Agent: hatchel/test
 {"id":7}
 `
 	if plan != want {
-		t.Errorf("planned\n%s", plan)
+		t.Errorf("plan:\n%s", plan)
 	}
 }
 
-func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
+func TestMistakesAreRejectedAtLoad(t *testing.T) {
 	for _, x := range []struct{ connection, block, want string }{
 		{"", "query = {}", "write one of get, post, put, patch, delete, head"},
 		{"", "get = \"/x\"\n post = \"/y\"", "write one of get"},
 		{"", "post = \"/x\"\n json = 1\n body = \"x\"", "write one of json, form, multipart, body"},
-		{"", "get = \"/x\"\n as = \"xml\"", `as is "json", "text" or "bytes", and this is "xml"`},
+		{"", "get = \"/x\"\n as = \"xml\"", `as is "json", "text" or "bytes", not "xml"`},
 		{"", "get = \"/x\"\n as = \"text\"\n response = string", "response is the type of a JSON response"},
 		{"", "get = \"/x\"\n ok_status = [\"20x\"]", `"20x" is not a status`},
 		{"", "head = \"/x\"\n json = 1", "A HEAD request has no body"},
@@ -198,23 +232,22 @@ func TestWrongBlocksAreRefusedWhenLoaded(t *testing.T) {
 		{"cert_file = \"none.pem\"", "get = \"/x\"", "cert_file and key_file must be set together"},
 		{"redirects = -1", "get = \"/x\"", "0 follows none"},
 	} {
-		said := adaptertest.Refusal(t, tool("https://shop.example", x.connection, "", x.block))
-		if !strings.Contains(said, x.want) {
-			t.Errorf("%s %s: %s", x.connection, x.block, said)
-		}
+		t.Run(x.connection+" "+x.block, func(t *testing.T) {
+			wantPart(t, adaptertest.Refusal(t, source("https://shop.example", x.connection, "", x.block)), x.want)
+		})
 	}
 	for base, want := range map[string]string{
 		"shop.example": "base_url must be a URL", "ftp://x": "base_url must be a URL", "https://": "base_url must be a URL",
 		"https://u:p@x": "user name or password", "https://x/?a=1": "The query belongs to the requests",
 	} {
-		if said := adaptertest.Refusal(t, tool(base, "", "", `get = "/x"`)); !strings.Contains(said, want) {
-			t.Errorf("%s: %s", base, said)
-		}
+		t.Run("base_url/"+base, func(t *testing.T) {
+			wantPart(t, adaptertest.Refusal(t, source(base, "", "", `get = "/x"`)), want)
+		})
 	}
 }
 
-func TestTheKeyOfACallIsSentWithWhatChangesSomething(t *testing.T) {
-	s := serve(t, answer(`{}`))
+func TestIdempotencyKeyIsSentWithWrites(t *testing.T) {
+	s := serve(t, respond(`{}`))
 	for block, want := range map[string]string{
 		`post = "/x"`:   "k-1",
 		`put = "/x"`:    "k-1",
@@ -224,7 +257,7 @@ func TestTheKeyOfACallIsSentWithWhatChangesSomething(t *testing.T) {
 		`head = "/x"`:   "",
 		"post = \"/x\"\n headers = { idempotency-key = \"the author's\" }": "the author's",
 	} {
-		b := adaptertest.Bind(t, tool(s.URL, "", "", "    "+block))
+		b := adaptertest.Bind(t, source(s.URL, "", "", "    "+block))
 		call, err := b.Call(t.Context(), `{}`)
 		if err != nil {
 			t.Fatal(err)
@@ -233,14 +266,18 @@ func TestTheKeyOfACallIsSentWithWhatChangesSomething(t *testing.T) {
 		if _, err := b.Action.Do(t.Context(), call); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.last().Header.Get("Idempotency-Key"); got != want {
-			t.Errorf("%s sends %q", block, got)
-		}
+		t.Run("of the call/"+block, func(t *testing.T) {
+			if got := s.last().Header.Get("Idempotency-Key"); got != want {
+				t.Errorf("sent %q", got)
+			}
+		})
 		if _, err := b.Do(t.Context(), `{}`); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.last().Header.Get("Idempotency-Key"); got != strings.TrimPrefix(want, "k-1") {
-			t.Errorf("%s sends %q without a key", block, got)
-		}
+		t.Run("of the author alone without one/"+block, func(t *testing.T) {
+			if got := s.last().Header.Get("Idempotency-Key"); got != strings.TrimPrefix(want, "k-1") {
+				t.Errorf("sent %q", got)
+			}
+		})
 	}
 }

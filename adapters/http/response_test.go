@@ -21,7 +21,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-func reply(status int, kind, text string) nethttp.HandlerFunc {
+func respondWith(status int, kind, text string) nethttp.HandlerFunc {
 	return func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
@@ -29,7 +29,7 @@ func reply(status int, kind, text string) nethttp.HandlerFunc {
 	}
 }
 
-func TestAnswersAreReadAsAsked(t *testing.T) {
+func TestBodyIsDecodedAsRequested(t *testing.T) {
 	for _, x := range []struct {
 		as, kind, text string
 		want           any
@@ -42,19 +42,20 @@ func TestAnswersAreReadAsAsked(t *testing.T) {
 		{"text", "text/plain; charset=ISO-8859-1", "caf\xe9", "café"},
 		{"bytes", "image/png", "\x89PNG\xff", value.Bytes("\x89PNG\xff")},
 	} {
-		s := serve(t, reply(200, x.kind, x.text))
-		out, err := adaptertest.Bind(t, tool(s.URL, "", "", fmt.Sprintf("    get = \"/\"\n    as = %q", x.as))).Do(t.Context(), `{}`)
-		if err != nil {
-			t.Errorf("%s %q: %v", x.as, x.text, err)
-			continue
-		}
-		if got := resolved(t, out["body"]); !reflect.DeepEqual(got, x.want) {
-			t.Errorf("%s %q gives %#v", x.as, x.text, got)
-		}
+		t.Run(fmt.Sprintf("%s %q", x.as, x.text), func(t *testing.T) {
+			s := serve(t, respondWith(200, x.kind, x.text))
+			out, err := adaptertest.Bind(t, source(s.URL, "", "", fmt.Sprintf("    get = \"/\"\n    as = %q", x.as))).Do(t.Context(), `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := resolved(t, out["body"]); !reflect.DeepEqual(got, x.want) {
+				t.Errorf("body %#v", got)
+			}
+		})
 	}
 }
 
-func TestWhatIsNotTheAnswerAskedForIsSaid(t *testing.T) {
+func TestUnexpectedBodyIsExplained(t *testing.T) {
 	for _, x := range []struct{ block, kind, text, want string }{
 		{`as = "json"`, "text/html", "<html><head><title>x</title></head><body><h1>Log in</h1> please</body>", "the service's response is not JSON but text/html: Log in please"},
 		{`as = "json"`, "application/json", `{"a": 1,}`, "the service's response is not JSON, although its content type is: "},
@@ -64,17 +65,17 @@ func TestWhatIsNotTheAnswerAskedForIsSaid(t *testing.T) {
 		{`as = "text"`, "text/plain; charset=shift_jis", "x", "the service's response is text in shift_jis"},
 		{`response = object({ id = integer, tags = list(string) })`, "application/json", `{"id": "x", "tags": ["a", 1]}`, "the service's response does not have the expected type: id: "},
 	} {
-		s := serve(t, reply(200, x.kind, x.text))
-		_, err := adaptertest.Bind(t, tool(s.URL, "", "", "    get = \"/\"\n    "+x.block)).Do(t.Context(), `{}`)
-		if said := fault(t, err).Message; !strings.Contains(said, x.want) {
-			t.Errorf("%q: %s", x.text, said)
-		}
+		t.Run(x.want, func(t *testing.T) {
+			s := serve(t, respondWith(200, x.kind, x.text))
+			_, err := adaptertest.Bind(t, source(s.URL, "", "", "    get = \"/\"\n    "+x.block)).Do(t.Context(), `{}`)
+			wantPart(t, wantFault(t, err).Message, x.want)
+		})
 	}
 }
 
-func TestTypedAnswersMayGrow(t *testing.T) {
-	s := serve(t, answer(`{"id": 7.0, "new": true, "inner": [{"a": "x", "b": 1}]}`))
-	out, err := adaptertest.Bind(t, tool(s.URL, "", "", `    get = "/"
+func TestTypedResponseMayHaveMoreMembers(t *testing.T) {
+	s := serve(t, respond(`{"id": 7.0, "new": true, "inner": [{"a": "x", "b": 1}]}`))
+	out, err := adaptertest.Bind(t, source(s.URL, "", "", `    get = "/"
     response = object({ id = integer, inner = list(object({ a = string })), more = optional(string, "none") })`)).Do(t.Context(), `{}`)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestTypedAnswersMayGrow(t *testing.T) {
 	}
 }
 
-func TestRefusedStatusIsAFaultWithAShortExcerpt(t *testing.T) {
+func TestRejectedStatusIsAFaultWithAnExcerpt(t *testing.T) {
 	for _, x := range []struct {
 		status     int
 		kind, text string
@@ -94,32 +95,36 @@ func TestRefusedStatusIsAFaultWithAShortExcerpt(t *testing.T) {
 		{404, "application/json", `{"error":"no order 42"}`, `the service returned 404 Not Found: {"error":"no order 42"}`},
 		{500, "text/plain", "boom\x1b[31m\r\n\u202eat s3cret-k3y line", "the service returned 500 Internal Server Error: boom at (secret) line"},
 		{403, "image/png", "\x89PNG", "the service returned 403 Forbidden"},
-		{400, "text/html", strings.Repeat("<br>", 2046) + "at s3cret-k3y line", "the service returned 400 Bad Request: at"}, // cut in the midst of the secret
+		{400, "text/html", strings.Repeat("<br>", 2046) + "at s3cret-k3y line", "the service returned 400 Bad Request: at"}, // the excerpt ends inside of the secret
 		{599, "", "", "the service returned 599"},
 		{301, "", "", "the service returned 301 Moved Permanently"},
 	} {
-		s := serve(t, reply(x.status, x.kind, x.text))
-		_, err := adaptertest.Bind(t, tool(s.URL, "  auth {\n    bearer = secret.key\n  }", "", `    get = "/"`)).Do(t.Context(), `{}`)
-		if f := fault(t, err); f.Message != x.want || f.Status != x.status {
-			t.Errorf("%d: %q, %d", x.status, f.Message, f.Status)
+		t.Run(fmt.Sprint(x.status), func(t *testing.T) {
+			s := serve(t, respondWith(x.status, x.kind, x.text))
+			_, err := adaptertest.Bind(t, source(s.URL, "  auth {\n    bearer = secret.key\n  }", "", `    get = "/"`)).Do(t.Context(), `{}`)
+			if f := wantFault(t, err); f.Message != x.want || f.Status != x.status {
+				t.Errorf("%q, status %d", f.Message, f.Status)
+			}
+		})
+	}
+	t.Run("a long body is truncated", func(t *testing.T) {
+		s := serve(t, respondWith(400, "text/plain", strings.Repeat("é", 5000)))
+		_, err := adaptertest.Bind(t, source(s.URL, "", "", `    get = "/"`)).Do(t.Context(), `{}`)
+		if n := len([]rune(wantFault(t, err).Message)); n > 350 {
+			t.Errorf("%d characters", n)
 		}
-	}
-	s := serve(t, reply(400, "text/plain", strings.Repeat("é", 5000)))
-	_, err := adaptertest.Bind(t, tool(s.URL, "", "", `    get = "/"`)).Do(t.Context(), `{}`)
-	if n := len([]rune(fault(t, err).Message)); n > 350 {
-		t.Errorf("%d characters", n)
-	}
+	})
 }
 
-func TestAcceptedStatusesAreAnswers(t *testing.T) {
-	s := serve(t, reply(404, "application/json", `{"found": false}`))
-	out, err := adaptertest.Bind(t, tool(s.URL, "", "", "    get = \"/\"\n    ok_status = [\"2xx\", \"404\"]")).Do(t.Context(), `{}`)
+func TestStatusInOKStatusIsASuccess(t *testing.T) {
+	s := serve(t, respondWith(404, "application/json", `{"found": false}`))
+	out, err := adaptertest.Bind(t, source(s.URL, "", "", "    get = \"/\"\n    ok_status = [\"2xx\", \"404\"]")).Do(t.Context(), `{}`)
 	if err != nil || out["status"] != 404 {
 		t.Errorf("%v, %v", out, err)
 	}
 }
 
-func zipped(t *testing.T, text string) []byte {
+func compress(t *testing.T, text string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)
@@ -132,8 +137,8 @@ func zipped(t *testing.T, text string) []byte {
 	return buf.Bytes()
 }
 
-func TestCompressedAnswersAreReadAndCounted(t *testing.T) {
-	small, bomb := zipped(t, `{"a": 1}`), zipped(t, `"`+strings.Repeat("0", 64<<20)+`"`)
+func TestCompressedResponse(t *testing.T) {
+	small, bomb := compress(t, `{"a": 1}`), compress(t, `"`+strings.Repeat("0", 64<<20)+`"`)
 	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		switch r.URL.Path {
@@ -145,18 +150,24 @@ func TestCompressedAnswersAreReadAndCounted(t *testing.T) {
 			_, _ = w.Write([]byte("this is not compressed"))
 		}
 	})
-	b := adaptertest.Bind(t, tool(s.URL, "", `  input "p" { type = string }`, `    get = "/${input.p}"`))
-	out, err := b.Do(t.Context(), `{"p": "small"}`)
-	if err != nil || !reflect.DeepEqual(resolved(t, out["body"]), map[string]any{"a": 1}) {
-		t.Errorf("%v, %v", out, err)
-	}
-	_, err = b.Do(t.Context(), `{"p": "bomb"}`)
-	has(t, fault(t, err).Message, "the service's response is larger than 4 MiB; request less of it")
-	_, err = b.Do(t.Context(), `{"p": "broken"}`)
-	has(t, fault(t, err).Message, "the service's response is not valid HTTP")
+	b := adaptertest.Bind(t, source(s.URL, "", `  input "p" { type = string }`, `    get = "/${input.p}"`))
+	t.Run("is decompressed", func(t *testing.T) {
+		out, err := b.Do(t.Context(), `{"p": "small"}`)
+		if err != nil || !reflect.DeepEqual(resolved(t, out["body"]), map[string]any{"a": 1}) {
+			t.Errorf("%v, %v", out, err)
+		}
+	})
+	t.Run("is limited by its decompressed size", func(t *testing.T) {
+		_, err := b.Do(t.Context(), `{"p": "bomb"}`)
+		wantPart(t, wantFault(t, err).Message, "the service's response is larger than 4 MiB; request less of it")
+	})
+	t.Run("is rejected if it is damaged", func(t *testing.T) {
+		_, err := b.Do(t.Context(), `{"p": "broken"}`)
+		wantPart(t, wantFault(t, err).Message, "the service's response is not valid HTTP")
+	})
 }
 
-func TestLargeAnswersAreRefused(t *testing.T) {
+func TestLargeResponseIsRejected(t *testing.T) {
 	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/chunked" {
 			for range 64 {
@@ -168,15 +179,17 @@ func TestLargeAnswersAreRefused(t *testing.T) {
 		_, _ = w.Write(bytes.Repeat([]byte(" "), 2049))
 	})
 	for _, path := range []string{"chunked", "known"} {
-		b := adaptertest.Bind(t, tool(s.URL, `  max_body = "2KiB"`, "", fmt.Sprintf(`    get = "/%s"`, path)))
-		_, err := b.Do(t.Context(), `{}`)
-		has(t, fault(t, err).Message, "the service's response is larger than 2 KiB")
+		t.Run(path, func(t *testing.T) {
+			b := adaptertest.Bind(t, source(s.URL, `  max_body = "2KiB"`, "", fmt.Sprintf(`    get = "/%s"`, path)))
+			_, err := b.Do(t.Context(), `{}`)
+			wantPart(t, wantFault(t, err).Message, "the service's response is larger than 2 KiB")
+		})
 	}
 }
 
-func TestRedirectsStayOnTheHost(t *testing.T) {
-	var elsewhere int
-	other := httptest.NewServer(nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) { elsewhere++ }))
+func TestRedirects(t *testing.T) {
+	var otherRequests int
+	other := httptest.NewServer(nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) { otherRequests++ }))
 	defer other.Close()
 	s := serve(t, nil)
 	s.Config.Handler = nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
@@ -199,7 +212,7 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 		}
 	})
 	call := func(verb, path string) (map[string]any, error) {
-		b := adaptertest.Bind(t, tool(s.URL, "  auth {\n    bearer = secret.key\n  }", "", fmt.Sprintf("    %s = %q", verb, path)))
+		b := adaptertest.Bind(t, source(s.URL, "  auth {\n    bearer = secret.key\n  }", "", fmt.Sprintf("    %s = %q", verb, path)))
 		out, err := b.Do(t.Context(), `{}`)
 		if err != nil {
 			return nil, err
@@ -207,29 +220,35 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 		return resolved(t, out["body"]).(map[string]any), nil
 	}
 	for _, x := range []struct{ verb, path, method string }{{"get", "/same", "GET"}, {"post", "/same", "GET"}, {"post", "/keep", "POST"}} {
-		body, err := call(x.verb, x.path)
-		if err != nil || body["method"] != x.method || body["key"] != "Bearer s3cret-k3y" || body["referer"] != "" {
-			t.Errorf("%s %s: %v, %v", x.verb, x.path, body, err)
-		}
+		t.Run("on the host are followed/"+x.verb+x.path, func(t *testing.T) {
+			body, err := call(x.verb, x.path)
+			if err != nil || body["method"] != x.method || body["key"] != "Bearer s3cret-k3y" || body["referer"] != "" {
+				t.Errorf("%v, %v", body, err)
+			}
+		})
 	}
 	for path, want := range map[string]string{
 		"/away": "the service redirects to another host, which is not followed", "/scheme": "another host", "/network": "another host", "/loop": "redirects too many times",
 	} {
-		_, err := call("get", path)
-		has(t, fault(t, err).Message, want)
+		t.Run("to other hosts or without end are rejected"+path, func(t *testing.T) {
+			_, err := call("get", path)
+			wantPart(t, wantFault(t, err).Message, want)
+			if otherRequests > 0 {
+				t.Error("the other host received a request")
+			}
+		})
 	}
-	if elsewhere > 0 {
-		t.Error("the other host was asked")
-	}
-	b := adaptertest.Bind(t, tool(s.URL, "  redirects = 0", "", `    get = "/same"`))
-	_, err := b.Do(t.Context(), `{}`)
-	if f := fault(t, err); f.Status != 302 || !strings.Contains(f.Message, "a redirect that is not followed") {
-		t.Error(f.Message)
-	}
+	t.Run("are not followed with redirects = 0", func(t *testing.T) {
+		b := adaptertest.Bind(t, source(s.URL, "  redirects = 0", "", `    get = "/same"`))
+		_, err := b.Do(t.Context(), `{}`)
+		if f := wantFault(t, err); f.Status != 302 || !strings.Contains(f.Message, "a redirect that is not followed") {
+			t.Error(f.Message)
+		}
+	})
 }
 
-// line starts a server that speaks raw TCP: what it does with a connection after it read the head of a request.
-func line(t *testing.T, serve func(net.Conn)) string {
+// serveTCP starts a server that calls serve with each connection after it has read the head of a request.
+func serveTCP(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -254,46 +273,47 @@ func line(t *testing.T, serve func(net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-func reset(conn net.Conn) {
+// resetConn makes closing the connection reset it.
+func resetConn(conn net.Conn) {
 	_ = conn.(*net.TCPConn).SetLinger(0)
 }
 
-func TestBrokenServicesAreSaid(t *testing.T) {
-	secure := httptest.NewUnstartedServer(answer(`{}`))
+func TestBrokenServiceIsExplained(t *testing.T) {
+	secure := httptest.NewUnstartedServer(respond(`{}`))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	defer secure.Close()
-	plain := httptest.NewServer(answer(`{}`))
+	plain := httptest.NewServer(respond(`{}`))
 	defer plain.Close()
 	for name, x := range map[string]struct{ url, want string }{
-		"Closed":    {"http://127.0.0.1:1", "the service refuses connections; it may be down"},
-		"Name":      {"http://no-such-host.invalid", "the service's host name could not be resolved"},
-		"Untrusted": {secure.URL, "the service's certificate is not signed by a trusted authority"},
-		"NoTLS":     {strings.Replace(plain.URL, "http:", "https:", 1), "no secure connection to the service could be made"},
-		"Reset":     {line(t, reset), "the connection to the service was closed before the response was complete"},
-		"Half": {line(t, func(c net.Conn) {
+		"closed port":           {"http://127.0.0.1:1", "the service refuses connections; it may be down"},
+		"unknown host":          {"http://no-such-host.invalid", "the service's host name could not be resolved"},
+		"untrusted certificate": {secure.URL, "the service's certificate is not signed by a trusted authority"},
+		"no TLS":                {strings.Replace(plain.URL, "http:", "https:", 1), "no secure connection to the service could be made"},
+		"reset":                 {serveTCP(t, resetConn), "the connection to the service was closed before the response was complete"},
+		"incomplete response": {serveTCP(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\": 1")
 		}), "the connection to the service was closed before the response was complete"},
-		"Garbage": {line(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n\r\n") }), "not valid HTTP"},
-		"Headers": {line(t, func(c net.Conn) {
+		"not HTTP": {serveTCP(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n\r\n") }), "not valid HTTP"},
+		"large headers": {serveTCP(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 400)+"\r\n")
 		}), "the headers of the service's response are too large"},
-		"Slow": {line(t, func(c net.Conn) {
+		"slow body": {serveTCP(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\"")
 			_, _ = io.Copy(io.Discard, c)
 		}), "the service did not respond within 200ms"},
-		"Silent": {line(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "the service did not respond within 200ms"},
+		"no response": {serveTCP(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "the service did not respond within 200ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			timeout := "60s"
 			if strings.Contains(x.want, "200ms") {
 				timeout = "200ms"
 			}
-			for verb, unknown := range map[string]bool{"get": false, "post": true} {
-				_, err := adaptertest.Bind(t, tool(x.url, fmt.Sprintf("  timeout = %q", timeout), "", fmt.Sprintf(`    %s = "/"`, verb))).Do(t.Context(), `{}`)
-				f := fault(t, err)
-				has(t, f.Message, x.want)
-				if said := strings.Contains(f.Message, "not known whether"); said && !unknown {
+			for verb, mayWrite := range map[string]bool{"get": false, "post": true} {
+				_, err := adaptertest.Bind(t, source(x.url, fmt.Sprintf("  timeout = %q", timeout), "", fmt.Sprintf(`    %s = "/"`, verb))).Do(t.Context(), `{}`)
+				f := wantFault(t, err)
+				wantPart(t, f.Message, x.want)
+				if strings.Contains(f.Message, "not known whether") && !mayWrite {
 					t.Error(f.Message)
 				}
 			}
@@ -301,15 +321,15 @@ func TestBrokenServicesAreSaid(t *testing.T) {
 	}
 }
 
-func TestUnknownOutcomeIsSaidOfWhatMayHaveActed(t *testing.T) {
-	b := adaptertest.Bind(t, tool(line(t, reset), "", "", `    post = "/"`))
+func TestUnknownOutcomeOfAWriteIsReported(t *testing.T) {
+	b := adaptertest.Bind(t, source(serveTCP(t, resetConn), "", "", `    post = "/"`))
 	_, err := b.Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "; it is not known whether the request was carried out")
+	wantPart(t, wantFault(t, err).Message, "; it is not known whether the request was carried out")
 }
 
 func TestConnectionsAreReused(t *testing.T) {
 	var opened atomic.Int32
-	s := httptest.NewUnstartedServer(answer(`{"a": "b"}`))
+	s := httptest.NewUnstartedServer(respond(`{"a": "b"}`))
 	s.Config.ConnState = func(_ net.Conn, state nethttp.ConnState) {
 		if state == nethttp.StateNew {
 			opened.Add(1)
@@ -317,20 +337,20 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 	s.Start()
 	defer s.Close()
-	b := adaptertest.Bind(t, tool(s.URL, "", "", `    get = "/"`))
+	b := adaptertest.Bind(t, source(s.URL, "", "", `    get = "/"`))
 	for range 20 {
 		if _, err := b.Do(t.Context(), `{}`); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := opened.Load(); n > 5 { // one, but a machine under load may hold up what gives it back
+	if n := opened.Load(); n > 5 { // one, but on a busy machine a connection may be returned late
 		t.Errorf("%d connections", n)
 	}
 }
 
-func TestContextOfTheCallEndsIt(t *testing.T) {
-	s := line(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	b := adaptertest.Bind(t, tool(s, "", "", "    get = \"/\"\n    retry {\n      attempts = 5\n    }"))
+func TestContextEndsTheCall(t *testing.T) {
+	s := serveTCP(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	b := adaptertest.Bind(t, source(s, "", "", "    get = \"/\"\n    retry {\n      attempts = 5\n    }"))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := b.Do(ctx, `{}`); !errors.Is(err, context.DeadlineExceeded) {

@@ -22,8 +22,8 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// keyPair writes a certificate signed by itself, good for both sides, and its key.
-func keyPair(t *testing.T, dir, name string, expires time.Time) (cert, key string) {
+// newCertificate writes a self-signed certificate for servers and clients, and its key.
+func newCertificate(t *testing.T, dir, name string, expires time.Time) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -51,7 +51,8 @@ func keyPair(t *testing.T, dir, name string, expires time.Time) (cert, key strin
 	return cert, key
 }
 
-func secure(t *testing.T, cert, key, client string) string {
+// serveTLS starts a server that requires the certificate of a client, unless client is empty.
+func serveTLS(t *testing.T, cert, key, client string) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
@@ -73,43 +74,47 @@ func secure(t *testing.T, cert, key, client string) string {
 	return s.URL
 }
 
-func TestBothSidesShowTheirCertificates(t *testing.T) {
+func TestClientCertificate(t *testing.T) {
 	dir := t.TempDir()
-	serverCert, serverKey := keyPair(t, dir, "server", time.Now().Add(time.Hour))
-	clientCert, _ := keyPair(t, dir, "client", time.Now().Add(time.Hour))
-	url := secure(t, serverCert, serverKey, clientCert)
-
-	src := tool(url, "  ca_file = \"server.pem\"\n  cert_file = \"client.pem\"\n  key_file = \"client.key\"", "", `    get = "/"`)
-	src.Dir = dir
-	if _, err := adaptertest.Bind(t, src).Do(t.Context(), `{}`); err != nil {
-		t.Error(err)
+	serverCert, serverKey := newCertificate(t, dir, "server", time.Now().Add(time.Hour))
+	clientCert, _ := newCertificate(t, dir, "client", time.Now().Add(time.Hour))
+	url := serveTLS(t, serverCert, serverKey, clientCert)
+	call := func(connection string) error {
+		src := source(url, connection, "", `    get = "/"`)
+		src.Dir = dir
+		_, err := adaptertest.Bind(t, src).Do(t.Context(), `{}`)
+		return err
 	}
-
-	src = tool(url, `  ca_file = "server.pem"`, "", `    get = "/"`)
-	src.Dir = dir
-	_, err := adaptertest.Bind(t, src).Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "no secure connection to the service could be made")
+	t.Run("is accepted", func(t *testing.T) {
+		if err := call("  ca_file = \"server.pem\"\n  cert_file = \"client.pem\"\n  key_file = \"client.key\""); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("is missing", func(t *testing.T) {
+		err := call(`  ca_file = "server.pem"`)
+		wantPart(t, wantFault(t, err).Message, "no secure connection to the service could be made")
+	})
 }
 
-func TestExpiredCertificateIsSaid(t *testing.T) {
+func TestExpiredCertificateIsRejected(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := keyPair(t, dir, "server", time.Now().Add(-time.Hour))
-	src := tool(secure(t, cert, key, ""), `  ca_file = "server.pem"`, "", `    get = "/"`)
+	cert, key := newCertificate(t, dir, "server", time.Now().Add(-time.Hour))
+	src := source(serveTLS(t, cert, key, ""), `  ca_file = "server.pem"`, "", `    get = "/"`)
 	src.Dir = dir
 	_, err := adaptertest.Bind(t, src).Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "the service's certificate has expired or is not valid yet")
+	wantPart(t, wantFault(t, err).Message, "the service's certificate has expired or is not valid yet")
 }
 
-func TestCertificateOfAnotherNameIsSaid(t *testing.T) {
+func TestCertificateForAnotherHostIsRejected(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := keyPair(t, dir, "server", time.Now().Add(time.Hour))
-	url := secure(t, cert, key, "")
+	cert, key := newCertificate(t, dir, "server", time.Now().Add(time.Hour))
+	url := serveTLS(t, cert, key, "")
 	_, port, err := net.SplitHostPort(url[len("https://"):])
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := tool("https://localhost:"+port, `  ca_file = "server.pem"`, "", `    get = "/"`)
+	src := source("https://localhost:"+port, `  ca_file = "server.pem"`, "", `    get = "/"`)
 	src.Dir = dir
 	_, err = adaptertest.Bind(t, src).Do(t.Context(), `{}`)
-	has(t, fault(t, err).Message, "the service's certificate is for another host name")
+	wantPart(t, wantFault(t, err).Message, "the service's certificate is for another host name")
 }

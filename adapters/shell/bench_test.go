@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"context"
 	"os/exec"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -9,30 +11,35 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// BenchmarkEcho runs /bin/echo as the adapter does and as os/exec does. The figure to look at is cpu-µs/op: this process and its children together.
+// BenchmarkEcho runs /bin/echo with the adapter and with os/exec, one call for each processor and sixteen at the same time.
+// The relevant figure is cpu-µs/op: the CPU time of this process and its children.
 func BenchmarkEcho(b *testing.B) {
-	b.Run("adapter", func(b *testing.B) {
-		bound := adaptertest.Bind(b, tool(`command = ["/bin/echo", input.s]`))
-		call, err := bound.Call(b.Context(), `{"s":"hello"}`)
-		if err != nil {
-			b.Fatal(err)
-		}
-		measure(b, func() error {
-			_, err := bound.Action.Do(b.Context(), call)
-			return err
+	for name, parallelism := range map[string]int{"one": 1, "sixteen": 8} {
+		b.Run(name+"/adapter", func(b *testing.B) {
+			bound := adaptertest.Bind(b, newTool(`command = ["/bin/echo", input.s]`))
+			call, err := bound.Call(b.Context(), `{"s":"hello"}`)
+			if err != nil {
+				b.Fatal(err)
+			}
+			measure(b, parallelism, func() error {
+				_, err := bound.Action.Do(b.Context(), call)
+				return err
+			})
 		})
-	})
-	b.Run("floor", func(b *testing.B) {
-		measure(b, func() error {
-			_, err := exec.CommandContext(b.Context(), "/bin/echo", "hello").Output()
-			return err
+		b.Run(name+"/exec", func(b *testing.B) {
+			measure(b, parallelism, func() error {
+				_, err := exec.CommandContext(b.Context(), "/bin/echo", "hello").Output()
+				return err
+			})
 		})
-	})
+	}
 }
 
-func measure(b *testing.B, f func() error) {
+// measure runs f in parallelism goroutines for each processor.
+func measure(b *testing.B, parallelism int, f func() error) {
 	b.ReportAllocs()
-	before := spent(b)
+	b.SetParallelism(parallelism)
+	before := cpuTime(b, syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if err := f(); err != nil {
@@ -41,12 +48,13 @@ func measure(b *testing.B, f func() error) {
 			}
 		}
 	})
-	b.ReportMetric(float64((spent(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
+	used := cpuTime(b, syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN) - before
+	b.ReportMetric(float64(used.Microseconds())/float64(b.N), "cpu-µs/op")
 }
 
-// spent is the processor time of this process and of its children that ended.
-func spent(b *testing.B) (sum time.Duration) {
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+// cpuTime returns the CPU time of this process, or of its children that were reaped.
+func cpuTime(b *testing.B, whose ...int) (sum time.Duration) {
+	for _, who := range whose {
 		var r syscall.Rusage
 		if err := syscall.Getrusage(who, &r); err != nil {
 			b.Fatal(err)
@@ -54,4 +62,31 @@ func spent(b *testing.B) (sum time.Duration) {
 		sum += time.Duration(r.Utime.Nano() + r.Stime.Nano())
 	}
 	return sum
+}
+
+// BenchmarkIdleCommands measures the CPU time of the server while forty commands run and do nothing. An operation is a
+// second; the relevant figure is cpu-ms/s.
+func BenchmarkIdleCommands(b *testing.B) {
+	const commands = 40
+	for name, limits := range map[string]string{"default": "", "limited": "\nsandbox {\nmemory = \"1GiB\"\ncpu = \"1h\"\n}"} {
+		b.Run(name, func(b *testing.B) {
+			bound := adaptertest.Bind(b, newTool(`command = ["sleep", "1000"]`+limits))
+			ctx, cancel := context.WithCancel(b.Context())
+			var calls sync.WaitGroup
+			for range commands {
+				calls.Go(func() { _, _ = bound.Do(ctx, `{}`) })
+			}
+			time.Sleep(3 * time.Second) // until all run, and the first scans are over
+			before := cpuTime(b, syscall.RUSAGE_SELF)
+			b.ResetTimer()
+			for range b.N {
+				time.Sleep(time.Second)
+			}
+			b.StopTimer()
+			used := cpuTime(b, syscall.RUSAGE_SELF) - before
+			cancel()
+			calls.Wait()
+			b.ReportMetric(used.Seconds()*1000/float64(b.N), "cpu-ms/s")
+		})
+	}
 }

@@ -41,54 +41,45 @@ const stderrMerge = "merge"
 
 const defaultMaxOutput = 1 << 20
 
-// The reference texts of the block.
-const (
-	docCommand = "A program and its arguments. No shell reads them: a value is one argument, whatever it contains. A list " +
-		"is inserted as several arguments; null is omitted."
-	docPipe = "Commands that each read the output of the one before. A null command is omitted. The failure of any " +
-		"command fails the call."
-	docScript = "A script for sh, or for bash if its first line is #!/bin/bash. Values are passed in the environment and " +
-		"never become part of the text. Write $name or $${name} for what the shell expands itself."
-	docScriptFile = "A script in the configuration directory, run by the interpreter of its #! line, or else by /bin/sh. " +
-		"Values are passed in env."
-	docStdin = "The standard input: a text, bytes, an uploaded file, or a list or an object, which is written as JSON. " +
-		"Without it, the standard input is empty."
-	docEnv = "Environment variables. A null variable is omitted. Variables that decide which code runs, such as PATH, " +
-		"belong in a connection."
-	docInheritEnv = "Names of variables to pass on from the server's environment, in addition to PATH, HOME and TMPDIR."
-	docDir        = "The working directory. To keep a value below a directory, write under(\"directory\", value)."
-	docOKCodes    = "The exit codes that mean success; all others fail the call. If a signal ends a program, the code is 128 " +
-		"plus the signal's number."
-	docMaxOutput = "How much of stdout, and of stderr, is kept. The middle of a longer text is removed. Longer data fails " +
-		"the call."
-	docStderr  = "\"merge\" writes the error output to stdout, in the order of writing."
-	docParse   = "How stdout is read: \"text\", \"json\", \"jsonl\" (one JSON value a line) or \"lines\"."
-	docTimeout = "How long the block may take."
-	docSandbox = "What the programs may do; replaces the sandbox of the connection. Without a sandbox, programs read the " +
-		"configuration directory and the system's programs, write to a temporary directory of their own (TMPDIR), and " +
-		"have no network."
-)
+const docInheritEnv = "Names of variables to pass on from the server's environment, in addition to PATH, HOME and " +
+	"TMPDIR."
 
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
 	return hcl.Join(
 		hcl.ExactlyOneOf("what to run",
-			hcl.Attr(&b.Command, "command", docCommand),
-			hcl.Attr(&b.Pipe, "pipe", docPipe),
-			hcl.Attr(&b.Script, "script", docScript),
-			hcl.Attr(&b.ScriptFile, "script_file", docScriptFile),
+			hcl.Attr(&b.Command, "command", "A program and its arguments. No shell reads them: a value is one "+
+				"argument, whatever it contains. A list is inserted as several arguments; null is omitted."),
+			hcl.Attr(&b.Pipe, "pipe", "Commands that each read the output of the one before. A null command is "+
+				"omitted. The failure of any command fails the call."),
+			hcl.Attr(&b.Script, "script", "A script for sh, or for bash if its first line is #!/bin/bash. Values "+
+				"are passed in the environment and never become part of the text. Write $name or $${name} for what "+
+				"the shell expands itself."),
+			hcl.Attr(&b.ScriptFile, "script_file", "A script in the configuration directory, run by the "+
+				"interpreter of its #! line, or else by /bin/sh. Values are passed in env."),
 		),
 		hcl.Spec{
-			hcl.Attr(&b.Stdin, "stdin", docStdin).AllowFile(),
-			hcl.Attr(&b.Env, "env", docEnv).AllowSecret().FixedKeys(),
+			hcl.Attr(&b.Stdin, "stdin", "The standard input: a text, bytes, an uploaded file, or a list or an "+
+				"object, which is written as JSON. Without it, the standard input is empty.").AllowFile(),
+			hcl.Attr(&b.Env, "env", "Environment variables. A null variable is omitted. Variables that decide "+
+				"which code runs, such as PATH, belong in a connection.").AllowSecret().FixedKeys(),
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
-			hcl.Attr(&b.Dir, "dir", docDir).DefaultDoc("the connection's, else the configuration directory"),
-			hcl.Attr(&b.OKCodes, "ok_codes", docOKCodes).DefaultDoc("the connection's, else [0]"),
-			hcl.Attr(&b.MaxOutput, "max_output", docMaxOutput).DefaultDoc(`"1MiB"`),
-			hcl.Attr(&b.Stderr, "stderr", docStderr).DefaultDoc("separate"),
-			hcl.Attr(&b.Parse, "parse", docParse).DefaultDoc(`"text"`),
-			hcl.Attr(&b.Timeout, "timeout", docTimeout).DefaultDoc("the connection's, else the tool's"),
-			hcl.Block(&b.Sandbox, "sandbox", docSandbox, (*sandboxBlock).spec),
+			hcl.Attr(&b.Dir, "dir", "The working directory. To keep a value below a directory, write "+
+				"under(\"directory\", value).").DefaultDoc("the connection's, else the configuration directory"),
+			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. If a "+
+				"signal ends a program, the code is 128 plus the signal's number.").
+				DefaultDoc("the connection's, else [0]"),
+			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and of stderr, is kept. The middle of a "+
+				"longer text is removed. Longer data fails the call.").DefaultDoc(`"1MiB"`),
+			hcl.Attr(&b.Stderr, "stderr", "\"merge\" writes the error output to stdout, in the order of writing.").
+				DefaultDoc("separate"),
+			hcl.Attr(&b.Parse, "parse", "How stdout is read: \"text\", \"json\", \"jsonl\" (one JSON value a line) "+
+				"or \"lines\".").DefaultDoc(`"text"`),
+			hcl.Attr(&b.Timeout, "timeout", "How long the block may take.").
+				DefaultDoc("the connection's, else the tool's"),
+			hcl.Block(&b.Sandbox, "sandbox", "What the programs may do; replaces the sandbox of the connection. "+
+				"Without a sandbox, programs read the configuration directory and the system's programs, write "+
+				"to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
 		},
 	)
 }
@@ -96,7 +87,8 @@ func (b *block) spec() hcl.Spec {
 // Describe implements hcl.Described.
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	effects := hcl.Effects{
-		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"}, Log: true, Destructive: true, OpenWorld: true,
+		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"},
+		Log: true, Destructive: true, OpenWorld: true,
 	}
 	switch b.Parse {
 	case parseJSON, parseJSONLines:
@@ -113,21 +105,24 @@ func (b *block) check(conn *hcl.Connection) (errs []error) {
 			parseText, parseJSON, parseJSONLines, parseLines, b.Parse))
 	}
 	if b.Stderr != "" && b.Stderr != stderrMerge {
-		errs = append(errs, hcl.Blame(&b.Stderr, "stderr must be %q or omitted, not %q. If it is omitted, the error output "+
+		errs = append(errs, hcl.Blame(&b.Stderr, "stderr must be %q or omitted, not %q. If it is omitted, the "+
+			"error output "+
 			"is output.stderr.", stderrMerge, b.Stderr))
 	}
 	if conn != nil && b.Command == nil && len(conn.Config.(*connection).Command) > 0 {
 		errs = append(errs, b.rejectCommandPrefix(conn))
 	}
 	if program := b.readsCode(); program != "" {
-		errs = append(errs, hcl.Blame(&b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give "+
+		errs = append(errs, hcl.Blame(&b.Stdin, "%s runs its standard input as code, so a caller must not "+
+			"choose it. Give "+
 			"it a constant program, as in script = ..., and pass the value as an argument.", program))
 	}
 	for _, name := range b.Env.Names() {
 		if loadsCode(name) {
-			errs = append(errs, hcl.Blame(&b.Env, "%s decides which code runs, and the env of a block can hold values of a "+
-				"call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { env = { %s = ... } }.",
-				name, name))
+			errs = append(errs, hcl.Blame(&b.Env, "%s decides which code runs, and the env of a block can hold "+
+				"values of a "+
+				"call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
+				"env = { %s = ... } }.", name, name))
 		}
 	}
 	errs = append(errs, b.Sandbox.check()...)

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// write gives a capture data in pieces of at most piece bytes.
-func write(c *capture, data []byte, piece int) {
+// writePieces writes data to a capture in pieces of at most piece bytes.
+func writePieces(c *capture, data []byte, piece int) {
 	for len(data) > 0 {
 		n := copy(c.nextBuffer(), data[:min(piece, len(data))])
 		c.add(n)
@@ -27,7 +27,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 			data[i] = byte('a' + i%26)
 		}
 		c := newCapture(limit)
-		write(c, data, 1+random.IntN(40))
+		writePieces(c, data, 1+random.IntN(40))
 		want := string(data)
 		if size > limit {
 			half := limit / 2
@@ -42,7 +42,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 
 func TestCaptureStaysWithinItsLimit(t *testing.T) {
 	c := newCapture(100_000)
-	write(c, make([]byte, 5_000_000), 4096)
+	writePieces(c, make([]byte, 5_000_000), 4096)
 	if cap(c.buf) > 100_000 {
 		t.Errorf("the buffer has %d bytes", cap(c.buf))
 	}
@@ -51,11 +51,11 @@ func TestCaptureStaysWithinItsLimit(t *testing.T) {
 	}
 }
 
-func TestCutTextIsValid(t *testing.T) {
+func TestTruncatedTextIsValidUTF8(t *testing.T) {
 	data := []byte(strings.Repeat("aé日🙂", 500))
 	for limit := 20; limit < 60; limit++ {
 		c := newCapture(limit)
-		write(c, data, 7)
+		writePieces(c, data, 7)
 		text := c.text(nil)
 		if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 			t.Fatalf("limit %d: %q", limit, text)
@@ -72,9 +72,9 @@ func TestCutTextIsValid(t *testing.T) {
 	}
 }
 
-func TestBinaryOutputBecomesText(t *testing.T) {
+func TestInvalidUTF8IsReplaced(t *testing.T) {
 	c := newCapture(100)
-	write(c, []byte("a\xff\xfeb\x00é"), 3)
+	writePieces(c, []byte("a\xff\xfeb\x00é"), 3)
 	if got := c.text(nil); got != "a\uFFFDb\x00é" {
 		t.Errorf("%q", got)
 	}
@@ -83,13 +83,14 @@ func TestBinaryOutputBecomesText(t *testing.T) {
 	}
 }
 
-// A secret that is cut in two is not found by who hides it afterwards, so neither part of it is kept: whole, as it was handed over, or as a part of what was.
-func TestNoPartOfASecretStandsAtACut(t *testing.T) {
+// TestTruncationKeepsNoPartOfASecret: a secret that is cut in two is not found when secrets are removed later, so neither
+// part of it may be kept.
+func TestTruncationKeepsNoPartOfASecret(t *testing.T) {
 	const secret = "zK7#qP2!mW9$xR4%"
 	for _, handed := range []string{secret, "Bearer " + secret, secret + ", for the shop"} {
 		for before := range 120 {
 			c := newCapture(64)
-			write(c, []byte(strings.Repeat("a", before)+secret+strings.Repeat("b", 150-before)), 7)
+			writePieces(c, []byte(strings.Repeat("a", before)+secret+strings.Repeat("b", 150-before)), 7)
 			text := strings.ReplaceAll(c.text([]string{handed}), secret, "")
 			for at := range len(secret) - 3 {
 				if part := secret[at : at+4]; strings.Contains(text, part) {

@@ -20,20 +20,20 @@ type connection struct {
 	Sandbox    *sandboxBlock
 }
 
-const (
-	docCommandPrefix = "The beginning of the command, which the blocks continue, as in [\"kubectl\", \"--context\", \"prod\"]."
-	docSharedSandbox = "What the programs of blocks without a sandbox may do."
-)
-
 func (c *connection) spec() hcl.Spec {
 	return hcl.Spec{
-		hcl.Attr(&c.Command, "command", docCommandPrefix),
+		hcl.Attr(&c.Command, "command", "The beginning of the command, which the blocks continue, as in "+
+			"[\"kubectl\", \"--context\", \"prod\"]."),
 		hcl.Attr(&c.Env, "env", "Environment variables. Those of the block override them.").AllowSecret().FixedKeys(),
 		hcl.Attr(&c.InheritEnv, "inherit_env", docInheritEnv),
-		hcl.Attr(&c.Dir, "dir", "The working directory of blocks without dir.").DefaultDoc("the configuration directory"),
-		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that mean success, for blocks without ok_codes.").DefaultDoc("[0]"),
-		hcl.Attr(&c.Timeout, "timeout", "How long a block may take, for blocks without timeout.").DefaultDoc("the tool's"),
-		hcl.Block(&c.Sandbox, "sandbox", docSharedSandbox, (*sandboxBlock).spec),
+		hcl.Attr(&c.Dir, "dir", "The working directory of blocks without dir.").
+			DefaultDoc("the configuration directory"),
+		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that mean success, for blocks without ok_codes.").
+			DefaultDoc("[0]"),
+		hcl.Attr(&c.Timeout, "timeout", "How long a block may take, for blocks without timeout.").
+			DefaultDoc("the tool's"),
+		hcl.Block(&c.Sandbox, "sandbox", "What the programs of blocks without a sandbox may do.",
+			(*sandboxBlock).spec),
 	}
 }
 
@@ -44,7 +44,8 @@ func (c *connection) Words() []string { return c.Command }
 func (c *connection) Check() error {
 	errs := checkExitCodes(&c.OKCodes)
 	if len(c.Command) > 0 && c.Command[0] == "" {
-		errs = append(errs, hcl.Blame(&c.Command, "The first element of a command names the program and must not be empty."))
+		errs = append(errs, hcl.Blame(&c.Command, "The first element of a command names the program and must "+
+			"not be empty."))
 	}
 	errs = append(errs, c.Sandbox.check()...)
 	return errors.Join(append(errs, checkVariableNames(&c.Env, c.Env.Names(), &c.InheritEnv, c.InheritEnv)...)...)

@@ -6,8 +6,8 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func TestCommandKeepsTheContract(t *testing.T) {
-	s := tool(`
+func TestCommandContract(t *testing.T) {
+	s := newTool(`
     command = ["sh", "-c", "case $1 in wait) exec sleep 1000;; fail) echo \"no, $TOKEN\" >&2; exit 3;; esac; echo \"$1\"", "sh", input.s]
     env   = { TOKEN = secret.token }
     stdin = input.s
@@ -23,9 +23,9 @@ func TestCommandKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestPipeKeepsTheContract(t *testing.T) {
+func TestPipeContract(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Case{
-		Source: tool(`
+		Source: newTool(`
     pipe  = [["cat"], ["sh", "-c", "while read -r line; do case $line in wait) sleep 1000;; fail) exit 4;; *) echo \"$line\";; esac; done"], ["sort"]]
     stdin = input.s
     parse = "lines"
@@ -36,9 +36,9 @@ func TestPipeKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestScriptKeepsTheContract(t *testing.T) {
+func TestScriptContract(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Case{
-		Source: tool(`
+		Source: newTool(`
     script = <<-SH
       if [ ${input.n} -gt 100 ]; then sleep ${input.n}; fi
       printf '{"n": %d}' ${input.n}
@@ -52,9 +52,9 @@ func TestScriptKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestConnectionKeepsTheContract(t *testing.T) {
+func TestConnectionContract(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Case{
-		Source: toolOver(`connection "shell" "c" {
+		Source: newToolWithConnection(`connection "shell" "c" {
   command = ["env", "A=1"]
   env     = { B = "2" }
 }`, `"c"`, `command = ["sh", "-c", "echo $A$B $1", "sh", input.s]`),

@@ -58,16 +58,16 @@ func variableText(name string, v any) (string, error) {
 	}
 	switch v := v.(type) {
 	case []any, map[string]any:
-		return "", fmt.Errorf("the variable %s must be a text, but its value is %s; use jsonencode(...) to convert it",
-			name, withArticle(value.Kind(v)))
+		return "", fmt.Errorf("the variable %s must be a text, but its value is %s; use jsonencode(...) to "+
+			"convert it", name, withArticle(value.Kind(v)))
 	case value.Bytes:
-		return "", fmt.Errorf("the variable %s must be a text, but its value is bytes; use base64encode(...) to convert it",
-			name)
+		return "", fmt.Errorf("the variable %s must be a text, but its value is bytes; use base64encode(...) to "+
+			"convert it", name)
 	}
 	text, err := value.Text(v)
 	if err == nil && strings.IndexByte(text, 0) >= 0 {
-		err = fmt.Errorf("the value for the variable %s contains a NUL character, which no program can receive; remove it",
-			name)
+		err = fmt.Errorf("the value for the variable %s contains a NUL character, which no program can receive; "+
+			"remove it", name)
 	}
 	return text, err
 }
@@ -80,8 +80,8 @@ func isVariableName(name string) bool {
 func checkVariableNames(env **hcl.KeyValues, names []string, inheritEnv *[]string, inherited []string) (errs []error) {
 	for _, name := range names {
 		if !isVariableName(name) {
-			errs = append(errs, hcl.Blame(env, "%q is not a variable name: it is empty, or contains an equals sign or NUL.",
-				name))
+			errs = append(errs, hcl.Blame(env, "%q is not a variable name: it is empty, or contains an equals "+
+				"sign or NUL.", name))
 		}
 	}
 	for _, name := range inherited {

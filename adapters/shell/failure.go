@@ -142,13 +142,14 @@ func (p *commandPlan) startFault(err error) error {
 	case statErr == nil && !info.IsDir():
 		f.Message = fmt.Sprintf("the working directory %s is not a directory", p.shownDir)
 	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist):
-		f.Message = fmt.Sprintf("the program %s, or its interpreter, was not found; it must be installed where the tools run",
-			name)
+		f.Message = fmt.Sprintf("the program %s, or its interpreter, was not found; it must be installed where "+
+			"the tools run", name)
 	case errors.Is(err, errNotExecutable), errors.Is(err, fs.ErrPermission):
 		f.Message = fmt.Sprintf("the program %s or the working directory is not accessible: permission denied", name)
 		f.Cause = errors.Join(err, p.sandboxHint(f.Message))
 	case errors.Is(err, syscall.ENOEXEC):
-		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that names its "+
+		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that "+
+			"names its "+
 			"interpreter", name)
 	case errors.Is(err, syscall.E2BIG):
 		f.Message = "the arguments and the environment of the command are too long; send less"

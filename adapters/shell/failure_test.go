@@ -12,7 +12,7 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func TestFailuresAreSentences(t *testing.T) {
+func TestFailureMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		block, want string
 		code        int
@@ -38,7 +38,7 @@ func TestFailuresAreSentences(t *testing.T) {
 		"climbing":           {"command = [\"pwd\"]\ndir = \"a/${input.s}\"", `the working directory "a/x/../../../etc" must not contain ".."`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := fault(t, c.block, `{"s":"x/../../../etc"}`)
+			f := runFault(t, c.block, `{"s":"x/../../../etc"}`)
 			if f.Message != strings.TrimSuffix(c.want, ": ") || f.Code != c.code {
 				t.Errorf("code %d: %s", f.Code, f.Message)
 			}
@@ -46,34 +46,34 @@ func TestFailuresAreSentences(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEndOfALongComplaintIsShown(t *testing.T) {
-	f := fault(t, `script = "seq 1 100000 >&2; exit 1"`, `{}`)
+func TestFailureShowsEndOfLongOutput(t *testing.T) {
+	f := runFault(t, `script = "seq 1 100000 >&2; exit 1"`, `{}`)
 	if n := len([]rune(f.Message)); n > maxShownRunes+60 || !strings.HasSuffix(f.Message, " 99999 100000") || !strings.Contains(f.Message, ": …") {
 		t.Errorf("%d characters: %s", n, f.Message)
 	}
 }
 
-func TestSecretsAreScrubbedFromFaults(t *testing.T) {
+func TestFaultsContainNoSecrets(t *testing.T) {
 	for _, block := range []string{
 		`script = "echo \"is $A\" >&2; exit 1"`,
 		`script = "echo \"$A\"; exit 1"`,
 		"script = \"echo \\\"$A\\\"\"\nparse = \"json\"",
 	} {
-		s := tool(block + "\nenv = { A = secret.k }")
+		s := newTool(block + "\nenv = { A = secret.k }")
 		s.HCL = `secret "k" { env = "K" }` + s.HCL
 		s.Env = map[string]string{"K": "top  secret"}
-		if f := faultOf(t, adaptertest.Bind(t, s), `{}`); strings.Contains(f.Message, "top") {
+		if f := callFault(t, adaptertest.Bind(t, s), `{}`); strings.Contains(f.Message, "top") {
 			t.Error(f.Message)
 		}
 	}
 }
 
-func TestAFileWithoutInterpreterIsRefused(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`command = ["./program"]`))
+func TestFileWithoutInterpreter(t *testing.T) {
+	b := adaptertest.Bind(t, newTool(`command = ["./program"]`))
 	if err := os.WriteFile(filepath.Join(b.Dir, "program"), []byte("echo hi\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if f := faultOf(t, b, `{}`); f.Message != "the file ./program is not a program of this system; a script needs a first line that names its interpreter" {
+	if f := callFault(t, b, `{}`); f.Message != "the file ./program is not a program of this system; a script needs a first line that names its interpreter" {
 		t.Error(f.Message)
 	}
 	if err := os.WriteFile(filepath.Join(b.Dir, "program"), []byte("#!/bin/sh\necho hi\n"), 0o755); err != nil {
@@ -84,18 +84,18 @@ func TestAFileWithoutInterpreterIsRefused(t *testing.T) {
 	}
 }
 
-func TestTooManyWordsAreRefused(t *testing.T) {
+func TestTooLongArguments(t *testing.T) {
 	list := make([]string, 300)
 	for i := range list {
 		list[i] = strings.Repeat("x", 100_000)
 	}
-	f := fault(t, `command = ["true", input.list]`, asJSONText(t, map[string]any{"list": list}))
+	f := runFault(t, `command = ["true", input.list]`, mustJSON(t, map[string]any{"list": list}))
 	if f.Message != "the arguments and the environment of the command are too long; send less" {
 		t.Error(f.Message)
 	}
 }
 
-func TestALackOfResourcesIsTemporary(t *testing.T) {
+func TestResourceShortageIsTemporary(t *testing.T) {
 	for _, lack := range []error{syscall.EAGAIN, syscall.EMFILE} {
 		err := (&commandPlan{}).startFault(fmt.Errorf("pipe: %w", lack))
 		if err.Error() != "the server cannot start another program now; try again later" || !errors.Is(err, lack) {
@@ -104,7 +104,7 @@ func TestALackOfResourcesIsTemporary(t *testing.T) {
 	}
 }
 
-func TestAMovedProgramIsFoundAgain(t *testing.T) {
+func TestMovedProgramIsFoundAgain(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", first+":relative:"+second+":"+os.Getenv("PATH"))
 	place := func(dir, says string) {
@@ -112,7 +112,7 @@ func TestAMovedProgramIsFoundAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := adaptertest.Bind(t, tool(`command = ["moving"]`))
+	b := adaptertest.Bind(t, newTool(`command = ["moving"]`))
 	for _, step := range []struct {
 		prepare func()
 		want    string
@@ -126,7 +126,7 @@ func TestAMovedProgramIsFoundAgain(t *testing.T) {
 		}
 	}
 	os.Remove(filepath.Join(second, "moving"))
-	if f := faultOf(t, b, `{}`); !strings.Contains(f.Message, "was not found") {
+	if f := callFault(t, b, `{}`); !strings.Contains(f.Message, "was not found") {
 		t.Error(f.Message)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// running reports whether a process is there and no zombie.
-func running(pid int) bool {
+// isRunning reports whether a process exists and is not a zombie.
+func isRunning(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false
@@ -25,12 +25,12 @@ func running(pid int) bool {
 	return fields[0] != "Z" && fields[0] != "X"
 }
 
-// patience is how long anything that has to happen may take on a busy machine. What ends only when it is made to sleeps far longer.
-const patience = time.Minute
+// maxWait is how long an expected event may take on a busy machine. Programs that must be stopped run far longer.
+const maxWait = time.Minute
 
-// eventually asks until something is so, and reports whether it came to be.
+// eventually waits until a condition holds, and reports whether it does.
 func eventually(so func() bool) bool {
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(maxWait)
 	defer deadline.Stop()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -44,8 +44,9 @@ func eventually(so func() bool) bool {
 	return true
 }
 
-// soon fails the test unless one of some attempts takes less than the limit: a busy machine delays the one or the other, a defect all of them.
-func soon(t *testing.T, limit time.Duration, attempt func() time.Duration) {
+// requireFast fails the test unless one of several attempts takes less than the limit. A busy machine delays some attempts,
+// a defect all of them.
+func requireFast(t *testing.T, limit time.Duration, attempt func() time.Duration) {
 	t.Helper()
 	var took time.Duration
 	for range 20 {
@@ -56,16 +57,16 @@ func soon(t *testing.T, limit time.Duration, attempt func() time.Duration) {
 	t.Errorf("took %v, again and again", took)
 }
 
-// gone waits until a process has ended.
-func gone(t *testing.T, pid int) {
+// awaitExit waits until a process has ended.
+func awaitExit(t *testing.T, pid int) {
 	t.Helper()
-	if !eventually(func() bool { return !running(pid) }) {
+	if !eventually(func() bool { return !isRunning(pid) }) {
 		t.Fatalf("process %d is still there", pid)
 	}
 }
 
-// pidIn waits for a process to write its id into a file, which ends with a newline.
-func pidIn(t *testing.T, file string) int {
+// awaitPID waits until a process has written its ID to a file, followed by a newline.
+func awaitPID(t *testing.T, file string) int {
 	t.Helper()
 	var text []byte
 	if !eventually(func() bool { text, _ = os.ReadFile(file); return strings.HasSuffix(string(text), "\n") }) {
@@ -78,18 +79,19 @@ func pidIn(t *testing.T, file string) int {
 	return pid
 }
 
-// writable lets a block write into the folder of its configuration.
-const writable = "\nsandbox { write = [\".\"] }"
+// writableDir lets programs write to the configuration directory.
+const writableDir = "\nsandbox { write = [\".\"] }"
 
-// cancelled makes a call, cancels it when the process whose id is in the file "pid" is there, and returns that id and how long the call went on.
-func cancelled(t *testing.T, block string) (pid int, took time.Duration) {
+// cancelCall makes a call and cancels it when the file "pid" has the ID of a process. It returns the ID, and how long the
+// call took to end.
+func cancelCall(t *testing.T, block string) (pid int, took time.Duration) {
 	t.Helper()
-	return cancelledIn(t, t.TempDir(), block)
+	return cancelCallIn(t, t.TempDir(), block)
 }
 
-func cancelledIn(t *testing.T, folder, block string) (pid int, took time.Duration) {
+func cancelCallIn(t *testing.T, folder, block string) (pid int, took time.Duration) {
 	t.Helper()
-	s := tool(block + writable)
+	s := newTool(block + writableDir)
 	s.Dir = folder
 	b := adaptertest.Bind(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -99,7 +101,7 @@ func cancelledIn(t *testing.T, folder, block string) (pid int, took time.Duratio
 		_, err := b.Do(ctx, `{}`)
 		ended <- err
 	}()
-	pid = pidIn(t, filepath.Join(b.Dir, "pid"))
+	pid = awaitPID(t, filepath.Join(b.Dir, "pid"))
 	start := time.Now()
 	cancel()
 	if err := <-ended; err != context.Canceled {
@@ -108,7 +110,7 @@ func cancelledIn(t *testing.T, folder, block string) (pid int, took time.Duratio
 	return pid, time.Since(start)
 }
 
-func TestCancelEndsTheWholeGroup(t *testing.T) {
+func TestCancelEndsAllProcesses(t *testing.T) {
 	for name, script := range map[string]string{
 		"child":              `echo $$ > pid; sleep 1000`,
 		"grandchild":         `sh -c 'echo $$ > pid; sleep 1000'; echo never`,
@@ -116,34 +118,34 @@ func TestCancelEndsTheWholeGroup(t *testing.T) {
 		"letting go of both": `sh -c 'echo $$ > pid; sleep 1000' >/dev/null 2>&1 & sleep 1000`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			soon(t, gracePeriod, func() time.Duration {
-				pid, took := cancelled(t, fmt.Sprintf("script = %q", script))
-				gone(t, pid)
+			requireFast(t, gracePeriod, func() time.Duration {
+				pid, took := cancelCall(t, fmt.Sprintf("script = %q", script))
+				awaitExit(t, pid)
 				return took
 			})
 		})
 	}
 }
 
-func TestProgramsThatIgnoreTheRequestAreKilled(t *testing.T) {
+func TestProgramsThatIgnoreSIGTERMAreKilled(t *testing.T) {
 	for name, script := range map[string]string{
 		"child":      `trap '' TERM; echo $$ > pid; sleep 1000; sleep 1000`,
 		"grandchild": `(trap '' TERM; sh -c 'echo $$ > pid; sleep 1000; sleep 1000') & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			pid, took := cancelled(t, fmt.Sprintf("script = %q", script))
-			gone(t, pid)
-			if took > patience {
+			pid, took := cancelCall(t, fmt.Sprintf("script = %q", script))
+			awaitExit(t, pid)
+			if took > maxWait {
 				t.Errorf("took %v", took)
 			}
 		})
 	}
 }
 
-func TestProgramsMayTidyUpWhenAsked(t *testing.T) {
+func TestProgramsMayHandleSIGTERM(t *testing.T) {
 	for range 5 { // the grace may be over before a busy machine lets a program go on
 		folder := t.TempDir()
-		cancelledIn(t, folder, fmt.Sprintf("script = %q", "trap 'echo tidy > tidied; exit 0' TERM; echo $$ > pid; sleep 1000 & wait"))
+		cancelCallIn(t, folder, fmt.Sprintf("script = %q", "trap 'echo tidy > tidied; exit 0' TERM; echo $$ > pid; sleep 1000 & wait"))
 		if text, err := os.ReadFile(filepath.Join(folder, "tidied")); err == nil && string(text) == "tidy\n" {
 			return
 		}
@@ -151,14 +153,14 @@ func TestProgramsMayTidyUpWhenAsked(t *testing.T) {
 	t.Error("a program that was asked to end could not tidy up")
 }
 
-func TestEveryStageOfAPipeIsEnded(t *testing.T) {
-	pid, _ := cancelled(t, `pipe = [["sh", "-c", "echo $$ > pid; exec sleep 1000"], ["cat"], ["sh", "-c", "cat; sleep 1000"]]`)
-	gone(t, pid)
+func TestCancelEndsAllStages(t *testing.T) {
+	pid, _ := cancelCall(t, `pipe = [["sh", "-c", "echo $$ > pid; exec sleep 1000"], ["cat"], ["sh", "-c", "cat; sleep 1000"]]`)
+	awaitExit(t, pid)
 }
 
-func TestTimeoutIsAFault(t *testing.T) {
+func TestTimeoutFault(t *testing.T) {
 	for _, timeout := range []string{"200ms", "2s", "30s"} { // a busy machine may take a while to run the first command
-		f := fault(t, fmt.Sprintf("script = \"echo got so far >&2; sleep 1000\"\ntimeout = %q", timeout), `{}`)
+		f := runFault(t, fmt.Sprintf("script = \"echo got so far >&2; sleep 1000\"\ntimeout = %q", timeout), `{}`)
 		told := "the script did not finish within " + timeout + " and was stopped"
 		if f.Message == told+"; the output ends with: got so far" {
 			break
@@ -167,50 +169,50 @@ func TestTimeoutIsAFault(t *testing.T) {
 			t.Error(f.Message)
 		}
 	}
-	f := fault(t, "pipe = [[\"sleep\", \"1000\"], [\"cat\"]]\ntimeout = \"100ms\"", `{}`)
+	f := runFault(t, "pipe = [[\"sleep\", \"1000\"], [\"cat\"]]\ntimeout = \"100ms\"", `{}`)
 	if f.Message != "the commands did not finish within 100ms and were stopped" {
 		t.Error(f.Message)
 	}
 }
 
-// free lets the programs of a block do all that the server may.
-const free = "\nsandbox { mode = \"none\" }"
+// unconfined turns the sandbox off.
+const unconfined = "\nsandbox { mode = \"none\" }"
 
-func TestBackgroundProcessDoesNotHoldTheCall(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`script = "sleep 1000 & echo $! > pid; echo hi"`+free))
+func TestBackgroundProcessDoesNotDelayTheCall(t *testing.T) {
+	b := adaptertest.Bind(t, newTool(`script = "sleep 1000 & echo $! > pid; echo hi"`+unconfined))
 	start := time.Now()
 	out, err := b.Do(t.Context(), `{}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(start); took > patience {
+	if took := time.Since(start); took > maxWait {
 		t.Errorf("took %v", took)
 	}
 	if out["stdout"] != "hi\n" {
 		t.Errorf("%q", out["stdout"])
 	}
-	pid := pidIn(t, filepath.Join(b.Dir, "pid"))
-	if !running(pid) {
+	pid := awaitPID(t, filepath.Join(b.Dir, "pid"))
+	if !isRunning(pid) {
 		t.Error("what was started in the background is not left to itself")
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-func TestAnOutputThatNobodyWaitsForLeavesNoDelay(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`script = "sleep 1000 >/dev/null 2>&1 & echo $! > pid; echo hi"`+free))
-	soon(t, drainTimeout, func() time.Duration {
+func TestClosedOutputLeavesNoDelay(t *testing.T) {
+	b := adaptertest.Bind(t, newTool(`script = "sleep 1000 >/dev/null 2>&1 & echo $! > pid; echo hi"`+unconfined))
+	requireFast(t, drainTimeout, func() time.Duration {
 		start := time.Now()
 		if _, err := b.Do(t.Context(), `{}`); err != nil {
 			t.Fatal(err)
 		}
 		took := time.Since(start)
-		_ = syscall.Kill(pidIn(t, filepath.Join(b.Dir, "pid")), syscall.SIGKILL)
+		_ = syscall.Kill(awaitPID(t, filepath.Join(b.Dir, "pid")), syscall.SIGKILL)
 		return took
 	})
 }
 
-func TestOutputOfAProgramThatEndsAtOnceIsWhole(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`command = ["head", "-c", "700000", "/dev/zero"]`))
+func TestOutputOfShortProgramsIsComplete(t *testing.T) {
+	b := adaptertest.Bind(t, newTool(`command = ["head", "-c", "700000", "/dev/zero"]`))
 	for range 20 {
 		out, err := b.Do(t.Context(), `{}`)
 		if err != nil {
@@ -223,15 +225,15 @@ func TestOutputOfAProgramThatEndsAtOnceIsWhole(t *testing.T) {
 }
 
 func TestEveryProgramLeadsASession(t *testing.T) {
-	out := must(t, `script = "cut -d' ' -f5,6,7 /proc/$$/stat; echo $$"`, `{}`)
+	out := mustRun(t, `script = "cut -d' ' -f5,6,7 /proc/$$/stat; echo $$"`, `{}`)
 	f := strings.Fields(out["stdout"].(string))
 	if f[0] != f[3] || f[1] != f[3] || f[2] != "0" {
 		t.Errorf("group, session, terminal and id are %v", f)
 	}
 }
 
-func TestFiveHundredCallsLeaveNothing(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`
+func TestFiveHundredCallsLeakNothing(t *testing.T) {
+	b := adaptertest.Bind(t, newTool(`
     pipe  = [["cat"], ["sh", "-c", "cat; echo x >&2"]]
     stdin = input.s
 `))
@@ -242,28 +244,28 @@ func TestFiveHundredCallsLeaveNothing(t *testing.T) {
 	}
 	const calls, slack = 500, 50 // a leak is at least one for every call
 	once()
-	before := held(t)
+	before := countResources(t)
 	for range calls {
 		once()
 	}
-	var after holdings
+	var after resources
 	if !eventually(func() bool {
-		after = held(t)
+		after = countResources(t)
 		return after.files <= before.files+slack && after.goroutines <= before.goroutines+slack && after.children <= before.children+slack
 	}) {
 		t.Errorf("%d calls made %+v of %+v", calls, after, before)
 	}
 }
 
-// holdings are what the process has in hand. Children are those that it has not reaped.
-type holdings struct{ files, goroutines, children int }
+// resources counts what this process holds. Children are those that it has not reaped.
+type resources struct{ files, goroutines, children int }
 
-func held(t *testing.T) holdings {
+func countResources(t *testing.T) resources {
 	t.Helper()
-	return holdings{descriptors(t), runtime.NumGoroutine(), children(t)}
+	return resources{countDescriptors(t), runtime.NumGoroutine(), countChildren(t)}
 }
 
-func descriptors(t *testing.T) int {
+func countDescriptors(t *testing.T) int {
 	t.Helper()
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -272,8 +274,8 @@ func descriptors(t *testing.T) int {
 	return len(open)
 }
 
-// children counts the processes that this one has started and not reaped.
-func children(t *testing.T) (n int) {
+// countChildren counts the processes that this one has started and not reaped.
+func countChildren(t *testing.T) (n int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

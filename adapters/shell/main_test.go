@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// asChild makes the test binary a program that writes its arguments, each with NUL behind it, and ends.
-const asChild = "write-arguments"
+// echoArgumentsMode makes the test binary a program that writes its arguments, each followed by NUL.
+const echoArgumentsMode = "write-arguments"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == asChild {
+	if len(os.Args) > 1 && os.Args[1] == echoArgumentsMode {
 		out := bufio.NewWriter(os.Stdout)
 		for _, a := range os.Args[2:] {
 			_, _ = out.WriteString(a + "\x00")
@@ -18,11 +18,11 @@ func TestMain(m *testing.M) {
 		_ = out.Flush()
 		os.Exit(0)
 	}
-	if len(os.Args) > 1 && os.Args[1] == underListener {
-		runUnderListener()
+	if len(os.Args) > 1 && os.Args[1] == foreignListenerMode {
+		runUnderForeignListener()
 	}
-	if len(os.Args) > 2 && os.Args[1] == asIntruder {
-		intrude(os.Args[2], os.Args[3:])
+	if len(os.Args) > 2 && os.Args[1] == intruderMode {
+		runIntruder(os.Args[2], os.Args[3:])
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

@@ -17,11 +17,11 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// modes is the sandbox block of programs that may change modes, groups and times.
-const modes = "sandbox { modes = true }"
+// allowModes lets programs change modes, groups and times.
+const allowModes = "sandbox { modes = true }"
 
-// owned makes a file that the user of this process owns and that was changed long ago, in a folder that may be read.
-func owned(t *testing.T) (name string, before os.FileInfo) {
+// newOwnedFile makes a file with an old modification time in a new directory.
+func newOwnedFile(t *testing.T) (name string, before os.FileInfo) {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
@@ -38,8 +38,9 @@ func owned(t *testing.T) (name string, before os.FileInfo) {
 	return name, before
 }
 
-// changing are all calls by which an owner changes modes, groups and times. $f is the name of a file, F the file, open to be read, $d its folder, open.
-var changing = map[string]string{
+// attrCalls are all calls that change modes, groups and times. $f is the name of a file, F the file, open for reading, and
+// $d its open directory.
+var attrCalls = map[string]string{
 	"chmod":                     "syscall(90, $f, 0666)",
 	"fchmod":                    "syscall(91, fileno(F), 0666)",
 	"fchmodat":                  "syscall(268, -100, $f, 0666)",
@@ -60,21 +61,21 @@ var changing = map[string]string{
 	"through the name of /proc": `chmod(0666, "/proc/self/fd/" . fileno(F)) || -1`,
 }
 
-func TestAConfinedProgramChangesNoModeNoGroupAndNoTime(t *testing.T) {
+func TestConfinedAttrCallsAreDenied(t *testing.T) {
 	if runtime.GOARCH != "amd64" { // whose numbers these are
 		return
 	}
-	name, before := owned(t)
-	for call, text := range changing {
+	name, before := newOwnedFile(t)
+	for call, text := range attrCalls {
 		script := fmt.Sprintf(`perl -e '$f = "%s"; $e = ""; $g = $) + 0; $t = pack("q4", 1, 0, 1, 0); open(F, "<", $f) or die; $r = %s; print $r == -1 ? "$!" : "done"'`, name, text)
 		read := fmt.Sprintf("sandbox {\nread = [%q]\n", filepath.Dir(name))
-		if got := attempt(t, script, read+"}"); got != "Operation not permitted" {
+		if got := runScript(t, script, read+"}"); got != "Operation not permitted" {
 			t.Errorf("%s: %q", call, got)
 		}
 		if now, err := os.Stat(name); err != nil || now.Mode() != before.Mode() || !now.ModTime().Equal(before.ModTime()) {
 			t.Fatalf("%s has changed %v, %v", call, now, err)
 		}
-		if got := attempt(t, script, read+"modes = true\n}"); got != "done" && (call != "fchmodat2" || got != "Function not implemented") { // which Linux has from 6.6 on
+		if got := runScript(t, script, read+"modes = true\n}"); got != "done" && (call != "fchmodat2" || got != "Function not implemented") { // which Linux has from 6.6 on
 			t.Errorf("%s, with modes: %q", call, got)
 		}
 		if err := os.Chmod(name, before.Mode()); err != nil {
@@ -86,22 +87,23 @@ func TestAConfinedProgramChangesNoModeNoGroupAndNoTime(t *testing.T) {
 	}
 }
 
-func TestNoProgramGivesRightsToWhoRunsAFile(t *testing.T) {
+func TestConfinedSetsNoSetIDBits(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return
 	}
 	for _, call := range []string{"syscall(90, $f, 04755)", "syscall(91, fileno(F), 06755)", "syscall(268, -100, $f, 02755)", "syscall(452, -100, $f, 04755, 0)"} {
-		for _, box := range []string{"", modes} {
+		for _, box := range []string{"", allowModes} {
 			script := fmt.Sprintf(`perl -e '$f = "$ENV{TMPDIR}/x"; open(F, ">", $f) or die; print %s < 0 ? "refused" : "done"'`, call)
-			if got := attempt(t, script, box); got != "refused" {
+			if got := runScript(t, script, box); got != "refused" {
 				t.Errorf("%s, %s: %q", call, box, got)
 			}
 		}
 	}
 }
 
-// changingPrograms are what people run that changes modes, groups and times, by the file that has to be there for it. Each runs where there is a file x.
-var changingPrograms = map[string]struct{ needs, script string }{
+// commonPrograms change modes, groups and times. A program is skipped if the needed file does not exist. Each script runs
+// in a directory with a file x.
+var commonPrograms = map[string]struct{ needs, script string }{
 	"cp -p":         {"/bin/cp", "cp -p x y && cp -a . ../copy$$ && rm -r ../copy$$"},
 	"chmod":         {"/bin/chmod", "chmod 755 x && ./x && chmod -R u+rwX,go-w . && test $(stat -c %a x) = 755"},
 	"chgrp":         {"/bin/chgrp", "ln -s x l && chgrp $(id -g) x && chgrp -h $(id -g) l && chown $(id -u):$(id -g) x"},
@@ -122,8 +124,8 @@ var changingPrograms = map[string]struct{ needs, script string }{
 	"umask is kept": {"/bin/sh", "umask 027 && echo > n && test $(stat -c %a n) = 640"},
 }
 
-func TestProgramsChangeWhatTheyMayWrite(t *testing.T) {
-	for program, c := range changingPrograms {
+func TestConfinedCommonProgramsWork(t *testing.T) {
+	for program, c := range commonPrograms {
 		if _, err := os.Stat(c.needs); err != nil {
 			continue
 		}
@@ -131,7 +133,7 @@ func TestProgramsChangeWhatTheyMayWrite(t *testing.T) {
 			run := "echo true > x && if (" + c.script + ") 2>&1; then echo DONE; fi"
 			folder := t.TempDir()
 			for place, box := range map[string]string{"$TMPDIR": "", folder + "/in": fmt.Sprintf("sandbox { write = [%q] }", folder)} {
-				if got := attempt(t, "mkdir -p \""+place+"/w\" && cd \""+place+"/w\" && "+run, box); got != "DONE\n" {
+				if got := runScript(t, "mkdir -p \""+place+"/w\" && cd \""+place+"/w\" && "+run, box); got != "DONE\n" {
 					t.Errorf("%s: %q", place, got)
 				}
 			}
@@ -139,25 +141,25 @@ func TestProgramsChangeWhatTheyMayWrite(t *testing.T) {
 	}
 }
 
-func TestWhatIsOrdinaryNeedsNoModes(t *testing.T) {
+func TestConfinedOrdinaryScriptWorks(t *testing.T) {
 	script := `cd "$TMPDIR" && touch x && touch x && cp x y && mv y z && mkdir -m 700 d && mktemp -p d >/dev/null && echo 'echo runs' > r && sh r && tar cf - x | tar xmf - --no-same-owner --no-same-permissions -C d && gzip -c x | gunzip && echo fine`
-	if got := attempt(t, script, ""); got != "runs\nfine\n" {
+	if got := runScript(t, script, ""); got != "runs\nfine\n" {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestFlagsOfFilesThatAreReadStay(t *testing.T) {
-	name, _ := owned(t)
+func TestConfinedFileFlagsAreDenied(t *testing.T) {
+	name, _ := newOwnedFile(t)
 	for _, command := range []string{"0x40086602", "0x401c5820", "0x40806685"} {
 		script := fmt.Sprintf(`perl -e 'open(F, "<", "%s") or die; $v = "\0" x 128; print ioctl(F, %s, $v) ? "done" : "$!"'`, name, command)
 		box := fmt.Sprintf("sandbox {\nmodes = true\nread = [%q]\n}", filepath.Dir(name))
-		if got := attempt(t, script, box); got != "Operation not supported" {
+		if got := runScript(t, script, box); got != "Operation not supported" {
 			t.Errorf("%s: %q", command, got)
 		}
 	}
 }
 
-func TestTheOwnerOfAFileStays(t *testing.T) {
+func TestFileOwnersStay(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // nobody else can give files away
 	}
@@ -168,14 +170,14 @@ func TestTheOwnerOfAFileStays(t *testing.T) {
 	if err := os.Chown(name, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
-	got := attempt(t, fmt.Sprintf("for c in 'chown 0 %[1]s' 'chmod 666 %[1]s' 'touch -d 2001-01-01 %[1]s'; do $c 2>/dev/null && echo \"$c\"; done; echo over", name), modes)
+	got := runScript(t, fmt.Sprintf("for c in 'chown 0 %[1]s' 'chmod 666 %[1]s' 'touch -d 2001-01-01 %[1]s'; do $c 2>/dev/null && echo \"$c\"; done; echo over", name), allowModes)
 	if got != "over\n" {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestAFolderThatACallHasOpenedToOthersServesNoOtherCall(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`script = "stat -c %a \"$TMPDIR\"; chmod 777 \"$TMPDIR\""
+func TestConfinedOpenedTempDirIsNotReused(t *testing.T) {
+	b := adaptertest.Bind(t, newTool(`script = "stat -c %a \"$TMPDIR\"; chmod 777 \"$TMPDIR\""
 sandbox { modes = true }`))
 	for range 3 {
 		if out, err := b.Do(t.Context(), `{}`); err != nil || out["stdout"] != "700\n" {
@@ -184,16 +186,16 @@ sandbox { modes = true }`))
 	}
 }
 
-func TestAFolderThatACallHasClosedIsRemoved(t *testing.T) {
+func TestConfinedClosedTempDirIsRemoved(t *testing.T) {
 	for _, closed := range []string{"$TMPDIR", "$TMPDIR/d $TMPDIR", "$TMPDIR/d/e $TMPDIR/d"} {
-		room := strings.TrimSpace(attempt(t, "echo $TMPDIR; mkdir -p $TMPDIR/d/e; echo text > $TMPDIR/d/e/f; chmod 0 "+closed, ""))
+		room := strings.TrimSpace(runScript(t, "echo $TMPDIR; mkdir -p $TMPDIR/d/e; echo text > $TMPDIR/d/e/f; chmod 0 "+closed, ""))
 		if _, err := os.Stat(room); !os.IsNotExist(err) || !filepath.IsAbs(room) {
 			t.Errorf("%s: %q, %v", closed, room, err)
 		}
 	}
 }
 
-// exitsWith7 is a program for 32-bit processors, which asks to end with 7.
+// exitsWith7 returns a program for 32-bit processors that exits with code 7.
 func exitsWith7(t *testing.T) []byte {
 	t.Helper()
 	const at = 0x08048000
@@ -210,12 +212,12 @@ func exitsWith7(t *testing.T) []byte {
 	return file.Bytes()
 }
 
-func TestThereIsNoOtherWayToAskTheKernel(t *testing.T) {
+func TestConfinedOtherABIsAreDenied(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return
 	}
-	name, _ := owned(t)
-	if got := attempt(t, fmt.Sprintf(`perl -e '$f = "%s"; print syscall(0x40000000 + 90, $f, 0666) < 0 ? "$!" : "done"'`, name), modes); got != "Function not implemented" {
+	name, _ := newOwnedFile(t)
+	if got := runScript(t, fmt.Sprintf(`perl -e '$f = "%s"; print syscall(0x40000000 + 90, $f, 0666) < 0 ? "$!" : "done"'`, name), allowModes); got != "Function not implemented" {
 		t.Errorf("x32: %q", got)
 	}
 	program := filepath.Join(filepath.Dir(name), "program")
@@ -223,15 +225,15 @@ func TestThereIsNoOtherWayToAskTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := program + "; echo $?"
-	if free := attempt(t, script, "sandbox { mode = \"none\" }"); strings.HasSuffix(free, "7\n") { // else the kernel has nothing of the kind
-		if got := attempt(t, script, fmt.Sprintf("sandbox {\nmodes = true\nread = [%q]\n}", filepath.Dir(name))); strings.HasSuffix(got, "7\n") {
+	if free := runScript(t, script, "sandbox { mode = \"none\" }"); strings.HasSuffix(free, "7\n") { // else the kernel has nothing of the kind
+		if got := runScript(t, script, fmt.Sprintf("sandbox {\nmodes = true\nread = [%q]\n}", filepath.Dir(name))); strings.HasSuffix(got, "7\n") {
 			t.Errorf("i386: %q", got)
 		}
 	}
 }
 
-// TestAnUnprivilegedServerConfinesAsMuch runs as nobody the tests of what a server without rights of its own confines, when it is root that runs them.
-func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
+// TestUnprivilegedServer runs tests of the sandbox as nobody if the user is root.
+func TestUnprivilegedServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // they run so already
 	}
@@ -252,8 +254,8 @@ func TestAnUnprivilegedServerConfinesAsMuch(t *testing.T) {
 	if err := os.WriteFile(self, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^Test(AConfinedProgram|AFolder|APathThat|ALinkWhere|NoProgramGives|ProgramsChange|AProgram|EveryProcess|EveryChange|NoDetour|AChange|AFile|TheFolder|OneFile|TheServer|UnderA|WhatIsOrdinary|FlagsOfFiles|FileSystems|NoFileIs|NothingIsOpened|NobodyWaits|ThereIsNoOther)")
-	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", confinedByVariable + "=" + os.Getenv(confinedByVariable)}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^TestConfined")
+	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", abiVariable + "=" + os.Getenv(abiVariable)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {
 		t.Errorf("%v\n%s", err, out)

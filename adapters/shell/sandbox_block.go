@@ -45,37 +45,32 @@ func newSandboxBlock() *sandboxBlock {
 	return &sandboxBlock{OpenFiles: defaultOpenFiles, FileSize: defaultFileSize, Processes: defaultProcesses}
 }
 
-// The reference texts of the block.
-const (
-	docMode = "\"none\" gives programs all rights of the server. Confinement needs Landlock, which Linux has since 5.13."
-	docRead = "Files and directories that may be read, and programs in them run, in addition to the configuration " +
-		"directory, a constant dir, the directories of PATH and the system's programs, libraries, locales, time zones and " +
-		"certificates."
-	docWrite = "Files and directories that may be read and written, in addition to TMPDIR, a directory of each call that " +
-		"is removed afterwards. Before Linux 6.2 a file cannot be truncated by its name (truncate(2)). Before 5.19 nothing " +
-		"can be renamed or linked from one directory to another; mv copies."
-	docNetwork   = "Lets programs open sockets of all kinds, also to services on this machine."
-	docModes     = "Lets programs change modes, groups and times of all files that the server's user owns."
-	docMemory    = "How much memory each program, and all programs of a call together, may use."
-	docCPU       = "How much CPU time each program, and all programs of a call together, may use."
-	docOpenFiles = "How many files each program may have open."
-	docFileSize  = "How large a written file may become. The number of files is not limited."
-	docProcesses = "How many processes a call may have at the same time, with sixteen threads for each."
-)
-
 func (s *sandboxBlock) spec() hcl.Spec {
 	*s = *newSandboxBlock()
 	return hcl.Spec{
-		hcl.Attr(&s.Mode, "mode", docMode),
-		hcl.Attr(&s.Read, "read", docRead),
-		hcl.Attr(&s.Write, "write", docWrite),
-		hcl.Attr(&s.Network, "network", docNetwork).DefaultDoc("false: no sockets"),
-		hcl.Attr(&s.Modes, "modes", docModes).DefaultDoc("false: only of files that may be written"),
-		hcl.Attr(&s.Memory, "memory", docMemory).DefaultDoc("no limit"),
-		hcl.Attr(&s.CPU, "cpu", docCPU).DefaultDoc("no limit but timeout"),
-		hcl.Attr(&s.OpenFiles, "open_files", docOpenFiles).DefaultDoc(fmt.Sprint(defaultOpenFiles)),
-		hcl.Attr(&s.FileSize, "file_size", docFileSize).DefaultDoc(`"1GiB"`),
-		hcl.Attr(&s.Processes, "processes", docProcesses).DefaultDoc(fmt.Sprint(defaultProcesses)),
+		hcl.Attr(&s.Mode, "mode", "\"none\" gives programs all rights of the server. Confinement needs Landlock, "+
+			"which Linux has since 5.13."),
+		hcl.Attr(&s.Read, "read", "Files and directories that may be read, and programs in them run, in "+
+			"addition to the configuration directory, a constant dir, the directories of PATH and the system's "+
+			"programs, libraries, locales, time zones and certificates."),
+		hcl.Attr(&s.Write, "write", "Files and directories that may be read and written, in addition to TMPDIR, "+
+			"a directory of each call that is removed afterwards. Before Linux 6.2 a file cannot be truncated "+
+			"by its name (truncate(2)). Before 5.19 nothing can be renamed or linked from one directory to "+
+			"another; mv copies."),
+		hcl.Attr(&s.Network, "network", "Lets programs open sockets of all kinds, also to services on this machine.").
+			DefaultDoc("false: no sockets"),
+		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of all files that the "+
+			"server's user owns.").DefaultDoc("false: only of files that may be written"),
+		hcl.Attr(&s.Memory, "memory", "How much memory each program, and all programs of a call together, may use.").
+			DefaultDoc("no limit"),
+		hcl.Attr(&s.CPU, "cpu", "How much CPU time each program, and all programs of a call together, may use.").
+			DefaultDoc("no limit but timeout"),
+		hcl.Attr(&s.OpenFiles, "open_files", "How many files each program may have open.").RenamedFrom("files").
+			DefaultDoc(fmt.Sprint(defaultOpenFiles)),
+		hcl.Attr(&s.FileSize, "file_size", "How large a written file may become. The number of files is not limited.").
+			DefaultDoc(`"1GiB"`),
+		hcl.Attr(&s.Processes, "processes", "How many processes a call may have at the same time, with sixteen "+
+			"threads for each.").DefaultDoc(fmt.Sprint(defaultProcesses)),
 	}
 }
 
@@ -84,28 +79,32 @@ func (s *sandboxBlock) check() (errs []error) {
 		return nil
 	}
 	if s.Mode != "" && s.Mode != modeNone {
-		errs = append(errs, hcl.Blame(&s.Mode, "mode must be %q or omitted, not %q. If it is omitted, programs are confined.",
-			modeNone, s.Mode))
+		errs = append(errs, hcl.Blame(&s.Mode, "mode must be %q or omitted, not %q. If it is omitted, programs "+
+			"are confined.", modeNone, s.Mode))
 	}
 	if s.Mode == modeNone && s.hasRules() {
-		errs = append(errs, hcl.Blame(&s.Mode, "mode = %q turns the sandbox off, so no other argument can be set. Remove "+
+		errs = append(errs, hcl.Blame(&s.Mode, "mode = %q turns the sandbox off, so no other argument can be "+
+			"set. Remove "+
 			"mode, or the other arguments.", modeNone))
 	}
 	if s.OpenFiles < minOpenFiles || s.OpenFiles > maxOpenFiles {
-		errs = append(errs, hcl.Blame(&s.OpenFiles, "open_files must be from %d to %d, not %d. Each program starts with %d "+
+		errs = append(errs, hcl.Blame(&s.OpenFiles, "open_files must be from %d to %d, not %d. Each program "+
+			"starts with %d "+
 			"open files.", minOpenFiles, maxOpenFiles, s.OpenFiles, minOpenFiles))
 	}
 	if s.Processes < 1 || s.Processes > maxProcesses {
-		errs = append(errs, hcl.Blame(&s.Processes, "processes must be from 1 to %d, not %d.", maxProcesses, s.Processes))
+		errs = append(errs, hcl.Blame(&s.Processes, "processes must be from 1 to %d, not "+
+			"%d.", maxProcesses, s.Processes))
 	}
 	if s.Memory != 0 && s.Memory < minMemory {
-		errs = append(errs, hcl.Blame(&s.Memory, "memory must be a size such as \"256MiB\". With %s no program can start.",
-			s.Memory))
+		errs = append(errs, hcl.Blame(&s.Memory, "memory must be a size such as \"256MiB\". With %s no program "+
+			"can start.", s.Memory))
 	}
 	for _, field := range []*[]string{&s.Read, &s.Write} {
 		for _, path := range *field {
 			if path == "" || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "*?\x00") {
-				errs = append(errs, hcl.Blame(field, "%q is not a path. Write a file or a directory, absolute or relative to "+
+				errs = append(errs, hcl.Blame(field, "%q is not a path. Write a file or a directory, absolute "+
+					"or relative to "+
 					"the configuration directory, without ~ and wildcards.", path))
 			}
 		}
@@ -132,7 +131,8 @@ func (s *sandboxBlock) checkPaths(configDir string) error {
 	}{{&s.Read, "Correct the path, or remove it."}, {&s.Write, "Create it first, or name its parent directory."}} {
 		for _, path := range *arg.paths {
 			if _, err := os.Stat(absolute(configDir, path)); err != nil {
-				errs = append(errs, hcl.Blame(arg.paths, "The file or directory %q does not exist, or the server cannot open "+
+				errs = append(errs, hcl.Blame(arg.paths, "The file or directory %q does not exist, or the "+
+					"server cannot open "+
 					"it. %s", path, arg.fix))
 			}
 		}
@@ -155,7 +155,8 @@ func effectiveSandbox(b *block, conn *connection) *sandboxBlock {
 func (s *sandboxBlock) policy(b *block, conn *connection, configDir, path string) sandbox.Policy {
 	p := sandbox.Policy{
 		Read: []string{configDir}, Path: path, Network: s.Network, Modes: s.Modes,
-		Memory: int64(s.Memory), CPU: s.CPU, OpenFiles: s.OpenFiles, FileSize: int64(s.FileSize), Processes: s.Processes,
+		Memory: int64(s.Memory), CPU: s.CPU,
+		OpenFiles: s.OpenFiles, FileSize: int64(s.FileSize), Processes: s.Processes,
 	}
 	if conn.Dir != "" {
 		p.Read = append(p.Read, absolute(configDir, conn.Dir))

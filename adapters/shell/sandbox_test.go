@@ -12,13 +12,13 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// attempt runs a script with a sandbox block, and returns what it wrote.
-func attempt(t *testing.T, script, sandbox string) string {
+// runScript runs a script with a sandbox block and returns its output.
+func runScript(t *testing.T, script, sandbox string) string {
 	t.Helper()
-	return must(t, fmt.Sprintf("script = %q\nstderr = \"merge\"\n%s", strings.ReplaceAll(script, "${", "$${"), sandbox), `{}`)["stdout"].(string)
+	return mustRun(t, fmt.Sprintf("script = %q\nstderr = \"merge\"\n%s", strings.ReplaceAll(script, "${", "$${"), sandbox), `{}`)["stdout"].(string)
 }
 
-func TestAConfinedProgramReadsWhatItsBlockNames(t *testing.T) {
+func TestConfinedReads(t *testing.T) {
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "file"), []byte("outside\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestAConfinedProgramReadsWhatItsBlockNames(t *testing.T) {
 		"the environment": {"cat /proc/self/environ >/dev/null && echo fine", "", "fine\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := attempt(t, c.script+" 2>&1 || true", c.sandbox)
+			got := runScript(t, c.script+" 2>&1 || true", c.sandbox)
 			if c.want == "denied" && !strings.Contains(got, "ermission denied") || c.want != "denied" && got != c.want {
 				t.Errorf("%q", got)
 			}
@@ -51,7 +51,7 @@ func TestAConfinedProgramReadsWhatItsBlockNames(t *testing.T) {
 	}
 }
 
-func TestAConfinedProgramWritesToItsOwnFolderAndWhatItsBlockNames(t *testing.T) {
+func TestConfinedWrites(t *testing.T) {
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o666); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestAConfinedProgramWritesToItsOwnFolderAndWhatItsBlockNames(t *testing.T) 
 		"ln OUT/file $TMPDIR/link", "echo x >> /dev/shm/x", "mknod $TMPDIR/device c 1 3",
 	} {
 		script = strings.ReplaceAll(script, "OUT", outside)
-		if got := attempt(t, "("+script+") 2>&1 && echo DONE || true", ""); strings.Contains(got, "DONE") {
+		if got := runScript(t, "("+script+") 2>&1 && echo DONE || true", ""); strings.Contains(got, "DONE") {
 			t.Errorf("%s: %q", script, got)
 		}
 	}
@@ -69,13 +69,13 @@ func TestAConfinedProgramWritesToItsOwnFolderAndWhatItsBlockNames(t *testing.T) 
 		t.Errorf("%q, %v", text, err)
 	}
 	write := fmt.Sprintf("sandbox { write = [%q] }", outside)
-	if got := attempt(t, strings.ReplaceAll("echo x > OUT/new; mkdir OUT/a; mv OUT/new OUT/a/; echo y > $TMPDIR/t; mv $TMPDIR/t OUT/a/t; cat OUT/a/*; rm -r OUT/a", "OUT", outside), write); got != "x\ny\n" {
+	if got := runScript(t, strings.ReplaceAll("echo x > OUT/new; mkdir OUT/a; mv OUT/new OUT/a/; echo y > $TMPDIR/t; mv $TMPDIR/t OUT/a/t; cat OUT/a/*; rm -r OUT/a", "OUT", outside), write); got != "x\ny\n" {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestEveryCallHasAFolderOfItsOwn(t *testing.T) {
-	b := adaptertest.Bind(t, tool(`script = "ls -A $TMPDIR; echo $TMPDIR; echo $((1 + 1)) > $TMPDIR/x; mkdir -p $TMPDIR/d/e; echo x > $TMPDIR/d/e/f; chmod 0 $TMPDIR/d"
+func TestEachCallHasItsOwnTempDir(t *testing.T) {
+	b := adaptertest.Bind(t, newTool(`script = "ls -A $TMPDIR; echo $TMPDIR; echo $((1 + 1)) > $TMPDIR/x; mkdir -p $TMPDIR/d/e; echo x > $TMPDIR/d/e/f; chmod 0 $TMPDIR/d"
 sandbox { modes = true }`))
 	for range 3 {
 		out, err := b.Do(t.Context(), `{}`)
@@ -90,7 +90,7 @@ sandbox { modes = true }`))
 			t.Errorf("%s: %v", room, err)
 		}
 	}
-	empty := adaptertest.Bind(t, tool(`script = "echo $TMPDIR"`))
+	empty := adaptertest.Bind(t, newTool(`script = "echo $TMPDIR"`))
 	out, err := empty.Do(t.Context(), `{}`)
 	if err != nil {
 		t.Fatal(err)
@@ -103,8 +103,8 @@ sandbox { modes = true }`))
 	}
 }
 
-// sockets are programs that open one, by the name of what they open. Each writes OPEN when it could.
-func sockets(tcp, udp, unix string) map[string]string {
+// socketScripts open sockets and write OPEN if they can.
+func socketScripts(tcp, udp, unix string) map[string]string {
 	perl := func(lines string) string {
 		return "perl -MSocket=:all -e '" + lines + ` or die "$!\n"; print "OPEN"` + "'"
 	}
@@ -119,7 +119,7 @@ func sockets(tcp, udp, unix string) map[string]string {
 	}
 }
 
-func TestWithoutNetworkThereIsNoSocket(t *testing.T) {
+func TestNoNetwork(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -136,26 +136,27 @@ func TestWithoutNetworkThereIsNoSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer local.Close()
-	for name, script := range sockets(tcp.Addr().String(), udp.LocalAddr().String(), path) {
+	for name, script := range socketScripts(tcp.Addr().String(), udp.LocalAddr().String(), path) {
 		t.Run(name, func(t *testing.T) {
 			script := "#!/bin/bash\n(" + script + ") 2>&1 || true"
 			for _, read := range []string{"", ", read = [\"" + filepath.Dir(path) + "\"]"} {
-				if got := attempt(t, script, "sandbox {\nnetwork = false"+strings.ReplaceAll(read, ", ", "\n")+"\n}"); strings.Contains(got, "OPEN") || !strings.Contains(got, "ermission") {
+				if got := runScript(t, script, "sandbox {\nnetwork = false"+strings.ReplaceAll(read, ", ", "\n")+"\n}"); strings.Contains(got, "OPEN") || !strings.Contains(got, "ermission") {
 					t.Errorf("without: %q", got)
 				}
 			}
-			if got := attempt(t, script, "sandbox {\nnetwork = true\nwrite = [\""+filepath.Dir(path)+"\"]\n}"); !strings.Contains(got, "OPEN") {
+			if got := runScript(t, script, "sandbox {\nnetwork = true\nwrite = [\""+filepath.Dir(path)+"\"]\n}"); !strings.Contains(got, "OPEN") {
 				t.Errorf("with: %q", got)
 			}
 		})
 	}
-	if got := attempt(t, `perl -MSocket=:all -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die; syswrite(A, "x"); sysread(B, $x, 1); print $x'`, ""); got != "x" {
+	if got := runScript(t, `perl -MSocket=:all -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die; syswrite(A, "x"); sysread(B, $x, 1); print $x'`, ""); got != "x" {
 		t.Errorf("a connected pair: %q", got)
 	}
 }
 
-// The fork bomb takes a moment for each doubling: one that takes none has thousands of processes before a busy machine lets anybody stop it, and other tests run beside it.
-func TestWhatUsesTooMuchIsStopped(t *testing.T) {
+// The fork bomb sleeps between doublings: otherwise it has thousands of processes before a busy machine lets the server
+// stop it, and other tests run at the same time.
+func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
 		"fork bomb":      {"script = \"f() { sleep 0.02; f | f & }; f; sleep 1000\"\nsandbox { processes = 20 }", "the script was stopped: more than the limit of 20 processes at the same time"},
 		"sleepers":       {"script = \"for i in $(seq 100); do sleep 1000 & done; wait\"\nsandbox { processes = 20 }", "more than the limit of 20 processes"},
@@ -168,16 +169,16 @@ func TestWhatUsesTooMuchIsStopped(t *testing.T) {
 		"files":          {"command = [\"perl\", \"-e\", \"for (1..100) { open($f[$_], '<', '/dev/null') or die qq($!\\n) }\"]\nsandbox { open_files = 64 }", "Too many open files"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if f := fault(t, c.block, `{}`); !strings.Contains(f.Message, c.want) {
+			if f := runFault(t, c.block, `{}`); !strings.Contains(f.Message, c.want) {
 				t.Error(f.Message)
 			}
 		})
 	}
 }
 
-func TestNothingIsGainedAndNothingOutsideIsReached(t *testing.T) {
+func TestNoPrivilegesAreGained(t *testing.T) {
 	signalled := "not permitted\n"
-	if confinedBy() < 6 {
+	if testABI() < 6 {
 		signalled = "" // by the kernel's own rule, which lets root reach all and everybody else what is his
 	}
 	for name, c := range map[string]struct{ script, want string }{
@@ -187,17 +188,17 @@ func TestNothingIsGainedAndNothingOutsideIsReached(t *testing.T) {
 		"nor its limits changed":                       {fmt.Sprintf("prlimit --pid %d --nofile=10 2>&1 | grep -o 'not permitted'", os.Getpid()), "not permitted\n"},
 		"its own children are":                         {"sleep 1000 & kill $! && echo killed", "killed\n"},
 		"only three files are open":                    {"ls /proc/self/fd | wc -l", "4\n"}, // and the folder that ls reads
-		"no signal is blocked or ignored that was not": {"grep -E 'SigBlk|SigIgn' /proc/self/status | tr -d '\\t'", "SigBlk:0000000000000000\n" + ignored(t)},
+		"no signal is blocked or ignored that was not": {"grep -E 'SigBlk|SigIgn' /proc/self/status | tr -d '\\t'", "SigBlk:0000000000000000\n" + ignoredSignals(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := attempt(t, c.script, ""); got != c.want {
+			if got := runScript(t, c.script, ""); got != c.want {
 				t.Errorf("%q", got)
 			}
 		})
 	}
 }
 
-func TestNothingIsLeftBehindAndNothingIsGivenAway(t *testing.T) {
+func TestDeniedSystemCalls(t *testing.T) {
 	for name, call := range map[string]string{
 		"no shared memory":     "syscall(29, 0x4841, 1000, 01600)",
 		"no queue":             "syscall(68, 0x4841, 01600)",
@@ -218,18 +219,19 @@ func TestNothingIsLeftBehindAndNothingIsGivenAway(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			script := fmt.Sprintf(`perl -e '$f = "$ENV{TMPDIR}/x"; $u = "user"; $n = "user.x"; $v = "v"; $m = pack("Q", ~0); $z = pack("i", 0); open(F, ">", $f) or die; print %s < 0 ? "refused" : "done"'`, strings.ReplaceAll(call, "'", `'\''`))
-			if got := attempt(t, script, ""); got != "refused" {
+			if got := runScript(t, script, ""); got != "refused" {
 				t.Errorf("%q", got)
 			}
 		})
 	}
-	if got := attempt(t, `echo $(($(nice -n 3 nice) - $(nice)))`, ""); got != "3\n" { // whoever runs the tests may have asked for less already
+	if got := runScript(t, `echo $(($(nice -n 3 nice) - $(nice)))`, ""); got != "3\n" { // whoever runs the tests may have asked for less already
 		t.Errorf("what is ordinary: %q", got)
 	}
 }
 
-// ignored says which signals this process ignores, as whoever started it wanted: its children ignore them, too.
-func ignored(t *testing.T) string {
+// ignoredSignals returns the line of /proc/self/status with the signals that this process ignores; its children inherit
+// them.
+func ignoredSignals(t *testing.T) string {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -244,7 +246,7 @@ func ignored(t *testing.T) string {
 	return ""
 }
 
-func TestNoProcessOutlivesAConfinedCall(t *testing.T) {
+func TestNoProcessOutlivesItsCall(t *testing.T) {
 	leave := `use POSIX;
 if (!fork) {
   if (POSIX::setsid() > 0) { print "left the session" } else { setpgrp(0, 0) }
@@ -258,24 +260,25 @@ if (!fork) {
 }
 `
 	t.Run("that ends", func(t *testing.T) {
-		b := adaptertest.Bind(t, tool(fmt.Sprintf("command = [\"perl\", \"-e\", %q]", leave+"select(undef, undef, undef, 0.01) until -e 'pid';")+writable))
+		b := adaptertest.Bind(t, newTool(fmt.Sprintf("command = [\"perl\", \"-e\", %q]", leave+"select(undef, undef, undef, 0.01) until -e 'pid';")+writableDir))
 		out, err := b.Do(t.Context(), `{}`)
 		if err != nil || out["stdout"] != "" {
 			t.Errorf("%v, %v", out, err)
 		}
-		gone(t, pidIn(t, filepath.Join(b.Dir, "pid")))
+		awaitExit(t, awaitPID(t, filepath.Join(b.Dir, "pid")))
 	})
 	t.Run("that is cancelled", func(t *testing.T) {
-		pid, _ := cancelled(t, fmt.Sprintf("command = [\"perl\", \"-e\", %q]", leave+"sleep 1000;"))
-		gone(t, pid)
+		pid, _ := cancelCall(t, fmt.Sprintf("command = [\"perl\", \"-e\", %q]", leave+"sleep 1000;"))
+		awaitExit(t, pid)
 	})
 }
 
-func TestMistakesInASandboxAreFoundAtLoad(t *testing.T) {
+func TestSandboxMistakes(t *testing.T) {
 	for sandbox, want := range map[string]string{
 		`sandbox { mode = "off" }`:                      `mode must be "none" or omitted, not "off". If it is omitted, programs are confined.`,
 		"sandbox {\nmode = \"none\"\nnetwork = true\n}": `mode = "none" turns the sandbox off`,
 		`sandbox { memory = 256 }`:                      `memory must be a size such as "256MiB". With 256 bytes no program can start.`,
+		`sandbox { files = 2048 }`:                      `"files" was renamed to "open_files". Write open_files = ….`,
 		`sandbox { open_files = 2 }`:                    `open_files must be from 3 to 1048576, not 2.`,
 		`sandbox { processes = 0 }`:                     `processes must be from 1 to 1048576, not 0.`,
 		`sandbox { read = ["~/.kube"] }`:                `"~/.kube" is not a path.`,
@@ -284,20 +287,20 @@ func TestMistakesInASandboxAreFoundAtLoad(t *testing.T) {
 		`sandbox { read = ["/not/there"] }`:             `The file or directory "/not/there" does not exist, or the server cannot open it. Correct the path`,
 		`sandbox { read = [input.s] }`:                  `input`,
 	} {
-		if got := adaptertest.Refusal(t, tool("command = [\"ls\"]\n"+sandbox)); !strings.Contains(got, want) {
+		if got := adaptertest.Refusal(t, newTool("command = [\"ls\"]\n"+sandbox)); !strings.Contains(got, want) {
 			t.Errorf("%s:\n%s", sandbox, got)
 		}
-		if got := adaptertest.Refusal(t, toolOver("connection \"shell\" \"c\" {\n"+sandbox+"\n}\n", `"c"`, `command = ["ls"]`)); !strings.Contains(got, want) && want != "input" {
+		if got := adaptertest.Refusal(t, newToolWithConnection("connection \"shell\" \"c\" {\n"+sandbox+"\n}\n", `"c"`, `command = ["ls"]`)); !strings.Contains(got, want) && want != "input" {
 			t.Errorf("connection, %s:\n%s", sandbox, got)
 		}
 	}
 }
 
-func TestTheSandboxOfABlockStandsForThatOfItsConnection(t *testing.T) {
+func TestSandboxOfBlockReplacesThatOfConnection(t *testing.T) {
 	outside := t.TempDir()
 	declared := fmt.Sprintf("connection \"shell\" \"c\" {\n  sandbox { write = [%q] }\n}\n", outside)
-	for block, want := range map[string]string{"": "yes\n", "\nsandbox {}": "no\n", free: "yes\n"} {
-		b := adaptertest.Bind(t, toolOver(declared, `"c"`, fmt.Sprintf("script = %q%s", "if (echo x > "+outside+"/x) 2>/dev/null; then echo yes; else echo no; fi", block)))
+	for block, want := range map[string]string{"": "yes\n", "\nsandbox {}": "no\n", unconfined: "yes\n"} {
+		b := adaptertest.Bind(t, newToolWithConnection(declared, `"c"`, fmt.Sprintf("script = %q%s", "if (echo x > "+outside+"/x) 2>/dev/null; then echo yes; else echo no; fi", block)))
 		if out, err := b.Do(t.Context(), `{}`); err != nil || out["stdout"] != want {
 			t.Errorf("%s: %v, %v", block, out, err)
 		}

@@ -9,16 +9,17 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-func set() adapters.Set {
-	return adapters.Set{Adapters: []adapters.Adapter{newAdapter(confinedBy)}, Connectors: Connectors()}
+func newSet() adapters.Set {
+	return adapters.Set{Adapters: []adapters.Adapter{newAdapter(testABI)}, Connectors: Connectors()}
 }
 
-// tool is a configuration with one tool that has the inputs s, t (strings, may be null), n, list and o, and the given text in its shell block.
-func tool(block string) adaptertest.Source { return toolOver("", "", block) }
+// newTool returns a configuration with one tool with the inputs s, t (nullable strings), n, list and o, and a shell block
+// with the given text.
+func newTool(block string) adaptertest.Source { return newToolWithConnection("", "", block) }
 
-// toolOver is a tool whose block names a connection, which is declared before it.
-func toolOver(declared, label, block string) adaptertest.Source {
-	return adaptertest.Source{Set: set(), HCL: declared + `
+// newToolWithConnection is newTool with a label that names a connection, and the declaration of the connection.
+func newToolWithConnection(declared, label, block string) adaptertest.Source {
+	return adaptertest.Source{Set: newSet(), HCL: declared + `
 tool "t" {
   description = "Runs something for a test."
   input "s" { type = optional(string, "") }
@@ -33,28 +34,28 @@ tool "t" {
 }`}
 }
 
-// run makes one call of a block.
-func run(t *testing.T, block, arguments string) (map[string]any, error) {
+// runBlock makes one call of a block.
+func runBlock(t *testing.T, block, arguments string) (map[string]any, error) {
 	t.Helper()
-	return adaptertest.Bind(t, tool(block)).Do(t.Context(), arguments)
+	return adaptertest.Bind(t, newTool(block)).Do(t.Context(), arguments)
 }
 
-func must(t *testing.T, block, arguments string) map[string]any {
+func mustRun(t *testing.T, block, arguments string) map[string]any {
 	t.Helper()
-	out, err := run(t, block, arguments)
+	out, err := runBlock(t, block, arguments)
 	if err != nil {
 		t.Fatalf("%s\n%s: %v", block, arguments, err)
 	}
 	return out
 }
 
-// fault makes a call that must end in a Fault.
-func fault(t *testing.T, block, arguments string) *adapters.Fault {
+// runFault makes a call that must end in a fault.
+func runFault(t *testing.T, block, arguments string) *adapters.Fault {
 	t.Helper()
-	return faultOf(t, adaptertest.Bind(t, tool(block)), arguments)
+	return callFault(t, adaptertest.Bind(t, newTool(block)), arguments)
 }
 
-func faultOf(t *testing.T, b *adaptertest.Bound, arguments string) *adapters.Fault {
+func callFault(t *testing.T, b *adaptertest.Bound, arguments string) *adapters.Fault {
 	t.Helper()
 	out, err := b.Do(context.WithoutCancel(t.Context()), arguments)
 	var f *adapters.Fault

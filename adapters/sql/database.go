@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/template/sqltext"
@@ -59,6 +61,15 @@ func (e *execution) insertsRow() bool { return e.verb == "INSERT" || e.verb == "
 
 // changesRows are the verbs whose affected rows are counted.
 var changesRows = wordSet("INSERT REPLACE UPDATE DELETE")
+
+// maxPrepared is the maximum number of statements kept prepared on one connection.
+const maxPrepared = 128
+
+// newLRU returns a cache for the prepared statements of a connection.
+func newLRU[S any](onEvict func(text string, s S)) *simplelru.LRU[string, S] {
+	cache, _ := simplelru.NewLRU(maxPrepared, onEvict) // fails for size 0 only
+	return cache
+}
 
 // statementInfo is what an engine reports about a prepared statement.
 type statementInfo struct {

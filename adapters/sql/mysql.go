@@ -108,7 +108,8 @@ func (m *mysqlDatabase) connect(ctx context.Context) (*mysqlConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &mysqlConn{raw: raw.(mysqlDriverConn), timeout: m.config.Timeout, statements: map[string]*mysqlStatement{}}
+	c := &mysqlConn{raw: raw.(mysqlDriverConn), timeout: m.config.Timeout}
+	c.statements = newLRU(func(_ string, s *mysqlStatement) { _ = s.stmt.Close() })
 	if err := c.readID(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -224,7 +225,7 @@ func (m *mysqlDatabase) describe(ctx context.Context, text string, writes bool) 
 		if err := (&mysqlTransaction{m, c}).run(ctx, e); err == nil && e.result.columns != nil {
 			info.columns = e.result.columns.columns
 		}
-		c.dropStatement(e.text)
+		c.statements.Remove(e.text)
 		return c.exec(ctx, "ROLLBACK")
 	})
 	return info, err

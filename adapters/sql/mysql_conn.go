@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // mysqlDriverConn is the interface of the driver's connections.
@@ -21,8 +23,8 @@ type mysqlDriverConn interface {
 // mysqlConn is one connection to a MySQL or MariaDB server.
 type mysqlConn struct {
 	raw        mysqlDriverConn
-	id         int64 // of the connection on the server
-	statements map[string]*mysqlStatement
+	id         int64                                   // of the connection on the server
+	statements *simplelru.LRU[string, *mysqlStatement] // by text
 	used       bool
 	access     string        // of the session: READ ONLY or READ WRITE
 	timeout    time.Duration // of a statement; 0 means no limit
@@ -78,31 +80,18 @@ func (c *mysqlConn) readID(ctx context.Context) error {
 	return rows.Close()
 }
 
-// prepare returns the prepared statement of a text. It drops another one if there are too many.
+// prepare returns the prepared statement of a text.
 func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, error) {
-	if s, ok := c.statements[text]; ok {
+	if s, ok := c.statements.Get(text); ok {
 		return s, nil
-	}
-	if len(c.statements) >= maxPrepared {
-		for other := range c.statements {
-			c.dropStatement(other)
-			break
-		}
 	}
 	stmt, err := c.raw.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	s := &mysqlStatement{stmt: stmt}
-	c.statements[text] = s
+	c.statements.Add(text, s)
 	return s, nil
-}
-
-func (c *mysqlConn) dropStatement(text string) {
-	if s := c.statements[text]; s != nil {
-		_ = s.stmt.Close()
-		delete(c.statements, text)
-	}
 }
 
 // mysqlTransaction is an open transaction on a connection.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -31,7 +32,7 @@ func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 	first := !tx.begun
 	err := tx.runOnce(ctx, e)
 	if first && isStale(err) && e.result.rows == 0 { // nothing has happened in the transaction yet
-		statementCache(tx.conn).drop(e.text)
+		statementCache(tx.conn).Remove(e.text)
 		if err := tx.rollback(ctx, nil); err != nil {
 			return err
 		}
@@ -191,51 +192,38 @@ type pgStatement struct {
 
 // pgStatementCache holds the prepared statements of one connection by their text.
 type pgStatementCache struct {
-	statements map[string]*pgStatement
-	names      int
-	dropped    []string // names to deallocate before the next transaction
+	*simplelru.LRU[string, *pgStatement]
+	names   int
+	evicted []string // names to deallocate before the next transaction
 }
 
 func statementCache(conn *pgconn.PgConn) *pgStatementCache {
 	data := conn.CustomData()
 	c, ok := data["hatchel"].(*pgStatementCache)
 	if !ok {
-		c = &pgStatementCache{statements: map[string]*pgStatement{}}
+		c = &pgStatementCache{}
+		c.LRU = newLRU(func(_ string, st *pgStatement) { c.evicted = append(c.evicted, st.description.Name) })
 		data["hatchel"] = c
 	}
 	return c
 }
 
-func (c *pgStatementCache) drop(text string) {
-	if st := c.statements[text]; st != nil {
-		delete(c.statements, text)
-		c.dropped = append(c.dropped, st.description.Name)
-	}
-}
-
-// prepare returns the prepared statement of an execution, or nil for a caller's statement. It drops
-// another statement if there are too many.
+// prepare returns the prepared statement of an execution, or nil for a caller's statement.
 func (tx *pgTransaction) prepare(ctx context.Context, e *execution) (*pgStatement, error) {
 	if e.byCaller {
 		return nil, nil
 	}
 	c := statementCache(tx.conn)
-	if st, ok := c.statements[e.text]; ok {
+	if st, ok := c.Get(e.text); ok {
 		return st, nil
 	}
-	if len(c.statements) >= maxPrepared {
-		for text := range c.statements {
-			c.drop(text)
-			break
-		}
-	}
 	if !tx.begun {
-		for _, name := range c.dropped {
+		for _, name := range c.evicted {
 			if err := tx.conn.Deallocate(ctx, name); err != nil {
 				return nil, err
 			}
 		}
-		c.dropped = nil
+		c.evicted = nil
 	}
 	c.names++
 	d, err := tx.conn.Prepare(ctx, "h"+strconv.Itoa(c.names), e.text, nil)
@@ -246,6 +234,6 @@ func (tx *pgTransaction) prepare(ctx context.Context, e *execution) (*pgStatemen
 		return nil, err
 	}
 	st := &pgStatement{description: d}
-	c.statements[e.text] = st
+	c.Add(e.text, st)
 	return st, nil
 }

@@ -18,8 +18,6 @@ import (
 
 const (
 	openTimeout = 10 * time.Second
-	// maxPrepared is the maximum number of statements kept prepared on one connection.
-	maxPrepared = 128
 	// maxSQLiteValue is the maximum size in bytes of a value that a query computes.
 	maxSQLiteValue = 64 << 20
 	// lockPollInterval is how long the writer waits for the lock of the file before it checks the call.

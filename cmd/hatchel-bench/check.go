@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// checker tells whether the replies of one target to one row are right. The first reply of each variant is
-// decoded and compared with what the work must yield; the ones after it must be the same bytes but for their id,
-// or pass the whole comparison again. It is safe for concurrent use.
+// checker tells whether the replies of one target to one row are right. The first reply of each
+// variant is decoded and compared with what the work must yield; the ones after it must be the same
+// bytes but for their id, or pass the whole comparison again. It is safe for concurrent use.
 type checker struct {
 	row   *callRow
 	known []atomic.Pointer[mask]
@@ -38,7 +38,8 @@ func (c *checker) check(variant, id int, reply []byte) error {
 }
 
 func (m *mask) matches(id int, reply []byte) bool {
-	if len(reply) != len(m.before)+idDigits+len(m.after) || !bytes.HasPrefix(reply, m.before) || !bytes.HasSuffix(reply, m.after) {
+	if len(reply) != len(m.before)+idDigits+len(m.after) || !bytes.HasPrefix(reply, m.before) ||
+		!bytes.HasSuffix(reply, m.after) {
 		return false
 	}
 	var digits [idDigits]byte

@@ -38,8 +38,8 @@ func runChild(name string, args []string) error {
 	return children[name](o)
 }
 
-// serveChild serves h on a free port, says where on stderr, and ends with its standard input, so that no
-// child outlives a benchmark that was killed.
+// serveChild serves h on a free port, says where on stderr, and ends with its standard input, so
+// that no child outlives a benchmark that was killed.
 func serveChild(h http.Handler) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// httpLoad is a set of keep-alive connections to one target. It speaks HTTP by hand: the generator shares the
-// machine with what it measures and must cost little.
+// httpLoad is a set of keep-alive connections to one target. It speaks HTTP by hand: the generator
+// shares the machine with what it measures and must cost little.
 type httpLoad struct {
 	row   *callRow
 	check *checker
@@ -48,7 +48,8 @@ func dialHTTP(t *target, row *callRow, e era, n int) (load, error) {
 			}
 		}
 		for v := range row.variants {
-			c.requests = append(c.requests, httpRequest(t.host, body(e, row.tool, row.arguments(v)), callHeaders(e, row.tool, session)))
+			c.requests = append(c.requests, httpRequest(t.host, body(e, row.tool, row.arguments(v)),
+				callHeaders(e, row.tool, session)))
 		}
 	}
 	return l, nil
@@ -63,7 +64,8 @@ func (c *httpConn) open(host string) (string, error) {
 	if err != nil || status != 200 {
 		return "", fmt.Errorf("initialize was answered %d %.300s: %w", status, c.body, err)
 	}
-	if _, err := c.net.Write(httpRequest(host, []byte(initializedBody), callHeaders(legacy, "", session)).bytes); err != nil {
+	if _, err := c.net.Write(httpRequest(host, []byte(initializedBody),
+		callHeaders(legacy, "", session)).bytes); err != nil {
 		return "", err
 	}
 	if status, _, err := c.read(); err != nil || status/100 != 2 {

@@ -1,8 +1,9 @@
-// Command hatchel-bench measures hatchel beside a bare program that does only the work (the floor) and a server
-// written by hand with the official SDK, and prints a table of ratios. All of them do the same work in one run, in
-// alternating rounds, their replies are checked, and what is compared is the CPU time that the operating system
-// accounts to the server process. A row that misses its bound is printed as missed; only a run that could not
-// measure what was asked for ends with status 1.
+// Command hatchel-bench measures hatchel beside a bare program that does only the work (the floor)
+// and a server written by hand with the official SDK, and prints a table of ratios. All of them do
+// the same work in one run, in alternating rounds, their replies are checked, and what is compared
+// is the CPU time that the operating system accounts to the server process. A row that misses its
+// bound is printed as missed; only a run that could not measure what was asked for ends with status
+// 1.
 package main
 
 import (
@@ -116,7 +117,8 @@ func (b *bench) prepare(ctx context.Context, binary string) error {
 		b.hatchel = binary
 	default:
 		built := filepath.Join(b.folder, "hatchel")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", built, "./cmd/hatchel").CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", built,
+			"./cmd/hatchel").CombinedOutput(); err != nil {
 			progress("building ./cmd/hatchel: %v: %s", err, out)
 		} else {
 			b.hatchel = built
@@ -126,7 +128,8 @@ func (b *bench) prepare(ctx context.Context, binary string) error {
 }
 
 func (b *bench) measure(ctx context.Context, chosen []string) (*results, error) {
-	r := &results{Machine: fmt.Sprintf("%s, %s/%s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
+	r := &results{Machine: fmt.Sprintf("%s, %s/%s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU())}
 	for _, row := range callRows {
 		if !slices.Contains(chosen, row.name) {
 			continue

@@ -23,7 +23,8 @@ type figures struct {
 	P50   float64 `json:"p50_us"`
 	P99   float64 `json:"p99_us"`
 	Calls float64 `json:"calls_per_s"`
-	// Ratio is the CPU against the floor's: the median of the ratios of the rounds, each to its neighbour in time.
+	// Ratio is the CPU against the floor's: the median of the ratios of the rounds, each to its
+	// neighbour in time.
 	Ratio float64 `json:"ratio"`
 	Error string  `json:"error,omitempty"`
 }
@@ -96,8 +97,10 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) ([]cell, error) {
 	return cells, nil
 }
 
-// startServers starts the row's targets. The floor comes last: that of tools/list serves bytes of another target.
-func (b *bench) startServers(ctx context.Context, row *callRow, folder, upstream string) (map[string]*target, map[string]error) {
+// startServers starts the row's targets. The floor comes last: that of tools/list serves bytes of
+// another target.
+func (b *bench) startServers(ctx context.Context, row *callRow, folder, upstream string) (map[string]*target,
+	map[string]error) {
 	servers, failures := map[string]*target{}, map[string]error{}
 	for _, name := range []string{"hatchel", "sdk", "floor"} {
 		if !slices.Contains(b.targets, name) {
@@ -151,7 +154,8 @@ func (b *bench) startServer(ctx context.Context, name string, row *callRow, fold
 	return startHTTP(ctx, name, command)
 }
 
-// saveList asks t once for its tools and writes the result's bytes to file, if no earlier target has.
+// saveList asks t once for its tools and writes the result's bytes to file, if no earlier target
+// has.
 func saveList(t *target, row *callRow, file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return nil
@@ -173,7 +177,8 @@ func saveList(t *target, row *callRow, file string) error {
 	return os.WriteFile(file, reply.Result, 0o644)
 }
 
-// measureCell calls every server in turn, round after round. A server that fails drops out with its error.
+// measureCell calls every server in turn, round after round. A server that fails drops out with its
+// error.
 func (b *bench) measureCell(row *callRow, e era, n int, servers map[string]*target, failures map[string]error) cell {
 	c := cell{Row: row.name, Era: e, Connections: n, Targets: map[string]figures{}}
 	for name, err := range failures {
@@ -206,7 +211,8 @@ func (b *bench) measureCell(row *callRow, e era, n int, servers map[string]*targ
 			}
 			stop := func() {}
 			if round >= 0 && name == "hatchel" && n == row.judged && b.profile != "" {
-				stop = record(servers[name].pid(), filepath.Join(b.profile, fmt.Sprintf("%s-%s-%d.data", row.name, e, round)))
+				stop = record(servers[name].pid(), filepath.Join(b.profile,
+					fmt.Sprintf("%s-%s-%d.data", row.name, e, round)))
 			}
 			f, err := measureRound(servers[name], l, row, each)
 			stop()

@@ -16,7 +16,8 @@ var modes = map[string]func(context.Context, []string) error{
 	"soak": runSoak,
 }
 
-// runLoad prints how a server behaves under many listeners and steady calls. It fails when anything went wrong.
+// runLoad prints how a server behaves under many listeners and steady calls. It fails when anything
+// went wrong.
 func runLoad(ctx context.Context, args []string) error {
 	o := soak.LoadOptions{Logf: progress}
 	flags := flag.NewFlagSet("load", flag.ExitOnError)

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// record takes a CPU profile of a process with perf until the returned function is called. Where perf cannot
-// be had it says so and measures on.
+// record takes a CPU profile of a process with perf until the returned function is called. Where
+// perf cannot be had it says so and measures on.
 func record(pid int, file string) (stop func()) {
 	perf := exec.Command("perf", "record", "-q", "-g", "-F", "997", "-p", strconv.Itoa(pid), "-o", file)
 	perf.Stderr = os.Stderr

@@ -16,7 +16,8 @@ const (
 
 var eras = []era{legacy, modern}
 
-// The id of a request is always ten digits, so that a prepared request is sent again by overwriting them.
+// The id of a request is always ten digits, so that a prepared request is sent again by overwriting
+// them.
 const (
 	idDigits = 10
 	firstID  = 1_000_000_000

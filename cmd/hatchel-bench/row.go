@@ -12,7 +12,8 @@ type callRow struct {
 	// bound is the largest ratio allowed: to the floor, or to the SDK server if againstSDK.
 	bound      float64
 	againstSDK bool
-	// stdio rows are measured on pipes, the others over HTTP; connections are calls in flight on stdio.
+	// stdio rows are measured on pipes, the others over HTTP; connections are calls in flight on
+	// stdio.
 	stdio       bool
 	connections []int
 	judged      int // the number of connections whose figures are compared with the bound
@@ -29,7 +30,8 @@ type callRow struct {
 
 var callRows = []*callRow{
 	{
-		name: "text", title: "tools/call of a tool that only computes a text from its inputs, HTTP keep-alive, either era",
+		name: "text", title: "tools/call of a tool that only computes a text from its inputs, HTTP " +
+			"keep-alive, either era",
 		bound: 1.35, connections: []int{1, 16, 64}, judged: 16,
 		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
 	},
@@ -39,7 +41,8 @@ var callRows = []*callRow{
 		tool: "find_item", variants: 64,
 		arguments: func(v int) string { return fmt.Sprintf(`{"id":%d}`, itemID(v)) },
 		want: func(v int) []string {
-			return []string{fmt.Sprintf(`"id":%d`, itemID(v)), fmt.Sprintf(`"name":"%s"`, itemName(itemID(v))), fmt.Sprintf(`"price":%d`, itemPrice(itemID(v)))}
+			return []string{fmt.Sprintf(`"id":%d`, itemID(v)), fmt.Sprintf(`"name":"%s"`, itemName(itemID(v))),
+				fmt.Sprintf(`"price":%d`, itemPrice(itemID(v)))}
 		},
 	},
 	{
@@ -102,7 +105,8 @@ func itemPrice(id int) int    { return id*7 + 1 }
 func pageText() string        { return strings.Repeat(pageLine, 100*1024/len(pageLine)) }
 func listedName(n int) string { return fmt.Sprintf("report_%04d", n) }
 func listedDescription(n int) string {
-	return fmt.Sprintf("Report number %d about the orders of one customer. Use it for totals, not for single orders.", n)
+	return fmt.Sprintf("Report number %d about the orders of one customer. Use it for totals, not for single orders.",
+		n)
 }
 
 const (

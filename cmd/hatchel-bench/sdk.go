@@ -104,8 +104,8 @@ func sdkText(text string, err error) (*mcp.CallToolResult, any, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 }
 
-// runSDK serves one row with the official SDK. The SDK needs a stateful handler for the legacy era and a
-// stateless one for the modern era; both are there, told apart by the version header.
+// runSDK serves one row with the official SDK. The SDK needs a stateful handler for the legacy era
+// and a stateless one for the modern era; both are there, told apart by the version header.
 func runSDK(o childOptions) error {
 	w, err := openWork(o.row, o.folder, o.upstream)
 	if err != nil {

@@ -104,7 +104,8 @@ func (b *bench) serveLoaded(ctx context.Context, folder string) (*target, error)
 	return startHTTP(ctx, "hatchel", []string{b.hatchel, "serve", folder, "--listen", "127.0.0.1:0", "--watch=false"})
 }
 
-// reload asks for a reload, checks that exactly one file's tool changed place, and returns duration_ms.
+// reload asks for a reload, checks that exactly one file's tool changed place, and returns
+// duration_ms.
 func reload(ctx context.Context, host string) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/admin/reload", nil)
 	if err != nil {
@@ -194,7 +195,8 @@ func (b *bench) measureStart(ctx context.Context) startFigures {
 	return f
 }
 
-// firstAnswer starts a server that finds a call waiting on its standard input, and checks the reply.
+// firstAnswer starts a server that finds a call waiting on its standard input, and checks the
+// reply.
 func (b *bench) firstAnswer(ctx context.Context, name string, row *callRow, folder string) (time.Duration, error) {
 	start := time.Now()
 	t, err := b.startServer(ctx, name, row, folder, "")

@@ -34,7 +34,8 @@ func (r *results) write(w io.Writer) {
 			r.writeStartup(w)
 		}
 	}
-	fmt.Fprintln(w, "\n| row | era | connections | target | µs CPU a call | × floor | p50, µs | p99, µs | calls a second |")
+	fmt.Fprintln(w, "\n| row | era | connections | target | µs CPU a call | × floor | p50, µs | p99, µs | "+
+		"calls a second |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
 	for _, c := range r.Cells {
 		for _, name := range targetNames {
@@ -62,7 +63,8 @@ func (r *results) writeRow(w io.Writer, row *callRow) {
 		if row.againstSDK {
 			hatchel.Ratio, sdk.Ratio = over(hatchel.CPU, sdk.CPU), over(sdk.CPU, sdk.CPU)
 		}
-		ours, theirs, floor = append(ours, hatchel.Ratio), append(theirs, sdk.Ratio), append(floor, c.Targets["floor"].CPU)
+		ours, theirs, floor = append(ours, hatchel.Ratio), append(theirs, sdk.Ratio),
+			append(floor, c.Targets["floor"].CPU)
 	}
 	if len(ours) == 0 {
 		return
@@ -84,9 +86,11 @@ func (r *results) writeStartup(w io.Writer) {
 		measured, verdict := f.Error, "not measured"
 		if f.Error == "" {
 			measured = fmt.Sprintf("%.0f ms / %.0f ms / %.0f MiB", f.Cold, f.Reload, f.Memory)
-			verdict = passOrMiss(f.Cold <= loadBound) + " / " + passOrMiss(f.Reload <= reloadBound) + " / " + passOrMiss(f.Memory <= memoryBound)
+			verdict = passOrMiss(f.Cold <= loadBound) + " / " + passOrMiss(f.Reload <= reloadBound) + " / " +
+				passOrMiss(f.Memory <= memoryBound)
 		}
-		fmt.Fprintf(w, "| 1,000 tool files of 40 lines: load cold / reload after one edit / resident memory | ≤ %d ms / ≤ %d ms / ≤ %d MiB | %s | %s | – | – |\n",
+		fmt.Fprintf(w, "| 1,000 tool files of 40 lines: load cold / reload after one edit / resident memory "+
+			"| ≤ %d ms / ≤ %d ms / ≤ %d MiB | %s | %s | – | – |\n",
 			loadBound, reloadBound, memoryBound, measured, verdict)
 	}
 	if f := r.Start; f != nil {

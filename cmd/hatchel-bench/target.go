@@ -85,7 +85,8 @@ func startStdio(ctx context.Context, name string, command []string) (*target, er
 
 func (t *target) pid() int { return t.cmd.Process.Pid }
 
-// cpu is what the process has used so far, with the children it has waited for if those are to be counted.
+// cpu is what the process has used so far, with the children it has waited for if those are to be
+// counted.
 func (t *target) cpu(children bool) (time.Duration, error) {
 	own, err := cpuTime(t.pid())
 	if err != nil || !children {

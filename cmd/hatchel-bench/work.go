@@ -31,8 +31,8 @@ type item struct {
 	Price int    `json:"price"`
 }
 
-// work does what the tools of the benchmark do, as plainly as a Go program can, once for the floor and once
-// for the server written with the official SDK. It is safe for concurrent use.
+// work does what the tools of the benchmark do, as plainly as a Go program can, once for the floor
+// and once for the server written with the official SDK. It is safe for concurrent use.
 type work struct {
 	upstream string
 	client   *http.Client
@@ -161,7 +161,8 @@ func ordersDocument() []byte {
 	}
 	for n := range orderCount {
 		document.Orders = append(document.Orders, order{
-			ID: 100000 + n, Customer: fmt.Sprintf("Customer number %d", n%97), Status: "shipped", Total: n, Paid: n%3 == 0,
+			ID: 100000 + n, Customer: fmt.Sprintf("Customer number %d", n%97), Status: "shipped", Total: n,
+			Paid:  n%3 == 0,
 			Lines: []line{{fmt.Sprintf("SKU-%05d", n), n % 7, 12.5}, {fmt.Sprintf("SKU-%05d", n+1), n % 5, 99.95}},
 		})
 	}

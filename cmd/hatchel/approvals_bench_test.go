@@ -17,29 +17,30 @@ import (
 
 const manyApprovals = 10000
 
-// BenchmarkApprovals is what a reviewer waits for at the HTTP endpoint of a process while 10,000 calls wait.
+// BenchmarkApprovals measures the latency of the HTTP endpoint for an approver while 10,000 calls
+// are pending.
 func BenchmarkApprovals(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) {
-		o := newOffice(b, `state { sqlite = "state.db" }`)
+		o := newApprovalServer(b, `state { sqlite = "state.db" }`)
 		o.replica = startReplica(b, o.dir, "")
 		store, err := state.Open(b.Context(), filepath.Join(o.dir, "state.db"))
-		o.measured(b, store, err)
+		o.measure(b, store, err)
 	})
 	b.Run("postgres", func(b *testing.B) {
 		address := emptySchema(b)
-		o := newOffice(b, "state { postgres = secret.dsn }\nsecret \"dsn\" { env = \"STATE\" }")
+		o := newApprovalServer(b, "state { postgres = secret.dsn }\nsecret \"dsn\" { env = \"STATE\" }")
 		o.replica = startReplica(b, o.dir, address)
 		store, err := state.OpenPostgres(b.Context(), address)
-		o.measured(b, store, err)
+		o.measure(b, store, err)
 	})
 }
 
-func (o *office) measured(b *testing.B, store state.Store, err error) {
+func (o *approvalServer) measure(b *testing.B, store state.Store, err error) {
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	ids := o.crowd(b, store)
+	ids := o.fill(b, store)
 	decided := 0 // a benchmark is begun several times
 	for _, c := range []struct {
 		name, method string
@@ -54,7 +55,7 @@ func (o *office) measured(b *testing.B, store state.Store, err error) {
 			var took []time.Duration
 			for i := range 100 {
 				began := time.Now()
-				res, err := http.DefaultClient.Do(o.request("bob", c.method, c.path(i), ""))
+				res, err := http.DefaultClient.Do(o.newRequest("bob", c.method, c.path(i), ""))
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -73,8 +74,8 @@ func (o *office) measured(b *testing.B, store state.Store, err error) {
 	}
 }
 
-// crowd has 10,000 calls of 100 callers wait.
-func (o *office) crowd(b *testing.B, store state.Store) []string {
+// fill adds 10,000 pending approvals of 100 callers.
+func (o *approvalServer) fill(b *testing.B, store state.Store) []string {
 	b.Helper()
 	book, now := approval.NewBook(store), time.Now()
 	ids := make([]string, manyApprovals)

@@ -37,7 +37,7 @@ tool "pay" {
 }
 `
 
-// callBody is a request of a modern client.
+// callBody returns the body of a tools/call request of protocol revision 2026-07-28.
 func callBody(tool, arguments string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments +
 		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}`
@@ -62,9 +62,9 @@ func postCall(client *http.Client, url, body, tool string) (string, error) {
 	return string(answer), err
 }
 
-// A server that writes is killed again and again while it is called: nothing was done of which the log does not say that it was about to be, and nothing was answered of which
-// it does not say what came of it.
-func TestNoEffectIsWithoutItsRecordHoweverTheProcessDies(t *testing.T) {
+// A server is killed again and again while it is called. Every effect has a record that was written
+// before it, and every answered call has a record of its outcome.
+func TestEveryEffectOfAKilledProcessHasARecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(paid), 0o600); err != nil {
@@ -101,7 +101,7 @@ func TestNoEffectIsWithoutItsRecordHoweverTheProcessDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := paidIn(t, filepath.Join(dir, "bank.db"))
+	done := paymentsIn(t, filepath.Join(dir, "bank.db"))
 	for _, id := range done {
 		if !begun[id] {
 			t.Errorf("%s was paid, and nothing says so", id)
@@ -118,7 +118,8 @@ func TestNoEffectIsWithoutItsRecordHoweverTheProcessDies(t *testing.T) {
 	t.Logf("%d paid, %d answered, %d begun", len(done), len(answered), len(begun))
 }
 
-// payUntilKilled serves the folder, and kills the process when so many calls were answered, in the midst of others.
+// payUntilKilled serves the directory and kills the process after a number of answered calls,
+// during others.
 func payUntilKilled(t *testing.T, dir string, round, calls int, answered map[string]bool) {
 	r := startReplica(t, dir, "")
 	client := &http.Client{Transport: &http.Transport{}}
@@ -153,14 +154,14 @@ func payUntilKilled(t *testing.T, dir string, round, calls int, answered map[str
 	}
 	select {
 	case <-enough:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Error("calls are not answered")
 	}
 	r.kill()
 	all.Wait()
 }
 
-func paidIn(t *testing.T, file string) (ids []string) {
+func paymentsIn(t *testing.T, file string) (ids []string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", file)
 	if err != nil {
@@ -182,8 +183,9 @@ func paidIn(t *testing.T, file string) (ids []string) {
 	return ids
 }
 
-// BenchmarkAudit says how much processor time a server takes for a call over HTTP with and without an audit log: of a tool that only reads, whose record is in the file when
-// the answer leaves, and of one that may change something, which waits for the disk before it begins.
+// BenchmarkAudit measures the processor time of a call over HTTP with and without an audit log: of
+// a read-only tool, whose record is written when the response is sent, and of a tool with effects,
+// which waits for the disk before it starts.
 func BenchmarkAudit(b *testing.B) {
 	for _, c := range []struct {
 		name, tool string
@@ -191,7 +193,7 @@ func BenchmarkAudit(b *testing.B) {
 	}{{"echo", "echo", 1}, {"echo, 16 at once", "echo", 16}, {"effect, 16 at once", "touch", 16}} {
 		b.Run(c.name, func(b *testing.B) {
 			var spent [2]time.Duration
-			servers := [2]*replica{servedEcho(b, ""), servedEcho(b, "audit { file = \"audit.jsonl\" }\n")}
+			servers := [2]*replica{startEchoServer(b, ""), startEchoServer(b, "audit { file = \"audit.jsonl\" }\n")}
 			const chunk = 400
 			calls := 0
 			for b.Loop() {
@@ -209,7 +211,7 @@ func BenchmarkAudit(b *testing.B) {
 	}
 }
 
-func servedEcho(b *testing.B, block string) *replica {
+func startEchoServer(b *testing.B, block string) *replica {
 	b.Helper()
 	dir := b.TempDir()
 	src := block + `
@@ -250,7 +252,7 @@ func callEcho(b *testing.B, server *replica, tool string, callers, calls int) {
 	running.Wait()
 }
 
-// processorTime is what a process has used of the processors, to 10 ms.
+// processorTime returns the processor time of a process, with a resolution of 10 ms.
 func processorTime(b *testing.B, r *replica) time.Duration {
 	b.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.cmd.Process.Pid))
@@ -269,8 +271,9 @@ func processorTime(b *testing.B, r *replica) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// A server whose audit log is emptied, or replaced, under its hands does nothing more that must be written down, and says so.
-func TestNothingIsDoneWhenTheAuditLogWasTakenAway(t *testing.T) {
+// A server whose audit log is truncated or replaced refuses every call that must be recorded, and
+// says so.
+func TestCallsAreRefusedWithoutAnAuditLog(t *testing.T) {
 	t.Parallel()
 	for claim, change := range map[string]func(path string) error{
 		"emptied": func(path string) error { return os.Truncate(path, 0) },
@@ -306,7 +309,7 @@ func TestNothingIsDoneWhenTheAuditLogWasTakenAway(t *testing.T) {
 			if answer := pay("after"); strings.Contains(answer, `"text":"paid"`) {
 				t.Error(answer)
 			}
-			if done := paidIn(t, filepath.Join(dir, "bank.db")); len(done) != 1 {
+			if done := paymentsIn(t, filepath.Join(dir, "bank.db")); len(done) != 1 {
 				t.Errorf("%v were paid", done)
 			}
 			if status := statusOf(t, r.url+"/readyz"); status != http.StatusServiceUnavailable {

@@ -144,8 +144,8 @@ const (
 	bertsKey = "key-of-bert-0123456789"
 )
 
-// archive is the service that the tools send files to.
-type archive struct {
+// upstreamService is the HTTP service that the tools send files to.
+type upstreamService struct {
 	mu     sync.Mutex
 	raw    []byte // guarded by mu, as all of it
 	header http.Header
@@ -161,7 +161,7 @@ type part struct {
 	content    []byte
 }
 
-func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *upstreamService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.header, a.length, a.parts = r.Header, r.ContentLength, map[string][]part{}
@@ -198,18 +198,18 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"ok":true}`)
 }
 
-// filing is a server that takes files, and those who use it.
-type filing struct {
+// fileServer is a server that accepts uploads of two callers.
+type fileServer struct {
 	t       *testing.T
 	dir     string
 	server  *replica
 	url     string
-	archive *archive
+	archive *upstreamService
 }
 
-func startFiling(t *testing.T) *filing {
+func startFileServer(t *testing.T) *fileServer {
 	t.Helper()
-	f := &filing{t: t, dir: t.TempDir(), archive: &archive{}}
+	f := &fileServer{t: t, dir: t.TempDir(), archive: &upstreamService{}}
 	upstream := httptest.NewServer(f.archive)
 	t.Cleanup(upstream.Close)
 	config := strings.NewReplacer("%[1]x", fmt.Sprintf("%x", sha256.Sum256([]byte(annasKey))), "%[2]x", fmt.Sprintf("%x", sha256.Sum256([]byte(bertsKey))), "%[3]q", fmt.Sprintf("%q", upstream.URL)).Replace(filesConfig)
@@ -220,13 +220,13 @@ func startFiling(t *testing.T) *filing {
 	return f
 }
 
-func (f *filing) start() {
+func (f *fileServer) start() {
 	f.server = startReplica(f.t, f.dir, "", "--state", filepath.Join(f.dir, "state.db"))
 	f.url = f.server.url
 }
 
-// send makes a request with the headers that are given in pairs, and returns the answer.
-func (f *filing) send(method, path string, body io.Reader, headers ...string) (*http.Response, []byte) {
+// send makes a request with headers in pairs, and returns the response.
+func (f *fileServer) send(method, path string, body io.Reader, headers ...string) (*http.Response, []byte) {
 	f.t.Helper()
 	req, err := http.NewRequest(method, f.url+path, body)
 	if err != nil {
@@ -258,8 +258,8 @@ type uploadResponse struct {
 	URL     string    `json:"url"`
 }
 
-// upload uploads a file of anna's.
-func (f *filing) upload(name, kind string, content []byte) (up uploadResponse) {
+// upload uploads a file as anna.
+func (f *fileServer) upload(name, kind string, content []byte) (up uploadResponse) {
 	f.t.Helper()
 	res, said := f.send("POST", "/files", bytes.NewReader(content), "X-Api-Key", annasKey, "Content-Type", kind, "Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	if res.StatusCode != http.StatusCreated || json.Unmarshal(said, &up) != nil {
@@ -268,8 +268,8 @@ func (f *filing) upload(name, kind string, content []byte) (up uploadResponse) {
 	return up
 }
 
-// call calls a tool with a key, and returns the text of the result.
-func (f *filing) call(key, tool, arguments string) (text string, failed bool) {
+// call calls a tool with an API key, and returns the text of the result.
+func (f *fileServer) call(key, tool, arguments string) (text string, failed bool) {
 	f.t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
 	_, said := f.send("POST", "/mcp", strings.NewReader(body), "X-Api-Key", key, "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
@@ -288,8 +288,8 @@ func (f *filing) call(key, tool, arguments string) (text string, failed bool) {
 	return answer.Result.Content[0].Text, answer.Result.IsError
 }
 
-// works calls a tool as anna with a file.
-func (f *filing) works(tool, id string) string {
+// mustCall calls a tool as anna with a file.
+func (f *fileServer) mustCall(tool, id string) string {
 	f.t.Helper()
 	text, failed := f.call(annasKey, tool, fmt.Sprintf(`{"scan":{"file_id":%q}}`, id))
 	if failed {
@@ -307,100 +307,114 @@ func randomBytes(n int) []byte {
 }
 
 func TestFilesReachBackendsByteForByte(t *testing.T) {
-	f := startFiling(t)
+	f := startFileServer(t)
 	content := randomBytes(3<<20 + 17)
 	sum := sha256.Sum256(content)
+	digest := hex.EncodeToString(sum[:])
 	up := f.upload("März scan.bin", "application/x-scan", content)
-	if up.Name != "März scan.bin" || up.Type != "application/x-scan" || up.Size != int64(len(content)) || up.SHA256 != hex.EncodeToString(sum[:]) || !strings.HasPrefix(up.URL, "https://tools.example.com/files/"+up.ID+"?") {
-		t.Errorf("the upload was answered with %+v", up)
+	if up.Name != "März scan.bin" || up.Type != "application/x-scan" || up.Size != int64(len(content)) || up.SHA256 != digest || !strings.HasPrefix(up.URL, "https://tools.example.com/files/"+up.ID+"?") {
+		t.Errorf("the response to the upload is %+v", up)
 	}
 	if until := time.Until(up.Expires); until > 24*time.Hour || until < 23*time.Hour {
-		t.Errorf("it is kept for %s", until)
+		t.Errorf("it expires in %s", until)
 	}
 
-	f.works("raw", up.ID)
-	if !bytes.Equal(f.archive.raw, content) || f.archive.header.Get("Content-Type") != "application/x-scan" || f.archive.length != int64(len(content)) {
-		t.Errorf("the body had %d bytes of %d, as %s", len(f.archive.raw), f.archive.length, f.archive.header.Get("Content-Type"))
-	}
-
-	f.archive.raw, f.archive.busy = nil, true
-	if f.works("again", up.ID); !bytes.Equal(f.archive.raw, content) {
-		t.Errorf("tried again, the body had %d bytes", len(f.archive.raw))
-	}
-
-	other := f.upload("other.txt", "text/plain", []byte("another"))
-	if text, failed := f.call(annasKey, "form", fmt.Sprintf(`{"scan":{"file_id":%q},"more":[{"file_id":%q,"filename":"../called.txt"},{"file_id":%q}]}`, up.ID, other.ID, up.ID)); failed {
-		t.Fatal(text)
-	}
-	for name, want := range map[string][]part{
-		"title": {{"", "", []byte("A scan")}},
-		"scan":  {{"März scan.bin", "application/x-scan", content}},
-		"named": {{"renamed.bin", "application/x-renamed", content}},
-		"more":  {{"called.txt", "text/plain", []byte("another")}, {"März scan.bin", "application/x-scan", content}},
-	} {
-		got := f.archive.parts[name]
-		if len(got) != len(want) {
-			t.Fatalf("%s has %d parts", name, len(got))
+	t.Run("body of a request", func(t *testing.T) {
+		f.mustCall("raw", up.ID)
+		if !bytes.Equal(f.archive.raw, content) || f.archive.header.Get("Content-Type") != "application/x-scan" || f.archive.length != int64(len(content)) {
+			t.Errorf("the body had %d bytes of %d, as %s", len(f.archive.raw), f.archive.length, f.archive.header.Get("Content-Type"))
 		}
-		for i, w := range want {
-			if got[i].name != w.name || got[i].kind != w.kind || !bytes.Equal(got[i].content, w.content) {
-				t.Errorf("%s is %q, %q, %d bytes", name, got[i].name, got[i].kind, len(got[i].content))
+	})
+
+	t.Run("body of a retry and a redirect", func(t *testing.T) {
+		f.archive.raw, f.archive.busy = nil, true
+		if f.mustCall("again", up.ID); !bytes.Equal(f.archive.raw, content) {
+			t.Errorf("the body had %d bytes", len(f.archive.raw))
+		}
+	})
+
+	t.Run("parts of a form", func(t *testing.T) {
+		other := f.upload("other.txt", "text/plain", []byte("another"))
+		if text, failed := f.call(annasKey, "form", fmt.Sprintf(`{"scan":{"file_id":%q},"more":[{"file_id":%q,"filename":"../called.txt"},{"file_id":%q}]}`, up.ID, other.ID, up.ID)); failed {
+			t.Fatal(text)
+		}
+		for name, want := range map[string][]part{
+			"title": {{"", "", []byte("A scan")}},
+			"scan":  {{"März scan.bin", "application/x-scan", content}},
+			"named": {{"renamed.bin", "application/x-renamed", content}},
+			"more":  {{"called.txt", "text/plain", []byte("another")}, {"März scan.bin", "application/x-scan", content}},
+		} {
+			got := f.archive.parts[name]
+			if len(got) != len(want) {
+				t.Fatalf("%s has %d parts", name, len(got))
+			}
+			for i, w := range want {
+				if got[i].name != w.name || got[i].kind != w.kind || !bytes.Equal(got[i].content, w.content) {
+					t.Errorf("%s is %q, %q, %d bytes", name, got[i].name, got[i].kind, len(got[i].content))
+				}
 			}
 		}
-	}
-	if f.archive.length < int64(3*len(content)) {
-		t.Errorf("the form was said to have %d bytes", f.archive.length)
-	}
-
-	f.works("blob", up.ID)
-	db, err := sql.Open("sqlite3", filepath.Join(f.dir, "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var name, kind string
-	var blob []byte
-	if err := db.QueryRow("SELECT name, typeof(content), content FROM scans").Scan(&name, &kind, &blob); err != nil || name != "März scan.bin" || kind != "blob" || !bytes.Equal(blob, content) {
-		t.Errorf("the database holds %q, %d bytes of %s, %v", name, len(blob), kind, err)
-	}
-
-	digest := hex.EncodeToString(sum[:])
-	if said := f.works("program", up.ID); !strings.HasPrefix(said, digest) {
-		t.Errorf("the program read %s", said)
-	}
-	if said := f.works("outer", up.ID); !strings.HasPrefix(said, digest) {
-		t.Errorf("the program of the other tool read %s", said)
-	}
-	said := f.works("script", up.ID)
-	lines := strings.Fields(said)
-	if len(lines) != 5 || lines[0] != digest || lines[2] != digest {
-		t.Fatalf("the script read %s", said)
-	}
-	if _, err := os.Stat(lines[4]); !os.IsNotExist(err) {
-		t.Errorf("the copy %s is still there: %v", lines[4], err)
-	}
-
-	f.works("fetch", up.ID)
-	link, _ := f.archive.asked["url"].(string)
-	if f.archive.asked["name"] != "März scan.bin" || f.archive.asked["sha256"] != digest || f.archive.asked["size"] != float64(len(content)) || f.archive.asked["type"] != "application/x-scan" {
-		t.Errorf("the service was told %v", f.archive.asked)
-	}
-	res, got := f.send("GET", strings.TrimPrefix(link, "https://tools.example.com"), nil)
-	if res.StatusCode != http.StatusOK || !bytes.Equal(got, content) {
-		t.Errorf("%s was answered with %d and %d bytes", link, res.StatusCode, len(got))
-	}
-	for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Security-Policy": "sandbox; default-src 'none'", "Content-Type": "application/x-scan"} {
-		if got := res.Header.Get(header); got != want {
-			t.Errorf("%s is %q", header, got)
+		if f.archive.length < int64(3*len(content)) {
+			t.Errorf("the Content-Length is %d", f.archive.length)
 		}
-	}
-	if how, params, err := mime.ParseMediaType(res.Header.Get("Content-Disposition")); how != "attachment" || params["filename"] != "März scan.bin" || err != nil {
-		t.Errorf("Content-Disposition is %q", res.Header.Get("Content-Disposition"))
-	}
+	})
+
+	t.Run("value of a database", func(t *testing.T) {
+		f.mustCall("blob", up.ID)
+		db, err := sql.Open("sqlite3", filepath.Join(f.dir, "ledger.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var name, kind string
+		var blob []byte
+		if err := db.QueryRow("SELECT name, typeof(content), content FROM scans").Scan(&name, &kind, &blob); err != nil || name != "März scan.bin" || kind != "blob" || !bytes.Equal(blob, content) {
+			t.Errorf("the database holds %q, %d bytes of %s, %v", name, len(blob), kind, err)
+		}
+	})
+
+	t.Run("path of a program", func(t *testing.T) {
+		if said := f.mustCall("program", up.ID); !strings.HasPrefix(said, digest) {
+			t.Errorf("the program read %s", said)
+		}
+		if said := f.mustCall("outer", up.ID); !strings.HasPrefix(said, digest) {
+			t.Errorf("the program of the other tool read %s", said)
+		}
+	})
+	t.Run("environment and standard input of a script", func(t *testing.T) {
+		said := f.mustCall("script", up.ID)
+		lines := strings.Fields(said)
+		if len(lines) != 5 || lines[0] != digest || lines[2] != digest {
+			t.Fatalf("the script read %s", said)
+		}
+		if _, err := os.Stat(lines[4]); !os.IsNotExist(err) {
+			t.Errorf("the copy %s still exists: %v", lines[4], err)
+		}
+	})
+
+	t.Run("signed URL", func(t *testing.T) {
+		f.mustCall("fetch", up.ID)
+		link, _ := f.archive.asked["url"].(string)
+		if f.archive.asked["name"] != "März scan.bin" || f.archive.asked["sha256"] != digest || f.archive.asked["size"] != float64(len(content)) || f.archive.asked["type"] != "application/x-scan" {
+			t.Errorf("the service received %v", f.archive.asked)
+		}
+		res, got := f.send("GET", strings.TrimPrefix(link, "https://tools.example.com"), nil)
+		if res.StatusCode != http.StatusOK || !bytes.Equal(got, content) {
+			t.Errorf("%s: %d and %d bytes", link, res.StatusCode, len(got))
+		}
+		for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Security-Policy": "sandbox; default-src 'none'", "Content-Type": "application/x-scan"} {
+			if got := res.Header.Get(header); got != want {
+				t.Errorf("%s is %q", header, got)
+			}
+		}
+		if how, params, err := mime.ParseMediaType(res.Header.Get("Content-Disposition")); how != "attachment" || params["filename"] != "März scan.bin" || err != nil {
+			t.Errorf("Content-Disposition is %q", res.Header.Get("Content-Disposition"))
+		}
+	})
 }
 
-func TestFilesAreForTheirOwnersOnly(t *testing.T) {
-	f := startFiling(t)
+func TestFilesAreVisibleToTheirOwnerOnly(t *testing.T) {
+	f := startFileServer(t)
 	up := f.upload("a.txt", "text/plain", []byte("hers"))
 	unknown := "file_" + strings.Repeat("a", 26)
 	strange := func(id string) string {
@@ -452,36 +466,44 @@ func TestFilesAreForTheirOwnersOnly(t *testing.T) {
 	}
 }
 
-func TestUploadsAreHeldAgainstTheRules(t *testing.T) {
-	f := startFiling(t)
+func TestUploadsAreValidated(t *testing.T) {
+	f := startFileServer(t)
 	large := int64(20<<20 + 1)
-	for name, body := range map[string]io.Reader{"said before": bytes.NewReader(make([]byte, large)), "found out": io.LimitReader(zeros{}, large)} {
-		if res, said := f.send("POST", "/files", body, "X-Api-Key", annasKey); res.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("too large, %s: %d %s", name, res.StatusCode, said)
-		}
+	for name, body := range map[string]io.Reader{"too large by Content-Length": bytes.NewReader(make([]byte, large)), "too large without Content-Length": io.LimitReader(zeroReader{}, large)} {
+		t.Run(name, func(t *testing.T) {
+			res, said := f.send("POST", "/files", body, "X-Api-Key", annasKey)
+			if res.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("%d %s", res.StatusCode, said)
+			}
+		})
 	}
 	gif := f.upload("a.gif", "image/gif", []byte("GIF89a, more or less"))
 	if text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q}}}`, gif.ID)); failed || text != "a.gif image/gif" {
 		t.Errorf("a picture: %s", text)
 	}
 	for name, file := range map[string]uploadResponse{
-		"too large":      f.upload("b.gif", "image/gif", append([]byte("GIF89a"), make([]byte, 1<<10)...)),
-		"no picture":     f.upload("c.gif", "image/gif", []byte("<html><script>")),
-		"another type":   f.upload("d.txt", "text/plain", []byte("text")),
-		"no type at all": f.upload("e", "", []byte{0, 1, 2}),
+		"too large for the input":   f.upload("b.gif", "image/gif", append([]byte("GIF89a"), make([]byte, 1<<10)...)),
+		"content of another type":   f.upload("c.gif", "image/gif", []byte("<html><script>")),
+		"declared type not allowed": f.upload("d.txt", "text/plain", []byte("text")),
+		"no type":                   f.upload("e", "", []byte{0, 1, 2}),
 	} {
-		text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q}}}`, file.ID))
-		if !failed || !strings.Contains(text, "- scan.page: must ") {
-			t.Errorf("%s: %s", name, text)
-		}
+		t.Run(name, func(t *testing.T) {
+			text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q}}}`, file.ID))
+			if !failed || !strings.Contains(text, "- scan.page: must ") {
+				t.Error(text)
+			}
+		})
 	}
 	if text, failed := f.call(annasKey, "small", fmt.Sprintf(`{"scan":{"page":{"file_id":%q,"content_type":"text/plain"}}}`, gif.ID)); !failed {
 		t.Errorf("called a text: %s", text)
 	}
 	for method, path := range map[string]string{"GET": "/files", "PUT": "/files/uploads", "PATCH": "/files/" + gif.ID} {
-		if res, _ := f.send(method, path, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") == "" {
-			t.Errorf("%s %s: %d", method, path, res.StatusCode)
-		}
+		t.Run(method, func(t *testing.T) {
+			res, _ := f.send(method, path, nil, "X-Api-Key", annasKey)
+			if res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") == "" {
+				t.Errorf("%s: %d", path, res.StatusCode)
+			}
+		})
 	}
 	f.send("GET", "/files/"+gif.ID, nil, "X-Api-Key", bertsKey)
 	records, err := os.ReadFile(filepath.Join(f.dir, "audit.jsonl"))
@@ -498,13 +520,14 @@ func TestUploadsAreHeldAgainstTheRules(t *testing.T) {
 		}
 	}
 	if bytes.Contains(records, []byte("signature=")) {
-		t.Error("a signed address is in the audit log")
+		t.Error("a signature is in the audit log")
 	}
 }
 
-// An address that is signed is as good as the file: who reads the log is not given it, whoever has said it.
-func TestNoSignedAddressIsWrittenDown(t *testing.T) {
-	f := startFiling(t)
+// A signed URL gives access to the file, so that the audit log hides its signature wherever it
+// occurs.
+func TestSignedURLsAreNotInTheAuditLog(t *testing.T) {
+	f := startFileServer(t)
 	up := f.upload("a.txt", "text/plain", []byte("hers"))
 	if text, failed := f.call(annasKey, "told", fmt.Sprintf(`{"scan":{"file_id":%q}}`, up.ID)); !failed || !strings.Contains(text, "500") {
 		t.Error(text)
@@ -521,9 +544,10 @@ func TestNoSignedAddressIsWrittenDown(t *testing.T) {
 	}
 }
 
-// Who has read, uploaded or removed which file, and how much of it, is in the log before they have it, and the log names no address that is good.
-func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
-	f := startFiling(t)
+// Every upload, download and removal has a record before it takes effect, and no record contains a
+// signature.
+func TestEveryUseOfAFileIsRecorded(t *testing.T) {
+	f := startFileServer(t)
 	log := filepath.Join(f.dir, "audit.jsonl")
 	written := func(want string) bool {
 		records, err := os.ReadFile(log)
@@ -531,7 +555,7 @@ func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes.Contains(records, []byte("signature=")) {
-			t.Error("a signed address is in the audit log")
+			t.Error("a signature is in the audit log")
 		}
 		return regexp.MustCompile(want).Match(records)
 	}
@@ -539,19 +563,19 @@ func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
 	uri := `"name":"a.txt","uri":"/files/` + up.ID + `",`
 	f.send("HEAD", "/files/"+up.ID, nil, "X-Api-Key", annasKey)
 	if written(`"kind":"download"`) {
-		t.Error("what is not sent is written down as if it was")
+		t.Error("a HEAD request has a record")
 	}
 	if res, got := f.send("GET", "/files/"+up.ID, nil, "X-Api-Key", annasKey); res.StatusCode != http.StatusOK || string(got) != "hers" {
 		t.Fatalf("%d %s", res.StatusCode, got)
 	}
 	if !written(`"event":"file"[^\n]*"kind":"download",` + uri + `"caller":{"subject":"anna","key":"anna"[^\n]*"outcome":"ok","bytes":4,"sha256":"` + up.SHA256 + `"`) {
-		t.Error("her own reading is not written down")
+		t.Error("the download of the owner has no record")
 	}
 	if res, got := f.send("GET", strings.TrimPrefix(up.URL, "https://tools.example.com"), nil); res.StatusCode != http.StatusOK || string(got) != "hers" {
 		t.Fatalf("by the signed address: %d %s", res.StatusCode, got)
 	}
 	if !written(`"kind":"download",` + uri + `"caller":{"key":"signed address","remote":"[^"]+"}`) {
-		t.Error("reading by the signed address is not written down")
+		t.Error("the download with a signed URL has no record")
 	}
 	res, said := f.send("POST", "/files/uploads", strings.NewReader(`{"filename":"scan.txt"}`), "X-Api-Key", annasKey)
 	var ticket struct {
@@ -559,11 +583,11 @@ func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
 		URL string `json:"upload_url"`
 	}
 	if json.Unmarshal(said, &ticket); res.StatusCode != http.StatusCreated || !written(`"kind":"ticket","name":"scan.txt","uri":"/files/`+ticket.ID+`","caller":{"subject":"anna"`) {
-		t.Errorf("the ticket is not written down: %d", res.StatusCode)
+		t.Errorf("the ticket has no record: %d", res.StatusCode)
 	}
 	f.send("PUT", strings.TrimPrefix(ticket.URL, "https://tools.example.com"), strings.NewReader("scanned"))
 	if !written(`"kind":"upload","name":"scan.txt","uri":"/files/` + ticket.ID + `","caller":{"subject":"anna","key":"signed address"`) {
-		t.Error("the upload by the ticket is not written down")
+		t.Error("the upload with the ticket has no record")
 	}
 
 	large := f.upload("large.bin", "", make([]byte, 18<<20))
@@ -578,13 +602,13 @@ func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
 	}
 	io.ReadFull(part.Body, make([]byte, 1))
 	part.Body.Close()
-	limit, tick := time.After(patience), time.NewTicker(5*time.Millisecond)
+	limit, tick := time.After(testTimeout), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
 	for !written(`"kind":"download","name":"large.bin"[^\n]*"outcome":"cancelled","message":"The caller has not taken all of it."`) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatal("that it was not taken to its end is not written down")
+			t.Fatal("the incomplete download has no record")
 		}
 	}
 
@@ -598,7 +622,7 @@ func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
 		}
 		res, said := f.send(request[0], request[1], body, "X-Api-Key", annasKey)
 		if res.StatusCode != http.StatusServiceUnavailable || !bytes.Contains(said, []byte("Nothing was done")) || bytes.Contains(said, []byte("hers")) || bytes.Contains(said, []byte("signature")) {
-			t.Errorf("%s, while nothing can be written down: %d %s", what, res.StatusCode, said)
+			t.Errorf("%s without an audit log: %d %s", what, res.StatusCode, said)
 		}
 	}
 	if err := os.Rename(log+".away", log); err != nil {
@@ -630,8 +654,8 @@ func TestWhatBecomesOfFilesIsWrittenDown(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsRemovedWhileItIsSentIsSaidToBe(t *testing.T) {
-	f := startFiling(t)
+func TestAFileRemovedDuringACallIsReported(t *testing.T) {
+	f := startFileServer(t)
 	up := f.upload("a.txt", "text/plain", []byte("hers"))
 	f.archive.busy, f.archive.gone = true, func() {
 		req, err := http.NewRequest("DELETE", f.url+"/files/"+up.ID, nil)
@@ -648,20 +672,20 @@ func TestAFileThatIsRemovedWhileItIsSentIsSaidToBe(t *testing.T) {
 		res.Body.Close()
 	}
 	text, failed := f.call(annasKey, "again", fmt.Sprintf(`{"scan":{"file_id":%q}}`, up.ID))
-	if !failed || !strings.Contains(text, `the file "a.txt" is not there any more`) {
+	if !failed || !strings.Contains(text, `the file "a.txt" was not found`) {
 		t.Error(text)
 	}
 }
 
-type zeros struct{}
+type zeroReader struct{}
 
-func (zeros) Read(p []byte) (int, error) {
+func (zeroReader) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
 
 func TestAFormHasOneFile(t *testing.T) {
-	f := startFiling(t)
+	f := startFileServer(t)
 	form := func(parts ...string) (*http.Response, []byte) {
 		var body bytes.Buffer
 		w := multipart.NewWriter(&body)
@@ -686,29 +710,33 @@ func TestAFormHasOneFile(t *testing.T) {
 	}
 	records, err := os.ReadFile(filepath.Join(f.dir, "audit.jsonl"))
 	if n := bytes.Count(records, []byte(`"kind":"upload"`)); n != 1 || err != nil {
-		t.Errorf("%d uploads are written down, %v", n, err)
+		t.Errorf("%d uploads are recorded, %v", n, err)
 	}
 	if res, said := form(); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("no file: %d %s", res.StatusCode, said)
 	}
 	const head, end = "--b\r\nContent-Disposition: form-data; name=file; filename=a.csv\r\n", "\r\na,b\r\n--b--\r\n"
 	for what, body := range map[string]string{
-		"much before it":      strings.Repeat("a line\r\n", 8<<10) + head + end,
-		"a huge header":       head + "X: " + strings.Repeat("x", 64<<10) + "\r\n" + end,
-		"much behind it":      head + strings.Replace(end, "--b--", "--b\r\nX: "+strings.Repeat("x", 64<<10)+"\r\n\r\n--b--", 1),
-		"a part with no file": "--b\r\nContent-Disposition: form-data; name=other\r\n" + end,
+		"long preamble":       strings.Repeat("a line\r\n", 8<<10) + head + end,
+		"long header":         head + "X: " + strings.Repeat("x", 64<<10) + "\r\n" + end,
+		"long epilogue":       head + strings.Replace(end, "--b--", "--b\r\nX: "+strings.Repeat("x", 64<<10)+"\r\n\r\n--b--", 1),
+		"part without a file": "--b\r\nContent-Disposition: form-data; name=other\r\n" + end,
 	} {
-		if res, said := f.send("POST", "/files", strings.NewReader(body), "X-Api-Key", annasKey, "Content-Type", "multipart/form-data; boundary=b"); res.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: %d %s", what, res.StatusCode, said)
-		}
+		t.Run(what, func(t *testing.T) {
+			res, said := f.send("POST", "/files", strings.NewReader(body),
+				"X-Api-Key", annasKey, "Content-Type", "multipart/form-data; boundary=b")
+			if res.StatusCode != http.StatusBadRequest {
+				t.Errorf("%d %s", res.StatusCode, said)
+			}
+		})
 	}
 	if res, said := f.send("POST", "/files", strings.NewReader(head+end), "X-Api-Key", annasKey, "Content-Type", "multipart/form-data; boundary=b"); res.StatusCode != http.StatusCreated {
-		t.Errorf("the same without it: %d %s", res.StatusCode, said)
+		t.Errorf("a form with one file: %d %s", res.StatusCode, said)
 	}
 }
 
-func TestATicketTakesOneUploadFromWhoHasNoCredential(t *testing.T) {
-	f := startFiling(t)
+func TestATicketAllowsOneUploadWithoutCredentials(t *testing.T) {
+	f := startFileServer(t)
 	res, said := f.send("POST", "/files/uploads", strings.NewReader(`{"filename":"scan.txt","content_type":"text/plain"}`), "X-Api-Key", annasKey)
 	var ticket struct {
 		ID  string `json:"file_id"`
@@ -727,7 +755,7 @@ func TestATicketTakesOneUploadFromWhoHasNoCredential(t *testing.T) {
 	if res, said := f.send("PUT", path, strings.NewReader("once more")); res.StatusCode != http.StatusNotFound {
 		t.Errorf("once more: %d %s", res.StatusCode, said)
 	}
-	f.works("raw", ticket.ID)
+	f.mustCall("raw", ticket.ID)
 	if string(f.archive.raw) != "through the ticket" || f.archive.header.Get("Content-Type") != "text/plain" {
 		t.Errorf("the service has %q", f.archive.raw)
 	}
@@ -736,9 +764,9 @@ func TestATicketTakesOneUploadFromWhoHasNoCredential(t *testing.T) {
 	}
 }
 
-// A process that is killed in the midst of an upload leaves a file that nobody can read, and one that is complete is there afterwards.
-func TestAnUploadThatWasKilledIsNotThereAfterwards(t *testing.T) {
-	f := startFiling(t)
+// A process that is killed during an upload leaves no readable file. Complete files survive.
+func TestAnUploadOfAKilledProcessIsRemoved(t *testing.T) {
+	f := startFileServer(t)
 	kept := f.upload("kept.bin", "", randomBytes(1<<20))
 	in, out := io.Pipe()
 	gone := make(chan struct{})
@@ -757,7 +785,7 @@ func TestAnUploadThatWasKilledIsNotThereAfterwards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); id == "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(testTimeout); id == "" && time.Now().Before(deadline); {
 		// A part of it is in the store.
 		db.QueryRow("SELECT grp FROM records WHERE kind = 'chunk' AND grp <> ?", kept.ID).Scan(&id)
 	}

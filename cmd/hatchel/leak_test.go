@@ -12,7 +12,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Real databases are opened and closed by five hundred reloads, half of which keep the connection.
+// Five hundred reloads open and close a real database; half of them keep the connection.
 func TestReloadsLeakNoFileDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	host := runtime.NewHost(t.Context(), runtime.HostOptions{Build: runtime.Build{Set: all.Set(), Dir: dir}, Load: hcl.Options{}})
@@ -42,22 +42,22 @@ tool "count" {
 	}
 	host.AwaitRetired()
 	const slack = 50 // a leak is at least one for every reload that replaces the connection
-	before := descriptors(t)
+	before := countDescriptors(t)
 	for i := range 500 {
 		reload(i)
 	}
 	host.AwaitRetired()
-	if after := descriptors(t); after > before+slack {
+	if after := countDescriptors(t); after > before+slack {
 		t.Errorf("%d file descriptors before, %d after", before, after)
 	}
 	host.Close()
-	if closed := descriptors(t); closed >= before {
+	if closed := countDescriptors(t); closed >= before {
 		t.Errorf("%d file descriptors before the host was closed, %d after", before, closed)
 	}
 }
 
-// descriptors counts what the process has open; /dev/fd is there on every unix.
-func descriptors(t *testing.T) int {
+// countDescriptors counts the open file descriptors of this process.
+func countDescriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {

@@ -27,7 +27,7 @@ tool "touch" {
 }
 `
 
-func auditedFolder(t *testing.T) (dir string) {
+func writeAuditConfig(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(auditedTogether), 0o600); err != nil {
@@ -36,7 +36,7 @@ func auditedFolder(t *testing.T) (dir string) {
 	return dir
 }
 
-// runHatchel runs a command to its end beside a database.
+// runHatchel runs a command with the state of a database.
 func runHatchel(t *testing.T, database string, arguments ...string) (out string, code int) {
 	t.Helper()
 	hatchel, err := exec.LookPath("hatchel")
@@ -52,9 +52,10 @@ func runHatchel(t *testing.T, database string, arguments ...string) (out string,
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-// Three processes write one log while they are called and killed: each answered call is there, and the commands read it.
-func TestAllProcessesWriteDownInOnePlace(t *testing.T) {
-	database, dir := emptySchema(t), auditedFolder(t)
+// Three processes write one audit log while they are called and killed. Every answered call has a
+// record, and the commands read it.
+func TestAllProcessesShareOneAuditLog(t *testing.T) {
+	database, dir := emptySchema(t), writeAuditConfig(t)
 	var mu sync.Mutex
 	answered := map[string]bool{}
 	for round := range 3 {
@@ -125,16 +126,17 @@ func TestAllProcessesWriteDownInOnePlace(t *testing.T) {
 	}
 }
 
-// A database that is away lets no call be made, is missed by /readyz, and is taken again when it comes back. Its address is told to nobody.
-func TestNothingIsDoneWhileTheDatabaseOfTheAuditIsAway(t *testing.T) {
+// While the audit database is unavailable calls are refused and /readyz reports it. The server
+// recovers, and never shows the address.
+func TestCallsAreRefusedWhileTheAuditDatabaseIsUnavailable(t *testing.T) {
 	database := emptySchema(t)
 	u, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
 	}
-	way := newLine(t, u.Host)
+	way := newProxy(t, u.Host)
 	u.Host, u.User = way.at, url.UserPassword(u.User.Username(), "hunter2")
-	r := startReplica(t, auditedFolder(t), u.String())
+	r := startReplica(t, writeAuditConfig(t), u.String())
 	call := func() string {
 		answer, err := postCall(http.DefaultClient, r.url+"/mcp", callBody("touch", `{"id":"x"}`), "touch")
 		if err != nil {
@@ -154,22 +156,22 @@ func TestNothingIsDoneWhileTheDatabaseOfTheAuditIsAway(t *testing.T) {
 	if got := call(); strings.Contains(got, "isError") {
 		t.Fatal(got)
 	}
-	way.cut()
+	way.disconnect()
 	if status, said := ready(); status != http.StatusServiceUnavailable || !strings.Contains(said, `"audit":{"ok":false,"error":"`) || strings.Contains(said, "hunter2") {
 		t.Errorf("%d %s", status, said)
 	}
 	if got := call(); !strings.Contains(got, "This was not done") || strings.Contains(got, "hunter2") {
 		t.Errorf("got %s", got)
 	}
-	way.mend()
-	soon(t, func() bool { // on a busy machine it takes long to find out that it is away, and that is believed for a moment
+	way.connect()
+	await(t, func() bool { // on a busy machine it takes long to find out that it is away, and that is believed for a moment
 		status, _ := ready()
 		return status == http.StatusOK
 	})
 	if got := call(); strings.Contains(got, "isError") {
 		t.Error(got)
 	}
-	if out, code := runHatchel(t, "postgres://ada:hunter2@127.0.0.1:1/x", "audit", auditedFolder(t)); code == 0 || strings.Contains(out, "hunter2") || !strings.Contains(out, "the database cannot be read: it cannot be reached") {
+	if out, code := runHatchel(t, "postgres://ada:hunter2@127.0.0.1:1/x", "audit", writeAuditConfig(t)); code == 0 || strings.Contains(out, "hunter2") || !strings.Contains(out, "the database cannot be read: it cannot be reached") {
 		t.Errorf("%d %s", code, out)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestACallGoesOnInAnyProcessAndOnlyOnce(t *testing.T) {
+func TestACallResumesInAnyProcessOnce(t *testing.T) {
 	rs := startReplicas(t)
 	served := map[string]bool{}
 	for i := range 6 {
@@ -19,16 +19,16 @@ func TestACallGoesOnInAnyProcessAndOnlyOnce(t *testing.T) {
 		if asked.Result.ResultType != "input_required" {
 			t.Fatalf("%+v", asked)
 		}
-		done := answerCall(t, rs.url, "pay", asked.Result.RequestState)
+		done := resumeCall(t, rs.url, "pay", asked.Result.RequestState)
 		if done.text() != "paid: accept" || rs.bank.paid.Load() != int64(i+1) {
 			t.Fatalf("%+v, paid %d times", done, rs.bank.paid.Load())
 		}
-		if done.by == asked.by {
-			t.Errorf("%s has asked and gone on", done.by)
+		if done.servedBy == asked.servedBy {
+			t.Errorf("%s has asked and gone on", done.servedBy)
 		}
-		served[asked.by], served[done.by] = true, true
+		served[asked.servedBy], served[done.servedBy] = true, true
 		for _, r := range rs.all {
-			if again := answerCall(t, r.url, "pay", asked.Result.RequestState); again.Error == nil || again.Error.Code != -32602 {
+			if again := resumeCall(t, r.url, "pay", asked.Result.RequestState); again.Error == nil || again.Error.Code != -32602 {
 				t.Errorf("a state was taken again: %+v", again)
 			}
 		}
@@ -38,9 +38,9 @@ func TestACallGoesOnInAnyProcessAndOnlyOnce(t *testing.T) {
 	}
 	state := callTool(t, rs.url, "pay").Result.RequestState
 	var took sync.WaitGroup
-	answers := make([]told, 9)
+	answers := make([]rpcResponse, 9)
 	for i := range answers {
-		took.Go(func() { answers[i] = answerCall(t, rs.all[i%3].url, "pay", state) })
+		took.Go(func() { answers[i] = resumeCall(t, rs.all[i%3].url, "pay", state) })
 	}
 	took.Wait()
 	done := 0
@@ -54,7 +54,7 @@ func TestACallGoesOnInAnyProcessAndOnlyOnce(t *testing.T) {
 	}
 }
 
-func TestAKeyIsKnownToEveryProcess(t *testing.T) {
+func TestAnIdempotencyKeyIsKnownToEveryProcess(t *testing.T) {
 	rs := startReplicas(t)
 	for range 6 {
 		if got := buy(t, rs.url, "one"); got.text() != "bought" {
@@ -62,7 +62,7 @@ func TestAKeyIsKnownToEveryProcess(t *testing.T) {
 		}
 	}
 	var all sync.WaitGroup
-	answers := make([]told, 9)
+	answers := make([]rpcResponse, 9)
 	for i := range answers {
 		all.Go(func() { answers[i] = buy(t, rs.all[i%3].url, "two") })
 	}
@@ -77,7 +77,7 @@ func TestAKeyIsKnownToEveryProcess(t *testing.T) {
 	}
 }
 
-func TestATaskIsReachedThroughAnyProcess(t *testing.T) {
+func TestATaskIsAvailableThroughAnyProcess(t *testing.T) {
 	rs := startReplicas(t)
 	begun := callTool(t, rs.url, "quiz")
 	if begun.Result.ResultType != "task" {
@@ -85,20 +85,20 @@ func TestATaskIsReachedThroughAnyProcess(t *testing.T) {
 	}
 	id := begun.Result.TaskID
 	for _, r := range rs.all {
-		soon(t, func() bool { return aboutTask(t, r.url, "tasks/get", id, nil).Result.Status == "input_required" })
+		await(t, func() bool { return sendTaskRPC(t, r.url, "tasks/get", id, nil).Result.Status == "input_required" })
 	}
 	for _, r := range rs.all {
-		if r.address() == begun.by {
+		if r.address() == begun.servedBy {
 			continue
 		}
-		if got := aboutTask(t, r.url, "tasks/update", id, map[string]any{"who": map[string]any{"action": "accept", "content": map[string]any{"name": "Ada"}}}); got.Error != nil {
+		if got := sendTaskRPC(t, r.url, "tasks/update", id, map[string]any{"who": map[string]any{"action": "accept", "content": map[string]any{"name": "Ada"}}}); got.Error != nil {
 			t.Fatalf("%+v", got)
 		}
 	}
 	for _, r := range rs.all {
-		var got told
-		soon(t, func() bool {
-			got = aboutTask(t, r.url, "tasks/get", id, nil)
+		var got rpcResponse
+		await(t, func() bool {
+			got = sendTaskRPC(t, r.url, "tasks/get", id, nil)
 			return got.Result.Status != "working"
 		})
 		if got.Result.Status != "completed" || got.text() != "it was Ada" {
@@ -107,46 +107,46 @@ func TestATaskIsReachedThroughAnyProcess(t *testing.T) {
 	}
 }
 
-func TestACancelReachesTheProcessThatWorks(t *testing.T) {
+func TestACancellationReachesTheProcessOfTheTask(t *testing.T) {
 	rs := startReplicas(t)
 	begun := callTool(t, rs.url, "hold")
-	comes(t, rs.bank.held)
+	awaitEvent(t, rs.bank.started)
 	for _, r := range rs.all {
-		if r.address() != begun.by {
-			if got := aboutTask(t, r.url, "tasks/cancel", begun.Result.TaskID, nil); got.Error != nil {
+		if r.address() != begun.servedBy {
+			if got := sendTaskRPC(t, r.url, "tasks/cancel", begun.Result.TaskID, nil); got.Error != nil {
 				t.Fatalf("%+v", got)
 			}
 			break
 		}
 	}
-	comes(t, rs.bank.left)
+	awaitEvent(t, rs.bank.cancelled)
 	for _, r := range rs.all {
-		if got := aboutTask(t, r.url, "tasks/get", begun.Result.TaskID, nil); got.Result.Status != "cancelled" {
+		if got := sendTaskRPC(t, r.url, "tasks/get", begun.Result.TaskID, nil); got.Result.Status != "cancelled" {
 			t.Errorf("%+v", got)
 		}
 	}
 }
 
-func TestTheOthersSayWhatAKilledProcessWorkedOn(t *testing.T) {
+func TestTasksOfAKilledProcessAreInterrupted(t *testing.T) {
 	rs := startReplicas(t)
 	begun := callTool(t, rs.url, "hold")
-	comes(t, rs.bank.held)
+	awaitEvent(t, rs.bank.started)
 	var left []*replica
 	for _, r := range rs.all {
-		if r.address() == begun.by {
+		if r.address() == begun.servedBy {
 			r.kill()
 		} else {
 			left = append(left, r)
 		}
 	}
 	if len(left) != 2 {
-		t.Fatalf("%s is none of them", begun.by)
+		t.Fatalf("%s is none of them", begun.servedBy)
 	}
 	killed := time.Now()
 	for _, r := range left {
-		var got told
-		soon(t, func() bool {
-			got = aboutTask(t, r.url, "tasks/get", begun.Result.TaskID, nil)
+		var got rpcResponse
+		await(t, func() bool {
+			got = sendTaskRPC(t, r.url, "tasks/get", begun.Result.TaskID, nil)
 			return got.Result.Status != "working"
 		})
 		if got.Result.Status != "failed" || !strings.Contains(got.Result.StatusMessage, `whether the step "hold" took effect is unknown`) {
@@ -161,8 +161,8 @@ func TestTheOthersSayWhatAKilledProcessWorkedOn(t *testing.T) {
 	}
 }
 
-// Sessions of clients up to 2025-11-25 are in the process that began them.
-func TestASessionStaysWithItsProcess(t *testing.T) {
+// Sessions of clients up to revision 2025-11-25 exist in one process only.
+func TestNginxKeepsASessionOnItsProcess(t *testing.T) {
 	rs := startReplicas(t)
 	session := ""
 	legacy := func(body string) string {
@@ -203,8 +203,8 @@ func TestASessionStaysWithItsProcess(t *testing.T) {
 	}
 }
 
-// line is the way to a database, which can be cut.
-type line struct {
+// proxy is a TCP proxy to a database that can be disconnected.
+type proxy struct {
 	t  *testing.T
 	to string
 	at string
@@ -214,15 +214,15 @@ type line struct {
 	conns []net.Conn   // guarded by mu
 }
 
-func newLine(t *testing.T, to string) *line {
+func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
-	l := &line{t: t, to: to, at: reserved(t)}
-	l.mend()
-	t.Cleanup(l.cut)
+	l := &proxy{t: t, to: to, at: reserveAddress(t)}
+	l.connect()
+	t.Cleanup(l.disconnect)
 	return l
 }
 
-func (l *line) mend() {
+func (l *proxy) connect() {
 	l.t.Helper()
 	listener, err := net.Listen("tcp", l.at)
 	if err != nil {
@@ -257,7 +257,7 @@ func (l *line) mend() {
 	}()
 }
 
-func (l *line) cut() {
+func (l *proxy) disconnect() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
@@ -270,15 +270,15 @@ func (l *line) cut() {
 	l.open, l.conns = nil, nil
 }
 
-func TestAStateThatIsAwayIsSaidAndComesBack(t *testing.T) {
+func TestAnUnavailableStateIsReportedAndRecovers(t *testing.T) {
 	database, err := url.Parse(emptySchema(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	way := newLine(t, database.Host)
+	way := newProxy(t, database.Host)
 	database.Host = way.at
 	_, address := startBank(t)
-	r := startReplica(t, replicatedFolder(t), database.String(), "--var", "bank="+address)
+	r := startReplica(t, writeReplicaConfig(t), database.String(), "--var", "bank="+address)
 	readiness := func() (status int, body string) {
 		res, err := http.Get(r.url + "/readyz")
 		if err != nil {
@@ -293,8 +293,8 @@ func TestAStateThatIsAwayIsSaidAndComesBack(t *testing.T) {
 	}
 	state, long := callTool(t, r.url, "pay").Result.RequestState, callTool(t, r.url, "long").Result.RequestState
 	quiz := callTool(t, r.url, "quiz").Result.TaskID
-	way.cut()
-	if got := answerCall(t, r.url, "pay", state); got.Error == nil || !strings.Contains(got.Error.Message, "does not get at what it remembers. Try again") {
+	way.disconnect()
+	if got := resumeCall(t, r.url, "pay", state); got.Error == nil || !strings.Contains(got.Error.Message, "state store is unavailable. Try again") {
 		t.Errorf("a call that goes on: %+v", got)
 	}
 	if got := callTool(t, r.url, "long"); !strings.Contains(got.text(), "it could not be asked") {
@@ -303,7 +303,7 @@ func TestAStateThatIsAwayIsSaidAndComesBack(t *testing.T) {
 	if got := callTool(t, r.url, "quiz"); got.Error == nil || !strings.Contains(got.Error.Message, "Try again") {
 		t.Errorf("a call that becomes a task: %+v", got)
 	}
-	if got := aboutTask(t, r.url, "tasks/get", quiz, nil); got.Error == nil || !strings.Contains(got.Error.Message, "Try again") {
+	if got := sendTaskRPC(t, r.url, "tasks/get", quiz, nil); got.Error == nil || !strings.Contains(got.Error.Message, "Try again") {
 		t.Errorf("a task: %+v", got)
 	}
 	if got := callTool(t, r.url, "plain"); got.text() != "plain" {
@@ -312,15 +312,15 @@ func TestAStateThatIsAwayIsSaidAndComesBack(t *testing.T) {
 	if status, body := readiness(); status != http.StatusOK || !strings.Contains(body, `"state":{"ok":false,"error":"itcannotbereached"}`) {
 		t.Errorf("%d %s", status, body)
 	}
-	way.mend()
-	soon(t, func() bool {
+	way.connect()
+	await(t, func() bool {
 		_, body := readiness()
 		return strings.Contains(body, `"state":{"ok":true}`)
 	})
-	if got := answerCall(t, r.url, "pay", state); got.text() != "paid: accept" {
+	if got := resumeCall(t, r.url, "pay", state); got.text() != "paid: accept" {
 		t.Errorf("%+v", got)
 	}
-	if got := answerCall(t, r.url, "long", long); !strings.HasPrefix(got.text(), "much much") {
+	if got := resumeCall(t, r.url, "long", long); !strings.HasPrefix(got.text(), "much much") {
 		t.Errorf("%+v", got)
 	}
 }

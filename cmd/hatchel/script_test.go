@@ -21,26 +21,28 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+var update = flag.Bool("update", false, "rewrite the expected output of the scripts")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hatchel": main})
 }
 
-// A script is a person's shell session. Beside what testscript knows there are
+// A script is a shell session. Besides the commands of testscript there are
 //
 //	exits CODE COMMAND...         runs a command that must exit with CODE
-//	serve ARGUMENTS...            starts `hatchel serve` on a free port and waits for its ready line; $URL is where it is
-//	signal NAME                   sends a signal to it
-//	ends CODE                     waits until it has ended with CODE; what it said is in the file log
-//	until PATTERN METHOD PATH [BODY]
-//	                              asks until the answer matches
-//	ask STATUS METHOD PATH [BODY] asks once; the answer is in the file answer
-//	begin METHOD PATH BODY        asks without waiting
-//	begun STATUS                  waits for that answer, which is in the file answer then
-//	appears FILE                  waits until there is such a file
-//	take NAME PATTERN             sets $NAME to what the group of the pattern matches in the file answer
-//	gone FILE                     waits until the process whose number is in the file has ended
+//	serve ARGUMENTS...            starts `hatchel serve` on a free port and sets $URL
+//	signal NAME                   sends a signal to the server
+//	await-exit CODE               waits until the server exits with CODE; the file log has its output
+//	request STATUS METHOD PATH [BODY]
+//	                              makes a request; the file response has the body
+//	request-until PATTERN METHOD PATH [BODY]
+//	                              repeats a request until the response matches
+//	start-request METHOD PATH BODY
+//	                              makes a request in the background
+//	await-response STATUS         waits for its response, in the file response
+//	await-file FILE               waits until a file exists
+//	capture NAME PATTERN          sets $NAME to the group of the pattern in the file response
+//	await-process-exit FILE       waits until the process with the number in a file has ended
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -52,18 +54,19 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "serve": serve, "signal": sendSignal, "ends": ends, "until": until, "ask": ask,
-			"begin": begin, "begun": begun, "appears": appears, "gone": gone, "take": take,
+			"exits": exits, "serve": serve, "signal": sendSignal, "await-exit": awaitExit, "request": makeRequest,
+			"request-until": requestUntil, "start-request": startRequest, "await-response": awaitResponse,
+			"await-file": awaitFile, "await-process-exit": awaitProcessExit, "capture": capture,
 		},
 	})
 }
 
-// session is the server that a script has started.
+// session is the server of a script.
 type session struct {
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when stderr has
-	url   string
-	begun chan reply // of the request that was begun
+	cmd          *exec.Cmd
+	stderrClosed chan struct{} // closed when stderr has
+	url          string
+	pending      chan httpReply // of the request that was begun
 
 	mu  sync.Mutex
 	log []string // guarded by mu
@@ -74,7 +77,7 @@ func sessionOf(ts *testscript.TestScript) *session { return ts.Value("session").
 func (s *session) kill() {
 	if s.cmd != nil {
 		s.cmd.Process.Kill()
-		<-s.ended
+		<-s.stderrClosed
 		s.cmd.Wait()
 	}
 }
@@ -94,8 +97,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// reply is what a request came to.
-type reply struct {
+// httpReply is the response to a request, or its error.
+type httpReply struct {
 	status int
 	body   string
 	err    error
@@ -114,9 +117,9 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(s.cmd.Start())
 	ready := make(chan string, 1)
-	s.ended = make(chan struct{})
+	s.stderrClosed = make(chan struct{})
 	go func() {
-		defer close(s.ended)
+		defer close(s.stderrClosed)
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			s.mu.Lock()
@@ -130,10 +133,10 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	select {
 	case s.url = <-ready:
 		ts.Setenv("URL", s.url)
-	case <-s.ended:
+	case <-s.stderrClosed:
 		ts.Fatalf("the server ended: %s", strings.Join(s.log, "\n"))
-	case <-time.After(patience):
-		ts.Fatalf("the server is not ready")
+	case <-time.After(testTimeout):
+		ts.Fatalf("the server is not ready in time")
 	}
 }
 
@@ -142,68 +145,68 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(sessionOf(ts).cmd.Process.Signal(signals[args[0]]))
 }
 
-func ends(ts *testscript.TestScript, neg bool, args []string) {
+func awaitExit(ts *testscript.TestScript, neg bool, args []string) {
 	s := sessionOf(ts)
 	select {
-	case <-s.ended:
-	case <-time.After(patience):
-		ts.Fatalf("the server does not end")
+	case <-s.stderrClosed:
+	case <-time.After(testTimeout):
+		ts.Fatalf("the server does not exit in time")
 	}
 	s.cmd.Wait()
 	if code := strconv.Itoa(s.cmd.ProcessState.ExitCode()); code != args[0] {
-		ts.Fatalf("the server ended with %s", code)
+		ts.Fatalf("the server exited with %s", code)
 	}
 	s.cmd = nil
 	ts.Check(os.WriteFile(ts.MkAbs("log"), []byte(strings.Join(s.log, "\n")+"\n"), 0o644))
 }
 
-func until(ts *testscript.TestScript, neg bool, args []string) {
+func requestUntil(ts *testscript.TestScript, neg bool, args []string) {
 	pattern := regexp.MustCompile(args[0])
 	body := ""
 	eventually(ts, func() bool {
 		_, body = request(ts, args[1], args[2], strings.Join(args[3:], ""))
 		return pattern.MatchString(body)
-	}, func() string { return "the answer does not match: " + body })
+	}, func() string { return "the response does not match: " + body })
 }
 
-// patience is how long anything that has to happen may take on a busy machine.
-const patience = time.Minute
+// testTimeout is the time that any event may take on a busy machine.
+const testTimeout = time.Minute
 
-// eventually asks again and again until something is so.
-func eventually(ts *testscript.TestScript, so func() bool, otherwise func() string) {
-	limit, tick := time.After(patience), time.NewTicker(20*time.Millisecond)
+// eventually waits until a condition holds.
+func eventually(ts *testscript.TestScript, condition func() bool, message func() string) {
+	limit, tick := time.After(testTimeout), time.NewTicker(20*time.Millisecond)
 	defer tick.Stop()
-	for !so() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-limit:
-			ts.Fatalf("%s", otherwise())
+			ts.Fatalf("%s", message())
 		}
 	}
 }
 
-func appears(ts *testscript.TestScript, neg bool, args []string) {
+func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
 	eventually(ts, func() bool {
 		_, err := os.Stat(ts.MkAbs(args[0]))
 		return err == nil
-	}, func() string { return "there is no " + args[0] })
+	}, func() string { return "no file " + args[0] })
 }
 
-func take(ts *testscript.TestScript, neg bool, args []string) {
-	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("answer"))
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("response"))
 	if len(found) < 2 {
-		ts.Fatalf("nothing matches in %s", ts.ReadFile("answer"))
+		ts.Fatalf("nothing matches in %s", ts.ReadFile("response"))
 	}
 	ts.Setenv(args[0], found[1])
 }
 
-func gone(ts *testscript.TestScript, neg bool, args []string) {
+func awaitProcessExit(ts *testscript.TestScript, neg bool, args []string) {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
-	eventually(ts, func() bool { return !running(pid) }, func() string { return "the process is still there" })
+	eventually(ts, func() bool { return !running(pid) }, func() string { return "the process is still running" })
 }
 
-// running reports whether a process is there and no zombie: where nobody takes over orphans, those stay.
+// running reports whether a process exists and is no zombie, which stay where nobody reaps orphans.
 func running(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -216,29 +219,29 @@ func running(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-func begin(ts *testscript.TestScript, neg bool, args []string) {
+func startRequest(ts *testscript.TestScript, neg bool, args []string) {
 	s := sessionOf(ts)
-	s.begun = make(chan reply, 1)
+	s.pending = make(chan httpReply, 1)
 	r := newRequest(ts, args[0], args[1], args[2])
-	go func() { s.begun <- send(r) }()
+	go func() { s.pending <- send(r) }()
 }
 
-func begun(ts *testscript.TestScript, neg bool, args []string) {
-	got := <-sessionOf(ts).begun
+func awaitResponse(ts *testscript.TestScript, neg bool, args []string) {
+	got := <-sessionOf(ts).pending
 	ts.Check(got.err)
-	ts.Check(os.WriteFile(ts.MkAbs("answer"), []byte(got.body), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs("response"), []byte(got.body), 0o644))
 	if strconv.Itoa(got.status) != args[0] {
 		ts.Fatalf("status %d: %s", got.status, got.body)
 	}
 }
 
-func ask(ts *testscript.TestScript, neg bool, args []string) {
+func makeRequest(ts *testscript.TestScript, neg bool, args []string) {
 	body := ""
 	if len(args) > 3 {
 		body = args[3]
 	}
 	status, answer := request(ts, args[1], args[2], body)
-	ts.Check(os.WriteFile(ts.MkAbs("answer"), []byte(answer), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs("response"), []byte(answer), 0o644))
 	if want := args[0]; strconv.Itoa(status) != want {
 		ts.Fatalf("status %d: %s", status, answer)
 	}
@@ -271,12 +274,12 @@ func newRequest(ts *testscript.TestScript, method, path, body string) *http.Requ
 	return r
 }
 
-func send(r *http.Request) reply {
+func send(r *http.Request) httpReply {
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return reply{err: err}
+		return httpReply{err: err}
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	return reply{res.StatusCode, string(answer), err}
+	return httpReply{res.StatusCode, string(answer), err}
 }

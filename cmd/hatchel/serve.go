@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -80,9 +79,9 @@ Without an auth block the server accepts connections from this machine only.`,
 
 func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	exposed, err := isExposed(ctx, f.listen)
+	exposed, err := server.IsExposed(ctx, f.listen)
 	if err != nil {
-		return err
+		return misusef("--listen: %s", err)
 	}
 	folder, err := source.NewFolder(path)
 	if err != nil {
@@ -200,9 +199,9 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 		}
 		return nil
 	}
-	listener, err := net.Listen("tcp", f.listen)
+	listener, err := server.Listen(f.listen)
 	if err != nil {
-		return failf("cannot listen on %s: %s", f.listen, listenReason(err))
+		return failf("%s", err)
 	}
 	scheme := "http"
 	if s.Host.Certificates() != nil {

@@ -13,7 +13,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-const asksAll = `
+const questionTools = `
 tool "order" {
   description = "Ask for an order."
   input "what" { type = string }
@@ -98,7 +98,7 @@ func compileSource(t *testing.T, src string) *runtime.Generation {
 // callOnTerminal calls a tool with what is typed on a terminal, and returns the result.
 func callOnTerminal(ctx context.Context, t *testing.T, tool, arguments string, typed io.Reader, screen io.Writer) (string, error) {
 	t.Helper()
-	p, ok := compileSource(t, asksAll).Program(tool)
+	p, ok := compileSource(t, questionTools).Program(tool)
 	if !ok {
 		t.Fatalf("no tool %s", tool)
 	}
@@ -143,7 +143,7 @@ func TestAQuestionOnATerminalIsAnsweredByItsKind(t *testing.T) {
 	for _, c := range []struct{ name, tool, typed, want string }{
 		{"URL accepted", "page", "accept\n", `"text":"accept"`},
 		{"URL declined", "page", "no\ndecline\n", `The user declined to answer the question \"page\".`},
-		{"end of the input", "page", "", `The user dismissed the question \"page\" without an answer.`},
+		{"end of the input", "page", "", `The user dismissed the question \"page\" without answering.`},
 		{"sampling", "model", "A thing.\nOf two lines.\n\n", `"text":"A thing.\nOf two lines."`},
 		{"sampling up to the end of the input", "model", "A thing.", `"text":"A thing."`},
 		{"roots", "folders", "/a b\nhttps://shop.example/x\n\n", `["file:///a%20b","https://shop.example/x"]`},

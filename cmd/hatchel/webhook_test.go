@@ -23,8 +23,8 @@ const (
 	hookPath   = "/hooks?token=hunter22"
 )
 
-// The configuration of a server whose tasks tell when they have ended; what is put before it says where it keeps its state.
-const telling = `
+// webhookConfig declares tasks and approvals with a webhook. A state block is put before it.
+const webhookConfig = `
 secret "hook" { file = "hook.txt" }
 variable "ops" { type = string }
 variable "bank" { type = string }
@@ -99,10 +99,10 @@ tool "hold" {
 }
 `
 
-func tellingFolder(t *testing.T, before string) (dir string) {
+func writeWebhookConfig(t *testing.T, before string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for name, text := range map[string]string{"tools.hcl": before + telling, "hook.txt": hookSecret + "\n"} {
+	for name, text := range map[string]string{"tools.hcl": before + webhookConfig, "hook.txt": hookSecret + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -110,19 +110,20 @@ func tellingFolder(t *testing.T, before string) (dir string) {
 	return dir
 }
 
-// patientFolder is tellingFolder whose webhook has all the time that it needs, so that it is told nothing again.
-func patientFolder(t *testing.T, before string) (dir string) {
+// writeSlowWebhookConfig writes the configuration with a webhook timeout that no delivery reaches,
+// so that none is repeated.
+func writeSlowWebhookConfig(t *testing.T, before string) (dir string) {
 	t.Helper()
-	dir = tellingFolder(t, before)
-	patient := strings.Replace(telling, `timeout = "2s"`, `timeout = "60s"`, 1)
+	dir = writeWebhookConfig(t, before)
+	patient := strings.Replace(webhookConfig, `timeout = "2s"`, `timeout = "60s"`, 1)
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(before+patient), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// finished is what a webhook is told of a task.
-type finished struct {
+// webhookEvent is the body of a delivery.
+type webhookEvent struct {
 	Type string
 	Data struct {
 		ID, Tool, Status string
@@ -132,40 +133,40 @@ type finished struct {
 	}
 }
 
-// operations receives events, and checks every one of them with the library of the standard.
-type operations struct {
+// webhookReceiver receives deliveries, and verifies each with the reference library.
+type webhookReceiver struct {
 	t      *testing.T
 	server *http.Server
 	addr   string
 
 	mu     sync.Mutex
 	answer int // 0 never answers; guarded by mu, as what follows
-	got    []finished
+	events []webhookEvent
 	ids    []string
 }
 
-func receiving(t *testing.T, answer int) *operations {
+func startReceiver(t *testing.T, answer int) *webhookReceiver {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operations{t: t, addr: listener.Addr().String(), answer: answer}
+	o := &webhookReceiver{t: t, addr: listener.Addr().String(), answer: answer}
 	o.server = &http.Server{Handler: o}
 	go o.server.Serve(listener)
 	t.Cleanup(func() { o.server.Close() })
 	return o
 }
 
-func (o *operations) url() string { return "http://" + o.addr + hookPath }
+func (o *webhookReceiver) url() string { return "http://" + o.addr + hookPath }
 
-func (o *operations) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	oracle, err := webhooks.NewWebhook(hookSecret)
 	if err == nil {
 		err = oracle.Verify(body, r.Header)
 	}
-	var f finished
+	var f webhookEvent
 	if err == nil {
 		err = json.Unmarshal(body, &f)
 	}
@@ -173,7 +174,7 @@ func (o *operations) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		o.t.Errorf("%s %s: %v: %s", r.Method, r.URL, err, body)
 	}
 	o.mu.Lock()
-	o.got, o.ids = append(o.got, f), append(o.ids, r.Header.Get("webhook-id"))
+	o.events, o.ids = append(o.events, f), append(o.ids, r.Header.Get("webhook-id"))
 	answer := o.answer
 	o.mu.Unlock()
 	if answer == 0 {
@@ -183,24 +184,24 @@ func (o *operations) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(answer)
 }
 
-// answers says what is answered from now on, and returns how many events have come.
-func (o *operations) answers(status int) (come int) {
+// setStatus sets the status of responses, and returns the number of events so far.
+func (o *webhookReceiver) setStatus(status int) (come int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answer = status
-	return len(o.got)
+	return len(o.events)
 }
 
-func (o *operations) all() ([]finished, []string) {
+func (o *webhookReceiver) all() ([]webhookEvent, []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Clone(o.got), slices.Clone(o.ids)
+	return slices.Clone(o.events), slices.Clone(o.ids)
 }
 
-// comes waits for the nth event, from 1.
-func (o *operations) comes(t *testing.T, n int) (f finished, id string) {
+// awaitEvents waits for event n, counted from 1.
+func (o *webhookReceiver) awaitEvents(t *testing.T, n int) (f webhookEvent, id string) {
 	t.Helper()
-	soon(t, func() bool {
+	await(t, func() bool {
 		got, ids := o.all()
 		if len(got) < n {
 			return false
@@ -211,39 +212,39 @@ func (o *operations) comes(t *testing.T, n int) (f finished, id string) {
 	return f, id
 }
 
-func (f finished) is(id, tool, status string) bool {
+func (f webhookEvent) matches(id, tool, status string) bool {
 	return f.Type == "task.finished" && f.Data.ID == id && f.Data.Tool == tool && f.Data.Status == status
 }
 
-func TestAWebhookIsToldOnceOfEveryTask(t *testing.T) {
+func TestEveryTaskIsDeliveredOnce(t *testing.T) {
 	bank, address := startBank(t)
-	ops := receiving(t, 200)
-	r := startReplica(t, patientFolder(t, ""), "", "--var", "bank="+address, "--var", "ops="+ops.url(), "--state", filepath.Join(t.TempDir(), "state.db"))
+	ops := startReceiver(t, 200)
+	r := startReplica(t, writeSlowWebhookConfig(t, ""), "", "--var", "bank="+address, "--var", "ops="+ops.url(), "--state", filepath.Join(t.TempDir(), "state.db"))
 	done := callTool(t, r.url, "quick").Result.TaskID
-	if f, _ := ops.comes(t, 1); !f.is(done, "quick", "completed") || len(f.Data.Result.Content) != 1 || f.Data.Result.Content[0].Text != "done" {
+	if f, _ := ops.awaitEvents(t, 1); !f.matches(done, "quick", "completed") || len(f.Data.Result.Content) != 1 || f.Data.Result.Content[0].Text != "done" {
 		t.Errorf("%+v", f)
 	}
 	held := callTool(t, r.url, "hold").Result.TaskID
-	comes(t, bank.held)
-	if got := aboutTask(t, r.url, "tasks/cancel", held, nil); got.Error != nil {
+	awaitEvent(t, bank.started)
+	if got := sendTaskRPC(t, r.url, "tasks/cancel", held, nil); got.Error != nil {
 		t.Fatalf("%+v", got)
 	}
-	if f, _ := ops.comes(t, 2); !f.is(held, "hold", "cancelled") {
+	if f, _ := ops.awaitEvents(t, 2); !f.matches(held, "hold", "cancelled") {
 		t.Errorf("%+v", f)
 	}
-	comes(t, bank.left)
+	awaitEvent(t, bank.cancelled)
 	brief := callTool(t, r.url, "brief").Result.TaskID
-	if f, _ := ops.comes(t, 3); !f.is(brief, "brief", "failed") || !strings.Contains(f.Data.Error.Message, "has passed before it was done") {
+	if f, _ := ops.awaitEvents(t, 3); !f.matches(brief, "brief", "failed") || !strings.Contains(f.Data.Error.Message, "has passed before it was done") {
 		t.Errorf("%+v", f)
 	}
-	soon(t, func() bool { return waiting(t, r.url) == 0 })
+	await(t, func() bool { return pendingDeliveries(t, r.url) == 0 })
 	if got, _ := ops.all(); len(got) != 3 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// waiting is how many events wait, as /readyz says it.
-func waiting(t *testing.T, url string) int {
+// pendingDeliveries returns the number of pending deliveries that /readyz reports.
+func pendingDeliveries(t *testing.T, url string) int {
 	t.Helper()
 	res, err := http.Get(url + "/readyz")
 	if err != nil {
@@ -269,54 +270,54 @@ func waiting(t *testing.T, url string) int {
 	return ready.Webhooks[0].Waiting
 }
 
-func TestADeliverySurvivesAKill(t *testing.T) {
+func TestADeliverySurvivesAKilledProcess(t *testing.T) {
 	for name, before := range map[string]string{"of the folder": "state { sqlite = \"state.db\" }\n", "named": ""} {
 		t.Run(name, func(t *testing.T) {
 			_, address := startBank(t)
-			ops := receiving(t, 0)
+			ops := startReceiver(t, 0)
 			flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
-			dir := tellingFolder(t, before)
+			dir := writeWebhookConfig(t, before)
 			if before == "" {
 				flags = append(flags, "--state", filepath.Join(t.TempDir(), "state.db"))
 			}
 			r := startReplica(t, dir, "", flags...)
 			id := callTool(t, r.url, "quick").Result.TaskID
-			_, first := ops.comes(t, 1) // it is being sent
+			_, first := ops.awaitEvents(t, 1) // it is being sent
 			r.kill()
-			sent := ops.answers(503)
+			sent := ops.setStatus(503)
 			r = startReplica(t, dir, "", flags...)
-			if f, again := ops.comes(t, sent+1); !f.is(id, "quick", "completed") || again != first {
+			if f, again := ops.awaitEvents(t, sent+1); !f.matches(id, "quick", "completed") || again != first {
 				t.Errorf("%s and %s: %+v", first, again, f)
 			}
-			soon(t, func() bool { return waiting(t, r.url) == 1 })
+			await(t, func() bool { return pendingDeliveries(t, r.url) == 1 })
 			r.kill() // it waits to be sent again
-			sent = ops.answers(200)
+			sent = ops.setStatus(200)
 			r = startReplica(t, dir, "", flags...)
-			if f, again := ops.comes(t, sent+1); !f.is(id, "quick", "completed") || again != first {
+			if f, again := ops.awaitEvents(t, sent+1); !f.matches(id, "quick", "completed") || again != first {
 				t.Errorf("%s and %s: %+v", first, again, f)
 			}
-			soon(t, func() bool { return waiting(t, r.url) == 0 })
+			await(t, func() bool { return pendingDeliveries(t, r.url) == 0 })
 		})
 	}
 }
 
-func TestAWebhookIsToldOfWhatWasInterrupted(t *testing.T) {
+func TestAnInterruptedTaskIsDelivered(t *testing.T) {
 	bank, address := startBank(t)
-	ops := receiving(t, 204)
-	dir, flags := tellingFolder(t, "state { sqlite = \"state.db\" }\n"), []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
+	ops := startReceiver(t, 204)
+	dir, flags := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n"), []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
 	r := startReplica(t, dir, "", flags...)
 	id := callTool(t, r.url, "hold").Result.TaskID
-	comes(t, bank.held)
+	awaitEvent(t, bank.started)
 	r.kill()
 	startReplica(t, dir, "", flags...)
-	if f, _ := ops.comes(t, 1); !f.is(id, "hold", "failed") || !strings.Contains(f.Data.Error.Message, "interrupted by a restart") {
+	if f, _ := ops.awaitEvents(t, 1); !f.matches(id, "hold", "failed") || !strings.Contains(f.Data.Error.Message, "interrupted by a restart") {
 		t.Errorf("%+v", f)
 	}
 }
 
-func TestAServerThatHasNothingToDeliverMakesNoState(t *testing.T) {
+func TestAServerWithoutDeliveriesCreatesNoState(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state.db")
-	dir := tellingFolder(t, "")
+	dir := writeWebhookConfig(t, "")
 	text, err := os.ReadFile(filepath.Join(dir, "tools.hcl"))
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +327,7 @@ func TestAServerThatHasNothingToDeliverMakesNoState(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := startReplica(t, dir, "", "--var", "bank=http://127.0.0.1:1", "--var", "ops=http://127.0.0.1:1/", "--state", state)
-	if got := callTool(t, r.url, "plain"); got.text() != "plain" || waiting(t, r.url) != 0 {
+	if got := callTool(t, r.url, "plain"); got.text() != "plain" || pendingDeliveries(t, r.url) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if _, err := os.Stat(state); !os.IsNotExist(err) {
@@ -334,11 +335,11 @@ func TestAServerThatHasNothingToDeliverMakesNoState(t *testing.T) {
 	}
 }
 
-func TestOneOfSeveralProcessesDelivers(t *testing.T) {
+func TestOneOfSeveralProcessesDeliversAnEvent(t *testing.T) {
 	database := emptySchema(t)
 	_, address := startBank(t)
-	ops := receiving(t, 200)
-	dir := patientFolder(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
+	ops := startReceiver(t, 200)
+	dir := writeSlowWebhookConfig(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
 	var all []*replica
 	for range 3 {
 		all = append(all, startReplica(t, dir, database, "--var", "bank="+address, "--var", "ops="+ops.url()))
@@ -355,8 +356,8 @@ func TestOneOfSeveralProcessesDelivers(t *testing.T) {
 		})
 	}
 	calling.Wait()
-	ops.comes(t, 3*each)
-	soon(t, func() bool { return waiting(t, all[0].url) == 0 })
+	ops.awaitEvents(t, 3*each)
+	await(t, func() bool { return pendingDeliveries(t, all[0].url) == 0 })
 	_, ids := ops.all()
 	sent := len(ids)
 	slices.Sort(ids)
@@ -366,35 +367,35 @@ func TestOneOfSeveralProcessesDelivers(t *testing.T) {
 	t.Logf("%d requests for %d tasks", sent, len(ids))
 }
 
-// What a process has begun to deliver when it is killed is delivered by another, while it is not there.
-func TestTheOthersDeliverWhatAKilledProcessHasLeft(t *testing.T) {
+// A delivery of a killed process is made by another one.
+func TestOtherProcessesDeliverTheEventsOfAKilledOne(t *testing.T) {
 	database := emptySchema(t)
 	_, address := startBank(t)
-	ops := receiving(t, 0)
-	dir := tellingFolder(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
+	ops := startReceiver(t, 0)
+	dir := writeWebhookConfig(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
 	flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
 	first := startReplica(t, dir, database, flags...)
 	id := callTool(t, first.url, "quick").Result.TaskID
-	_, sent := ops.comes(t, 1)
+	_, sent := ops.awaitEvents(t, 1)
 	for range 2 {
 		startReplica(t, dir, database, flags...)
 	}
 	first.kill()
-	ops.answers(200)
+	ops.setStatus(200)
 	began := time.Now()
-	if f, again := ops.comes(t, 2); !f.is(id, "quick", "completed") || again != sent {
+	if f, again := ops.awaitEvents(t, 2); !f.matches(id, "quick", "completed") || again != sent {
 		t.Errorf("%s and %s: %+v", sent, again, f)
 	}
 	t.Log(fmt.Sprint("delivered after ", time.Since(began).Round(time.Millisecond)))
 }
 
-func TestAReloadMovesAWebhook(t *testing.T) {
+func TestAReloadChangesTheURLOfAWebhook(t *testing.T) {
 	_, address := startBank(t)
-	old, moved := receiving(t, 500), receiving(t, 200)
-	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	old, moved := startReceiver(t, 500), startReceiver(t, 200)
+	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
 	r := startReplica(t, dir, "", "--var", "bank="+address, "--var", "ops="+old.url())
 	id := callTool(t, r.url, "quick").Result.TaskID
-	_, first := old.comes(t, 1)
+	_, first := old.awaitEvents(t, 1)
 	text, err := os.ReadFile(filepath.Join(dir, "tools.hcl"))
 	if err != nil {
 		t.Fatal(err)
@@ -403,16 +404,17 @@ func TestAReloadMovesAWebhook(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, again := moved.comes(t, 1); !f.is(id, "quick", "completed") || again != first {
+	if f, again := moved.awaitEvents(t, 1); !f.matches(id, "quick", "completed") || again != first {
 		t.Errorf("%s and %s: %+v", first, again, f)
 	}
 }
 
-// What happens while a webhook is off it is never told; what waited for it is sent when it is on again.
-func TestAWebhookIsSwitchedOffAndOn(t *testing.T) {
+// Events while a webhook is disabled are never delivered. Pending ones are delivered when it is
+// enabled again.
+func TestAWebhookCanBeDisabledAndEnabled(t *testing.T) {
 	_, address := startBank(t)
-	old, moved := receiving(t, 500), receiving(t, 200)
-	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	old, moved := startReceiver(t, 500), startReceiver(t, 200)
+	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
 	r := startReplica(t, dir, "", "--var", "bank="+address, "--var", "ops="+old.url())
 	text, err := os.ReadFile(filepath.Join(dir, "tools.hcl"))
 	if err != nil {
@@ -424,7 +426,7 @@ func TestAWebhookIsSwitchedOffAndOn(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(changed), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		soon(t, func() bool {
+		await(t, func() bool {
 			res, err := http.Get(r.url + "/readyz")
 			if err != nil {
 				t.Fatal(err)
@@ -435,35 +437,35 @@ func TestAWebhookIsSwitchedOffAndOn(t *testing.T) {
 		})
 	}
 	waited := callTool(t, r.url, "quick").Result.TaskID
-	old.comes(t, 1)
+	old.awaitEvents(t, 1)
 	leads("null", `"name":"ops","off":true,"waiting":1,`)
 	untold := callTool(t, r.url, "quick").Result.TaskID
-	soon(t, func() bool {
-		return request2026(t, r.url, "tasks/get", map[string]any{"taskId": untold}).Result.Status == "completed"
+	await(t, func() bool {
+		return sendRPC(t, r.url, "tasks/get", map[string]any{"taskId": untold}).Result.Status == "completed"
 	})
 	leads(fmt.Sprintf("%q", moved.url()), `"to":"http://`+moved.addr)
 	last := callTool(t, r.url, "quick").Result.TaskID
-	moved.comes(t, 2)
+	moved.awaitEvents(t, 2)
 	got, _ := moved.all()
 	for _, id := range []string{waited, last} {
-		if !slices.ContainsFunc(got, func(f finished) bool { return f.is(id, "quick", "completed") }) {
+		if !slices.ContainsFunc(got, func(f webhookEvent) bool { return f.matches(id, "quick", "completed") }) {
 			t.Errorf("%s is not among %+v", id, got)
 		}
 	}
-	if slices.ContainsFunc(got, func(f finished) bool { return f.Data.ID == untold }) {
+	if slices.ContainsFunc(got, func(f webhookEvent) bool { return f.Data.ID == untold }) {
 		t.Errorf("what happened while it was off is told: %+v", got)
 	}
 }
 
-// Another process decides, and the server tells what.
-func TestAWebhookIsToldOfAnApproval(t *testing.T) {
+// A decision of another process is delivered by the server.
+func TestApprovalEventsAreDelivered(t *testing.T) {
 	_, address := startBank(t)
-	ops := receiving(t, 200)
-	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	ops := startReceiver(t, 200)
+	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
 	flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
 	r := startReplica(t, dir, "", flags...)
 	task := callTool(t, r.url, "refund").Result.TaskID
-	asked, _ := ops.comes(t, 1)
+	asked, _ := ops.awaitEvents(t, 1)
 	if asked.Type != "approval.requested" || asked.Data.Tool != "refund" || asked.Data.Status != "pending" {
 		t.Fatalf("%+v", asked)
 	}
@@ -474,11 +476,11 @@ func TestAWebhookIsToldOfAnApproval(t *testing.T) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	startReplica(t, dir, "", flags...)
-	var decided finished
+	var decided webhookEvent
 	var id string
-	soon(t, func() bool { // what it was told before may come again, because it was killed then
+	await(t, func() bool { // what it was told before may come again, because it was killed then
 		got, ids := ops.all()
-		i := slices.IndexFunc(got, func(f finished) bool { return f.Type == "approval.decided" })
+		i := slices.IndexFunc(got, func(f webhookEvent) bool { return f.Type == "approval.decided" })
 		if i >= 0 {
 			decided, id = got[i], ids[i]
 		}
@@ -489,13 +491,13 @@ func TestAWebhookIsToldOfAnApproval(t *testing.T) {
 	}
 }
 
-func TestAWebhookIsToldThatAnApprovalIsVoid(t *testing.T) {
+func TestAVoidedApprovalIsDelivered(t *testing.T) {
 	_, address := startBank(t)
-	ops := receiving(t, 200)
-	dir := tellingFolder(t, "state { sqlite = \"state.db\" }\n")
+	ops := startReceiver(t, 200)
+	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
 	r := startReplica(t, dir, "", "--var", "bank="+address, "--var", "ops="+ops.url())
 	callTool(t, r.url, "refund")
-	asked, _ := ops.comes(t, 1)
+	asked, _ := ops.awaitEvents(t, 1)
 	file := filepath.Join(dir, "tools.hcl")
 	text, err := os.ReadFile(file)
 	if err == nil {
@@ -504,33 +506,33 @@ func TestAWebhookIsToldThatAnApprovalIsVoid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	void, _ := ops.comes(t, 2)
+	void, _ := ops.awaitEvents(t, 2)
 	if void.Type != "approval.decided" || void.Data.ID != asked.Data.ID || void.Data.Status != "void" || !strings.Contains(void.Data.Decision.Reason, "was changed") {
 		t.Errorf("%+v", void)
 	}
 }
 
-func TestAWebhookIsToldOfATaskThatNobodyAnswers(t *testing.T) {
+func TestAnUnansweredTaskIsDelivered(t *testing.T) {
 	_, address := startBank(t)
-	ops := receiving(t, 200)
-	r := startReplica(t, tellingFolder(t, "state { sqlite = \"state.db\" }\n"), "", "--var", "bank="+address, "--var", "ops="+ops.url())
+	ops := startReceiver(t, 200)
+	r := startReplica(t, writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n"), "", "--var", "bank="+address, "--var", "ops="+ops.url())
 	lapses := callTool(t, r.url, "unanswered").Result.TaskID
-	if f, _ := ops.comes(t, 1); !f.is(lapses, "unanswered", "failed") || !strings.Contains(f.Data.Error.Message, "The time for which the task is kept has passed") {
+	if f, _ := ops.awaitEvents(t, 1); !f.matches(lapses, "unanswered", "failed") || !strings.Contains(f.Data.Error.Message, "The time for which the task is kept has passed") {
 		t.Errorf("%+v", f)
 	}
 	// One that is answered is told of once, and of what became of it.
 	id := callTool(t, r.url, "ask").Result.TaskID
-	soon(t, func() bool { return aboutTask(t, r.url, "tasks/get", id, nil).Result.Status == "input_required" })
-	aboutTask(t, r.url, "tasks/update", id, map[string]any{"sure": map[string]any{"action": "accept"}})
-	if f, _ := ops.comes(t, 2); !f.is(id, "ask", "completed") {
+	await(t, func() bool { return sendTaskRPC(t, r.url, "tasks/get", id, nil).Result.Status == "input_required" })
+	sendTaskRPC(t, r.url, "tasks/update", id, map[string]any{"sure": map[string]any{"action": "accept"}})
+	if f, _ := ops.awaitEvents(t, 2); !f.matches(id, "ask", "completed") {
 		t.Errorf("%+v", f)
 	}
 	cancelled := callTool(t, r.url, "ask").Result.TaskID
-	soon(t, func() bool {
-		return aboutTask(t, r.url, "tasks/get", cancelled, nil).Result.Status == "input_required"
+	await(t, func() bool {
+		return sendTaskRPC(t, r.url, "tasks/get", cancelled, nil).Result.Status == "input_required"
 	})
-	aboutTask(t, r.url, "tasks/cancel", cancelled, nil)
-	if f, _ := ops.comes(t, 3); !f.is(cancelled, "ask", "cancelled") {
+	sendTaskRPC(t, r.url, "tasks/cancel", cancelled, nil)
+	if f, _ := ops.awaitEvents(t, 3); !f.matches(cancelled, "ask", "cancelled") {
 		t.Errorf("%+v", f)
 	}
 }

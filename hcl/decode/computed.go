@@ -9,7 +9,7 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// DecodeComputed decodes what is computed for every call.
+// DecodeComputed decodes an argument that is computed for every call.
 func (d *Decoder) DecodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	c := d.Compiler(f)
 	c.Name = f.Name

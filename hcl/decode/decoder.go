@@ -17,37 +17,38 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Decoder fills configurations from the bodies of one file.
+// Decoder decodes the bodies of one file into configurations.
 type Decoder struct {
 	Env           *Env
 	Src           []byte        // of the file
-	LoadScope     *eval.Scope   // what is readable where a value is known at load
-	Scope         *eval.Scope   // what is readable where a value is computed for a call
-	NonNull       *eval.NonNull // what a `when` around has ruled out
+	LoadScope     *eval.Scope   // the scope of values known at load
+	Scope         *eval.Scope   // the scope of values computed for a call
+	NonNull       *eval.NonNull // paths that an enclosing `when` has proven not null
 	Dialect       sqltext.Dialect
-	ArgvPrefix    []string // of the shell connection that the block's own words follow
+	ArgvPrefix    []string // of the shell connection, before the block's own words
 	HasConnection bool     // the block names a connection
 	Ranges        map[any]diag.Range
-	Deps          *eval.Dependencies // of the tool in hand; nil outside of tools
-	MissingValue  bool               // something that must be known at load is not, and that was reported where it comes from
-	Typos         map[string]bool
-	Diags         diag.Diagnostics
+	Deps          *eval.Dependencies // of the current tool; nil outside of tools
+	// a value needed at load is missing, which was reported at its source
+	MissingValue bool
+	Typos        map[string]bool
+	Diags        diag.Diagnostics
 }
 
 func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
 	d.Diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
-// Body decodes what a block holds, reporting everything that its spec does not know.
+// Body decodes the body of a block and reports arguments and blocks that the spec does not have.
 func (d *Decoder) Body(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 	d.CheckNames(b, spec)
 	d.Fields(b, spec, def)
 }
 
-// Fields decodes a part of what a block holds.
+// Fields decodes some of the arguments and blocks of a body.
 func (d *Decoder) Fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 	var written map[*group][]string
-	typos := d.Typos // of this body: nested ones have their own
+	typos := d.Typos // of this body, not of nested ones
 	for i := range spec {
 		f := &spec[i]
 		found := false
@@ -66,7 +67,7 @@ func (d *Decoder) Fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
 			written[f.group] = append(written[f.group], f.Name)
 		}
 		if !found && f.Required && !typos[f.Name] {
-			d.Errorf(def, "Missing argument", "%q is needed here: %s", f.Name, f.Doc)
+			d.Errorf(def, "Missing argument", "%q is required here: %s", f.Name, f.Doc)
 		}
 	}
 	d.Typos = typos
@@ -84,7 +85,8 @@ func (d *Decoder) decodeBlocks(b *hclsyntax.Body, f Field) bool {
 			continue
 		}
 		if len(nested.Labels) > 0 && f.Label == "" {
-			d.Errorf(nested.LabelRanges[0], "Unexpected label", "%s block has no label: write `%s {`.", diag.ToSentence(diag.WithArticle(f.Name)), f.Name)
+			d.Errorf(nested.LabelRanges[0], "Unexpected label", "%s block has no label: write `%s {`.",
+				diag.ToSentence(diag.WithArticle(f.Name)), f.Name)
 		}
 		found = true
 		f.DecodeBlock(d, nested)
@@ -108,7 +110,8 @@ func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][
 		}
 		switch n := len(written[g]); {
 		case n == 0 && g.required && !slices.ContainsFunc(names, func(name string) bool { return d.Typos[name] }):
-			d.Errorf(def, "Missing argument", "%s is needed: write one of %s.", diag.ToSentence(g.what), strings.Join(names, ", "))
+			d.Errorf(def, "Missing argument", "%s is required: write one of %s.", diag.ToSentence(g.what),
+				strings.Join(names, ", "))
 		case n > 1:
 			second := written[g][1]
 			r := def
@@ -120,7 +123,8 @@ func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][
 					r = nested.DefRange()
 				}
 			}
-			d.Errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", diag.ToSentence(g.what), written[g][0], strings.Join(names, ", "))
+			d.Errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", diag.ToSentence(g.what),
+				written[g][0], strings.Join(names, ", "))
 		}
 	}
 }
@@ -160,7 +164,7 @@ func (d *Decoder) decodeValue(dst any, e hclsyntax.Expression, f Field) {
 	}
 }
 
-// Known evaluates what must be known at load and checks its kind.
+// Known evaluates an expression at load and checks the kind of its value.
 func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
 	n := d.CompileKnown(e, f)
 	if !n.Known {
@@ -184,7 +188,8 @@ func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
 		if text, isText := n.Value.(string); isText && want == "list" {
 			hint = fmt.Sprintf(" Write [%q].", text)
 		}
-		d.Errorf(e.Range(), "Wrong type", "%s takes %s, and this is %s.%s", f.Name, diag.WithArticle(want), eval.TypePhrase(eval.TypeOf(n.Value)), hint)
+		d.Errorf(e.Range(), "Wrong type", "%s takes %s, not %s.%s", f.Name, diag.WithArticle(want),
+			eval.TypePhrase(eval.TypeOf(n.Value)), hint)
 		return nil
 	}
 	return n.Value
@@ -208,7 +213,8 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 	for _, v := range elems {
 		item, ok := v.(T)
 		if !ok {
-			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one of them is %s.", f.Name, of, eval.TypePhrase(eval.TypeOf(v)))
+			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one element is %s.", f.Name, of,
+				eval.TypePhrase(eval.TypeOf(v)))
 			return out
 		}
 		out = append(out, item)
@@ -216,14 +222,15 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 	return out
 }
 
-// RejectFileType reports a type with a file in it, where no caller sends one.
+// RejectFileType reports a type that contains a file where callers cannot send one.
 func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
 	if t.HoldsFile() {
-		d.Errorf(e.Range(), "Misplaced file", "A file is what a caller of a tool uploads, so it is the type of an input, and %s has none.", what)
+		d.Errorf(e.Range(), "Misplaced file",
+			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
 	}
 }
 
-// FieldRange is where an argument was written, or the block.
+// FieldRange returns the range of an argument, or of the block if the argument is not set.
 func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
 	if r, ok := d.Ranges[field]; ok {
 		return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}

@@ -15,7 +15,8 @@ func (d *Decoder) Duration(e hclsyntax.Expression, f Field) time.Duration {
 	s, ok := n.Value.(string)
 	t, err := time.ParseDuration(s)
 	if n.Known && (!ok || err != nil || t < 0) {
-		d.Errorf(e.Range(), "Invalid duration", `%s is a number and a unit in quotes, as in "500ms", "30s", "5m" or "1h30m".`, f.Name)
+		d.Errorf(e.Range(), "Invalid duration", `%s is a duration in quotes, as in "500ms", "30s", "5m" or "1h30m".`,
+			f.Name)
 		return 0
 	}
 	return t
@@ -24,7 +25,7 @@ func (d *Decoder) Duration(e hclsyntax.Expression, f Field) time.Duration {
 // Size is a number of bytes.
 type Size int64
 
-// String writes a size for a reader: exactly where that is short.
+// String formats a size for people, exactly if that is short.
 func (n Size) String() string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -55,13 +56,15 @@ func (d *Decoder) Size(e hclsyntax.Expression, f Field) Size {
 			if !found {
 				continue
 			}
-			if v, err := strconv.ParseFloat(strings.TrimSpace(num), 64); err == nil && v > 0 && v*u.factor < math.MaxInt64/2 {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(num), 64); err == nil && v > 0 &&
+				v*u.factor < math.MaxInt64/2 {
 				return Size(v * u.factor)
 			}
 		}
 	}
 	if n.Known {
-		d.Errorf(e.Range(), "Invalid size", `A size is a number of bytes, or a text such as "64KiB", "4MiB" or "1GB".`)
+		d.Errorf(e.Range(), "Invalid size",
+			`A size is a number of bytes, or a string such as "64KiB", "4MiB" or "1GB".`)
 	}
 	return 0
 }

@@ -7,11 +7,12 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Env is what the bodies of a configuration are decoded with. The loader fills it in as it proceeds.
+// Env is the environment for decoding the bodies of a configuration. The loader completes it as it
+// proceeds.
 type Env struct {
 	hclexpr.CompileEnv
 	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)
-	UploadURL *string  // where files are uploaded to; what it points to may be written until all is loaded
+	UploadURL *string  // the upload URL; the target of the pointer is set during the load
 	Webhooks  []string // that are declared
-	Partial   bool     // a file could not be read: what it may declare is not missed
+	Partial   bool     // a file could not be read, so missing declarations are not reported
 }

@@ -17,28 +17,30 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Arguments that several blocks of the language have, and what must hold of each.
+// Constructors of fields that several blocks share.
 
-// Choice declares an argument that is one of a few words.
+// Choice declares an argument that takes one of several words.
 func Choice(dst *string, name, doc string, among ...string) Field {
 	quoted := make([]string, len(among))
 	for i, word := range among {
 		quoted[i] = strconv.Quote(word)
 	}
 	return Custom(name, strings.Join(quoted, " or "), doc, func(d *Decoder, e hclsyntax.Expression) {
+		d.Ranges[dst] = diag.RangeOf(e.Range())
 		word, ok := d.Known(e, Field{Name: name}, "string").(string)
 		if !ok {
 			return
 		}
 		if !slices.Contains(among, word) {
-			d.Errorf(e.Range(), "Unknown choice", "%s is %s, and this is %q.%s", name, diag.JoinOr(quoted), word, diag.DidYouMean(word, among))
+			d.Errorf(e.Range(), "Unknown choice", "%s is %s, not %q.%s", name, diag.JoinOr(quoted), word,
+				diag.DidYouMean(word, among))
 			return
 		}
 		*dst = word
 	})
 }
 
-// BoolChoice declares an argument that is one of two words, of which the second sets dst.
+// BoolChoice declares an argument that takes one of two words; the second sets dst.
 func BoolChoice(dst *bool, name, doc string, words ...string) Field {
 	var word string
 	f := Choice(&word, name, doc, words...)
@@ -50,7 +52,7 @@ func BoolChoice(dst *bool, name, doc string, words ...string) Field {
 	return f
 }
 
-// RangedFloat declares a number that is known at load and lies between 0 and high.
+// RangedFloat declares a number from 0 to high, known at load.
 func RangedFloat(dst **float64, name, doc string, high float64) Field {
 	kind := "number from 0 to " + strconv.FormatFloat(high, 'g', -1, 64)
 	if math.IsInf(high, 1) {
@@ -61,7 +63,8 @@ func RangedFloat(dst **float64, name, doc string, high float64) Field {
 		switch {
 		case !ok:
 		case n < 0 || n > high:
-			d.Errorf(e.Range(), "Number out of range", "%s is a %s, and this is %s.", name, kind, strconv.FormatFloat(n, 'g', -1, 64))
+			d.Errorf(e.Range(), "Number out of range", "%s is a %s, not %s.", name, kind,
+				strconv.FormatFloat(n, 'g', -1, 64))
 		default:
 			*dst = &n
 		}
@@ -75,7 +78,7 @@ func PositiveInt(dst *int, name, doc string) Field {
 		switch {
 		case !ok:
 		case n < 1:
-			d.Errorf(e.Range(), "Number out of range", "%s is at least 1, and this is %d.", name, n)
+			d.Errorf(e.Range(), "Number out of range", "%s must be at least 1, not %d.", name, n)
 		default:
 			*dst = n
 		}
@@ -93,20 +96,22 @@ func NumberExpr(dst **hclexpr.Expr, name, doc string) Field {
 		switch {
 		case len(d.Diags) > before:
 		case n.NullReason != "":
-			d.Errorf(e.Range(), "Value may be null", "%s, and %s takes a number. Guard it with a condition, or write coalesce(…, 0).", eval.NullSentence(n), name)
+			d.Errorf(e.Range(), "Value may be null",
+				"%s, and %s takes a number. Guard it with a condition, or write coalesce(…, 0).",
+				eval.NullSentence(n), name)
 		case n.Type.Kind != schema.Number && n.Type.Kind != schema.Integer && n.Type.Kind != schema.Any:
-			d.Errorf(e.Range(), "Wrong type", "%s takes a number, and this is %s.", name, eval.TypePhrase(n.Type))
+			d.Errorf(e.Range(), "Wrong type", "%s takes a number, not %s.", name, eval.TypePhrase(n.Type))
 		}
 	})
 }
 
-// MessageAttr declares a text that a person or a model reads.
+// MessageAttr declares a required, non-empty text.
 func MessageAttr(dst **hclexpr.TextTemplate, name, doc string) Field {
 	return Custom(name, "template", doc, func(d *Decoder, e hclsyntax.Expression) {
 		before := len(d.Diags)
 		d.DecodeComputed(dst, e, Field{Name: name})
 		if text, known := (*dst).Known(); known && strings.TrimSpace(text) == "" && len(d.Diags) == before {
-			d.Errorf(e.Range(), "Empty text", "%s is empty, and somebody reads it: write what it should say.", name)
+			d.Errorf(e.Range(), "Empty text", "%s is empty. Write a text.", name)
 		}
 	})
 }
@@ -123,7 +128,8 @@ func PositiveDuration(dst *time.Duration, name, doc string) Field {
 	return f
 }
 
-// ElementRange is where an element of a list stands, or the list where it is not written out.
+// ElementRange returns the range of an element of a list, or of the whole expression if it is not a
+// list literal.
 func ElementRange(e hclsyntax.Expression, i int) hclv2.Range {
 	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		return list.Exprs[i].Range()

@@ -5,50 +5,50 @@ import (
 	"strings"
 )
 
-// A hint answers a name that other languages have, or that belongs to another place of this one.
+// hint is the advice for a name from another language, or from another block.
 type hint struct {
-	names  string // that are answered, separated by spaces
-	beside string // names that the body must allow, separated by spaces; empty for every body
-	text   string // where @ stands for the name that was written
+	names  string // separated by spaces
+	beside string // names that the body must accept, separated by spaces; empty for any body
+	text   string // @ is replaced by the written name
 }
 
 // argumentHints are tried in order.
 var argumentHints = []hint{
 	{"required", "type default", " An input is required unless its type is optional(…)."},
-	{"method url path", "get post", ` The verb is the argument, its value the path: get = "/path".`},
+	{"method url path", "get post", ` The method is the argument and its value the path: get = "/path".`},
 	{
 		"params args parameters", "query exec",
-		" A value stands in the statement, where it belongs, as ${input.x}: it is bound as a parameter.",
+		" Write the value in the statement, as in ${input.x}: it is bound as a parameter.",
 	},
 	{
 		"value default", "env file optional",
-		` A secret is never written into the configuration: env = "NAME" names where it comes from.`,
+		` A secret is not written in the configuration: env = "NAME" names its environment variable.`,
 	},
-	{"type", "is", " What a name stands for is written is = object({ … })."},
-	{"count for_each", "each", " It is called each, and its elements are read as each.value: each = input.list."},
+	{"type", "is", " The type is set by is = object({ … })."},
+	{"count for_each", "each", " Write each = input.list, and read its elements as each.value."},
 	{
 		"count for_each", "step",
-		` What a call does for every element is a step: step "name" { each = input.list … }.`,
+		` To repeat work for every element, write a step: step "name" { each = input.list … }.`,
 	},
 	{"depends_on", "", " Steps run in the order in which they are written."},
-	{"sensitive", "env default", ` What nobody may see is a secret: secret "name" { env = "NAME" }.`},
-	{"nullable", "type default", " What may be null says so in its type: nullable(string)."},
+	{"sensitive", "env default", ` A sensitive value is a secret: secret "name" { env = "NAME" }.`},
+	{"nullable", "type default", " Nullability is part of the type: nullable(string)."},
 	{
 		"enabled disabled", "url retention",
-		" A webhook is off where its url is null, as that of a secret with optional = true may be.",
+		" A webhook is disabled when its url is null, for example an unset secret with optional = true.",
 	},
-	{"groups subjects roles", "allow deny", ` A rule asks for them: allow = "'finance' in caller.groups".`},
+	{"groups subjects roles", "allow deny", ` Check them in a rule: allow = "'finance' in caller.groups".`},
 }
 
-// nestedBlockHints are about blocks inside of others, and are tried before blockHints.
+// nestedBlockHints apply to nested blocks and are tried before blockHints.
 var nestedBlockHints = []hint{
 	{
 		"sqlite postgres postgresql mysql mariadb", "sql",
-		` The block is called sql, and its label is the connection: sql "name" { … }.`,
+		` The block is named sql, and its label is the connection: sql "name" { … }.`,
 	},
-	{"elicit sample roots", "ask", ` A question stands in an ask, and an ask in a step: ask "name" { @ … }.`},
+	{"elicit sample roots", "ask", ` A question belongs in an ask, and an ask in a step: ask "name" { @ … }.`},
 	{"input", "argument", ` A prompt has arguments: argument "name" { … }. They are read as input.name.`},
-	{"argument", "input", ` Arguments are of prompts, and here are inputs: input "name" { … }.`},
+	{"argument", "input", ` Only prompts have arguments; here, declare inputs: input "name" { … }.`},
 	{
 		"variable", "input",
 		` What a caller gives is an input: input "name" { type = string }. A variable stands at the top of a file, ` +
@@ -56,13 +56,13 @@ var nestedBlockHints = []hint{
 	},
 }
 
-// blockHints are about blocks anywhere.
+// blockHints apply to all blocks.
 var blockHints = []hint{
-	{"api_key jwt", "", " Whom the server knows stands in auth: auth { @ … }."},
-	{"oauth2", "", " How requests sign in stands in auth of a connection: auth { oauth2 { … } }."},
-	{"approval", "", " Calls of tools are approved: an approval stands in a tool, or in a policy with approve."},
-	{"idempotency task", "", ` It stands in a tool: tool "name" { @ { … } }.`},
-	{"cache", "", " Answers are kept of tools that only read, and of resources: a cache stands in those."},
+	{"api_key jwt", "", " Authentication is declared in auth: auth { @ … }."},
+	{"oauth2", "", " Credentials for requests belong in the auth block of a connection: auth { oauth2 { … } }."},
+	{"approval", "", " Approvals apply to tool calls: an approval belongs in a tool, or in a policy with approve."},
+	{"idempotency task", "", ` It belongs in a tool: tool "name" { @ { … } }.`},
+	{"cache", "", " Only read-only tools and resources can be cached: a cache belongs in one of them."},
 	{
 		"limit", "",
 		" Calls are limited: a limit stands in a tool, or in server for all together. " +
@@ -70,23 +70,25 @@ var blockHints = []hint{
 	},
 	{
 		"breaker", "",
-		` What fails is a connection, for all that use it: connection "http" "name" { breaker { … } }.`,
+		` A breaker belongs in a connection: connection "http" "name" { breaker { … } }.`,
 	},
-	{"sandbox", "", ` Programs are confined: a sandbox stands in a shell block, or in a connection "shell".`},
+	{"sandbox", "", ` A sandbox confines programs: it belongs in a shell block, or in a connection "shell".`},
 	{
 		"provider", "",
-		` What others reach through a provider is a connection here: connection "http" "name" { … }.`,
+		` In place of a provider, declare a connection: connection "http" "name" { … }.`,
 	},
-	{"data", "", ` What reads is a tool, a resource, or a step of one: tool "name" { http { get = "…" } }.`},
-	{"output", "", " What a tool answers is its result or its text; values with a name stand in locals."},
-	{"module", "", " One folder is one server, and every .hcl file below it belongs to it: none is named."},
+	{"data", "", ` In place of a data source, write a tool, a resource, or a step: tool "name" { http { get ` +
+		`= "…" } }.`},
+	{"output", "", " The output of a tool is its result or its text; named values belong in locals."},
+	{"module", "", " One folder is one server, and every .hcl file below it is loaded; files are not named."},
 	{
 		"terraform", "",
-		" What clients are told of the server stands in server { … }, and where it remembers things in state { … }.",
+		" Server information belongs in server { … }, and the state store in state { … }.",
 	},
 	{
 		"dynamic", "",
-		` Blocks are written out. What a call does for every element is a step: step "name" { each = input.list … }.`,
+		` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each = ` +
+			`input.list … }.`,
 	},
 	{
 		"validation", "",
@@ -95,16 +97,16 @@ var blockHints = []hint{
 	},
 	{
 		"precondition", "",
-		` What must hold before anything is done is a check of the tool: check "message" { that = "input.n > 0" }.`,
+		` A precondition is a check of the tool: check "message" { that = "input.n > 0" }.`,
 	},
 	{
 		"postcondition", "",
-		` What must hold of an answer is an expect of its step: expect "message" { that = "output.row != null" }.`,
+		` A condition on the output is an expect of its step: expect "message" { that = "output.row != null" }.`,
 	},
-	{"provisioner", "", " Programs are run by a shell block, in a tool or a step."},
+	{"provisioner", "", " Programs are run by a shell block in a tool or a step."},
 }
 
-// findHint returns the first hint about a name in a body that allows the names of among, or otherwise.
+// findHint returns the first matching hint for a name in a body that accepts among, or otherwise.
 func findHint(hints []hint, name string, among []string, otherwise string) string {
 	for _, h := range hints {
 		missing := func(n string) bool { return !slices.Contains(among, n) }
@@ -115,10 +117,10 @@ func findHint(hints []hint, name string, among []string, otherwise string) strin
 	return otherwise
 }
 
-// blockHint says where a block stands that does not stand here, or otherwise.
+// blockHint returns the hint for a misplaced block, or otherwise.
 func blockHint(block string, among []string, otherwise string) string {
 	return findHint(nestedBlockHints, block, among, TopLevelHint(block, otherwise))
 }
 
-// TopLevelHint says what to write instead of a block that does not exist at the top of a file, or otherwise.
+// TopLevelHint returns the hint for an unknown top-level block, or otherwise.
 func TopLevelHint(block, otherwise string) string { return findHint(blockHints, block, nil, otherwise) }

@@ -17,7 +17,8 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		switch {
 		case known && f.DecodeAttr != nil:
 		case known:
-			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name, name)
+			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name,
+				name)
 		case renamedTo(parts, name) != "":
 			present := renamedTo(parts, name)
 			d.noteMeant(present)
@@ -25,7 +26,9 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		default:
 			all, attrs, _ := fieldNames(parts)
 			d.noteTypo(name, all)
-			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name, findHint(argumentHints, name, all, diag.SuggestOr(name, all, argumentHint(name, parts, diag.ListAre(attrs)))))
+			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name,
+				findHint(argumentHints, name, all, diag.SuggestOr(name, all,
+					argumentHint(name, parts, diag.ListAre(attrs)))))
 		}
 	}
 	for _, nested := range b.Blocks {
@@ -33,16 +36,19 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		switch {
 		case known && f.DecodeAttr == nil:
 		case known:
-			d.Errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type, nested.Type)
+			d.Errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type,
+				nested.Type)
 		default:
 			all, _, blocks := fieldNames(parts)
 			d.noteTypo(nested.Type, all)
-			d.Errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type, blockHint(nested.Type, all, diag.SuggestOr(nested.Type, all, diag.ListAre(blocks))))
+			d.Errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type,
+				blockHint(nested.Type, all, diag.SuggestOr(nested.Type, all, diag.ListAre(blocks))))
 		}
 	}
 }
 
-// noteTypo records which argument a misspelled name was meant to be, so that its absence is not reported as well.
+// noteTypo records the argument that a misspelled name was meant to be, so that it is not reported
+// as missing too.
 func (d *Decoder) noteTypo(name string, among []string) {
 	d.noteMeant(spelling.Nearest(name, among))
 	if name == "type" && slices.Contains(among, "is") {
@@ -50,7 +56,7 @@ func (d *Decoder) noteTypo(name string, among []string) {
 	}
 }
 
-// noteMeant records that an argument was written under another name.
+// noteMeant records that an argument was set under another name.
 func (d *Decoder) noteMeant(name string) {
 	if d.Typos == nil {
 		d.Typos = map[string]bool{}
@@ -58,7 +64,7 @@ func (d *Decoder) noteMeant(name string) {
 	d.Typos[name] = true
 }
 
-// renamedTo returns the present name of an argument that was called name before, or "".
+// renamedTo returns the current name of a renamed argument, or "".
 func renamedTo(parts []Spec, name string) string {
 	for _, spec := range parts {
 		for i := range spec {
@@ -70,7 +76,7 @@ func renamedTo(parts []Spec, name string) string {
 	return ""
 }
 
-// findField finds what a name means, as an argument or as a block where it can be both.
+// findField returns the field of a name, as an argument or as a block if both exist.
 func findField(parts []Spec, name string, argument bool) (found *Field, known bool) {
 	for _, spec := range parts {
 		for i := range spec {
@@ -97,14 +103,14 @@ func fieldNames(parts []Spec) (all, attrs, blocks []string) {
 	return all, attrs, blocks
 }
 
-// argumentHint says which block here holds an argument that stands beside it, or otherwise.
+// argumentHint returns the nested block that has a misplaced argument, or otherwise.
 func argumentHint(name string, parts []Spec, otherwise string) string {
 	for _, f := range Join(parts...) {
 		if f.DecodeAttr != nil {
 			continue
 		}
 		if inner, known := findField([]Spec{f.Nested()}, name, true); known && inner.DecodeAttr != nil {
-			return " It stands in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
+			return " It belongs in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
 		}
 	}
 	return otherwise

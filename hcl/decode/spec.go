@@ -11,24 +11,25 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// A Spec declares what a block may hold. It is made for one configuration value and decodes into it; documentation, diagnostics and editor
-// help read the same lines. The order is the order of the documentation.
+// Spec declares the arguments and nested blocks of a block. It is bound to one configuration value
+// and decodes into it; the reference, diagnostics and completion of names use the same fields.
+// Their order is the order of the reference.
 type Spec []Field
 
-// A Field is one argument or one nested block of a Spec.
+// Field is one argument or one nested block of a Spec.
 type Field struct {
 	Name     string
 	Doc      string // one sentence or two
 	Type     string // as the reference prints it; empty for a block
 	Default  string // as the reference prints it
 	Required bool
-	Secret   bool   // a secret may stand here: the value reaches nobody who did not write it
-	Files    bool   // a file that a caller has uploaded may stand here: its bytes are taken
-	Fixed    bool   // of Entries: the keys must be known at load
+	Secret   bool   // may contain secrets: the value is never shown
+	Files    bool   // may be an uploaded file, whose bytes are used
+	Fixed    bool   // of KeyValues: the keys must be known at load
 	Many     bool   // the block may be repeated
-	Label    string // what the label of the block says; empty when it has none
+	Label    string // the meaning of the block's label; empty for a block without label
 
-	formerly    string // the name that the argument had before, which is answered with the present one
+	formerly    string // the former name of the argument
 	group       *group
 	Target      any // the pointer decoded into
 	DecodeAttr  func(*Decoder, hclsyntax.Expression, Field)
@@ -36,49 +37,56 @@ type Field struct {
 	NestedSpec  func() Spec // of a block, for the reference
 }
 
-// A group says how many of some arguments may be written.
+// group is a set of mutually exclusive arguments.
 type group struct {
 	what     string
 	required bool
 }
 
-// Value is what an argument can be decoded into. The Go type says when the value is known: plain types once, when the file is loaded; Expr, Text,
-// Entries and the like are computed for every call.
+// Value lists the types that arguments can be decoded into. The type determines when the value is
+// known: plain types at load; Expr, StringExpr, KeyValues and the like are computed for every call.
 type Value interface {
 	string | bool | int | float64 | *bool | []string | []int | time.Duration | Size | SecretText | *schema.Type |
-		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues | *hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe | *hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
+		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues |
+		*hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe |
+		*hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
 }
 
 // Attr declares an argument that is decoded into dst.
 func Attr[T Value](dst *T, name, doc string) Field {
-	return Field{Name: name, Doc: doc, Type: typeName(dst), Target: dst, DecodeAttr: func(d *Decoder, e hclsyntax.Expression, f Field) {
-		d.Ranges[dst] = diag.RangeOf(e.Range())
-		d.decodeValue(any(dst), e, f)
-	}}
+	return Field{Name: name, Doc: doc, Type: typeName(dst), Target: dst,
+		DecodeAttr: func(d *Decoder, e hclsyntax.Expression, f Field) {
+			d.Ranges[dst] = diag.RangeOf(e.Range())
+			d.decodeValue(any(dst), e, f)
+		}}
 }
 
 // Block declares a nested block that is decoded into a new T.
 func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
-	return Field{Name: name, Doc: doc, Target: dst, NestedSpec: func() Spec { return spec(new(T)) }, DecodeBlock: func(d *Decoder, b *hclsyntax.Block) {
-		d.Ranges[dst] = diag.RangeOf(b.DefRange())
-		v := new(T)
-		d.Body(b.Body, spec(v), b.DefRange())
-		*dst = v
+	return Field{Name: name, Doc: doc, Target: dst, NestedSpec: func() Spec { return spec(new(T)) },
+		DecodeBlock: func(d *Decoder, b *hclsyntax.Block) {
+			d.Ranges[dst] = diag.RangeOf(b.DefRange())
+			v := new(T)
+			d.Body(b.Body, spec(v), b.DefRange())
+			*dst = v
+		}}
+}
+
+// Custom declares an argument with its own decode function.
+func Custom(name, typ, doc string, read func(*Decoder, hclsyntax.Expression)) Field {
+	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: func(d *Decoder, e hclsyntax.Expression,
+		_ Field) {
+		read(d, e)
 	}}
 }
 
-// Custom declares an argument that the language itself reads in a way of its own.
-func Custom(name, typ, doc string, read func(*Decoder, hclsyntax.Expression)) Field {
-	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: func(d *Decoder, e hclsyntax.Expression, _ Field) { read(d, e) }}
-}
-
-// Blocks declares a block of the language that may be repeated, with a label or, when label is empty, none.
+// Blocks declares a repeatable block with a label, or without one if label is empty.
 func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hclsyntax.Block)) Field {
 	return Field{Name: name, Label: label, Doc: doc, Many: true, NestedSpec: nested, DecodeBlock: read}
 }
 
-// EachField declares the argument each: a list or map, for every element of which the fields after it are computed anew. They can read each.key and each.value;
-// the adapter sets Frame.Each of a fork of the frame.
+// EachField declares the argument each, a list or map. The fields are computed for every element
+// and can read each.key and each.value; the adapter sets Frame.Each of a fork of the frame.
 func EachField(dst **hclexpr.Expr, name, doc string, fields ...Field) Spec {
 	each := Attr(dst, name, doc).AllowFile()
 	for i, f := range fields {
@@ -96,7 +104,8 @@ func EachField(dst **hclexpr.Expr, name, doc string, fields ...Field) Spec {
 	return append(Spec{each}, fields...)
 }
 
-// WithOutput makes the root output readable in fields: what the backend has answered so far, of type t.
+// WithOutput makes the root output, the current output of the backend of type t, readable in
+// fields.
 func WithOutput(t *schema.Type, fields ...Field) Spec {
 	for i, f := range fields {
 		inner := f.DecodeAttr
@@ -113,25 +122,27 @@ func WithOutput(t *schema.Type, fields ...Field) Spec {
 // Require makes an argument or block mandatory.
 func (f Field) Require() Field { f.Required = true; return f }
 
-// AllowSecret lets a secret stand in the argument.
+// AllowSecret allows secrets in the argument.
 func (f Field) AllowSecret() Field { f.Secret = true; return f }
 
-// AllowFile lets a file that a caller has uploaded stand in the argument, which takes its bytes.
+// AllowFile allows an uploaded file in the argument, which receives its bytes.
 func (f Field) AllowFile() Field { f.Files = true; return f }
 
-// FixedKeys asks that the keys of Entries are the author's own.
+// FixedKeys requires that the keys of KeyValues are known at load.
 func (f Field) FixedKeys() Field { f.Fixed = true; return f }
 
-// DefaultDoc documents what an argument is when it is not written.
+// DefaultDoc documents the default of an argument.
 func (f Field) DefaultDoc(text string) Field { f.Default = text; return f }
 
-// RenamedFrom declares the name that the argument had before: where it is written, the diagnostic says what to write instead.
+// RenamedFrom declares a former name of the argument. The diagnostic for that name gives the
+// current one.
 func (f Field) RenamedFrom(name string) Field { f.formerly = name; return f }
 
-// ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a sentence.
+// ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a
+// sentence.
 func ExactlyOneOf(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }
 
-// AtMostOneOf groups arguments of which one may be written.
+// AtMostOneOf declares that at most one of the arguments may be set.
 func AtMostOneOf(what string, fields ...Field) Spec { return grouped(&group{what, false}, fields) }
 
 func grouped(g *group, fields Spec) Spec {
@@ -141,7 +152,7 @@ func grouped(g *group, fields Spec) Spec {
 	return fields
 }
 
-// Join puts the parts of a Spec together.
+// Join concatenates the parts of a Spec.
 func Join(parts ...Spec) Spec {
 	n := 0
 	for _, p := range parts {
@@ -154,7 +165,7 @@ func Join(parts ...Spec) Spec {
 	return all
 }
 
-// Nested is the Spec of a block, for the reference.
+// Nested returns the Spec of a nested block, for the reference.
 func (f Field) Nested() Spec {
 	if f.NestedSpec == nil {
 		return nil
@@ -162,7 +173,8 @@ func (f Field) Nested() Spec {
 	return f.NestedSpec()
 }
 
-// Choice names the group that the argument belongs to and says whether one of them must be written; "" when it stands alone.
+// Choice returns the description of the argument's group and whether one of the group is required;
+// "" for no group.
 func (f Field) Choice() (what string, must bool) {
 	if f.group == nil {
 		return "", false

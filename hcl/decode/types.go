@@ -24,7 +24,7 @@ func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	return d.Env.NamedType(name, r)
 }
 
-// TypeEnv is what type expressions of the file may refer to.
+// TypeEnv returns the environment of type expressions in the file.
 func (d *Decoder) TypeEnv() schema.Env {
 	return schema.Env{
 		Type: d.namedType,
@@ -47,10 +47,11 @@ func (d *Decoder) TypeEnv() schema.Env {
 	}
 }
 
-// EachTypes is the type of each.key and each.value.
+// EachTypes returns the types of each.key and each.value.
 func (d *Decoder) EachTypes(e *hclexpr.Expr) (key, elem *schema.Type) {
 	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
-	key, elem = c.ElementTypes(e.Typed, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)})
+	key, elem = c.ElementTypes(e.Typed, hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start),
+		End: hclv2.Pos(e.Range.End)})
 	d.Diags = append(d.Diags, c.Diags...)
 	return key, elem
 }

@@ -11,7 +11,7 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 )
 
-// Severity says whether a diagnostic stops a configuration from being used.
+// Severity distinguishes errors, which prevent the use of a configuration, from warnings.
 type Severity int
 
 const (
@@ -26,21 +26,23 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// Pos is a place in a file; Line and Column count from 1, Column in characters as a person sees them, Byte from 0.
+// Pos is a position in a file. Line and Column count from 1, Column in user-perceived characters;
+// Byte counts from 0.
 type Pos struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
 	Byte   int `json:"byte"`
 }
 
-// Range is a half-open span of one file. The zero Range is "nowhere".
+// Range is a half-open span of one file. The zero Range is no place.
 type Range struct {
 	File  string `json:"file"`
 	Start Pos    `json:"start"`
 	End   Pos    `json:"end"`
 }
 
-// Diagnostic tells an author one thing. Summary is a constant of two to five words; Detail says what was found, what is accepted, and what to write.
+// Diagnostic reports one problem to the author. Summary is a constant of two to five words; Detail
+// says what was found, what is accepted, and what to write.
 type Diagnostic struct {
 	Severity Severity
 	Summary  string
@@ -48,7 +50,8 @@ type Diagnostic struct {
 	Subject  Range
 }
 
-// Diagnostics are what a load, a compile or a check found. They never travel as an error.
+// Diagnostics are the problems found by a load, a compile or a check. They are never returned as an
+// error.
 type Diagnostics []*Diagnostic
 
 // Errorf adds an error.
@@ -58,10 +61,11 @@ func (ds *Diagnostics) Errorf(r Range, summary, format string, args ...any) {
 
 // Warnf adds a warning.
 func (ds *Diagnostics) Warnf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
+	*ds = append(*ds, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...),
+		Subject: r})
 }
 
-// HasErrors reports whether any of them is an error.
+// HasErrors reports whether there is an error.
 func (ds Diagnostics) HasErrors() bool {
 	for _, d := range ds {
 		if d.Severity == Error {
@@ -71,7 +75,7 @@ func (ds Diagnostics) HasErrors() bool {
 	return false
 }
 
-// Counts returns how many errors and warnings there are.
+// Counts returns the numbers of errors and warnings.
 func (ds Diagnostics) Counts() (errors, warnings int) {
 	for _, d := range ds {
 		if d.Severity == Error {
@@ -83,7 +87,7 @@ func (ds Diagnostics) Counts() (errors, warnings int) {
 	return errors, warnings
 }
 
-// Sort orders them by place, and errors before warnings at the same place, and drops exact repetitions.
+// Sort sorts by position, errors before warnings at the same position, and removes duplicates.
 func (ds Diagnostics) Sort() Diagnostics {
 	sort.SliceStable(ds, func(i, j int) bool {
 		a, b := ds[i], ds[j]
@@ -105,7 +109,7 @@ func (ds Diagnostics) Sort() Diagnostics {
 	return kept
 }
 
-// ReplaceDetails says something else where the words that fit elsewhere do not help, by the summary.
+// ReplaceDetails replaces the details of diagnostics, by their summaries.
 func (ds Diagnostics) ReplaceDetails(details map[string]string) {
 	for _, d := range ds {
 		if detail, ok := details[d.Summary]; ok {
@@ -114,10 +118,12 @@ func (ds Diagnostics) ReplaceDetails(details map[string]string) {
 	}
 }
 
-// minSecretLength is how long a secret must be to be looked for in what is said: a shorter one stands in many places by chance.
+// minSecretLength is the minimum length of a secret for scrubbing: a shorter one occurs in texts by
+// chance.
 const minSecretLength = 4
 
-// Scrub takes secrets out of what is said, as they are and as they are quoted. A diagnostic that holds none stays the same one: what is kept of a file may hold it, too.
+// Scrub removes secrets, plain and quoted. Diagnostics without secrets are not copied, because
+// caches share them.
 func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
 	var pairs []string
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
@@ -141,7 +147,7 @@ func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
 	return ds
 }
 
-// Blamed is an error about one attribute of a configuration. Blame makes it.
+// Blamed is an error about one attribute of a configuration, made by Blame.
 type Blamed struct {
 	field  any
 	detail string
@@ -149,13 +155,14 @@ type Blamed struct {
 
 func (b *Blamed) Error() string { return b.detail }
 
-// Blame makes an error that is reported at the attribute which was decoded into field, a pointer to a member of an adapter's
-// configuration. Several are joined with errors.Join.
+// Blame returns an error that is reported at the attribute decoded into field, a pointer to a
+// member of an adapter's configuration. Join several with errors.Join.
 func Blame(field any, format string, args ...any) error {
 	return &Blamed{field: field, detail: fmt.Sprintf(format, args...)}
 }
 
-// ToDiagnostics flattens a joined error into diagnostics: at the attribute that each one blames, or at the block.
+// ToDiagnostics converts a joined error into diagnostics, placed at the attribute that each error
+// blames or at the block.
 func ToDiagnostics(err error, summary string, block Range, places map[any]Range) (ds Diagnostics) {
 	if err == nil {
 		return nil
@@ -180,7 +187,7 @@ func RangeOf(r hclv2.Range) Range {
 	return Range{File: r.Filename, Start: Pos(r.Start), End: Pos(r.End)}
 }
 
-// FromHCL takes diagnostics of the HCL libraries and of the contextual compilers.
+// FromHCL converts diagnostics of the HCL library and of the template compilers.
 func FromHCL(in hclv2.Diagnostics) (out Diagnostics) {
 	for _, d := range in {
 		n := &Diagnostic{Summary: d.Summary, Detail: d.Detail}
@@ -195,5 +202,5 @@ func FromHCL(in hclv2.Diagnostics) (out Diagnostics) {
 	return out
 }
 
-// Hidden stands where a secret was.
+// Hidden replaces a secret.
 const Hidden = "(secret)"

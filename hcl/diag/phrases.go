@@ -25,7 +25,7 @@ func DidYouMean(name string, among []string) string {
 	return ""
 }
 
-// SuggestOr is what the name was probably meant to be, or otherwise.
+// SuggestOr returns a suggestion for a misspelled name, or otherwise.
 func SuggestOr(name string, among []string, otherwise string) string {
 	if s := DidYouMean(name, among); s != "" {
 		return s
@@ -33,7 +33,7 @@ func SuggestOr(name string, among []string, otherwise string) string {
 	return otherwise
 }
 
-// ListNames is " intro a, b, c." or nothing when there are none; long lists are cut.
+// ListNames returns " intro a, b, c.", or "" for no names; long lists are shortened.
 func ListNames(intro string, names []string) string {
 	switch {
 	case len(names) == 0:
@@ -44,7 +44,7 @@ func ListNames(intro string, names []string) string {
 	return intro + strings.Join(names, ", ") + "."
 }
 
-// ListAre lists what exists, or is empty when nothing does.
+// ListAre lists the existing names, or returns "" for none.
 func ListAre(names []string) string {
 	if len(names) == 1 {
 		return " There is " + names[0] + "."
@@ -52,10 +52,10 @@ func ListAre(names []string) string {
 	return ListNames(" There are ", names)
 }
 
-// JoinOr is "a, b or c" for a sentence.
+// JoinOr returns "a, b or c".
 func JoinOr(names []string) string { return joinSeries(names, " or ") }
 
-// JoinAnd is "a, b and c" for a sentence.
+// JoinAnd returns "a, b and c".
 func JoinAnd(names []string) string { return joinSeries(names, " and ") }
 
 func joinSeries(names []string, word string) string {
@@ -66,7 +66,7 @@ func joinSeries(names []string, word string) string {
 	return strings.Join(names[:last], ", ") + word + names[last]
 }
 
-// ListHas lists the members of a value, or says that there are none.
+// ListHas lists the members of a value, or states that there are none.
 func ListHas(names []string) string {
 	if len(names) == 0 {
 		return " It has none."
@@ -74,7 +74,8 @@ func ListHas(names []string) string {
 	return ListNames(" It has ", names)
 }
 
-// ToSentence starts with a capital letter unless it starts with a name of the configuration, and ends without a full stop.
+// ToSentence capitalizes the first letter unless it starts a name of the configuration, and removes
+// a final full stop.
 func ToSentence(s string) string {
 	s = strings.TrimRight(s, ".")
 	first, _, _ := strings.Cut(s, " ")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Print writes diagnostics for a person, each with the line it is about and a caret under the exact span. Sources gives the text of a
-// file by its name. No value of a call is ever printed.
+// Print writes diagnostics for people, each with its source line and carets under the exact span.
+// Sources holds the text of each file by its name. Values of calls are never printed.
 func (ds Diagnostics) Print(w io.Writer, sources map[string][]byte) error {
 	for i, d := range ds {
 		if i > 0 {
@@ -26,22 +26,24 @@ func (d *Diagnostic) print(w io.Writer, src []byte) error {
 	if d.Subject.File == "" {
 		fmt.Fprintf(w, "%s: %s\n", d.Severity, d.Summary)
 	} else {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column, d.Severity, d.Summary)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column, d.Severity,
+			d.Summary)
 	}
 	if line, ok := lineAt(src, d.Subject.Start.Byte); ok {
 		line, lead, length := d.window(line)
 		gutter := fmt.Sprintf("%4d | ", d.Subject.Start.Line)
 		fmt.Fprintf(w, "%s%s\n", gutter, strings.ReplaceAll(line, "\t", " "))
-		fmt.Fprintf(w, "%s| %s%s\n", strings.Repeat(" ", len(gutter)-2), strings.Repeat(" ", lead), strings.Repeat("^", length))
+		fmt.Fprintf(w, "%s| %s%s\n", strings.Repeat(" ", len(gutter)-2), strings.Repeat(" ", lead),
+			strings.Repeat("^", length))
 	}
 	_, err := fmt.Fprintf(w, "     = %s\n", strings.ReplaceAll(d.Detail, "\n", "\n       "))
 	return err
 }
 
-// maxLineWidth is how many characters of a line are printed around the place of a diagnostic.
+// maxLineWidth is the number of characters of a source line that are printed around a diagnostic.
 const maxLineWidth = 240
 
-// window returns the part of a line that is printed, and where the carets stand below it.
+// window returns the printed part of a line, and the position and length of the carets.
 func (d *Diagnostic) window(line string) (part string, lead, length int) {
 	runes := []rune(line)
 	lead = min(max(d.Subject.Start.Column-1, 0), len(runes))
@@ -64,7 +66,7 @@ func (d *Diagnostic) window(line string) (part string, lead, length int) {
 	return part, lead, max(min(length, maxLineWidth/2), 1)
 }
 
-// lineAt is the line of a source in which an offset lies.
+// lineAt returns the line of a source that contains an offset.
 func lineAt(src []byte, offset int) (string, bool) {
 	if src == nil || offset > len(src) {
 		return "", false
@@ -76,7 +78,7 @@ func lineAt(src []byte, offset int) (string, bool) {
 	return strings.TrimRight(string(src[from:to]), "\r"), true
 }
 
-// MarshalJSON writes a diagnostic as data: severity, summary, detail and range.
+// MarshalJSON encodes severity, summary, detail and range.
 func (d *Diagnostic) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Severity string `json:"severity"`

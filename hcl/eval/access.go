@@ -7,12 +7,13 @@ import (
 	"hatchel/hcl/value"
 )
 
-// MemberOf reads a member of a value of a call.
+// MemberOf reads a member of a value of a call. What is the phrase for the value in errors. A
+// missing member is null if it is optional.
 func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
 	if file, ok := v.(value.File); ok {
 		return file.Member(name)
 	}
-	v, err := value.Resolve(v)
+	v, err := Resolve(v)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +33,10 @@ func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
 	return nil, fmt.Errorf("%s is a %s and has no member %q", what, value.Kind(v), name)
 }
 
+// ElementAt reads an element of a list by its index, or a member of a map by its key. What is the
+// phrase for the value in errors.
 func ElementAt(f *Frame, v, key any, what string) (any, error) {
-	v, err := value.Resolve(v)
+	v, err := Resolve(v)
 	if err != nil {
 		return nil, err
 	}

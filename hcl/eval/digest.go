@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// HashParts names what a list of texts says.
+// HashParts returns a digest of a list of texts. Lists that differ have different digests.
 func HashParts(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -9,24 +9,28 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A Frame holds the values of one call that expressions read. The runtime makes one for a call and fills it as the call proceeds; an
-// expression reads it and never changes it. A Frame belongs to one goroutine; Fork makes one for another.
+// Frame holds the values of one call that expressions read. The runtime makes one for a call and
+// fills it in as the call proceeds; an expression reads it and never changes it. A Frame belongs to
+// one goroutine; Fork makes one for another.
 type Frame struct {
-	Context   context.Context
-	Base      string         // the absolute folder of the configuration: what relative paths are relative to
-	Input     map[string]any // validated arguments, defaults applied
-	Output    any            // of the backend in hand
-	Steps     map[string]any // by name; a skipped step is nil
-	Each      *Each          // of the element in hand
-	Caller    map[string]any // subject, groups, claims, scopes, headers, client, capabilities
-	Tool      map[string]any // what is called, while rules are asked about it: kind, name, title, read_only, destructive, idempotent, open_world
-	StagedDir func() string  // the folder of the copies of files that the call has asked for, or empty; nil when it has no files
-	Failure   map[string]any // message, status, code, step: while the text of a failed call is made
+	Context context.Context
+	Base    string         // the absolute configuration directory
+	Input   map[string]any // validated arguments with defaults
+	Output  any            // of the current backend
+	Steps   map[string]any // results by name; that of a skipped step is nil
+	Each    *Each          // the current element of each
+	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
+	// the called tool, prompt or resource while rules are evaluated: kind, name, title, read_only,
+	// destructive, idempotent, open_world
+	Tool map[string]any
+	// the folder of the staged files of the call, or empty; nil when the call has no files
+	StagedDir func() string
+	Failure   map[string]any // of a failed call: message, status, code, step
 
 	Functions functions.Context
 	locals    *callLocals
-	Vars      []any // of the for expressions around, innermost last
-	Lenient   bool  // a member that is not there reads as null: for the texts of a call that has already acted
+	Vars      []any // loop variables, by slot
+	Lenient   bool  // a missing member reads as null
 }
 
 // Each is the element of a step's each: Key is the index in a list or the key in a map.
@@ -42,7 +46,8 @@ type localValue struct {
 	err   error
 }
 
-// NewFrame starts the frame of a call. Now gives the time that time functions see.
+// NewFrame returns the Frame of a new call. Base is the absolute configuration directory; now is
+// the clock of time functions.
 func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 	return &Frame{
 		Context:   ctx,
@@ -53,7 +58,7 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 	}
 }
 
-// Fork returns a frame that shares what is known so far and may be used by another goroutine, with ctx as its context.
+// Fork returns a Frame with the same values for another goroutine, whose context is ctx.
 func (f *Frame) Fork(ctx context.Context) *Frame {
 	g := *f
 	g.Context = ctx
@@ -61,7 +66,7 @@ func (f *Frame) Fork(ctx context.Context) *Frame {
 	return &g
 }
 
-// Local computes a local of the call unless it was computed before.
+// Local returns a local of the call. It is computed when it is first read.
 func (f *Frame) Local(name string, eval func(*Frame) (any, error)) (any, error) {
 	f.locals.mu.Lock()
 	known, ok := f.locals.values[name]
@@ -73,7 +78,7 @@ func (f *Frame) Local(name string, eval func(*Frame) (any, error)) (any, error) 
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
 	if known, ok := f.locals.values[name]; ok {
-		return known.value, known.err // another goroutine of the call was faster
+		return known.value, known.err // another goroutine has computed it meanwhile
 	}
 	if f.locals.values == nil {
 		f.locals.values = map[string]localValue{}
@@ -82,7 +87,7 @@ func (f *Frame) Local(name string, eval func(*Frame) (any, error)) (any, error) 
 	return v, err
 }
 
-// ComputedLocals returns the locals of the call that were computed so far. One that could not be computed is not among them.
+// ComputedLocals returns the locals that were computed so far, without those that failed.
 func (f *Frame) ComputedLocals() map[string]any {
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
@@ -95,7 +100,8 @@ func (f *Frame) ComputedLocals() map[string]any {
 	return out
 }
 
-// RestoreLocals makes locals known that were computed when the call was under way before, so that they are not computed anew: a uuid() stays the same.
+// RestoreLocals sets the locals that were computed before the call was paused, so that they are not
+// computed again: a uuid() stays the same.
 func (f *Frame) RestoreLocals(locals map[string]any) {
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
@@ -105,7 +111,7 @@ func (f *Frame) RestoreLocals(locals map[string]any) {
 	}
 }
 
-// BindVar sets a loop variable. Slots are given at load, so two loops around the same expression never share one.
+// BindVar sets a loop variable. Slots are assigned at load; nested loops never share one.
 func (f *Frame) BindVar(slot int, v any) {
 	for len(f.Vars) <= slot {
 		f.Vars = append(f.Vars, nil)
@@ -113,9 +119,10 @@ func (f *Frame) BindVar(slot int, v any) {
 	f.Vars[slot] = v
 }
 
-const iterationCost = 64 // bytes that a round of a loop is charged, whatever it makes
+const iterationCost = 64 // bytes that every iteration is charged for
 
-// SpendIteration begins another round of a loop, unless the call is over or its budget spent.
+// SpendIteration charges for one iteration of a loop. It fails if the context has ended or the
+// budget is spent.
 func (f *Frame) SpendIteration() error {
 	if f.Context != nil {
 		if err := f.Context.Err(); err != nil {
@@ -125,17 +132,17 @@ func (f *Frame) SpendIteration() error {
 	return f.Functions.Spend(iterationCost)
 }
 
-// SpendBytes takes what v is as text from the budget. Inside a loop one large value can be written any number of times.
+// SpendBytes charges for writing v as text: a loop can write one large value any number of times.
 func (f *Frame) SpendBytes(v any) error {
 	switch v := v.(type) {
 	case nil, bool, int, float64:
-		return nil // the round has paid
+		return nil // the iteration has paid for it
 	case string:
 		return f.Functions.Spend(len(v))
 	}
 	n, err := functions.Size(v, f.Functions.Memory)
 	if err != nil {
-		n = -1 // nothing is left, so that no loop goes on
+		n = -1 // spends the rest of the budget
 	}
 	if spent := f.Functions.Spend(n); err == nil {
 		err = spent
@@ -143,7 +150,8 @@ func (f *Frame) SpendBytes(v any) error {
 	return err
 }
 
-// FileArgument is a file as a function takes it: its bytes where those are asked for, which are paid for as any other.
+// FileArgument returns an uploaded file as argument i of fn: its bytes, which are charged for, or
+// the file itself.
 func (f *Frame) FileArgument(fn *functions.Function, i int, file value.File) (any, error) {
 	p, _ := fn.Param(i)
 	if p.Kind != functions.Bytes && p.Kind != functions.Data {

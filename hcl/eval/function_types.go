@@ -17,8 +17,8 @@ var kindTypes = map[functions.Kind]*schema.Type{
 	functions.Bytes:   {Kind: schema.Bytes},
 }
 
-// Accepts reports whether a value of type t can be an argument of kind k, as far as that is known at
-// load. Whether the value may be null is not asked.
+// Accepts reports whether a value of type t can be an argument of kind k, as far as that is known
+// at load. Whether the value may be null is not asked.
 func Accepts(k functions.Kind, t *schema.Type) bool {
 	switch {
 	case k == functions.Any || t.Kind == schema.Any:
@@ -31,10 +31,11 @@ func Accepts(k functions.Kind, t *schema.Type) bool {
 	return CanBe(t, kindTypes[k].Kind)
 }
 
-// ResultType is the type of what fn returns for arguments of these types. Unify gives the common type
-// of two arguments. The result may be null where fn says so, and where an argument that it returns
-// may be; the latter is not a part of the type if the types of args have no null.
-func ResultType(fn *functions.Function, args []*schema.Type, unify func(a, b *schema.Type) *schema.Type) *schema.Type {
+// ResultType is the type of what fn returns for arguments of these types. Unify gives the common
+// type of two arguments. The result may be null where fn says so, and where an argument that it
+// returns may be; the latter is not a part of the type if the types of args have no null.
+func ResultType(fn *functions.Function, args []*schema.Type,
+	unify func(a, b *schema.Type) *schema.Type) *schema.Type {
 	t := kindTypes[fn.Result.Kind]
 	if fn.Result.Kind == functions.List {
 		t = schema.ListOf(kindTypes[fn.Result.Elem])

@@ -50,8 +50,8 @@ func joinPath(path []string) string {
 	return strings.Join(names, ".")
 }
 
-// Shadow returns the set without the traversals that begin with a name to which a loop gives another
-// meaning.
+// Shadow returns the set without the traversals that begin with a name to which a loop gives
+// another meaning.
 func (n *NonNull) Shadow(name string) *NonNull {
 	if n == nil {
 		return nil

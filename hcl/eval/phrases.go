@@ -2,7 +2,7 @@ package eval
 
 import "strings"
 
-// SubjectCapitalized is what a value is called where a sentence begins.
+// SubjectCapitalized is Subject at the beginning of a sentence.
 func SubjectCapitalized(n TypedExpr) string {
 	if n.Path == "" && n.Phrase == "" {
 		return "This value"
@@ -10,7 +10,7 @@ func SubjectCapitalized(n TypedExpr) string {
 	return Subject(n)
 }
 
-// NullSentence says why a value may be null, as the beginning of a sentence. A name is left as it is written.
+// NullSentence says why a value may be null, as the beginning of a sentence.
 func NullSentence(n TypedExpr) string {
 	if rest, ok := strings.CutPrefix(n.NullReason, "it "); ok {
 		return "It " + rest
@@ -18,7 +18,7 @@ func NullSentence(n TypedExpr) string {
 	return n.NullReason
 }
 
-// Subject is what a value is called in a sentence.
+// Subject is the phrase for a value in a sentence.
 func Subject(n TypedExpr) string {
 	if n.Path != "" {
 		return n.Path

@@ -8,27 +8,29 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Scope says which roots an expression may read, what is known of them, and why others may not be read. It is a chain: a scope adds one
-// root to the scope around it, so that the scopes of a thousand tools share what they have in common. Scopes are never changed.
+// Scope says which roots an expression may read, what is known of them, and why others may not be
+// read. Each Scope adds one root to an outer Scope, so that the scopes of all tools share what they
+// have in common. A Scope is never changed.
 type Scope struct {
 	outer  *Scope
 	name   string
-	root   *Root  // nil: name exists in the language but may not be read here
-	reason string // when root is nil: why, and what to do
+	root   *Root  // nil if the name may not be read here
+	reason string // why, if root is nil
 
-	Call    bool // values of a call are readable, and call-time functions may stand
+	Call    bool // values of a call and functions of the call may be read
 	Secrets SecretPolicy
 }
 
-// SecretPolicy says what a sensitive value may do where an expression stands.
+// SecretPolicy says whether an expression may read sensitive values.
 type SecretPolicy int
 
 const (
-	RejectSecrets SecretPolicy = iota // it would be seen by a caller, a log or another process
+	RejectSecrets SecretPolicy = iota // a caller, a log or another process would see them
 	AllowSecrets
 )
 
-// Find returns what a name means: a root, or why it may not be read; neither when the language does not have it.
+// Find returns the root of that name, or why it may not be read. It returns neither if the language
+// has no such root.
 func (s *Scope) Find(name string) (r *Root, why string) {
 	for ; s != nil; s = s.outer {
 		if s.name == name {
@@ -38,7 +40,7 @@ func (s *Scope) Find(name string) (r *Root, why string) {
 	return nil, ""
 }
 
-// Readable are the names of the roots, sorted.
+// Readable returns the names of the roots that may be read, sorted.
 func (s *Scope) Readable() (names []string) {
 	seen := map[string]bool{"": true}
 	for ; s != nil; s = s.outer {
@@ -51,53 +53,53 @@ func (s *Scope) Readable() (names []string) {
 	return names
 }
 
-// With returns the scope in which name is the root r.
+// With returns the Scope in which name is the root r.
 func (s *Scope) With(name string, r *Root) *Scope {
 	return &Scope{outer: s, name: name, root: r, Call: s.Call, Secrets: s.Secrets}
 }
 
-// Without returns the scope in which name may not be read, for the reason given.
+// Without returns the Scope in which name may not be read, for the reason given.
 func (s *Scope) Without(name, why string) *Scope {
 	return &Scope{outer: s, name: name, reason: why, Call: s.Call, Secrets: s.Secrets}
 }
 
-// WithSecrets returns the scope under another rule for secrets.
+// WithSecrets returns the Scope with another policy for secrets.
 func (s *Scope) WithSecrets(rule SecretPolicy) *Scope {
 	return &Scope{outer: s, Call: s.Call, Secrets: rule}
 }
 
-// DuringCall returns the scope in which values of a call are readable.
+// DuringCall returns the Scope in which values of a call may be read.
 func (s *Scope) DuringCall() *Scope {
 	return &Scope{outer: s, Call: true, Secrets: s.Secrets}
 }
 
-// Root is the first name of a traversal: var, input, step, …
+// Root is what the first name of a traversal means: var, input, step, …
 type Root struct {
 	Type        *schema.Type                // of the whole root
-	Members     map[string]*Member          // nil when its members are not listed: then typ decides
-	Unavailable map[string]string           // members that exist elsewhere, and why they cannot be read here
-	Partial     bool                        // members may be declared in a file that could not be read
-	Value       func(f *Frame) (any, error) // the root as a value; nil when it may not be read as a whole
+	Members     map[string]*Member          // nil if Type says which there are
+	Unavailable map[string]string           // why members that exist elsewhere cannot be read here
+	Partial     bool                        // there may be more members, in files that could not be read
+	Value       func(f *Frame) (any, error) // of the whole root; nil if only members may be read
 	Noun        string                      // what a member is called in a diagnostic: "input", "variable"
-	Hidden      bool                        // its members may hold secrets: never readable in expr
-	programType *schema.Type                // as expr programs see it, made when the first one asks
+	Hidden      bool                        // from expr programs, because its members may hold secrets
+	programType *schema.Type                // see ProgramType
 }
 
-// Member is one name of a root.
+// Member is one member of a Root.
 type Member struct {
 	Type           *schema.Type
-	NullReason     string // why it may be null, or empty when it never is
+	NullReason     string // why it may be null; empty when it may not
 	Known          bool
 	Value          any
-	Eval           func(*Frame) (any, error) // for what is not known at load
+	Eval           func(*Frame) (any, error) // if it is not Known
 	Sensitive      bool
 	CallerSpecific bool // it depends on the caller's identity
-	Local          bool // of one tool, and of no other
+	Local          bool // it belongs to one operation
 	Used           bool
-	Digest         string // of its name and value; of globals only
+	Digest         string // of its name and value, for globals
 }
 
-// Resolve is the member's value in one call.
+// Resolve returns the member's value in one call.
 func (m *Member) Resolve(f *Frame) (any, error) {
 	if m.Known {
 		return m.Value, nil
@@ -105,14 +107,15 @@ func (m *Member) Resolve(f *Frame) (any, error) {
 	return m.Eval(f)
 }
 
-// MarkFailed makes a member whose value is wrong one of which nothing is known, so that its mistake is reported once.
+// MarkFailed makes the member one of which nothing is known, because its value is invalid. Readers
+// of the member report nothing more.
 func (m *Member) MarkFailed() {
 	m.Known, m.Type, m.Value, m.NullReason = false, AnyType, nil, ""
 	m.Eval = func(*Frame) (any, error) { return nil, nil }
 }
 
-// ProgramType is the type of the root as expr programs see it: an object of its members, without
-// those that are sensitive. It must be asked for once before the root is used by several goroutines.
+// ProgramType is the type of the root for expr programs: an object of its members, without
+// sensitive ones. It is not safe for concurrent use until it was called once.
 func (r *Root) ProgramType() *schema.Type {
 	switch {
 	case r.Partial:

@@ -11,9 +11,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// This file is the arithmetic of both languages. Integers stay integers: a result that does not fit an
-// int becomes an exact json.Number. A float64 is used with its precision; a json.Number is used exactly
-// by Add, Subtract and Multiply.
+// This file is the arithmetic of both languages. Integers stay integers: a result that does not fit
+// an int becomes an exact json.Number. A float64 is used with its precision; a json.Number is used
+// exactly by Add, Subtract and Multiply.
 
 var (
 	errTooManyDigits = errors.New("the number has too many digits")
@@ -81,8 +81,8 @@ func Modulo(a, b any) (any, error) {
 	return fromFloat(math.Mod(x, y))
 }
 
-// Power returns a to the power of b. It is exact for integers with a small non-negative exponent, and a
-// float64 otherwise.
+// Power returns a to the power of b. It is exact for integers with a small non-negative exponent,
+// and a float64 otherwise.
 func Power(a, b any) (any, error) {
 	if x, y, ok := ints(a, b); ok && y >= 0 && y <= maxDigits {
 		if float64(y)*math.Log10(math.Abs(float64(x))) < maxDigits {

@@ -70,8 +70,8 @@ func timeCompare(_ *Context, a []any) (any, error) {
 	return t.Compare(u), nil
 }
 
-// maxLayout is the maximum length of a layout. The library drops the rest of a layout after a quoted
-// text of 64 KiB.
+// maxLayout is the maximum length of a layout. The library drops the rest of a layout after a
+// quoted text of 64 KiB.
 const maxLayout = 4096
 
 func formatDate(c *Context, a []any) (any, error) {

@@ -2,8 +2,8 @@
 // templates and expr programs.
 //
 // A function takes and returns values of package value, never changes an argument, and stays within
-// the memory budget of its [Context]. Its errors are sentences for authors and models. [Lookup] finds a
-// function by its name.
+// the memory budget of its [Context]. Its errors are sentences for authors and models. [Lookup]
+// finds a function by its name.
 package functions
 
 import (
@@ -24,8 +24,8 @@ type Function struct {
 	LoadOnly bool // reads the configuration directory; its arguments must be known at load
 	CallOnly bool // depends on the moment of the call; not available in what is evaluated at load
 
-	// Call checks the number and the kinds of args and computes the result. It is safe for concurrent
-	// use with different contexts. Its error begins with the name of the function.
+	// Call checks the number and the kinds of args and computes the result. It is safe for
+	// concurrent use with different contexts. Its error begins with the name of the function.
 	Call func(c *Context, args []any) (any, error)
 }
 
@@ -103,9 +103,9 @@ func Lookup(name string) (*Function, bool) {
 
 type impl = func(c *Context, args []any) (any, error)
 
-// New returns a function whose Call checks the arguments against params before it calls impl. In the
-// arguments of impl every Deferred is decoded and every Integer is an int; absent optional arguments
-// are left out. The errors of impl need not name the function.
+// New returns a function whose Call checks the arguments against params before it calls impl. In
+// the arguments of impl every Deferred is decoded and every Integer is an int; absent optional
+// arguments are left out. The errors of impl need not name the function.
 func New(name, doc string, params []Param, result Result, impl func(c *Context, args []any) (any, error)) Function {
 	f := Function{Name: name, Doc: doc, Params: params, Result: result}
 	f.Call = func(c *Context, args []any) (any, error) {

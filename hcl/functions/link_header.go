@@ -33,8 +33,8 @@ func link(_ *Context, a []any) (any, error) {
 	return nil, nil
 }
 
-// parseLink parses one <target>; name=value; ... of RFC 8288 and returns what follows its comma. The
-// target of malformed text is empty.
+// parseLink parses one <target>; name=value; ... of RFC 8288 and returns what follows its comma.
+// The target of malformed text is empty.
 func parseLink(s string) (target string, relations []string, rest string) {
 	s = strings.TrimLeft(s, " \t,")
 	after, ok := strings.CutPrefix(s, "<")

@@ -167,8 +167,8 @@ func sorted(c *Context, a []any) (any, error) {
 	return out, nil
 }
 
-// SortBy sorts list by keys, which has the same length: all strings or all numbers. Elements with equal
-// keys keep their order. The keys are not changed.
+// SortBy sorts list by keys, which has the same length: all strings or all numbers. Elements with
+// equal keys keep their order. The keys are not changed.
 func SortBy(list, keys []any, descending bool) error {
 	for _, k := range keys {
 		_, isText := k.(string)
@@ -275,7 +275,8 @@ func coalesceList(_ *Context, a []any) (any, error) {
 	return nil, errors.New("every list is empty")
 }
 
-// everyBool returns a function that reports want if every element is want, and otherwise the opposite.
+// everyBool returns a function that reports want if every element is want, and otherwise the
+// opposite.
 func everyBool(want bool) impl {
 	return func(_ *Context, a []any) (any, error) {
 		for i, e := range a[0].([]any) {

@@ -9,14 +9,15 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Context is what functions know about the call that they run for, and their memory budget. It serves
-// one goroutine at a time.
+// Context is what functions know about the call that they run for, and their memory budget. It
+// serves one goroutine at a time.
 type Context struct {
 	// Now returns the current time. It is nil where that is not available.
 	Now func() time.Time
 	// ReadFile reads from the configuration directory. It is nil where files are not available.
 	ReadFile func(name string) ([]byte, error)
-	// Memory is how many bytes may still be allocated. Every function subtracts what its result takes.
+	// Memory is how many bytes may still be allocated. Every function subtracts what its result
+	// takes.
 	Memory int
 	// Patterns caches compiled regular expressions. It may be nil.
 	Patterns *Patterns
@@ -36,8 +37,8 @@ const (
 	entrySize = 64 // of an object member, without key and value
 )
 
-// Spend subtracts n bytes from the budget. If they exceed it, Spend returns ErrMemory and the budget
-// is exhausted.
+// Spend subtracts n bytes from the budget. If they exceed it, Spend returns ErrMemory and the
+// budget is exhausted.
 func (c *Context) Spend(n int) error {
 	if n < 0 || n > c.Memory {
 		c.Memory = 0
@@ -84,10 +85,10 @@ func checkSize(v any) error {
 	return err
 }
 
-// Size returns the approximate length of the JSON of v, in bytes. Because parts of a value may be shared,
-// this can exceed by far the memory that the value takes. Size returns an error if v has more than limit
-// bytes or more than value.MaxDepth levels, and walks no further than that. A value that has a Size may be
-// walked recursively.
+// Size returns the approximate length of the JSON of v, in bytes. Because parts of a value may be
+// shared, this can exceed by far the memory that the value takes. Size returns an error if v has
+// more than limit bytes or more than value.MaxDepth levels, and walks no further than that. A value
+// that has a Size may be walked recursively.
 func Size(v any, limit int) (int, error) {
 	s := sizer{left: limit}
 	if err := s.subtract(v, 0); err != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Patterns is a cache of compiled regular expressions. The zero value is ready to use. It is safe for
-// concurrent use.
+// Patterns is a cache of compiled regular expressions. The zero value is ready to use. It is safe
+// for concurrent use.
 type Patterns struct {
 	mu       sync.RWMutex
 	compiled map[string]*regexp.Regexp // guarded by mu
@@ -20,8 +20,8 @@ const (
 	maxPatternLength = 4096
 )
 
-// Compile returns the compiled pattern. The error is a sentence for the author. A nil Patterns compiles
-// each time.
+// Compile returns the compiled pattern. The error is a sentence for the author. A nil Patterns
+// compiles each time.
 func (p *Patterns) Compile(pattern string) (*regexp.Regexp, error) {
 	if p == nil {
 		return compilePattern(pattern)
@@ -108,8 +108,8 @@ func regexAll(c *Context, a []any) (any, error) {
 	return out, nil
 }
 
-// matchValue returns the match m of re in s: an object if the pattern has named groups, a list if it has
-// groups, else a string. A group that did not take part in the match is null.
+// matchValue returns the match m of re in s: an object if the pattern has named groups, a list if
+// it has groups, else a string. A group that did not take part in the match is null.
 func matchValue(c *Context, re *regexp.Regexp, s string, m []int) (any, error) {
 	group := func(i int) any {
 		if m[2*i] < 0 {

@@ -31,9 +31,9 @@ func (e *SyntaxError) Error() string {
 func (e *SyntaxError) Unwrap() error { return e.cause }
 
 // Scanner reads one JSON text. It returns slices of the text. Beyond the grammar it refuses what
-// JSON readers disagree about: invalid UTF-8, unpaired surrogates, nesting beyond a limit and, unless
-// they are allowed, duplicate keys. Every error is a [*SyntaxError]. Use [New] or [Scanner.Reset] to
-// prepare a Scanner; it serves one goroutine.
+// JSON readers disagree about: invalid UTF-8, unpaired surrogates, nesting beyond a limit and,
+// unless they are allowed, duplicate keys. Every error is a [*SyntaxError]. Use [New] or
+// [Scanner.Reset] to prepare a Scanner; it serves one goroutine.
 type Scanner struct {
 	data     []byte
 	pos      int
@@ -188,7 +188,8 @@ func (s *Scanner) EnterArray() error {
 	return nil
 }
 
-// EnterObject reads the brace that Peek returned. Then Key, called with mark, and a value alternate.
+// EnterObject reads the brace that Peek returned. Then Key, called with mark, and a value
+// alternate.
 func (s *Scanner) EnterObject() (mark int, err error) { return len(s.keys), s.EnterArray() }
 
 // NextElement reads up to the next element of an array. It reports false at the end of the array.
@@ -209,8 +210,8 @@ func (s *Scanner) NextElement() (bool, error) {
 	return false, s.expected("a comma or a closing bracket")
 }
 
-// Key reads the next key of an object and its colon. It returns nil at the end of the object and with
-// an error. A key with escape sequences is returned decoded, in memory of its own.
+// Key reads the next key of an object and its colon. It returns nil at the end of the object and
+// with an error. A key with escape sequences is returned decoded, in memory of its own.
 func (s *Scanner) Key(mark int) ([]byte, error) {
 	first := s.opened
 	s.opened = false
@@ -251,8 +252,8 @@ func (s *Scanner) Key(mark int) ([]byte, error) {
 	return key, nil
 }
 
-// maxComparedKeys is how many keys of an object are compared with each new one. The keys of a larger
-// object are sorted at its end, so that no text takes quadratic time.
+// maxComparedKeys is how many keys of an object are compared with each new one. The keys of a
+// larger object are sorted at its end, so that no text takes quadratic time.
 const maxComparedKeys = 16
 
 func (s *Scanner) addKey(mark int, key []byte) error {

@@ -14,8 +14,8 @@ func skipPlain(d []byte, i int) int {
 	for ; i+8 <= len(d); i += 8 {
 		w := binary.LittleEndian.Uint64(d[i:])
 		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		// The high bit is set for each byte that is a quote, a backslash, below a space, or not ASCII.
-		// Borrows can only set bits above a correct one, so the lowest is correct.
+		// The high bit is set for each byte that is a quote, a backslash, below a space, or not
+		// ASCII. Borrows can only set bits above a correct one, so the lowest is correct.
 		special := (w | (quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
 		if special != 0 {
 			return i + bits.TrailingZeros64(special)/8

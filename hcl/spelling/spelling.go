@@ -1,11 +1,13 @@
-// Package spelling turns a name that does not exist into the one that was meant: Nearest is its one entry point, for authors' mistakes and for callers'
-// alike, so that both are offered the same names.
+// Package spelling turns a name that does not exist into the one that was meant: Nearest is its one
+// entry point, for authors' mistakes and for callers' alike, so that both are offered the same
+// names.
 package spelling
 
 import "strings"
 
-// Nearest returns the name among those given that an author or a caller most likely meant by name, or "" when none is near.
-// Case, and whether words are joined by '_', '-' or nothing, do not count; of equally near names the first wins.
+// Nearest returns the name among those given that an author or a caller most likely meant by name,
+// or "" when none is near. Case, and whether words are joined by '_', '-' or nothing, do not count;
+// of equally near names the first wins.
 func Nearest(name string, among []string) string {
 	best, nearest := "", 0
 	folded := fold(name)

@@ -5,7 +5,8 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// Format rewrites a file in the canonical style. A file with a syntax error is refused: the result is nil and the diagnostics say why.
+// Format rewrites a file in the canonical style. For a file with a syntax error the result is nil,
+// with diagnostics.
 func Format(name string, src []byte) ([]byte, diag.Diagnostics) {
 	if _, diags := Parse(name, src); diags.HasErrors() {
 		return nil, diags

@@ -9,23 +9,26 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Limits of one file, checked before the parser sees it: the parser and everything after it follow nesting by recursion, and a stack that is used up
-// ends the process.
+// Limits of one file, checked before parsing: the parser recurses, and a stack overflow would end
+// the process.
 const (
 	maxFileSize = 1 << 20
 	maxNesting  = 100 // brackets, templates, quotes, %{if} and %{for}, signs
 	maxChain    = 500 // operators, conditionals and indexes in one expression
 )
 
-// checkLimits reports a file that is not given to the parser.
+// checkLimits reports a file that exceeds the limits.
 func checkLimits(name string, src []byte) *diag.Diagnostic {
 	start := diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}
 	if len(src) > maxFileSize {
-		return &diag.Diagnostic{Summary: "File too large", Detail: fmt.Sprintf("A file may have %d KiB, and this one has %d KiB. Split it; every .hcl file of the folder is read.", maxFileSize>>10, len(src)>>10), Subject: start}
+		return &diag.Diagnostic{Summary: "File too large",
+			Detail: fmt.Sprintf("The maximum file size is %d KiB, and this file has %d KiB. Split it; every "+
+				".hcl file of the folder is loaded.", maxFileSize>>10, len(src)>>10), Subject: start}
 	}
 	if i := bytes.IndexByte(src, 0); i >= 0 {
 		nul := diag.Range{File: name, Start: posAt(src, i), End: posAt(src, i+1)}
-		return &diag.Diagnostic{Summary: "Invalid character", Detail: "A NUL character is no text. Files in UTF-16 are full of them: save the file as UTF-8.", Subject: nul}
+		return &diag.Diagnostic{Summary: "Invalid character",
+			Detail: "The file contains a NUL character. If it is UTF-16, save it as UTF-8.", Subject: nul}
 	}
 	if isFlat(src) {
 		return nil
@@ -33,9 +36,11 @@ func checkLimits(name string, src []byte) *diag.Diagnostic {
 	return checkNesting(src, name)
 }
 
-// isFlat is a quick upper bound of nesting and chains, by bytes and whatever they mean, that almost every file passes.
+// isFlat computes a quick upper bound of nesting and chains from bytes alone. Almost every file
+// passes.
 func isFlat(src []byte) bool {
-	brackets, open, signs, directives, dots := 0, 0, 0, 0, 0 // open are the brackets in which an expression goes on over the end of a line
+	// open counts brackets in which an expression may span lines
+	brackets, open, signs, directives, dots := 0, 0, 0, 0, 0
 	for i, c := range src {
 		switch c {
 		case '(', '[':
@@ -69,14 +74,14 @@ func isFlat(src []byte) bool {
 	return true
 }
 
-// nestLevel is a bracket, a template or a text that is open.
+// nestLevel is an open bracket, template or string.
 type nestLevel struct {
-	lines bool // the end of a line ends an expression in it
-	chain int  // operators of the expression in hand
-	dots  int  // members of the traversal in hand
+	lines bool // a newline ends an expression
+	chain int  // operators of the current expression
+	dots  int  // members of the current traversal
 }
 
-// checkNesting finds the first place that nests too deeply, by the scanner's own tokens.
+// checkNesting returns the first position that is nested too deeply, by the scanner's tokens.
 func checkNesting(src []byte, name string) *diag.Diagnostic {
 	tokens, _ := hclsyntax.LexConfig(src, name, hclv2.InitialPos)
 	stack := []nestLevel{{lines: true}}
@@ -85,13 +90,15 @@ func checkNesting(src []byte, name string) *diag.Diagnostic {
 		top := &stack[len(stack)-1]
 		switch t.Type {
 		case hclsyntax.TokenOBrack:
-			top.chain++ // an index, as far as a scanner can tell
+			top.chain++ // probably an index
 			stack = append(stack, nestLevel{})
-		case hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+		case hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl,
+			hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
 			stack = append(stack, nestLevel{})
 		case hclsyntax.TokenOBrace:
 			stack = append(stack, nestLevel{lines: true})
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd,
+			hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
 			if len(stack) > 1 {
 				stack = stack[:len(stack)-1]
 			}
@@ -103,8 +110,10 @@ func checkNesting(src []byte, name string) *diag.Diagnostic {
 			}
 		case hclsyntax.TokenDot:
 			top.dots++
-		case hclsyntax.TokenPlus, hclsyntax.TokenMinus, hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPercent, hclsyntax.TokenBang, hclsyntax.TokenQuestion,
-			hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
+		case hclsyntax.TokenPlus, hclsyntax.TokenMinus, hclsyntax.TokenStar, hclsyntax.TokenSlash,
+			hclsyntax.TokenPercent, hclsyntax.TokenBang, hclsyntax.TokenQuestion,
+			hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq,
+			hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
 			hclsyntax.TokenAnd, hclsyntax.TokenOr:
 			top.chain++
 			top.dots = 0
@@ -114,8 +123,11 @@ func checkNesting(src []byte, name string) *diag.Diagnostic {
 			}
 		}
 		control = t.Type == hclsyntax.TokenTemplateControl
-		if now := &stack[len(stack)-1]; len(stack)+directives > maxNesting || now.chain > maxChain || now.dots > maxChain {
-			return &diag.Diagnostic{Summary: "Nested too deeply", Subject: diag.RangeOf(t.Range), Detail: fmt.Sprintf("Brackets, templates and texts may nest %d deep, and one expression may hold %d operators, indexes or members. Name its parts in locals.", maxNesting, maxChain)}
+		if now := &stack[len(stack)-1]; len(stack)+directives > maxNesting || now.chain > maxChain ||
+			now.dots > maxChain {
+			return &diag.Diagnostic{Summary: "Nested too deeply", Subject: diag.RangeOf(t.Range),
+				Detail: fmt.Sprintf("Brackets and templates may be nested %d deep, and one expression may "+
+					"have %d operators, indexes or members. Split it with locals.", maxNesting, maxChain)}
 		}
 	}
 	return nil

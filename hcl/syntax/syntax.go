@@ -8,10 +8,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxSyntaxErrors is how many diagnostics a file with a syntax error shows: what follows the first is mostly its echo.
+// maxSyntaxErrors is the number of diagnostics shown for a file with a syntax error; later ones are
+// mostly consequences of the first.
 const maxSyntaxErrors = 2
 
-// A hole that is not closed takes the closing quote with it.
+// An unclosed interpolation also consumes the closing quote.
 const (
 	unclosedInterpolation = "Unclosed template interpolation sequence"
 	unclosedText          = "Invalid multi-line string"
@@ -19,35 +20,47 @@ const (
 	unclosedHeredoc = "Unterminated template string"
 )
 
-// syntaxDetails are our words where the parser's do not say what to write.
+// syntaxDetails replace details of the parser that do not say what to write.
 var syntaxDetails = map[string]string{
-	"Missing newline after argument":           "An argument ends with its line: write each on a line of its own. The operators are && and ||, and texts are joined in one template, \"${a} ${b}\".",
-	"Missing newline after block definition":   "A block ends with its line: what follows its closing brace begins on a line of its own.",
-	"Argument definition required":             "A block written on one line holds one argument and no other block. Begin a new line after its opening brace.",
-	"Argument or block definition required":    "Here stands an argument, `name = value`, or a block, `name \"label\" {`.",
-	"Invalid block definition":                 "A block is written `name \"label\" {`, without an equals sign and with its opening brace on the same line.",
-	"Unclosed configuration block":             "This block, or one inside it, has no closing brace.",
-	unclosedInterpolation:                      "The ${ has no closing brace before the end of the text.",
-	"Unexpected end of template":               "A %{if ...} needs its %{endif}, and a %{for ...} its %{endfor}, before the end of the text.",
-	"Attribute redefined":                      "This argument is written above in the same block already. Each is written once.",
-	"Missing expression":                       "The value is missing.",
-	"Invalid expression":                       "Here stands a value, and what is written cannot begin one.",
-	"Invalid single-argument block definition": "A block written on one line holds one argument. Write each argument on a line of its own.",
-	unclosedText:                               "The closing quote is missing: a text in quotes ends on the line where it begins. Write a line break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
-	unclosedHeredoc:                            "The text has no end. A text in quotes needs its closing quote; a heredoc needs its marker alone on a line.",
-	"Invalid string literal":                   "No value can stand in this text: it is the author's own. A check or expect whose message has values takes them in the argument `message = \"…\"`; $${ writes ${ as it is.",
+	"Missing newline after argument": "Each argument must be on its own line. The operators are " +
+		"&& and ||; to join strings, write one template, \"${a} ${b}\".",
+	"Missing newline after block definition": "Nothing may follow the closing brace of a block on the same line.",
+	"Argument definition required": "A single-line block may contain only one argument and no " +
+		"block. Start a new line after its opening brace.",
+	"Argument or block definition required": "An argument, `name = value`, or a block, `name \"label\" " +
+		"{`, is expected here.",
+	"Invalid block definition": "A block is written `name \"label\" {`, without an equals " +
+		"sign and with its opening brace on the same line.",
+	"Unclosed configuration block": "This block, or one inside it, has no closing brace.",
+	unclosedInterpolation:          "The ${ has no closing brace before the end of the text.",
+	"Unexpected end of template": "A %{if ...} needs its %{endif}, and a %{for ...} its " +
+		"%{endfor}, before the end of the text.",
+	"Attribute redefined": "This argument is already set in the same block.",
+	"Missing expression":  "The value is missing.",
+	"Invalid expression":  "A value is expected here.",
+	"Invalid single-argument block definition": "A single-line block may contain only one argument. Write " +
+		"each argument on its own line.",
+	unclosedText: "The closing quote is missing: a text in quotes ends on the " +
+		"line where it begins. Write a line break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
+	unclosedHeredoc: "The string is not closed. A quoted string needs its " +
+		"closing quote; a heredoc needs its marker alone on a line.",
+	"Invalid string literal": "This string must be constant. For a check or expect " +
+		"message with values, use the argument `message = \"…\"`; to write ${ literally, use $${.",
 }
 
-// explainSyntaxErrors takes the diagnostics of the parser about a source, in our words where we know better ones.
+// explainSyntaxErrors converts the diagnostics of the parser, with better details where there are
+// some.
 func explainSyntaxErrors(in hclv2.Diagnostics, src []byte) diag.Diagnostics {
 	var out diag.Diagnostics
 	for _, d := range diag.FromHCL(in).Sort() {
 		n := len(out)
-		if n > 0 && d.Summary == "Invalid character" && out[n-1].Subject.Start.Line == d.Subject.Start.Line && out[n-1].Summary == "Argument or block definition required" {
-			out[n-1] = d // because of which nothing was understood of the line
+		if n > 0 && d.Summary == "Invalid character" && out[n-1].Subject.Start.Line == d.Subject.Start.Line &&
+			out[n-1].Summary == "Argument or block definition required" {
+			out[n-1] = d // the cause of the error on this line
 			continue
 		}
-		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" || out[n-1].Subject.Start == d.Subject.Start || isConsequence(out[n-1], d, src))
+		echo := n > 0 && (out[n-1].Summary == "Invalid character encoding" ||
+			out[n-1].Subject.Start == d.Subject.Start || isConsequence(out[n-1], d, src))
 		if n < maxSyntaxErrors && !echo {
 			out = append(out, d)
 		}
@@ -66,20 +79,21 @@ func explainSyntaxErrors(in hclv2.Diagnostics, src []byte) diag.Diagnostics {
 	return out
 }
 
-// isConsequence reports whether a mistake is there only because of the one before it.
+// isConsequence reports whether an error is only a consequence of the previous one.
 func isConsequence(first, d *diag.Diagnostic, src []byte) bool {
 	switch first.Summary {
 	case unclosedInterpolation:
 		return d.Summary == unclosedText
 	case unclosedText:
-		return true // every closing quote behind it opens, and every opening one closes
+		return true // the quotes after it are inverted
 	case "Invalid expression":
-		return d.Summary == "Argument or block definition required" && quotedMarkerPattern.Match(src[min(first.Subject.Start.Byte, len(src)):])
+		return d.Summary == "Argument or block definition required" &&
+			quotedMarkerPattern.Match(src[min(first.Subject.Start.Byte, len(src)):])
 	}
 	return false
 }
 
-// Parse reads the syntax of one file. The body is never nil; it is empty when the file exceeds a limit and was not given to the parser.
+// Parse parses one file. The body is never nil; it is empty if the file exceeds a limit.
 func Parse(name string, src []byte) (*hclsyntax.Body, diag.Diagnostics) {
 	if d := checkLimits(name, src); d != nil {
 		return &hclsyntax.Body{}, diag.Diagnostics{d}

@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// A slip is a syntax error as a person makes it who thinks of another language, or who has lost a quote. The parser only says where it could not go on.
+// Hints for syntax errors that come from habits of other languages or from a missing quote. The
+// parser only reports where it could not continue.
 
-// explainMistake rewrites a diagnostic of the parser when the source shows what was meant.
+// explainMistake rewrites a diagnostic of the parser if the source shows what was intended.
 func explainMistake(d *diag.Diagnostic, src []byte) {
 	if explainShellExpansion(d, src) {
 		return
@@ -24,31 +25,37 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 	case "Invalid character":
 		explainCharacter(d, after)
 	case "Invalid character encoding":
-		d.Detail = "A file is text in UTF-8, and what stands here is not. Save the file as UTF-8."
+		d.Detail = "The file is not valid UTF-8 here. Save it as UTF-8."
 	case unclosedHeredoc:
 		explainHeredoc(d, src)
 	case "Invalid expression":
 		if marker := quotedMarkerPattern.FindSubmatch(after); marker != nil {
-			d.Detail = fmt.Sprintf("The marker of a heredoc stands without quotes: <<-%s.", marker[1])
+			d.Detail = fmt.Sprintf("The marker of a heredoc has no quotes: <<-%s.", marker[1])
 		}
 	case "Invalid block definition":
-		if m := argumentWithoutEquals.FindSubmatch(lastLine(before)); m != nil && !bytes.HasPrefix(bytes.TrimSpace(after), []byte("{")) {
-			d.Detail = fmt.Sprintf("An argument has an equals sign: %s = %s. A block has its opening brace on the same line.", m[1], m[2])
+		if m := argumentWithoutEquals.FindSubmatch(lastLine(before)); m != nil &&
+			!bytes.HasPrefix(bytes.TrimSpace(after), []byte("{")) {
+			d.Detail = fmt.Sprintf("An argument has an equals sign: %s = %s. A block has its opening brace "+
+				"on the same line.", m[1], m[2])
 		}
 	case "Invalid template control keyword":
-		d.Detail = "Here %{ begins an if or a for: %{if input.x} … %{endif}. Where it is meant as it stands, write %%{."
+		d.Detail = "%{ begins an if or a for: %{if input.x} … %{endif}. To write it literally, use %%{."
 	case "Invalid escape sequence":
-		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, it is a character like any other.`
+		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight ` +
+			`hexadecimal digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ` +
+			`ordinary character.`
 	case "Missing newline after argument", "Invalid single-argument block definition":
-		if bytes.HasSuffix(before, []byte(`"`)) && len(after) > 0 && !unicode.IsSpace(rune(after[0])) && after[0] != ',' {
-			d.Detail = `The text ends at the quote in front of this. In a program write texts in single quotes, 'a'; in a text write a quote as \".`
+		if bytes.HasSuffix(before, []byte(`"`)) && len(after) > 0 && !unicode.IsSpace(rune(after[0])) &&
+			after[0] != ',' {
+			d.Detail = `The string ends at the quote before this. In an expression use single quotes, 'a'; ` +
+				`in a string write a quote as \".`
 		}
 	}
 }
 
 var argumentWithoutEquals = regexp.MustCompile(`^\s*([\pL_][\pL\pN_-]*)\s+("[^"]*")\s*$`)
 
-// lastLine is what stands on the last line of a text.
+// lastLine returns the last line of a text.
 func lastLine(text []byte) []byte { return text[bytes.LastIndexByte(text, '\n')+1:] }
 
 var quotedMarkerPattern = regexp.MustCompile(`^<<-?["']([\pL_][\pL\pN_-]*)["']`)
@@ -57,13 +64,14 @@ func explainDefinition(d *diag.Diagnostic, src, after []byte) {
 	rest := bytes.TrimLeft(src[min(d.Subject.End.Byte, len(src)):], " \t")
 	switch {
 	case bytes.HasPrefix(after, []byte("}")):
-		d.Detail = "This brace closes nothing: there is one more } than {."
+		d.Detail = "Unmatched brace: there is one more } than {."
 	case bytes.HasPrefix(after, []byte("{")):
-		d.Detail = "A block begins with its name: `tool \"name\" {`. JSON is not read."
+		d.Detail = "A block begins with its name: `tool \"name\" {`. JSON files are not supported."
 	case bytes.HasPrefix(after, []byte("<<<<<<<")):
-		d.Detail = "This is the mark of a merge that is not finished. Keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>."
+		d.Detail = "This is a merge conflict marker. Resolve the conflict, and remove the lines with " +
+			"<<<<<<<, ======= and >>>>>>>."
 	case bytes.HasPrefix(rest, []byte(":")):
-		d.Detail = fmt.Sprintf("An argument is written with =, without a colon: %s = ….", after[:d.Subject.End.Byte-d.Subject.Start.Byte])
+		d.Detail = fmt.Sprintf("Arguments use =, not a colon: %s = ….", after[:d.Subject.End.Byte-d.Subject.Start.Byte])
 	}
 }
 
@@ -71,22 +79,24 @@ func explainCharacter(d *diag.Diagnostic, after []byte) {
 	r, _ := utf8.DecodeRune(after)
 	switch {
 	case strings.ContainsRune("“”„«»‘’‚", r):
-		d.Detail = fmt.Sprintf("The quote %c is one of printed text. Write the straight one: \".", r)
+		d.Detail = fmt.Sprintf("%c is a typographic quote. Use a straight quote: \".", r)
 	case r == '\'':
-		d.Detail = "A text stands in double quotes, \"like this\"; single ones are for the texts inside a program."
+		d.Detail = "Strings use double quotes, \"like this\"; single quotes are for strings inside expressions."
 	case r == ';':
 	case r == '\r':
-		d.Detail = "A line ends with a line feed, and this is a carriage return alone. Save the file with the line ends of Unix or Windows."
+		d.Detail = "This is a carriage return without a line feed. Save the file with Unix or Windows line endings."
 	case unicode.IsSpace(r) || !unicode.IsPrint(r):
-		d.Detail = fmt.Sprintf("The character %U cannot be seen, and is no space of the language. Write a space, or nothing.", r)
+		d.Detail = fmt.Sprintf("The invisible character %U is not a space of the language. Replace it with "+
+			"a space, or remove it.", r)
 	default:
-		d.Detail = fmt.Sprintf("The character %q means nothing here.", r)
+		d.Detail = fmt.Sprintf("The character %q is not allowed here.", r)
 	}
 }
 
 var heredocStart = regexp.MustCompile(`<<-?([\pL_][\pL\pN_-]*)\r?\n`)
 
-// explainHeredoc shows the beginning of the heredoc that never ends in place of the end of the file.
+// explainHeredoc moves the diagnostic of an unclosed heredoc from the end of the file to the
+// beginning of the heredoc.
 func explainHeredoc(d *diag.Diagnostic, src []byte) {
 	for at := 0; ; {
 		m := heredocStart.FindSubmatchIndex(src[at:])
@@ -98,14 +108,14 @@ func explainHeredoc(d *diag.Diagnostic, src []byte) {
 		end := regexp.MustCompile(`(?m)^[ \t]*` + regexp.QuoteMeta(string(marker)) + `\r?$`).FindIndex(body)
 		if end == nil {
 			d.Subject.Start, d.Subject.End = posAt(src, at+m[0]), posAt(src, at+m[3])
-			d.Detail = fmt.Sprintf("This heredoc has no end: %s must stand alone on a line, with nothing behind it.", marker)
+			d.Detail = fmt.Sprintf("This heredoc is not closed: %s must be alone on a line.", marker)
 			return
 		}
 		at += m[1] + end[1]
 	}
 }
 
-// posAt is the place of a byte.
+// posAt returns the position of a byte.
 func posAt(src []byte, at int) diag.Pos {
 	line := bytes.LastIndexByte(src[:at], '\n') + 1
 	return diag.Pos{Line: 1 + bytes.Count(src[:at], []byte("\n")), Column: 1 + utf8.RuneCount(src[line:at]), Byte: at}

@@ -9,19 +9,21 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// A templateParser makes the expression that URIs are matched with.
+// templateParser builds the regular expression that matches URIs.
 type templateParser struct {
 	out     *Template
 	pattern strings.Builder
 	before  string // the operator of the expression just before, "x" for {x}; empty after a literal
-	inQuery bool   // a literal has begun the query
+	inQuery bool   // a literal began the query
 	queries bool   // a query expression follows somewhere
 }
 
-// Parse reads a template. Its error is a sentence for the author, about a template that is not one or that URIs cannot be matched with.
+// Parse parses a template. Its error is for the author and describes a template that is invalid or
+// cannot be matched.
 func Parse(raw string) (*Template, error) {
 	if len(raw) > maxTemplateSize {
-		return nil, fmt.Errorf("a template may have %d bytes, and this one has %d", maxTemplateSize, len(raw))
+		return nil, fmt.Errorf("the maximum length of a template is %d bytes, and this one has %d", maxTemplateSize,
+			len(raw))
 	}
 	p := &templateParser{out: &Template{raw: raw}, queries: strings.Contains(raw, "{?") || strings.Contains(raw, "{&")}
 	p.pattern.WriteByte('^')
@@ -45,7 +47,7 @@ func Parse(raw string) (*Template, error) {
 	p.pattern.WriteByte('$')
 	whole, err := regexp.Compile(p.pattern.String())
 	if err != nil {
-		return nil, fmt.Errorf("it is too complicated to match URIs with")
+		return nil, fmt.Errorf("it is too complex to match URIs")
 	}
 	p.out.whole = whole
 	return p.out, nil
@@ -56,10 +58,10 @@ func (p *templateParser) addLiteral(text string) error {
 		return nil
 	}
 	if strings.Contains(text, "}") {
-		return fmt.Errorf("a } closes nothing: a variable is written {name}")
+		return fmt.Errorf("unmatched }: a variable is written {name}")
 	}
 	if bad := invalidURIChar(text); bad != "" {
-		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, percentEncode(bad))
+		return fmt.Errorf("%q is not allowed in a URI: write it as %s", bad, percentEncode(bad))
 	}
 	if len(p.out.variables) == 0 {
 		p.out.prefix = text
@@ -69,7 +71,7 @@ func (p *templateParser) addLiteral(text string) error {
 	return nil
 }
 
-// addExpression adds what stands between braces; behind is what follows it.
+// addExpression adds the expression between braces; behind is the text after it.
 func (p *templateParser) addExpression(inside, behind string) error {
 	op := "x"
 	if inside != "" && strings.Contains("+#./;?&=,!@|", inside[:1]) {
@@ -82,24 +84,27 @@ func (p *templateParser) addExpression(inside, behind string) error {
 		}
 	}
 	if len(p.out.variables) > maxVariables {
-		return fmt.Errorf("a template may have %d variables", maxVariables)
+		return fmt.Errorf("the maximum number of variables is %d", maxVariables)
 	}
 	first := names[0]
 	switch {
 	case op == "." || op == "#":
-		return fmt.Errorf("{%s%s} cannot be matched back; write %s{%s}", op, first, op, map[string]string{".": first, "#": "+" + first}[op])
+		return fmt.Errorf("{%s%s} cannot be matched against a URI; write %s{%s}", op, first, op,
+			map[string]string{".": first, "#": "+" + first}[op])
 	case !strings.Contains("x+/?&", op):
-		return fmt.Errorf("{%s%s} is not among the forms that can be matched back: {x}, {+x}, {/x}, {?x} and {&x}", op, inside)
+		return fmt.Errorf("{%s%s} is not one of the supported forms: {x}, {+x}, {/x}, {?x} and {&x}", op, inside)
 	case len(names) > 1 && (op == "x" || op == "+"):
-		return fmt.Errorf("{%s} holds several variables, and only {/x,y}, {?x,y} and {&x,y} can; write {%s}", inside, strings.Join(names, "},{"))
+		return fmt.Errorf("{%s} holds several variables, and only {/x,y}, {?x,y} and {&x,y} can; write {%s}", inside,
+			strings.Join(names, "},{"))
 	case strings.Contains("?&", op) && behind != "":
-		return fmt.Errorf("{%s%s} stands at the end of a template: parameters come in any order", op, inside)
+		return fmt.Errorf("{%s%s} must be at the end of the template, because parameters come in any order", op, inside)
 	case op == "&" && !p.inQuery:
-		return fmt.Errorf("{&%s} continues a query, and there is no ? before it; write {?%s}", inside, inside)
+		return fmt.Errorf("{&%s} continues a query, but there is no ? before it; write {?%s}", inside, inside)
 	case op == "?" && p.inQuery:
-		return fmt.Errorf("{?%s} begins a query, and there is a ? before it already; write {&%s}", inside, inside)
+		return fmt.Errorf("{?%s} begins a query, but there is already a ? before it; write {&%s}", inside, inside)
 	case op != "?" && op != "&" && p.before != "" && (op != "/" || p.before == "+"):
-		return fmt.Errorf("nothing stands between two variables, so that nobody can tell where %s begins; write a character between them", first)
+		return fmt.Errorf("two variables are adjacent, so the beginning of %s is ambiguous; write a "+
+			"character between them", first)
 	}
 	p.before = op
 	switch op {
@@ -123,11 +128,12 @@ func (p *templateParser) declareVariable(name, op string) error {
 	}
 	switch {
 	case bare != name && variableName.MatchString(bare):
-		return fmt.Errorf("{%s} cannot be matched back into one text; write {%s}", name, bare)
+		return fmt.Errorf("{%s} cannot be matched against a URI; write {%s}", name, bare)
 	case !variableName.MatchString(name):
-		return fmt.Errorf("a variable is read as input.<name>, so it starts with a letter and holds letters, digits and _: %q cannot be one", name)
+		return fmt.Errorf("a variable is read as input.<name>, so it must start with a letter and consist "+
+			"of letters, digits and _: not %q", name)
 	case slices.ContainsFunc(p.out.variables, func(v Variable) bool { return v.Name == name }):
-		return fmt.Errorf("the variable %s is there twice; give each its own name", name)
+		return fmt.Errorf("the variable %s is used twice; rename one", name)
 	}
 	p.out.variables = append(p.out.variables, Variable{name, strings.Contains("/?&", op)})
 	return nil
@@ -145,7 +151,7 @@ func (p *templateParser) addGroup(name, value string) {
 	fmt.Fprintf(&p.pattern, "(%s+)", value)
 }
 
-// addSegments are {/x,y}: the second is there only with the first.
+// addSegments adds {/x,y}: the second segment requires the first.
 func (p *templateParser) addSegments(names []string) {
 	for _, name := range names {
 		p.pattern.WriteString("(?:/")
@@ -154,7 +160,7 @@ func (p *templateParser) addSegments(names []string) {
 	p.pattern.WriteString(strings.Repeat(")?", len(names)))
 }
 
-// addParameters are {?x,y} and {&x,y}. That none comes twice is checked when they are taken apart.
+// addParameters adds {?x,y} and {&x,y}. Match rejects repeated parameters.
 func (p *templateParser) addParameters(op string, names []string) {
 	p.out.query = true
 	pair := "(?:" + strings.Join(names, "|") + ")=" + plainValue + "*"

@@ -1,5 +1,6 @@
-// Package uritemplate matches URIs with the templates of RFC 6570 that can be matched: Parse reads a template, and Template.Match gives the texts of the variables of a URI.
-// Both take time in proportion to the length of what they read.
+// Package uritemplate matches URIs against templates of RFC 6570. Parse parses a template, and
+// Template.Match returns the variables of a URI. Both take time proportional to the length of their
+// input.
 package uritemplate
 
 import (
@@ -9,41 +10,42 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of URIs and of templates, so that matching one with the other takes little time whoever wrote the URI.
+// Limits of URIs and templates, which bound the time of a match.
 const (
 	maxURI          = 2 << 10 // bytes
 	maxTemplateSize = 512     // bytes
 	maxVariables    = 16
 )
 
-// Template is a family of URIs, as RFC 6570 writes it: {x}, {+x}, {/x,y}, and {?x,y} or {&x,y} at the end. Each variable is one text. A URI of the family
-// says what its variables are: where several readings are possible, an earlier variable takes as much as it can.
+// Template is a URI template of RFC 6570 with the expressions {x}, {+x}, {/x,y}, and {?x,y} or
+// {&x,y} at the end. Each variable is one string. If several matches are possible, earlier
+// variables take as much as they can.
 type Template struct {
 	raw       string
-	prefix    string // what every URI of the family begins with
+	prefix    string // the constant beginning of every URI
 	whole     *regexp.Regexp
-	names     []string // of the groups of whole
+	names     []string // of the groups of the expression
 	query     bool     // the last group is the query
 	variables []Variable
 }
 
-// Variable is a variable of a template. Optional ones may be missing from a URI.
+// Variable is a variable of a template. An optional variable may be missing from a URI.
 type Variable struct {
 	Name     string
 	Optional bool
 }
 
-// Raw is the template as it was written.
+// Raw returns the template as written.
 func (t *Template) Raw() string { return t.raw }
 
-// Prefix is what every URI of the family begins with.
+// Prefix returns the constant beginning of every URI.
 func (t *Template) Prefix() string { return t.prefix }
 
-// Variables are the variables in written order.
+// Variables returns the variables in written order.
 func (t *Template) Variables() []Variable { return t.variables }
 
-// Match gives the decoded texts of the variables of a URI of the family; false for any other URI. It takes time in proportion to the length of the URI, and
-// refuses one of more than 2 KiB. Parameters of the query may come in any order.
+// Match returns the decoded variables of a URI, or false if the URI does not match. It rejects URIs
+// of more than 2 KiB. Query parameters may come in any order.
 func (t *Template) Match(uri string) (map[string]string, bool) {
 	if len(uri) > maxURI || !strings.HasPrefix(uri, t.prefix) || !utf8.ValidString(uri) {
 		return nil, false
@@ -69,7 +71,7 @@ func (t *Template) Match(uri string) (map[string]string, bool) {
 	return values, true
 }
 
-// decodeInto adds a value, unless it is there already or is not a text.
+// decodeInto adds a decoded value. It fails for a repeated name and for invalid UTF-8.
 func decodeInto(values map[string]string, name, escaped string) bool {
 	text, err := url.PathUnescape(escaped)
 	if _, twice := values[name]; twice || err != nil || !utf8.ValidString(text) {
@@ -79,8 +81,9 @@ func decodeInto(values map[string]string, name, escaped string) bool {
 	return true
 }
 
-// What values may hold in a URI: unreserved characters, those that encodeURIComponent leaves alone, those of other scripts, and escapes; {+x} also takes what is
-// reserved, but the query, where there is one behind it, begins at the first question mark.
+// Characters of values in a URI: unreserved characters, those that encodeURIComponent keeps,
+// characters of other scripts, and escapes. {+x} also takes reserved characters; a query after it
+// begins at the first question mark.
 const (
 	plainValue    = `(?:[A-Za-z0-9\-._~!*'()\x{80}-\x{10FFFF}]|%[0-9A-Fa-f]{2})`
 	reservedValue = `(?:[A-Za-z0-9\-._~!*'()\x{80}-\x{10FFFF}:/?#\[\]@$&+,;=]|%[0-9A-Fa-f]{2})`
@@ -89,7 +92,8 @@ const (
 
 var expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
-// Form is the template without the names of its path: templates of one form are of the same URIs.
+// Form returns the template without the names of path variables: templates with equal forms match
+// the same URIs.
 func (t *Template) Form() string {
 	var out strings.Builder
 	for rest := t.Raw(); rest != ""; {

@@ -11,7 +11,7 @@ var (
 	uriPart = regexp.MustCompile(`^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`)
 )
 
-// invalidURIChar is the first character that cannot stand in a URI, or empty.
+// invalidURIChar returns the first character that is not allowed in a URI, or "".
 func invalidURIChar(text string) string {
 	rest := text[len(uriPart.FindString(text)):]
 	for _, r := range rest {
@@ -20,27 +20,27 @@ func invalidURIChar(text string) string {
 	return ""
 }
 
-// CheckURI says what is wrong with the URI of a resource. Its error is a sentence for the author.
+// CheckURI checks the URI of a resource. Its error is for the author.
 func CheckURI(uri string) error {
 	bad := invalidURIChar(uri)
 	switch {
 	case strings.ContainsAny(uri, "{}"):
-		return fmt.Errorf("braces stand in the URI of one resource. A family of them is written uri_template = %q", uri)
+		return fmt.Errorf("the URI of a single resource has no braces. For a family write uri_template = %q", uri)
 	case !scheme.MatchString(uri):
 		return MissingScheme(uri)
 	case scheme.FindString(uri) == uri:
-		return fmt.Errorf("a URI goes on after its scheme, as in \"%s//app\"", uri)
+		return fmt.Errorf("a URI needs more than its scheme, as in \"%s//app\"", uri)
 	case len(uri) > maxURI:
-		return fmt.Errorf("a URI may have %d bytes, and this one has %d", maxURI, len(uri))
+		return fmt.Errorf("the maximum length of a URI is %d bytes, and this one has %d", maxURI, len(uri))
 	case bad == "%":
-		return fmt.Errorf("a %% that escapes nothing is written %%25")
+		return fmt.Errorf("a literal %% is written %%25")
 	case bad != "":
-		return fmt.Errorf("%q cannot stand in a URI: write it as %s", bad, percentEncode(bad))
+		return fmt.Errorf("%q is not allowed in a URI: write it as %s", bad, percentEncode(bad))
 	}
 	return nil
 }
 
-// MissingScheme says that a URI begins with a scheme.
+// MissingScheme returns the error for a URI without a scheme.
 func MissingScheme(uri string) error {
 	if invalidURIChar(strings.NewReplacer("{", "", "}", "").Replace(uri)) != "" {
 		uri = "app"
@@ -55,5 +55,5 @@ func percentEncode(char string) (out string) {
 	return out
 }
 
-// HasScheme reports whether a text begins with the scheme of a URI.
+// HasScheme reports whether a text begins with a URI scheme.
 func HasScheme(text string) bool { return scheme.MatchString(text) }

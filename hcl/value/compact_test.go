@@ -25,7 +25,8 @@ func TestTextThatIsNotJSONIsCompactedUpToTheError(t *testing.T) {
 	}
 }
 
-// FuzzCompact compares Compact with Decode, which reads what Compact accepts, and with encoding/json.
+// FuzzCompact compares Compact with Decode, which reads what Compact accepts, and with
+// encoding/json.
 func FuzzCompact(f *testing.F) {
 	for _, d := range documents {
 		f.Add([]byte(d))

@@ -8,8 +8,8 @@ import (
 )
 
 // Decimal is the exact value of a number: 0.Digits × 10^Exp. Digits has no zeros at its ends and is
-// empty for zero, so that two Decimals are the same number exactly if they are ==. A Decimal takes no
-// more memory than the notation of the number.
+// empty for zero, so that two Decimals are the same number exactly if they are ==. A Decimal takes
+// no more memory than the notation of the number.
 type Decimal struct {
 	Negative bool
 	Digits   string

@@ -15,8 +15,8 @@ type SyntaxError = jsonscan.SyntaxError
 // ErrDeep is wrapped by the SyntaxError about a text that is nested deeper than MaxDepth.
 var ErrDeep = jsonscan.ErrTooDeep
 
-// Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8, nesting
-// beyond MaxDepth and text after the value are errors. Every error is a [*SyntaxError].
+// Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8,
+// nesting beyond MaxDepth and text after the value are errors. Every error is a [*SyntaxError].
 func Decode(src []byte) (any, error) {
 	s := jsonscan.New(src, MaxDepth)
 	v, err := decodeValue(&s)
@@ -115,10 +115,10 @@ func decodeNumber(text []byte) any {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Compact checks that src is one JSON text of at most MaxDepth levels, or nothing at all, and removes
-// the white space between its tokens and a byte order mark, in place. Duplicate keys are accepted. On
-// an error, a [*SyntaxError], it returns the text compacted up to the error. Compact takes a few
-// nanoseconds a byte, so that a document that nobody reads need not be decoded.
+// Compact checks that src is one JSON text of at most MaxDepth levels, or nothing at all, and
+// removes the white space between its tokens and a byte order mark, in place. Duplicate keys are
+// accepted. On an error, a [*SyntaxError], it returns the text compacted up to the error. Compact
+// takes a few nanoseconds a byte, so that a document that nobody reads need not be decoded.
 func Compact(src []byte) ([]byte, error) {
 	return jsonscan.Compact(bytes.TrimPrefix(src, byteOrderMark), MaxDepth)
 }

@@ -6,16 +6,16 @@ import (
 )
 
 // File is an uploaded file as a call sees it. As a value it is an object with file_id, filename,
-// content_type, size and sha256. Its content is read only where bytes are asked for. Its methods are
-// safe for concurrent use while the call runs.
+// content_type, size and sha256. Its content is read only where bytes are asked for. Its methods
+// are safe for concurrent use while the call runs.
 type File interface {
 	Deferred
 
 	// Facts returns what is known about the file without reading it.
 	Facts() FileFacts
 
-	// Member returns a member of the object, or path or url, which are created on first use. The error
-	// is a sentence for the model.
+	// Member returns a member of the object, or path or url, which are created on first use. The
+	// error is a sentence for the model.
 	Member(name string) (any, error)
 
 	// Open returns a reader of the content from its beginning.

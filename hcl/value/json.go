@@ -13,8 +13,9 @@ import (
 // ErrBytes reports that a value contains Bytes, which JSON cannot represent.
 var ErrBytes = errors.New("bytes cannot be written as JSON; encode them with base64encode")
 
-// AppendJSON appends v as JSON: keys sorted, no white space, no HTML escapes, invalid UTF-8 replaced
-// by U+FFFD. It fails for Bytes, NaN and infinities, and then returns what it has written so far.
+// AppendJSON appends v as JSON: keys sorted, no white space, no HTML escapes, invalid UTF-8
+// replaced by U+FFFD. It fails for Bytes, NaN and infinities, and then returns what it has written
+// so far.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:

@@ -1,5 +1,5 @@
-// Package value defines the values that a call computes with. They are native Go values, never types
-// of a template or expression library.
+// Package value defines the values that a call computes with. They are native Go values, never
+// types of a template or expression library.
 //
 // A value is one of
 //
@@ -39,8 +39,8 @@ func Resolve(v any) (any, error) {
 	return v, nil
 }
 
-// ResolveAll returns v with every Deferred in it decoded, at every depth. Parts without a Deferred are
-// shared with v.
+// ResolveAll returns v with every Deferred in it decoded, at every depth. Parts without a Deferred
+// are shared with v.
 func ResolveAll(v any) (_ any, err error) {
 	if !holdsDeferred(v) {
 		return v, nil
@@ -107,8 +107,8 @@ func Text(v any) (string, error) {
 	return string(b), err
 }
 
-// Kind returns the kind of a value as the language calls it, for errors: "string", "number", "bool",
-// "list", "object", "bytes" or "null", and "value" for a Deferred.
+// Kind returns the kind of a value as the language calls it, for errors: "string", "number",
+// "bool", "list", "object", "bytes" or "null", and "value" for a Deferred.
 func Kind(v any) string {
 	switch v.(type) {
 	case nil:

@@ -21,7 +21,7 @@ func TestListPages(t *testing.T) {
 		var want []string
 		for i := range 25 {
 			r := request("ann")
-			r.Until = until.Add(time.Duration(i/5) * time.Second) // some at the same time
+			r.Until = until.Add(time.Duration(i/5) * time.Second) // five with the same deadline
 			if _, _, err := b.Open(t.Context(), fmt.Sprint(i), r); err != nil {
 				t.Fatal(err)
 			}
@@ -76,11 +76,11 @@ func TestListFiltersByStatus(t *testing.T) {
 		for s, id := range ids {
 			list, _, err := b.List(t.Context(), approval.ListQuery{Status: s, Limit: 10})
 			if err != nil || names(list) != fmt.Sprint([]string{id}) || list[0].Status != s {
-				t.Errorf("%s: %s (%v)", s, names(list), err)
+				t.Errorf("the list of %s approvals is %s, error %v", s, names(list), err)
 			}
 		}
 		if list, _, err := b.List(t.Context(), approval.ListQuery{Limit: 10}); err != nil || len(list) != 5 {
-			t.Errorf("all: %s (%v)", names(list), err)
+			t.Errorf("the list of all approvals is %s, error %v", names(list), err)
 		}
 	})
 }
@@ -104,11 +104,11 @@ func TestJSONEscapesControlCharacters(t *testing.T) {
 	}
 	out := string(list[0].AppendJSON(nil))
 	if i := strings.IndexFunc(out, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
-		t.Errorf("it holds %q in %s", out[i:i+4], out)
+		t.Errorf("%q is not escaped in %s", out[i:i+4], out)
 	}
 	var back struct{ Message, Status, Tool string }
 	if err := json.Unmarshal([]byte(out), &back); err != nil || back.Message != evil || back.Status != "pending" || back.Tool != "refund" {
-		t.Errorf("it says %+v (%v)", back, err)
+		t.Errorf("it decodes to %+v, error %v", back, err)
 	}
 }
 

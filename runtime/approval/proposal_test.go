@@ -2,7 +2,6 @@ package approval_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,47 +14,65 @@ func proposal(who string) approval.Proposal {
 	return approval.Proposal{Approved: true, Decision: by(who)}
 }
 
-func TestProposalKeepsOthersFromDeciding(t *testing.T) {
+func propose(t testing.TB, b *approval.Book, a *approval.Approval, who, writer string) *approval.Proposal {
+	t.Helper()
+	p, err := b.Propose(t.Context(), a.ID, proposal(who), writer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestProposal(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		here, there := approval.NewBook(open()), approval.NewBook(open())
+		books := bothBooks(open)
+		here, there := books[0], books[1]
 		a := openNew(t, here, "x")
-		p, err := here.Propose(t.Context(), a.ID, proposal("bob"), "here")
-		if err != nil {
-			t.Fatal(err)
+		p := propose(t, here, a, "bob", "here")
+		t.Run("has no effect before it is confirmed", func(t *testing.T) {
+			if use(t, there, a) {
+				t.Error("the approval was used")
+			}
+		})
+		t.Run("keeps others from proposing", func(t *testing.T) {
+			_, err := there.Propose(t.Context(), a.ID, proposal("eve"), "there")
+			if already := alreadyDecided(t, err); already.Error() != "bob is deciding it right now" {
+				t.Errorf("Propose fails with %v", err)
+			}
+		})
+		t.Run("keeps others from deciding", func(t *testing.T) {
+			_, err := there.Decide(t.Context(), a.ID, false, by("eve"))
+			if already := alreadyDecided(t, err); already.Decision.By != "bob" {
+				t.Errorf("Decide fails with %v", err)
+			}
+		})
+		t.Run("with a writer cannot be claimed", func(t *testing.T) {
+			if p, err := there.Claim(t.Context(), a.ID, "there"); p != nil || err != nil {
+				t.Errorf("Claim = %+v, %v", p, err)
+			}
+		})
+		got, err := here.Confirm(t.Context(), p)
+		if err != nil || got.Status != approval.Approved || got.Decision.By != "bob" {
+			t.Fatalf("Confirm = %+v, %v", got, err)
 		}
-		if used, err := there.Use(t.Context(), a); used || err != nil {
-			t.Errorf("what is proposed is used (%v)", err)
-		}
-		var already *approval.AlreadyError
-		if _, err := there.Propose(t.Context(), a.ID, proposal("eve"), "there"); !errors.As(err, &already) || already.Decision.By != "bob" || already.Error() != "bob is deciding it right now" {
-			t.Errorf("another proposes: %v", err)
-		}
-		if _, err := there.Decide(t.Context(), a.ID, false, by("eve")); !errors.As(err, &already) || already.Decision.By != "bob" {
-			t.Errorf("another decides: %v", err)
-		}
-		if p, err := there.Claim(t.Context(), a.ID, "there"); p != nil || err != nil {
-			t.Errorf("another writes it down: %+v (%v)", p, err)
-		}
-		if got, err := here.Confirm(t.Context(), p); err != nil || got.Status != approval.Approved || got.Decision.By != "bob" {
-			t.Fatalf("%+v (%v)", got, err)
-		}
-		if used, err := there.Use(t.Context(), a); !used || err != nil {
-			t.Errorf("what is confirmed is not used (%v)", err)
-		}
-		if ids, err := there.Proposals(t.Context()); len(ids) != 0 || err != nil {
-			t.Errorf("there is still %v (%v)", ids, err)
-		}
+		t.Run("takes effect when it is confirmed", func(t *testing.T) {
+			if !use(t, there, a) {
+				t.Error("the approval was not used")
+			}
+		})
+		t.Run("is gone then", func(t *testing.T) {
+			if ids, err := there.Proposals(t.Context()); len(ids) != 0 || err != nil {
+				t.Errorf("Proposals = %v, %v", ids, err)
+			}
+		})
 	})
 }
 
 func TestOneWriterClaimsAProposal(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
+		books := bothBooks(open)
 		a := openNew(t, books[0], "x")
-		p, err := books[0].Propose(t.Context(), a.ID, proposal("bob"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := propose(t, books[0], a, "bob", "")
 		claimed := concurrently(func(i int) bool {
 			got, err := books[i%2].Claim(t.Context(), a.ID, "writer")
 			if err != nil {
@@ -64,10 +81,10 @@ func TestOneWriterClaimsAProposal(t *testing.T) {
 			return got != nil
 		})
 		if claimed != 1 {
-			t.Errorf("%d write it down", claimed)
+			t.Errorf("%d writers have claimed it", claimed)
 		}
 		if gone, err := books[0].Withdraw(t.Context(), p); gone || err != nil {
-			t.Errorf("what is being written down is withdrawn: %v (%v)", gone, err)
+			t.Errorf("Withdraw of the claimed proposal = %t, %v", gone, err)
 		}
 	})
 }
@@ -76,46 +93,34 @@ func TestDroppedProposalChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := newBook(t)
 		a := openNew(t, b, "x")
-		p, err := b.Propose(t.Context(), a.ID, proposal("bob"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := propose(t, b, a, "eve", "")
 		if gone, err := b.Withdraw(t.Context(), p); !gone || err != nil {
-			t.Fatalf("%v (%v)", gone, err)
+			t.Fatalf("Withdraw = %t, %v", gone, err)
 		}
-		if _, err = b.Propose(t.Context(), a.ID, proposal("eve"), "died"); err != nil {
-			t.Fatal(err)
-		}
+		propose(t, b, a, "eve", "a process that dies")
 		time.Sleep(time.Minute)
-		if got, err := b.Decide(t.Context(), a.ID, false, by("ann")); err != nil || got.Decision.By != "ann" {
-			t.Errorf("%+v (%v)", got, err)
+		if got := decide(t, b, a, false); got.Decision.By != "bob" {
+			t.Errorf("got %+v", got)
 		}
 	})
 }
 
-// Who was held up while another one has begun to decide, and now gives up, gives up nothing of theirs.
 func TestLateWithdrawLeavesLaterProposalAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := newBook(t)
 		a := openNew(t, b, "x")
-		late, err := b.Propose(t.Context(), a.ID, proposal("bob"), "writer")
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		p, err := b.Propose(t.Context(), a.ID, proposal("eve"), "writer")
-		if err != nil {
-			t.Fatal(err)
-		}
+		late := propose(t, b, a, "bob", "writer")
+		time.Sleep(time.Minute) // it expires
+		p := propose(t, b, a, "eve", "writer")
 		if gone, err := b.Withdraw(t.Context(), late); !gone || err != nil {
-			t.Errorf("%v (%v)", gone, err)
+			t.Errorf("Withdraw = %t, %v", gone, err)
 		}
-		var already *approval.AlreadyError
-		if _, err := b.Decide(t.Context(), a.ID, false, by("ann")); !errors.As(err, &already) || already.Decision == nil || already.Decision.By != "eve" {
-			t.Errorf("another decides in between: %v", err)
+		_, err := b.Decide(t.Context(), a.ID, false, by("ann"))
+		if already := alreadyDecided(t, err); already.Decision == nil || already.Decision.By != "eve" {
+			t.Errorf("Decide fails with %v", err)
 		}
 		if got, err := b.Confirm(t.Context(), p); err != nil || got.Decision.By != "eve" {
-			t.Errorf("%+v (%v)", got, err)
+			t.Errorf("Confirm = %+v, %v", got, err)
 		}
 	})
 }
@@ -125,10 +130,7 @@ func TestProposalInTimeTakesEffect(t *testing.T) {
 		b, _ := newBook(t)
 		a := openNew(t, b, "x")
 		time.Sleep(5*time.Minute - time.Second)
-		p, err := b.Propose(t.Context(), a.ID, proposal("bob"), "writer")
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := propose(t, b, a, "bob", "writer")
 		waited := make(chan approval.Status, 1)
 		go func() {
 			got, err := b.Await(t.Context(), a, 0, nil)
@@ -142,12 +144,12 @@ func TestProposalInTimeTakesEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := <-waited; s != approval.Approved {
-			t.Errorf("it is %s", s)
+			t.Errorf("the status is %s", s)
 		}
 	})
 }
 
-// eager is a store in which somebody makes proposals hold before those who make them know that they were added.
+// eager is a store that confirms proposals before Add returns.
 type eager struct {
 	state.Store
 	confirm func(id string)
@@ -177,8 +179,8 @@ func TestProposalMayBeConfirmedBeforeProposeReturns(t *testing.T) {
 		if _, err := here.Propose(t.Context(), a.ID, proposal("bob"), ""); err != nil {
 			t.Error(err)
 		}
-		if got, err := here.Find(t.Context(), a.ID); err != nil || got.Status != approval.Approved || got.Decision.By != "bob" {
-			t.Errorf("%+v (%v)", got, err)
+		if got := find(t, here, a.ID); got.Status != approval.Approved || got.Decision.By != "bob" {
+			t.Errorf("got %+v", got)
 		}
 	})
 }

@@ -7,45 +7,46 @@ import (
 	"hatchel/runtime/state"
 )
 
+// giveBack returns a used approval for the purpose "x", and reports whether that was possible.
+func giveBack(t testing.TB, b *approval.Book, a *approval.Approval) bool {
+	t.Helper()
+	returned, err := b.Return(t.Context(), "x", a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return returned
+}
+
 func TestReturnedApprovalIsUsedOnce(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
+		books := bothBooks(open)
 		a := openNew(t, books[0], "x")
-		if _, err := books[1].Decide(t.Context(), a.ID, true, by("op")); err != nil {
-			t.Fatal(err)
+		decide(t, books[1], a, true)
+		if !use(t, books[0], a) || !giveBack(t, books[0], a) {
+			t.Fatal("it was not used and returned")
 		}
-		if used, err := books[0].Use(t.Context(), a); !used || err != nil {
-			t.Fatal(used, err)
+		again, isNew, err := books[1].Open(t.Context(), "x", request("ann"))
+		if err != nil || isNew || again.ID != a.ID || again.Status != approval.Approved {
+			t.Fatalf("Open = %+v, %t, %v", again, isNew, err)
 		}
-		if back, err := books[0].Return(t.Context(), "x", a); !back || err != nil {
-			t.Fatal(back, err)
-		}
-		b, isNew, err := books[1].Open(t.Context(), "x", request("ann"))
-		if err != nil || isNew || b.ID != a.ID || b.Status != approval.Approved {
-			t.Fatalf("%+v %v %v", b, isNew, err)
-		}
-		if used := concurrently(func(i int) bool { used, _ := books[i%2].Use(t.Context(), b); return used }); used != 1 {
-			t.Errorf("%d have used it", used)
+		if used := concurrently(func(i int) bool { return use(t, books[i%2], again) }); used != 1 {
+			t.Errorf("it was used %d times", used)
 		}
 	})
 }
 
 func TestReturnFailsAfterANewRequest(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		book := approval.NewBook(open())
-		a := openNew(t, book, "x")
-		if _, err := book.Decide(t.Context(), a.ID, true, by("op")); err != nil {
-			t.Fatal(err)
+		b := approval.NewBook(open())
+		a := openNew(t, b, "x")
+		decide(t, b, a, true)
+		use(t, b, a)
+		openNew(t, b, "x")
+		if giveBack(t, b, a) {
+			t.Error("it was returned")
 		}
-		if used, err := book.Use(t.Context(), a); !used || err != nil {
-			t.Fatal(used, err)
-		}
-		openNew(t, book, "x")
-		if back, err := book.Return(t.Context(), "x", a); back || err != nil {
-			t.Error(back, err)
-		}
-		if used, err := book.Use(t.Context(), a); used || err != nil {
-			t.Error(used, err)
+		if use(t, b, a) {
+			t.Error("it was used again")
 		}
 	})
 }

@@ -14,9 +14,9 @@ import (
 
 func TestOneApprovalIsOpenForAPurpose(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
+		books := bothBooks(open)
 		ids := make([]string, 32)
-		asked := concurrently(func(i int) bool {
+		requested := concurrently(func(i int) bool {
 			a, isNew, err := books[i%2].Open(t.Context(), "same", request("ann"))
 			if err != nil {
 				t.Error(err)
@@ -25,23 +25,23 @@ func TestOneApprovalIsOpenForAPurpose(t *testing.T) {
 			ids[i] = a.ID
 			return isNew
 		})
+		if requested != 1 {
+			t.Errorf("%d approvals were requested", requested)
+		}
 		for _, id := range ids {
 			if id != ids[0] {
-				t.Errorf("there are %s and %s", ids[0], id)
+				t.Errorf("callers got %s and %s", ids[0], id)
 			}
 		}
-		if _, isNew, err := books[0].Open(t.Context(), "other", request("ann")); !isNew || err != nil || asked != 1 {
-			t.Errorf("%d were asked for; for another purpose there is a new one: %v (%v)", asked, isNew, err)
-		}
+		openNew(t, books[0], "other")
 	})
 }
 
 func TestOneOfConcurrentDecisionsWins(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
+		books := bothBooks(open)
 		a := openNew(t, books[0], "x")
-		winners := make(chan string, 32)
-		told := make(chan string, 32)
+		winners, reported := make(chan string, 32), make(chan string, 32)
 		won := concurrently(func(i int) bool {
 			_, err := books[i%2].Decide(t.Context(), a.ID, i%3 == 0, by(fmt.Sprint(i)))
 			var already *approval.AlreadyError
@@ -49,19 +49,19 @@ func TestOneOfConcurrentDecisionsWins(t *testing.T) {
 			case err == nil:
 				winners <- fmt.Sprint(i)
 			case errors.As(err, &already):
-				told <- already.Decision.By
+				reported <- already.Decision.By
 			default:
 				t.Error(err)
 			}
 			return err == nil
 		})
 		if won != 1 {
-			t.Fatalf("%d have decided", won)
+			t.Fatalf("%d decisions were stored", won)
 		}
 		winner := <-winners
 		for range 31 {
-			if got := <-told; got != winner {
-				t.Errorf("%s has decided, and another is told that %s has", winner, got)
+			if got := <-reported; got != winner {
+				t.Errorf("the error names %s, and %s has decided", got, winner)
 			}
 		}
 	})
@@ -69,47 +69,52 @@ func TestOneOfConcurrentDecisionsWins(t *testing.T) {
 
 func TestApprovalIsUsedOnce(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		books := []*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
+		books := bothBooks(open)
 		a := openNew(t, books[0], "x")
-		use := func(i int) bool {
-			used, err := books[i%2].Use(t.Context(), a)
-			if err != nil {
-				t.Error(err)
+		t.Run("not before it is approved", func(t *testing.T) {
+			if use(t, books[0], a) {
+				t.Error("it was used")
 			}
-			return used
-		}
-		if use(0) {
-			t.Error("what nobody has approved is used")
-		}
-		if _, err := books[1].Decide(t.Context(), a.ID, true, by("bob")); err != nil {
-			t.Fatal(err)
-		}
-		if again, isNew, err := books[0].Open(t.Context(), "x", request("ann")); isNew || err != nil || again.ID != a.ID || again.Status != approval.Approved {
-			t.Errorf("the same call is asked afresh: %+v %v", again, err)
-		}
-		if used := concurrently(use); used != 1 {
-			t.Errorf("it was used %d times", used)
-		}
-		if again, isNew, err := books[1].Open(t.Context(), "x", request("ann")); !isNew || err != nil || again.ID == a.ID {
-			t.Errorf("the next call is not asked afresh: %+v %v", again, err)
-		}
+		})
+		decide(t, books[1], a, true)
+		t.Run("by any call for the same purpose", func(t *testing.T) {
+			same, isNew, err := books[0].Open(t.Context(), "x", request("ann"))
+			if isNew || err != nil || same.ID != a.ID || same.Status != approval.Approved {
+				t.Errorf("Open = %+v, %t, %v", same, isNew, err)
+			}
+		})
+		t.Run("by one of concurrent calls", func(t *testing.T) {
+			if used := concurrently(func(i int) bool { return use(t, books[i%2], a) }); used != 1 {
+				t.Errorf("it was used %d times", used)
+			}
+		})
+		t.Run("and the next call needs a new one", func(t *testing.T) {
+			if next := openNew(t, books[1], "x"); next.ID == a.ID {
+				t.Error("it is the same")
+			}
+		})
 	})
 }
 
-func TestRejectedApprovalIsRequestedAnew(t *testing.T) {
+func TestRejectedApproval(t *testing.T) {
 	b, _ := newBook(t)
 	a := openNew(t, b, "x")
 	got, err := b.Decide(t.Context(), strings.ToLower(a.ID), false, by("bob"))
 	if err != nil || got.Status != approval.Rejected || got.Decision.Reason != "because" {
-		t.Fatalf("%+v %v", got, err)
+		t.Fatalf("Decide = %+v, %v", got, err)
 	}
-	if used, err := b.Use(t.Context(), a); used || err != nil {
-		t.Errorf("it is used: %v", err)
-	}
-	if found, err := b.Find(t.Context(), a.ID); err != nil || found.Status != approval.Rejected || found.Decision.By != "bob" || string(found.Arguments) != `{"amount":120}` {
-		t.Errorf("%+v %v", found, err)
-	}
-	openNew(t, b, "x")
+	t.Run("cannot be used", func(t *testing.T) {
+		if use(t, b, a) {
+			t.Error("it was used")
+		}
+	})
+	t.Run("is found with its request and decision", func(t *testing.T) {
+		found := find(t, b, a.ID)
+		if found.Status != approval.Rejected || found.Decision.By != "bob" || string(found.Arguments) != `{"amount":120}` {
+			t.Errorf("got %+v", found)
+		}
+	})
+	t.Run("can be requested again", func(t *testing.T) { openNew(t, b, "x") })
 }
 
 func TestUndecidedApprovalExpires(t *testing.T) {
@@ -127,20 +132,19 @@ func TestUndecidedApprovalExpires(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		if got := <-waited; got == nil || got.Status != approval.Expired {
-			t.Errorf("who waits is told %+v", got)
+			t.Errorf("Await returns %+v", got)
 		}
 		_, err := b.Decide(t.Context(), a.ID, true, by("bob"))
-		var already *approval.AlreadyError
-		if !errors.As(err, &already) || already.Status != approval.Expired || already.Error() != "nobody decided in time" {
-			t.Errorf("it is decided: %v", err)
+		if already := alreadyDecided(t, err); already.Status != approval.Expired || already.Error() != "nobody decided in time" {
+			t.Errorf("Decide fails with %v", err)
 		}
-		if used, err := b.Use(t.Context(), a); used || err != nil {
-			t.Errorf("it is used: %v", err)
+		if use(t, b, a) {
+			t.Error("it was used")
 		}
 		openNew(t, b, "x")
 		time.Sleep(2 * time.Hour)
-		if found, err := b.Find(t.Context(), a.ID); found != nil || err != nil {
-			t.Errorf("after 2 hours there is %+v (%v)", found, err)
+		if found := find(t, b, a.ID); found != nil {
+			t.Errorf("after 2 hours the store still has %+v", found)
 		}
 	})
 }
@@ -149,91 +153,127 @@ func TestDecidedApprovalIsKeptForAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := newBook(t)
 		a := openNew(t, b, "x")
-		if _, err := b.Decide(t.Context(), a.ID, true, by("bob")); err != nil {
-			t.Fatal(err)
-		}
+		decide(t, b, a, true)
 		time.Sleep(6 * 24 * time.Hour)
-		if found, err := b.Find(t.Context(), a.ID); err != nil || found == nil || found.Decision.By != "bob" || found.Status != approval.Expired {
-			t.Errorf("after 6 days there is %+v (%v)", found, err)
+		if found := find(t, b, a.ID); found == nil || found.Decision.By != "bob" || found.Status != approval.Expired {
+			t.Errorf("after 6 days: %+v", found)
 		}
 		time.Sleep(2 * 24 * time.Hour)
-		if found, err := b.Find(t.Context(), a.ID); found != nil || err != nil {
-			t.Errorf("after 8 days there is %+v (%v)", found, err)
+		if found := find(t, b, a.ID); found != nil {
+			t.Errorf("after 8 days: %+v", found)
 		}
 	})
 }
 
 func TestLateApprovalIsUsableForFiveMinutes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for after, usable := range map[time.Duration]bool{5*time.Minute - time.Second: true, 5*time.Minute + time.Second: false} {
-			b, _ := newBook(t)
-			a := openNew(t, b, "x")
-			time.Sleep(5*time.Minute - time.Second)
-			if _, err := b.Decide(t.Context(), a.ID, true, by("bob")); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(after)
-			if used, err := b.Use(t.Context(), a); used != usable || err != nil {
-				t.Errorf("%v later it is used: %v (%v)", after, used, err)
-			}
-			if found, _ := b.Find(t.Context(), a.ID); !usable && found.Status != approval.Expired {
-				t.Errorf("it is %s", found.Status)
-			}
-		}
-	})
+	for claim, x := range map[string]struct {
+		after time.Duration
+		want  bool
+	}{
+		"before they have passed": {5*time.Minute - time.Second, true},
+		"after they have passed":  {5*time.Minute + time.Second, false},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, _ := newBook(t)
+				a := openNew(t, b, "x")
+				time.Sleep(5*time.Minute - time.Second)
+				decide(t, b, a, true)
+				time.Sleep(x.after)
+				if used := use(t, b, a); used != x.want {
+					t.Errorf("used: %t", used)
+				}
+				if found := find(t, b, a.ID); !x.want && found.Status != approval.Expired {
+					t.Errorf("the status is %s", found.Status)
+				}
+			})
+		})
+	}
 }
 
 func TestPendingApprovalsOfACallerAreLimited(t *testing.T) {
 	b, _ := newBook(t)
 	first := openNew(t, b, "0")
-	for i := 1; i < 1024; i++ {
+	for i := 1; i < approval.MostOfCaller; i++ {
 		openNew(t, b, fmt.Sprint(i))
 	}
-	if _, _, err := b.Open(t.Context(), "more", request("ann")); !errors.Is(err, approval.ErrShare) {
-		t.Errorf("one more: %v", err)
-	}
-	if _, isNew, err := b.Open(t.Context(), "7", request("ann")); isNew || err != nil {
-		t.Errorf("one that is open is not found: %v", err)
-	}
-	if _, isNew, err := b.Open(t.Context(), "more", request("bob")); !isNew || err != nil {
-		t.Errorf("another caller: %v", err)
-	}
-	namesake := request("ann")
-	namesake.Caller.Key = "another issuer"
-	if _, isNew, err := b.Open(t.Context(), "more of a namesake", namesake); !isNew || err != nil {
-		t.Errorf("one of the same name: %v", err)
-	}
-	for i := range 1100 {
-		if _, _, err := b.Open(t.Context(), fmt.Sprint("of nobody ", i), request("")); err != nil {
-			t.Fatalf("where nobody is asked who they are: %v", err)
+	isNew := func(t *testing.T, purpose string, r approval.Request) bool {
+		t.Helper()
+		_, isNew, err := b.Open(t.Context(), purpose, r)
+		if err != nil {
+			t.Error(err)
 		}
+		return isNew
 	}
-	if _, err := b.Decide(t.Context(), first.ID, false, by("bob")); err != nil {
-		t.Fatal(err)
-	}
-	openNew(t, b, "more of ann")
+	t.Run("a request beyond the limit fails", func(t *testing.T) {
+		if _, _, err := b.Open(t.Context(), "more", request("ann")); !errors.Is(err, approval.ErrShare) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a pending one is still found", func(t *testing.T) {
+		if isNew(t, "7", request("ann")) {
+			t.Error("it was requested again")
+		}
+	})
+	t.Run("another caller has a limit of their own", func(t *testing.T) {
+		if !isNew(t, "more", request("bob")) {
+			t.Error("the purpose is taken")
+		}
+	})
+	t.Run("the same subject of another issuer is another caller", func(t *testing.T) {
+		r := request("ann")
+		r.Caller.Key = "another issuer"
+		if !isNew(t, "more of another issuer", r) {
+			t.Error("the purpose is taken")
+		}
+	})
+	t.Run("unidentified callers have no limit", func(t *testing.T) {
+		for i := range approval.MostOfCaller + 50 {
+			isNew(t, fmt.Sprint("unidentified ", i), request(""))
+		}
+	})
+	t.Run("a decision makes room", func(t *testing.T) {
+		decide(t, b, first, false)
+		openNew(t, b, "more of ann")
+	})
 }
 
-func TestIDsAreEasyToTypeAndSortByTime(t *testing.T) {
+func TestIDs(t *testing.T) {
 	b, _ := newBook(t)
-	seen, last := map[string]bool{}, ""
+	var ids []string
 	for i := range 20 {
-		id := openNew(t, b, fmt.Sprint(i)).ID
-		if len(id) != 16 || strings.Trim(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" || seen[id] || id[:9] < last {
-			t.Errorf("%s after %s", id, last)
-		}
-		seen[id], last = true, id[:9]
-		typed := strings.ToLower(strings.NewReplacer("0", "o", "1", "l").Replace(id))
-		if a, err := b.Find(t.Context(), typed); err != nil || a == nil || a.ID != id {
-			t.Errorf("%s is not found: %+v (%v)", typed, a, err)
-		}
+		ids = append(ids, openNew(t, b, fmt.Sprint(i)).ID)
 	}
+	t.Run("have 16 digits of Crockford's base 32", func(t *testing.T) {
+		for _, id := range ids {
+			if len(id) != 16 || strings.Trim(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
+				t.Error(id)
+			}
+		}
+	})
+	t.Run("sort by time", func(t *testing.T) {
+		for i, id := range ids[1:] {
+			if id == ids[i] || id[:9] < ids[i][:9] {
+				t.Errorf("%s after %s", id, ids[i])
+			}
+		}
+	})
+	t.Run("are found in lower case and with similar letters", func(t *testing.T) {
+		for _, id := range ids {
+			typed := strings.ToLower(strings.NewReplacer("0", "o", "1", "l").Replace(id))
+			if a := find(t, b, typed); a == nil || a.ID != id {
+				t.Errorf("%s is not found as %s", id, typed)
+			}
+		}
+	})
 	for _, id := range []string{"", "x", strings.Repeat("U", 16), strings.Repeat("0", 17), "../../etc/passwd"} {
-		if a, err := b.Find(t.Context(), id); a != nil || err != nil {
-			t.Errorf("%q: %+v %v", id, a, err)
-		}
-		if _, err := b.Decide(t.Context(), id, true, by("bob")); !errors.Is(err, approval.ErrUnknown) {
-			t.Errorf("%q: %v", id, err)
-		}
+		t.Run(fmt.Sprintf("%q is not found", id), func(t *testing.T) {
+			if a := find(t, b, id); a != nil {
+				t.Errorf("got %+v", a)
+			}
+			if _, err := b.Decide(t.Context(), id, true, by("bob")); !errors.Is(err, approval.ErrUnknown) {
+				t.Errorf("Decide fails with %v", err)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package approval_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -122,4 +123,49 @@ func names(list []*approval.Entry) string {
 		out = append(out, e.ID)
 	}
 	return fmt.Sprint(out)
+}
+
+// decide decides an approval as bob.
+func decide(t testing.TB, b *approval.Book, a *approval.Approval, approved bool) *approval.Approval {
+	t.Helper()
+	decided, err := b.Decide(t.Context(), a.ID, approved, by("bob"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decided
+}
+
+// use reports whether an approval may be used.
+func use(t testing.TB, b *approval.Book, a *approval.Approval) bool {
+	t.Helper()
+	used, err := b.Use(t.Context(), a)
+	if err != nil {
+		t.Error(err)
+	}
+	return used
+}
+
+// find returns an approval as it is now, or nil.
+func find(t testing.TB, b *approval.Book, id string) *approval.Approval {
+	t.Helper()
+	a, err := b.Find(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// alreadyDecided returns the AlreadyError of an attempt to decide.
+func alreadyDecided(t testing.TB, err error) *approval.AlreadyError {
+	t.Helper()
+	var already *approval.AlreadyError
+	if !errors.As(err, &already) {
+		t.Fatalf("error %v, want an AlreadyError", err)
+	}
+	return already
+}
+
+// bothBooks returns the approvals of two processes that share a store.
+func bothBooks(open func() state.Store) [2]*approval.Book {
+	return [2]*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
 }

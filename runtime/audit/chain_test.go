@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestEveryChangeIsFound(t *testing.T) {
+func TestVerifyFindsEveryChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{Rotate: 2000})
 	for i := range 20 {
@@ -31,42 +31,46 @@ func TestEveryChangeIsFound(t *testing.T) {
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 	put := func(name string, b []byte) { check(t, os.WriteFile(name, b, 0o600)) }
 	changed := map[string][]byte{
-		"a record was changed":    join(lines[0], bytes.Replace(lines[1], []byte(`"ok"`), []byte(`"no"`), 1), join(lines[2:]...)),
-		"a record was left out":   join(lines[0], join(lines[2:]...)),
-		"two change places":       join(lines[0], lines[2], lines[1], join(lines[3:]...)),
-		"one comes twice":         join(lines[0], lines[0], join(lines[1:]...)),
-		"something is in between": join(lines[0], []byte("{}\n"), join(lines[1:]...)),
-		"an empty line is":        join(lines[0], []byte("\n"), join(lines[1:]...)),
+		"a changed record":  join(lines[0], bytes.Replace(lines[1], []byte(`"ok"`), []byte(`"no"`), 1), join(lines[2:]...)),
+		"a removed record":  join(lines[0], join(lines[2:]...)),
+		"swapped records":   join(lines[0], lines[2], lines[1], join(lines[3:]...)),
+		"a repeated record": join(lines[0], lines[0], join(lines[1:]...)),
+		"an inserted line":  join(lines[0], []byte("{}\n"), join(lines[1:]...)),
+		"an empty line":     join(lines[0], []byte("\n"), join(lines[1:]...)),
 	}
-	for what, b := range changed {
-		put(files[1], b)
-		if v := verify(t, path); v.Broken == nil || v.Broken.File != files[1] || v.Broken.Line != 2 {
-			t.Errorf("%s: %v", what, v)
+	for name, b := range changed {
+		t.Run(name, func(t *testing.T) {
+			put(files[1], b)
+			if v := verify(t, path); v.Broken == nil || v.Broken.File != files[1] || v.Broken.Line != 2 {
+				t.Error(v)
+			}
+		})
+	}
+	t.Run("a changed bit anywhere", func(t *testing.T) {
+		for i := 0; i < len(src); i += 7 {
+			b := bytes.Clone(src)
+			b[i] ^= 1
+			put(files[1], b)
+			if v := verify(t, path); v.Broken == nil {
+				t.Errorf("at byte %d: %v", i, v)
+			}
 		}
-	}
-	for i := range src {
-		if i%7 != 0 {
-			continue
+	})
+	t.Run("a removed file", func(t *testing.T) {
+		put(files[1], src)
+		holds(t, path)
+		check(t, os.Rename(files[1], path+".away"))
+		v := verify(t, path)
+		if v.Broken == nil || v.Broken.File != files[2] || v.Broken.Line != 1 || !strings.Contains(v.Broken.Why, "missing") {
+			t.Error(v)
 		}
-		b := bytes.Clone(src)
-		b[i] ^= 1
-		put(files[1], b)
-		if v := verify(t, path); v.Broken == nil {
-			t.Errorf("byte %d: %v", i, v)
-		}
-	}
-	put(files[1], src)
-	holds(t, path)
-	check(t, os.Rename(files[1], path+".away"))
-	if v := verify(t, path); v.Broken == nil || v.Broken.File != files[2] || v.Broken.Line != 1 || !strings.Contains(v.Broken.Why, "missing") {
-		t.Error(v)
-	}
+	})
 }
 
-func TestAChangedRecordWithAHashOfItsOwnIsFound(t *testing.T) {
+func TestVerifyFindsRehashedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	lines := written(t, path, 3)
-	before, _, _ := read(bytes.TrimSpace(lines[1]))
+	before, _, _ := parseLine(bytes.TrimSpace(lines[1]))
 	lines[1], _ = before.link(nil, call("y").append(nil))
 	check(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
 	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 3 || !strings.Contains(v.Broken.Why, "the record before this one was changed") {
@@ -74,7 +78,7 @@ func TestAChangedRecordWithAHashOfItsOwnIsFound(t *testing.T) {
 	}
 }
 
-func TestTheChainGoesOnThroughFilesAndProcesses(t *testing.T) {
+func TestChainSpansFilesAndProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	for range 5 {
 		l := open(t, path, Limits{Rotate: 1500})
@@ -87,7 +91,7 @@ func TestTheChainGoesOnThroughFilesAndProcesses(t *testing.T) {
 	if v.Files < 5 {
 		t.Fatal(v)
 	}
-	// A process can die between the two names that a rotation gives.
+	// A process can die between the two renames of a rotation.
 	check(t, os.Rename(path, fullName(path, v.Files)))
 	check(t, os.WriteFile(path+".next", nil, 0o600))
 	l := open(t, path, Limits{Rotate: 1500, Keep: 2})
@@ -104,14 +108,14 @@ func TestTheChainGoesOnThroughFilesAndProcesses(t *testing.T) {
 		removed += len(r.Removed)
 	}
 	if removed == 0 {
-		t.Error("no record says what was removed")
+		t.Error("no record names the removed files")
 	}
 	if _, err := os.Stat(path + ".next"); err == nil {
-		t.Error("what a rotation has left is still there")
+		t.Error("the file of an interrupted rotation is still there")
 	}
 }
 
-func TestAStreamHoldsAChainForEachProcess(t *testing.T) {
+func TestStreamHasOneChainPerProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "collected.jsonl")
 	var out bytes.Buffer
 	for range 3 {
@@ -131,7 +135,7 @@ func TestAStreamHoldsAChainForEachProcess(t *testing.T) {
 	}
 }
 
-func FuzzVerifyOfAnythingEnds(f *testing.F) {
+func FuzzVerify(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "audit.jsonl")
 	l := open(f, path, Limits{})
 	check(f, l.Append(call("x"), true))

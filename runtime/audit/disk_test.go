@@ -11,9 +11,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hatchel/internal/ctxtime"
 )
 
-// faulty is a file whose writes and syncs fail as a test says.
+// faulty is a file whose writes and syncs fail on demand.
 type faulty struct {
 	*os.File
 	room  atomic.Int64 // bytes that are left on its disk; negative for any number
@@ -52,8 +54,8 @@ func faultyLog(t testing.TB, path string) (*Log, *faulty) {
 	return l, f
 }
 
-// What was said to be written is there, once; what was said not to be is not.
-func TestAFullDiskLosesNothing(t *testing.T) {
+// Exactly the records without an error are in the log, once.
+func TestFullDiskLosesNoRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, f := faultyLog(t, path)
 	var mu sync.Mutex
@@ -101,15 +103,15 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-func TestRecordsAtTheSameTimeShareTheWaitForTheDisk(t *testing.T) {
+func TestConcurrentRecordsShareASync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, f := faultyLog(t, path)
 	const callers, rounds = 32, 20
 	deadline := time.Now().Add(time.Minute)
 	for range rounds {
 		whole := l.written.Load() + callers
-		f.slow = func() { // for so long that everybody has come
-			for l.written.Load() < whole && time.Now().Before(deadline) && again(t.Context(), time.Millisecond) == nil {
+		f.slow = func() { // until all callers have come
+			for l.written.Load() < whole && time.Now().Before(deadline) && ctxtime.Sleep(t.Context(), time.Millisecond) == nil {
 			}
 		}
 		before := f.syncs.Load()
@@ -129,7 +131,7 @@ func TestRecordsAtTheSameTimeShareTheWaitForTheDisk(t *testing.T) {
 	holds(t, path)
 }
 
-func TestAFailedSyncIsNotForgotten(t *testing.T) {
+func TestFailedSyncIsPermanent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, f := faultyLog(t, path)
 	f.bad.Store(true)
@@ -137,13 +139,13 @@ func TestAFailedSyncIsNotForgotten(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	f.bad.Store(false)
-	// The system may say of the next one that all is well, although what was to be written is lost.
+	// The next sync may succeed although the pages of the failed one are lost.
 	for _, durable := range []bool{true, false} {
 		if err := l.Append(call("x"), durable); !errors.Is(err, syscall.EIO) {
 			t.Errorf("got %v", err)
 		}
 	}
 	if err := l.Check(t.Context()); err == nil {
-		t.Error("all is well again")
+		t.Error("Check succeeds again")
 	}
 }

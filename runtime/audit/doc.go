@@ -1,10 +1,13 @@
-// Package audit writes down what was done, so that it can be shown later: a log of JSON lines to which is only ever added, in which each record holds the digest of the
-// one before it.
+// Package audit records what was done, so that it can be shown later: an append-only log of JSON
+// lines in which each record holds the hash of the record before it.
 //
-// [Open] opens the log of a file, [Log.Append] adds a record, [Verify] reads all that there is and names the first line that was changed. A record is in the file when
-// Append returns, so that it outlives the process; one that was asked to be durable is on the disk, so that it outlives the machine, too. [OpenTable], [Table.Append] and [VerifyTable] do
-// the same with a table of a PostgreSQL database, to which any number of processes write one chain of the same lines.
+// [Open] opens the log in a file, [Log.Append] adds a record, and [Verify] reads the whole log and
+// names the first line that was changed. A record is in the file when Append returns, so that it
+// survives the process; a durable record is on the disk, so that it survives the machine as well.
+// [OpenTable], [Table.Append] and [VerifyTable] do the same with a table of a PostgreSQL database, in
+// which any number of processes write one chain of the same lines.
 //
-// The chain shows what was changed, left out or put in between. Who can write the files, or owns the table, can also write all of them anew from some record on, or leave out the end: so the
-// last digest is what to keep elsewhere.
+// The chain reveals records that were changed, removed or inserted. Whoever can write the files, or
+// owns the table, can also rewrite all records from some point on, or remove the last ones. Keep the
+// last hash elsewhere to detect that.
 package audit

@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// Limits say when a file is full.
+// Limits say when a file is full and how many are kept.
 type Limits struct {
-	Rotate int64 // bytes; 0 for never
-	Keep   int   // full files that are kept; 0 for all
+	Rotate int64 // bytes of a full file; 0 for no rotation
+	Keep   int   // number of full files that are kept; 0 for all
 }
 
-// Log is where records are written: files, or a stream. It is safe for concurrent use.
+// Log is a log in files, or on a stream. Its methods may be called concurrently.
 //
-// Records that are added at the same time are written together: who comes first takes those of everybody who comes while the ones before are written. Those that must be durable
-// share the wait for the disk in the same way.
+// Concurrent records are written together, and concurrent durable records share one sync of the file.
 type Log struct {
 	path   string // empty for a stream
 	lock   io.Closer
@@ -29,53 +28,59 @@ type Log struct {
 	group
 	limits Limits // guarded by mu
 
-	at      place   // guarded by writing, as are those below
-	size    int64   // of the file
-	torn    *torn   // what the file ends with and is no record; nil when there is nothing
-	unended bool    // the last line of the file lacks its end
-	notice  *Record // to be written before all others; nil when there is none
-	out     []byte  // reused, as are ends and places
-	ends    []int
-	places  []place
+	// The fields of this block are guarded by writing.
+	head         chainHead
+	size         int64        // of the file
+	tail         *partialTail // the end of the file that is not a record; nil when there is none
+	unterminated bool         // the last line of the file lacks its line break
+	ownRecord    *Record      // to be written before all others; nil when there is none
+	out          []byte       // reused, as are ends and heads
+	ends         []int
+	heads        []chainHead
 
-	file disk // nil for a stream, and when it is closed; changed under writing and syncing, so that either guards it
+	// file is nil for a stream, and after Close. It is changed under both writing and syncing, so
+	// that either of them guards a read.
+	file disk
 
 	syncing sync.Mutex
-	synced  int64 // the last record that is on the disk; guarded by syncing
-	broken  error // why nothing can be durable any more; guarded by syncing
+	synced  int64 // sequence of the last record on the disk; guarded by syncing
+	broken  error // why nothing can be made durable any more; guarded by syncing
 
-	written atomic.Int64 // the last record that is in the file
-	unsound atomic.Bool  // the file could not be synced
-	due     atomic.Bool  // it will be soon
+	written     atomic.Int64 // sequence of the last record in the file
+	syncFailed  atomic.Bool
+	syncPending atomic.Bool // a background sync is scheduled
 }
 
-// soon is how long a record that need not be durable at once may be so far.
-const soon = 200 * time.Millisecond
+// syncDelay is how long a record that is not durable may wait for a sync.
+const syncDelay = 200 * time.Millisecond
 
 var (
 	errClosed = errors.New("the audit log is closed")
-	errMoved  = errors.New("the file is not at its path any more: put it back, or restart the server")
+	errMoved  = errors.New("the file is no longer at its path: put it back, or restart the server")
 )
 
-// touched is why nothing is written to a file that somebody else has written to, or has taken from: what came behind that would be no chain.
-func touched(there, written int64) error {
-	return fmt.Errorf("the file was changed while it was written: it has %d bytes, and %d were written. Look at what was done to it, and restart the server to go on from what is there", there, written)
+// changedError returns the error of a file that somebody else has changed. Nothing is added to it,
+// because that would not be a chain.
+func changedError(size, written int64) error {
+	return fmt.Errorf("the file was changed by another program: it has %d bytes instead of %d. "+
+		"Find out what happened to it, then restart the server to continue from what is there", size, written)
 }
 
-// disk is the file that is written to.
+// disk is the file of a log.
 type disk interface {
 	io.WriteCloser
 	Stat() (os.FileInfo, error)
 	Sync() error
 }
 
-// Append adds a record, of which Sequence, Prev and Hash are given. With an error the record is not in the log, or, when it must be durable, may be lost with the machine.
+// Append adds a record. It ignores Sequence, Prev and Hash of r, which the log sets. After an error
+// the record is not in the log; or, if it had to be durable, it may be lost with the machine.
 func (l *Log) Append(r *Record, durable bool) error {
 	sequence, err := l.add(r, l.put)
 	if err == nil {
-		err = l.settle(sequence, durable)
+		err = l.makeDurable(sequence, durable)
 	}
-	l.noted(err)
+	l.setLastError(err)
 	return err
 }
 
@@ -84,7 +89,7 @@ func (l *Log) put(b *batch) {
 	l.mu.Lock()
 	limits := l.limits
 	l.mu.Unlock()
-	if b.err = l.untouched(); b.err != nil {
+	if b.err = l.checkUnchanged(); b.err != nil {
 		return
 	}
 	if b.err = l.rotate(limits, int64(len(b.members))); b.err == nil {
@@ -92,36 +97,37 @@ func (l *Log) put(b *batch) {
 	}
 }
 
-// untouched is why the file is not as this process has left it. The caller holds writing.
-func (l *Log) untouched() error {
+// checkUnchanged returns an error when the file is not as this process has left it. The caller holds
+// writing.
+func (l *Log) checkUnchanged() error {
 	if l.stream != nil {
 		return nil
 	}
 	if l.file == nil {
 		return errClosed
 	}
-	if !l.inPlace() {
+	if !l.isInPlace() {
 		return errMoved
 	}
 	switch info, err := l.file.Stat(); {
 	case err != nil:
 		return err
 	case info.Size() != l.size:
-		return touched(info.Size(), l.size)
+		return changedError(info.Size(), l.size)
 	}
 	return nil
 }
 
-// settle waits until a record is as durable as it must be.
-func (l *Log) settle(sequence int64, durable bool) error {
+// makeDurable waits until a durable record is on the disk. For any other it schedules a sync.
+func (l *Log) makeDurable(sequence int64, durable bool) error {
 	switch {
 	case l.stream != nil:
 		return nil
-	case durable || l.unsound.Load():
+	case durable || l.syncFailed.Load():
 		return l.sync(sequence)
-	case l.due.CompareAndSwap(false, true):
-		time.AfterFunc(soon, func() {
-			l.due.Store(false)
+	case l.syncPending.CompareAndSwap(false, true):
+		time.AfterFunc(syncDelay, func() {
+			l.syncPending.Store(false)
 			l.sync(l.written.Load())
 		})
 	}
@@ -141,44 +147,46 @@ func (l *Log) sync(sequence int64) error {
 		return errClosed
 	}
 	upTo := l.written.Load()
-	if !l.inPlace() {
-		l.unsound.Store(true)
+	if !l.isInPlace() {
+		l.syncFailed.Store(true)
 		return errMoved
 	}
 	if err := l.file.Sync(); err != nil {
-		l.breaks(err)
+		l.markBroken(err)
 		return err
 	}
-	l.unsound.Store(false)
+	l.syncFailed.Store(false)
 	l.synced = upTo
 	return nil
 }
 
-// breaks notes that the disk has failed. What was not written once may be taken for written the next time, so that there is no next time. The caller holds syncing.
-func (l *Log) breaks(err error) {
+// markBroken stores that a sync has failed. No other is tried: after a failure the kernel may take
+// pages for written that are not. The caller holds syncing.
+func (l *Log) markBroken(err error) {
 	l.broken = err
-	l.unsound.Store(true)
+	l.syncFailed.Store(true)
 }
 
-// inPlace reports whether the path still leads to the file.
-func (l *Log) inPlace() bool {
+// isInPlace reports whether the path still leads to the file.
+func (l *Log) isInPlace() bool {
 	there, err := os.Stat(l.path)
-	here, mine := l.file.Stat()
-	return err == nil && mine == nil && os.SameFile(there, here)
+	here, statErr := l.file.Stat()
+	return err == nil && statErr == nil && os.SameFile(there, here)
 }
 
-// Limit says when a file is full from now on.
+// Limit sets the limits from now on.
 func (l *Log) Limit(limits Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.limits = limits
 }
 
-// Check is Failing, after another try if the last one has failed. What a file takes does not depend on how long anybody waits.
+// Check returns why records cannot be written. If the last one could not, it first tries to write
+// another. Writing a file takes no longer than its disk does, so ctx is ignored.
 func (l *Log) Check(context.Context) error {
 	err := l.Failing()
 	if err == nil {
-		if err := l.look(); err != nil || !l.unsound.Load() {
+		if err := l.checkFile(); err != nil || !l.syncFailed.Load() {
 			return err
 		}
 		return l.sync(l.written.Load())
@@ -186,20 +194,21 @@ func (l *Log) Check(context.Context) error {
 	return l.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: err.Error()}, true)
 }
 
-// look is untouched between two records.
-func (l *Log) look() error {
+// checkFile is checkUnchanged between two records.
+func (l *Log) checkFile() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	return l.untouched()
+	return l.checkUnchanged()
 }
 
-// Close writes down that nothing more comes, and closes the file. An error is of what could not be written.
+// Close records that this process writes no more, and closes the file. An error is about what could
+// not be written.
 func (l *Log) Close() error {
 	err := l.Append(&Record{Time: time.Now(), Event: EventClosed}, true)
-	if !l.closes() {
+	if !l.stop() {
 		return nil
 	}
-	l.writing.Lock() // what was added before is written
+	l.writing.Lock() // accepted records are written
 	defer l.writing.Unlock()
 	l.syncing.Lock()
 	defer l.syncing.Unlock()

@@ -49,7 +49,7 @@ func call(name string) *Record {
 	return &Record{Time: time.Now(), Event: EventCall, ID: name, Kind: "tool", Name: name, Outcome: OK}
 }
 
-// written makes a log of so many records, and returns its lines.
+// written writes a log with a number of calls, and returns its lines.
 func written(t testing.TB, path string, records int) [][]byte {
 	t.Helper()
 	l := open(t, path, Limits{})
@@ -73,7 +73,7 @@ func events(t testing.TB, path string) (all []Record) {
 	return all
 }
 
-// fill gives every field of a struct a value, so that none is forgotten.
+// fill sets every field of a struct, so that a test covers new ones.
 func fill(v reflect.Value) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Interface().(type) {
@@ -91,7 +91,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-func TestWhatOthersSayIsBounded(t *testing.T) {
+func TestLongMembersAreTruncated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
 	r := call(strings.Repeat("é", 1<<20))
@@ -103,68 +103,73 @@ func TestWhatOthersSayIsBounded(t *testing.T) {
 	holds(t, path)
 }
 
-// A process can die at any byte of what it writes.
-func TestWhatWasCutIsRepairedByARecordThatSaysSo(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "audit.jsonl")
+func TestPartialTailIsRepaired(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
 	check(t, l.Append(call("kept"), true))
-	before, err := os.Stat(path)
+	info, err := os.Stat(path)
 	check(t, err)
-	check(t, l.Append(call("cut"), true))
+	before := int(info.Size())
+	check(t, l.Append(call("interrupted"), true))
 	src, err := os.ReadFile(path)
 	check(t, err)
 	check(t, l.Close())
-	for at := int(before.Size()); at <= len(src); at++ {
-		check(t, os.WriteFile(path, src[:at], 0o600))
+	// reopen opens the log with this content, appends a record and verifies the log.
+	reopen := func(t *testing.T, content []byte) *Verdict {
+		t.Helper()
+		check(t, os.WriteFile(path, content, 0o600))
 		l := open(t, path, Limits{})
 		check(t, l.Append(call("after"), true))
 		check(t, l.Close())
-		repairs := 1
-		if at == int(before.Size()) || at >= len(src)-1 {
-			repairs = 0
-		}
-		if v := holds(t, path); v.Repairs != repairs || v.Hash == "" {
-			t.Fatalf("cut at %d of %d: %v", at, len(src), v)
-		}
+		return holds(t, path)
 	}
-	// What a file system leaves of a lost page is a row of zeros.
-	check(t, os.WriteFile(path, append(src[:before.Size():before.Size()], make([]byte, 5000)...), 0o600))
-	l = open(t, path, Limits{})
-	check(t, l.Close())
-	if v := holds(t, path); v.Repairs != 1 {
-		t.Error(v)
+	t.Run("after a crash at any byte of a record", func(t *testing.T) {
+		for at := before; at <= len(src); at++ {
+			repairs := 1
+			if at == before || at >= len(src)-1 { // the record is missing, or complete
+				repairs = 0
+			}
+			if v := reopen(t, src[:at]); v.Repairs != repairs || v.Hash == "" {
+				t.Fatalf("at byte %d of %d: %v", at, len(src), v)
+			}
+		}
+	})
+	t.Run("of zeros, which a file system leaves of a lost page", func(t *testing.T) {
+		if v := reopen(t, append(src[:before:before], make([]byte, 5000)...)); v.Repairs != 1 {
+			t.Error(v)
+		}
+	})
+	t.Run("of the first record", func(t *testing.T) {
+		if v := reopen(t, []byte(`{"seq":1,"ti`)); v.Repairs != 1 || v.First != 1 {
+			t.Error(v)
+		}
+	})
+}
+
+func TestOpenRejects(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "tools.db")
+	check(t, os.WriteFile(other, []byte("SQLite format 3\n"), 0o600))
+	for name, c := range map[string]struct{ path, want string }{
+		"a file of another program": {other, "it is not an audit log, or its end is damaged"},
+		"a directory":               {dir, "it is not a regular file"},
+		"a missing directory":       {filepath.Join(dir, "no", "audit.jsonl"), "its directory does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Open(c.path, Limits{}); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
 	}
-	// Even the first record may be one.
-	check(t, os.WriteFile(path, []byte(`{"seq":1,"ti`), 0o600))
-	l = open(t, path, Limits{})
-	check(t, l.Close())
-	if v := holds(t, path); v.Repairs != 1 || v.First != 1 {
-		t.Error(v)
+	if b, _ := os.ReadFile(other); string(b) != "SQLite format 3\n" {
+		t.Errorf("the file of another program holds %q now", b)
 	}
 }
 
-func TestWhatIsNoLogIsNotWrittenTo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tools.db")
-	check(t, os.WriteFile(path, []byte("SQLite format 3\n"), 0o600))
-	if _, err := Open(path, Limits{}); err == nil || !strings.Contains(err.Error(), "no audit log") {
-		t.Errorf("got %v", err)
-	}
-	if b, _ := os.ReadFile(path); string(b) != "SQLite format 3\n" {
-		t.Errorf("it holds %q", b)
-	}
-	if _, err := Open(t.TempDir(), Limits{}); err == nil || !strings.Contains(err.Error(), "not a plain file") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := Open(filepath.Join(t.TempDir(), "no", "audit.jsonl"), Limits{}); err == nil || err.Error() != "its folder does not exist" {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestOneProcessWrites(t *testing.T) {
+func TestOnlyOneProcessCanOpenALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
-	if _, err := Open(path, Limits{}); err == nil || err.Error() != fmt.Sprintf("process %d writes it, and only one can at a time", os.Getpid()) {
+	if _, err := Open(path, Limits{}); err == nil || err.Error() != fmt.Sprintf("process %d has it open, and only one process can write it", os.Getpid()) {
 		t.Errorf("got %v", err)
 	}
 	check(t, l.Close())
@@ -177,7 +182,7 @@ func TestOneProcessWrites(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasMovedIsNoticed(t *testing.T) {
+func TestMovedFileIsRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{})
 	check(t, os.Rename(path, path+".moved"))
@@ -193,40 +198,41 @@ func TestAFileThatWasMovedIsNoticed(t *testing.T) {
 	holds(t, path)
 }
 
-// What is taken from the file under the hands of who writes it, put into it or put in its place is noticed before the next record, and nothing is written behind it.
-func TestAFileThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
+func TestChangedFileIsRejected(t *testing.T) {
 	for claim, c := range map[string]struct {
 		change func(path string) error
 		want   string
 	}{
-		"emptied":    {func(path string) error { return os.Truncate(path, 0) }, "it has 0 bytes, and "},
-		"shortened":  {func(path string) error { return os.Truncate(path, 100) }, "it has 100 bytes, and "},
-		"written to": {func(path string) error { return appendTo(path, "a line\n") }, "the file was changed while it was written"},
-		"another": {func(path string) error {
+		"truncated to nothing": {func(path string) error { return os.Truncate(path, 0) }, "it has 0 bytes instead of "},
+		"truncated":            {func(path string) error { return os.Truncate(path, 100) }, "it has 100 bytes instead of "},
+		"appended to":          {func(path string) error { return appendTo(path, "a line\n") }, "the file was changed by another program"},
+		"replaced": {func(path string) error {
 			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
 		}, errMoved.Error()},
-		"gone": {os.Remove, errMoved.Error()},
+		"removed": {os.Remove, errMoved.Error()},
 	} {
-		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		l := open(t, path, Limits{})
-		check(t, l.Append(call("x"), true))
-		check(t, l.Check(t.Context()))
-		check(t, c.change(path))
-		left, _ := os.ReadFile(path)
-		if err := l.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: asked whether all is well: %v", claim, err)
-		}
-		for _, durable := range []bool{true, false} {
-			if err := l.Append(call("y"), durable); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v", claim, err)
+		t.Run(claim, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			l := open(t, path, Limits{})
+			check(t, l.Append(call("x"), true))
+			check(t, l.Check(t.Context()))
+			check(t, c.change(path))
+			left, _ := os.ReadFile(path)
+			if err := l.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Check: %v", err)
 			}
-		}
-		if err := l.Check(t.Context()); err == nil {
-			t.Errorf("%s: all is well again", claim)
-		}
-		if now, _ := os.ReadFile(path); !bytes.Equal(now, left) {
-			t.Errorf("%s: it was written to: %s", claim, now)
-		}
+			for _, durable := range []bool{true, false} {
+				if err := l.Append(call("y"), durable); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("Append, durable %t: %v", durable, err)
+				}
+			}
+			if err := l.Check(t.Context()); err == nil {
+				t.Error("Check succeeds again")
+			}
+			if now, _ := os.ReadFile(path); !bytes.Equal(now, left) {
+				t.Errorf("the log has written: %s", now)
+			}
+		})
 	}
 }
 
@@ -239,7 +245,7 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-func TestWhoFollowsMissesNothing(t *testing.T) {
+func TestFollowMissesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{Rotate: 4000})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -272,7 +278,7 @@ func TestWhoFollowsMissesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadIsWholeWhileItIsWritten(t *testing.T) {
+func TestReadDuringWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, Limits{Rotate: 3000})
 	stop := make(chan struct{})

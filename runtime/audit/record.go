@@ -8,44 +8,45 @@ import (
 	"hatchel/hcl/value"
 )
 
-// What a record is about.
+// Events.
 const (
-	EventIntent  = "intent"  // a call that may change something is about to begin its work
-	EventCall    = "call"    // a call is over
-	EventRequest = "request" // a request was refused before it came to a call, or has ended a task
+	EventIntent  = "intent"  // a call that may change something is about to start
+	EventCall    = "call"    // a call has ended
+	EventRequest = "request" // a request was refused before it became a call, or has ended a task
 
-	EventFile = "file" // what has become of a file of a caller: Kind is "upload", "download", "removal", or "ticket", an address to upload one to
+	// EventFile is about a file of a caller. Kind is "upload", "download", "removal" or "ticket".
+	EventFile = "file"
 
-	EventOpened    = "opened"    // a process begins to write
-	EventClosed    = "closed"    // it has ended as it should
-	EventRotated   = "rotated"   // a file is full; this is the first record of the next
-	EventRepaired  = "repaired"  // the end of the file was no whole record
+	EventOpened    = "opened"    // a process starts to write
+	EventClosed    = "closed"    // a process has ended normally
+	EventRotated   = "rotated"   // first record after a full file
+	EventRepaired  = "repaired"  // the file ended with something that is not a record
 	EventRecovered = "recovered" // records can be written again
 )
 
-// What a call came to.
+// Outcomes of a call.
 const (
 	OK        = "ok"
 	Failed    = "failed"
-	Refused   = "refused"   // nothing was carried out
-	Cancelled = "cancelled" // by the client, a timeout of it, or the end of the server
-	Fault     = "error"     // an error of the protocol
-	Asked     = "asked"     // the client was asked, and comes back
-	Task      = "task"      // it goes on in the background
+	Refused   = "refused"   // nothing was done
+	Cancelled = "cancelled" // by the client, a timeout, or the shutdown of the server
+	Fault     = "error"     // a protocol error
+	Asked     = "asked"     // the client was asked something and will come back
+	Task      = "task"      // the call continues in the background
 )
 
-// From what a call was answered that was not carried out.
+// Sources of a result for which nothing was executed.
 const (
-	FromKey   = "key"   // another with the same key was, or is a task
-	FromCache = "cache" // another that asks the same was
+	FromKey   = "key"   // another call with the same idempotency key
+	FromCache = "cache" // the result cache
 )
 
-// Record is one line of the log, as it is read. The members that a record does not have are left out of its line.
+// Record is one line of the log. Empty members are left out of the line.
 type Record struct {
 	Sequence int64     `json:"seq"` // from 1, without gaps
 	Time     time.Time `json:"time"`
 	Event    string    `json:"event"`
-	ID       string    `json:"id,omitempty"` // of the call: the same in its intent and its end
+	ID       string    `json:"id,omitempty"` // of the call; the same in its intent and at its end
 
 	Kind   string `json:"kind,omitempty"` // "tool", "prompt", "resource"
 	Name   string `json:"name,omitempty"`
@@ -53,39 +54,39 @@ type Record struct {
 	Task   string `json:"task,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
 
-	Arguments json.RawMessage `json:"arguments,omitempty"` // an object with sorted keys; of a large one its beginning, as a text
+	Arguments json.RawMessage `json:"arguments,omitempty"` // object with sorted keys; truncated to a string if large
 	Size      int             `json:"arguments_bytes,omitempty"`
-	Digest    string          `json:"arguments_sha256,omitempty"` // of the large one whole, redacted
+	Digest    string          `json:"arguments_sha256,omitempty"` // of all arguments, redacted, if they are truncated
 
-	Decision string    `json:"decision,omitempty"` // "allowed" or "denied"; of a decision of somebody "approved" or "rejected"
-	Rule     string    `json:"rule,omitempty"`     // by which it was decided
-	Approval *Approval `json:"approval,omitempty"` // nil when nobody was asked to approve
+	Decision string    `json:"decision,omitempty"` // "allowed", "denied"; of an approver "approved", "rejected"
+	Rule     string    `json:"rule,omitempty"`     // that has decided
+	Approval *Approval `json:"approval,omitempty"` // nil when no approval was required
 	Outcome  string    `json:"outcome,omitempty"`
-	Replayed string    `json:"replayed,omitempty"` // from what it was answered, when it was not carried out
-	Status   int       `json:"status,omitempty"`   // of HTTP, of a refused request
-	Message  string    `json:"message,omitempty"`  // of what did not go well
+	Replayed string    `json:"replayed,omitempty"` // source of a replayed result
+	Status   int       `json:"status,omitempty"`   // HTTP status of a refused request
+	Message  string    `json:"message,omitempty"`  // of a failure
 	Error    string    `json:"error_id,omitempty"`
 	Steps    []string  `json:"steps,omitempty"` // that were run
-	Asked    []string  `json:"asked,omitempty"` // of the client
+	Asked    []string  `json:"asked,omitempty"` // questions to the client
 	Rows     int       `json:"rows,omitempty"`
 	Bytes    int       `json:"bytes,omitempty"`
 	SHA256   string    `json:"sha256,omitempty"` // of a file
 	Duration float64   `json:"ms,omitempty"`
 	Revision string    `json:"revision,omitempty"` // of the configuration
-	Trace    string    `json:"trace,omitempty"`    // of the caller's traceparent
+	Trace    string    `json:"trace,omitempty"`    // from the traceparent of the caller
 
-	File    string   `json:"file,omitempty"`       // that was full, or that was opened
-	Removed []string `json:"removed,omitempty"`    // files that were too many
-	Lost    int64    `json:"lost_bytes,omitempty"` // that were no record
+	File    string   `json:"file,omitempty"`       // that was full, or was opened
+	Removed []string `json:"removed,omitempty"`    // surplus files that were removed
+	Lost    int64    `json:"lost_bytes,omitempty"` // bytes that are not a record
 	LostSum string   `json:"lost_sha256,omitempty"`
 	Process int      `json:"process,omitempty"`
-	Host    string   `json:"host,omitempty"` // on which the process runs, where several may write
+	Host    string   `json:"host,omitempty"` // of the process; in a table
 
-	Prev string `json:"prev"` // the Hash of the record before; zeros for the first
-	Hash string `json:"hash"` // SHA-256 of the line up to where this member begins
+	Prev string `json:"prev"` // Hash of the record before; zeros in the first record
+	Hash string `json:"hash"` // SHA-256 of the line up to this member
 }
 
-// Caller is who asked.
+// Caller is who has made a call or a request.
 type Caller struct {
 	Subject string   `json:"subject,omitempty"`
 	Key     string   `json:"key,omitempty"`
@@ -94,120 +95,117 @@ type Caller struct {
 	Client  string   `json:"client,omitempty"`
 }
 
-func (c *Caller) empty() bool {
+func (c *Caller) isEmpty() bool {
 	return c.Subject == "" && c.Key == "" && c.Groups == nil && c.Remote == "" && c.Client == ""
 }
 
-// What others say is held by a record up to so many bytes of a text, and so many texts of a list.
+// Limits of what a record holds, because callers control many of its members.
 const (
-	most      = 1 << 10
-	mostTexts = 100
+	maxText  = 1 << 10 // bytes
+	maxTexts = 100     // elements of a list
 )
 
-// timeForm is how times are written, in UTC.
-const timeForm = "2006-01-02T15:04:05.000000Z"
+// timeFormat is the format of times, which are in UTC.
+const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// append appends the members of the record but for those of the chain.
+// append appends the members of the record, without those that form the chain.
 func (r *Record) append(dst []byte) []byte {
 	dst = append(dst, `"time":"`...)
-	dst = append(r.Time.UTC().AppendFormat(dst, timeForm), `","event":"`...)
+	dst = append(r.Time.UTC().AppendFormat(dst, timeFormat), `","event":"`...)
 	dst = append(append(dst, r.Event...), '"')
-	dst = text(dst, "id", r.ID)
-	dst = text(dst, "kind", r.Kind)
-	dst = text(dst, "name", r.Name)
-	dst = text(dst, "uri", r.URI)
-	dst = text(dst, "task", r.Task)
-	if !r.Caller.empty() {
+	dst = appendText(dst, "id", r.ID)
+	dst = appendText(dst, "kind", r.Kind)
+	dst = appendText(dst, "name", r.Name)
+	dst = appendText(dst, "uri", r.URI)
+	dst = appendText(dst, "task", r.Task)
+	if !r.Caller.isEmpty() {
 		dst = r.Caller.append(append(dst, `,"caller":`...))
 	}
 	if r.Arguments != nil {
 		dst = append(append(dst, `,"arguments":`...), r.Arguments...)
 	}
-	dst = number(dst, "arguments_bytes", int64(r.Size))
-	dst = text(dst, "arguments_sha256", r.Digest)
-	dst = text(dst, "decision", r.Decision)
-	dst = text(dst, "rule", r.Rule)
+	dst = appendNumber(dst, "arguments_bytes", int64(r.Size))
+	dst = appendText(dst, "arguments_sha256", r.Digest)
+	dst = appendText(dst, "decision", r.Decision)
+	dst = appendText(dst, "rule", r.Rule)
 	if r.Approval != nil {
 		dst = r.Approval.append(append(dst, `,"approval":`...))
 	}
-	dst = text(dst, "outcome", r.Outcome)
-	dst = text(dst, "replayed", r.Replayed)
-	dst = number(dst, "status", int64(r.Status))
-	dst = text(dst, "message", r.Message)
-	dst = text(dst, "error_id", r.Error)
-	dst = texts(dst, "steps", r.Steps)
-	dst = texts(dst, "asked", r.Asked)
-	dst = number(dst, "rows", int64(r.Rows))
-	dst = number(dst, "bytes", int64(r.Bytes))
-	dst = text(dst, "sha256", r.SHA256)
+	dst = appendText(dst, "outcome", r.Outcome)
+	dst = appendText(dst, "replayed", r.Replayed)
+	dst = appendNumber(dst, "status", int64(r.Status))
+	dst = appendText(dst, "message", r.Message)
+	dst = appendText(dst, "error_id", r.Error)
+	dst = appendTexts(dst, "steps", r.Steps)
+	dst = appendTexts(dst, "asked", r.Asked)
+	dst = appendNumber(dst, "rows", int64(r.Rows))
+	dst = appendNumber(dst, "bytes", int64(r.Bytes))
+	dst = appendText(dst, "sha256", r.SHA256)
 	if r.Duration != 0 {
 		dst = strconv.AppendFloat(append(dst, `,"ms":`...), r.Duration, 'f', -1, 64)
 	}
-	dst = text(dst, "revision", r.Revision)
-	dst = text(dst, "trace", r.Trace)
-	dst = text(dst, "file", r.File)
-	dst = texts(dst, "removed", r.Removed)
-	dst = number(dst, "lost_bytes", r.Lost)
-	dst = text(dst, "lost_sha256", r.LostSum)
-	dst = number(dst, "process", int64(r.Process))
-	return text(dst, "host", r.Host)
+	dst = appendText(dst, "revision", r.Revision)
+	dst = appendText(dst, "trace", r.Trace)
+	dst = appendText(dst, "file", r.File)
+	dst = appendTexts(dst, "removed", r.Removed)
+	dst = appendNumber(dst, "lost_bytes", r.Lost)
+	dst = appendText(dst, "lost_sha256", r.LostSum)
+	dst = appendNumber(dst, "process", int64(r.Process))
+	return appendText(dst, "host", r.Host)
 }
 
 func (c *Caller) append(dst []byte) []byte {
 	from := len(dst)
-	dst = text(dst, "subject", c.Subject)
-	dst = text(dst, "key", c.Key)
-	dst = texts(dst, "groups", c.Groups)
-	dst = text(dst, "remote", c.Remote)
-	dst = text(dst, "client", c.Client)
-	dst[from] = '{' // in the place of the comma
+	dst = appendText(dst, "subject", c.Subject)
+	dst = appendText(dst, "key", c.Key)
+	dst = appendTexts(dst, "groups", c.Groups)
+	dst = appendText(dst, "remote", c.Remote)
+	dst = appendText(dst, "client", c.Client)
+	dst[from] = '{' // instead of the comma
 	return append(dst, '}')
 }
 
-// text appends a member, unless it is empty.
-func text(dst []byte, key, s string) []byte {
+// appendText appends a member, unless it is empty.
+func appendText(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst
 	}
-	return value.AppendString(named(dst, key), clipped(s))
+	return value.AppendString(appendName(dst, key), truncate(s))
 }
 
-func texts(dst []byte, key string, list []string) []byte {
+func appendTexts(dst []byte, key string, list []string) []byte {
 	if len(list) == 0 {
 		return dst
 	}
-	dst = append(named(dst, key), '[')
-	for i, s := range list {
-		if i == mostTexts {
-			break
-		}
+	dst = append(appendName(dst, key), '[')
+	for i, s := range list[:min(len(list), maxTexts)] {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = value.AppendString(dst, clipped(s))
+		dst = value.AppendString(dst, truncate(s))
 	}
 	return append(dst, ']')
 }
 
-func number(dst []byte, key string, n int64) []byte {
+func appendNumber(dst []byte, key string, n int64) []byte {
 	if n == 0 {
 		return dst
 	}
-	return strconv.AppendInt(named(dst, key), n, 10)
+	return strconv.AppendInt(appendName(dst, key), n, 10)
 }
 
-func named(dst []byte, key string) []byte {
+func appendName(dst []byte, key string) []byte {
 	return append(append(append(dst, `,"`...), key...), `":`...)
 }
 
-// clipped is a text, or the beginning of one that is too long.
-func clipped(s string) string {
-	if len(s) <= most {
+// truncate shortens a long text at the boundary of a character.
+func truncate(s string) string {
+	if len(s) <= maxText {
 		return s
 	}
-	at := most
-	for at > 0 && s[at]&0xC0 == 0x80 { // not within a character
-		at--
+	end := maxText
+	for end > 0 && s[end]&0xC0 == 0x80 {
+		end--
 	}
-	return s[:at] + "…"
+	return s[:end] + "…"
 }

@@ -103,7 +103,7 @@ func (r *relay) cut(gone bool) {
 	clear(r.conns)
 }
 
-func TestADatabaseThatIsAwayComesBack(t *testing.T) {
+func TestUnavailableDatabaseComesBack(t *testing.T) {
 	direct, _ := postgrestest.Schema(t)
 	r, address := relayed(t, direct)
 	r.cut(true)
@@ -119,7 +119,7 @@ func TestADatabaseThatIsAwayComesBack(t *testing.T) {
 	}
 	away()
 	r.cut(false)
-	afresh(l)
+	retryNow(l)
 	check(t, l.Check(t.Context()))
 	check(t, l.Append(call("a"), true))
 	r.cut(false) // a connection that was lost in between is replaced
@@ -130,7 +130,7 @@ func TestADatabaseThatIsAwayComesBack(t *testing.T) {
 	}
 	away()
 	r.cut(false)
-	afresh(l)
+	retryNow(l)
 	check(t, l.Append(call("c"), true))
 	check(t, l.Check(t.Context()))
 	if v := verified(t, direct); v.Broken != nil || v.Records != 5 {
@@ -139,7 +139,7 @@ func TestADatabaseThatIsAwayComesBack(t *testing.T) {
 }
 
 // The connection is lost when the records were sent, and nobody knows what became of them.
-func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
+func TestRecordIsWrittenOnceOverLostConnections(t *testing.T) {
 	direct, _ := postgrestest.Schema(t)
 	r, address := relayed(t, direct)
 	l, other := openTable(t, address), openTable(t, direct)
@@ -148,7 +148,7 @@ func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
 	written := map[string]bool{}
 	for round := range rounds {
 		r.mute.Store(int64(round%5 + 1))
-		afresh(l)
+		retryNow(l)
 		var all sync.WaitGroup
 		for i := range callers {
 			all.Go(func() {
@@ -172,7 +172,7 @@ func TestARecordIsThereOnceWhateverBecomesOfTheConnection(t *testing.T) {
 		all.Wait()
 	}
 	r.mute.Store(0)
-	afresh(l)
+	retryNow(l)
 	check(t, l.Append(call("end"), true))
 	if v := verified(t, direct); v.Broken != nil {
 		t.Fatal(v)

@@ -74,19 +74,19 @@ func (l *logged) records(t testing.TB) (all []Record) {
 	return all
 }
 
-func TestAnyLog(t *testing.T) {
+func TestLogSuite(t *testing.T) {
 	for _, c := range []struct {
 		claim string
 		test  func(*testing.T, *logged)
 	}{
-		{"a record is read as it was written", readAsWritten},
-		{"what others say is bounded, and any bytes are taken", anyBytes},
-		{"the chain goes on through processes", chainGoesOn},
-		{"many write at once, and each record is there once", manyWrite},
-		{"who follows misses nothing", followed},
-		{"calls without an end are counted", openCalls},
-		{"who stops reading is given no more", stopped},
-		{"what is closed takes nothing", closed},
+		{"a record is read as it was written", testRoundTrip},
+		{"long members are truncated, and any bytes are accepted", testMembers},
+		{"the chain spans processes", testChain},
+		{"concurrent records are written once", testConcurrentWrites},
+		{"Follow misses nothing", testFollow},
+		{"Verify counts calls without an end", testOpenCalls},
+		{"reading stops on request", testStop},
+		{"a closed log accepts nothing", testClosed},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			t.Run("file", func(t *testing.T) { c.test(t, filed(t)) })
@@ -95,7 +95,7 @@ func TestAnyLog(t *testing.T) {
 	}
 }
 
-func readAsWritten(t *testing.T, log *logged) {
+func testRoundTrip(t *testing.T, log *logged) {
 	var want Record
 	fill(reflect.ValueOf(&want).Elem())
 	want.Event = EventCall
@@ -115,7 +115,7 @@ func readAsWritten(t *testing.T, log *logged) {
 	}
 }
 
-func anyBytes(t *testing.T, log *logged) {
+func testMembers(t *testing.T, log *logged) {
 	l := log.open(t)
 	for _, name := range []string{"a\x00b", "\xff\xfe", "\u2028\U0001F600", strings.Repeat("é", 1<<20)} {
 		r := call(name)
@@ -131,7 +131,7 @@ func anyBytes(t *testing.T, log *logged) {
 	}
 }
 
-func chainGoesOn(t *testing.T, log *logged) {
+func testChain(t *testing.T, log *logged) {
 	for range 3 {
 		l := log.open(t)
 		for range 5 {
@@ -145,7 +145,7 @@ func chainGoesOn(t *testing.T, log *logged) {
 	}
 }
 
-func manyWrite(t *testing.T, log *logged) {
+func testConcurrentWrites(t *testing.T, log *logged) {
 	l := log.open(t)
 	const callers, each = 16, 25
 	var all sync.WaitGroup
@@ -181,7 +181,7 @@ func once(t *testing.T, log *logged, calls int) {
 	}
 }
 
-func followed(t *testing.T, log *logged) {
+func testFollow(t *testing.T, log *logged) {
 	l := log.open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -213,18 +213,18 @@ func followed(t *testing.T, log *logged) {
 	}
 }
 
-func openCalls(t *testing.T, log *logged) {
+func testOpenCalls(t *testing.T, log *logged) {
 	l := log.open(t)
 	for _, id := range []string{"a", "b", "c"} {
 		check(t, l.Append(&Record{Time: time.Now(), Event: EventIntent, ID: id}, true))
 	}
 	check(t, l.Append(call("b"), false))
-	if v := log.holds(t); v.Open != 2 || !strings.Contains(v.String(), "2 calls begun and not ended") {
+	if v := log.holds(t); v.Open != 2 || !strings.Contains(v.String(), "2 calls started and not ended") {
 		t.Error(v)
 	}
 }
 
-func stopped(t *testing.T, log *logged) {
+func testStop(t *testing.T, log *logged) {
 	l := log.open(t)
 	for range 10 {
 		check(t, l.Append(call("x"), true))
@@ -236,7 +236,7 @@ func stopped(t *testing.T, log *logged) {
 	}
 }
 
-func closed(t *testing.T, log *logged) {
+func testClosed(t *testing.T, log *logged) {
 	l := log.open(t)
 	check(t, l.Close())
 	if err := l.Append(call("late"), false); !errors.Is(err, errClosed) {

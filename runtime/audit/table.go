@@ -1,125 +1,130 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/postgres"
 )
 
-// Table is a log in the table hatchel_audit of a PostgreSQL database, for any number of processes at once: their records are one chain. It is safe for concurrent use.
+// Table is a log in the table hatchel_audit of a PostgreSQL database. Any number of processes write
+// one chain. Its methods may be called concurrently.
 //
-// Records that are added at the same time by one process are one transaction, and the transactions of all processes follow one another. A record is committed when Append returns.
+// Concurrent records of one process are written in one transaction, and the transactions of all
+// processes follow one another. A record is committed when Append returns.
 type Table struct {
 	group
-	pool *pgxpool.Pool
-	life context.Context
-	end  context.CancelFunc
+	pool   *pgxpool.Pool
+	ctx    context.Context // of all transactions, until Close
+	cancel context.CancelFunc
 
-	ready  bool      // the table was found to be as it must; guarded by writing, as are those below
-	opened bool      // it is written down that this process writes
-	last   place     // that this process has written
-	oid    uint32    // of the table that it was written to
-	slow   error     // why the last records could not be written, when it took long to find out; nil otherwise
-	until  time.Time // for so long slow is the answer to whoever asks
+	// The fields of this block are guarded by writing.
+	ready     bool      // the table was checked
+	opened    bool      // the record that this process writes is in the table
+	last      chainHead // that this process has written
+	oid       uint32    // of the table with last
+	slowError error     // of a transaction that took long; nil otherwise
+	slowUntil time.Time // until when slowError is returned to callers who wait
 
-	trying atomic.Bool // Check tries whether records can be written again
+	probing atomic.Bool // Check is trying whether records can be written again
 }
 
 const (
-	table     = "hatchel_audit"
-	writeTime = 10 * time.Second       // that the records of one transaction may take
-	lookAgain = 100 * time.Millisecond // after the connection was lost
-	longWrite = time.Second            // is longer than a transaction takes where all is well
+	tableName    = "hatchel_audit"
+	writeTimeout = 10 * time.Second       // of the transaction of a batch
+	writeRetry   = 100 * time.Millisecond // pause after a lost connection
+	slowWrite    = time.Second            // longer than a healthy transaction takes
 )
 
-// OpenTable opens the log in a database, and goes on where it ends. A table that is missing is made, in the first schema of the search_path. A database that is away comes back by itself, and no
-// record can be written until then. An error is a sentence for the operator, which holds nothing of the address.
+// OpenTable opens the log in a database and continues its chain. It creates a missing table in the
+// first schema of the search_path. While the database is unavailable no record can be written; the
+// connection comes back by itself. An error is a sentence for the operator and holds nothing of the
+// address.
 func OpenTable(ctx context.Context, address string) (*Table, error) {
 	config, err := postgres.Config(address, 2)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{last: place{hash: genesis}}
-	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
-	if t.pool, err = pgxpool.NewWithConfig(t.life, config); err != nil {
+	t := &Table{last: chainHead{hash: genesis}}
+	t.ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if t.pool, err = pgxpool.NewWithConfig(t.ctx, config); err != nil {
 		return nil, postgres.Unreadable
 	}
-	b := &batch{done: make(chan struct{})}
-	t.lead(b, t.put)
-	t.noted(b.err)
+	b := &batch{done: make(chan struct{})} // only the record that this process writes
+	t.writeBatch(b, t.put)
+	t.setLastError(b.err)
 	if b.err != nil && !errors.Is(b.err, postgres.ErrAway) {
-		t.end()
+		t.cancel()
 		t.pool.Close()
 		return nil, b.err
 	}
 	return t, nil
 }
 
-// Append adds a record, of which Sequence, Prev and Hash are given. All are durable. With an error the record is not in the log, unless the connection was lost and could not be had again: then
-// it may be, once.
+// Append adds a record; all records are durable. It ignores Sequence, Prev and Hash of r, which the
+// log sets. After an error the record is not in the log, unless the connection was lost and did not
+// come back: then it may be, once.
 func (t *Table) Append(r *Record, _ bool) error {
 	_, err := t.add(r, t.put)
-	t.noted(err)
+	t.setLastError(err)
 	return err
 }
 
-// Check is why records cannot be written; after one that could not be it tries another, if the database answers before ctx ends.
+// Check returns why records cannot be written. If the last one could not, and the database answers
+// before ctx ends, it tries to write another.
 func (t *Table) Check(ctx context.Context) error {
 	before := t.Failing()
-	if before == nil && t.stuck(longWrite) {
+	if before == nil && t.isStuck(slowWrite) {
 		return errSlow
 	}
 	if before == nil {
-		there, err := checkTable(ctx, t.pool)
-		if err == nil && !there {
+		exists, err := checkTable(ctx, t.pool)
+		if err == nil && !exists {
 			err = errGone
 		}
-		return postgres.Fault(t.life, err)
+		return postgres.Fault(t.ctx, err)
 	}
 	if _, err := t.pool.Exec(ctx, "SELECT"); err != nil { // the table may be what is missing
-		return postgres.Fault(t.life, err)
+		return postgres.Fault(t.ctx, err)
 	}
-	if !t.trying.CompareAndSwap(false, true) {
+	if !t.probing.CompareAndSwap(false, true) {
 		return before
 	}
-	tried := make(chan error, 1)
-	go func() { // which ends with the time that a transaction may take
-		defer t.trying.Store(false)
-		tried <- t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: before.Error()}, true)
+	probed := make(chan error, 1)
+	go func() { // ends with the timeout of the transaction
+		defer t.probing.Store(false)
+		probed <- t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: before.Error()}, true)
 	}()
 	select {
-	case err := <-tried:
+	case err := <-probed:
 		return err
 	case <-ctx.Done():
 		return before
 	}
 }
 
-// Close writes down that nothing more comes from this process. An error is of what could not be written.
+// Close records that this process writes no more. An error is about what could not be written.
 func (t *Table) Close() error {
-	err := t.Append(&Record{Time: time.Now(), Event: EventClosed, Process: os.Getpid(), Host: hostName()}, true)
-	if !t.closes() {
+	closed := &Record{Time: time.Now(), Event: EventClosed, Process: os.Getpid(), Host: hostName()}
+	err := t.Append(closed, true)
+	if !t.stop() {
 		return nil
 	}
-	t.writing.Lock() // what was added before is written
+	t.writing.Lock() // accepted records are written
 	defer t.writing.Unlock()
-	t.end()
+	t.cancel()
 	t.pool.Close()
 	return err
 }
 
-// hostName is the machine that a process runs on, where several may.
 func hostName() string {
 	name, _ := os.Hostname()
 	return name
@@ -128,56 +133,52 @@ func hostName() string {
 // put writes a batch. The caller holds writing.
 func (t *Table) put(b *batch) {
 	began := time.Now()
-	if t.slow != nil && b.since.Before(t.until) {
-		b.err = t.slow // who has waited for that need not wait for the same again
+	if t.slowError != nil && b.created.Before(t.slowUntil) {
+		b.err = t.slowError // these callers have waited long enough
 		return
 	}
-	t.slow = nil
-	ctx, cancel := context.WithTimeout(t.life, writeTime)
+	t.slowError = nil
+	ctx, cancel := context.WithTimeout(t.ctx, writeTimeout)
 	defer cancel()
-	n, err := t.write(ctx, b)
+	rows, err := t.write(ctx, b)
 	if err != nil {
-		b.err = postgres.Fault(t.life, err)
-		if now := time.Now(); now.Sub(began) > longWrite {
-			t.slow, t.until = b.err, now.Add(longWrite)
+		b.err = postgres.Fault(t.ctx, err)
+		if now := time.Now(); now.Sub(began) > slowWrite {
+			t.slowError, t.slowUntil = b.err, now.Add(slowWrite)
 		}
 		return
 	}
-	own := n.count() - len(b.ends)
-	b.first, b.whole = n.first()+int64(own), len(b.ends)
-	t.opened, t.last = true, n.at
+	own := len(rows.sequences) - len(b.ends)
+	b.first, b.added = rows.sequences[0]+int64(own), len(b.ends)
+	t.opened, t.last = true, rows.head
 }
 
-// write adds a batch in one transaction. When the connection is lost before the database has said what became of it, the next one is asked whether the records are there.
-func (t *Table) write(ctx context.Context, b *batch) (*notes, error) {
-	sent, err := t.attempt(ctx, b, nil)
-	for again := 0; err != nil; again++ {
-		told := new(pgconn.PgError)
-		if known := postgres.Refused(""); errors.As(err, &known) {
-			t.ready = false
-			return nil, err
-		}
+// write adds a batch in one transaction. When the connection is lost before the outcome is known, the
+// next transaction looks whether the rows were committed.
+func (t *Table) write(ctx context.Context, b *batch) (*rowBatch, error) {
+	sent, err := t.tryWrite(ctx, b, nil)
+	for attempt := 0; err != nil; attempt++ {
 		t.ready = false
-		if postgres.ReadOnly(err) || !errors.As(err, &told) {
-			t.pool.Reset() // the other connections are as old
-		}
-		if sent == nil && again > 0 || ctx.Err() != nil {
+		if known := postgres.Refused(""); errors.As(err, &known) {
 			return nil, err
 		}
-		pause := time.NewTimer(time.Duration(min(again, 1)) * lookAgain)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if postgres.ReadOnly(err) || !errors.As(err, new(*pgconn.PgError)) {
+			t.pool.Reset() // the other connections lead to the same server
+		}
+		if sent == nil && attempt > 0 || ctx.Err() != nil {
 			return nil, err
 		}
-		sent, err = t.attempt(ctx, b, sent)
+		if attempt > 0 && ctxtime.Sleep(ctx, writeRetry) != nil {
+			return nil, err
+		}
+		sent, err = t.tryWrite(ctx, b, sent)
 	}
 	return sent, nil
 }
 
-// attempt does what write does over one connection. Sent are the records that an earlier one may have brought there, nil when there are none; it returns those that this one may have.
-func (t *Table) attempt(ctx context.Context, b *batch, sent *notes) (*notes, error) {
+// tryWrite is one attempt of write. The rows sent are those of an earlier attempt whose outcome is not
+// known, or nil; it returns the rows that are committed, or may be.
+func (t *Table) tryWrite(ctx context.Context, b *batch, sent *rowBatch) (*rowBatch, error) {
 	if !t.ready {
 		if err := prepareTable(ctx, t.pool); err != nil {
 			return sent, err
@@ -188,136 +189,103 @@ func (t *Table) attempt(ctx context.Context, b *batch, sent *notes) (*notes, err
 	if err != nil {
 		return sent, err
 	}
-	defer conn.Release() // which ends a transaction that was not committed
-	found, err := t.turn(ctx, conn, sent)
+	defer conn.Release() // ends a transaction that was not committed
+	current, err := t.beginExclusive(ctx, conn, sent)
 	switch {
-	case err != nil, found.sent:
+	case err != nil, current.hasSent:
 		return sent, err
-	case found.at.sequence < t.last.sequence:
-		return nil, postgres.Refused(fmt.Sprintf("records that were written to its table hatchel_audit are gone: the last there is %d, and %d was written. Restart the server to go on from the one that is there", found.at.sequence, t.last.sequence))
-	case t.last.sequence > 0 && !found.known:
+	case current.head.sequence < t.last.sequence:
+		return nil, goneError(current.head.sequence, t.last.sequence)
+	case t.last.sequence > 0 && !current.hasLast:
 		return nil, errOther
 	}
-	t.oid = found.oid
-	n := t.note(found.at, b)
-	var last pgx.Batch
-	last.Queue(insertRows, n.sequences, n.times, n.hashes, n.lines)
-	last.Queue("COMMIT")
-	if err := conn.SendBatch(ctx, &last).Close(); err != nil {
-		told := new(pgconn.PgError)
+	t.oid = current.oid
+	rows := t.encodeRows(current.head, b)
+	var commit pgx.Batch
+	commit.Queue(insertRows, rows.sequences, rows.times, rows.hashes, rows.lines)
+	commit.Queue("COMMIT")
+	if err := conn.SendBatch(ctx, &commit).Close(); err != nil {
+		e := new(pgconn.PgError)
 		switch {
-		case !errors.As(err, &told), told.Code[:2] == "08", told.Code[:2] == "57":
-			return n, err
-		case told.Code == divisionByZero, told.Code == notSupported:
-			err = errUntaken
+		case !errors.As(err, &e), e.Code[:2] == connectionException, e.Code[:2] == operatorIntervention:
+			return rows, err
+		case e.Code == divisionByZero, e.Code == notSupported:
+			err = errNotAccepted
 		}
-		return nil, err // it was refused
+		return nil, err
 	}
-	return n, nil
+	return rows, nil
 }
 
-// insertRows fails when something keeps a row out: a division by zero where a trigger does, and by a rule nothing can be returned.
+// insertRows fails when something in the database keeps rows out: a trigger leads to the division by
+// zero, and a rewrite rule does not support RETURNING.
 const insertRows = `WITH added AS (
 		INSERT INTO hatchel_audit (seq, time, hash, line)
-		SELECT seq, at::timestamptz, hash, line FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (seq, at, hash, line) RETURNING 1)
+		SELECT seq, at::timestamptz, hash, line
+		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (seq, at, hash, line) RETURNING 1)
 	SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer FROM added`
 
+// Error codes, and classes of them.
 const (
-	divisionByZero = "22012"
-	notSupported   = "0A000"
+	divisionByZero       = "22012"
+	notSupported         = "0A000"
+	connectionException  = "08"
+	operatorIntervention = "57"
 )
 
-// found is what a transaction finds in the table.
-type found struct {
-	at    place  // where the chain is
-	oid   uint32 // of the table
-	sent  bool   // what was sent before is there
-	known bool   // the last record of this process is there; or it is the same table, and has only later ones
+// tableState is what a transaction finds in the table.
+type tableState struct {
+	head    chainHead
+	oid     uint32 // of the table
+	hasSent bool   // the rows of an earlier attempt were committed
+	hasLast bool   // the last record of this process is there; or all records of the same table are newer
 }
 
-// turn begins a transaction when those of others are over. A table in which records can be changed, or whose last record was, is refused.
-func (t *Table) turn(ctx context.Context, conn *pgxpool.Conn, sent *notes) (in found, err error) {
-	var first pgx.Batch
-	first.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")      // so that each statement sees what was committed before it began
-	first.Queue("SET LOCAL idle_in_transaction_session_timeout = '5s'") // for so long a process that is cut off holds up the others
-	first.Queue("SELECT pg_advisory_xact_lock($1, 'hatchel_audit'::regclass::oid::integer)", tableLock)
-	first.Queue("SELECT seq, time, hash, line FROM hatchel_audit ORDER BY seq DESC LIMIT 1").QueryRow(func(row pgx.Row) (err error) {
-		in.at, err = t.place(row)
+// beginExclusive begins a transaction when those of other processes have ended. It rejects a table
+// whose records can be changed, or whose last record was.
+func (t *Table) beginExclusive(ctx context.Context, conn *pgxpool.Conn, sent *rowBatch) (s tableState, err error) {
+	var begin pgx.Batch
+	// Each statement sees what was committed before it started.
+	begin.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+	// A process that is cut off holds up the others for this long.
+	begin.Queue("SET LOCAL idle_in_transaction_session_timeout = '5s'")
+	begin.Queue("SELECT pg_advisory_xact_lock($1, 'hatchel_audit'::regclass::oid::integer)", writeLock)
+	begin.Queue(selectLast).QueryRow(func(row pgx.Row) (err error) {
+		s.head, err = t.decodeHead(row)
 		return err
 	})
-	first.Queue(stillGuarded, t.last.sequence, string(t.last.hash[:]), t.oid).QueryRow(func(row pgx.Row) error {
+	begin.Queue(selectState, t.last.sequence, string(t.last.hash[:]), t.oid).QueryRow(func(row pgx.Row) error {
 		var guarded bool
-		if err := row.Scan(&guarded, &in.oid, &in.known); err != nil || guarded {
+		if err := row.Scan(&guarded, &s.oid, &s.hasLast); err != nil || guarded {
 			return err
 		}
 		return errUnguarded
 	})
 	if sent != nil {
-		first.Queue("SELECT EXISTS (SELECT FROM hatchel_audit WHERE seq = $1 AND hash = $2)", sent.at.sequence, string(sent.at.hash[:])).QueryRow(func(row pgx.Row) error { return row.Scan(&in.sent) })
+		const query = "SELECT EXISTS (SELECT FROM hatchel_audit WHERE seq = $1 AND hash = $2)"
+		begin.Queue(query, sent.head.sequence, string(sent.head.hash[:])).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&s.hasSent)
+		})
 	}
-	err = conn.SendBatch(ctx, &first).Close()
-	return in, err
+	err = conn.SendBatch(ctx, &begin).Close()
+	return s, err
 }
 
-// place is where the chain is by the last row; at its beginning there is none. A row that another has written is believed only when its hash is right.
-func (t *Table) place(from pgx.Row) (at place, err error) {
-	r, err := scanRow(from)
+// decodeHead returns the head of the chain from the last row, or genesis when there is none. It
+// verifies the hash of a row that another process has written.
+func (t *Table) decodeHead(last pgx.Row) (head chainHead, err error) {
+	r, err := scanRow(last)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return place{hash: genesis}, nil
+		return chainHead{hash: genesis}, nil
 	case err != nil:
-		return at, err
-	case len(r.hash) != len(at.hash), r.sequence > lastSequence:
-		return at, errEnd
+		return head, err
+	case len(r.hash) != len(head.hash), r.sequence > maxSequence:
+		return head, errChangedEnd
 	}
-	at.sequence = r.sequence
-	if copy(at.hash[:], r.hash); at != t.last && !r.agrees() {
-		return at, errEnd
+	head.sequence = r.sequence
+	if copy(head.hash[:], r.hash); head != t.last && !r.isConsistent() {
+		return head, errChangedEnd
 	}
-	return at, nil
-}
-
-// notes are the rows of one transaction.
-type notes struct {
-	at        place // of the last of them
-	sequences []int64
-	times     []string
-	hashes    []string
-	lines     []string
-}
-
-func (n *notes) count() int   { return len(n.sequences) }
-func (n *notes) first() int64 { return n.sequences[0] }
-
-// note makes the rows of a batch, and before them the one that says who writes.
-func (t *Table) note(at place, b *batch) *notes {
-	n := &notes{at: at}
-	if !t.opened {
-		n.add((&Record{Time: time.Now(), Event: EventOpened, File: table, Process: os.Getpid(), Host: hostName()}).append(nil))
-	}
-	from := 0
-	for _, to := range b.ends {
-		n.add(b.members[from:to])
-		from = to
-	}
-	return n
-}
-
-func (n *notes) add(members []byte) {
-	if !utf8.Valid(members) { // a database takes nothing else
-		members = bytes.ToValidUTF8(members, []byte("\uFFFD"))
-	}
-	line, at := n.at.link(nil, members)
-	n.at = at
-	n.sequences = append(n.sequences, at.sequence)
-	n.times = append(n.times, writtenAt(members))
-	n.hashes = append(n.hashes, string(at.hash[:]))
-	n.lines = append(n.lines, string(line[:len(line)-1]))
-}
-
-// writtenAt is the time of a record, which its members begin with.
-func writtenAt(members []byte) string {
-	rest, _ := bytes.CutPrefix(members, []byte(`"time":"`))
-	text, _, _ := bytes.Cut(rest, []byte{'"'})
-	return string(text)
+	return head, nil
 }

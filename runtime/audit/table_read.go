@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -9,65 +8,51 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/postgres"
 )
-
-// row is a row of the table.
-type row struct {
-	sequence int64
-	time     time.Time
-	hash     string
-	line     []byte
-}
-
-func scanRow(from pgx.Row) (r row, err error) {
-	err = from.Scan(&r.sequence, &r.time, &r.hash, &r.line)
-	return r, err
-}
-
-// agrees reports whether the columns say what the line says.
-func (r *row) agrees() bool {
-	_, at, ok := read(r.line)
-	_, members, _ := bytes.Cut(r.line, []byte{','})
-	return ok && at.sequence == r.sequence && string(at.hash[:]) == r.hash && writtenAt(members) == r.time.UTC().Format(timeForm)
-}
 
 // pageSize is how many rows are read at once.
 const pageSize = 1000
 
-// ReadTable gives every record of the log in a database to each, in the order in which they were written, until each reports false. The File of a line is the table, and its Number is the
-// column seq.
+// ReadTable calls each with every record of the log in a database, in the order in which they were
+// written, until each reports false. The File of a line is the table, and its Number is the sequence.
 func ReadTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := reach(ctx, address)
+	conn, err := connect(ctx, address)
 	if err != nil {
 		return err
 	}
-	defer leave(ctx, conn)
+	defer disconnect(ctx, conn)
 	_, _, err = readRows(ctx, conn, 0, each)
 	return err
 }
 
-func leave(ctx context.Context, conn *pgx.Conn) {
+func disconnect(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	conn.Close(ctx)
 }
 
-// readRows gives the rows behind one, and returns the last that it gave.
-func readRows(ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool) (last int64, goOn bool, err error) {
+// readRows reads the rows after a sequence. It returns the last sequence that it has read, and whether
+// each has accepted all rows.
+func readRows(
+	ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool,
+) (last int64, goOn bool, err error) {
 	for {
-		rows, err := conn.Query(ctx, "SELECT seq, time, hash, line FROM hatchel_audit WHERE seq > $1 ORDER BY seq LIMIT $2", after, pageSize)
+		const query = "SELECT seq, time, hash, line FROM hatchel_audit WHERE seq > $1 ORDER BY seq LIMIT $2"
+		rows, err := conn.Query(ctx, query, after, pageSize)
 		if err != nil {
 			return after, false, postgres.Fault(ctx, err)
 		}
 		page, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (row, error) { return scanRow(from) })
 		if err != nil {
-			return after, false, unread(ctx, err)
+			return after, false, readError(ctx, err)
 		}
 		for i := range page {
 			r := &page[i]
 			after = r.sequence
-			if !each(&Line{File: table, Number: int(r.sequence), Text: r.line, Ended: true, apart: !r.agrees()}) {
+			l := &Line{File: tableName, Number: int(r.sequence), Text: r.line, Ended: true, mismatch: !r.isConsistent()}
+			if !each(l) {
 				return after, false, nil
 			}
 		}
@@ -77,21 +62,23 @@ func readRows(ctx context.Context, conn *pgx.Conn, after int64, each func(*Line)
 	}
 }
 
-// unread says why the table cannot be read.
-func unread(ctx context.Context, err error) error {
-	if told := new(pgconn.PgError); errors.As(err, &told) && told.Code == "42P01" {
-		return postgres.Refused("it has no table hatchel_audit: no server has written there yet")
+// readError returns the error of a failed query for the operator.
+func readError(ctx context.Context, err error) error {
+	const undefinedTable = "42P01"
+	if e := new(pgconn.PgError); errors.As(err, &e) && e.Code == undefinedTable {
+		return postgres.Refused("it has no table hatchel_audit: no server has written to it yet")
 	}
 	return postgres.Fault(ctx, err)
 }
 
-// FollowTable is ReadTable, and then gives the records that are written later, until ctx ends or each reports false. A database that goes away meanwhile is waited for.
+// FollowTable is ReadTable, and then goes on with the records that are written later, until ctx ends
+// or each reports false. It waits for a database that becomes unavailable meanwhile.
 func FollowTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := reach(ctx, address)
+	conn, err := connect(ctx, address)
 	if err != nil {
 		return err
 	}
-	defer func() { leave(ctx, conn) }()
+	defer func() { disconnect(ctx, conn) }()
 	last, began := int64(0), false
 	for {
 		var goOn bool
@@ -103,30 +90,19 @@ func FollowTable(ctx context.Context, address string, each func(*Line) bool) err
 			return err
 		}
 		began = true
-		if err := again(ctx, pause); err != nil {
+		if ctxtime.Sleep(ctx, followInterval) != nil {
 			return nil
 		}
 		if conn.IsClosed() {
-			if next, err := reach(ctx, address); err == nil {
+			if next, err := connect(ctx, address); err == nil {
 				conn = next
 			}
 		}
 	}
 }
 
-// again waits before the next look.
-func again(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// VerifyTable reads the log in a database, and compares every record with its hash, with the columns beside it and with the record before it. The error is of what cannot be read.
+// VerifyTable verifies the log in a database as Verify does, and compares the columns of each row with
+// its line.
 func VerifyTable(ctx context.Context, address string) (*Verdict, error) {
 	v := &verifier{open: map[string]bool{}}
 	v.Table = true

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -9,111 +10,136 @@ import (
 	"hatchel/runtime/postgres"
 )
 
+// Advisory locks.
 const (
-	tableLock = 0x48544C41 // that who writes holds, with the table's number
-	madeLock  = 0x48544C42 // that who makes the table holds
+	writeLock  = 0x48544C41 // of the writing process, together with the OID of the table
+	createLock = 0x48544C42 // of the process that creates the table
 )
 
-// tableMade is the table, and the trigger that lets nobody change what is in it, whatever may be done to replicas. Who owns the table can still remove the trigger.
-const tableMade = `
+// tableSchema creates the table, and a trigger that rejects every change of a record, also on replicas
+// of logical replication. The owner of the table can still remove the trigger.
+const tableSchema = `
 CREATE TABLE hatchel_audit (seq bigint PRIMARY KEY, time timestamptz NOT NULL, hash text NOT NULL, line text NOT NULL);
 CREATE OR REPLACE FUNCTION hatchel_audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	RAISE EXCEPTION 'hatchel_audit is only added to' USING ERRCODE = 'insufficient_privilege';
+	RAISE EXCEPTION 'hatchel_audit is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;
-` + triggerMade
+` + triggerSchema
 
-const triggerMade = `
-CREATE TRIGGER hatchel_audit_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON hatchel_audit FOR EACH STATEMENT EXECUTE FUNCTION hatchel_audit_refuse();
+const triggerSchema = `
+CREATE TRIGGER hatchel_audit_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON hatchel_audit
+	FOR EACH STATEMENT EXECUTE FUNCTION hatchel_audit_refuse();
 ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added;
 `
 
 const (
-	errEncoding  = postgres.Refused("it keeps texts in another encoding than UTF-8")
-	errUnguarded = postgres.Refused("what is in its table hatchel_audit could be changed: the trigger hatchel_audit_only_added is missing or disabled")
-	errForeign   = postgres.Refused("its table hatchel_audit is not this program's")
-	errEnd       = postgres.Refused("the last record of its table hatchel_audit was changed: `hatchel audit --verify` says more")
-	errOther     = postgres.Refused("its table hatchel_audit is not the one that was written to, or a record in it was changed: `hatchel audit --verify` says more. Restart the server to go on from what is there")
-	errSlow      = postgres.Refused("it does not answer in time")
-	errGone      = postgres.Refused("its table hatchel_audit is gone")
-	errUntaken   = postgres.Refused("its table hatchel_audit does not take records: something in the database keeps them out, a rule or a trigger")
+	errEncoding  = postgres.Refused("its encoding is not UTF-8")
+	errUnguarded = postgres.Refused("records in its table hatchel_audit can be changed: " +
+		"the trigger hatchel_audit_only_added is missing or disabled")
+	errForeign    = postgres.Refused("its table hatchel_audit belongs to another program")
+	errChangedEnd = postgres.Refused("the last record of its table hatchel_audit was changed: " +
+		"`hatchel audit --verify` says more")
+	errOther = postgres.Refused("its table hatchel_audit was replaced, or a record in it was changed: " +
+		"`hatchel audit --verify` says more. Restart the server to continue from what is there")
+	errSlow        = postgres.Refused("it does not answer in time")
+	errGone        = postgres.Refused("its table hatchel_audit no longer exists")
+	errNotAccepted = postgres.Refused("its table hatchel_audit does not accept records: " +
+		"a rule or a trigger of the database keeps them out")
 )
 
-// guarded reports whether nothing that is in the table t can be changed: its trigger is there, is not disabled, and is about every change (BEFORE, of DELETE, UPDATE and TRUNCATE, once a statement).
-const guarded = "EXISTS (SELECT FROM pg_trigger WHERE tgrelid = t.oid AND tgname = 'hatchel_audit_only_added' AND tgtype = 58 AND tgenabled IN ('O', 'A'))"
+// goneError returns the error of a table whose last records were removed.
+func goneError(last, written int64) error {
+	return postgres.Refused(fmt.Sprintf("records were removed from its table hatchel_audit: the last one is %d, "+
+		"and %d was written. Restart the server to continue from the last one", last, written))
+}
 
-// stillGuarded is asked before every transaction: the trigger may have been removed, and the table be another one of the search_path.
-const stillGuarded = "SELECT " + guarded + `, t.oid, EXISTS (SELECT FROM hatchel_audit WHERE seq = $1 AND hash = $2) OR t.oid = $3 AND NOT EXISTS (SELECT FROM hatchel_audit WHERE seq BETWEEN 1 AND $1)
+// isGuarded is true when the trigger of the table t exists, is enabled, and rejects every change:
+// tgtype 58 means BEFORE DELETE, UPDATE and TRUNCATE, once a statement.
+const isGuarded = "EXISTS (SELECT FROM pg_trigger WHERE tgrelid = t.oid AND " +
+	"tgname = 'hatchel_audit_only_added' AND tgtype = 58 AND tgenabled IN ('O', 'A'))"
+
+const selectLast = "SELECT seq, time, hash, line FROM hatchel_audit ORDER BY seq DESC LIMIT 1"
+
+// selectState is run in every transaction, because the trigger may have been removed, and another
+// table of the search_path may have the name now.
+const selectState = "SELECT " + isGuarded + `, t.oid,
+	EXISTS (SELECT FROM hatchel_audit WHERE seq = $1 AND hash = $2) OR
+		t.oid = $3 AND NOT EXISTS (SELECT FROM hatchel_audit WHERE seq BETWEEN 1 AND $1)
 	FROM pg_class t WHERE t.oid = 'hatchel_audit'::regclass`
 
-// lastSequence is beyond what any log comes to: who writes a larger one wants the numbers to run out.
-const lastSequence = 1 << 62
+// maxSequence is larger than any sequence that a log reaches. A larger one was inserted to make the
+// numbers run out.
+const maxSequence = 1 << 62
 
-// asked is what answers a query: a connection, a pool or a transaction.
-type asked interface {
+// querier is a connection, a pool or a transaction.
+type querier interface {
 	QueryRow(ctx context.Context, query string, arguments ...any) pgx.Row
 }
 
-// prepareTable makes the table when it is missing, one process after the other. A role that may not make any can write to one that is there.
+// prepareTable creates the table if it is missing. A role that may not create tables can use an
+// existing one.
 func prepareTable(ctx context.Context, pool *pgxpool.Pool) error {
-	there, err := checkTable(ctx, pool)
-	if err != nil || there {
+	exists, err := checkTable(ctx, pool)
+	if err != nil || exists {
 		return err
 	}
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", madeLock); err != nil {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", createLock); err != nil {
 			return err
 		}
-		if there, err := checkTable(ctx, tx); there || err != nil {
+		if exists, err := checkTable(ctx, tx); exists || err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, tableMade)
+		_, err := tx.Exec(ctx, tableSchema)
 		return err
 	})
 }
 
-// checkTable reports whether the table is there. One that cannot be gone on with is refused.
-func checkTable(ctx context.Context, in asked) (there bool, err error) {
-	const query = `SELECT t.columns IS NOT NULL, coalesce(t.columns, 0), coalesce(t.guarded, false), current_setting('server_encoding') FROM (SELECT) AS one LEFT JOIN (
-		SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = t.oid AND NOT attisdropped AND attname IN ('seq', 'time', 'hash', 'line')) AS columns,
-			` + guarded + ` AS guarded
-		FROM pg_class t WHERE t.relname = 'hatchel_audit' AND pg_table_is_visible(t.oid)) AS t ON true` // which no cache of a connection answers
+// checkTable reports whether the table exists, and rejects one that must not be written to.
+func checkTable(ctx context.Context, db querier) (exists bool, err error) {
+	// No connection has a cached plan of this query, unlike of one that names the table.
+	const query = `SELECT t.columns IS NOT NULL, coalesce(t.columns, 0), coalesce(t.guarded, false),
+			current_setting('server_encoding')
+		FROM (SELECT) AS one LEFT JOIN (
+			SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = t.oid AND NOT attisdropped AND
+				attname IN ('seq', 'time', 'hash', 'line')) AS columns, ` + isGuarded + ` AS guarded
+			FROM pg_class t WHERE t.relname = 'hatchel_audit' AND pg_table_is_visible(t.oid)) AS t ON true`
 	var columns int
 	var guarded bool
 	var encoding string
-	err = in.QueryRow(ctx, query).Scan(&there, &columns, &guarded, &encoding)
+	err = db.QueryRow(ctx, query).Scan(&exists, &columns, &guarded, &encoding)
 	switch {
 	case err != nil:
 		return false, err
 	case encoding != "UTF8":
 		return false, errEncoding
-	case !there:
+	case !exists:
 		return false, nil
 	case columns != 4:
 		return false, errForeign
 	case !guarded:
 		return false, errUnguarded
 	}
-	return true, checkEnd(ctx, in)
+	return true, checkLastRow(ctx, db)
 }
 
-// checkEnd refuses a table whose last record does not say what its row says: nothing could follow it.
-func checkEnd(ctx context.Context, in asked) error {
-	r, err := scanRow(in.QueryRow(ctx, "SELECT seq, time, hash, line FROM hatchel_audit ORDER BY seq DESC LIMIT 1"))
+// checkLastRow rejects a table whose last row is inconsistent: no record could follow it.
+func checkLastRow(ctx context.Context, db querier) error {
+	r, err := scanRow(db.QueryRow(ctx, selectLast))
 	if err == pgx.ErrNoRows {
 		return nil
 	}
-	if err == nil && !r.agrees() {
-		return errEnd
+	if err == nil && !r.isConsistent() {
+		return errChangedEnd
 	}
 	return err
 }
 
-// CheckTable is why the log in a database could not be opened, without making anything in it.
+// CheckTable returns why OpenTable would fail. It creates nothing.
 func CheckTable(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	conn, err := reach(ctx, address)
+	conn, err := connect(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -122,8 +148,7 @@ func CheckTable(ctx context.Context, address string) error {
 	return postgres.Fault(context.WithoutCancel(ctx), err)
 }
 
-// reach connects to a database.
-func reach(ctx context.Context, address string) (*pgx.Conn, error) {
+func connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	config, err := postgres.Config(address, 1)
 	if err != nil {
 		return nil, err

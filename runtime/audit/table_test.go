@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/postgres"
 	"hatchel/runtime/postgres/postgrestest"
 )
@@ -48,7 +49,7 @@ func verified(t testing.TB, address string) *Verdict {
 	return v
 }
 
-func TestAllProcessesWriteOneChain(t *testing.T) {
+func TestProcessesWriteOneChain(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	const processes, callers, each = 3, 8, 20
 	tables := make([]*Table, processes)
@@ -83,7 +84,7 @@ func TestAllProcessesWriteOneChain(t *testing.T) {
 	}
 }
 
-func TestNobodyChangesARecord(t *testing.T) {
+func TestTableIsAppendOnly(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	l := openTable(t, address)
 	for range 5 {
@@ -93,7 +94,7 @@ func TestNobodyChangesARecord(t *testing.T) {
 		"UPDATE hatchel_audit SET line = '' WHERE seq = 2", "DELETE FROM hatchel_audit", "TRUNCATE hatchel_audit", "DELETE FROM hatchel_audit WHERE false",
 		"INSERT INTO hatchel_audit SELECT * FROM hatchel_audit WHERE seq = 2 ON CONFLICT (seq) DO UPDATE SET line = ''",
 	} {
-		if _, err := db.Exec(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "hatchel_audit is only added to") {
+		if _, err := db.Exec(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "hatchel_audit is append-only") {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
@@ -102,55 +103,72 @@ func TestNobodyChangesARecord(t *testing.T) {
 	}
 }
 
-// Who owns the table can remove the trigger. That is found, and so is what was changed without it.
-func TestWhatIsChangedAllTheSameIsFound(t *testing.T) {
+// The owner of the table can disable the trigger.
+func TestVerifyTableFindsEveryChange(t *testing.T) {
 	for claim, c := range map[string]struct {
 		change string
-		row    int
+		row    int // at which the chain is broken; 0 when only the first rows are missing
 	}{
-		"a line":               {"UPDATE hatchel_audit SET line = replace(line, '\"ok\"', '\"no\"') WHERE seq = 3", 3},
-		"a time":               {"UPDATE hatchel_audit SET time = time - interval '1 day' WHERE seq = 3", 3},
-		"a hash":               {"UPDATE hatchel_audit SET hash = reverse(hash) WHERE seq = 3", 3},
-		"a row that is gone":   {"DELETE FROM hatchel_audit WHERE seq = 3", 4},
-		"the first":            {"DELETE FROM hatchel_audit WHERE seq < 3", 0},
-		"two in other places":  {"UPDATE hatchel_audit SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END WHERE seq IN (3, 4); UPDATE hatchel_audit SET seq = -seq WHERE seq < 0", 3},
-		"one that was made up": {"INSERT INTO hatchel_audit SELECT 100, time, hash, line FROM hatchel_audit WHERE seq = 3", 100},
+		"a changed line":     {"UPDATE hatchel_audit SET line = replace(line, '\"ok\"', '\"no\"') WHERE seq = 3", 3},
+		"a changed time":     {"UPDATE hatchel_audit SET time = time - interval '1 day' WHERE seq = 3", 3},
+		"a changed hash":     {"UPDATE hatchel_audit SET hash = reverse(hash) WHERE seq = 3", 3},
+		"a removed row":      {"DELETE FROM hatchel_audit WHERE seq = 3", 4},
+		"removed first rows": {"DELETE FROM hatchel_audit WHERE seq < 3", 0},
+		"swapped rows":       {"UPDATE hatchel_audit SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END WHERE seq IN (3, 4); UPDATE hatchel_audit SET seq = -seq WHERE seq < 0", 3},
+		"an inserted row":    {"INSERT INTO hatchel_audit SELECT 100, time, hash, line FROM hatchel_audit WHERE seq = 3", 100},
 	} {
-		address, db := postgrestest.Schema(t)
-		l := openTable(t, address)
-		for range 5 {
-			check(t, l.Append(call("x"), true))
-		}
-		check(t, l.Close())
-		execute(t, db, "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added")
-		if _, err := OpenTable(t.Context(), address); !errors.Is(err, errUnguarded) {
-			t.Errorf("without its trigger: %v", err)
-		}
-		if err := CheckTable(t.Context(), address); !errors.Is(err, errUnguarded) {
-			t.Errorf("without its trigger: %v", err)
-		}
-		execute(t, db, c.change)
-		v := verified(t, address)
-		switch {
-		case c.row == 0 && (v.Broken != nil || v.First != 3 || !strings.Contains(v.String(), "the records before are not here")):
-			t.Errorf("%s: %v", claim, v)
-		case c.row > 0 && (v.Broken == nil || v.Broken.Line != c.row || v.Broken.File != table):
-			t.Errorf("%s: %v", claim, v)
-		}
+		t.Run(claim, func(t *testing.T) {
+			address, db := tableWithoutTrigger(t)
+			execute(t, db, c.change)
+			v := verified(t, address)
+			switch {
+			case c.row == 0 && (v.Broken != nil || v.First != 3 || !strings.Contains(v.String(), "older records were removed")):
+				t.Error(v)
+			case c.row > 0 && (v.Broken == nil || v.Broken.Line != c.row || v.Broken.File != tableName):
+				t.Error(v)
+			}
+		})
 	}
 }
 
-func TestATableThatCannotBeGoneOnWithIsRefused(t *testing.T) {
-	for name, c := range map[string]struct{ statement, want string }{
-		"another program's": {"CREATE TABLE hatchel_audit (id text)", "not this program's"},
-		"a changed end":     {tableMade + "INSERT INTO hatchel_audit VALUES (1, now(), '', '{}')", "the last record of its table hatchel_audit was changed"},
-	} {
-		address, db := postgrestest.Schema(t)
-		execute(t, db, c.statement)
-		if _, err := OpenTable(t.Context(), address); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+// tableWithoutTrigger returns a log of 5 calls whose trigger is disabled.
+func tableWithoutTrigger(t *testing.T) (address string, db *pgx.Conn) {
+	address, db = postgrestest.Schema(t)
+	l := openTable(t, address)
+	for range 5 {
+		check(t, l.Append(call("x"), true))
 	}
+	check(t, l.Close())
+	execute(t, db, "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added")
+	return address, db
+}
+
+func TestTableWithoutTriggerIsRejected(t *testing.T) {
+	address, _ := tableWithoutTrigger(t)
+	if _, err := OpenTable(t.Context(), address); !errors.Is(err, errUnguarded) {
+		t.Errorf("OpenTable: %v", err)
+	}
+	if err := CheckTable(t.Context(), address); !errors.Is(err, errUnguarded) {
+		t.Errorf("CheckTable: %v", err)
+	}
+}
+
+func TestOpenTableRejects(t *testing.T) {
+	for name, c := range map[string]struct{ statement, want string }{
+		"the table of another program": {"CREATE TABLE hatchel_audit (id text)", "belongs to another program"},
+		"a changed end":                {tableSchema + "INSERT INTO hatchel_audit VALUES (1, now(), '', '{}')", "the last record of its table hatchel_audit was changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, db := postgrestest.Schema(t)
+			execute(t, db, c.statement)
+			if _, err := OpenTable(t.Context(), address); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestErrorsHoldNothingOfTheAddress(t *testing.T) {
 	address, _ := postgrestest.Schema(t)
 	secret := changed(t, address, func(u *url.URL, _ url.Values) { u.User, u.Path = url.UserPassword("ada", "hunter2"), "/hunter2" })
 	for _, a := range []string{secret, "postgres://ada:hunter2@:::/x"} {
@@ -163,7 +181,7 @@ func TestATableThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhoMayOnlyAddNeedsNothingElse(t *testing.T) {
+func TestInsertPrivilegeIsEnough(t *testing.T) {
 	super := os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER")
 	if super == "" {
 		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
@@ -188,7 +206,7 @@ func TestWhoMayOnlyAddNeedsNothingElse(t *testing.T) {
 }
 
 // A database that was put back to an earlier time has lost records: nobody goes on as if it had not.
-func TestRecordsThatAreGoneAreNoticed(t *testing.T) {
+func TestRemovedRecordsAreNoticed(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	l := openTable(t, address)
 	for range 3 {
@@ -196,7 +214,7 @@ func TestRecordsThatAreGoneAreNoticed(t *testing.T) {
 	}
 	execute(t, db, "ALTER TABLE hatchel_audit DISABLE TRIGGER ALL; DELETE FROM hatchel_audit WHERE seq > 2; ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added")
 	for range 2 {
-		if err := l.Append(call("y"), true); err == nil || !strings.Contains(err.Error(), "are gone: the last there is 2, and 4 was written") {
+		if err := l.Append(call("y"), true); err == nil || !strings.Contains(err.Error(), "removed from its table hatchel_audit: the last one is 2, and 4 was written") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -224,9 +242,9 @@ func BenchmarkAppendToATable(b *testing.B) {
 }
 
 // Who runs the database may have parted the table, and may take old parts away.
-func TestATableInPartsIsOneLog(t *testing.T) {
+func TestPartitionedTable(t *testing.T) {
 	address, db := postgrestest.Schema(t)
-	execute(t, db, strings.Replace(tableMade, "line text NOT NULL);", "line text NOT NULL) PARTITION BY RANGE (seq); CREATE TABLE old PARTITION OF hatchel_audit FOR VALUES FROM (1) TO (5); CREATE TABLE new PARTITION OF hatchel_audit FOR VALUES FROM (5) TO (MAXVALUE);", 1))
+	execute(t, db, strings.Replace(tableSchema, "line text NOT NULL);", "line text NOT NULL) PARTITION BY RANGE (seq); CREATE TABLE old PARTITION OF hatchel_audit FOR VALUES FROM (1) TO (5); CREATE TABLE new PARTITION OF hatchel_audit FOR VALUES FROM (5) TO (MAXVALUE);", 1))
 	l := openTable(t, address)
 	for range 9 {
 		check(t, l.Append(call("x"), true))
@@ -244,52 +262,52 @@ func TestATableInPartsIsOneLog(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForItsTurnTooLongWritesNothing(t *testing.T) {
+func TestLockTimeoutWritesNothing(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "100ms") }))
-	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", tableLock))
+	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", writeLock))
 	if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrAway) || !strings.Contains(err.Error(), "in time") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "ROLLBACK")
-	afresh(l)
+	retryNow(l)
 	check(t, l.Append(call("y"), true))
 	if v := verified(t, address); v.Broken != nil || v.Records != 2 {
 		t.Error(v)
 	}
 }
 
-// afresh lets it be found out again whether records can be written. On a busy machine it takes long to find out that they cannot, and that is believed for a moment.
-func afresh(l *Table) {
+// retryNow makes the next record try to write, instead of failing fast after a slow transaction.
+func retryNow(l *Table) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	l.until = time.Now()
+	l.slowUntil = time.Now()
 }
 
-// What is done to the table while a process writes is noticed before the next record: nothing is written where it could be changed, or behind what is no record.
-func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
+// A change of the table is noticed before the next record is written.
+func TestChangedTableIsRejected(t *testing.T) {
 	valid := func(sequence int64) string { // a record whose hash is right, and that nobody has written
-		n := &notes{at: place{sequence: sequence - 1, hash: genesis}}
+		n := &rowBatch{head: chainHead{sequence: sequence - 1, hash: genesis}}
 		n.add(call("forged").append(nil))
 		return fmt.Sprintf("INSERT INTO hatchel_audit VALUES (%d, '%s', '%s', '%s')", n.sequences[0], n.times[0], n.hashes[0], n.lines[0])
 	}
 	const owned = "ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added; %s; ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"
 	for claim, c := range map[string]struct{ statement, want, back string }{
-		"its trigger is removed":  {"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit", errUnguarded.Error(), triggerMade},
-		"its trigger is disabled": {"ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added", errUnguarded.Error(), "ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"},
-		"its trigger is another": {
+		"the trigger is removed":  {"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit", errUnguarded.Error(), triggerSchema},
+		"the trigger is disabled": {"ALTER TABLE hatchel_audit DISABLE TRIGGER hatchel_audit_only_added", errUnguarded.Error(), "ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added"},
+		"the trigger is replaced": {
 			"DROP TRIGGER hatchel_audit_only_added ON hatchel_audit; CREATE TRIGGER hatchel_audit_only_added BEFORE TRUNCATE ON hatchel_audit FOR EACH STATEMENT EXECUTE FUNCTION hatchel_audit_refuse()",
-			errUnguarded.Error(), "DROP TRIGGER hatchel_audit_only_added ON hatchel_audit; " + triggerMade,
+			errUnguarded.Error(), "DROP TRIGGER hatchel_audit_only_added ON hatchel_audit; " + triggerSchema,
 		},
-		"a rule keeps records out": {"CREATE RULE nothing AS ON INSERT TO hatchel_audit DO INSTEAD NOTHING", errUntaken.Error(), "DROP RULE nothing ON hatchel_audit"},
+		"a rule keeps records out": {"CREATE RULE nothing AS ON INSERT TO hatchel_audit DO INSTEAD NOTHING", errNotAccepted.Error(), "DROP RULE nothing ON hatchel_audit"},
 		"a trigger keeps records out": {
 			"CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$; CREATE TRIGGER nothing BEFORE INSERT ON hatchel_audit FOR EACH ROW EXECUTE FUNCTION nothing()",
-			errUntaken.Error(), "DROP TRIGGER nothing ON hatchel_audit",
+			errNotAccepted.Error(), "DROP TRIGGER nothing ON hatchel_audit",
 		},
-		"a row that is no record":       {"INSERT INTO hatchel_audit VALUES (1000, now(), repeat('0', 64), '{}')", errEnd.Error(), ""},
-		"the numbers run out":           {valid(1<<63 - 1), errEnd.Error(), ""},
-		"its own last record is forged": {fmt.Sprintf(owned, "DELETE FROM hatchel_audit WHERE seq = 4; "+valid(4)), errOther.Error(), ""},
-		"another stands before it":      {"CREATE SCHEMA %[1]s; CREATE TABLE %[1]s.hatchel_audit (LIKE hatchel_audit); " + strings.ReplaceAll(triggerMade, " ON ", " ON %[1]s.") + strings.ReplaceAll(valid(1000), "INTO ", "INTO %[1]s."), errOther.Error(), "DROP SCHEMA %[1]s CASCADE"},
+		"an inserted row is not a record":              {"INSERT INTO hatchel_audit VALUES (1000, now(), repeat('0', 64), '{}')", errChangedEnd.Error(), ""},
+		"the sequence is exhausted":                    {valid(1<<63 - 1), errChangedEnd.Error(), ""},
+		"the last record is forged":                    {fmt.Sprintf(owned, "DELETE FROM hatchel_audit WHERE seq = 4; "+valid(4)), errOther.Error(), ""},
+		"another table precedes it in the search_path": {"CREATE SCHEMA %[1]s; CREATE TABLE %[1]s.hatchel_audit (LIKE hatchel_audit); " + strings.ReplaceAll(triggerSchema, " ON ", " ON %[1]s.") + strings.ReplaceAll(valid(1000), "INTO ", "INTO %[1]s."), errOther.Error(), "DROP SCHEMA %[1]s CASCADE"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			address, db := postgrestest.Schema(t)
@@ -302,7 +320,7 @@ func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 				check(t, l.Append(call("x"), true))
 			}
 			execute(t, db, strings.ReplaceAll(c.statement, "%[1]s", before))
-			if c.want != errUntaken.Error() {
+			if c.want != errNotAccepted.Error() {
 				l.pool.Reset()
 			}
 			for range 2 {
@@ -310,14 +328,14 @@ func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				if err := l.Check(t.Context()); err == nil {
-					t.Error("all is well")
+					t.Error("Check succeeds")
 				}
 			}
 			if c.back == "" {
 				return
 			}
 			execute(t, db, strings.ReplaceAll(c.back, "%[1]s", before))
-			afresh(l)
+			retryNow(l)
 			check(t, l.Append(call("z"), true))
 			if v := verified(t, address); v.Broken != nil || v.Records != 5 {
 				t.Error(v)
@@ -326,11 +344,11 @@ func TestATableThatSomebodyElseChangesIsNotGoneOnWith(t *testing.T) {
 	}
 }
 
-// Somebody holds what who writes must hold, and does not let go: who asks is told soon, and who has waited for that does not wait for it again.
-func TestATableThatIsHeldUpHoldsNobodyUpForLong(t *testing.T) {
+// Another session holds the lock of the writing process.
+func TestSlowTableFailsFast(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "3s") }))
-	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", tableLock))
+	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", writeLock))
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -339,18 +357,18 @@ func TestATableThatIsHeldUpHoldsNobodyUpForLong(t *testing.T) {
 			}
 		})
 	}
-	for l.Failing() == nil && !l.stuck(longWrite) {
-		check(t, again(t.Context(), lookAgain))
+	for l.Failing() == nil && !l.isStuck(slowWrite) {
+		check(t, ctxtime.Sleep(t.Context(), writeRetry))
 	}
 	if err := l.Check(t.Context()); err == nil {
 		t.Error("while they wait all is well")
 	}
 	all.Wait()
 	l.writing.Lock()
-	if l.slow == nil {
+	if l.slowError == nil {
 		t.Error("it took long to find out, and that is forgotten")
 	}
-	l.until = time.Now().Add(time.Hour)
+	l.slowUntil = time.Now().Add(time.Hour)
 	l.writing.Unlock()
 	bounded, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -361,9 +379,9 @@ func TestATableThatIsHeldUpHoldsNobodyUpForLong(t *testing.T) {
 	if err := l.Append(call("at once"), true); !errors.Is(err, postgres.ErrAway) {
 		t.Errorf("got %v", err)
 	}
-	afresh(l)
+	retryNow(l)
 	for deadline := time.Now().Add(time.Minute); l.Check(t.Context()) != nil; {
-		check(t, again(t.Context(), lookAgain))
+		check(t, ctxtime.Sleep(t.Context(), writeRetry))
 		if time.Now().After(deadline) {
 			t.Fatal("it is not written to again")
 		}

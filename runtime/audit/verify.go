@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Verdict is what the records of a log are as a chain.
+// Verdict is the result of a verification.
 type Verdict struct {
 	Files   int
-	Table   bool // instead of files
+	Table   bool // the log is in a table, not in files
 	Records int64
-	First   int64  // sequence of the first record; 1 unless files before it were removed
-	Last    int64  // sequence of the last
-	Hash    string // of the last
-	Repairs int    // ends of files that were no record, as after a crash, and that were written down as such
-	Open    int    // calls that have begun and have no end: the process ended first, or they are under way
-	Partial bool   // the last line lacks its end: it is being written, or its process has died
+	First   int64  // sequence of the first record; above 1 when older files were removed
+	Last    int64  // sequence of the last record
+	Hash    string // of the last record
+	Repairs int    // partial tails, as after a crash, that a later record describes
+	Open    int    // calls with an intent and without an end: in progress, or interrupted by a crash
+	Partial bool   // the last line is incomplete: it is being written, or the process has died
 
-	Broken *Break // nil when the chain holds
+	Broken *Break // nil when the chain is intact
 }
 
 // Break is the first line at which a chain is broken.
@@ -28,115 +28,130 @@ type Break struct {
 	Why  string
 }
 
+// String returns the place and the reason.
 func (b *Break) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Why) }
 
-// Verify reads all files of a log, and compares every record with its hash and with the record before it. The error is of what cannot be read.
+// Verify reads all files of a log, and compares every record with its hash and with the record before
+// it. The error is about files that cannot be read.
 func Verify(path string) (*Verdict, error) {
 	v := &verifier{open: map[string]bool{}}
 	err := Read(path, v.line)
 	return v.verdict(), err
 }
 
-// verdict is what has come out when all was read.
+// verifier verifies a log line by line.
+type verifier struct {
+	Verdict
+	head   chainHead
+	stream bool            // the chain starts again with every process
+	open   map[string]bool // IDs of calls without an end
+	file   string
+
+	tail      *partialTail // lines since the last record that are not records; nil when there are none
+	tailStart *Break       // the first of them
+	tailOpen  bool         // the last of them lacks its line break
+	tailEnd   int          // number of the last of them
+}
+
+// verdict returns the result when all lines were read.
 func (v *verifier) verdict() *Verdict {
-	if v.lost != nil && v.Broken == nil {
-		if v.partial && v.lost.Line == v.number {
+	if v.tailStart != nil && v.Broken == nil {
+		if v.tailOpen && v.tailStart.Line == v.tailEnd {
 			v.Partial = true
 		} else {
-			v.Broken = v.lost
+			v.Broken = v.tailStart
 		}
 	}
 	v.Open = len(v.open)
 	return &v.Verdict
 }
 
-type verifier struct {
-	Verdict
-	at     place
-	stream bool // the chain begins anew with every process
-	open   map[string]bool
-	file   string
-
-	torn    *torn  // lines since the last record
-	lost    *Break // the first of them
-	partial bool   // the last of them lacks its end
-	number  int    // the number of the last of them
-}
-
+// line verifies a line. It reports false when the chain is broken.
 func (v *verifier) line(l *Line) bool {
 	if l.File != v.file {
 		v.file = l.File
 		v.Files++
 	}
 	var r Record
-	before, at, ok := read(l.Text)
-	if !ok || l.apart || json.Unmarshal(l.Text, &r) != nil {
-		v.loses(l)
+	before, head, ok := parseLine(l.Text)
+	if !ok || l.mismatch || json.Unmarshal(l.Text, &r) != nil {
+		v.addTail(l)
 		return true
 	}
-	starts := v.Records == 0
-	if starts && before.sequence == 0 {
+	isFirst := v.Records == 0
+	if isFirst && before.sequence == 0 {
 		v.stream = r.Event == EventOpened && r.File == ""
 	}
-	again := v.stream && before == place{hash: genesis} && r.Event == EventOpened
-	switch {
-	case starts && before.sequence == 0 && before.hash != genesis:
-		v.Broken = &Break{l.File, l.Number, "the first record does not begin a chain"}
-	case !v.Table && starts && before.sequence > 0 && v.torn == nil && r.Event != EventRotated && r.Event != EventOpened:
-		v.Broken = &Break{l.File, l.Number, fmt.Sprintf("no file begins with record %d: what was before it is missing", at.sequence)}
-	case !starts && !again && before != v.at:
-		v.Broken = v.gap(l, before)
-	case v.torn != nil && !v.repaired(&r):
-		v.Broken = v.lost
-	}
-	if v.Broken != nil {
+	if v.Broken = v.checkLink(l, &r, before); v.Broken != nil {
 		return false
 	}
-	if v.torn != nil {
-		v.torn, v.lost = nil, nil
+	if v.tail != nil {
+		v.tail, v.tailStart = nil, nil
 		v.Repairs++
 	}
-	if starts {
-		v.First = at.sequence
+	if isFirst {
+		v.First = head.sequence
 	}
-	v.at, v.Last, v.Hash = at, at.sequence, string(at.hash[:])
+	v.head, v.Last, v.Hash = head, head.sequence, string(head.hash[:])
 	v.Records++
-	v.calls(&r)
+	v.trackCall(&r)
 	return true
 }
 
-// loses takes a line that is no record. It may be the end of what was written when the process died; then the next record says so.
-func (v *verifier) loses(l *Line) {
-	if v.torn == nil {
-		v.torn = newTorn()
-		v.lost = &Break{l.File, l.Number, "this is no record, or it was changed: it does not agree with its hash"}
-	} else {
-		v.torn.Write([]byte{'\n'})
-	}
-	v.torn.Write(l.Text)
-	v.partial, v.number = !l.Ended, l.Number
-}
-
-// repaired reports whether a record says of the lines before it that they are none.
-func (v *verifier) repaired(r *Record) bool {
-	return r.Event == EventRepaired && r.Lost == v.torn.bytes && r.LostSum == v.torn.digest()
-}
-
-// gap says why a record cannot follow the one before it.
-func (v *verifier) gap(l *Line, before place) *Break {
+// checkLink returns why a record cannot follow the one before it.
+func (v *verifier) checkLink(l *Line, r *Record, before chainHead) *Break {
+	isFirst := v.Records == 0
+	restarts := v.stream && before == chainHead{hash: genesis} && r.Event == EventOpened
+	startsFile := r.Event == EventRotated || r.Event == EventOpened
 	switch {
-	case v.lost != nil:
-		return v.lost
-	case before.sequence > v.at.sequence:
-		return &Break{l.File, l.Number, fmt.Sprintf("record %d follows record %d: what was between them is missing", before.sequence+1, v.at.sequence)}
-	case before.sequence < v.at.sequence:
-		return &Break{l.File, l.Number, fmt.Sprintf("record %d follows record %d: it is not where it was written", before.sequence+1, v.at.sequence)}
+	case isFirst && before.sequence == 0 && before.hash != genesis:
+		return &Break{l.File, l.Number, "the first record does not start a chain"}
+	case !v.Table && isFirst && before.sequence > 0 && v.tail == nil && !startsFile:
+		const format = "record %d cannot be the first of a file: the records before it are missing"
+		reason := fmt.Sprintf(format, before.sequence+1)
+		return &Break{l.File, l.Number, reason}
+	case !isFirst && !restarts && before != v.head:
+		return v.gap(l, before)
+	case v.tail != nil && !v.describesTail(r):
+		return v.tailStart
 	}
-	return &Break{l.File, l.Number, "the record before this one was changed: its hash is not the one that this one holds"}
+	return nil
 }
 
-// calls notes which calls have begun and not ended.
-func (v *verifier) calls(r *Record) {
+// addTail adds a line that is not a record. It may be what was written last before a crash; then the
+// next record describes it.
+func (v *verifier) addTail(l *Line) {
+	if v.tail == nil {
+		v.tail = newPartialTail()
+		v.tailStart = &Break{l.File, l.Number, "this is not a record, or it was changed: it does not match its hash"}
+	} else {
+		v.tail.Write([]byte{'\n'})
+	}
+	v.tail.Write(l.Text)
+	v.tailOpen, v.tailEnd = !l.Ended, l.Number
+}
+
+// describesTail reports whether a record says that the lines before it are not records.
+func (v *verifier) describesTail(r *Record) bool {
+	return r.Event == EventRepaired && r.Lost == v.tail.bytes && r.LostSum == v.tail.digest()
+}
+
+// gap returns how the chain is broken before a record.
+func (v *verifier) gap(l *Line, before chainHead) *Break {
+	order := fmt.Sprintf("record %d follows record %d: ", before.sequence+1, v.head.sequence)
+	switch {
+	case v.tailStart != nil:
+		return v.tailStart
+	case before.sequence > v.head.sequence:
+		return &Break{l.File, l.Number, order + "the records between them are missing"}
+	case before.sequence < v.head.sequence:
+		return &Break{l.File, l.Number, order + "it was moved"}
+	}
+	return &Break{l.File, l.Number, "the record before this one was changed: its hash is not the one in this record"}
+}
+
+// trackCall notes which calls have started and not ended.
+func (v *verifier) trackCall(r *Record) {
 	switch r.Event {
 	case EventIntent:
 		v.open[r.ID] = true
@@ -145,37 +160,37 @@ func (v *verifier) calls(r *Record) {
 	}
 }
 
-// String is the verdict in one sentence.
+// String returns the verdict as one sentence.
 func (v *Verdict) String() string {
-	var b strings.Builder
 	if v.Broken != nil {
-		fmt.Fprintf(&b, "the chain is broken after %s, at %s", counted(v.Records, "record"), v.Broken)
-		return b.String()
+		return fmt.Sprintf("the chain is broken after %s, at %s", plural(v.Records, "record"), v.Broken)
 	}
 	if v.Records == 0 {
 		return "there are no records"
 	}
-	where, before := counted(int64(v.Files), "file"), "files"
+	var b strings.Builder
+	where, older := plural(int64(v.Files), "file"), "files"
 	if v.Table {
-		where, before = "the table "+table, "records"
+		where, older = "the table "+tableName, "records"
 	}
-	fmt.Fprintf(&b, "the chain holds: %s in %s, from %d to %d, whose hash is %s", counted(v.Records, "record"), where, v.First, v.Last, v.Hash)
+	fmt.Fprintf(&b, "the chain holds: %s in %s, from %d to %d, whose hash is %s",
+		plural(v.Records, "record"), where, v.First, v.Last, v.Hash)
 	if v.First > 1 {
-		b.WriteString("; the " + before + " before are not here")
+		b.WriteString("; older " + older + " were removed")
 	}
 	if v.Repairs > 0 {
-		fmt.Fprintf(&b, "; %s of a file was no whole record, and was written down as that", counted(int64(v.Repairs), "end"))
+		fmt.Fprintf(&b, "; %s at the end of a file, recorded as repaired", plural(int64(v.Repairs), "partial record"))
 	}
 	if v.Partial {
-		b.WriteString("; the last line is not whole")
+		b.WriteString("; the last line is incomplete")
 	}
 	if v.Open > 0 {
-		fmt.Fprintf(&b, "; %s begun and not ended", counted(int64(v.Open), "call"))
+		fmt.Fprintf(&b, "; %s started and not ended", plural(int64(v.Open), "call"))
 	}
 	return b.String()
 }
 
-func counted(n int64, noun string) string {
+func plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

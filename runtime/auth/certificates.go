@@ -19,45 +19,47 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Certificates are what the server shows and what it takes from clients. The files are read again when they have changed; when they cannot be, what was read
-// before stays.
+// Certificates are the certificate of the server and the authorities of client certificates. Changed
+// files are loaded again; when that fails, the last certificates stay in use. Its methods may be
+// called concurrently.
 type Certificates struct {
-	cert, key, authority string // paths; authority may be empty
-	log                  *slog.Logger
+	cert, key, clientCA string // paths; clientCA may be empty
+	log                 *slog.Logger
 
-	mu      sync.Mutex
-	looked  time.Time // when the files were looked at last; guarded by mu
-	seen    string    // what they looked like then; guarded by mu
-	current *standing // guarded by mu
+	mu          sync.Mutex
+	checked     time.Time    // when the files were last checked for changes; guarded by mu
+	fingerprint string       // of the files at that time; guarded by mu
+	current     *loadedFiles // guarded by mu
 }
 
-// standing is what the files held when they were read.
-type standing struct {
+// loadedFiles is what the files held when they were loaded.
+type loadedFiles struct {
 	config *tls.Config
-	roots  map[string]bool // the authorities, by the digest of their certificate
+	roots  map[string]bool // raw certificates of the authorities
 	grant  string
 }
 
-// OpenCertificates reads the files. The error is for the author.
+// OpenCertificates loads the files; relative paths are relative to dir. The error is for the author of
+// the configuration.
 func OpenCertificates(t *hcl.TLS, dir string, log *slog.Logger) (*Certificates, error) {
-	c := &Certificates{cert: within(dir, t.Cert), key: within(dir, t.Key), authority: within(dir, t.ClientCA), log: log}
-	c.looked, c.seen = time.Now(), c.look()
+	c := &Certificates{cert: inDir(dir, t.Cert), key: inDir(dir, t.Key), clientCA: inDir(dir, t.ClientCA), log: log}
+	c.checked, c.fingerprint = time.Now(), c.computeFingerprint()
 	var err error
-	c.current, err = c.read()
+	c.current, err = c.load()
 	return c, err
 }
 
-func within(dir, name string) string {
+func inDir(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(dir, name)
 }
 
-func (c *Certificates) ofClients() bool { return c.authority != "" }
+// acceptsClients reports whether client certificates are accepted.
+func (c *Certificates) acceptsClients() bool { return c.clientCA != "" }
 
-// read reads the files.
-func (c *Certificates) read() (*standing, error) {
+func (c *Certificates) load() (*loadedFiles, error) {
 	cert, err := os.ReadFile(c.cert)
 	if err != nil {
 		return nil, fmt.Errorf("the file of cert, %s, cannot be read", c.cert)
@@ -68,110 +70,113 @@ func (c *Certificates) read() (*standing, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, errors.New("cert and key do not hold a certificate and its key, as PEM")
+		return nil, errors.New("cert and key must hold a certificate and its private key in PEM format")
 	}
-	s := &standing{config: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}}
-	if c.authority != "" {
-		err = s.trust(c.authority)
+	f := &loadedFiles{config: &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"},
+	}}
+	if c.clientCA != "" {
+		err = f.trustClients(c.clientCA)
 	}
-	return s, err
+	return f, err
 }
 
-// trust takes the certificates of clients that the authorities of a file have signed. A client that shows none is not turned away here: it may have another
-// credential, and without any it is refused.
-func (s *standing) trust(file string) error {
+// trustClients accepts client certificates that the authorities in a file have signed. It does not
+// require one, because the client may have another credential.
+func (f *loadedFiles) trustClients(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("the file of client_ca, %s, cannot be read", file)
 	}
 	pool, sum := x509.NewCertPool(), sha256.Sum256(text)
-	s.roots, s.grant = map[string]bool{}, "tls "+hex.EncodeToString(sum[:])
+	f.roots, f.grant = map[string]bool{}, "tls "+hex.EncodeToString(sum[:])
 	for {
-		var one *pem.Block
-		if one, text = pem.Decode(text); one == nil {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
 			break
 		}
-		authority, err := x509.ParseCertificate(one.Bytes)
-		if one.Type != "CERTIFICATE" || err != nil {
-			return errors.New("client_ca holds something else than certificates, as PEM")
+		authority, err := x509.ParseCertificate(block.Bytes)
+		if block.Type != "CERTIFICATE" || err != nil {
+			return errors.New("client_ca must hold only certificates in PEM format")
 		}
 		pool.AddCert(authority)
-		s.roots[string(authority.Raw)] = true
+		f.roots[string(authority.Raw)] = true
 	}
-	if len(s.roots) == 0 {
-		return errors.New("client_ca holds no certificate, as PEM")
+	if len(f.roots) == 0 {
+		return errors.New("client_ca holds no certificate in PEM format")
 	}
-	s.config.ClientAuth, s.config.ClientCAs = tls.VerifyClientCertIfGiven, pool
+	f.config.ClientAuth, f.config.ClientCAs = tls.VerifyClientCertIfGiven, pool
 	return nil
 }
 
-// lookAgain is after how long files may have changed.
-const lookAgain = time.Second
+// checkInterval is how often the files are checked for changes at most.
+const checkInterval = time.Second
 
-// now is what the files hold.
-func (c *Certificates) now() *standing {
+// files returns what the files hold now.
+func (c *Certificates) files() *loadedFiles {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.looked) < lookAgain {
+	if time.Since(c.checked) < checkInterval {
 		return c.current
 	}
-	c.looked = time.Now()
-	seen := c.look()
-	if seen == c.seen {
+	c.checked = time.Now()
+	fingerprint := c.computeFingerprint()
+	if fingerprint == c.fingerprint {
 		return c.current
 	}
-	c.seen = seen
-	next, err := c.read()
+	c.fingerprint = fingerprint
+	next, err := c.load()
 	if err != nil {
-		c.log.Error("the certificates have changed and cannot be read; those before are kept", "error", err.Error())
+		c.log.Error("certificates not reloaded, keeping the last ones", "error", err.Error())
 		return c.current
 	}
-	c.log.Info("the certificates have changed")
+	c.log.Info("certificates reloaded")
 	c.current = next
 	return next
 }
 
-// look is what the files look like from outside.
-func (c *Certificates) look() (seen string) {
-	for _, name := range []string{c.cert, c.key, c.authority} {
+// computeFingerprint returns the sizes and modification times of the files.
+func (c *Certificates) computeFingerprint() (fingerprint string) {
+	for _, name := range []string{c.cert, c.key, c.clientCA} {
 		if info, err := os.Stat(name); err == nil {
-			seen += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
+			fingerprint += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
 		}
-		seen += "\n"
+		fingerprint += "\n"
 	}
-	return seen
+	return fingerprint
 }
 
-// Config is the [tls.Config] of a connection that begins now.
-func (c *Certificates) Config() *tls.Config { return c.now().config }
+// Config returns the [tls.Config] for a new connection.
+func (c *Certificates) Config() *tls.Config { return c.files().config }
 
-func (c *Certificates) grant() string { return c.now().grant }
+func (c *Certificates) grant() string { return c.files().grant }
 
-// identify finds out whom the certificate of a connection names. Without one there is no credential at all.
+// identify authenticates the caller of a connection by its client certificate.
 func (c *Certificates) identify(state *tls.ConnectionState, now time.Time) (*mcp.Identity, *Refusal) {
 	if c == nil || state == nil || len(state.VerifiedChains) == 0 {
-		return nil, missing()
+		return nil, missingCredential()
 	}
-	s := c.now()
-	shown := state.VerifiedChains[0][0]
-	if now.After(shown.NotAfter) {
+	f := c.files()
+	cert := state.VerifiedChains[0][0]
+	if now.After(cert.NotAfter) {
 		return nil, invalidToken("The certificate has expired")
 	}
 	for _, chain := range state.VerifiedChains {
-		// The connection may be older than what the file of authorities holds now.
-		if s.roots[string(chain[len(chain)-1].Raw)] {
-			return named(shown, s.grant)
+		// The connection may be older than the loaded authorities.
+		if f.roots[string(chain[len(chain)-1].Raw)] {
+			return identityOfCertificate(cert, f.grant)
 		}
 	}
-	return nil, invalidToken("The certificate is of an authority that this server does not take any more")
+	return nil, invalidToken("The authority of the certificate is no longer accepted")
 }
 
-// byCertificate is what vouches for who shows a certificate. No key and no issuer has this name.
-const byCertificate = "tls:client_ca"
+// certificateKey is the Key of callers with a certificate. No API key and no issuer has this name.
+const certificateKey = "tls:client_ca"
 
-// named is whom a certificate names: by its common name, or where it has none, by the first of its URIs, names and addresses.
-func named(cert *x509.Certificate, grant string) (*mcp.Identity, *Refusal) {
-	var uris []string
+// identityOfCertificate takes the subject from the common name, or else from the first URI, DNS name
+// or email address.
+func identityOfCertificate(cert *x509.Certificate, grant string) (*mcp.Identity, *Refusal) {
+	uris := []string{}
 	for _, u := range cert.URIs {
 		uris = append(uris, u.String())
 	}
@@ -181,7 +186,7 @@ func named(cert *x509.Certificate, grant string) (*mcp.Identity, *Refusal) {
 			subject = names[0]
 		}
 	}
-	if !nameable(subject) {
+	if !isValidSubject(subject) {
 		return nil, invalidToken("The certificate names nobody")
 	}
 	claims, err := json.Marshal(struct {
@@ -191,9 +196,15 @@ func named(cert *x509.Certificate, grant string) (*mcp.Identity, *Refusal) {
 		URIs    []string `json:"uris"`
 		Names   []string `json:"names"`
 		Emails  []string `json:"emails"`
-	}{cert.Subject.String(), cert.Issuer.String(), cert.SerialNumber.Text(16), append([]string{}, uris...), append([]string{}, cert.DNSNames...), append([]string{}, cert.EmailAddresses...)})
+	}{
+		cert.Subject.String(), cert.Issuer.String(), cert.SerialNumber.Text(16), uris,
+		append([]string{}, cert.DNSNames...), append([]string{}, cert.EmailAddresses...),
+	})
 	if err != nil {
 		return nil, invalidToken("The certificate cannot be read")
 	}
-	return &mcp.Identity{Subject: subject, Key: byCertificate, Groups: cert.Subject.OrganizationalUnit, Claims: claims, Grant: grant, Expires: cert.NotAfter}, nil
+	return &mcp.Identity{
+		Subject: subject, Key: certificateKey, Groups: cert.Subject.OrganizationalUnit,
+		Claims: claims, Grant: grant, Expires: cert.NotAfter,
+	}, nil
 }

@@ -25,12 +25,14 @@ func server(name string) *x509.Certificate {
 	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"}}
 }
 
-// visit asks a server that says who makes the request.
-func visit(t *testing.T, at string, root *issuertest.Authority, shown ...tls.Certificate) (said, issuer string) {
+// visit sends a request with client certificates. It returns the response, and the name of the server's
+// certificate.
+func visit(t *testing.T, at string, root *issuertest.Authority, shown ...tls.Certificate) (response, server string) {
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AddCert(root.Certificate)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "localhost", Certificates: shown}}}
+	config := &tls.Config{RootCAs: pool, ServerName: "localhost", Certificates: shown}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Get(at)
 	if err != nil {
@@ -41,7 +43,7 @@ func visit(t *testing.T, at string, root *issuertest.Authority, shown ...tls.Cer
 	return string(b), resp.TLS.PeerCertificates[0].Subject.CommonName
 }
 
-func TestACertificateSaysWhoItIs(t *testing.T) {
+func TestClientCertificates(t *testing.T) {
 	dir, ours, theirs := t.TempDir(), issuertest.NewAuthority(t, "ours"), issuertest.NewAuthority(t, "theirs")
 	ours.Issue(dir, "server", server("first"))
 	ours.WriteOwn(dir, "ca.pem")
@@ -66,29 +68,39 @@ func TestACertificateSaysWhoItIs(t *testing.T) {
 	web.StartTLS()
 	defer web.Close()
 	spiffe := &url.URL{Scheme: "spiffe", Host: "example", Path: "/robot"}
-	for _, x := range []struct {
-		what  string
-		shown []tls.Certificate
-		want  string
+	robot := pkix.Name{CommonName: "robot"}
+	ops := pkix.Name{CommonName: "robot", OrganizationalUnit: []string{"ops"}}
+	for name, x := range map[string]struct {
+		template *x509.Certificate
+		want     string
 	}{
-		{"with a name", []tls.Certificate{ours.Issue(dir, "a", &x509.Certificate{Subject: pkix.Name{CommonName: "robot", OrganizationalUnit: []string{"ops"}}})}, "robot [ops] tls:client_ca true"},
-		{"with an address", []tls.Certificate{ours.Issue(dir, "b", &x509.Certificate{URIs: []*url.URL{spiffe}})}, "spiffe://example/robot [] tls:client_ca true"},
-		{"that names nobody", []tls.Certificate{ours.Issue(dir, "c", &x509.Certificate{})}, "401 The certificate names nobody"},
-		{"that has expired", []tls.Certificate{ours.Issue(dir, "d", &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}, NotAfter: time.Now().Add(-time.Minute)})}, "no connection"},
-		{"none", nil, "401 This server"},
+		"with a common name": {&x509.Certificate{Subject: ops}, "robot [ops] tls:client_ca true"},
+		"with a URI":         {&x509.Certificate{URIs: []*url.URL{spiffe}}, "spiffe://example/robot [] tls:client_ca true"},
+		"without a name":     {&x509.Certificate{}, "401 The certificate names nobody"},
+		"expired":            {&x509.Certificate{Subject: robot, NotAfter: time.Now().Add(-time.Minute)}, "no connection"},
 	} {
-		if got, by := visit(t, web.URL, ours, x.shown...); !strings.HasPrefix(got, x.want) || by != "first" && got != "no connection" {
-			t.Errorf("a certificate %s: %s, by %s", x.what, got, by)
+		t.Run(name, func(t *testing.T) {
+			got, server := visit(t, web.URL, ours, ours.Issue(dir, "client", x.template))
+			if !strings.HasPrefix(got, x.want) || server != "first" && got != "no connection" {
+				t.Errorf("%s, by %s", got, server)
+			}
+		})
+	}
+	t.Run("none", func(t *testing.T) {
+		if got, _ := visit(t, web.URL, ours); !strings.HasPrefix(got, "401 Authentication is required") {
+			t.Error(got)
 		}
-	}
-	robot := &x509.Certificate{Subject: pkix.Name{CommonName: "robot"}}
-	if got, _ := visit(t, web.URL, ours, theirs.Issue(dir, "e", robot)); strings.HasPrefix(got, "robot") {
-		t.Errorf("a certificate of another authority: %s", got)
-	}
+	})
+	t.Run("of another authority", func(t *testing.T) {
+		got, _ := visit(t, web.URL, ours, theirs.Issue(dir, "client", &x509.Certificate{Subject: robot}))
+		if strings.HasPrefix(got, "robot") {
+			t.Error(got)
+		}
+	})
 }
 
-// Files are looked at once a second, so this waits until what they hold is seen.
-func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
+// The files are checked once a second, so this test waits until they are reloaded.
+func TestChangedCertificatesAreReloaded(t *testing.T) {
 	dir, ours, theirs := t.TempDir(), issuertest.NewAuthority(t, "ours"), issuertest.NewAuthority(t, "theirs")
 	ours.Issue(dir, "server", server("first"))
 	ours.WriteOwn(dir, "ca.pem")
@@ -135,19 +147,19 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 		return got == "robert" && by == "second"
 	})
 	if got := ask(); got != "refused" {
-		t.Errorf("who came by the authority before is %s", got)
+		t.Errorf("the caller with a certificate of the replaced authority is %s", got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "server.pem"), []byte("half a f"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		if got, by := visit(t, web.URL, ours, robert); got != "robert" || by != "second" {
-			t.Errorf("while a file is being written: %s, by %s", got, by)
+			t.Errorf("with an incomplete file: %s, by %s", got, by)
 		}
 	}
 }
 
-// until waits until something holds.
+// until waits until a condition holds.
 func until(t *testing.T, holds func() bool) {
 	t.Helper()
 	late, again := time.NewTimer(time.Minute), time.NewTicker(50*time.Millisecond)
@@ -157,28 +169,31 @@ func until(t *testing.T, holds func() bool) {
 		select {
 		case <-again.C:
 		case <-late.C:
-			t.Fatal("it does not come to that")
+			t.Fatal("the condition never holds")
 		}
 	}
 }
 
-func TestCertificatesThatCannotBeReadAreSaid(t *testing.T) {
+func TestOpenCertificatesRejects(t *testing.T) {
 	dir, ours := t.TempDir(), issuertest.NewAuthority(t, "ours")
 	ours.Issue(dir, "server", server("first"))
 	ours.Issue(dir, "other", server("other"))
 	if err := os.WriteFile(filepath.Join(dir, "empty.pem"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, said := range map[string]*hcl.TLS{
+	for want, files := range map[string]*hcl.TLS{
 		"the file of cert":   {Cert: "none.pem", Key: "server.key"},
 		"the file of key":    {Cert: "server.pem", Key: "none.key"},
 		"cert and key":       {Cert: "server.pem", Key: "other.key"},
 		"client_ca holds no": {Cert: "server.pem", Key: "server.key", ClientCA: "empty.pem"},
-		"something else":     {Cert: "server.pem", Key: "server.key", ClientCA: "server.key"},
+		"must hold only":     {Cert: "server.pem", Key: "server.key", ClientCA: "server.key"},
 		"of client_ca":       {Cert: "server.pem", Key: "server.key", ClientCA: "none.pem"},
 	} {
-		if _, err := auth.OpenCertificates(said, dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v", said, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := auth.OpenCertificates(files, dir, slog.New(slog.DiscardHandler))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

@@ -16,12 +16,14 @@ import (
 	"hatchel/hcl"
 )
 
-// Issuers are those whose keys are known, for all generations: a reload that leaves an issuer as it is does not ask it again.
+// Issuers keeps the issuers of all generations, with their keys: a reload that does not change an
+// issuer does not load its keys again. Its zero value is ready to use, also concurrently.
 type Issuers struct {
 	mu   sync.Mutex
-	open map[string]*issuer // by its URL and that of its keys; guarded by mu
+	open map[string]*issuer // by the URLs of the issuer and of its keys; guarded by mu
 }
 
+// acquire returns the issuer of a declaration. The returned function releases it.
 func (is *Issuers) acquire(j *hcl.JWT, o Options) (*issuer, func() error) {
 	name := j.Issuer + "\x00" + j.JWKS
 	is.mu.Lock()
@@ -47,40 +49,45 @@ func (is *Issuers) acquire(j *hcl.JWT, o Options) (*issuer, func() error) {
 	}
 }
 
-// issuer is where the keys of tokens come from.
+// issuer is an authorization server that signs tokens.
 type issuer struct {
 	url    string
-	jwks   string // empty to ask the issuer
+	jwks   string // URL of the keys; empty for discovery
 	client *http.Client
 	users  int // guarded by Issuers.mu
-	keyset
+	keySet
 }
 
 const (
-	fetchTime  = 10 * time.Second // for one answer
-	mostAnswer = 1 << 20          // bytes of one
+	requestTimeout   = 10 * time.Second
+	maxResponseBytes = 1 << 20
 )
 
 func newIssuer(j *hcl.JWT, o Options) *issuer {
 	i := &issuer{url: j.Issuer, jwks: j.JWKS, client: &http.Client{
-		Timeout: fetchTime,
+		Timeout: requestTimeout,
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: fetchTime}).DialContext, TLSHandshakeTimeout: fetchTime,
-			ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: requestTimeout}).DialContext,
+			TLSHandshakeTimeout:    requestTimeout,
+			ForceAttemptHTTP2:      true,
+			MaxIdleConnsPerHost:    2,
+			IdleConnTimeout:        time.Minute,
+			MaxResponseHeaderBytes: 64 << 10,
 		},
-		// Who may say where the keys are is declared.
+		// Keys must come from the declared host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	i.keyset = keyset{fetch: i.fetchKeys, log: o.Log.With("issuer", j.Issuer), now: o.Now, attempts: mostAttempts}
+	i.keySet = keySet{fetch: i.fetchKeys, log: o.Log.With("issuer", j.Issuer), now: o.Now, attempts: maxAttempts}
 	return i
 }
 
-// fetchKeys asks for the keys of the issuer.
+// fetchKeys requests the keys of the issuer.
 func (i *issuer) fetchKeys(ctx context.Context) ([]json.RawMessage, error) {
 	from := i.jwks
 	if from == "" {
 		var err error
-		if from, err = i.discover(ctx); err != nil {
+		if from, err = i.discoverKeysURL(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -93,47 +100,53 @@ func (i *issuer) fetchKeys(ctx context.Context) ([]json.RawMessage, error) {
 	return set.Keys, nil
 }
 
-// discover asks the issuer where its keys are (RFC 8414, section 3; OpenID Connect Discovery 1.0, section 4), in the order in which clients of the protocol do.
-func (i *issuer) discover(ctx context.Context) (string, error) {
+// discoverKeysURL asks the issuer for the URL of its keys (RFC 8414, section 3; OpenID Connect
+// Discovery 1.0, section 4), in the order that MCP prescribes for clients.
+func (i *issuer) discoverKeysURL(ctx context.Context) (string, error) {
 	u, err := url.Parse(i.url)
 	if err != nil {
-		return "", errors.New("its URL cannot be read")
+		return "", errors.New("its URL is invalid")
 	}
 	origin, path := u.Scheme+"://"+u.Host, strings.TrimSuffix(u.EscapedPath(), "/")
-	places := []string{origin + "/.well-known/oauth-authorization-server" + path, origin + "/.well-known/openid-configuration" + path}
+	locations := []string{
+		origin + "/.well-known/oauth-authorization-server" + path,
+		origin + "/.well-known/openid-configuration" + path,
+	}
 	if path != "" {
-		places = append(places, origin+path+"/.well-known/openid-configuration")
+		locations = append(locations, origin+path+"/.well-known/openid-configuration")
 	}
 	var failed error
-	for _, place := range places {
-		var said struct {
+	for _, location := range locations {
+		var metadata struct {
 			Issuer string `json:"issuer"`
 			JWKS   string `json:"jwks_uri"`
 		}
-		err := i.get(ctx, place, &said)
+		err := i.get(ctx, location, &metadata)
 		switch {
 		case err != nil:
-		case said.Issuer != i.url:
-			err = fmt.Errorf("%s speaks of another issuer, %q", place, said.Issuer)
-		case !i.trusts(said.JWKS):
-			err = fmt.Errorf("%s leads to keys at %q, which is no https URL", place, said.JWKS)
+		case metadata.Issuer != i.url:
+			err = fmt.Errorf("%s describes another issuer, %q", location, metadata.Issuer)
+		case !i.isTrusted(metadata.JWKS):
+			err = fmt.Errorf("%s refers to keys at %q, which is not an https URL", location, metadata.JWKS)
 		default:
-			return said.JWKS, nil
+			return metadata.JWKS, nil
 		}
 		failed = errors.Join(failed, err)
 	}
 	return "", failed
 }
 
-// trusts reports whether keys may come from there. An issuer on this machine may keep its keys there, too.
-func (i *issuer) trusts(place string) bool {
-	u, err := url.Parse(place)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && strings.HasPrefix(i.url, "http://"))
+// isTrusted reports whether keys may be loaded from a URL. An issuer with an http URL, which must be
+// on this machine, may have its keys at one, too.
+func (i *issuer) isTrusted(keysURL string) bool {
+	u, err := url.Parse(keysURL)
+	isLocal := strings.HasPrefix(i.url, "http://")
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && isLocal)
 }
 
-// get asks for a JSON document.
-func (i *issuer) get(ctx context.Context, place string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+// get requests a JSON document.
+func (i *issuer) get(ctx context.Context, location string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
 	if err != nil {
 		return err
 	}
@@ -144,16 +157,16 @@ func (i *issuer) get(ctx context.Context, place string, into any) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers with status %d", place, resp.StatusCode)
+		return fmt.Errorf("%s answers with status %d", location, resp.StatusCode)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes+1))
 	switch {
 	case err != nil:
 		return err
-	case len(body) > mostAnswer:
-		return fmt.Errorf("%s answers with more than %d bytes", place, mostAnswer)
+	case len(body) > maxResponseBytes:
+		return fmt.Errorf("%s answers with more than %d bytes", location, maxResponseBytes)
 	case json.Unmarshal(body, into) != nil:
-		return fmt.Errorf("%s does not answer with the JSON that is expected", place)
+		return fmt.Errorf("%s does not answer with the expected JSON", location)
 	}
 	return nil
 }

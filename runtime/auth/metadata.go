@@ -8,83 +8,89 @@ import (
 	"strings"
 )
 
-// wellKnown is where the metadata of a protected resource is (RFC 9728, section 3), followed by the path of the resource.
-const wellKnown = "/.well-known/oauth-protected-resource"
+// metadataPath is the path of the metadata of a protected resource (RFC 9728, section 3). The path of
+// the resource follows.
+const metadataPath = "/.well-known/oauth-protected-resource"
 
-// endpoint is the path at which the protocol is served, and below it its toolsets.
-const endpoint = "/mcp"
+// endpointPath is the path of the MCP endpoint. The toolsets are below it.
+const endpointPath = "/mcp"
 
-// Metadata answers the request for the metadata of the server, which everybody may make, and reports whether there is any. Without an issuer there is none.
+// Metadata returns the document for a request for the metadata of the server, which needs no
+// credential. It reports false when the path is another one, or no issuer is declared.
 func (c *Callers) Metadata(r *http.Request) (document []byte, ok bool) {
-	path, is := strings.CutPrefix(r.URL.Path, wellKnown)
-	if !is || c == nil || len(c.order) == 0 {
+	path, isMetadata := strings.CutPrefix(r.URL.Path, metadataPath)
+	if !isMetadata || c == nil || len(c.order) == 0 {
 		return nil, false
 	}
 	resource := c.resource(r)
 	switch {
 	case path == "", path == resource.Path:
-	case path == endpoint, strings.HasPrefix(path, endpoint+"/"):
-		if c.audience() == nil {
+	case path == endpointPath, strings.HasPrefix(path, endpointPath+"/"):
+		if c.audienceURL() == nil {
 			resource.Path = path
 		}
 	default:
 		return nil, false
 	}
-	said := struct {
+	metadata := struct {
 		Resource string   `json:"resource"`
 		Issuers  []string `json:"authorization_servers"`
 		Scopes   []string `json:"scopes_supported,omitempty"`
 		Methods  []string `json:"bearer_methods_supported"`
 	}{Resource: resource.String(), Methods: []string{"header"}}
-	for _, s := range c.order {
-		said.Issuers = append(said.Issuers, s.Issuer)
-		for _, scope := range s.required {
-			if !slices.Contains(said.Scopes, scope) {
-				said.Scopes = append(said.Scopes, scope)
+	for _, config := range c.order {
+		metadata.Issuers = append(metadata.Issuers, config.Issuer)
+		for _, scope := range config.RequiredScopes {
+			if !slices.Contains(metadata.Scopes, scope) {
+				metadata.Scopes = append(metadata.Scopes, scope)
 			}
 		}
 	}
-	document, err := json.Marshal(said)
+	document, err := json.Marshal(metadata)
 	return document, err == nil
 }
 
-// audience is the name of the server where that is a URL, and then the one that clients use; otherwise nil.
-func (c *Callers) audience() *url.URL {
-	for _, s := range c.order {
-		if u, err := url.Parse(s.Audience); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") && u.RawQuery == "" && u.Fragment == "" {
+// audienceURL returns the first audience that is a URL, which then is the URL of the server; otherwise
+// nil.
+func (c *Callers) audienceURL() *url.URL {
+	for _, config := range c.order {
+		u, err := url.Parse(config.Audience)
+		if err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") &&
+			u.RawQuery == "" && u.Fragment == "" {
 			return u
 		}
 	}
 	return nil
 }
 
-// resource is the URL of the server: its audience, or as the request has found it.
+// resource returns the URL of the server: its audience, or the one that the request was sent to.
 func (c *Callers) resource(r *http.Request) url.URL {
-	if u := c.audience(); u != nil {
+	if u := c.audienceURL(); u != nil {
 		return *u
 	}
-	u := url.URL{Scheme: "http", Host: r.Host, Path: endpoint}
+	u := url.URL{Scheme: "http", Host: r.Host, Path: endpointPath}
 	if r.TLS != nil {
 		u.Scheme = "https"
 	}
-	if strings.HasPrefix(r.URL.Path, endpoint+"/") {
+	if strings.HasPrefix(r.URL.Path, endpointPath+"/") {
 		u.Path = r.URL.Path
 	}
 	return u
 }
 
-// metadataURL is where clients are referred to; empty where there is nothing.
+// metadataURL returns the URL of the metadata for a challenge, or an empty string.
 func (c *Callers) metadataURL(r *http.Request) string {
 	u := c.resource(r)
-	if len(c.order) == 0 || !plainHost(u.Host) {
+	if len(c.order) == 0 || !isPlainHost(u.Host) {
 		return ""
 	}
-	return u.Scheme + "://" + u.Host + wellKnown + strings.TrimSuffix(u.EscapedPath(), "/")
+	return u.Scheme + "://" + u.Host + metadataPath + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// plainHost reports whether a host can stand in a header.
-func plainHost(host string) bool {
+// isPlainHost reports whether a host can be put into a header as it is.
+func isPlainHost(host string) bool {
 	return host != "" && !strings.ContainsFunc(host, func(c rune) bool {
-		return c != '.' && c != '-' && c != ':' && c != '[' && c != ']' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+		isLetter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		return !isLetter && (c < '0' || c > '9') && !strings.ContainsRune(".-:[]_", c)
 	})
 }

@@ -13,54 +13,69 @@ import (
 	"hatchel/runtime/auth/issuertest"
 )
 
-func TestMetadataSaysWhereTokensAreIssued(t *testing.T) {
+func TestMetadata(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	source.RequiredScopes = []string{"tools"}
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-	named := source
-	named.Audience = "the tools"
-	plain, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&named}})
-	for _, x := range []struct {
-		c          *auth.Callers
-		path, want string
-	}{
-		{c, "/.well-known/oauth-protected-resource", audience},
-		{c, "/.well-known/oauth-protected-resource/mcp", audience},
-		{c, "/.well-known/oauth-protected-resource/mcp/billing", audience},
-		{c, "/.well-known/oauth-protected-resource/other", ""},
-		{c, "/.well-known/other", ""},
-		{plain, "/.well-known/oauth-protected-resource", "http://here.example:81/mcp"},
-		{plain, "/.well-known/oauth-protected-resource/mcp/billing", "http://here.example:81/mcp/billing"},
-	} {
-		b, ok := x.c.Metadata(httptest.NewRequest(http.MethodGet, "http://here.example:81"+x.path, nil))
-		if ok != (x.want != "") {
-			t.Errorf("%s: %t", x.path, ok)
-		}
-		var said struct {
-			Resource string   `json:"resource"`
-			Issuers  []string `json:"authorization_servers"`
-			Scopes   []string `json:"scopes_supported"`
-			Methods  []string `json:"bearer_methods_supported"`
-		}
-		if ok && (json.Unmarshal(b, &said) != nil || said.Resource != x.want || !slices.Equal(said.Issuers, []string{i.URL}) || !slices.Equal(said.Scopes, []string{"tools"}) || !slices.Equal(said.Methods, []string{"header"})) {
-			t.Errorf("%s: %s", x.path, b)
-		}
+	declared := trusting(i)
+	declared.RequiredScopes = []string{"tools"}
+	withURL, _ := authenticatorFor(t, declared)
+	declared.Audience = "the tools"
+	withName, _ := authenticatorFor(t, declared)
+	metadata := func(c *auth.Callers, path string) ([]byte, bool) {
+		return c.Metadata(httptest.NewRequest(http.MethodGet, "http://here.example:81"+path, nil))
 	}
-	keys, _ := knowing(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci"}}})
-	if _, ok := keys.Metadata(httptest.NewRequest(http.MethodGet, "/.well-known/oauth-protected-resource", nil)); ok {
-		t.Error("there is metadata although there is no issuer")
+	const root = "/.well-known/oauth-protected-resource"
+	for name, x := range map[string]struct {
+		c              *auth.Callers
+		path, resource string
+	}{
+		"at the root":                        {withURL, root, audience},
+		"of the endpoint":                    {withURL, root + "/mcp", audience},
+		"of a toolset":                       {withURL, root + "/mcp/billing", audience},
+		"when the audience is not a URL":     {withName, root, "http://here.example:81/mcp"},
+		"of a toolset, when it is not a URL": {withName, root + "/mcp/billing", "http://here.example:81/mcp/billing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ok := metadata(x.c, x.path)
+			var got struct {
+				Resource string   `json:"resource"`
+				Issuers  []string `json:"authorization_servers"`
+				Scopes   []string `json:"scopes_supported"`
+				Methods  []string `json:"bearer_methods_supported"`
+			}
+			if !ok || json.Unmarshal(b, &got) != nil || got.Resource != x.resource {
+				t.Fatalf("got %s, want the resource %s", b, x.resource)
+			}
+			if !slices.Equal(got.Issuers, []string{i.URL}) || !slices.Equal(got.Scopes, []string{"tools"}) ||
+				!slices.Equal(got.Methods, []string{"header"}) {
+				t.Errorf("got %s", b)
+			}
+		})
+	}
+	keysOnly, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci"}}})
+	for name, x := range map[string]struct {
+		c    *auth.Callers
+		path string
+	}{
+		"no document at another path":            {withURL, root + "/other"},
+		"no document at another well-known path": {withURL, "/.well-known/other"},
+		"no document without an issuer":          {keysOnly, root},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if b, ok := metadata(x.c, x.path); ok {
+				t.Errorf("got %s", b)
+			}
+		})
 	}
 }
 
-func TestWhatAClientSaysOfTheHostDoesNotLeaveTheChallenge(t *testing.T) {
+func TestChallengeHasNoForgedHost(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	source.Audience = "the tools"
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
+	declared := trusting(i)
+	declared.Audience = "the tools"
+	c, _ := authenticatorFor(t, declared)
 	r := request()
 	r.Host = `x", evil="y`
-	if _, refused := asked(c, r); strings.Contains(refused, "evil") {
-		t.Error(refused)
+	if challenge := refuse(t, c, r, "401"); strings.Contains(challenge, "evil") {
+		t.Error(challenge)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Refusal is why a request is not served. Its texts say nothing that who asks does not know.
+// Refusal says why a request is not authenticated. It reveals nothing that the caller does not know.
 type Refusal struct {
 	Status int
 	Why    string // a sentence without a full stop
 
 	code   string   // of RFC 6750, section 3.1; empty when there was no credential
-	scopes []string // that it takes
-	known  bool     // the credential is one of ours, and not good
+	scopes []string // that are required
+	isOurs bool     // the credential is a declared one that is no longer valid
 }
 
 func invalidRequest(why string) *Refusal {
@@ -23,16 +23,27 @@ func invalidToken(why string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Why: why, code: "invalid_token"}
 }
 
-func missing() *Refusal {
-	return &Refusal{Status: http.StatusUnauthorized, Why: "This server takes requests from those it knows only, and this one says nothing of who makes it"}
+func unknownCredential() *Refusal {
+	return invalidToken("The key or token is not known to this server")
 }
 
-// unavailable is that nobody can say whether the token is good.
-func unavailable() *Refusal {
-	return &Refusal{Status: http.StatusServiceUnavailable, Why: "The token cannot be checked, because its issuer does not answer. Try again shortly"}
+func missingCredential() *Refusal {
+	return &Refusal{
+		Status: http.StatusUnauthorized,
+		Why:    "Authentication is required, and the request has no credential",
+	}
 }
 
-// Challenge sets the headers that go with a refusal (RFC 6750, section 3; RFC 9728, section 5.1).
+// issuerUnavailable is returned when a token cannot be verified.
+func issuerUnavailable() *Refusal {
+	return &Refusal{
+		Status: http.StatusServiceUnavailable,
+		Why:    "The token cannot be verified, because its issuer is not available. Try again shortly",
+	}
+}
+
+// Challenge sets the headers of the response to a refused request (RFC 6750, section 3; RFC 9728,
+// section 5.1).
 func (c *Callers) Challenge(h http.Header, r *http.Request, refused *Refusal) {
 	if refused.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "5")
@@ -51,7 +62,7 @@ func (c *Callers) Challenge(h http.Header, r *http.Request, refused *Refusal) {
 	scopes := refused.scopes
 	if len(c.order) > 0 {
 		if scopes == nil {
-			scopes = c.order[0].required
+			scopes = c.order[0].RequiredScopes
 		}
 		add("scope", strings.Join(scopes, " "))
 		add("resource_metadata", c.metadataURL(r))

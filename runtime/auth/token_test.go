@@ -22,28 +22,43 @@ import (
 
 const audience = "https://tools.example/mcp"
 
-// clock is a clock that stands where it is put.
+// clock is a clock that a test can advance.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time           { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) advance(by time.Duration) { c.ahead.Add(int64(by)) }
+
 func digest(key string) [sha256.Size]byte { return sha256.Sum256([]byte(key)) }
+
+// trusting returns the declaration of an issuer.
 func trusting(i *issuertest.Issuer) hcl.JWT {
-	return hcl.JWT{Issuer: i.URL, Audience: audience, GroupsClaim: "groups", ClockSkew: time.Minute, Algorithms: []string{"RS256", "ES256", "EdDSA"}}
+	return hcl.JWT{
+		Issuer: i.URL, Audience: audience, GroupsClaim: "groups", ClockSkew: time.Minute,
+		Algorithms: []string{"RS256", "ES256", "EdDSA"},
+	}
 }
 
-// knowing makes what a configuration knows, and the clock by which it does.
-func knowing(t *testing.T, a *hcl.Auth) (*auth.Callers, *clock) {
+// newAuthenticator returns an authenticator and the clock by which credentials expire.
+func newAuthenticator(t *testing.T, a *hcl.Auth) (*auth.Callers, *clock) {
 	t.Helper()
 	c := new(clock)
 	return auth.New(a, options(t, c)), c
 }
 
-func options(t *testing.T, c *clock) auth.Options {
-	return auth.Options{Issuers: new(auth.Issuers), Log: slog.New(slog.DiscardHandler), Now: c.now, Defer: func(f func() error) { t.Cleanup(func() { f() }) }}
+// authenticatorFor returns an authenticator that accepts the tokens of one issuer.
+func authenticatorFor(t *testing.T, declared hcl.JWT) (*auth.Callers, *clock) {
+	t.Helper()
+	return newAuthenticator(t, &hcl.Auth{Issuers: []*hcl.JWT{&declared}})
 }
 
-// request is one with headers: name, value, …
+func options(t *testing.T, c *clock) auth.Options {
+	return auth.Options{
+		Issuers: new(auth.Issuers), Log: slog.New(slog.DiscardHandler), Now: c.now,
+		Defer: func(f func() error) { t.Cleanup(func() { f() }) },
+	}
+}
+
+// request returns a request with headers, which are given as names and values in turn.
 func request(headers ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "http://tools.example/mcp", nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -52,8 +67,8 @@ func request(headers ...string) *http.Request {
 	return r
 }
 
-// asked is what came of a request: who it is, or the status and the challenge.
-func asked(c *auth.Callers, r *http.Request) (*mcp.Identity, string) {
+// identify returns the identity of a caller, or the status and the challenge of a refusal.
+func identify(c *auth.Callers, r *http.Request) (*mcp.Identity, string) {
 	i, refused := c.Identify(r)
 	if refused == nil {
 		return i, ""
@@ -63,106 +78,138 @@ func asked(c *auth.Callers, r *http.Request) (*mcp.Identity, string) {
 	return nil, fmt.Sprint(refused.Status, " ", h.Get("WWW-Authenticate"), h.Get("Retry-After"))
 }
 
+// accept fails the test unless a request is authenticated.
+func accept(t *testing.T, c *auth.Callers, r *http.Request) *mcp.Identity {
+	t.Helper()
+	i, refusal := identify(c, r)
+	if refusal != "" {
+		t.Fatalf("refused: %s", refusal)
+	}
+	return i
+}
+
+// refuse fails the test unless a request is refused with a status and a challenge that begin so.
+func refuse(t *testing.T, c *auth.Callers, r *http.Request, prefix string) (challenge string) {
+	t.Helper()
+	i, refusal := identify(c, r)
+	if i != nil || !strings.HasPrefix(refusal, prefix) {
+		t.Errorf("identity %v, refusal %q; want a refusal that begins with %q", i, refusal, prefix)
+	}
+	return refusal
+}
+
 func bearer(text string) *http.Request { return request("Authorization", "Bearer "+text) }
 
-func TestATokenSaysWhoItIs(t *testing.T) {
+func TestTokenIdentifiesCaller(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	source.GroupsClaim = "realm_access.roles"
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}, Headers: []string{"x-tenant"}})
-	r := bearer(i.Token(audience, map[string]any{"aud": []string{"other", audience}, "scope": "a b", "scp": []string{"c"}, "tenant": "t1", "realm_access": map[string]any{"roles": []any{"finance", 1}}}))
+	declared := trusting(i)
+	declared.GroupsClaim = "realm_access.roles"
+	c, _ := newAuthenticator(t, &hcl.Auth{Issuers: []*hcl.JWT{&declared}, Headers: []string{"x-tenant"}})
+	r := bearer(i.Token(audience, map[string]any{
+		"aud": []string{"other", audience}, "scope": "a b", "scp": []string{"c"}, "tenant": "t1",
+		"realm_access": map[string]any{"roles": []any{"finance", 1}},
+	}))
 	r.Header["X-Tenant"] = []string{"one", "two"}
 	r.Header["Cookie"] = []string{"secret"}
-	got, refused := asked(c, r)
-	if refused != "" {
-		t.Fatal(refused)
+	got := accept(t, c, r)
+	for name, values := range map[string][2]string{
+		"subject":  {got.Subject, "ada"},
+		"key":      {got.Key, i.URL},
+		"groups":   {fmt.Sprint(got.Groups), "[finance]"},
+		"scopes":   {fmt.Sprint(got.Scopes), "[a b c]"},
+		"headers":  {fmt.Sprint(got.Headers), "map[x-tenant:one, two]"},
+		"metadata": {got.Metadata, "https://tools.example/.well-known/oauth-protected-resource/mcp"},
+	} {
+		if values[0] != values[1] {
+			t.Errorf("the %s: %s, want %s", name, values[0], values[1])
+		}
 	}
 	var claims map[string]any
 	if err := json.Unmarshal(got.Claims, &claims); err != nil || claims["tenant"] != "t1" {
 		t.Errorf("the claims are %s", got.Claims)
 	}
-	if got.Subject != "ada" || got.Key != i.URL || fmt.Sprint(got.Groups, got.Scopes, got.Headers) != "[finance] [a b c] map[x-tenant:one, two]" ||
-		got.Metadata != "https://tools.example/.well-known/oauth-protected-resource/mcp" || !c.Stands(got) {
-		t.Errorf("%+v", got)
+	if !c.Stands(got) {
+		t.Error("the identity is not valid any more")
 	}
 }
 
-func TestNoBadTokenIsTaken(t *testing.T) {
+func TestBadTokensAreRefused(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-	if _, refused := asked(c, bearer(i.Token(audience, nil))); refused != "" {
-		t.Fatal(refused)
+	c, _ := authenticatorFor(t, trusting(i))
+	accept(t, c, bearer(i.Token(audience, nil)))
+	for name, token := range issuertest.Bad(t, i, audience) {
+		t.Run(name, func(t *testing.T) {
+			challenge := refuse(t, c, bearer(token), `401 Bearer error="invalid_token", error_description="`)
+			if !strings.Contains(challenge, `resource_metadata="https://tools.example/`) {
+				t.Errorf("the challenge %s does not refer to the metadata", challenge)
+			}
+		})
 	}
-	for what, token := range issuertest.Bad(t, i, audience) {
-		if got, refused := asked(c, bearer(token)); got != nil || !strings.HasPrefix(refused, `401 Bearer error="invalid_token", error_description="`) || !strings.Contains(refused, `resource_metadata="https://tools.example/`) {
-			t.Errorf("a token %s: %v, %s", what, got, refused)
+	for _, subject := range []string{"ada\n", "ada\u2028", "\u202eada", "ada\u200b", "ada\u0085"} {
+		t.Run(fmt.Sprintf("with the subject %q", subject), func(t *testing.T) {
+			refuse(t, c, bearer(i.Token(audience, map[string]any{"sub": subject})), "401")
+		})
+	}
+	t.Run("in the header of keys", func(t *testing.T) {
+		refuse(t, c, request("X-API-Key", i.Token(audience, nil)), "401")
+	})
+	t.Run("with a critical extension", func(t *testing.T) {
+		token := jwt.NewWithClaims(jwt.SigningMethodRS256, i.Claims(audience, nil))
+		token.Header["kid"], token.Header["crit"] = "first", []string{"b64"}
+		text, err := token.SignedString(i.Key().Private)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, name := range []string{"ada\n", "ada\u2028", "\u202eada", "ada\u200b", "ada\u0085"} {
-		if got, refused := asked(c, bearer(i.Token(audience, map[string]any{"sub": name}))); got != nil || !strings.HasPrefix(refused, "401") {
-			t.Errorf("a token of %q: %v, %s", name, got, refused)
-		}
-	}
-	if got, refused := asked(c, request("X-API-Key", i.Token(audience, nil))); got != nil || !strings.HasPrefix(refused, "401") {
-		t.Errorf("a token as a key: %v, %s", got, refused)
-	}
-	token := jwt.NewWithClaims(jwt.SigningMethodRS256, i.Claims(audience, nil))
-	token.Header["kid"], token.Header["crit"] = "first", []string{"b64"}
-	text, err := token.SignedString(i.Key().Private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, refused := asked(c, bearer(text)); got != nil || !strings.HasPrefix(refused, "401") {
-		t.Errorf("a token with an extension: %v, %s", got, refused)
-	}
+		refuse(t, c, bearer(text), "401")
+	})
 }
 
-func TestAnAlgorithmThatIsNotDeclaredIsNotTaken(t *testing.T) {
+func TestAlgorithmMustBeDeclared(t *testing.T) {
 	i := issuertest.Open(t)
 	for _, algorithm := range []string{"ES256", "EdDSA", "PS256"} {
-		key := issuertest.NewKey(t, algorithm, algorithm)
-		i.Serve(key)
-		source := trusting(i)
-		source.Algorithms = []string{algorithm}
-		c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-		if _, refused := asked(c, bearer(i.Token(audience, nil))); refused != "" {
-			t.Errorf("%s: %s", algorithm, refused)
-		}
-		source.Algorithms = []string{"RS256"}
-		if c, _ = knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}}); c == nil {
-			t.Fatal("nobody is known")
-		}
-		if got, refused := asked(c, bearer(i.Token(audience, nil))); got != nil || !strings.HasPrefix(refused, "401") {
-			t.Errorf("%s, undeclared: %v, %s", algorithm, got, refused)
-		}
+		t.Run(algorithm, func(t *testing.T) {
+			i.Serve(issuertest.NewKey(t, algorithm, algorithm))
+			declared := trusting(i)
+			declared.Algorithms = []string{algorithm}
+			c, _ := authenticatorFor(t, declared)
+			accept(t, c, bearer(i.Token(audience, nil)))
+			declared.Algorithms = []string{"RS256"}
+			c, _ = authenticatorFor(t, declared)
+			refuse(t, c, bearer(i.Token(audience, nil)), "401")
+		})
 	}
 }
 
-func TestClocksMayDifferByTheSkew(t *testing.T) {
+func TestClockSkew(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-	for ago, good := range map[time.Duration]bool{30 * time.Second: true, 5 * time.Minute: false} {
-		token := i.Token(audience, map[string]any{"exp": time.Now().Add(-ago).Unix()})
-		if _, refused := asked(c, bearer(token)); (refused == "") != good {
-			t.Errorf("expired %v ago: %q", ago, refused)
-		}
+	c, _ := authenticatorFor(t, trusting(i))
+	expired := func(ago time.Duration) *http.Request {
+		return bearer(i.Token(audience, map[string]any{"exp": time.Now().Add(-ago).Unix()}))
 	}
+	t.Run("a token that expired within the skew is accepted", func(t *testing.T) {
+		accept(t, c, expired(30*time.Second))
+	})
+	t.Run("a token that expired before is refused", func(t *testing.T) {
+		refuse(t, c, expired(5*time.Minute), "401")
+	})
 }
 
-func TestMissingScopesAreSaid(t *testing.T) {
+func TestRequiredScopes(t *testing.T) {
 	i := issuertest.Open(t)
-	source := trusting(i)
-	source.RequiredScopes = []string{"tools", "more"}
-	c, _ := knowing(t, &hcl.Auth{Issuers: []*hcl.JWT{&source}})
-	if _, refused := asked(c, bearer(i.Token(audience, map[string]any{"scope": "more other"}))); !strings.HasPrefix(refused, `403 Bearer error="insufficient_scope"`) || !strings.Contains(refused, `scope="tools more"`) {
-		t.Error(refused)
+	declared := trusting(i)
+	declared.RequiredScopes = []string{"tools", "more"}
+	c, _ := authenticatorFor(t, declared)
+	withScope := func(scope string) *http.Request {
+		return bearer(i.Token(audience, map[string]any{"scope": scope}))
 	}
-	if _, refused := asked(c, request()); !strings.HasPrefix(refused, `401 Bearer scope="tools more", resource_metadata=`) {
-		t.Error(refused)
-	}
-	if _, refused := asked(c, bearer(i.Token(audience, map[string]any{"scope": "more tools"}))); refused != "" {
-		t.Error(refused)
-	}
+	t.Run("a token with all scopes is accepted", func(t *testing.T) { accept(t, c, withScope("more tools")) })
+	t.Run("a token that lacks one is refused with all of them", func(t *testing.T) {
+		challenge := refuse(t, c, withScope("more other"), `403 Bearer error="insufficient_scope"`)
+		if !strings.Contains(challenge, `scope="tools more"`) {
+			t.Error(challenge)
+		}
+	})
+	t.Run("the challenge without a token names them", func(t *testing.T) {
+		refuse(t, c, request(), `401 Bearer scope="tools more", resource_metadata=`)
+	})
 }

@@ -127,7 +127,6 @@ func (o *Operation) CheckScopes(c *mcp.Caller) error {
 	return mcp.InsufficientScope(o.RequiredScopes)
 }
 
-
 // AskRange returns where the first step is that asks the client; else where the operation is.
 func (o *Operation) AskRange() hcl.Range {
 	for _, s := range o.Steps {

@@ -62,7 +62,9 @@ func (a progressAction) Do(_ context.Context, call *adapters.Call) (adapters.Res
 }
 
 // Plan implements adapters.Planner.
-func (a progressAction) Plan(*adapters.Call) (string, error) { return "reports progress to the client", nil }
+func (a progressAction) Plan(*adapters.Call) (string, error) {
+	return "reports progress to the client", nil
+}
 
 // evalNumber evaluates a number; nil is 0.
 func evalNumber(e *hcl.Expr, f *hcl.Frame) (float64, error) {
@@ -184,7 +186,9 @@ type toolCall struct {
 }
 
 // ToolAction returns the action of a step that calls another tool.
-func ToolAction(target *Program, inputs *hcl.KeyValues) adapters.Action { return &toolCall{target, inputs} }
+func ToolAction(target *Program, inputs *hcl.KeyValues) adapters.Action {
+	return &toolCall{target, inputs}
+}
 
 // Do calls the tool as a client does, as the caller of the outer call, and returns {result, text}.
 func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {

@@ -25,7 +25,7 @@ func TestCleanName(t *testing.T) {
 	}
 }
 
-func FuzzANameIsHarmless(f *testing.F) {
+func FuzzCleanName(f *testing.F) {
 	for _, name := range []string{"scan.pdf", "../x", "a\u202eb", strings.Repeat("ä", 300) + ".pdf", strings.Repeat("a", 300), "x." + strings.Repeat("p", 300), "\xff"} {
 		f.Add(name)
 	}

@@ -14,8 +14,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// till answers every call with one text, so that what is measured is the protocol.
-type till struct {
+// constantHandler answers every call with the same text, so that benchmarks measure the protocol.
+type constantHandler struct {
 	toolsOnly
 
 	info *mcp.Info
@@ -23,7 +23,7 @@ type till struct {
 	text mcp.Text
 }
 
-func newTill(tools, size int) *till {
+func newConstantHandler(tools, size int) *constantHandler {
 	schema := `{"type":"object","properties":{`
 	for i := range 6 {
 		schema += fmt.Sprintf(`"input%d":{"type":"string","description":"The input number %d of this tool."},`, i, i)
@@ -34,44 +34,44 @@ func newTill(tools, size int) *till {
 		e := []byte(fmt.Sprintf(`{"name":"tool_%04d","description":"Does the thing number %d.","inputSchema":%s}`, i, i, schema))
 		entries = append(entries, mcp.Entry{Name: fmt.Sprintf("tool_%04d", i), Legacy: e, Modern: e})
 	}
-	return &till{
-		info: mcp.NewInfo(mcp.ServerInfo{Name: "till", Version: "1.0.0"}),
+	return &constantHandler{
+		info: mcp.NewInfo(mcp.ServerInfo{Name: "constant", Version: "1.0.0"}),
 		list: mcp.NewList(mcp.Tools, entries, mcp.ListOptions{}),
 		text: mcp.Text(strings.Repeat("x", size)),
 	}
 }
 
-func (t *till) Info(string) *mcp.Info { return t.info }
-func (t *till) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List {
+func (t *constantHandler) Info(string) *mcp.Info { return t.info }
+func (t *constantHandler) List(_ context.Context, _ *mcp.Caller, of mcp.Listing) *mcp.List {
 	if of == mcp.Tools {
 		return t.list
 	}
 	return mcp.NewList(of, nil, mcp.ListOptions{})
 }
-func (t *till) CallTool(context.Context, *mcp.CallRequest) (mcp.Outcome, error) {
+func (t *constantHandler) CallTool(context.Context, *mcp.CallRequest) (mcp.Outcome, error) {
 	return mcp.Outcome{Content: t.text}, nil
 }
 
-// sink is a connection that takes everything.
-type sink struct {
+// nullResponse discards a response.
+type nullResponse struct {
 	header http.Header
 	status int
 	n      int
 }
 
-func (s *sink) Header() http.Header         { return s.header }
-func (s *sink) WriteHeader(status int)      { s.status = status }
-func (s *sink) Write(b []byte) (int, error) { s.n += len(b); return len(b), nil }
+func (s *nullResponse) Header() http.Header         { return s.header }
+func (s *nullResponse) WriteHeader(status int)      { s.status = status }
+func (s *nullResponse) Write(b []byte) (int, error) { s.n += len(b); return len(b), nil }
 
-// shot is a request that can be served again and again.
-type shot struct {
-	body    *bytes.Reader
-	request *http.Request
-	sink    sink
+// benchRequest is a request that can be served repeatedly.
+type benchRequest struct {
+	body     *bytes.Reader
+	request  *http.Request
+	response nullResponse
 }
 
-func newShot(body string, headers ...string) *shot {
-	s := &shot{body: bytes.NewReader([]byte(body))}
+func newBenchRequest(body string, headers ...string) *benchRequest {
+	s := &benchRequest{body: bytes.NewReader([]byte(body))}
 	s.request = httptest.NewRequest("POST", "/mcp", nil)
 	s.request.ContentLength = int64(len(body))
 	s.request.Header.Set("Content-Type", "application/json")
@@ -79,16 +79,16 @@ func newShot(body string, headers ...string) *shot {
 	for i := 0; i < len(headers); i += 2 {
 		s.request.Header.Set(headers[i], headers[i+1])
 	}
-	s.sink.header = http.Header{}
+	s.response.header = http.Header{}
 	return s
 }
 
-func (s *shot) fire(h http.Handler) {
+func (s *benchRequest) serve(h http.Handler) {
 	s.body.Seek(0, io.SeekStart)
 	s.request.Body = io.NopCloser(s.body)
-	clear(s.sink.header)
-	s.sink.n, s.sink.status = 0, 0
-	h.ServeHTTP(&s.sink, s.request)
+	clear(s.response.header)
+	s.response.n, s.response.status = 0, 0
+	h.ServeHTTP(&s.response, s.request)
 }
 
 const (
@@ -98,23 +98,23 @@ const (
 	modernList = `{"jsonrpc":"2.0","id":17,"method":"tools/list","params":{` + modernMeta + `}}`
 )
 
-func modernShot(method, name, body string) *shot {
-	return newShot(body, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+func modernRequest(method, name, body string) *benchRequest {
+	return newBenchRequest(body, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
 }
 
-// legacyShot is a call inside a session.
-func legacyShot(tb testing.TB, h http.Handler, body string) *shot {
-	open := newShot(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
-	open.fire(h)
-	id := open.sink.header.Get("Mcp-Session-Id")
+// legacyRequest is a request in a session.
+func legacyRequest(tb testing.TB, h http.Handler, body string) *benchRequest {
+	open := newBenchRequest(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+	open.serve(h)
+	id := open.response.header.Get("Mcp-Session-Id")
 	if id == "" {
 		tb.Fatal("no session")
 	}
-	return newShot(body, "MCP-Protocol-Version", "2025-11-25", "Mcp-Session-Id", id)
+	return newBenchRequest(body, "MCP-Protocol-Version", "2025-11-25", "Mcp-Session-Id", id)
 }
 
-// floor is the least that answers a call: decode, and encode.
-func floor(text string) http.Handler {
+// minimalHandler only decodes a call and encodes a result. It is the baseline.
+func minimalHandler(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct {
 			ID     json.RawMessage
@@ -138,39 +138,39 @@ func floor(text string) http.Handler {
 
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{20, 100 << 10} {
-		till := newTill(1, size)
-		server := mcp.New(till, mcp.Options{})
-		run := func(name string, s *shot, h http.Handler) {
+		constant := newConstantHandler(1, size)
+		server := mcp.New(constant, mcp.Options{})
+		run := func(name string, s *benchRequest, h http.Handler) {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					s.fire(h)
+					s.serve(h)
 				}
-				if s.sink.n < size {
-					b.Fatalf("status %d, %d bytes", s.sink.status, s.sink.n)
+				if s.response.n < size {
+					b.Fatalf("status %d, %d bytes", s.response.status, s.response.n)
 				}
 			})
 		}
-		run("floor", newShot(legacyCall), floor(string(till.text)))
-		run("legacy", legacyShot(b, server, legacyCall), server)
-		run("modern", modernShot("tools/call", "tool_0001", modernCall), server)
+		run("floor", newBenchRequest(legacyCall), minimalHandler(string(constant.text)))
+		run("legacy", legacyRequest(b, server, legacyCall), server)
+		run("modern", modernRequest("tools/call", "tool_0001", modernCall), server)
 	}
 }
 
 func BenchmarkListThousandTools(b *testing.B) {
-	server := mcp.New(newTill(1000, 1), mcp.Options{})
-	s := modernShot("tools/list", "", modernList)
+	server := mcp.New(newConstantHandler(1000, 1), mcp.Options{})
+	s := modernRequest("tools/list", "", modernList)
 	b.ReportAllocs()
 	for b.Loop() {
-		s.fire(server)
+		s.serve(server)
 	}
-	b.SetBytes(int64(s.sink.n))
+	b.SetBytes(int64(s.response.n))
 }
 
 func BenchmarkStreamsCall(b *testing.B) {
-	server := mcp.New(newTill(1, 20), mcp.Options{})
+	server := mcp.New(newConstantHandler(1, 20), mcp.Options{})
 	in, client := io.Pipe()
-	replies := make(lines, 64)
+	replies := make(lineCounter, 64)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(context.Background(), in, replies) }()
 	b.ReportAllocs()
@@ -193,10 +193,10 @@ func BenchmarkStreamsCall(b *testing.B) {
 	close(replies)
 }
 
-// lines counts the lines that are written to it.
-type lines chan struct{}
+// lineCounter receives once for every line that is written to it.
+type lineCounter chan struct{}
 
-func (l lines) Write(p []byte) (int, error) {
+func (l lineCounter) Write(p []byte) (int, error) {
 	for range bytes.Count(p, []byte{'\n'}) {
 		l <- struct{}{}
 	}

@@ -5,25 +5,29 @@ import (
 	"sync"
 )
 
-// buffer is a reusable piece of memory for one request or one reply.
+// buffer is reusable memory for one request or one reply.
 type buffer struct{ b []byte }
+
+// maxReusedBuffer is the largest buffer that is reused, so that one large reply does not occupy
+// memory forever.
+const maxReusedBuffer = 1 << 20
 
 var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, 0, 4096)} }}
 
-// borrow returns an empty buffer.
-func borrow() *buffer { return buffers.Get().(*buffer) }
+// borrowBuffer returns an empty buffer. The caller must release it.
+func borrowBuffer() *buffer { return buffers.Get().(*buffer) }
 
-// release gives the buffer back; a huge one is left to the collector, so that one large reply does not stay in memory for good.
 func (b *buffer) release() {
-	if cap(b.b) > 1<<20 {
+	if cap(b.b) > maxReusedBuffer {
 		return
 	}
 	b.b = b.b[:0]
 	buffers.Put(b)
 }
 
-// oneLine makes a JSON text fit for a line or an event: raw line breaks can only be whitespace between tokens.
-func oneLine(frame []byte) {
+// removeLineBreaks replaces the line breaks of a JSON text, which can only be white space, so that
+// it fits in a line or an event.
+func removeLineBreaks(frame []byte) {
 	for i, c := range frame {
 		if c == '\n' || c == '\r' {
 			frame[i] = ' '
@@ -31,6 +35,12 @@ func oneLine(frame []byte) {
 	}
 }
 
-func hasBreak(frame []byte) bool {
-	return bytes.IndexByte(frame, '\n') >= 0 || bytes.IndexByte(frame, '\r') >= 0
+// appendOneLine appends a JSON text without its line breaks.
+func appendOneLine(dst, frame []byte) []byte {
+	start := len(dst)
+	dst = append(dst, frame...)
+	if bytes.IndexByte(dst[start:], '\n') >= 0 || bytes.IndexByte(dst[start:], '\r') >= 0 {
+		removeLineBreaks(dst[start:])
+	}
+	return dst
 }

@@ -7,48 +7,49 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// CompleteRequest is one completion/complete. Its slices alias memory that is reused once it has been answered.
+// CompleteRequest is one completion/complete. Its slices alias memory that is reused after the
+// reply.
 type CompleteRequest struct {
-	Kind     string // "prompt", "resource" or "tool", which is an extension of ours
+	Kind     string // "prompt", "resource", or "tool", which is an extension of this server
 	Name     string // of the prompt or tool, or the URI or template of the resource
 	Argument string
-	Value    string // as typed so far
-	Context  []byte // the arguments that are filled in already, an object with texts as encoded JSON, or nil
+	Value    string // that the user has typed so far
+	Context  []byte // the arguments that are known already: an object of strings as encoded JSON, or nil
 	Caller   *Caller
 }
 
-// Completion continues a value. No more than 100 Values are sent.
+// Completion is a list of possible values. At most 100 Values are sent.
 type Completion struct {
 	Values []string
-	Total  int  // how many there are, 0 when unknown
+	Total  int  // how many there are; 0 if unknown
 	More   bool // there are more than Values
 }
 
-// mostValues is how many values the protocol allows in one completion.
-const mostValues = 100
+// maxCompletionValues is the maximum that the protocol allows.
+const maxCompletionValues = 100
 
 // complete appends the result of completion/complete.
-func (s *Server) complete(ctx context.Context, dst []byte, m *message, q query) ([]byte, *Error) {
-	req, bad := m.completion()
-	if bad != nil {
-		return dst, bad
+func (s *Server) complete(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
+	req, invalid := m.completeRequest()
+	if invalid != nil {
+		return dst, invalid
 	}
-	req.Caller = q.caller
+	req.Caller = rc.caller
 	c, err := s.handler.Complete(ctx, req)
 	if err != nil {
-		return dst, s.refused(ctx, m, err)
+		return dst, s.protocolError(ctx, m, err)
 	}
-	return q.end(c.append(begin(dst, q.caller.Revision))), nil
+	return rc.endResult(c.appendMembers(beginResult(dst, rc.caller.Revision))), nil
 }
 
-// completion reads what is to be completed.
-func (m *message) completion() (*CompleteRequest, *Error) {
+func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	req := &CompleteRequest{}
 	kind, ok := jsonscan.LookupText(m.ref, "type")
 	name := "name"
 	switch {
 	case !ok:
-		return nil, errorf(CodeInvalidParams, "params.ref must be an object with a type, which is ref/prompt or ref/resource")
+		return nil, errorf(CodeInvalidParams,
+			"params.ref must be an object with a type, which is ref/prompt or ref/resource")
 	case kind == "ref/prompt":
 		req.Kind = "prompt"
 	case kind == "ref/tool":
@@ -56,7 +57,8 @@ func (m *message) completion() (*CompleteRequest, *Error) {
 	case kind == "ref/resource":
 		req.Kind, name = "resource", "uri"
 	default:
-		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, and is %q", jsonscan.Excerpt(kind))
+		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, got %q",
+			jsonscan.Excerpt(kind))
 	}
 	if req.Name, ok = jsonscan.LookupText(m.ref, name); !ok {
 		return nil, errorf(CodeInvalidParams, "params.ref.%s must be a string", name)
@@ -70,31 +72,45 @@ func (m *message) completion() (*CompleteRequest, *Error) {
 	if m.context == nil || string(m.context) == "null" {
 		return req, nil
 	}
-	if m.context[0] != '{' {
+	if !isObject(m.context) {
 		return nil, errorf(CodeInvalidParams, "params.context must be an object")
 	}
-	if known, given := jsonscan.Lookup(m.context, "arguments"); given {
-		if !holdsTexts(known) {
+	if arguments, ok := jsonscan.Lookup(m.context, "arguments"); ok {
+		if !isObjectOfStrings(arguments) {
 			return nil, errorf(CodeInvalidParams, "params.context.arguments must be an object of strings")
 		}
-		req.Context = known
+		req.Context = arguments
 	}
 	return req, nil
 }
 
-// append appends the members of the result.
-func (c *Completion) append(dst []byte) []byte {
-	values := c.Values[:min(len(c.Values), mostValues)]
-	dst = append(dst, `"completion":{"values":[`...)
-	for i, v := range values {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsonscan.AppendString(dst, v)
+// isObjectOfStrings reports whether a scanned value is an object whose values are strings.
+func isObjectOfStrings(value []byte) bool {
+	s := jsonscan.New(value, len(value))
+	if s.Peek() != '{' {
+		return false
 	}
-	dst = append(dst, ']')
+	mark, err := s.EnterObject()
+	for err == nil {
+		key, invalid := s.Key(mark)
+		if invalid != nil || key == nil {
+			return invalid == nil
+		}
+		if s.Peek() != '"' {
+			return false
+		}
+		_, err = s.Value()
+	}
+	return false
+}
+
+// appendMembers appends the members of the result.
+func (c *Completion) appendMembers(dst []byte) []byte {
+	values := c.Values[:min(len(c.Values), maxCompletionValues)]
+	dst = appendStrings(append(dst, `"completion":{"values":`...), values)
 	if c.Total > 0 {
 		dst = strconv.AppendInt(append(dst, `,"total":`...), int64(c.Total), 10)
 	}
-	return append(strconv.AppendBool(append(dst, `,"hasMore":`...), c.More || len(values) < len(c.Values)), '}')
+	more := c.More || len(values) < len(c.Values)
+	return append(strconv.AppendBool(append(dst, `,"hasMore":`...), more), '}')
 }

@@ -7,14 +7,14 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-func TestCallLetsGoOfItsConnection(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, desk *visit) {
-		v := desk.enter("2025-11-25")
+func TestDetachedCallContinuesOnAnotherConnection(t *testing.T) {
+	withAskingHandler(t, func(t *testing.T, c *testClient) {
+		v := c.openSession("2025-11-25")
 		stream := v.call(t.Context(), 2, "let-go")
 		all, err := io.ReadAll(stream.Body)
 		stream.Body.Close()
 		if err != nil || string(all) != "id: 1-1\nretry: 1000\ndata:\n\nretry: 100\n\n" || !stream.Close {
-			t.Fatalf("%q, %v, the connection is to be closed: %t", all, err, stream.Close)
+			t.Fatalf("%q, %v, Connection: close is %t", all, err, stream.Close)
 		}
 		back := v.send(t.Context(), "GET", "", "Last-Event-ID", "1-1")
 		defer back.Body.Close()
@@ -24,9 +24,9 @@ func TestCallLetsGoOfItsConnection(t *testing.T) {
 	})
 }
 
-func TestCallKeepsAConnectionThatItsClientCannotComeBackFrom(t *testing.T) {
-	atTheDesk(t, func(t *testing.T, desk *visit) {
-		v := desk.enter("2025-06-18")
+func TestDetachNeedsARevisionThatSupportsIt(t *testing.T) {
+	withAskingHandler(t, func(t *testing.T, c *testClient) {
+		v := c.openSession("2025-06-18")
 		stream := v.call(t.Context(), 2, "let-go")
 		defer stream.Body.Close()
 		v.until(stream, `"id":"ask-1","method":"roots/list"`)
@@ -35,8 +35,8 @@ func TestCallKeepsAConnectionThatItsClientCannotComeBackFrom(t *testing.T) {
 	})
 }
 
-func TestCallWithoutAServerHasNoConnectionToLetGoOf(t *testing.T) {
+func TestDetachWithoutAServerFails(t *testing.T) {
 	if (&mcp.CallRequest{Caller: &mcp.Caller{Revision: mcp.Revision20251125}}).Detach(0) {
-		t.Error("it has let go")
+		t.Error("it was detached")
 	}
 }

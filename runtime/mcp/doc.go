@@ -1,7 +1,11 @@
 // Package mcp turns a [Handler] into a server of the Model Context Protocol.
 //
-// One [Server] speaks the revisions 2024-11-05 to 2026-07-28, in both eras (sessions opened by initialize; stateless requests that
-// carry their own metadata), over Streamable HTTP ([Server.ServeHTTP]) and over a pair of streams ([Server.Serve]), as a whole or a toolset at a
-// time ([Server.For]). It guarantees that whatever a peer sends is answered by a reply or by the protocol's own error, that a panic or an error
-// behind the Handler ends one call and nothing else, and that a peer that stops reading delays nobody but itself.
+// One [Server] speaks the revisions 2024-11-05 to 2026-07-28 in both eras: legacy revisions have
+// sessions that initialize opens; modern ones are stateless, and every request carries its own
+// metadata. It serves Streamable HTTP ([Server.ServeHTTP]) and a pair of streams ([Server.Serve]),
+// as a whole or one toolset at a time ([Server.For]).
+//
+// Everything that a peer sends is answered, with an error of the protocol if necessary. An error or
+// a panic of the Handler ends one request and nothing else. A peer that stops reading delays only
+// itself.
 package mcp

@@ -10,22 +10,23 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// The codes of JSON-RPC and of the protocol.
+// Error codes of JSON-RPC and of the protocol.
 const (
 	CodeParseError         = -32700
 	CodeInvalidRequest     = -32600
 	CodeMethodNotFound     = -32601
 	CodeInvalidParams      = -32602
 	CodeInternalError      = -32603
-	CodeBusy               = -32000 // too many calls at once, or the server is going away
-	CodeUnauthorized       = -32010 // who asks is not known any more
-	CodeForbidden          = -32011 // who asks lacks scopes
+	CodeBusy               = -32000 // a limit is reached, or the server is shutting down
+	CodeUnauthorized       = -32010 // the credentials are no longer valid
+	CodeForbidden          = -32011 // the caller lacks scopes
 	CodeHeaderMismatch     = -32020
 	CodeMissingCapability  = -32021
 	CodeUnsupportedVersion = -32022
 )
 
-// Error is an error of the protocol. It reaches the peer as it is, so neither Message nor Data may hold a secret.
+// Error is an error of the protocol. It is sent to the client unchanged, so neither Message nor
+// Data may contain a secret.
 type Error struct {
 	Code    int
 	Message string
@@ -40,35 +41,37 @@ func errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// UnknownTool is what a Handler returns for a name that it does not have.
+// UnknownTool returns the error for a tool that does not exist.
 func UnknownTool(name string) *Error {
 	return errorf(CodeInvalidParams, "Unknown tool: %s", jsonscan.Excerpt(name))
 }
 
-// UnknownPrompt is what a Handler returns for the name of a prompt that it does not have.
+// UnknownPrompt returns the error for a prompt that does not exist.
 func UnknownPrompt(name string) *Error {
 	return errorf(CodeInvalidParams, "Unknown prompt: %s", jsonscan.Excerpt(name))
 }
 
-// UnknownResource is what a Handler returns for a URI that leads to nothing.
+// UnknownResource returns the error for a URI without a resource.
 func UnknownResource(uri string) *Error {
 	e := errorf(CodeInvalidParams, "Resource not found: %s", jsonscan.Excerpt(uri))
 	e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), uri), '}')
 	return e
 }
 
-// UnknownTask is what a Handler returns for the id of a task that does not exist, or not for the caller.
+// UnknownTask returns the error for a task that does not exist or belongs to another caller.
 func UnknownTask(id string) *Error {
 	return errorf(CodeInvalidParams, "Unknown task: %s", jsonscan.Excerpt(id))
 }
 
-// InvalidState is what a Handler returns for a requestState that it did not give out to this caller for this request, or not recently.
+// InvalidState returns the error for a requestState that the server did not issue to this caller
+// for this request, or that has expired.
 func InvalidState() *Error {
-	return errorf(CodeInvalidParams, "requestState is not one that this server gave out for this request, or it has expired. Call again without it")
+	return errorf(CodeInvalidParams,
+		"requestState was not issued for this request, or it has expired. Call again without it")
 }
 
-// MissingCapability is what a Handler returns to a client that must be able to do something to be served. The names are those of nested
-// members of its capabilities, as for Caller.Can.
+// MissingCapability returns the error for a client that does not declare a required capability. The
+// arguments are the names of nested members, as for Caller.Can.
 func MissingCapability(capability ...string) *Error {
 	e := errorf(CodeMissingCapability, "Missing required client capability: %s", strings.Join(capability, "."))
 	e.Data = []byte(`{"requiredCapabilities":`)
@@ -79,36 +82,66 @@ func MissingCapability(capability ...string) *Error {
 	return e
 }
 
+// InsufficientScope returns the error for a caller without the scopes, all of which are required
+// (RFC 6750, section 3.1). Over HTTP the status is 403, and the client learns where to get the
+// scopes.
+func InsufficientScope(scopes []string) *Error {
+	e := errorf(CodeForbidden, "Insufficient scope: this requires %s", strings.Join(scopes, " "))
+	e.scopes = scopes
+	e.Data = append(appendStrings([]byte(`{"requiredScopes":`), scopes), '}')
+	return e
+}
+
+// Unauthorized returns the error for a caller whose credentials are not valid, or no longer valid.
+func Unauthorized() *Error {
+	return errorf(CodeUnauthorized, "The credentials of this request are no longer valid. Sign in again")
+}
+
 func unsupportedVersion(requested string) *Error {
-	data := []byte(`{"supported":[`)
-	for i, r := range revisions {
-		if i > 0 {
-			data = append(data, ',')
-		}
-		data = jsonscan.AppendString(data, r)
-	}
-	data = append(jsonscan.AppendString(append(data, `],"requested":`...), requested), '}')
+	data := appendStrings([]byte(`{"supported":`), revisions)
+	data = append(jsonscan.AppendString(append(data, `,"requested":`...), requested), '}')
 	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 }
-
-// parseError returns the error of the protocol about a text that is not JSON.
-func parseError(err error) *Error {
-	var syntax *jsonscan.SyntaxError
-	if !errors.As(err, &syntax) {
-		return errorf(CodeParseError, "Parse error: %s", err)
-	}
-	return errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.What)
-}
-
-// panicked is the error that a panic behind the Handler becomes.
-func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
 
 func methodNotFound(method []byte) *Error {
 	return errorf(CodeMethodNotFound, "Method not found: %s", jsonscan.Excerpt(method))
 }
 
-// append appends a reply that carries the error. A nil id is written as null.
-func (e *Error) append(dst, id []byte) []byte {
+// parseError returns the error for a text that is not acceptable JSON.
+func parseError(err error) *Error {
+	var syntax *jsonscan.SyntaxError
+	if !errors.As(err, &syntax) {
+		return errorf(CodeParseError, "Parse error")
+	}
+	return errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.What)
+}
+
+func invalidRequest(reason string) *Error {
+	return errorf(CodeInvalidRequest, "Invalid request: %s", reason)
+}
+
+// panicError returns a recovered panic of the Handler as an error.
+func panicError(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
+
+// challenge returns the WWW-Authenticate header for e, or "" (RFC 6750, RFC 9728).
+func (e *Error) challenge(i *Identity) string {
+	var header string
+	switch e.Code {
+	case CodeForbidden:
+		header = `Bearer error="insufficient_scope", scope="` + strings.Join(e.scopes, " ") + `"`
+	case CodeUnauthorized:
+		header = `Bearer error="invalid_token"`
+	default:
+		return ""
+	}
+	if i != nil && i.Metadata != "" {
+		header += `, resource_metadata="` + i.Metadata + `"`
+	}
+	return header
+}
+
+// appendReply appends the JSON-RPC response with the error. A nil id is written as null.
+func (e *Error) appendReply(dst, id []byte) []byte {
 	if id == nil {
 		id = []byte("null")
 	}
@@ -119,4 +152,16 @@ func (e *Error) append(dst, id []byte) []byte {
 		dst = append(append(dst, `,"data":`...), e.Data...)
 	}
 	return append(dst, "}}"...)
+}
+
+// appendStrings appends an array of strings.
+func appendStrings[T ~string](dst []byte, list []T) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonscan.AppendString(dst, s)
+	}
+	return append(dst, ']')
 }

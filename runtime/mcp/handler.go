@@ -1,52 +1,81 @@
 package mcp
 
-import "context"
+import (
+	"context"
 
-// Handler is what the protocol needs from the server behind it. Its methods are called by many goroutines at once.
+	"hatchel/hcl/jsonscan"
+)
+
+// Handler implements what the server offers. Its methods are called concurrently.
 //
-// An [*Error] that a method returns reaches the caller as it is; any other error, and a panic, is logged and reaches the caller as an
-// internal error with a correlation id. What a model should read is not an error but an Outcome with IsError.
+// An [*Error] that a method returns is sent to the client unchanged. Any other error, and a panic,
+// is logged, and the client receives an internal error with a correlation id. What a model should
+// read is not an error but an Outcome with IsError.
 type Handler interface {
-	// Info describes the server as of this moment. It is nil when there is no such toolset.
+	// Info returns the current description of the server, or nil if the toolset does not exist.
 	Info(toolset string) *Info
 
-	// List returns one of the lists as caller may see it, as an immutable snapshot. It is never nil.
+	// List returns one of the lists as the caller may see it. It is never nil.
 	List(ctx context.Context, caller *Caller, of Listing) *List
 
-	// CallTool serves one call. The context ends when the caller cancels, goes away, or the server gives up draining. After CallTool has
-	// returned, only the Appenders of its Outcome may still refer to req and to what it holds. The same holds for GetPrompt and
+	// CallTool runs a tool. The context ends when the caller cancels the call or disconnects, or
+	// when the server stops waiting for it at shutdown. After CallTool has returned, only the
+	// Appenders of its Outcome may use req and its slices. The same holds for GetPrompt and
 	// ReadResource.
 	CallTool(ctx context.Context, req *CallRequest) (Outcome, error)
 
-	// GetPrompt writes the messages of a prompt.
+	// GetPrompt returns the messages of a prompt.
 	GetPrompt(ctx context.Context, req *CallRequest) (Document, error)
 
-	// ReadResource reads the document whose URI is req.Name.
+	// ReadResource returns the contents of the resource whose URI is req.Name.
 	ReadResource(ctx context.Context, req *CallRequest) (Document, error)
 
-	// Complete continues a value that is being typed.
+	// Complete returns completions of an argument value.
 	Complete(ctx context.Context, req *CompleteRequest) (Completion, error)
 
-	// Follow says that somebody wants to be told by Server.ResourceUpdated when the document at uri changes. Every Follow that returned nil is
-	// undone by one Unfollow with the same toolset and uri.
+	// Follow starts to watch the resource at uri, so that Server.ResourceUpdated is called when it
+	// changes. For every Follow that returned nil there is one Unfollow with the same toolset and
+	// uri.
 	Follow(ctx context.Context, caller *Caller, uri string) error
 	Unfollow(toolset, uri string)
 
-	// MayFollow reports whether a caller who follows the document at uri may still hear of it. It is asked before each message about it, and must not block.
+	// MayFollow reports whether a caller that follows the resource at uri may still be notified of
+	// it. It is called before each notification and must not block.
 	MayFollow(caller *Caller, uri string) bool
 
-	// Task serves tasks/get, tasks/update and tasks/cancel. What tasks/get answers is the members of the object as encoded JSON, without braces; the
-	// others answer nil.
+	// Task serves tasks/get, tasks/update and tasks/cancel. For tasks/get it returns the members of
+	// the result as encoded JSON, without braces; for the others it returns nil.
 	Task(ctx context.Context, req *TaskRequest) (Appender, error)
 }
 
 // Listing is one of the lists of a server.
 type Listing int
 
-// The lists of a server. Resources and templates change together: clients are told of both by one notification.
+// The lists of a server. Resources and Templates share one change notification.
 const (
 	Tools Listing = iota
 	Prompts
 	Resources
 	Templates
 )
+
+// Appender is encoded JSON that is produced when it is needed.
+type Appender interface {
+	// AppendJSON appends the JSON to dst and returns the extended slice. It is called at most once,
+	// soon after the method of the Handler has returned.
+	AppendJSON(dst []byte) []byte
+}
+
+// Raw is encoded JSON.
+type Raw []byte
+
+// AppendJSON appends r unchanged.
+func (r Raw) AppendJSON(dst []byte) []byte { return append(dst, r...) }
+
+// Text is content that consists of one text block.
+type Text string
+
+// AppendJSON appends an array with the text block.
+func (t Text) AppendJSON(dst []byte) []byte {
+	return append(jsonscan.AppendString(append(dst, `[{"type":"text","text":`...), t), "}]"...)
+}

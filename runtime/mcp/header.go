@@ -10,7 +10,7 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// The headers of the transport, spelled as package net/http files them.
+// The headers of the transport, in the canonical form of package net/http.
 const (
 	headerVersion   = "Mcp-Protocol-Version"
 	headerSession   = "Mcp-Session-Id"
@@ -20,8 +20,8 @@ const (
 	headerLastEvent = "Last-Event-Id"
 )
 
-// header returns the value of a header that may be given once. The key must be spelled as package net/http files it.
-func header(h http.Header, key string) (value string, err *Error) {
+// singleHeader returns the value of a header that may be given once. The key must be canonical.
+func singleHeader(h http.Header, key string) (value string, err *Error) {
 	switch values := h[key]; len(values) {
 	case 0:
 		return "", nil
@@ -31,61 +31,66 @@ func header(h http.Header, key string) (value string, err *Error) {
 	return "", errorf(CodeHeaderMismatch, "The header %s is given more than once", key)
 }
 
-// checkHeaders checks the headers that mirror a modern message, so that what stands between client and server may rely on them.
+// checkHeaders checks the headers that repeat parts of a modern message, so that proxies can rely
+// on them.
 func checkHeaders(h http.Header, version string, m *message) *Error {
-	if m.isRequest() && m.metaVersion != nil {
-		if in, ok := jsonscan.Text(m.metaVersion); ok && in != version {
-			if version == "" {
-				return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version is missing")
-			}
-			return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version does not match params._meta, which says %q", jsonscan.Excerpt(in))
+	if m.isRequest() {
+		inBody, ok := jsonscan.Text(m.metaVersion)
+		switch {
+		case version == "":
+			return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version is missing")
+		case ok && inBody != version:
+			return errorf(CodeHeaderMismatch,
+				"The header MCP-Protocol-Version does not match params._meta, which says %q",
+				jsonscan.Excerpt(inBody))
 		}
 	}
-	if m.isRequest() && version == "" {
-		return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version is missing")
-	}
-	method, err := header(h, headerMethod)
+	method, err := singleHeader(h, headerMethod)
 	switch {
 	case err != nil:
 		return err
 	case method == "":
 		return errorf(CodeHeaderMismatch, "The header Mcp-Method is missing")
 	case method != string(m.method):
-		return errorf(CodeHeaderMismatch, "The header Mcp-Method does not match the method, which is %q", jsonscan.Excerpt(m.method))
+		return errorf(CodeHeaderMismatch,
+			"The header Mcp-Method does not match the method, which is %q", jsonscan.Excerpt(m.method))
 	}
-	return m.checkName(h)
+	return m.checkNameHeader(h)
 }
 
-// checkName checks the header that says what the request is about. A request that does not say so itself is refused for that.
-func (m *message) checkName(h http.Header) *Error {
+// checkNameHeader checks the header that repeats the subject of a request. A request without the
+// subject is refused later.
+func (m *message) checkNameHeader(h http.Header) *Error {
 	member, subject := m.subject()
-	in, ok := jsonscan.Text(subject)
+	inBody, ok := jsonscan.Text(subject)
 	if !ok {
 		return nil
 	}
-	name, err := header(h, headerName)
+	name, err := singleHeader(h, headerName)
 	switch {
 	case err != nil:
 		return err
 	case name == "":
 		return errorf(CodeHeaderMismatch, "The header Mcp-Name is missing")
-	case name == in:
+	case name == inBody:
 		return nil
 	}
-	if decoded, ok := decodeHeader(name); !ok || decoded != in {
-		return errorf(CodeHeaderMismatch, "The header Mcp-Name does not match params.%s, which is %q", member, jsonscan.Excerpt(in))
+	if decoded, ok := decodeHeader(name); !ok || decoded != inBody {
+		return errorf(CodeHeaderMismatch,
+			"The header Mcp-Name does not match params.%s, which is %q", member, jsonscan.Excerpt(inBody))
 	}
 	return nil
 }
 
-// HeaderInput is an argument of a tool that modern clients repeat in a header, because its schema says x-mcp-header.
+// HeaderInput is an argument of a tool that modern clients repeat in a header, because its schema
+// has x-mcp-header.
 type HeaderInput struct {
 	key  string
 	path []string
 }
 
-// NewHeaderInput says that the argument at path, the names of properties from the outside in, is repeated in Mcp-Param-<name>. It
-// reports false when no header can have that name.
+// NewHeaderInput returns the HeaderInput for the argument at path, the property names from the
+// outside in, and the header Mcp-Param-<name>. It reports false if no header can have that name.
 func NewHeaderInput(name string, path ...string) (HeaderInput, bool) {
 	for _, c := range []byte(name) {
 		alnum := '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
@@ -96,8 +101,9 @@ func NewHeaderInput(name string, path ...string) (HeaderInput, bool) {
 	return HeaderInput{http.CanonicalHeaderKey(headerParam + name), path}, name != "" && len(path) > 0
 }
 
-// CheckHeaders checks that the headers of a modern HTTP request say what its arguments say. Elsewhere there is nothing to check. A
-// Handler calls it before anything else; the error is an [*Error] to be returned as it is.
+// CheckHeaders checks that the headers of a modern HTTP request match its arguments. A Handler
+// calls it first and returns its error, an [*Error], unchanged. For other requests the result is
+// nil.
 func (r *CallRequest) CheckHeaders(inputs []HeaderInput) error {
 	if r.Caller.Header == nil || !r.Caller.Revision.Modern() {
 		return nil
@@ -111,58 +117,61 @@ func (r *CallRequest) CheckHeaders(inputs []HeaderInput) error {
 }
 
 func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
-	at := strings.Join(in.path, ".")
-	said, err := header(h, in.key)
+	argument := strings.Join(in.path, ".")
+	encoded, err := singleHeader(h, in.key)
 	if err != nil {
 		return err
 	}
 	_, given := h[in.key]
-	raw, ok := jsonscan.Lookup(arguments, in.path...)
+	value, ok := jsonscan.Lookup(arguments, in.path...)
 	switch {
-	case !ok || string(raw) == "null":
+	case !ok || string(value) == "null":
 		if given {
-			return errorf(CodeHeaderMismatch, "The header %s repeats the argument %q, which is absent", in.key, at)
+			return errorf(CodeHeaderMismatch, "The header %s repeats the argument %q, which is absent",
+				in.key, argument)
 		}
 		return nil
 	case !given:
-		return errorf(CodeHeaderMismatch, "The header %s is missing. It must repeat the argument %q", in.key, at)
+		return errorf(CodeHeaderMismatch, "The header %s is missing. It must repeat the argument %q",
+			in.key, argument)
 	}
-	decoded, ok := decodeHeader(said)
+	decoded, ok := decodeHeader(encoded)
 	if !ok {
 		return errorf(CodeHeaderMismatch, "The header %s is not valid Base64", in.key)
 	}
-	if !sameValue(decoded, raw) {
-		return errorf(CodeHeaderMismatch, "The header %s does not match the argument %q", in.key, at)
+	if !sameValue(decoded, value) {
+		return errorf(CodeHeaderMismatch, "The header %s does not match the argument %q", in.key, argument)
 	}
 	return nil
 }
 
 // sameValue compares a header with a scanned string, boolean or integer.
-func sameValue(said string, raw []byte) bool {
-	switch raw[0] {
+func sameValue(header string, value []byte) bool {
+	switch value[0] {
 	case '"':
-		value, _ := jsonscan.Text(raw)
-		return said == value
+		s, _ := jsonscan.Text(value)
+		return header == s
 	case 't', 'f':
-		return said == string(raw)
+		return header == string(value)
 	case '{', '[':
 		return false
 	}
-	a, errA := strconv.ParseFloat(said, 64)
-	b, errB := strconv.ParseFloat(string(raw), 64)
-	const exact = 1<<53 - 1
-	return errA == nil && errB == nil && a == b && a == math.Trunc(a) && math.Abs(a) <= exact
+	a, errA := strconv.ParseFloat(header, 64)
+	b, errB := strconv.ParseFloat(string(value), 64)
+	const maxExact = 1<<53 - 1
+	return errA == nil && errB == nil && a == b && a == math.Trunc(a) && math.Abs(a) <= maxExact
 }
 
-// decodeHeader undoes the encoding of values that cannot stand in a header as they are.
+// decodeHeader decodes a value that was encoded because a header cannot contain it. Other values
+// are returned unchanged.
 func decodeHeader(value string) (string, bool) {
-	inside, ok := strings.CutPrefix(value, "=?base64?")
+	content, ok := strings.CutPrefix(value, "=?base64?")
 	if !ok {
 		return value, true
 	}
-	if inside, ok = strings.CutSuffix(inside, "?="); !ok {
+	if content, ok = strings.CutSuffix(content, "?="); !ok {
 		return value, true
 	}
-	b, err := base64.StdEncoding.Strict().DecodeString(inside)
-	return string(b), err == nil && !strings.ContainsAny(inside, "\r\n") // which the decoder skips
+	b, err := base64.StdEncoding.Strict().DecodeString(content)
+	return string(b), err == nil && !strings.ContainsAny(content, "\r\n") // the decoder skips line breaks
 }

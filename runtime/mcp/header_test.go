@@ -8,8 +8,8 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// FuzzHeaderSaysWhatItWasGiven encodes values as the protocol has it, and decodes what is no such encoding.
-func FuzzHeaderSaysWhatItWasGiven(f *testing.F) {
+// FuzzDecodeHeaderInvertsTheEncoding decodes values with and without the encoding of the protocol.
+func FuzzDecodeHeaderInvertsTheEncoding(f *testing.F) {
 	for _, s := range []string{"", "plain", "größe", "=?base64?SGVsbG8=?=", "=?base64?SGVsbG8?=", "=?base64?", "=?base64?=", "=?BASE64?SGVsbG8=?=", "=?base64?\n?="} {
 		f.Add(s)
 	}
@@ -24,26 +24,27 @@ func FuzzHeaderSaysWhatItWasGiven(f *testing.F) {
 		case !marked && (!ok || got != value):
 			t.Fatalf("%q, which is not encoded, was read as %q, %t", value, got, ok)
 		case marked && ok && "=?base64?"+base64.StdEncoding.EncodeToString([]byte(got))+"?=" != value:
-			t.Fatalf("%q was read as %q, which is written otherwise", value, got)
+			t.Fatalf("%q was read as %q, whose encoding differs", value, got)
 		}
 	})
 }
 
-// FuzzHeaderMatchesOneValue compares a header with an argument: what matches is the same string, boolean or whole number, and only that.
-func FuzzHeaderMatchesOneValue(f *testing.F) {
+// FuzzHeaderMatchesOnlyItsArgument checks that a header matches only the same string, boolean or
+// integer.
+func FuzzHeaderMatchesOnlyItsArgument(f *testing.F) {
 	f.Add("text", "text")
 	f.Add("42", "42.0")
 	f.Add("true", "false")
 	f.Add("1e3", "1000")
-	f.Fuzz(func(t *testing.T, said, value string) {
+	f.Fuzz(func(t *testing.T, header, value string) {
 		if !sameValue(value, jsonscan.AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
 			t.Fatalf("%q does not match itself", value)
 		}
-		if said != value && sameValue(said, jsonscan.AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
-			t.Fatalf("%q matches the text %q", said, value)
+		if header != value && sameValue(header, jsonscan.AppendString(nil, value)) && strings.ToValidUTF8(value, "\ufffd") == value {
+			t.Fatalf("%q matches the text %q", header, value)
 		}
-		if (said != "true") && sameValue(said, []byte("true")) || sameValue(said, []byte("{}")) || sameValue(said, []byte("[]")) {
-			t.Fatalf("%q matches what it does not say", said)
+		if header != "true" && sameValue(header, []byte("true")) || sameValue(header, []byte("{}")) || sameValue(header, []byte("[]")) {
+			t.Fatalf("%q matches another value", header)
 		}
 	})
 }

@@ -9,97 +9,79 @@ import (
 	"time"
 )
 
-// ServeHTTP serves the one endpoint of the protocol. The http.Server around it should have a ReadHeaderTimeout, and neither a
-// ReadTimeout nor a WriteTimeout: what may take how long is known here.
+// ServeHTTP serves the one endpoint of the protocol. The http.Server should have a
+// ReadHeaderTimeout, but neither a ReadTimeout nor a WriteTimeout: the Server sets deadlines for
+// each request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.For("").ServeHTTP(w, r) }
 
-// refuse answers what never came to be a message.
-func refuse(w http.ResponseWriter, status int, why string) {
-	http.Error(w, why, status)
-}
-
-// turnAway refuses a request whose body nobody will read, and does not let the peer take its time over it.
-func (s *Server) turnAway(w http.ResponseWriter, status int, why string) {
+// reject refuses a request before its body is read. The client has BodyTimeout to finish sending
+// it.
+func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTimeout))
 	w.Header().Set("Connection", "close")
-	refuse(w, status, why)
+	http.Error(w, problem, status)
 }
 
-// post reads a packet and hands it to the era it belongs to.
-func (s *Server) post(w http.ResponseWriter, r *http.Request, v view) {
-	x := &exchange{w: w, r: r, server: s, view: v, identity: IdentityOf(r.Context()), accepts: acceptedBy(r.Header)}
-	if !isJSON(r.Header) {
-		s.turnAway(w, http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
+// servePost reads a packet and serves it in its era.
+func (s *Server) servePost(w http.ResponseWriter, r *http.Request, v view) {
+	resp := &postResponse{
+		w: w, r: r, server: s, view: v, identity: IdentityOf(r.Context()), accepts: parseAccept(r.Header),
+	}
+	if !hasJSONBody(r.Header) {
+		s.reject(w, http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
 		return
 	}
-	if !x.accepts.document && !x.accepts.events {
-		s.turnAway(w, http.StatusNotAcceptable, "The Accept header must allow application/json and text/event-stream")
+	if !resp.accepts.json && !resp.accepts.events {
+		s.reject(w, http.StatusNotAcceptable, "The Accept header must allow application/json and text/event-stream")
 		return
 	}
-	body := borrow()
+	body := borrowBuffer()
 	defer body.release()
-	if status, why := s.read(w, r, body); status != 0 {
-		refuse(w, status, why)
+	if status, problem := s.readBody(w, r, body); status != 0 {
+		http.Error(w, problem, status)
 		return
 	}
-	x.size = len(body.b)
+	resp.requestSize = len(body.b)
 	p, err := parse(body.b, s.options.MaxDepth)
 	if err != nil {
-		x.fail(parseError(err), nil)
+		resp.fail(parseError(err), nil)
 		return
 	}
 	defer p.release()
 
-	version, bad := header(r.Header, headerVersion)
-	if bad == nil && len(p.messages) == 0 {
-		bad = errorf(CodeInvalidRequest, "The batch is empty")
+	version, invalid := singleHeader(r.Header, headerVersion)
+	if invalid == nil && len(p.messages) == 0 {
+		invalid = errEmptyBatch
 	}
-	if bad != nil {
-		x.fail(bad, nil)
+	if invalid != nil {
+		resp.fail(invalid, nil)
 		return
 	}
 	m := &p.messages[0]
 	_, inSession := r.Header[headerSession]
-	modern := Revision(version).Modern() || version == "" && !inSession && !p.batch && m.speaksModern()
-	if !p.batch && m.invalid != "" {
-		x.fail(errorf(CodeInvalidRequest, "Invalid request: %s", m.invalid), m.id)
-		return
-	}
+	modern := Revision(version).Modern() || version == "" && !inSession && !p.batch && m.isModern()
 	switch {
+	case !p.batch && m.invalid != "":
+		resp.fail(invalidRequest(m.invalid), m.id)
 	case modern && p.batch:
-		x.fail(errorf(CodeInvalidRequest, "This revision has no batches"), nil)
+		resp.fail(errorf(CodeInvalidRequest, "This revision does not support batches"), nil)
 	case modern:
-		s.postModern(x, m, version)
+		s.postModern(resp, m, version)
 	default:
-		s.postLegacy(x, p, version)
+		s.postLegacy(resp, p, version)
 	}
 }
 
-// fail answers with an error of the protocol and the status that goes with it.
-func (x *exchange) fail(err *Error, id []byte) {
-	x.challenge(err)
-	x.finish(err.append(nil, id), statusOf(err))
-}
+var errEmptyBatch = &Error{Code: CodeInvalidRequest, Message: "The batch is empty"}
 
-// challenge has the answer say, if it has not begun, where the client gets what it lacks.
-func (x *exchange) challenge(err *Error) {
-	if said := err.challenge(x.identity); said != "" {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		if !x.streaming {
-			x.w.Header()["Www-Authenticate"] = []string{said}
-		}
-	}
-}
-
-// read reads the body. A status that is not 0 says why it could not; then the connection ends with the answer, and the deadline
-// stays, because net/http goes on to read what is left.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, body *buffer) (status int, why string) {
+// readBody reads the body. If that fails, it returns a status other than 0, and the connection is
+// closed after the reply; the read deadline remains, because net/http reads the rest of the body.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) (status int, problem string) {
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Now().Add(s.options.BodyTimeout))
 	err := errTooLarge
 	if r.ContentLength <= s.options.MaxBody {
-		err = body.fill(r.Body, s.options.MaxBody)
+		err = body.readFrom(r.Body, s.options.MaxBody)
 	}
 	if err == nil {
 		rc.SetReadDeadline(time.Time{})
@@ -109,22 +91,22 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, body *buffer) (sta
 	if err == errTooLarge {
 		return http.StatusRequestEntityTooLarge, "The request is larger than this server accepts"
 	}
-	return http.StatusBadRequest, "The request could not be read to its end"
+	return http.StatusBadRequest, "The request body could not be read completely"
 }
 
 var errTooLarge = errors.New("too large")
 
-// fill reads all there is, up to most bytes.
-func (b *buffer) fill(from io.Reader, most int64) error {
-	from = io.LimitReader(from, most+1)
+// readFrom reads everything up to limit bytes.
+func (b *buffer) readFrom(r io.Reader, limit int64) error {
+	r = io.LimitReader(r, limit+1)
 	for {
 		if len(b.b) == cap(b.b) {
 			b.b = append(b.b, 0)[:len(b.b)]
 		}
-		n, err := from.Read(b.b[len(b.b):cap(b.b)])
+		n, err := r.Read(b.b[len(b.b):cap(b.b)])
 		b.b = b.b[:len(b.b)+n]
 		switch {
-		case int64(len(b.b)) > most:
+		case int64(len(b.b)) > limit:
 			return errTooLarge
 		case err == io.EOF:
 			return nil
@@ -134,7 +116,7 @@ func (b *buffer) fill(from io.Reader, most int64) error {
 	}
 }
 
-func isJSON(h http.Header) bool {
+func hasJSONBody(h http.Header) bool {
 	values := h["Content-Type"]
 	if len(values) != 1 {
 		return false
@@ -147,13 +129,13 @@ func isJSON(h http.Header) bool {
 	return err == nil && media == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
-// accepted is what a client takes for an answer.
-type accepted struct{ document, events bool }
+// acceptedTypes are the kinds of responses that a client accepts.
+type acceptedTypes struct{ json, events bool }
 
-func acceptedBy(h http.Header) (a accepted) {
+func parseAccept(h http.Header) (a acceptedTypes) {
 	values := h["Accept"]
 	if len(values) == 0 {
-		return accepted{true, true}
+		return acceptedTypes{true, true}
 	}
 	for _, value := range values {
 		for value != "" {
@@ -165,11 +147,11 @@ func acceptedBy(h http.Header) (a accepted) {
 			}
 			switch strings.ToLower(strings.TrimSpace(media)) {
 			case "application/json", "application/*":
-				a.document = true
+				a.json = true
 			case "text/event-stream", "text/*":
 				a.events = true
 			case "*/*":
-				a = accepted{true, true}
+				a = acceptedTypes{true, true}
 			}
 		}
 	}

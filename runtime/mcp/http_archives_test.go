@@ -17,26 +17,27 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// TestHTTPSaysWhatTheArchivesSay is about what only HTTP has: statuses, headers, and requests that no proper client sends.
-func TestHTTPSaysWhatTheArchivesSay(t *testing.T) {
+// The archives cover what only HTTP has: statuses, headers, and requests that no correct client
+// sends.
+func TestHTTPMatchesTheArchives(t *testing.T) {
 	archives, _ := filepath.Glob("testdata/http/*.txtar")
 	if len(archives) == 0 {
 		t.Fatal("no archives")
 	}
 	for _, path := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { exchangeRaw(t, path) })
+			synctest.Test(t, func(t *testing.T) { runHTTPArchive(t, path) })
 		})
 	}
 }
 
-func exchangeRaw(t *testing.T, path string) {
+func runHTTPArchive(t *testing.T, path string) {
 	a, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mcp.New(newShop(), wireOptions)
-	client, stop := inside(t, address(s))
+	s := mcp.New(newFakeHandler(), wireOptions)
+	client, stop := startHTTP(t, withToolsets(s))
 	defer stop()
 	session, got := "", ""
 	changed := false
@@ -44,7 +45,7 @@ func exchangeRaw(t *testing.T, path string) {
 		switch f.Name {
 		case "client":
 			raw := strings.ReplaceAll(expand(string(f.Data)), "SESSION", session)
-			r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(withLength(raw))))
+			r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(addContentLength(raw))))
 			if err != nil {
 				t.Fatalf("section %d: %v", i+1, err)
 			}
@@ -56,7 +57,7 @@ func exchangeRaw(t *testing.T, path string) {
 			if id := reply.Header.Get("Mcp-Session-Id"); id != "" {
 				session = id
 			}
-			got = rendered(reply)
+			got = formatResponse(reply)
 		case "server":
 			if session != "" {
 				got = strings.ReplaceAll(got, session, "SESSION")
@@ -76,15 +77,15 @@ func exchangeRaw(t *testing.T, path string) {
 	}
 }
 
-// withLength makes a request as the archives write it one that can be sent.
-func withLength(raw string) string {
+// addContentLength completes a request of an archive.
+func addContentLength(raw string) string {
 	head, body, _ := strings.Cut(raw, "\n\n")
 	head, body = strings.TrimSpace(head), strings.TrimSuffix(body, "\n")
 	return fmt.Sprintf("%s\r\nContent-Length: %d\r\n\r\n%s", strings.ReplaceAll(head, "\n", "\r\n"), len(body), body)
 }
 
-// rendered is a reply as the archives write it.
-func rendered(reply *http.Response) string {
+// formatResponse returns a response in the form of the archives.
+func formatResponse(reply *http.Response) string {
 	defer reply.Body.Close()
 	var b bytes.Buffer
 	fmt.Fprintln(&b, reply.Status)

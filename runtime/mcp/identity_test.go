@@ -15,14 +15,15 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// guarded is visiting a server before which a request says who makes it: X-Who, and X-Until how many minutes its credential is good for.
-func guarded(t *testing.T, f func(t *testing.T, v *visit)) {
+// withIdentities is withServer with authentication: the header X-Who names the subject of a
+// request, X-Key its key, and X-Until makes its credential expire after a minute.
+func withIdentities(t *testing.T, f func(t *testing.T, v *testClient)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		v := &visit{t: t, shop: newShop(), log: &bytes.Buffer{}}
-		v.server = mcp.New(v.shop, mcp.Options{Logger: slog.New(slog.NewTextHandler(v.log, nil))})
-		inner := address(v.server)
-		client, stop := inside(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &testClient{t: t, handler: newFakeHandler(), log: &bytes.Buffer{}}
+		v.server = mcp.New(v.handler, mcp.Options{Logger: slog.New(slog.NewTextHandler(v.log, nil))})
+		inner := withToolsets(v.server)
+		client, stop := startHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if who := r.Header.Get("X-Who"); who != "" {
 				i := &mcp.Identity{Subject: who, Key: r.Header.Get("X-Key"), Metadata: "https://tools.example/metadata"}
 				if r.Header.Get("X-Until") != "" {
@@ -43,14 +44,14 @@ func guarded(t *testing.T, f func(t *testing.T, v *visit)) {
 	})
 }
 
-func TestASessionIsThatOfWhoOpenedIt(t *testing.T) {
-	guarded(t, func(t *testing.T, v *visit) {
+func TestSessionBelongsToTheIdentityThatOpenedIt(t *testing.T) {
+	withIdentities(t, func(t *testing.T, v *testClient) {
 		open := func(who ...string) []string {
 			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, who...)
-			whole(reply)
+			readAll(reply)
 			return []string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}
 		}
-		ada, nobody := open("X-Who", "ada", "X-Key", "one"), open()
+		ada, none := open("X-Who", "ada", "X-Key", "one"), open()
 		for _, x := range []struct {
 			session []string
 			who     []string
@@ -60,12 +61,12 @@ func TestASessionIsThatOfWhoOpenedIt(t *testing.T) {
 			{ada, []string{"X-Who", "bob", "X-Key", "one"}, 404},
 			{ada, []string{"X-Who", "ada", "X-Key", "two"}, 404},
 			{ada, nil, 404},
-			{nobody, nil, 200},
-			{nobody, []string{"X-Who", "ada", "X-Key", "one"}, 404},
+			{none, nil, 200},
+			{none, []string{"X-Who", "ada", "X-Key", "one"}, 404},
 		} {
 			headers := append(append([]string{}, x.session...), x.who...)
 			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, headers...)
-			if got := whole(reply); reply.StatusCode != x.status {
+			if got := readAll(reply); reply.StatusCode != x.status {
 				t.Errorf("%v: %d, %s", headers, reply.StatusCode, got)
 			}
 			if x.status == 404 {
@@ -79,16 +80,16 @@ func TestASessionIsThatOfWhoOpenedIt(t *testing.T) {
 	})
 }
 
-func TestStreamsEndWithTheCredential(t *testing.T) {
-	for how, end := range map[string]func(v *visit){
-		"expires":  func(*visit) { time.Sleep(2 * time.Minute) },
-		"is taken": func(v *visit) { v.server.Retain(func(i *mcp.Identity) bool { return i == nil }) },
+func TestStreamsEndWithTheirCredential(t *testing.T) {
+	for name, end := range map[string]func(v *testClient){
+		"expired": func(*testClient) { time.Sleep(2 * time.Minute) },
+		"revoked": func(v *testClient) { v.server.Retain(func(i *mcp.Identity) bool { return i == nil }) },
 	} {
-		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
-			guarded(t, func(t *testing.T, v *visit) {
+		t.Run(name, func(t *testing.T) {
+			withIdentities(t, func(t *testing.T, v *testClient) {
 				ada := []string{"X-Who", "ada", "X-Until", "1"}
 				reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, ada...)
-				whole(reply)
+				readAll(reply)
 				session := append([]string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}, ada...)
 				modern := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}
 				listen := func(who ...string) *http.Response {
@@ -101,32 +102,32 @@ func TestStreamsEndWithTheCredential(t *testing.T) {
 						ended <- what
 					}()
 				}
-				other := listen("X-Who", "") // of nobody, whom nothing ends
-				heard := make(chan error, 1)
+				other := listen("X-Who", "") // unauthenticated
+				otherEnded := make(chan error, 1)
 				go func() {
 					_, err := io.Copy(io.Discard, other.Body)
-					heard <- err
+					otherEnded <- err
 				}()
 				synctest.Wait()
 				if len(ended) > 0 {
-					t.Fatal("a stream has ended too early")
+					t.Fatal("a stream ended too early")
 				}
 				end(v)
 				synctest.Wait()
-				if len(ended) != 2 || len(heard) != 0 {
-					t.Errorf("%d of 2 streams have ended, and of others %d", len(ended), len(heard))
+				if len(ended) != 2 || len(otherEnded) != 0 {
+					t.Errorf("%d of 2 streams ended, and %d others", len(ended), len(otherEnded))
 				}
 			})
 		})
 	}
 }
 
-func TestSessionsOfWhoDoesNotStandEnd(t *testing.T) {
-	guarded(t, func(t *testing.T, v *visit) {
+func TestRetainEndsSessionsOfInvalidIdentities(t *testing.T) {
+	withIdentities(t, func(t *testing.T, v *testClient) {
 		var sessions [][]string
 		for _, who := range []string{"ada", "bob"} {
 			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, "X-Who", who)
-			whole(reply)
+			readAll(reply)
 			sessions = append(sessions, []string{"X-Who", who, "Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")})
 		}
 		v.server.Retain(func(i *mcp.Identity) bool { return i != nil && i.Subject == "bob" })
@@ -138,11 +139,11 @@ func TestSessionsOfWhoDoesNotStandEnd(t *testing.T) {
 	})
 }
 
-func TestWhoLacksScopesIsToldWhereToGetThem(t *testing.T) {
-	guarded(t, func(t *testing.T, v *visit) {
+func TestErrorsAboutTheCallerCarryAChallenge(t *testing.T) {
+	withIdentities(t, func(t *testing.T, v *testClient) {
 		ada := []string{"X-Who", "ada"}
 		reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, ada...)
-		whole(reply)
+		readAll(reply)
 		session := append([]string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}, ada...)
 		for tool, want := range map[string]struct {
 			status    int
@@ -157,25 +158,25 @@ func TestWhoLacksScopesIsToldWhereToGetThem(t *testing.T) {
 			modern := v.send(t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"META"}}`, tool),
 				append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}, ada...)...)
 			for era, reply := range map[string]*http.Response{"legacy": legacy, "modern": modern} {
-				said := whole(reply)
-				if want.status != 0 && reply.StatusCode != want.status || reply.Header.Get("WWW-Authenticate") != want.challenge || !strings.Contains(said, `"error":{`) {
-					t.Errorf("%s, %s: %d, %q, %s", tool, era, reply.StatusCode, reply.Header.Get("WWW-Authenticate"), said)
+				body := readAll(reply)
+				if want.status != 0 && reply.StatusCode != want.status || reply.Header.Get("WWW-Authenticate") != want.challenge || !strings.Contains(body, `"error":{`) {
+					t.Errorf("%s, %s: %d, %q, %s", tool, era, reply.StatusCode, reply.Header.Get("WWW-Authenticate"), body)
 				}
 			}
 		}
 	})
 }
 
-func TestWhatIsRememberedOfSomebodyHoldsNoToken(t *testing.T) {
-	shown := &mcp.Identity{Subject: "ada", Key: "one", Groups: []string{"staff"}, Token: func() (string, time.Time) { return "secret", time.Time{} }}
-	kept := shown.Kept()
-	if kept.Token != nil || kept.Owner() != shown.Owner() || len(kept.Groups) != 1 {
+func TestKeptIdentityHasNoToken(t *testing.T) {
+	original := &mcp.Identity{Subject: "ada", Key: "one", Groups: []string{"staff"}, Token: func() (string, time.Time) { return "secret", time.Time{} }}
+	kept := original.Kept()
+	if kept.Token != nil || kept.Owner() != original.Owner() || len(kept.Groups) != 1 {
 		t.Errorf("kept is %+v", kept)
 	}
-	if shown.Token == nil {
-		t.Error("the request has lost its token")
+	if original.Token == nil {
+		t.Error("the identity of the request lost its token")
 	}
-	if nobody := (*mcp.Identity)(nil); nobody.Kept() != nil {
-		t.Error("nobody is somebody")
+	if none := (*mcp.Identity)(nil); none.Kept() != nil {
+		t.Error("nil has an identity")
 	}
 }

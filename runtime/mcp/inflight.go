@@ -8,82 +8,83 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// errCancelled is why the context of a request ended whose caller does not want the reply any more.
+// errCancelled is the cause of the context of a request that the client has cancelled.
 var errCancelled = errors.New("cancelled by the client")
 
-// inflight are the requests of one session or one pair of streams that are being answered.
-type inflight struct {
+// inflightRequests are the requests of one session or one pair of streams that are in progress.
+type inflightRequests struct {
 	limit int
 
-	mu      sync.Mutex
-	pending map[string]*pending // by id as sent; guarded by mu
+	mu   sync.Mutex
+	byID map[string]*inflightRequest // by id as sent; guarded by mu
 }
 
-// pending is a request being answered.
-type pending struct {
+// inflightRequest is a request in progress.
+type inflightRequest struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	of     *inflight
-	key    string
+	set    *inflightRequests
+	id     string
 }
 
-// begin registers a request. It must be done with when it has been answered.
-func (f *inflight) begin(parent context.Context, id []byte) (*pending, *Error) {
+// begin registers a request. The caller must call done after the reply.
+func (f *inflightRequests) begin(parent context.Context, id []byte) (*inflightRequest, *Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.pending) >= f.limit {
-		return nil, errorf(CodeBusy, "Too many requests at once: %d are being answered. Wait for one of them", f.limit)
+	if len(f.byID) >= f.limit {
+		return nil, errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Wait for one of them",
+			f.limit)
 	}
 	key := string(id)
-	if _, taken := f.pending[key]; taken {
-		return nil, errorf(CodeInvalidRequest, "A request with the id %s is being answered", jsonscan.Excerpt(id))
+	if _, exists := f.byID[key]; exists {
+		return nil, duplicateID(id)
 	}
-	if f.pending == nil {
-		f.pending = make(map[string]*pending)
+	if f.byID == nil {
+		f.byID = make(map[string]*inflightRequest)
 	}
 	ctx, cancel := context.WithCancelCause(parent)
-	p := &pending{ctx, cancel, f, key}
-	f.pending[key] = p
-	return p, nil
+	r := &inflightRequest{ctx, cancel, f, key}
+	f.byID[key] = r
+	return r, nil
 }
 
-func (p *pending) done() {
-	p.of.mu.Lock()
-	delete(p.of.pending, p.key)
-	p.of.mu.Unlock()
-	p.cancel(nil)
+func duplicateID(id []byte) *Error {
+	return errorf(CodeInvalidRequest, "A request with the id %s is already in progress", jsonscan.Excerpt(id))
 }
 
-// unwanted reports whether the reply must not be sent.
-func (p *pending) unwanted() bool { return unwanted(p.ctx) }
+func (r *inflightRequest) done() {
+	r.set.mu.Lock()
+	delete(r.set.byID, r.id)
+	r.set.mu.Unlock()
+	r.cancel(nil)
+}
 
-// cancel ends the context of the request with this id, if it is being answered.
-func (f *inflight) cancel(id []byte, cause error) {
+// cancelled reports whether the client has cancelled the request, so that no reply must be sent.
+func (r *inflightRequest) cancelled() bool {
+	return r.ctx.Err() != nil && errors.Is(context.Cause(r.ctx), errCancelled)
+}
+
+// cancel cancels the request with this id, if it is in progress.
+func (f *inflightRequests) cancel(id []byte, cause error) {
 	f.mu.Lock()
-	p := f.pending[string(id)]
+	r := f.byID[string(id)]
 	f.mu.Unlock()
-	if p != nil {
-		p.cancel(cause)
+	if r != nil {
+		r.cancel(cause)
 	}
 }
 
-// cancelAll ends every context.
-func (f *inflight) cancelAll(cause error) {
+func (f *inflightRequests) cancelAll(cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, p := range f.pending {
-		p.cancel(cause)
+	for _, r := range f.byID {
+		r.cancel(cause)
 	}
 }
 
-// idle reports whether nothing is being answered.
-func (f *inflight) idle() bool {
+// idle reports whether no request is in progress.
+func (f *inflightRequests) idle() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.pending) == 0
-}
-
-// unwanted reports whether the reply to the request with this context must not be sent.
-func unwanted(ctx context.Context) bool {
-	return ctx.Err() != nil && errors.Is(context.Cause(ctx), errCancelled)
+	return len(f.byID) == 0
 }

@@ -4,54 +4,59 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"slices"
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hatchel/hcl/jsonscan"
 )
 
-// Entry is one entry of a list, encoded once for each era because what an outputSchema may be differs.
+// Entry is one entry of a list, encoded once for each era, because they differ in what an
+// outputSchema may be.
 type Entry struct {
 	Name           string
 	Legacy, Modern []byte
 }
 
-// ListOptions are about a whole list.
+// ListOptions configures a list.
 type ListOptions struct {
-	PageSize int           // entries a page; 0 means 1000
-	TTL      time.Duration // how long a modern client may go without asking again
-	Private  bool          // what is listed depends on who asks
+	PageSize int           // entries of a page; 0 means 1000
+	TTL      time.Duration // how long a modern client may cache the list
+	Private  bool          // the list depends on the caller
 }
 
-// List is an immutable list, ready to be sent: the entries of each era stand joined by commas in one piece of memory, so that every
-// page is a slice of it.
+// List is an immutable, encoded list. The entries of each era are joined by commas in one slice, so
+// that a page is a part of it.
 type List struct {
 	of             Listing
 	names          []string
-	legacy, modern joined
+	legacy, modern joinedEntries
 	pageSize       int
-	picked         []int  // of a part of another list: its entries, in order; nil when all are
-	caching        []byte // the members ttlMs and cacheScope of a modern result
+	picked         []int  // the entries of a part of another list, in order; nil for all
+	cacheHints     []byte // the members ttlMs and cacheScope of a modern result
 	revision       string
 }
 
-// joined are encoded entries with commas between them; entry n begins at at[n], and at[len] is past the end.
-type joined struct {
-	bytes []byte
-	at    []int
+// joinedEntries are encoded entries joined by commas. Entry n begins at offsets[n]; the last offset
+// is past the end.
+type joinedEntries struct {
+	bytes   []byte
+	offsets []int
 }
 
-// NewList makes a list of the entries, in the order of their names, which must be unique.
+// NewList returns a list of the entries, sorted by name. The names must be unique.
 func NewList(of Listing, entries []Entry, o ListOptions) *List {
-	entries = slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	entries = slices.Clone(entries)
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	l := &List{of: of, pageSize: o.PageSize}
 	if l.pageSize <= 0 {
 		l.pageSize = 1000
 	}
-	l.caching = appendCaching(nil, o.TTL, o.Private)
+	l.cacheHints = appendCacheHints(nil, o.TTL, o.Private)
 	for _, e := range entries {
 		l.names = append(l.names, e.Name)
 		l.legacy.add(e.Legacy)
@@ -66,54 +71,27 @@ func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	return l
 }
 
-func (j *joined) add(entry []byte) {
+func (j *joinedEntries) add(entry []byte) {
 	if len(j.bytes) > 0 {
 		j.bytes = append(j.bytes, ',')
 	}
-	j.at = append(j.at, len(j.bytes))
+	start := len(j.bytes)
+	j.offsets = append(j.offsets, start)
 	j.bytes = append(j.bytes, bytes.TrimSpace(entry)...)
-	oneLine(j.bytes[j.at[len(j.at)-1]:])
+	removeLineBreaks(j.bytes[start:])
 }
 
-// Only returns the list without the entries that keep refuses, each by its place in the order of names. It shares the memory of l.
-func (l *List) Only(keep func(i int) bool) *List {
-	part := *l
-	part.names, part.picked = nil, []int{}
-	sum := sha256.New()
-	sum.Write([]byte(l.revision))
-	for i, name := range l.names {
-		if keep(i) {
-			part.names, part.picked = append(part.names, name), append(part.picked, l.place(i))
-			sum.Write([]byte(name + "\n"))
-		}
-	}
-	part.revision = hex.EncodeToString(sum.Sum(nil)[:16])
-	return &part
-}
+func (j *joinedEntries) close() { j.offsets = append(j.offsets, len(j.bytes)+1) }
 
-// place is where the entry i stands in the memory of the list.
-func (l *List) place(i int) int {
-	if l.picked == nil {
-		return i
-	}
-	return l.picked[i]
-}
-
-// Names are the names of the entries, in order. They are not to be changed.
-func (l *List) Names() []string { return l.names }
-
-func (j *joined) close() { j.at = append(j.at, len(j.bytes)+1) }
-
-// slice returns the entries from one up to another.
-func (j *joined) slice(from, to int) []byte {
+// slice returns the entries from one index up to another.
+func (j *joinedEntries) slice(from, to int) []byte {
 	if from >= to {
 		return nil
 	}
-	return j.bytes[j.at[from] : j.at[to]-1]
+	return j.bytes[j.offsets[from] : j.offsets[to]-1]
 }
 
-// appendPicked appends some of the entries.
-func (j *joined) appendPicked(dst []byte, picked []int) []byte {
+func (j *joinedEntries) appendPicked(dst []byte, picked []int) []byte {
 	for i, n := range picked {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -123,56 +101,82 @@ func (j *joined) appendPicked(dst []byte, picked []int) []byte {
 	return dst
 }
 
-// Revision names the bytes of the list: two lists with the same revision read the same.
+// Only returns the list of the entries that keep accepts by their index. It shares the memory of l.
+func (l *List) Only(keep func(i int) bool) *List {
+	part := *l
+	part.names, part.picked = nil, []int{}
+	sum := sha256.New()
+	sum.Write([]byte(l.revision))
+	for i, name := range l.names {
+		if keep(i) {
+			part.names, part.picked = append(part.names, name), append(part.picked, l.entryIndex(i))
+			sum.Write([]byte(name + "\n"))
+		}
+	}
+	part.revision = hex.EncodeToString(sum.Sum(nil)[:16])
+	return &part
+}
+
+// entryIndex returns the index of entry i among the joined entries.
+func (l *List) entryIndex(i int) int {
+	if l.picked == nil {
+		return i
+	}
+	return l.picked[i]
+}
+
+// Names returns the names of the entries, sorted. The slice must not be changed.
+func (l *List) Names() []string { return l.names }
+
+// Revision identifies the bytes of the list: lists with the same revision are encoded the same.
 func (l *List) Revision() string { return l.revision }
 
 // Len returns the number of entries.
 func (l *List) Len() int { return len(l.names) }
 
-// AppendResult appends the result in revision r that has every entry, and no metadata.
-func (l *List) AppendResult(dst []byte, r Revision) []byte {
-	return append(l.appendWhole(dst, r), '}')
-}
+// AppendResult appends the result in revision r with all entries and without metadata.
+func (l *List) AppendResult(dst []byte, r Revision) []byte { return append(l.appendAll(dst, r), '}') }
 
-// AppendList appends the result that a server which introduces itself so answers in revision r when a page has room for every entry of l.
+// AppendList appends the result in revision r with all entries, as a server with this Info returns
+// it.
 func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
-	q := query{caller: &Caller{Revision: r}, info: i}
-	return q.end(l.appendWhole(dst, r))
+	rc := requestContext{caller: &Caller{Revision: r}, info: i}
+	return rc.endResult(l.appendAll(dst, r))
 }
 
-func (l *List) appendWhole(dst []byte, r Revision) []byte {
-	dst = l.appendEntries(begin(dst, r), 0, len(l.names), r)
+func (l *List) appendAll(dst []byte, r Revision) []byte {
+	return l.appendCacheHints(l.appendEntries(beginResult(dst, r), 0, len(l.names), r), r)
+}
+
+func (l *List) appendCacheHints(dst []byte, r Revision) []byte {
 	if r.Modern() {
-		dst = append(dst, l.caching...)
+		return append(dst, l.cacheHints...)
 	}
 	return dst
 }
 
 // list appends a page of one of the lists.
-func (s *Server) list(ctx context.Context, dst []byte, m *message, q query, of Listing) ([]byte, *Error) {
+func (s *Server) list(ctx context.Context, dst []byte, m *message, rc requestContext, of Listing) ([]byte, *Error) {
 	after := ""
 	if m.cursor != nil && string(m.cursor) != "null" {
 		cursor, ok := jsonscan.Text(m.cursor)
 		if ok {
-			after, ok = cursorName(cursor)
+			after, ok = parseCursor(cursor)
 		}
 		if !ok {
-			return dst, errorf(CodeInvalidParams, "cursor is not one that this server gave out")
+			return dst, errorf(CodeInvalidParams, "cursor was not issued by this server")
 		}
 	}
-	l, r := s.handler.List(ctx, q.caller, of), q.caller.Revision
-	dst = l.appendPage(begin(dst, r), after, r)
-	if r.Modern() {
-		dst = append(dst, l.caching...)
-	}
-	return q.end(dst), nil
+	l, r := s.handler.List(ctx, rc.caller, of), rc.caller.Revision
+	return rc.endResult(l.appendCacheHints(l.appendPage(beginResult(dst, r), after, r), r)), nil
 }
 
-// members are how each list is called in a result.
-var members = [...]string{Tools: `"tools":[`, Prompts: `"prompts":[`, Resources: `"resources":[`, Templates: `"resourceTemplates":[`}
+var listMembers = [...]string{
+	Tools: `"tools":[`, Prompts: `"prompts":[`, Resources: `"resources":[`, Templates: `"resourceTemplates":[`,
+}
 
-// appendPage appends the members such as `"tools":[…]` and, unless it is the last page, `,"nextCursor":"…"` of the page that follows the
-// entry named after.
+// appendPage appends the members `"tools":[…]` (or another list) and, unless it is the last page,
+// `,"nextCursor":"…"` of the page after the entry named after.
 func (l *List) appendPage(dst []byte, after string, r Revision) []byte {
 	from := 0
 	if after != "" {
@@ -186,17 +190,37 @@ func (l *List) appendPage(dst []byte, after string, r Revision) []byte {
 	return dst
 }
 
-// appendEntries appends the member such as `"tools":[…]` with the entries in order, those from one up to another.
+// appendEntries appends the member `"tools":[…]` (or another list) with the entries from one index
+// up to another.
 func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
 	entries := &l.legacy
 	if r.Modern() {
 		entries = &l.modern
 	}
-	dst = append(dst, members[l.of]...)
+	dst = append(dst, listMembers[l.of]...)
 	if l.picked == nil {
 		dst = append(dst, entries.slice(from, to)...)
 	} else {
 		dst = entries.appendPicked(dst, l.picked[from:max(from, to)])
 	}
 	return append(dst, ']')
+}
+
+// A cursor contains the name of the last entry of the previous page. It stays valid while the list
+// changes, because the page begins at the next name, whether or not that entry still exists.
+const cursorPrefix = "after:"
+
+func appendCursor(dst []byte, name string) []byte {
+	return base64.RawURLEncoding.AppendEncode(dst, []byte(cursorPrefix+name))
+}
+
+// parseCursor returns the name in a cursor. It reports false if appendCursor would not return the
+// cursor.
+func parseCursor(cursor string) (name string, ok bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(b) <= len(cursorPrefix) || string(b[:len(cursorPrefix)]) != cursorPrefix || !utf8.Valid(b) {
+		return "", false
+	}
+	name = string(b[len(cursorPrefix):])
+	return name, string(appendCursor(nil, name)) == cursor // the decoder skips line breaks
 }

@@ -13,7 +13,7 @@ func entries(names ...string) (all []Entry) {
 	return all
 }
 
-// page decodes one page.
+// page decodes one page after the entry named after.
 func page(t *testing.T, l *List, after string, r Revision) (names []string, next string) {
 	t.Helper()
 	var p struct {
@@ -29,14 +29,14 @@ func page(t *testing.T, l *List, after string, r Revision) (names []string, next
 	}
 	if p.NextCursor != "" {
 		var ok bool
-		if next, ok = cursorName(p.NextCursor); !ok {
-			t.Fatalf("cursor %q is not understood", p.NextCursor)
+		if next, ok = parseCursor(p.NextCursor); !ok {
+			t.Fatalf("cursor %q is invalid", p.NextCursor)
 		}
 	}
 	return names, next
 }
 
-func TestPagesStandInTheOrderOfNamesInBothEras(t *testing.T) {
+func TestPagesAreSortedByNameInBothEras(t *testing.T) {
 	l := NewList(Tools, entries("e", "b", "d", "a", "c"), ListOptions{PageSize: 2})
 	for _, r := range []Revision{Revision20251125, Revision20260728} {
 		var all, after = "", ""
@@ -65,7 +65,7 @@ func TestCursorStaysValidWhileTheListChanges(t *testing.T) {
 	}
 }
 
-func TestListsThatReadTheSameHaveTheSameRevision(t *testing.T) {
+func TestListsWithTheSameBytesHaveTheSameRevision(t *testing.T) {
 	a, b := NewList(Tools, entries("a", "b"), ListOptions{}), NewList(Tools, entries("b", "a"), ListOptions{})
 	c := NewList(Tools, entries("a", "c"), ListOptions{})
 	if a.Revision() != b.Revision() || a.Revision() == c.Revision() {
@@ -73,7 +73,7 @@ func TestListsThatReadTheSameHaveTheSameRevision(t *testing.T) {
 	}
 }
 
-func TestResultsCanBeWrittenWithoutAServer(t *testing.T) {
+func TestResultsCanBeEncodedWithoutAServer(t *testing.T) {
 	l := NewList(Tools, entries("b", "a"), ListOptions{PageSize: 1, Private: true})
 	o := &Outcome{Content: Text("7"), Structured: Raw("7"), Wrap: true}
 	for _, c := range []struct{ got, want string }{
@@ -88,11 +88,11 @@ func TestResultsCanBeWrittenWithoutAServer(t *testing.T) {
 		}
 	}
 	req := &CallRequest{Name: "a", Arguments: []byte("{}"), Caller: &Caller{Revision: Revision20260728}}
-	req.Progress(1, 2, "to nobody")
+	req.Progress(1, 2, "dropped")
 	req.Log(LevelEmergency, "", Raw("1"))
 }
 
-func TestAPartOfAListReadsAsAListOfItsOwn(t *testing.T) {
+func TestPartOfAListIsEncodedLikeAListOfItsOwn(t *testing.T) {
 	all := NewList(Tools, entries("a", "b", "c", "d", "e"), ListOptions{PageSize: 2, Private: true})
 	part := all.Only(func(i int) bool { return i != 1 && i != 2 })
 	own := NewList(Tools, entries("a", "d", "e"), ListOptions{PageSize: 2, Private: true})
@@ -106,14 +106,27 @@ func TestAPartOfAListReadsAsAListOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	less := part.Only(func(i int) bool { return i == 1 })
-	if names, _ := page(t, less, "", Revision20260728); fmt.Sprint(names) != "[d]" || less.Len() != 1 {
-		t.Errorf("a part of a part is %s", names)
+}
+
+func TestPartOfAPartIsAPart(t *testing.T) {
+	all := NewList(Tools, entries("a", "b", "c", "d", "e"), ListOptions{})
+	part := all.Only(func(i int) bool { return i != 1 && i != 2 }).Only(func(i int) bool { return i == 1 })
+	if names, _ := page(t, part, "", Revision20260728); fmt.Sprint(names) != "[d]" || part.Len() != 1 {
+		t.Errorf("got %s", names)
 	}
-	if part.Revision() == all.Revision() || part.Revision() != all.Only(func(i int) bool { return i != 1 && i != 2 }).Revision() {
-		t.Error("the revision of a part does not name what it holds")
+}
+
+func TestRevisionOfAPartIdentifiesItsEntries(t *testing.T) {
+	all := NewList(Tools, entries("a", "b", "c"), ListOptions{})
+	part := func() *List { return all.Only(func(i int) bool { return i != 1 }) }
+	if part().Revision() == all.Revision() || part().Revision() != part().Revision() {
+		t.Errorf("%s of all, %s and %s of the part", all.Revision(), part().Revision(), part().Revision())
 	}
-	if none := all.Only(func(int) bool { return false }); none.Len() != 0 || string(none.appendPage(nil, "", Revision20251125)) != `"tools":[]` {
-		t.Errorf("nothing reads as %s", none.appendPage(nil, "", Revision20251125))
+}
+
+func TestEmptyPartIsAnEmptyList(t *testing.T) {
+	none := NewList(Tools, entries("a"), ListOptions{}).Only(func(int) bool { return false })
+	if got := string(none.appendPage(nil, "", Revision20251125)); none.Len() != 0 || got != `"tools":[]` {
+		t.Errorf("got %s", got)
 	}
 }

@@ -9,23 +9,22 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// message is one JSON-RPC message, cut but not decoded: every slice aliases the text it was read from, and is nil where the
-// member is absent. Members that no method here reads are checked like all others and dropped.
+// message is one JSON-RPC message, split but not decoded. Every slice aliases the text it was read
+// from and is nil if the member is absent. Members that no method uses are checked and dropped.
 type message struct {
 	version, id, method, params, result, failure []byte
 
 	// Members of params.
-	name, uri, taskID, arguments, cursor, meta, protocolVersion, capabilities, clientInfo, requestID, level, notifications []byte
-	inputResponses, requestState                                                                                           []byte
-	ref, argument, context                                                                                                 []byte
+	name, uri, taskID, arguments, cursor, meta, protocolVersion, capabilities, clientInfo []byte
+	requestID, level, notifications, inputResponses, requestState, ref, argument, context []byte
 
 	// Members of params._meta.
 	metaVersion, metaClient, metaCapabilities, metaLevel, progressToken []byte
 
-	invalid string // why this is JSON but no JSON-RPC message; empty when it is one
+	invalid string // why this JSON is not a JSON-RPC message, or ""
 }
 
-// The keys of _meta that this package knows.
+// The keys of _meta that this package uses.
 const (
 	keyProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	keyClientInfo         = "io.modelcontextprotocol/clientInfo"
@@ -35,13 +34,14 @@ const (
 	keySubscriptionID     = "io.modelcontextprotocol/subscriptionId"
 )
 
-// isRequest reports whether an answer is due.
+// isRequest reports whether m needs a reply.
 func (m *message) isRequest() bool { return m.method != nil && m.id != nil }
 
-// isResponse reports whether m answers a request of ours.
+// isResponse reports whether m answers a request of the server.
 func (m *message) isResponse() bool { return m.method == nil }
 
-// subject returns the member of params that says what the request is about, and its name; an empty name when the method has no such member.
+// subject returns the member of params that names what the request is about, and its value. The
+// name is empty if the method has no such member.
 func (m *message) subject() (member string, value []byte) {
 	switch string(m.method) {
 	case "tools/call", "prompts/get":
@@ -54,41 +54,51 @@ func (m *message) subject() (member string, value []byte) {
 	return "", nil
 }
 
-// about returns what a request is about whose method says so in params.
-func (m *message) about() (string, *Error) {
+// subjectName returns the decoded value of subject, which the method requires.
+func (m *message) subjectName() (string, *Error) {
 	member, value := m.subject()
-	name, ok := jsonscan.Text(value)
+	return stringParam(member, value)
+}
+
+// stringParam decodes a member of params that must be a string.
+func stringParam(member string, value []byte) (string, *Error) {
+	s, ok := jsonscan.Text(value)
 	if !ok {
 		return "", errorf(CodeInvalidParams, "params.%s must be a string", member)
 	}
-	return name, nil
+	return s, nil
 }
 
-// packet is what one POST or one line carries: a message, or several in an array.
+// isObject reports whether a scanned value is an object.
+func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
+
+// packet is the content of one POST or one line: one message, or a batch.
 type packet struct {
 	messages []message
 	batch    bool
-	one      [1]message
+	single   [1]message
 	scan     jsonscan.Scanner
 }
 
-// mostMessages is how long a batch may be. What a message costs while it is being answered is far more than its text.
-const mostMessages = 100
+// maxBatch is the maximum number of messages in a batch. A message in progress takes far more
+// memory than its text.
+const maxBatch = 100
 
 var packets = sync.Pool{New: func() any { return new(packet) }}
 
-// release gives the packet back. Nothing cut from it may be used afterwards.
+// release returns p to the pool. Its messages must not be used afterwards.
 func (p *packet) release() {
-	p.one[0] = message{}
+	p.single[0] = message{}
 	p.messages = nil
 	p.scan.Reset(nil, 0)
 	packets.Put(p)
 }
 
-// parse reads a packet from data, which must stay as it is until release. The error is a *scanError.
-func parse(data []byte, depth int) (*packet, error) {
+// parse splits data, which must not change until the packet is released. The error is a
+// *jsonscan.SyntaxError.
+func parse(data []byte, maxDepth int) (*packet, error) {
 	p := packets.Get().(*packet)
-	p.scan.Reset(data, depth)
+	p.scan.Reset(data, maxDepth)
 	if err := p.read(); err != nil {
 		p.release()
 		return nil, err
@@ -110,8 +120,8 @@ func (p *packet) read() error {
 
 func (p *packet) readMessages(s *jsonscan.Scanner) error {
 	if !p.batch {
-		p.messages = p.one[:]
-		return p.one[0].read(s)
+		p.messages = p.single[:]
+		return p.single[0].read(s)
 	}
 	if err := s.EnterArray(); err != nil {
 		return err
@@ -121,8 +131,8 @@ func (p *packet) readMessages(s *jsonscan.Scanner) error {
 		if err != nil || !more {
 			return err
 		}
-		if len(p.messages) == mostMessages {
-			return s.Fail(fmt.Sprintf("more than %d messages in one batch", mostMessages))
+		if len(p.messages) == maxBatch {
+			return s.Fail(fmt.Sprintf("more than %d messages in one batch", maxBatch))
 		}
 		p.messages = append(p.messages, message{})
 		if err := p.messages[len(p.messages)-1].read(s); err != nil {
@@ -133,14 +143,14 @@ func (p *packet) readMessages(s *jsonscan.Scanner) error {
 
 func (m *message) read(s *jsonscan.Scanner) error {
 	if s.Peek() != '{' {
-		m.invalid = "a message is a JSON object"
+		m.invalid = "a message must be a JSON object"
 		_, err := s.Value()
 		return err
 	}
-	base, err := s.EnterObject()
+	mark, err := s.EnterObject()
 	for err == nil {
 		var key []byte
-		if key, err = s.Key(base); key == nil {
+		if key, err = s.Key(mark); key == nil {
 			break
 		}
 		var slot *[]byte
@@ -159,16 +169,16 @@ func (m *message) read(s *jsonscan.Scanner) error {
 		case "error":
 			slot = &m.failure
 		}
-		err = readInto(s, slot)
+		err = readValue(s, slot)
 	}
 	if err == nil {
-		m.check()
+		m.validate()
 	}
 	return err
 }
 
-// into reads a value and keeps it in slot, if there is one.
-func readInto(s *jsonscan.Scanner, slot *[]byte) error {
+// readValue reads a value into slot, or drops it if slot is nil.
+func readValue(s *jsonscan.Scanner, slot *[]byte) error {
 	v, err := s.Value()
 	if slot != nil {
 		*slot = v
@@ -186,66 +196,70 @@ func (m *message) readParams(s *jsonscan.Scanner) error {
 		}
 		return err
 	}
-	base, err := s.EnterObject()
+	mark, err := s.EnterObject()
 	for err == nil {
 		var key []byte
-		if key, err = s.Key(base); key == nil {
+		if key, err = s.Key(mark); key == nil {
 			break
 		}
-		var slot *[]byte
-		switch string(key) {
-		case "name":
-			slot = &m.name
-		case "uri":
-			slot = &m.uri
-		case "taskId":
-			slot = &m.taskID
-		case "arguments":
-			slot = &m.arguments
-		case "cursor":
-			slot = &m.cursor
-		case "protocolVersion":
-			slot = &m.protocolVersion
-		case "capabilities":
-			slot = &m.capabilities
-		case "clientInfo":
-			slot = &m.clientInfo
-		case "requestId":
-			slot = &m.requestID
-		case "level":
-			slot = &m.level
-		case "notifications":
-			slot = &m.notifications
-		case "ref":
-			slot = &m.ref
-		case "argument":
-			slot = &m.argument
-		case "context":
-			slot = &m.context
-		case "inputResponses":
-			slot = &m.inputResponses
-		case "requestState":
-			slot = &m.requestState
-		case "_meta":
+		if string(key) == "_meta" {
 			err = m.readMeta(s)
 			continue
 		}
-		err = readInto(s, slot)
+		err = readValue(s, m.paramSlot(key))
 	}
 	m.params = s.Since(start)
 	return err
+}
+
+func (m *message) paramSlot(key []byte) *[]byte {
+	switch string(key) {
+	case "name":
+		return &m.name
+	case "uri":
+		return &m.uri
+	case "taskId":
+		return &m.taskID
+	case "arguments":
+		return &m.arguments
+	case "cursor":
+		return &m.cursor
+	case "protocolVersion":
+		return &m.protocolVersion
+	case "capabilities":
+		return &m.capabilities
+	case "clientInfo":
+		return &m.clientInfo
+	case "requestId":
+		return &m.requestID
+	case "level":
+		return &m.level
+	case "notifications":
+		return &m.notifications
+	case "ref":
+		return &m.ref
+	case "argument":
+		return &m.argument
+	case "context":
+		return &m.context
+	case "inputResponses":
+		return &m.inputResponses
+	case "requestState":
+		return &m.requestState
+	}
+	return nil
 }
 
 func (m *message) readMeta(s *jsonscan.Scanner) error {
 	c := s.Peek()
 	start := s.Pos()
 	if c != '{' {
-		return readInto(s, &m.meta)
+		return readValue(s, &m.meta)
 	}
-	base, err := s.EnterObject()
+	mark, err := s.EnterObject()
 	for err == nil {
 		var key []byte
-		if key, err = s.Key(base); key == nil {
+		if key, err = s.Key(mark); key == nil {
 			break
 		}
 		var slot *[]byte
@@ -261,30 +275,31 @@ func (m *message) readMeta(s *jsonscan.Scanner) error {
 		case "progressToken":
 			slot = &m.progressToken
 		}
-		err = readInto(s, slot)
+		err = readValue(s, slot)
 	}
 	m.meta = s.Since(start)
 	return err
 }
 
-// longestID is how many bytes an id or a progress token may have: they are repeated in everything that is said of a request.
-const longestID = 1 << 10
+// maxIDLength is the maximum length of an id or a progress token in bytes. They are repeated in
+// every message about a request.
+const maxIDLength = 1 << 10
 
-// unfitID says why a scanned value is no id or progress token; it is empty when it is one, or absent.
-func unfitID(raw []byte) string {
+// checkID returns why a scanned value cannot be an id or a progress token, or "".
+func checkID(value []byte) string {
 	switch {
-	case len(raw) > longestID:
-		return "is longer than " + strconv.Itoa(longestID) + " bytes"
-	case raw != nil && raw[0] != '"' && raw[0] != '-' && (raw[0] < '0' || raw[0] > '9'):
+	case len(value) > maxIDLength:
+		return "is longer than " + strconv.Itoa(maxIDLength) + " bytes"
+	case value != nil && value[0] != '"' && value[0] != '-' && (value[0] < '0' || value[0] > '9'):
 		return "must be a string or a number"
 	}
 	return ""
 }
 
-// check decides whether what was read is a JSON-RPC message. An id that cannot be echoed is dropped.
-func (m *message) check() {
-	if why := unfitID(m.id); why != "" {
-		m.id, m.invalid = nil, "id "+why
+// validate sets m.invalid if m is not a JSON-RPC message. An id that cannot be echoed is dropped.
+func (m *message) validate() {
+	if problem := checkID(m.id); problem != "" {
+		m.id, m.invalid = nil, "id "+problem
 		return
 	}
 	switch {
@@ -292,7 +307,7 @@ func (m *message) check() {
 		m.invalid = `jsonrpc must be "2.0"`
 	case m.method != nil:
 		if len(m.method) < 3 || m.method[0] != '"' {
-			m.invalid = "method must be a string that is not empty"
+			m.invalid = "method must be a non-empty string"
 			return
 		}
 		m.method = m.method[1 : len(m.method)-1]
@@ -303,52 +318,6 @@ func (m *message) check() {
 			m.invalid = "params must be an object"
 		}
 	case m.id == nil || (m.result == nil) == (m.failure == nil):
-		m.invalid = "a message has a method, or an id and either a result or an error"
-	}
-}
-
-// holdsTexts reports whether a scanned value is an object and every member of it a string.
-func holdsTexts(object []byte) bool {
-	s := jsonscan.New(object, len(object))
-	if s.Peek() != '{' {
-		return false
-	}
-	mark, err := s.EnterObject()
-	for err == nil {
-		key, bad := s.Key(mark)
-		if bad != nil || key == nil {
-			return bad == nil
-		}
-		if s.Peek() != '"' {
-			return false
-		}
-		_, err = s.Value()
-	}
-	return false
-}
-
-// texts returns the elements of a scanned value, each once, when it is an array and every element a string.
-func texts(array []byte) (all []string, ok bool) {
-	s := jsonscan.New(array, len(array))
-	if s.Peek() != '[' || s.EnterArray() != nil {
-		return nil, false
-	}
-	seen := make(map[string]bool)
-	for {
-		more, err := s.NextElement()
-		if err != nil || !more {
-			return all, err == nil
-		}
-		if s.Peek() != '"' {
-			return nil, false
-		}
-		v, err := s.Text()
-		if err != nil {
-			return nil, false
-		}
-		if !seen[v] {
-			seen[v] = true
-			all = append(all, v)
-		}
+		m.invalid = "a message must have a method, or an id and either a result or an error"
 	}
 }

@@ -6,25 +6,28 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// mostSelf is how many bytes a client may say of itself: it is kept for as long as the client has something going on.
-const mostSelf = 64 << 10
+// maxClientSize is the maximum size of the client info and the capabilities together, in bytes.
+// They are kept while a session or a task of the client exists.
+const maxClientSize = 64 << 10
 
-// checkMeta checks what every modern request must say about itself, and fills in c.
+// checkMeta checks the required metadata of a modern request and sets the fields of c.
 func checkMeta(m *message, c *Caller) *Error {
-	if m.meta == nil || m.meta[0] != '{' {
-		return errorf(CodeInvalidParams, "params._meta is missing. Every request must carry %s and %s", keyProtocolVersion, keyClientCapabilities)
+	if !isObject(m.meta) {
+		return errorf(CodeInvalidParams, "params._meta is missing. Every request must carry %s and %s",
+			keyProtocolVersion, keyClientCapabilities)
 	}
 	version, ok := jsonscan.Text(m.metaVersion)
 	if !ok {
 		return errorf(CodeInvalidParams, "params._meta must have %s, a string", keyProtocolVersion)
 	}
 	switch {
-	case m.metaCapabilities == nil || m.metaCapabilities[0] != '{':
+	case !isObject(m.metaCapabilities):
 		return errorf(CodeInvalidParams, "params._meta must have %s, an object", keyClientCapabilities)
-	case m.metaClient != nil && m.metaClient[0] != '{':
+	case m.metaClient != nil && !isObject(m.metaClient):
 		return errorf(CodeInvalidParams, "%s in params._meta must be an object", keyClientInfo)
-	case len(m.metaClient)+len(m.metaCapabilities) > mostSelf:
-		return errorf(CodeInvalidParams, "%s and %s in params._meta have more than %d bytes", keyClientInfo, keyClientCapabilities, mostSelf)
+	case len(m.metaClient)+len(m.metaCapabilities) > maxClientSize:
+		return errorf(CodeInvalidParams, "%s and %s in params._meta have more than %d bytes",
+			keyClientInfo, keyClientCapabilities, maxClientSize)
 	}
 	if version != string(Revision20260728) {
 		return unsupportedVersion(version)
@@ -32,15 +35,15 @@ func checkMeta(m *message, c *Caller) *Error {
 	c.Revision = Revision20260728
 	c.ClientInfo, c.Capabilities = m.metaClient, m.metaCapabilities
 	if m.metaLevel != nil {
-		if c.logLevel = levelOf(m.metaLevel); c.logLevel == 0 {
+		if c.logLevel = parseLevel(m.metaLevel); c.logLevel == 0 {
 			return errorf(CodeInvalidParams, "%s in params._meta is not a level", keyLogLevel)
 		}
 	}
 	return nil
 }
 
-// speaksModern decides the era of a message that no header decides.
-func (m *message) speaksModern() bool {
+// isModern reports the era of a message that no header determines.
+func (m *message) isModern() bool {
 	if string(m.method) == "server/discover" {
 		return true
 	}
@@ -48,7 +51,7 @@ func (m *message) speaksModern() bool {
 	return ok && Revision(version).Modern()
 }
 
-// statusOf returns the HTTP status that goes with an error of the modern era.
+// statusOf returns the HTTP status for an error of the modern era.
 func statusOf(e *Error) int {
 	switch e.Code {
 	case CodeMethodNotFound:

@@ -5,32 +5,34 @@ import (
 	"time"
 )
 
-// Options are the limits of a server. The zero value of each stands for the default that its comment names.
+// Options configures a server. Zero values stand for the defaults named in the comments.
 type Options struct {
-	Logger *slog.Logger // where failures are accounted for; nil discards them
+	Logger *slog.Logger // receives failures; nil discards them
 
-	// Hosts are the names, without ports, under which the server is reached over HTTP. On a loopback address localhost, 127.0.0.1
-	// and [::1] always are. Without Hosts every name is accepted on an address that is not loopback.
+	// Hosts are the host names, without ports, under which clients reach the server over HTTP. On a
+	// loopback address localhost, 127.0.0.1 and [::1] are accepted too. On any other address every
+	// name is accepted if Hosts is empty.
 	Hosts []string
-	// Origins are the web origins, such as "https://app.example.com", that may send requests besides the server's own.
+	// Origins are the web origins, such as "https://app.example.com", that may send requests
+	// besides the server's own.
 	Origins []string
 
 	MaxBody  int64 // bytes of an HTTP request: 4 MiB
 	MaxFrame int   // bytes of a line: 16 MiB
 	MaxDepth int   // levels of nesting: 64
 
-	Sessions        int           // over HTTP, the one idle longest gives way: 4096
-	SessionIdle     time.Duration // after which a session is forgotten: 30 minutes
-	SessionAway     time.Duration // that a client which is asked may be gone before its answer is not waited for any more: 30 s
-	SessionEvents   int64         // bytes of events that all sessions keep for clients that come back: 64 MiB
-	CallsPerSession int           // requests at once of a session or a pair of streams: 128
-	Calls           int           // requests at once in all: 4096
-	Listeners       int           // event streams that wait for something to happen, in all: 16384
+	Sessions        int           // over HTTP; the session that was idle longest is evicted: 4096
+	SessionIdle     time.Duration // after which an idle session ends: 30 minutes
+	SessionAway     time.Duration // for a disconnected client to return for a question: 30 s
+	SessionEvents   int64         // bytes of events that all sessions keep for returning clients: 64 MiB
+	CallsPerSession int           // concurrent requests of a session or a pair of streams: 128
+	Calls           int           // concurrent requests of all clients: 4096
+	Listeners       int           // event streams of all clients that wait for something to happen: 16384
 
-	FirstByte   time.Duration // after which a call that is not answered begins to send keep-alives: 5 s
+	FirstByte   time.Duration // after which keep-alives of a pending call begin: 5 s
 	KeepAlive   time.Duration // between keep-alives: 15 s
-	BodyTimeout time.Duration // for a peer to send what it announced: 30 s
-	SendTimeout time.Duration // for a peer to take a part of a reply: 30 s
+	BodyTimeout time.Duration // for a peer to send its request: 30 s
+	SendTimeout time.Duration // for a peer to accept a part of a reply: 30 s
 }
 
 func (o Options) withDefaults() Options {
@@ -54,8 +56,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func setDefault[T int | int64 | time.Duration](value *T, otherwise T) {
+func setDefault[T int | int64 | time.Duration](value *T, def T) {
 	if *value <= 0 {
-		*value = otherwise
+		*value = def
 	}
 }

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// checkSource keeps web pages away from a server that listens for programs: a page may make a browser send requests anywhere, and
-// may point a name of its own at this machine. It returns a sentence when the request is to be refused.
+// checkSource refuses requests that a web page has a browser send: a page may send requests to any
+// address, and may resolve a name of its own to this machine (DNS rebinding). It returns a
+// sentence, or "".
 func (o *Options) checkSource(r *http.Request) string {
 	local := isLoopback(r)
 	host := hostname(r.Host)
-	named := slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) || local && isLocalName(host)
-	if !named && (local || len(o.Hosts) > 0) {
-		return "The Host header names a host that this server does not answer for"
+	known := local && isLocalName(host) ||
+		slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+	if !known && (local || len(o.Hosts) > 0) {
+		return "The Host header names a host that this server does not serve"
 	}
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
@@ -27,8 +29,9 @@ func (o *Options) checkSource(r *http.Request) string {
 			return ""
 		}
 		if u, err := url.Parse(origin); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-			// A name that nobody has vouched for may have been pointed here by the page; an address cannot.
-			own := strings.EqualFold(u.Host, r.Host) && (named || net.ParseIP(host) != nil)
+			// An unknown name may be one that the page resolves to this machine; an address cannot
+			// be.
+			own := strings.EqualFold(u.Host, r.Host) && (known || net.ParseIP(host) != nil)
 			if own || local && isLocalName(u.Hostname()) {
 				return ""
 			}
@@ -37,7 +40,17 @@ func (o *Options) checkSource(r *http.Request) string {
 	return "The Origin header names an origin that may not use this server"
 }
 
-// isLoopback reports whether the request came in on an address that only this machine can reach.
+// Source returns why a request to another endpoint of the same HTTP server is refused, as a
+// sentence, or "". It is refused like one to this endpoint, and if a page of another site has sent
+// it.
+func (s *Server) Source(r *http.Request) string {
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		return "A page of another site has sent this request"
+	}
+	return s.options.checkSource(r)
+}
+
+// isLoopback reports whether the request arrived at an address that only this machine can reach.
 func isLoopback(r *http.Request) bool {
 	switch a := r.Context().Value(http.LocalAddrContextKey).(type) {
 	case *net.TCPAddr:
@@ -55,20 +68,10 @@ func hostname(hostport string) string {
 			return hostport[1:end]
 		}
 	}
-	if colon := strings.IndexByte(hostport, ':'); colon >= 0 {
-		return hostport[:colon]
-	}
-	return hostport
+	host, _, _ := strings.Cut(hostport, ":")
+	return host
 }
 
 func isLocalName(host string) bool {
 	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
-}
-
-// Source is why a request to another endpoint of the same server is refused, as one to this endpoint is, or nothing: a web page has a browser send it.
-func (s *Server) Source(r *http.Request) string {
-	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
-		return "A page of another site has sent this request"
-	}
-	return s.options.checkSource(r)
 }

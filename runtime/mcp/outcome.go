@@ -1,21 +1,24 @@
 package mcp
 
-// Outcome is what a call came to.
+// Outcome is the result of a tool call.
 type Outcome struct {
-	Content    Appender // an array of content blocks; nil is an empty array
-	Structured Appender // structuredContent, or nil. Left out for revisions that have none
+	Content    Appender // an array of content blocks; nil stands for an empty array
+	Structured Appender // structuredContent, or nil; omitted in revisions without it
 	IsError    bool
-	Meta       Appender // an object that becomes _meta, or nil
+	Meta       Appender // _meta, an object, or nil
 
-	// Wrap says that Structured is to be wrapped as {"result": …} for revisions up to 2025-11-25, because the schema that the tool
-	// advertises to them is.
+	// Wrap says that Structured is wrapped as {"result": …} for revisions up to 2025-11-25, like
+	// the output schema that they see.
 	Wrap bool
 
-	Questions *Questions // instead of all else: what must be known first. Modern callers only
-	Task      Appender   // instead of all else: the members of the task that the call has become, as encoded JSON without braces. Only callers that can follow tasks
+	Questions *Questions // instead of all else: input that is required first; for modern callers only
+
+	// Task, instead of all else, is the members of the task that the call has become, as encoded
+	// JSON without braces. It is only for callers that declare TasksExtension.
+	Task Appender
 }
 
-// AppendResult appends the result of tools/call that o is in revision r, without what a server adds about itself.
+// AppendResult appends the result of tools/call in revision r, without the metadata of a server.
 func (o *Outcome) AppendResult(dst []byte, r Revision) []byte { return o.appendResult(dst, r, nil) }
 
 func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
@@ -23,16 +26,16 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 	case o.Questions != nil:
 		return o.Questions.appendResult(dst, server)
 	case o.Task != nil:
-		return server.end(o.Task.AppendJSON(append(dst, `{"resultType":"task",`...)))
+		return server.appendEnd(o.Task.AppendJSON(append(dst, `{"resultType":"task",`...)))
 	}
 	modern := r.Modern()
-	dst = append(begin(dst, r), `"content":`...)
+	dst = append(beginResult(dst, r), `"content":`...)
 	if o.Content != nil {
 		dst = o.Content.AppendJSON(dst)
 	} else {
 		dst = append(dst, "[]"...)
 	}
-	if o.Structured != nil && r.structured() {
+	if o.Structured != nil && r.hasStructuredContent() {
 		wrap := o.Wrap && !modern
 		dst = append(dst, `,"structuredContent":`...)
 		if wrap {
@@ -46,20 +49,20 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 	if o.IsError {
 		dst = append(dst, `,"isError":true`...)
 	}
-	introduce := modern && server != nil
+	namesServer := modern && server != nil
 	switch {
-	case o.Meta == nil && introduce:
+	case o.Meta == nil && namesServer:
 		return append(dst, server.tail...)
-	case o.Meta != nil && introduce:
-		dst = merge(append(dst, `,"_meta":`...), o.Meta, server)
+	case o.Meta != nil && namesServer:
+		dst = appendMeta(append(dst, `,"_meta":`...), o.Meta, server)
 	case o.Meta != nil:
 		dst = o.Meta.AppendJSON(append(dst, `,"_meta":`...))
 	}
 	return append(dst, '}')
 }
 
-// merge appends the metadata of an outcome together with what every modern result of a server carries.
-func merge(dst []byte, meta Appender, server *Info) []byte {
+// appendMeta appends the metadata of an outcome together with serverInfo.
+func appendMeta(dst []byte, meta Appender, server *Info) []byte {
 	dst = meta.AppendJSON(dst)
 	if dst[len(dst)-1] != '}' {
 		panic("the metadata of an outcome is not an object")

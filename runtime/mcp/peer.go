@@ -4,112 +4,121 @@ import (
 	"bytes"
 	"context"
 	"sync/atomic"
-
-	"hatchel/hcl/jsonscan"
 )
 
-// peer is a client of the legacy era that has introduced itself.
+// peer is an initialized client of the legacy era.
 type peer struct {
 	revision           Revision
 	info, capabilities []byte
-	level              atomic.Int32 // the Level from which on it wants log messages
-	requests           inflight
-	asked              inquiries
-	hears              *subscription
+	logLevel           atomic.Int32 // the minimum Level of log messages
+	inflight           inflightRequests
+	requests           clientRequests
+	subscription       *subscription
 }
 
-// greet reads what initialize says. The peer keeps nothing of m.
-func (s *Server) greet(m *message, toolset string) (*peer, *Error) {
-	version, ok := jsonscan.Text(m.protocolVersion)
+var errInitialized = &Error{Code: CodeInvalidRequest, Message: "The session is already initialized"}
+
+func batchesNotSupported(r Revision) *Error {
+	return errorf(CodeInvalidRequest, "Revision %s does not support batches", r)
+}
+
+// newPeer returns the peer that sent initialize. It keeps nothing of m.
+func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
+	version, invalid := stringParam("protocolVersion", m.protocolVersion)
 	switch {
-	case !ok:
-		return nil, errorf(CodeInvalidParams, "params.protocolVersion must be a string")
-	case m.capabilities != nil && m.capabilities[0] != '{':
+	case invalid != nil:
+		return nil, invalid
+	case m.capabilities != nil && !isObject(m.capabilities):
 		return nil, errorf(CodeInvalidParams, "params.capabilities must be an object")
-	case m.clientInfo != nil && m.clientInfo[0] != '{':
+	case m.clientInfo != nil && !isObject(m.clientInfo):
 		return nil, errorf(CodeInvalidParams, "params.clientInfo must be an object")
-	case len(m.clientInfo)+len(m.capabilities) > mostSelf:
-		return nil, errorf(CodeInvalidParams, "params.clientInfo and params.capabilities have more than %d bytes", mostSelf)
+	case len(m.clientInfo)+len(m.capabilities) > maxClientSize:
+		return nil, errorf(CodeInvalidParams,
+			"params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
 	}
 	p := &peer{
 		revision:     negotiate(version),
 		info:         bytes.Clone(m.clientInfo),
 		capabilities: bytes.Clone(m.capabilities),
-		requests:     inflight{limit: s.options.CallsPerSession},
-		hears:        s.newSubscription(toolset, nil),
+		inflight:     inflightRequests{limit: s.options.CallsPerSession},
+		subscription: s.newSubscription(toolset, nil),
 	}
-	p.hears.lists = Changes{Tools: true, Prompts: true, Resources: true}
-	p.level.Store(int32(LevelInfo))
+	p.subscription.lists = Changes{Tools: true, Prompts: true, Resources: true}
+	p.logLevel.Store(int32(LevelInfo))
 	return p, nil
 }
 
-// welcome appends the reply to initialize.
-func (p *peer) welcome(dst []byte, m *message, i *Info) []byte {
+// appendInitializeReply appends the reply to initialize.
+func (p *peer) appendInitializeReply(dst []byte, m *message, i *Info) []byte {
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
-	return append(i.initialized(dst, p.revision), '}')
+	return append(i.appendInitializeResult(dst, p.revision), '}')
 }
 
-// caller returns what a Handler is told about the peer.
+// caller returns the peer as the Handler sees it.
 func (p *peer) caller() *Caller {
-	return &Caller{Revision: p.revision, Toolset: p.hears.toolset, ClientInfo: p.info, Capabilities: p.capabilities, logLevel: Level(p.level.Load())}
-}
-
-// notice acts on a notification from the peer.
-func (p *peer) notice(m *message) {
-	switch string(m.method) {
-	case "notifications/initialized":
-		p.hears.hearOfLists()
-	case "notifications/cancelled":
-		p.requests.cancel(m.requestID, errCancelled)
+	return &Caller{
+		Revision: p.revision, Toolset: p.subscription.toolset, ClientInfo: p.info, Capabilities: p.capabilities,
+		logLevel: Level(p.logLevel.Load()),
 	}
 }
 
-// answerPeer is answer for a request whose reply depends on what has been said before.
-func (s *Server) answerPeer(ctx context.Context, dst []byte, m *message, p *peer, q query) ([]byte, *Error) {
+func (p *peer) handleNotification(m *message) {
+	switch string(m.method) {
+	case "notifications/initialized":
+		p.subscription.subscribeLists()
+	case "notifications/cancelled":
+		p.inflight.cancel(m.requestID, errCancelled)
+	}
+}
+
+// replyToPeer is reply with the methods that change the session.
+func (s *Server) replyToPeer(
+	ctx context.Context, dst []byte, m *message, p *peer, rc requestContext,
+) ([]byte, *Error) {
 	var err *Error
 	switch string(m.method) {
 	case "logging/setLevel":
 		err = p.setLevel(m)
 	case "resources/subscribe":
-		err = s.subscribe(ctx, m, p, q)
+		err = s.subscribeResource(ctx, m, p, rc)
 	case "resources/unsubscribe":
-		err = p.unsubscribe(m)
+		err = p.unsubscribeResource(m)
 	default:
-		return s.answer(ctx, dst, m, q)
+		return s.reply(ctx, dst, m, rc)
 	}
 	if err != nil {
-		return err.append(dst, m.id), err
+		return err.appendReply(dst, m.id), err
 	}
 	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":{}}`...), nil
 }
 
 func (p *peer) setLevel(m *message) *Error {
-	level := levelOf(m.level)
+	level := parseLevel(m.level)
 	if level == 0 {
-		return errorf(CodeInvalidParams, "params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
+		return errorf(CodeInvalidParams,
+			"params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
 	}
-	p.level.Store(int32(level))
+	p.logLevel.Store(int32(level))
 	return nil
 }
 
-// subscribe serves resources/subscribe.
-func (s *Server) subscribe(ctx context.Context, m *message, p *peer, q query) *Error {
-	uri, ok := jsonscan.Text(m.uri)
-	if !ok {
-		return errorf(CodeInvalidParams, "params.uri must be a string")
+// subscribeResource serves resources/subscribe.
+func (s *Server) subscribeResource(ctx context.Context, m *message, p *peer, rc requestContext) *Error {
+	uri, invalid := stringParam("uri", m.uri)
+	if invalid != nil {
+		return invalid
 	}
-	if err := p.hears.follows.add(ctx, q.caller, uri); err != nil {
-		return s.refused(ctx, m, err)
+	if err := p.subscription.resources.add(ctx, rc.caller, uri); err != nil {
+		return s.protocolError(ctx, m, err)
 	}
 	return nil
 }
 
-// unsubscribe serves resources/unsubscribe. There may be nothing to end.
-func (p *peer) unsubscribe(m *message) *Error {
-	uri, ok := jsonscan.Text(m.uri)
-	if !ok {
-		return errorf(CodeInvalidParams, "params.uri must be a string")
+// unsubscribeResource serves resources/unsubscribe. It succeeds without a subscription, too.
+func (p *peer) unsubscribeResource(m *message) *Error {
+	uri, invalid := stringParam("uri", m.uri)
+	if invalid == nil {
+		p.subscription.resources.remove(uri)
 	}
-	p.hears.follows.remove(uri)
-	return nil
+	return invalid
 }

@@ -4,20 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"hatchel/hcl/jsonscan"
 )
 
-// Question is a request to the client: what a call must know before it can go on.
+// Question is a request to the client for input that a call requires.
 type Question struct {
 	Key    string // unique among the questions of a call
 	Method string // elicitation/create, sampling/createMessage or roots/list
-	Params []byte // an object as encoded JSON; nil is an empty one
+	Params []byte // an object as encoded JSON; nil stands for an empty one
 }
 
-// append appends the question as the client reads it: a request of JSON-RPC if it has an id.
+// append appends the question, as a JSON-RPC request if it has an id.
 func (q *Question) append(dst []byte, id string) []byte {
 	if id != "" {
 		dst = append(jsonscan.AppendString(append(dst, `{"jsonrpc":"2.0","id":`...), id), ',')
@@ -25,17 +24,17 @@ func (q *Question) append(dst []byte, id string) []byte {
 		dst = append(dst, '{')
 	}
 	dst = append(jsonscan.AppendString(append(dst, `"method":`...), q.Method), `,"params":`...)
-	if q.Params == nil { // there are clients that cannot read a question without
+	if q.Params == nil { // some clients require params
 		return append(dst, "{}}"...)
 	}
 	return append(append(dst, q.Params...), '}')
 }
 
-// Questions are asked of a modern client in the place of a result. It answers by calling again, with its answers and the state. At least one of Ask
-// and State is not empty.
+// Questions is the result that asks a modern client for input. The client repeats the call with its
+// answers and the state. Ask, State or both are set.
 type Questions struct {
 	Ask   []Question
-	State string // opaque to the client; empty for none
+	State string // opaque to the client
 }
 
 // appendResult appends the result that asks the questions.
@@ -52,32 +51,14 @@ func (q *Questions) appendResult(dst []byte, server *Info) []byte {
 	if len(q.Ask) > 0 {
 		dst = append(dst, '}')
 	}
-	return server.end(appendMember(dst, "requestState", q.State))
+	return server.appendEnd(appendMember(dst, "requestState", q.State))
 }
 
-// answers reads what a modern caller says to the questions of before.
-func (m *message) answers(req *CallRequest) *Error {
-	if m.inputResponses != nil && m.inputResponses[0] != '{' {
-		return errorf(CodeInvalidParams, "params.inputResponses must be an object")
-	}
-	req.Answers = m.inputResponses
-	if m.requestState != nil {
-		var ok bool
-		if req.State, ok = jsonscan.Text(m.requestState); !ok {
-			return errorf(CodeInvalidParams, "params.requestState must be a string")
-		}
-		if req.State == "" { // to take it for none would begin the call anew, and do again what was done
-			return InvalidState()
-		}
-	}
-	return nil
-}
-
-// ErrUnreachable is why a question cannot be put to a client: it takes no events, it belongs to the modern era, in which questions are results, or it
-// has gone.
+// ErrUnreachable reports that the client cannot be asked: it does not accept events, it is modern,
+// so that questions are results, or it has disconnected.
 var ErrUnreachable = errors.New("the client cannot be asked while it waits for the reply")
 
-// ClientError is the error that a client answered a question with.
+// ClientError is an error with which the client answered a question.
 type ClientError struct {
 	Code    int
 	Message string
@@ -87,25 +68,17 @@ func (e *ClientError) Error() string {
 	return fmt.Sprintf("the client answered: %s (%d)", e.Message, e.Code)
 }
 
-// clientError reads the error of a response.
-func clientError(failure []byte) *ClientError {
-	e := &ClientError{Code: CodeInternalError}
-	if code, ok := jsonscan.Lookup(failure, "code"); ok {
-		if n, err := strconv.Atoi(string(code)); err == nil {
-			e.Code = n
-		}
-	}
-	if said, ok := jsonscan.Lookup(failure, "message"); ok {
-		e.Message, _ = jsonscan.Text(said)
-	}
-	return e
-}
+// disconnectCheckInterval is how often Ask checks whether the client is still connected.
+const disconnectCheckInterval = time.Second
 
-// Ask puts a question to a client of the legacy era, on the stream of the call, and waits for the answer: the result as encoded JSON, of
-// whatever shape, which is the caller's to keep. Several questions of one call may be asked at once. The context is the one that CallTool was given, or
-// comes from it: when it ends first, the client is told that no answer is wanted any more, unless its session has ended, and the error is the cause. An error that the client
-// answers with is a [*ClientError]; [ErrUnreachable] is what there is to say of a client that cannot be asked, or that has gone
-// and does not come back.
+// Ask sends a question to a legacy client on the stream of the call and waits for the answer: the
+// result as encoded JSON, not validated, which the caller owns. A call may ask several questions
+// concurrently.
+//
+// The context must be that of CallTool or derived from it. If it ends first, Ask cancels the
+// question, unless the session has ended, and returns the cause. If the client answers with an
+// error, it is a [*ClientError]. If the client cannot be asked, or has disconnected and does not
+// return, the error is [ErrUnreachable].
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
 	if r.wire == nil || r.Caller.Revision.Modern() {
 		return nil, ErrUnreachable
@@ -113,41 +86,43 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	asked := r.wire.asked()
-	if asked == nil {
+	requests := r.wire.clientRequests()
+	if requests == nil {
 		return nil, ErrUnreachable
 	}
-	i, err := asked.begin()
+	sent, err := requests.add()
 	if err != nil {
 		return nil, err
 	}
-	if !r.say(q.append(nil, i.id)) {
-		asked.forget(i)
+	if !r.send(q.append(nil, sent.id)) {
+		requests.remove(sent)
 		return nil, ErrUnreachable
 	}
-	look := time.NewTicker(oftenEnough)
-	defer look.Stop()
+	check := time.NewTicker(disconnectCheckInterval)
+	defer check.Stop()
 	for {
 		select {
-		case said := <-i.answered:
-			return said.result, said.err
+		case resp := <-sent.response:
+			return resp.result, resp.err
 		case <-ctx.Done():
-			if !asked.forget(i) {
-				said := <-i.answered
-				return said.result, said.err
+			if !requests.remove(sent) {
+				resp := <-sent.response
+				return resp.result, resp.err
 			}
 			cause := context.Cause(ctx)
-			if !errors.Is(cause, errEnded) { // with its session a client is rid of all questions
-				r.say(append(jsonscan.AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), i.id), "}}"...))
+			if !errors.Is(cause, errSessionEnded) { // the end of the session cancels its questions
+				r.send(appendCancelled(nil, sent.id))
 			}
 			return nil, cause
-		case <-look.C:
-			if r.wire.away() && asked.forget(i) {
+		case <-check.C:
+			if r.wire.disconnected() && requests.remove(sent) {
 				return nil, ErrUnreachable
 			}
 		}
 	}
 }
 
-// oftenEnough is how often who waits for an answer looks whether there is still somebody to give it.
-const oftenEnough = time.Second
+func appendCancelled(dst []byte, id string) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
+	return append(jsonscan.AppendString(dst, id), "}}"...)
+}

@@ -2,89 +2,137 @@ package mcp
 
 import (
 	"context"
+	"net/http"
 	"sync"
 )
 
-// Server serves a Handler. Make one with [New]; its methods may be called from any goroutine.
+// Server serves a Handler. Use [New] to create one. Its methods are safe for concurrent use.
 type Server struct {
-	handler  Handler
-	options  Options
-	calls    gate // every request being answered
-	waits    gate // every stream that waits for something to happen
-	sessions sessions
-	streams  streams
-
-	audience audience
+	handler       Handler
+	options       Options
+	calls         semaphore // requests in progress
+	listeners     semaphore // event streams that wait for something to happen
+	sessions      sessions
+	streams       httpStreams
+	subscriptions subscriptionRegistry
 
 	closing   chan struct{} // closed when Shutdown begins
 	closeOnce sync.Once
 }
 
-// New makes a server for h.
+// New returns a server for h.
 func New(h Handler, o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{
-		handler:  h,
-		options:  o,
-		calls:    gate{limit: o.Calls},
-		waits:    gate{limit: o.Listeners},
-		sessions: sessions{limit: o.Sessions, idle: o.SessionIdle},
-		closing:  make(chan struct{}),
+		handler:   h,
+		options:   o,
+		calls:     semaphore{limit: o.Calls},
+		listeners: semaphore{limit: o.Listeners},
+		sessions:  sessions{limit: o.Sessions, idle: o.SessionIdle},
+		closing:   make(chan struct{}),
 	}
-	s.sessions.keeping.sessions, s.sessions.keeping.most = &s.sessions, o.SessionEvents
+	s.sessions.budget.sessions, s.sessions.budget.limit = &s.sessions, o.SessionEvents
 	return s
 }
 
-// Changes are the lists that read differently than before.
+// Changes are the lists that have changed.
 type Changes struct{ Tools, Prompts, Resources bool }
 
-// Changed tells every session and every subscription what reads differently now in the toolset that it sees. It does not wait for them.
-func (s *Server) Changed(in func(toolset string) Changes) { s.audience.changed(in) }
+// Changed notifies every session and every listener of what has changed in its toolset. It does not
+// wait for them.
+func (s *Server) Changed(in func(toolset string) Changes) { s.subscriptions.notifyLists(in) }
 
-// ResourceUpdated tells everybody who follows the document at uri, in whatever toolset, that it reads differently now. It does not wait for them.
-func (s *Server) ResourceUpdated(uri string) { s.audience.tell(topic{documentTopic, uri}, nil) }
+// ResourceUpdated notifies the subscribers of the resource at uri, in every toolset. It does not
+// wait for them.
+func (s *Server) ResourceUpdated(uri string) { s.subscriptions.notify(topic{resourceTopic, uri}, nil) }
 
-// TaskChanged tells everybody who listens to a task what it is now: the members of the object as tasks/get answers them, encoded and without
-// braces. It does not wait for them: a state that one of them has not been told of yet gives way to this one.
+// TaskChanged notifies the subscribers of a task. The members are those of the object that
+// tasks/get returns, encoded and without braces. TaskChanged does not wait for the subscribers: a
+// state that was not delivered yet is replaced by this one.
 func (s *Server) TaskChanged(id string, members []byte) {
-	s.audience.tell(topic{taskTopic, id}, members)
+	s.subscriptions.notify(topic{taskTopic, id}, members)
 }
 
-// Retain ends the sessions and the streams of everybody who does not stand any more, of whom nobody has asked too: stands is told nil of them.
-func (s *Server) Retain(stands func(*Identity) bool) {
-	s.streams.retain(stands)
-	s.sessions.retain(stands)
+// Retain ends the sessions and the streams of every identity that is no longer valid. The identity
+// of unauthenticated clients is nil.
+func (s *Server) Retain(valid func(*Identity) bool) {
+	s.streams.retain(valid)
+	s.sessions.retain(valid)
 }
 
-// Shutdown refuses new requests, ends the streams that wait for something to happen, and waits for the requests being answered. When
-// ctx ends first, it returns why; what is still running ends with its connection. Shutdown may be called again to wait longer.
+// Shutdown refuses new requests, ends the streams that wait for something to happen, and waits for
+// the requests in progress. If ctx ends first, it returns the cause, and the remaining requests end
+// with their connections. Shutdown may be called again to wait longer.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.calls.close()
-		s.waits.close()
+		s.listeners.close()
 		close(s.closing)
 	})
-	if err := s.waits.drained(ctx); err != nil {
+	if err := s.listeners.wait(ctx); err != nil {
 		return err
 	}
-	if err := s.calls.drained(ctx); err != nil {
+	if err := s.calls.wait(ctx); err != nil {
 		return err
 	}
-	s.sessions.endAll()
+	s.sessions.closeAll()
 	return nil
 }
 
 var errClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
 
-// admit lets a request in, or says why not. Who was admitted must leave s.calls.
+// admit acquires s.calls for a request, or returns the error to answer with.
 func (s *Server) admit() *Error {
-	if s.calls.enter() {
+	if s.calls.acquire() {
 		return nil
 	}
 	select {
 	case <-s.closing:
 		return errClosing
 	default:
-		return errorf(CodeBusy, "Too many requests at once: %d are being answered. Try again shortly", s.options.Calls)
+		return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly",
+			s.options.Calls)
+	}
+}
+
+// Toolset is the part of a Server that one address shows. Sessions and subscriptions belong to the
+// toolset that they were opened in.
+type Toolset struct {
+	server *Server
+	name   string
+}
+
+// For returns the toolset that the Handler calls by this name; "" is the whole server. It need not
+// exist yet. A Toolset is an [http.Handler], like the Server itself.
+func (s *Server) For(toolset string) Toolset { return Toolset{s, toolset} }
+
+// view is a toolset as one request sees it.
+type view struct {
+	toolset string
+	info    *Info // as of the start of the request
+}
+
+// ServeHTTP is [Server.ServeHTTP] for one toolset. If it does not exist, the status is 404.
+func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := t.server
+	if problem := s.options.checkSource(r); problem != "" {
+		s.reject(w, http.StatusForbidden, problem)
+		return
+	}
+	v := view{t.name, s.handler.Info(t.name)}
+	if v.info == nil {
+		s.reject(w, http.StatusNotFound, "Toolset not found")
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		s.servePost(w, r, v)
+	case http.MethodGet:
+		s.serveGet(w, r, v)
+	case http.MethodDelete:
+		s.serveDelete(w, r, v)
+	default:
+		w.Header().Set("Allow", "POST, GET, DELETE")
+		s.reject(w, http.StatusMethodNotAllowed, "Only POST, GET and DELETE are supported")
 	}
 }

@@ -1,107 +1,111 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// errEnded is why the requests of a session end when the session does.
-var errEnded = errors.New("the session has ended")
+// errSessionEnded is the cause of the contexts of requests whose session has ended.
+var errSessionEnded = errors.New("the session has ended")
 
-// session is a legacy client over HTTP: a peer, and the events that it may come back for.
+// session is a legacy client over HTTP, with the events that it may return for.
 type session struct {
 	*peer
 	id    string
-	of    *Identity // who opened it; nil when nobody has asked. Nobody else finds it
-	log   events
+	owner *Identity // who opened the session and may use it; nil for unauthenticated clients
+	log   eventLog
 	ended chan struct{}
-	news  chan struct{} // receives when there is something to take from what the peer hears
+	wake  chan struct{} // receives when the subscription has notifications
 
-	mu     sync.Mutex
-	used   time.Time          // guarded by mu
-	over   bool               // guarded by mu
-	timer  *time.Timer        // ends the session when it has been idle; guarded by mu
-	reader context.CancelFunc // ends the stream that follows the session's own events; guarded by mu
-
-	followers int // connections that follow events of the session; guarded by mu
+	mu           sync.Mutex
+	lastUse      time.Time          // guarded by mu
+	over         bool               // guarded by mu
+	expiry       *time.Timer        // ends the session when it is idle; guarded by mu
+	cancelReader context.CancelFunc // ends the connection that reads the session's own stream; guarded by mu
+	connections  int                // that read events of the session; guarded by mu
 }
 
-// touch says that the session is in use, and reports whether it still exists.
-func (e *session) touch() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.used = time.Now()
-	return !e.over
+// touch records that the session is used. It reports false if the session has ended.
+func (sess *session) touch() bool {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	sess.lastUse = time.Now()
+	return !sess.over
 }
 
-// lastUsed returns the moment of the last touch. A session that is answering, or has a reader, is in use now.
-func (e *session) lastUsed() time.Time {
-	busy := !e.requests.idle()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if busy || e.reader != nil {
-		e.used = time.Now()
+// lastUsed returns when the session was last used: now, if it has requests in progress or a reader.
+func (sess *session) lastUsed() time.Time {
+	busy := !sess.inflight.idle()
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if busy || sess.cancelReader != nil {
+		sess.lastUse = time.Now()
 	}
-	return e.used
+	return sess.lastUse
 }
 
-// attach makes cancel the end of the only reader; the one before, if any, ends now. What attach returns undoes it.
-func (e *session) attach(cancel context.CancelFunc) (detach func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.reader != nil {
-		e.reader()
+// attachReader makes cancel end the only reader and ends the previous one. The function that it
+// returns undoes it.
+func (sess *session) attachReader(cancel context.CancelFunc) (detach func()) {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if sess.cancelReader != nil {
+		sess.cancelReader()
 	}
-	alone := true
-	mine := func() { alone = false; cancel() }
-	e.reader = mine
+	current := true
+	sess.cancelReader = func() { current = false; cancel() }
 	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if alone {
-			e.reader = nil
+		sess.mu.Lock()
+		defer sess.mu.Unlock()
+		if current {
+			sess.cancelReader = nil
 		}
-		e.used = time.Now()
+		sess.lastUse = time.Now()
 	}
 }
 
-// end cancels what the session has under way. It may be called again.
-func (e *session) end() {
-	e.mu.Lock()
-	if e.over {
-		e.mu.Unlock()
+// end cancels the requests of the session. It may be called again.
+func (sess *session) end() {
+	sess.mu.Lock()
+	if sess.over {
+		sess.mu.Unlock()
 		return
 	}
-	e.over = true
-	e.timer.Stop()
-	close(e.ended)
-	e.mu.Unlock()
-	e.requests.cancelAll(errEnded) // first, so that a call whose question ends knows that it is cancelled
-	e.peer.asked.close(errEnded)
-	e.hears.end()
-	e.log.drop(true)
+	sess.over = true
+	sess.expiry.Stop()
+	close(sess.ended)
+	sess.mu.Unlock()
+	sess.inflight.cancelAll(errSessionEnded) // first, so that a call whose question fails is cancelled already
+	sess.requests.close(errSessionEnded)
+	sess.subscription.close()
+	sess.log.drop(true)
 }
 
-// sessions are those that exist now.
+// sessions are the open sessions.
 type sessions struct {
-	limit   int
-	idle    time.Duration
-	keeping keeping
+	limit  int
+	idle   time.Duration
+	budget eventBudget
 
 	mu   sync.Mutex
 	byID map[string]*session // guarded by mu
 }
 
-// open makes a session for p. Where there is no room, the one idle longest ends.
-func (t *sessions) open(p *peer, id string, of *Identity) *session {
-	e := &session{peer: p, id: id, of: of, used: time.Now(), ended: make(chan struct{}), news: make(chan struct{}, 1)}
-	e.log.init(&t.keeping)
-	e.hears.deliver(wake(e.news))
-	e.mu.Lock()
-	e.timer = time.AfterFunc(t.idle, func() { t.expire(e) })
-	e.mu.Unlock()
+// open creates a session for p. If the limit is reached, the session that was idle longest ends.
+func (t *sessions) open(p *peer, id string, owner *Identity) *session {
+	sess := &session{
+		peer: p, id: id, owner: owner, lastUse: time.Now(), ended: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
+	sess.log.init(&t.budget)
+	sess.subscription.start(trySend(sess.wake))
+	sess.mu.Lock()
+	sess.expiry = time.AfterFunc(t.idle, func() { t.expire(sess) })
+	sess.mu.Unlock()
 	t.mu.Lock()
 	var evicted *session
 	if len(t.byID) >= t.limit {
@@ -116,68 +120,113 @@ func (t *sessions) open(p *peer, id string, of *Identity) *session {
 	if t.byID == nil {
 		t.byID = make(map[string]*session)
 	}
-	t.byID[id] = e
+	t.byID[id] = sess
 	t.mu.Unlock()
 	if evicted != nil {
 		evicted.end()
 	}
-	return e
+	return sess
 }
 
-// expire ends e if it has been idle for long enough, and looks again later if it has not.
-func (t *sessions) expire(e *session) {
-	if rest := t.idle - time.Since(e.lastUsed()); rest > 0 {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if !e.over {
-			e.timer.Reset(rest)
+// expire ends sess if it was idle long enough, and otherwise checks again later.
+func (t *sessions) expire(sess *session) {
+	if rest := t.idle - time.Since(sess.lastUsed()); rest > 0 {
+		sess.mu.Lock()
+		defer sess.mu.Unlock()
+		if !sess.over {
+			sess.expiry.Reset(rest)
 		}
 		return
 	}
-	t.close(e)
+	t.remove(sess)
 }
 
-// find returns the session with this id that was begun in the toolset by who asks for it, or nil.
-func (t *sessions) find(id, toolset string, of *Identity) *session {
+// find returns the session with this id if it was opened in the toolset by the same owner, or nil.
+func (t *sessions) find(id, toolset string, owner *Identity) *session {
 	t.mu.Lock()
-	e := t.byID[id]
+	sess := t.byID[id]
 	t.mu.Unlock()
-	if e == nil || e.hears.toolset != toolset || (e.of != nil || of != nil) && e.of.Owner() != of.Owner() || !e.touch() {
+	if sess == nil || sess.subscription.toolset != toolset || sess.owner.Owner() != owner.Owner() || !sess.touch() {
 		return nil
 	}
-	return e
+	return sess
 }
 
-// close ends e and forgets it.
-func (t *sessions) close(e *session) {
+// remove ends sess.
+func (t *sessions) remove(sess *session) {
 	t.mu.Lock()
-	delete(t.byID, e.id)
+	delete(t.byID, sess.id)
 	t.mu.Unlock()
-	e.end()
+	sess.end()
 }
 
-// retain ends the sessions of those who do not stand.
-func (t *sessions) retain(stands func(*Identity) bool) {
+// retain ends the sessions of owners that are not valid.
+func (t *sessions) retain(valid func(*Identity) bool) {
 	t.mu.Lock()
-	var fallen []*session
-	for id, e := range t.byID {
-		if !stands(e.of) {
+	var removed []*session
+	for id, sess := range t.byID {
+		if !valid(sess.owner) {
 			delete(t.byID, id)
-			fallen = append(fallen, e)
+			removed = append(removed, sess)
 		}
 	}
 	t.mu.Unlock()
-	for _, e := range fallen {
-		e.end()
+	for _, sess := range removed {
+		sess.end()
 	}
 }
 
-func (t *sessions) endAll() {
+func (t *sessions) closeAll() { t.retain(func(*Identity) bool { return false }) }
+
+// byIdleness returns the sessions, the one that was idle longest first.
+func (t *sessions) byIdleness() []*session {
+	type entry struct {
+		session *session
+		lastUse time.Time
+	}
 	t.mu.Lock()
-	all := t.byID
-	t.byID = nil
+	all := make([]entry, 0, len(t.byID))
+	for _, sess := range t.byID {
+		all = append(all, entry{session: sess})
+	}
 	t.mu.Unlock()
-	for _, e := range all {
-		e.end()
+	for i := range all {
+		all[i].lastUse = all[i].session.lastUsed()
+	}
+	slices.SortFunc(all, func(a, b entry) int {
+		return cmp.Or(a.lastUse.Compare(b.lastUse), cmp.Compare(a.session.id, b.session.id))
+	})
+	out := make([]*session, len(all))
+	for i := range all {
+		out[i] = all[i].session
+	}
+	return out
+}
+
+// eventBudget limits the memory of the events that all sessions keep. When it is exceeded, the
+// sessions that were idle longest drop their events, and their clients miss them if they return.
+type eventBudget struct {
+	sessions *sessions
+	limit    int64 // bytes
+	used     atomic.Int64
+
+	evicting sync.Mutex
+}
+
+// evictIdle drops events until the budget has some room. No lock of a session may be held.
+func (b *eventBudget) evictIdle() {
+	if b.used.Load() <= b.limit {
+		return
+	}
+	b.evicting.Lock()
+	defer b.evicting.Unlock()
+	if b.used.Load() <= b.limit {
+		return
+	}
+	for _, sess := range b.sessions.byIdleness() {
+		if b.used.Load() <= b.limit-b.limit/8 {
+			return
+		}
+		sess.log.drop(false)
 	}
 }

@@ -10,25 +10,29 @@ import (
 	"time"
 )
 
-// Serve serves one client that writes a message a line to in and reads a message a line from out, in both eras, until in ends or
-// ctx does. The calls under way when in ends are answered before Serve returns; when ctx ends they are cancelled, and in is closed.
-// Serve returns nil after the end of in. A reader that Close does not wake keeps one goroutine until it returns, and a writer that
-// blocks for good keeps Serve.
+// Serve serves one client that writes one message a line to in and reads one message a line from
+// out, in both eras. It returns nil after the end of in, when the requests in progress have been
+// answered. If ctx ends first, the requests are cancelled, in is closed, and Serve returns the
+// cause. A reader that Close does not wake keeps one goroutine until it returns; a writer that
+// blocks forever blocks Serve.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	return s.For("").Serve(ctx, in, out)
 }
 
-// Serve is [Server.Serve] of a toolset. One that does not exist is an error.
+// Serve is [Server.Serve] for one toolset. It is an error if the toolset does not exist.
 func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	s, info := t.server, t.server.handler.Info(t.name)
 	if info == nil {
-		return fmt.Errorf("there is no toolset %q", t.name)
+		return fmt.Errorf("toolset %q not found", t.name)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &conn{server: s, toolset: t.name, first: info, ctx: ctx, out: lineWriter{w: out}, early: inflight{limit: s.options.CallsPerSession}}
-	c.out.room.L = &c.out.mu
-	c.out.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
+	c := &stdioConn{
+		server: s, toolset: t.name, initialInfo: info, ctx: ctx, writer: lineWriter{w: out},
+		inflightModern: inflightRequests{limit: s.options.CallsPerSession},
+	}
+	c.writer.room.L = &c.writer.mu
+	c.writer.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
 	ended := make(chan error, 1)
 	go func() { ended <- c.read(in) }()
 	var err error
@@ -40,69 +44,67 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	case <-s.closing:
 		in.Close()
 	}
-	c.acting.Lock()
+	c.processing.Lock()
 	c.over = true
-	c.acting.Unlock()
-	c.beginning.Wait()
-	c.stopListening()
-	if p := c.client(); p != nil {
-		p.asked.close(ErrUnreachable)
-		p.hears.end()
+	c.processing.Unlock()
+	c.subscribing.Wait()
+	c.closeListeners()
+	if p := c.currentPeer(); p != nil {
+		p.requests.close(ErrUnreachable)
+		p.subscription.close()
 	}
-	c.running.Wait()
-	c.out.writers.Wait()
+	c.replying.Wait()
+	c.writer.writers.Wait()
 	return err
 }
 
-// conn is a pair of streams. What a client of either era says arrives on the same one.
-type conn struct {
-	server    *Server
-	toolset   string
-	first     *Info // the server as it was when the connection began
-	ctx       context.Context
-	out       lineWriter
-	running   sync.WaitGroup // the goroutines that answer
-	beginning sync.WaitGroup // the goroutines that begin a subscription
-	early     inflight       // the modern requests being answered
+// stdioConn is a pair of streams. Messages of both eras share it.
+type stdioConn struct {
+	server         *Server
+	toolset        string
+	initialInfo    *Info // as of the start of the connection
+	ctx            context.Context
+	writer         lineWriter
+	replying       sync.WaitGroup   // goroutines that answer requests
+	subscribing    sync.WaitGroup   // goroutines that start subscriptions
+	inflightModern inflightRequests // of the modern era
 
-	acting sync.Mutex // held while a line is acted on
-	over   bool       // Serve is about to return, so no line is; guarded by acting
+	processing sync.Mutex // held while a line is processed
+	over       bool       // Serve is about to return, and lines are dropped; guarded by processing
 
 	mu        sync.Mutex
-	peer      *peer                // since initialize; guarded by mu
-	listeners map[string]*listener // by id as sent; guarded by mu
+	peer      *peer                     // after initialize; guarded by mu
+	listeners map[string]*stdioListener // by id as sent; guarded by mu
 }
 
-// notify sends a message ahead of a reply.
-func (c *conn) notify(frame []byte) { c.out.line(frame) }
+func (c *stdioConn) notify(frame []byte) { c.writer.writeLine(frame) }
 
-// asked returns the questions to the client, once it has introduced itself.
-func (c *conn) asked() *inquiries {
-	if p := c.client(); p != nil {
-		return &p.asked
+func (c *stdioConn) clientRequests() *clientRequests {
+	if p := c.currentPeer(); p != nil {
+		return &p.requests
 	}
 	return nil
 }
 
-// detach does nothing: a pair of streams belongs to all calls.
-func (c *conn) detach(time.Duration) bool { return false }
+// detach reports false: all calls share the streams.
+func (c *stdioConn) detach(time.Duration) bool { return false }
 
-// away reports false: when the other end of a pair of streams is gone, all its requests end.
-func (c *conn) away() bool { return false }
+// disconnected reports false: all requests end with the streams.
+func (c *stdioConn) disconnected() bool { return false }
 
-// read acts on every line until in ends.
-func (c *conn) read(in io.Reader) error {
+// read processes every line of in.
+func (c *stdioConn) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line := borrow()
+		line := borrowBuffer()
 		tooLong, err := readLine(r, line, c.server.options.MaxFrame)
 		switch {
 		case tooLong:
-			c.tooLong()
+			c.refuseLine()
 			line.release()
 		case len(bytes.TrimSpace(line.b)) > 0:
 			line.b = bytes.TrimRight(line.b, "\r\n")
-			c.receive(line)
+			c.processLine(line)
 		default:
 			line.release()
 		}
@@ -115,11 +117,11 @@ func (c *conn) read(in io.Reader) error {
 	}
 }
 
-// readLine reads up to the end of a line. Of a line that is too long nothing is kept.
-func readLine(r *bufio.Reader, line *buffer, most int) (tooLong bool, err error) {
+// readLine reads a line with its line break. It skips a line of more than limit bytes.
+func readLine(r *bufio.Reader, line *buffer, limit int) (tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		if len(line.b)+len(part) > most+1 {
+		if len(line.b)+len(part) > limit+1 {
 			tooLong = true
 			line.b = line.b[:0]
 		}
@@ -132,66 +134,69 @@ func readLine(r *bufio.Reader, line *buffer, most int) (tooLong bool, err error)
 	}
 }
 
-func (c *conn) tooLong() {
-	c.acting.Lock()
-	defer c.acting.Unlock()
+// refuseLine answers a line that is too long.
+func (c *stdioConn) refuseLine() {
+	c.processing.Lock()
+	defer c.processing.Unlock()
 	if !c.over {
-		c.fail(errorf(CodeInvalidRequest, "The message is longer than %d bytes", c.server.options.MaxFrame))
+		c.sendError(errorf(CodeInvalidRequest, "The message is longer than %d bytes", c.server.options.MaxFrame))
 	}
 }
 
-// fail sends an error about a line that holds no request.
-func (c *conn) fail(err *Error) { c.out.line(err.append(nil, nil)) }
+// sendError sends an error about a line that contains no request.
+func (c *stdioConn) sendError(err *Error) { c.writer.writeLine(err.appendReply(nil, nil)) }
 
-// receive acts on one line. Calls are answered on goroutines of their own, everything else at once.
-func (c *conn) receive(line *buffer) {
-	c.acting.Lock()
-	defer c.acting.Unlock()
+// processLine acts on one line. Requests that may block are answered by goroutines, the others at
+// once.
+func (c *stdioConn) processLine(line *buffer) {
+	c.processing.Lock()
+	defer c.processing.Unlock()
 	if c.over {
 		line.release()
 		return
 	}
 	p, err := parse(line.b, c.server.options.MaxDepth)
 	if err != nil {
-		c.fail(parseError(err))
+		c.sendError(parseError(err))
 		line.release()
 		return
 	}
-	t := &turn{conn: c, packet: p, line: line, peer: c.client()}
+	b := &lineBatch{conn: c, packet: p, line: line, peer: c.currentPeer()}
+	var invalid *Error
 	switch {
 	case p.batch && len(p.messages) == 0:
-		c.fail(errorf(CodeInvalidRequest, "The batch is empty"))
-		t.release()
-	case p.batch && t.peer == nil:
-		c.fail(errorf(CodeInvalidRequest, "A batch needs a session. Send initialize first"))
-		t.release()
-	case p.batch && !t.peer.revision.batches():
-		c.fail(errorf(CodeInvalidRequest, "Revision %s has no batches", t.peer.revision))
-		t.release()
+		invalid = errEmptyBatch
+	case p.batch && b.peer == nil:
+		invalid = errorf(CodeInvalidRequest, "A batch needs a session. Send initialize first")
+	case p.batch && !b.peer.revision.allowsBatches():
+		invalid = batchesNotSupported(b.peer.revision)
 	default:
-		t.begin()
+		b.process()
+		return
 	}
+	c.sendError(invalid)
+	b.release()
 }
 
-func (c *conn) client() *peer {
+func (c *stdioConn) currentPeer() *peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.peer
 }
 
-// info returns the server as it is now. A toolset that has gone since is as it was.
-func (c *conn) info() *Info {
+// info returns the current Info, or the initial one if the toolset no longer exists.
+func (c *stdioConn) info() *Info {
 	if i := c.server.handler.Info(c.toolset); i != nil {
 		return i
 	}
-	return c.first
+	return c.initialInfo
 }
 
-// cancel acts on notifications/cancelled of either era.
-func (c *conn) cancel(id []byte) {
-	c.early.cancel(id, errCancelled)
-	c.delist(id, nil)
-	if p := c.client(); p != nil {
-		p.requests.cancel(id, errCancelled)
+// cancel serves notifications/cancelled of both eras.
+func (c *stdioConn) cancel(id []byte) {
+	c.inflightModern.cancel(id, errCancelled)
+	c.removeListener(id, nil)
+	if p := c.currentPeer(); p != nil {
+		p.inflight.cancel(id, errCancelled)
 	}
 }

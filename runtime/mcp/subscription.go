@@ -1,169 +1,175 @@
 package mcp
 
 import (
+	"context"
 	"strconv"
 
 	"hatchel/hcl/jsonscan"
 )
 
-// subscription is what one recipient is promised to hear: a client of the legacy era as long as it is there, or one subscriptions/listen.
+// subscription is what one recipient is notified of: a legacy client, or one subscriptions/listen.
 type subscription struct {
-	id      []byte // of the subscriptions/listen, as sent; nil for a client of the legacy era
-	toolset string
-	lists   Changes // the lists it wants to hear of
-	box     mailbox
-	follows follows
-	looks   func(id string) ([]byte, error) // looks up how a task stands, where that may take a moment; nil where it may not
+	id         []byte // of the subscriptions/listen, as sent; nil for a legacy client
+	toolset    string
+	lists      Changes // the lists whose changes are notified
+	mailbox    mailbox
+	resources  resourceSubscriptions
+	lookUpTask func(id string) ([]byte, error) // returns the state of a task, and may block; nil if delivery must not
 
-	topics map[topic]struct{} // the documents and tasks it hears of; guarded by audience.mu
-	gone   bool               // guarded by audience.mu
+	topics map[topic]struct{} // the resources and tasks; guarded by subscriptionRegistry.mu
+	closed bool               // guarded by subscriptionRegistry.mu
 }
 
-// newSubscription returns one that hears nothing yet. Who has it must end it.
+// newSubscription returns a subscription without topics. Its owner must close it.
 func (s *Server) newSubscription(toolset string, id []byte) *subscription {
-	u := &subscription{id: id, toolset: toolset, topics: make(map[topic]struct{})}
-	u.follows = follows{subscription: u, server: s}
-	return u
+	sub := &subscription{id: id, toolset: toolset, topics: make(map[topic]struct{})}
+	sub.resources = resourceSubscriptions{subscription: sub, server: s}
+	return sub
 }
 
-// deliver has ready called, which must not block, whenever there is something to take and was not before.
-func (u *subscription) deliver(ready func()) {
-	u.box.ready = ready
-	u.box.open()
+// start starts the delivery: ready is called whenever there is something to drain after there was
+// nothing. It must not block.
+func (sub *subscription) start(ready func()) {
+	sub.mailbox.ready = ready
+	sub.mailbox.open()
 }
 
-// hearOfLists has the recipient hear of the lists it wants to hear of, from now on.
-func (u *subscription) hearOfLists() { u.follows.server.audience.joinLists(u) }
+// subscribeLists subscribes to the lists.
+func (sub *subscription) subscribeLists() { sub.resources.server.subscriptions.addLists(sub) }
 
-// end is the end of the subscription, for good. It may be called again.
-func (u *subscription) end() {
-	u.follows.server.audience.part(u)
-	u.follows.end()
-}
-
-func (u *subscription) changed(c Changes) {
-	if c.Tools && u.lists.Tools {
-		u.box.put(topic{kind: toolsTopic}, nil)
+// subscribeTask subscribes to a task. The first notification is its current state.
+func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string) error {
+	s, t := sub.resources.server, topic{taskTopic, id}
+	s.subscriptions.add(sub, t) // first, so that no change is missed
+	members, err := s.taskState(ctx, c, id)
+	if err != nil {
+		s.subscriptions.remove(sub, t)
+		return err
 	}
-	if c.Prompts && u.lists.Prompts {
-		u.box.put(topic{kind: promptsTopic}, nil)
+	sub.mailbox.putIfAbsent(t, sub.limitPayload(members))
+	return nil
+}
+
+// close ends the subscription. It may be called again.
+func (sub *subscription) close() {
+	sub.resources.server.subscriptions.unsubscribe(sub)
+	sub.resources.close()
+}
+
+// putChanges queues notifications about those lists that sub is subscribed to.
+func (sub *subscription) putChanges(c Changes) {
+	if c.Tools && sub.lists.Tools {
+		sub.mailbox.put(topic{kind: toolListTopic}, nil)
 	}
-	if c.Resources && u.lists.Resources {
-		u.box.put(topic{kind: resourcesTopic}, nil)
+	if c.Prompts && sub.lists.Prompts {
+		sub.mailbox.put(topic{kind: promptListTopic}, nil)
+	}
+	if c.Resources && sub.lists.Resources {
+		sub.mailbox.put(topic{kind: resourceListTopic}, nil)
 	}
 }
 
-// take calls each with up to most of the messages in the mailbox, whose memory is reused, and reports whether it leaves more.
-func (u *subscription) take(most int, each func(frame []byte)) (more bool) {
-	taken, more := u.box.take(most)
-	if len(taken) == 0 {
+// drain calls send with up to limit notifications, whose memory is reused. It reports whether there
+// are more.
+func (sub *subscription) drain(limit int, send func(frame []byte)) (more bool) {
+	notices, more := sub.mailbox.take(limit)
+	if len(notices) == 0 {
 		return false
 	}
-	b := borrow()
+	b := borrowBuffer()
 	defer b.release()
-	for _, n := range taken {
-		if n.topic.kind == taskTopic && n.said == nil && u.looks != nil {
+	for _, n := range notices {
+		if n.topic.kind == taskTopic && n.payload == nil && sub.lookUpTask != nil {
 			var err error
-			if n.said, err = u.looks(n.topic.name); err != nil {
-				continue // it is forgotten
+			if n.payload, err = sub.lookUpTask(n.topic.name); err != nil {
+				continue // the task no longer exists
 			}
 		}
-		if n.topic.kind == documentTopic && !u.follows.heard(n.topic.name) {
+		if n.topic.kind == resourceTopic && !sub.resources.mayNotify(n.topic.name) {
 			continue
 		}
-		b.b = u.notification(b.b[:0], n.topic, n.said)
-		each(b.b)
+		b.b = sub.appendNotification(b.b[:0], n.topic, n.payload)
+		send(b.b)
 	}
 	return more
 }
 
-// mostSaid is how many bytes about a task wait for who can look at it later.
-const mostSaid = 1 << 10
+// maxPayload is how many bytes about a task are queued for a recipient that can look up the task
+// later.
+const maxPayload = 1 << 10
 
-// waiting is what waits to be said of a task: nil when it is looked up in its time, so that one who listens to many tasks and is slow holds little.
-func (u *subscription) waiting(said []byte) []byte {
-	if u.looks != nil && len(said) > mostSaid {
+// limitPayload returns what is queued about a task: nil if it is looked up at delivery, so that a
+// slow recipient of many tasks takes little memory.
+func (sub *subscription) limitPayload(payload []byte) []byte {
+	if sub.lookUpTask != nil && len(payload) > maxPayload {
 		return nil
 	}
-	return said
+	return payload
 }
 
-// listFilters are how a subscriptions/listen names the lists.
-var listFilters = [...]string{toolsTopic: "toolsListChanged", promptsTopic: "promptsListChanged", resourcesTopic: "resourcesListChanged"}
-
-// topicMethods are the notifications that something has changed.
-var topicMethods = [...]string{
-	toolsTopic:     "notifications/tools/list_changed",
-	promptsTopic:   "notifications/prompts/list_changed",
-	resourcesTopic: "notifications/resources/list_changed",
-	documentTopic:  "notifications/resources/updated",
-	taskTopic:      "notifications/tasks",
+// notificationMethods are the methods of the notifications about each kind of topic.
+var notificationMethods = [...]string{
+	toolListTopic:     "notifications/tools/list_changed",
+	promptListTopic:   "notifications/prompts/list_changed",
+	resourceListTopic: "notifications/resources/list_changed",
+	resourceTopic:     "notifications/resources/updated",
+	taskTopic:         "notifications/tasks",
 }
 
-// notification appends the message that t reads differently now.
-func (u *subscription) notification(dst []byte, t topic, said []byte) []byte {
-	dst = append(append(append(dst, `{"jsonrpc":"2.0","method":"`...), topicMethods[t.kind]...), '"')
-	if u.id == nil {
-		if t.kind == documentTopic {
+func (sub *subscription) appendNotification(dst []byte, t topic, payload []byte) []byte {
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","method":"`...), notificationMethods[t.kind]...), '"')
+	if sub.id == nil {
+		if t.kind == resourceTopic {
 			dst = append(jsonscan.AppendString(append(dst, `,"params":{"uri":`...), t.name), '}')
 		}
 		return append(dst, '}')
 	}
-	dst = u.appendID(append(dst, `,"params":{"_meta":{`...))
-	dst = append(dst, '}')
+	dst = append(sub.appendID(append(dst, `,"params":{"_meta":{`...)), '}')
 	switch t.kind {
-	case documentTopic:
+	case resourceTopic:
 		dst = jsonscan.AppendString(append(dst, `,"uri":`...), t.name)
 	case taskTopic:
-		dst = append(append(dst, ','), said...)
+		dst = append(append(dst, ','), payload...)
 	}
 	return append(dst, "}}"...)
 }
 
-// appendID appends the member of _meta that says which subscriptions/listen a message belongs to.
-func (u *subscription) appendID(dst []byte) []byte {
-	return append(append(dst, `"`+keySubscriptionID+`":`...), u.id...)
+// appendID appends the member of _meta with the id of the subscriptions/listen.
+func (sub *subscription) appendID(dst []byte) []byte {
+	return append(append(dst, `"`+keySubscriptionID+`":`...), sub.id...)
 }
 
-// acknowledged is the first message to who listens: what it will hear of.
-func (u *subscription) acknowledged(uris, tasks []string) []byte {
-	dst := u.appendID([]byte(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{`))
-	dst = append(dst, `},"notifications":{`...)
+// acknowledgement returns the first message of a subscriptions/listen: what it is subscribed to.
+func (sub *subscription) acknowledgement(uris, tasks []string) []byte {
+	dst := []byte(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{`)
+	dst = append(sub.appendID(dst), `},"notifications":{`...)
 	start := len(dst)
-	for i, wanted := range []bool{u.lists.Tools, u.lists.Prompts, u.lists.Resources} {
-		if wanted {
-			dst = append(strconv.AppendQuote(comma(dst, start), listFilters[i]), ":true"...)
+	for i, subscribed := range []bool{sub.lists.Tools, sub.lists.Prompts, sub.lists.Resources} {
+		if subscribed {
+			dst = append(strconv.AppendQuote(appendComma(dst, start), listFilters[i]), ":true"...)
 		}
 	}
-	for _, m := range []struct {
-		name  string
-		names []string
-	}{{"resourceSubscriptions", uris}, {"taskIds", tasks}} {
-		for i, name := range m.names {
-			if i == 0 {
-				dst = append(strconv.AppendQuote(comma(dst, start), m.name), ":["...)
-			} else {
-				dst = append(dst, ',')
-			}
-			dst = jsonscan.AppendString(dst, name)
-		}
-		if len(m.names) > 0 {
-			dst = append(dst, ']')
-		}
+	if len(uris) > 0 {
+		dst = appendStrings(append(appendComma(dst, start), `"resourceSubscriptions":`...), uris)
+	}
+	if len(tasks) > 0 {
+		dst = appendStrings(append(appendComma(dst, start), `"taskIds":`...), tasks)
 	}
 	return append(dst, "}}}"...)
 }
 
-// comma appends a comma unless nothing follows start.
-func comma(dst []byte, start int) []byte {
+// appendComma appends a comma unless start is the end.
+func appendComma(dst []byte, start int) []byte {
 	if len(dst) == start {
 		return dst
 	}
 	return append(dst, ',')
 }
 
-// ended is the reply to subscriptions/listen, which is due when the server has no more to tell.
-func (u *subscription) ended(i *Info) []byte {
-	dst := append(append([]byte(`{"jsonrpc":"2.0","id":`), u.id...), `,"result":{"resultType":"complete","_meta":{`...)
-	return append(i.appendServerInfo(append(u.appendID(dst), ',')), "}}}"...)
+// endReply returns the reply to subscriptions/listen, which the server sends when it ends the
+// subscription.
+func (sub *subscription) endReply(i *Info) []byte {
+	dst := append([]byte(`{"jsonrpc":"2.0","id":`), sub.id...)
+	dst = append(dst, `,"result":{"resultType":"complete","_meta":{`...)
+	return append(i.appendServerInfo(append(sub.appendID(dst), ',')), "}}}"...)
 }

@@ -70,7 +70,8 @@ func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, 
 	return report, err
 }
 
-// OnHangup starts to listen for SIGHUP and returns the loop that reloads at each one until ctx ends.
+// OnHangup starts to listen for SIGHUP and returns the loop that reloads at each one until ctx
+// ends.
 func (r *Reloader) OnHangup(ctx context.Context) (loop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

@@ -15,7 +15,7 @@ type Folder struct {
 	dir string
 
 	mu   sync.Mutex
-	last *Snapshot // handed out last; guarded by mu
+	last *Snapshot // the latest; guarded by mu
 }
 
 // NewFolder returns the folder at dir.
@@ -27,7 +27,7 @@ func NewFolder(dir string) (*Folder, error) {
 	return &Folder{dir: abs}, nil
 }
 
-// Dir is its absolute path.
+// Dir returns the absolute path of the folder.
 func (f *Folder) Dir() string { return f.dir }
 
 // Snapshot reads the folder as it is now.
@@ -48,16 +48,16 @@ func (f *Folder) latest() *Snapshot {
 	return f.last
 }
 
-// fingerprint is what a folder looks like without reading its files.
+// fingerprint identifies the state of a folder without the content of its files.
 type fingerprint struct {
 	text   string
-	recent bool // something was written so recently that the next change might look the same
+	recent bool // something was written so recently that another change might have the same times
 }
 
-// timestampResolution is the coarsest clock of a file system that is reckoned with.
+// timestampResolution is the coarsest timestamp resolution of supported file systems.
 const timestampResolution = 2 * time.Second
 
-// fingerprint looks at the names, sizes, times and inodes of everything that the last snapshot consisted of.
+// fingerprint reads the names, sizes, times and inodes of everything in the last snapshot.
 func (f *Folder) fingerprint() (g fingerprint) {
 	now, out := time.Now(), []byte(nil)
 	note := func(name string, info fs.FileInfo, err error) {
@@ -85,7 +85,8 @@ func (f *Folder) fingerprint() (g fingerprint) {
 	return g
 }
 
-// inode tells files apart that look the same: those of two releases, whose times say nothing where they were unpacked or built with the same one.
+// inode distinguishes files with equal sizes and times, for example those of two releases that were
+// unpacked with fixed times.
 func inode(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Ino)
@@ -93,7 +94,8 @@ func inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// readIfChanged reads the folder, nil when it cannot be read, and reports whether it reads differently than the last snapshot.
+// readIfChanged reads the folder and reports whether it differs from the last snapshot. The
+// snapshot is nil when the folder cannot be read.
 func (f *Folder) readIfChanged() (*Snapshot, bool) {
 	s, err := readFolder(f.dir)
 	if err != nil {

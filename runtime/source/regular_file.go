@@ -9,20 +9,22 @@ import (
 	"syscall"
 )
 
-// The most that is read of a file: one of the configuration beside *.hcl, of which the language says itself what it accepts.
+// Size limits of files. The language applies its own limit to *.hcl files.
 const (
 	maxSourceFile = 4 << 20
 	maxOtherFile  = 64 << 20
 )
 
-// ReadRegularFile reads a regular file of at most so many bytes. What is none, such as a pipe or a device, is refused without waiting for it.
-func ReadRegularFile(name string, most int64) ([]byte, error) {
+// ReadRegularFile reads a regular file of at most maxSize bytes. It rejects other files, such as
+// pipes and devices, without blocking on them.
+func ReadRegularFile(name string, maxSize int64) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	return readRegularFile(f, name, most, err)
+	return readRegularFile(f, name, maxSize, err)
 }
 
-// readFileBelow reads a file that lies below dir, links followed. One that does not is fs.ErrInvalid.
-func readFileBelow(dir, name string, most int64) ([]byte, error) {
+// readFileBelow reads a file below dir and follows links. For a file outside dir the error is
+// fs.ErrInvalid.
+func readFileBelow(dir, name string, maxSize int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -32,16 +34,16 @@ func readFileBelow(dir, name string, most int64) ([]byte, error) {
 	if errno := syscall.Errno(0); err != nil && !errors.As(err, &errno) {
 		err = &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 	}
-	return readRegularFile(f, name, most, err)
+	return readRegularFile(f, name, maxSize, err)
 }
 
-// fileError is why a file is not read, for the author.
+// fileError is the reason for the author why a file cannot be read.
 type fileError string
 
 func (u fileError) Error() string  { return string(u) }
 func (u fileError) Reason() string { return string(u) }
 
-func readRegularFile(f *os.File, name string, most int64, err error) ([]byte, error) {
+func readRegularFile(f *os.File, name string, maxSize int64, err error) ([]byte, error) {
 	refuse := func(why fileError) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: why}
 	}
@@ -54,13 +56,13 @@ func readRegularFile(f *os.File, name string, most int64, err error) ([]byte, er
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return refuse("it is not a plain file")
-	case info.Size() > most:
-		return refuse(fileError(fmt.Sprintf("it has more than %d bytes", most)))
+		return refuse("it is not a regular file")
+	case info.Size() > maxSize:
+		return refuse(fileError(fmt.Sprintf("it has more than %d bytes", maxSize)))
 	}
-	content, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(content)) > most {
-		return refuse(fileError(fmt.Sprintf("it has more than %d bytes", most)))
+	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && int64(len(content)) > maxSize {
+		return refuse(fileError(fmt.Sprintf("it has more than %d bytes", maxSize)))
 	}
 	return content, err
 }

@@ -52,7 +52,7 @@ func TestOnlyPlainFilesOfTheFolderAreRead(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"pipe.txt", "pipe.hcl", "zero.hcl", "..data"} {
-		if b, err := s.ReadFile(name); len(b) > 0 || err == nil || !strings.Contains(err.Error(), "not a plain file") {
+		if b, err := s.ReadFile(name); len(b) > 0 || err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}

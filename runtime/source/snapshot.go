@@ -16,14 +16,15 @@ import (
 	"time"
 )
 
-// Snapshot is what the files of a configuration said at one moment, as an fs.FS: the *.hcl files below a folder from memory, and any other file
-// from the disk, as long as its links do not leave the folder; that it was asked for is remembered.
+// Snapshot is the content of a configuration directory at one moment, as an fs.FS: the *.hcl files
+// from memory, and any other file from disk, unless its links lead outside the folder. Reads of
+// other files are recorded.
 type Snapshot struct {
 	dir   string
 	nodes map[string]*node // *.hcl files and folders, by slash path
 
 	mu         sync.Mutex
-	otherFiles map[string]contentDigest // other files that were read, and what they said; guarded by mu
+	otherFiles map[string]contentDigest // other files that were read, with their digests; guarded by mu
 }
 
 type contentDigest [sha256.Size]byte
@@ -43,25 +44,26 @@ func (n *node) sorted() []fs.DirEntry {
 	return list
 }
 
-// maxFolders bounds a walk, so that links that lead in circles end.
+// maxFolders limits a walk, so that cycles of links end.
 const maxFolders = 100_000
 
-// readFolder reads every *.hcl below dir. Links are followed, so that files that are links into a folder which is swapped as a whole are read like others;
-// what starts with a dot is skipped.
+// readFolder reads every *.hcl file below dir. It follows links, because deployments such as
+// ConfigMaps link files into a folder that is swapped; it skips names that start with a dot.
 func readFolder(dir string) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
-		n, at := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}, filepath.Join(dir, filepath.FromSlash(name))
+		n, at := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err},
+			filepath.Join(dir, filepath.FromSlash(name))
 		if !n.folder && err == nil {
 			n.content, n.err = readSource(at)
 		}
 		switch {
 		case errors.Is(n.err, fs.ErrNotExist) && !isLink(at):
-			return // it has gone since its folder was listed
+			return // removed since its folder was listed
 		case errors.Is(n.err, fs.ErrNotExist):
-			n.err = fileError("it is a link to what does not exist")
+			n.err = fileError("it is a link to a file that does not exist")
 		case errors.Is(n.err, syscall.ELOOP):
-			n.err = fileError("it is a link that leads in a circle")
+			n.err = fileError("it is part of a cycle of links")
 		}
 		s.nodes[name] = n
 		if parent := s.nodes[path.Dir(name)]; parent != nil && name != "." {
@@ -71,11 +73,11 @@ func readFolder(dir string) (*Snapshot, error) {
 	return s, err
 }
 
-// emptyFileGrace is how long an empty file counts as one that is just being written: many programs empty a file before they write it, and an empty one has no
-// mistakes, but no tools either.
+// emptyFileGrace is how long an empty file counts as one that is being written: many programs
+// truncate a file before they write it, and an empty file has no errors, but no tools either.
 const emptyFileGrace = 250 * time.Millisecond
 
-// readSource reads one *.hcl file, and waits a moment for what is about to be written into it.
+// readSource reads one *.hcl file. If the file is empty, it waits briefly for content.
 func readSource(name string) ([]byte, error) {
 	for {
 		began := time.Now()
@@ -91,10 +93,12 @@ func readSource(name string) ([]byte, error) {
 	}
 }
 
-// staysEmpty reports whether nobody is about to write a file that was read empty by who began to read it at a time. Much may have happened since, on a busy machine: a file
-// that is not empty any more, or was written since, does not stay so. A time that is still to come says nothing.
+// staysEmpty reports whether a file that was empty when a read began is not being written. It may
+// have changed since on a busy machine: a file that is no longer empty, or was modified since, does
+// not stay empty. A modification time in the future is ignored.
 func staysEmpty(now fs.FileInfo, began time.Time) bool {
-	return now.Size() == 0 && (began.Sub(now.ModTime()) >= emptyFileGrace || time.Until(now.ModTime()) >= emptyFileGrace)
+	return now.Size() == 0 && (began.Sub(now.ModTime()) >= emptyFileGrace ||
+		time.Until(now.ModTime()) >= emptyFileGrace)
 }
 
 func isLink(name string) bool {
@@ -102,7 +106,8 @@ func isLink(name string) bool {
 	return err == nil && info.Mode().Type() == fs.ModeSymlink
 }
 
-// walk visits the folders and *.hcl files below dir, each folder before what it holds, in the order of their names.
+// walk visits the folders and *.hcl files below dir in lexical order, each folder before its
+// entries.
 func walk(dir string, visit func(name string, info fs.FileInfo, err error)) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -131,7 +136,7 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 		if at == "." {
 			return err
 		}
-		return nil // it is gone, or nobody may look inside
+		return nil // removed, or not readable
 	}
 	for _, e := range entries {
 		name := path.Join(at, e.Name())
@@ -160,7 +165,7 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 	return nil
 }
 
-// isAncestor reports whether a folder is one of those that lead to it, through a link.
+// isAncestor reports whether a folder is one of the folders above it, which happens through a link.
 func isAncestor(info fs.FileInfo, above []fs.FileInfo) bool {
 	for _, a := range above {
 		if os.SameFile(a, info) {
@@ -170,14 +175,16 @@ func isAncestor(info fs.FileInfo, above []fs.FileInfo) bool {
 	return false
 }
 
-// equal reports whether two snapshots of a folder read the same, the other files that before was asked for included.
+// equal reports whether two snapshots have the same content, including the other files that were
+// read from before.
 func (s *Snapshot) equal(before *Snapshot) bool {
 	if len(s.nodes) != len(before.nodes) {
 		return false
 	}
 	for name, n := range s.nodes {
 		o, ok := before.nodes[name]
-		if !ok || n.folder != o.folder || !bytes.Equal(n.content, o.content) || errors.Is(n.err, fs.ErrPermission) != errors.Is(o.err, fs.ErrPermission) || (n.err == nil) != (o.err == nil) {
+		if !ok || n.folder != o.folder || !bytes.Equal(n.content, o.content) || errors.Is(n.err,
+			fs.ErrPermission) != errors.Is(o.err, fs.ErrPermission) || (n.err == nil) != (o.err == nil) {
 			return false
 		}
 	}
@@ -189,7 +196,7 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 	return true
 }
 
-// requestedFiles are the files beside *.hcl that were asked for.
+// requestedFiles returns the other files that were read.
 func (s *Snapshot) requestedFiles() map[string]contentDigest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +207,8 @@ func (s *Snapshot) requestedFiles() map[string]contentDigest {
 	return out
 }
 
-// readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is zero.
+// readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is
+// zero.
 func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err error) {
 	content, err = readFileBelow(s.dir, filepath.FromSlash(name), maxOtherFile)
 	if err == nil {
@@ -209,7 +217,7 @@ func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err 
 	return content, d, err
 }
 
-// ReadFile returns what a file says.
+// ReadFile returns the content of a file.
 func (s *Snapshot) ReadFile(name string) ([]byte, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
@@ -260,14 +268,14 @@ func (s *Snapshot) Open(name string) (fs.File, error) {
 type openFile struct {
 	*node
 	*bytes.Reader
-	nextEntry int // entries of the folder that were given out
+	nextEntry int // number of entries that were returned
 }
 
 func (o *openFile) Stat() (fs.FileInfo, error) { return o.node, nil }
 func (o *openFile) Close() error               { return nil }
 func (o *openFile) Size() int64                { return o.node.Size() }
 
-// ReadDir lists the next n entries of a folder, or all that are left.
+// ReadDir returns the next n entries of a folder, or all remaining ones.
 func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	left := o.node.sorted()[o.nextEntry:]
 	if n > 0 && len(left) == 0 {
@@ -288,7 +296,7 @@ func (n *node) Sys() any                   { return nil }
 func (n *node) Type() fs.FileMode          { return n.Mode().Type() }
 func (n *node) Info() (fs.FileInfo, error) { return n, nil }
 
-// Mode says what kind of file it is.
+// Mode returns the type of the file.
 func (n *node) Mode() fs.FileMode {
 	if n.folder {
 		return fs.ModeDir | 0o555

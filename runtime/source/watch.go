@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	quietPeriod  = 50 * time.Millisecond  // without another event before a change is looked at
-	maxQuietWait = 500 * time.Millisecond // that events may put a look off
-	settlePeriod = 30 * time.Millisecond  // between two readings that must agree
-	scanInterval = 700 * time.Millisecond // between glances, for file systems that notify nobody
+	quietPeriod  = 50 * time.Millisecond  // without another event before a change is read
+	maxQuietWait = 500 * time.Millisecond // maximum delay by further events
+	settlePeriod = 30 * time.Millisecond  // between two reads that must agree
+	scanInterval = 700 * time.Millisecond // between polls, for file systems without notifications
 )
 
-// Watch calls changed whenever the folder reads differently than its last snapshot, and has read so twice in a row; once when it cannot be read any
-// more, and once when it can again. Notifications of the operating system only wake it: what the files say decides. It returns when ctx ends.
+// Watch calls changed whenever the folder differs from its last snapshot and two reads in a row
+// agree; once when it becomes unreadable, and once when it is readable again. Notifications of the
+// operating system only trigger a read: the content decides. Watch returns when ctx ends.
 func (f *Folder) Watch(ctx context.Context, changed func()) {
 	w := &watcher{folder: f, wake: make(chan struct{}, 1)}
 	var running sync.WaitGroup
@@ -31,12 +32,13 @@ func (f *Folder) Watch(ctx context.Context, changed func()) {
 	if notifier, err := fsnotify.NewWatcher(); err == nil { // without one, polling does
 		defer notifier.Close()
 		w.notifier = notifier
-		// The notifier waits for its readers with a lock held that adding and removing folders needs.
+		// The notifier waits for its readers with a lock held that adding and removing folders
+		// needs.
 		running.Go(w.listen)
 	}
 	w.watchFolders()
 	w.lastSeen = f.fingerprint()
-	// What happened between the last snapshot and the first look would otherwise wait for the next change.
+	// A change between the last snapshot and the start of the watch would otherwise go unnoticed.
 	w.checkFolder(ctx, changed)
 	ticker := time.NewTicker(scanInterval)
 	defer ticker.Stop()
@@ -57,19 +59,19 @@ func (f *Folder) Watch(ctx context.Context, changed func()) {
 	}
 }
 
-// watcher is one Watch under way.
+// watcher is one running Watch.
 type watcher struct {
 	folder     *Folder
 	notifier   *fsnotify.Watcher
 	wake       chan struct{} // something happened that may concern the configuration
 	lastSeen   fingerprint
-	unreadable bool // the folder could not be read when changed was called last
+	unreadable bool // the folder was unreadable when changed was last called
 
 	mu      sync.Mutex
-	watched map[string]bool // folders that notify; guarded by mu
+	watched map[string]bool // folders with notifications; guarded by mu
 }
 
-// listen turns notifications into wakes until the notifier is closed.
+// listen wakes the watcher for each notification until the notifier is closed.
 func (w *watcher) listen() {
 	for {
 		select {
@@ -87,19 +89,20 @@ func (w *watcher) listen() {
 		}
 		select {
 		case w.wake <- struct{}{}:
-		default: // it is awake
+		default: // already awake
 		}
 	}
 }
 
-// checkFolder reads the folder until two readings agree, and tells when they differ from the last snapshot.
+// checkFolder reads the folder until two reads agree, and calls changed when they differ from the
+// last snapshot.
 func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 	w.lastSeen = w.folder.fingerprint()
 	for {
 		first, differs := w.readIfChanged()
 		still := settlePeriod
 		if first == nil {
-			still = scanInterval // who replaces a folder takes longer than who replaces a file
+			still = scanInterval // replacing a folder takes longer than replacing a file
 		}
 		if !differs || ctxtime.Sleep(ctx, still) != nil {
 			return
@@ -118,7 +121,8 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 	w.lastSeen = w.folder.fingerprint()
 }
 
-// readIfChanged reads the folder, nil when it cannot be read, and reports whether that is news.
+// readIfChanged reads the folder and reports whether the result is new. The snapshot is nil when
+// the folder cannot be read.
 func (w *watcher) readIfChanged() (*Snapshot, bool) {
 	s, differs := w.folder.readIfChanged()
 	if s == nil {
@@ -127,7 +131,7 @@ func (w *watcher) readIfChanged() (*Snapshot, bool) {
 	return s, differs || w.unreadable
 }
 
-// watchFolders asks to be notified by every folder that belongs to the configuration.
+// watchFolders watches every folder of the configuration.
 func (w *watcher) watchFolders() {
 	if w.notifier == nil {
 		return
@@ -149,15 +153,16 @@ func (w *watcher) watchFolders() {
 	w.mu.Unlock()
 	for dir := range before {
 		if !folders[dir] {
-			w.notifier.Remove(dir) // one that is gone has removed itself
+			w.notifier.Remove(dir) // a removed folder has removed itself
 		}
 	}
 	for dir := range folders {
-		w.notifier.Add(dir) // again, because a folder of the same name may be another one; where it fails, polling does
+		w.notifier.Add(dir) // again: a folder of the same name may be a new one; if it fails, polling remains
 	}
 }
 
-// isRelevant reports whether an event may be about the configuration: tools write into the folder too.
+// isRelevant reports whether an event may concern the configuration: tools can also write into the
+// folder.
 func (w *watcher) isRelevant(e fsnotify.Event) bool {
 	base := filepath.Base(e.Name)
 	w.mu.Lock()
@@ -181,7 +186,8 @@ func (w *watcher) isRelevant(e fsnotify.Event) bool {
 	return err == nil && asked
 }
 
-// waitQuiet waits until no more events come, for a while at most, and reports whether ctx goes on.
+// waitQuiet waits until no more events arrive, at most maxQuietWait, and reports whether ctx is
+// still active.
 func (w *watcher) waitQuiet(ctx context.Context) bool {
 	end := time.NewTimer(maxQuietWait)
 	defer end.Stop()

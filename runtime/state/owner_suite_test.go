@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,21 +15,22 @@ func testStaleVersions(t *testing.T, open func() state.Store) {
 		defer b.Close()
 		begin := func(s state.Store, name string) *state.Record {
 			t.Helper()
-			r := &state.Record{Kind: "k", Name: name, Slot: "key", Owner: name, Expires: time.Now().Add(time.Minute), Body: []byte("of " + name)}
+			expires := time.Now().Add(time.Minute)
+			r := &state.Record{Kind: "k", Name: name, Slot: "key", Owner: name, Expires: expires, Body: []byte("of " + name)}
 			if !add(t, s, r) {
-				t.Fatalf("%s does not begin", name)
+				t.Fatalf("%s is not added", name)
 			}
 			return r
 		}
-		stays := func(want string, late ...*state.Record) {
+		stays := func(want string, stale ...*state.Record) {
 			t.Helper()
-			for _, r := range late {
+			for _, r := range stale {
 				if r.Owner = "late"; replace(t, a, r) || remove(t, b, r) {
-					t.Errorf("%s, of version %d, changes something", r.Name, r.Version)
+					t.Errorf("version %d of %s changes something", r.Version, r.Name)
 				}
 			}
-			if r := must[*state.Record](t)(b.Holder(context.WithoutCancel(t.Context()), "k", "key")); r == nil || r.Owner+string(r.Body) != want {
-				t.Errorf("it is %+v, not %s", r, want)
+			if r := holder(t, b, "key"); r == nil || r.Owner+string(r.Body) != want {
+				t.Errorf("the record is %+v, want %s", r, want)
 			}
 		}
 		first := begin(a, "first")
@@ -63,31 +63,54 @@ func testOrphans(t *testing.T, open func() state.Store) {
 		r.Owner, r.Group = owner, name
 		add(t, s, r)
 	}
-	left := func(q state.Query) (names string) {
+	orphans := func(q state.Query) (names string) {
 		t.Helper()
 		q.Kind, q.Orphaned = "k", true
-		for _, r := range must[[]*state.Record](t)(s.List(t.Context(), q)) {
+		for _, r := range list(t, s, q) {
 			if names += r.Name; r.Owner != "dead" || r.Alive {
-				t.Errorf("%+v is left", r)
+				t.Errorf("%+v is an orphan", r)
 			}
 		}
 		return names
 	}
+	isAlive := func(name string) bool { return known(t, s, name).Alive }
 	check(t, s.Present(t.Context(), "alive", later))
 	check(t, s.Present(t.Context(), "dead", later))
-	if got := left(state.Query{Limit: 9}); got != "" || !known(t, s, "a").Alive || known(t, s, "c").Alive {
-		t.Errorf("of all who are present %q is left", got)
-	}
+	t.Run("none while all owners are alive", func(t *testing.T) {
+		if got := orphans(state.Query{Limit: 9}); got != "" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("Alive is set on records with a living owner", func(t *testing.T) {
+		if !isAlive("a") || isAlive("c") {
+			t.Errorf("with an owner %t, without one %t", isAlive("a"), isAlive("c"))
+		}
+	})
 	check(t, s.Present(t.Context(), "dead", time.Now()))
-	if got := left(state.Query{Limit: 9}) + left(state.Query{Limit: 1}) + left(state.Query{Limit: 9, Group: "d"}); got != "adad" {
-		t.Errorf("%q are left", got)
+	for claim, x := range map[string]struct {
+		q    state.Query
+		want string
+	}{
+		"all records of a dead owner": {state.Query{Limit: 9}, "ad"},
+		"up to a limit":               {state.Query{Limit: 1}, "a"},
+		"of a group":                  {state.Query{Limit: 9, Group: "d"}, "d"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			if got := orphans(x.q); got != x.want {
+				t.Errorf("got %q, want %q", got, x.want)
+			}
+		})
 	}
-	if known(t, s, "a").Alive || !known(t, s, "b").Alive {
-		t.Error("the owner who is present is another")
-	}
-	taken := known(t, s, "a")
-	taken.Owner = "alive"
-	if !replace(t, s, taken) || left(state.Query{Limit: 9}) != "d" || !known(t, s, "a").Alive {
-		t.Error("what was taken is left")
-	}
+	t.Run("Alive is not set on records of a dead owner", func(t *testing.T) {
+		if isAlive("a") || !isAlive("b") {
+			t.Errorf("of the dead owner %t, of the living one %t", isAlive("a"), isAlive("b"))
+		}
+	})
+	t.Run("not a record with a new owner", func(t *testing.T) {
+		r := known(t, s, "a")
+		r.Owner = "alive"
+		if !replace(t, s, r) || orphans(state.Query{Limit: 9}) != "d" || !isAlive("a") {
+			t.Error("the record is still orphaned")
+		}
+	})
 }

@@ -53,11 +53,11 @@ func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 		return v.String()
 	}
 	for name, c := range map[string]struct{ address, want string }{
-		"no address":       {"postgres://ada:hunter2@:::/x", "cannot be read"},
+		"no address":       {"postgres://ada:hunter2@:::/x", "cannot be parsed"},
 		"nobody there":     {changed(func(v *url.URL) { v.Host, v.User = "127.0.0.1:1", url.UserPassword("ada", "hunter2") }), "cannot be reached"},
 		"another database": {changed(func(v *url.URL) { v.Path = "/hunter2" }), "no such database"},
-		"another user":     {changed(func(v *url.URL) { v.User = url.UserPassword("ada", "hunter2") }), "refuses the user"},
-		"no schema":        {changed(func(v *url.URL) { v.RawQuery = "search_path=hunter2" }), "names no schema"},
+		"another user":     {changed(func(v *url.URL) { v.User = url.UserPassword("ada", "hunter2") }), "rejects the user"},
+		"no schema":        {changed(func(v *url.URL) { v.RawQuery = "search_path=hunter2" }), "has no schema"},
 	} {
 		if err := state.CheckPostgres(t.Context(), c.address); name != "no schema" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("%s is checked: %v", name, err)

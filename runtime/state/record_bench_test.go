@@ -25,13 +25,13 @@ func BenchmarkRecords(b *testing.B) {
 				"Holder":  func(ctx context.Context, i int) error { _, err := s.Holder(ctx, "k", "slot "+nameOf(i)); return err },
 				"Replace": func(ctx context.Context, i int) error { return replaceOne(ctx, s, i) },
 				"List100": func(ctx context.Context, i int) error {
-					return list(ctx, s, state.Query{Kind: "k", Group: "pending", Limit: 100})
+					return listOnly(ctx, s, state.Query{Kind: "k", Group: "pending", Limit: 100})
 				},
 				"Due": func(ctx context.Context, i int) error {
-					return list(ctx, s, state.Query{Kind: "k", Until: time.Now(), Limit: 100})
+					return listOnly(ctx, s, state.Query{Kind: "k", Until: time.Now(), Limit: 100})
 				},
 				"Page100": func(ctx context.Context, i int) error {
-					return list(ctx, s, state.Query{Kind: "k", Group: "pending", After: pending(5000), Limit: 100})
+					return listOnly(ctx, s, state.Query{Kind: "k", Group: "pending", After: pending(5000), Limit: 100})
 				},
 				"Count": func(ctx context.Context, i int) error { _, err := s.Count(ctx, "k", "pending"); return err },
 			} {
@@ -85,7 +85,7 @@ func replaceOne(ctx context.Context, s state.Store, i int) error {
 	return err
 }
 
-func list(ctx context.Context, s state.Store, q state.Query) error {
+func listOnly(ctx context.Context, s state.Store, q state.Query) error {
 	_, err := s.List(ctx, q)
 	return err
 }

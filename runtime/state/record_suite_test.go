@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +19,24 @@ import (
 
 // recordOf returns a record that expires in an hour.
 func recordOf(name string, due time.Time) *state.Record {
-	return &state.Record{Kind: "k", Name: name, Due: due, Expires: time.Now().Add(time.Hour).Truncate(time.Millisecond), Body: []byte("body of " + name)}
+	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	return &state.Record{Kind: "k", Name: name, Due: due, Expires: expires, Body: []byte("body of " + name)}
+}
+
+// holder returns the record with a unique key, or nil.
+func holder(t testing.TB, s state.Store, key string) *state.Record {
+	t.Helper()
+	return must[*state.Record](t)(s.Holder(context.WithoutCancel(t.Context()), "k", key))
+}
+
+func list(t testing.TB, s state.Store, q state.Query) []*state.Record {
+	t.Helper()
+	return must[[]*state.Record](t)(s.List(context.WithoutCancel(t.Context()), q))
+}
+
+func count(t testing.TB, s state.Store, group string) int {
+	t.Helper()
+	return must[int](t)(s.Count(context.WithoutCancel(t.Context()), "k", group))
 }
 
 // atOnce runs do in 32 goroutines, on two stores in turn, and counts how often it reports true.
@@ -39,77 +57,96 @@ func atOnce(a, b state.Store, do func(i int, s state.Store) bool) int {
 func testRecords(t *testing.T, open func() state.Store) {
 	s := open()
 	r := recordOf("one", time.Now().Truncate(time.Millisecond))
-	r.Slot, r.Group, r.Owner, r.Body = "slot", "group", "me", []byte{0, 'a', 0xff}
+	r.Slot, r.Group, r.Owner, r.Body = "key", "group", "me", []byte{0, 'a', 0xff}
 	if !add(t, s, r) || r.Version != 1 {
-		t.Fatalf("it is not added, or its version is %d", r.Version)
+		t.Fatalf("the record is not added, or has version %d", r.Version)
 	}
 	check(t, s.Close())
 	s = open()
 	defer s.Close()
 	for way, found := range map[string]*state.Record{
-		"name": known(t, s, "one"),
-		"slot": must[*state.Record](t)(s.Holder(t.Context(), "k", "slot")),
-		"list": must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "k", Limit: 1}))[0],
-		"add":  must[*state.Record](t)(s.Add(t.Context(), recordOf("one", time.Now()))),
+		"name":       known(t, s, "one"),
+		"unique key": holder(t, s, "key"),
+		"list":       list(t, s, state.Query{Kind: "k", Limit: 1})[0],
+		"conflict":   must[*state.Record](t)(s.Add(t.Context(), recordOf("one", time.Now()))),
 	} {
-		if found == nil || !found.Due.Equal(r.Due) || !found.Expires.Equal(r.Expires) || !bytes.Equal(found.Body, r.Body) ||
-			found.Kind+found.Name+found.Slot+found.Group+found.Owner != "koneslotgroupme" || found.Alive || found.Version != 1 {
-			t.Errorf("by %s: %+v", way, found)
-		}
-	}
-	empty := &state.Record{Kind: "k", Name: "empty", Expires: r.Expires}
-	add(t, s, empty)
-	if found := known(t, s, "empty"); found == nil || !found.Due.IsZero() || len(found.Body) != 0 {
-		t.Errorf("one that holds nothing is %+v", found)
+		t.Run("is found by "+way, func(t *testing.T) {
+			if found == nil {
+				t.Fatal("it is not found")
+			}
+			if !found.Due.Equal(r.Due) || !found.Expires.Equal(r.Expires) || !bytes.Equal(found.Body, r.Body) {
+				t.Errorf("got %+v", found)
+			}
+			names := []string{found.Kind, found.Name, found.Slot, found.Group, found.Owner}
+			if !slices.Equal(names, []string{"k", "one", "key", "group", "me"}) || found.Alive || found.Version != 1 {
+				t.Errorf("got %+v", found)
+			}
+		})
 	}
 	for what, found := range map[string]*state.Record{
-		"another name":   known(t, s, "two"),
-		"another kind":   must[*state.Record](t)(s.Record(t.Context(), "l", "one")),
-		"another slot":   must[*state.Record](t)(s.Holder(t.Context(), "k", "one")),
-		"no slot":        must[*state.Record](t)(s.Holder(t.Context(), "k", "")),
-		"a slot of kind": must[*state.Record](t)(s.Holder(t.Context(), "l", "slot")),
+		"another name":        known(t, s, "two"),
+		"another kind":        must[*state.Record](t)(s.Record(t.Context(), "l", "one")),
+		"another key":         holder(t, s, "one"),
+		"no key":              holder(t, s, ""),
+		"key of another kind": must[*state.Record](t)(s.Holder(t.Context(), "l", "key")),
 	} {
-		if found != nil {
-			t.Errorf("%s has %+v", what, found)
-		}
+		t.Run("is not found by "+what, func(t *testing.T) {
+			if found != nil {
+				t.Errorf("got %+v", found)
+			}
+		})
 	}
+	t.Run("may be empty", func(t *testing.T) {
+		add(t, s, &state.Record{Kind: "k", Name: "empty", Expires: r.Expires})
+		if found := known(t, s, "empty"); found == nil || !found.Due.IsZero() || len(found.Body) != 0 {
+			t.Errorf("got %+v", found)
+		}
+	})
 }
 
 func testConcurrentAdd(t *testing.T, open func() state.Store) {
 	a, b := open(), open()
 	defer a.Close()
 	defer b.Close()
-	for claim, of := range map[string]func(i int) *state.Record{
-		"a name": func(i int) *state.Record { return recordOf("same", time.Now()) },
-		"a slot": func(i int) *state.Record {
-			r := recordOf(strconv.Itoa(i), time.Now())
-			r.Slot = "same"
-			return r
-		},
+	withKey := func(i int) *state.Record {
+		r := recordOf(strconv.Itoa(i), time.Now())
+		r.Slot = "same"
+		return r
+	}
+	for claim, newRecord := range map[string]func(i int) *state.Record{
+		"one of all with the same name":       func(i int) *state.Record { return recordOf("same", time.Now()) },
+		"one of all with the same unique key": withKey,
 	} {
-		added := atOnce(a, b, func(i int, s state.Store) bool {
-			r := of(i)
-			before, err := s.Add(t.Context(), r)
-			if err != nil {
-				t.Error(err)
-			} else if before != nil && (before.Version != 1 || string(before.Body) != "body of "+before.Name || r.Name == "same" && before.Name != "same" || r.Slot != before.Slot || r.Version != 0) {
-				t.Errorf("%s: %+v is told of %+v", claim, r, before)
+		t.Run(claim, func(t *testing.T) {
+			added := atOnce(a, b, func(i int, s state.Store) bool {
+				r := newRecord(i)
+				existing, err := s.Add(t.Context(), r)
+				if err != nil {
+					t.Error(err)
+				}
+				if err != nil || existing == nil {
+					return err == nil
+				}
+				conflicts := existing.Name == r.Name || r.Slot != "" && existing.Slot == r.Slot
+				if !conflicts || existing.Version != 1 || string(existing.Body) != "body of "+existing.Name || r.Version != 0 {
+					t.Errorf("%+v was not added because of %+v", r, existing)
+				}
+				return false
+			})
+			if added != 1 {
+				t.Errorf("%d records were added", added)
 			}
-			return err == nil && before == nil
 		})
-		if added != 1 {
-			t.Errorf("%s: %d are added", claim, added)
+	}
+	t.Run("all without a unique key", func(t *testing.T) {
+		added := atOnce(a, b, func(i int, s state.Store) bool {
+			existing, err := s.Add(t.Context(), recordOf("own "+strconv.Itoa(i), time.Now()))
+			return existing == nil && err == nil
+		})
+		if added != 32 {
+			t.Errorf("%d of 32 records were added", added)
 		}
-	}
-	if n := len(must[[]*state.Record](t)(a.List(t.Context(), state.Query{Kind: "k", Limit: 9}))); n != 2 {
-		t.Errorf("%d are there", n)
-	}
-	if all := atOnce(a, b, func(i int, s state.Store) bool {
-		before, err := s.Add(t.Context(), recordOf("own "+strconv.Itoa(i), time.Now()))
-		return before == nil && err == nil
-	}); all != 32 {
-		t.Errorf("%d of 32 that have no slot are added", all)
-	}
+	})
 }
 
 func testConcurrentReplace(t *testing.T, open func() state.Store) {
@@ -117,50 +154,65 @@ func testConcurrentReplace(t *testing.T, open func() state.Store) {
 	defer a.Close()
 	defer b.Close()
 	r := recordOf("one", time.Now())
-	r.Slot, r.Group = "slot", "open"
+	r.Slot, r.Group = "key", "open"
 	add(t, a, r)
-	if won := atOnce(a, b, func(i int, s state.Store) bool {
-		mine := *r
-		mine.Slot, mine.Group, mine.Body = "", "done", fmt.Append(nil, i)
-		won, err := s.Replace(t.Context(), &mine)
-		if err != nil || won != (mine.Version == 2) {
-			t.Errorf("version %d, and %v %v", mine.Version, won, err)
+	t.Run("one of all replaces a version", func(t *testing.T) {
+		replaced := atOnce(a, b, func(i int, s state.Store) bool {
+			mine := *r
+			mine.Slot, mine.Group, mine.Body = "", "done", fmt.Append(nil, i)
+			replaced, err := s.Replace(t.Context(), &mine)
+			if err != nil || replaced != (mine.Version == 2) {
+				t.Errorf("replaced %t, error %v, version %d", replaced, err, mine.Version)
+			}
+			return replaced
+		})
+		if replaced != 1 {
+			t.Errorf("%d callers have replaced it", replaced)
 		}
-		return won
-	}); won != 1 {
-		t.Errorf("%d have replaced it", won)
-	}
+	})
 	found := known(t, a, "one")
-	if found.Version != 2 || found.Slot != "" || found.Group != "done" || must[*state.Record](t)(b.Holder(t.Context(), "k", "slot")) != nil {
-		t.Errorf("it is %+v", found)
-	}
+	t.Run("replaces the unique key and the group", func(t *testing.T) {
+		if found.Version != 2 || found.Slot != "" || found.Group != "done" || holder(t, b, "key") != nil {
+			t.Errorf("got %+v", found)
+		}
+	})
 	next := recordOf("two", time.Now())
-	next.Slot = "slot"
-	if !add(t, b, next) {
-		t.Error("the slot is not free")
-	}
-	if replace(t, b, r) {
-		t.Error("who has read an older version replaces it")
-	}
-	found.Slot = "slot"
-	if _, err := a.Replace(t.Context(), found); !errors.Is(err, state.ErrTaken) || found.Version != 2 {
-		t.Errorf("the slot of another one is taken: %v", err)
-	}
-	if remove(t, b, r) {
-		t.Error("who has read an older version removes it")
-	}
-	if removed := atOnce(a, b, func(_ int, s state.Store) bool {
-		removed, err := s.Remove(t.Context(), next)
-		return removed && err == nil
-	}); removed != 1 {
-		t.Errorf("%d have removed one", removed)
-	}
-	if !replace(t, a, found) || must[*state.Record](t)(b.Holder(t.Context(), "k", "slot")).Name != "one" {
-		t.Error("a slot that is free is not taken")
-	}
-	if replace(t, a, next) || known(t, a, "two") != nil {
-		t.Error("one that was removed is replaced")
-	}
+	next.Slot = "key"
+	t.Run("frees the unique key", func(t *testing.T) {
+		if !add(t, b, next) {
+			t.Error("the key is not free")
+		}
+	})
+	t.Run("an old version replaces and removes nothing", func(t *testing.T) {
+		if replace(t, b, r) || remove(t, b, r) {
+			t.Error("the record was changed")
+		}
+	})
+	t.Run("a unique key of another record is rejected", func(t *testing.T) {
+		found.Slot = "key"
+		if _, err := a.Replace(t.Context(), found); !errors.Is(err, state.ErrTaken) || found.Version != 2 {
+			t.Errorf("error %v, version %d", err, found.Version)
+		}
+	})
+	t.Run("one of all removes a record", func(t *testing.T) {
+		removed := atOnce(a, b, func(_ int, s state.Store) bool {
+			removed, err := s.Remove(t.Context(), next)
+			return removed && err == nil
+		})
+		if removed != 1 {
+			t.Errorf("%d callers have removed it", removed)
+		}
+	})
+	t.Run("a free unique key is accepted", func(t *testing.T) {
+		if !replace(t, a, found) || holder(t, b, "key").Name != "one" {
+			t.Error("the record does not have the key")
+		}
+	})
+	t.Run("a removed record is not replaced", func(t *testing.T) {
+		if replace(t, a, next) || known(t, a, "two") != nil {
+			t.Error("the record exists again")
+		}
+	})
 }
 
 func testList(t *testing.T, open func() state.Store) {
@@ -176,51 +228,59 @@ func testList(t *testing.T, open func() state.Store) {
 	other := recordOf("A", began)
 	other.Kind = "other"
 	add(t, s, other)
-	names := func(q state.Query) string {
+	names := func(records []*state.Record) string {
 		var all strings.Builder
-		for _, r := range must[[]*state.Record](t)(s.List(t.Context(), q)) {
+		for _, r := range records {
 			all.WriteString(r.Name)
 			if string(r.Body) != "body of "+r.Name {
-				t.Errorf("%s holds %q", r.Name, r.Body)
+				t.Errorf("%s has the body %q", r.Name, r.Body)
 			}
 		}
 		return all.String()
 	}
-	second := must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "k", Limit: 2}))[1]
-	for want, q := range map[string]state.Query{
-		"qrstmnopijklefghabcd": {Kind: "k", Limit: 100},
-		"qrs":                  {Kind: "k", Limit: 3},
-		"rtnpjlfhbd":           {Kind: "k", Group: "even", Limit: 100},
-		"qrstmnop":             {Kind: "k", Until: began.Add(time.Second), Limit: 100},
-		"rtnp":                 {Kind: "k", Group: "even", Until: began.Add(1999 * time.Millisecond), Limit: 100},
-		"stm":                  {Kind: "k", After: second, Limit: 3},
-		"smo":                  {Kind: "k", Group: "odd", After: second, Limit: 3},
-		"st":                   {Kind: "k", After: second, Until: began, Limit: 3},
-		"A":                    {Kind: "other", Limit: 3},
-		"":                     {Kind: "none", Limit: 3},
+	const all = "qrstmnopijklefghabcd"
+	second := list(t, s, state.Query{Kind: "k", Limit: 2})[1]
+	for claim, x := range map[string]struct {
+		q    state.Query
+		want string
+	}{
+		"all, by due and name":     {state.Query{Kind: "k", Limit: 100}, all},
+		"up to a limit":            {state.Query{Kind: "k", Limit: 3}, "qrs"},
+		"of a group":               {state.Query{Kind: "k", Group: "even", Limit: 100}, "rtnpjlfhbd"},
+		"due until a time":         {state.Query{Kind: "k", Until: began.Add(time.Second), Limit: 100}, "qrstmnop"},
+		"of a group until a time":  {state.Query{Kind: "k", Group: "even", Until: began.Add(1999 * time.Millisecond), Limit: 100}, "rtnp"},
+		"after a record":           {state.Query{Kind: "k", After: second, Limit: 3}, "stm"},
+		"of a group after one":     {state.Query{Kind: "k", Group: "odd", After: second, Limit: 3}, "smo"},
+		"after one until a time":   {state.Query{Kind: "k", After: second, Until: began, Limit: 3}, "st"},
+		"of another kind":          {state.Query{Kind: "other", Limit: 3}, "A"},
+		"of a kind without record": {state.Query{Kind: "none", Limit: 3}, ""},
 	} {
-		if got := names(q); got != want {
-			t.Errorf("%+v: %s, not %s", q, got, want)
-		}
+		t.Run(claim, func(t *testing.T) {
+			if got := names(list(t, s, x.q)); got != x.want {
+				t.Errorf("got %s, want %s", got, x.want)
+			}
+		})
 	}
-	var pages []string
-	for q := (state.Query{Kind: "k", Limit: 7}); ; {
-		page := must[[]*state.Record](t)(s.List(t.Context(), q))
-		if len(page) == 0 {
-			break
+	t.Run("in pages", func(t *testing.T) {
+		got := ""
+		for q := (state.Query{Kind: "k", Limit: 7}); ; {
+			page := list(t, s, q)
+			if len(page) == 0 {
+				break
+			}
+			got += names(page)
+			q.After = page[len(page)-1]
 		}
-		for _, r := range page {
-			pages = append(pages, r.Name)
+		if got != all {
+			t.Errorf("got %s", got)
 		}
-		q.After = page[len(page)-1]
-	}
-	if got := strings.Join(pages, ""); got != "qrstmnopijklefghabcd" {
-		t.Errorf("in pages: %s", got)
-	}
+	})
 	for group, want := range map[string]int{"even": 10, "odd": 10, "": 0, "none": 0} {
-		if n := must[int](t)(s.Count(t.Context(), "k", group)); n != want {
-			t.Errorf("%d are in %q", n, group)
-		}
+		t.Run("Count of the group "+strconv.Quote(group), func(t *testing.T) {
+			if n := count(t, s, group); n != want {
+				t.Errorf("got %d, want %d", n, want)
+			}
+		})
 	}
 }
 
@@ -228,30 +288,37 @@ func testExpiry(t *testing.T, open func() state.Store) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open()
 		defer s.Close()
-		ctx, soon := context.WithoutCancel(t.Context()), time.Now().Add(30*time.Second)
+		soon := time.Now().Add(30 * time.Second)
 		old := &state.Record{Kind: "k", Name: "old", Slot: "s", Group: "g", Due: soon, Expires: soon}
 		add(t, s, old)
-		held := &state.Record{Kind: "k", Name: "held", Slot: "h", Due: soon, Expires: soon}
-		add(t, s, held)
+		add(t, s, &state.Record{Kind: "k", Name: "holder", Slot: "h", Due: soon, Expires: soon})
 		stays := recordOf("stays", time.Now())
 		add(t, s, stays)
+		exists := func() [4]bool {
+			listed := len(list(t, s, state.Query{Kind: "k", Limit: 9})) == 3
+			return [4]bool{known(t, s, "old") != nil, holder(t, s, "s") != nil, count(t, s, "g") == 1, listed}
+		}
 		time.Sleep(time.Until(soon) - time.Millisecond)
-		if known(t, s, "old") == nil || must[*state.Record](t)(s.Holder(ctx, "k", "s")) == nil || must[int](t)(s.Count(ctx, "k", "g")) != 1 {
-			t.Error("it expired too early")
+		if got := exists(); got != [4]bool{true, true, true, true} {
+			t.Errorf("before its time it is known, held, counted, listed: %t", got)
 		}
 		time.Sleep(time.Millisecond)
-		if known(t, s, "old") != nil || must[*state.Record](t)(s.Holder(ctx, "k", "s")) != nil ||
-			must[int](t)(s.Count(ctx, "k", "g")) != 0 || len(must[[]*state.Record](t)(s.List(ctx, state.Query{Kind: "k", Limit: 9}))) != 1 ||
-			remove(t, s, old) || replace(t, s, old) {
-			t.Error("it did not expire")
+		if got := exists(); got != [4]bool{} {
+			t.Errorf("after its time it is known, held, counted, listed: %t", got)
+		}
+		if remove(t, s, old) || replace(t, s, old) {
+			t.Error("an expired record can be changed")
 		}
 		if stays.Slot = "h"; !replace(t, s, stays) {
-			t.Error("what has expired keeps its slot from one that is replaced")
+			t.Error("an expired record keeps its unique key from Replace")
 		}
 		next := recordOf("old", time.Now())
 		next.Slot = "s"
-		if !add(t, s, next) || next.Version != 1 || add(t, s, next) {
-			t.Error("the name and the slot of what has expired are not free, once")
+		if !add(t, s, next) || next.Version != 1 {
+			t.Error("an expired record keeps its name and unique key from Add")
+		}
+		if add(t, s, next) {
+			t.Error("the name and the unique key are free twice")
 		}
 	})
 }

@@ -92,11 +92,9 @@ func (w *Workspace) WaitExits() {
 // watchExits is WaitExits with the exit watcher. It returns false if that does not work.
 func (w *Workspace) watchExits() bool {
 	for i, p := range w.processes.programs {
-		var err error
-		if handleErr := p.WithHandle(func(pidfd uintptr) { err = w.exits.add(int(pidfd), eventExit, i) }); handleErr != nil {
-			return false
-		}
-		if err != nil {
+		var addErr error
+		handleErr := p.WithHandle(func(pidfd uintptr) { addErr = w.exits.add(int(pidfd), eventExit, i) })
+		if handleErr != nil || addErr != nil {
 			return false
 		}
 	}

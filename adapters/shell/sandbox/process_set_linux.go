@@ -84,17 +84,22 @@ func (p *processSet) signal(sig unix.Signal) {
 	}
 }
 
-// loadavg reports which process ID was assigned last. One descriptor serves all calls and stays open.
-var loadavg = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/loadavg") })
+// openLoadavg opens the file that tells which process ID was assigned last. One descriptor serves all calls.
+var openLoadavg = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/loadavg") })
 
-// lastProcessID returns the process or thread ID that was assigned last; 0 if the kernel does not report it.
-func lastProcessID() int {
-	f, err := loadavg()
+// loadavgFD returns a descriptor of /proc/loadavg, or -1.
+func loadavgFD() int {
+	f, err := openLoadavg()
 	if err != nil {
-		return 0
+		return -1
 	}
+	return int(f.Fd())
+}
+
+// lastProcessID returns the process or thread ID that was assigned last; 0 if it is not known.
+func lastProcessID() int {
 	var text [128]byte
-	n, _ := unix.Pread(int(f.Fd()), text[:], 0)
+	n, _ := unix.Pread(loadavgFD(), text[:], 0)
 	line := bytes.TrimRight(text[:max(n, 0)], "\n")
 	last, _ := strconv.Atoi(string(line[bytes.LastIndexByte(line, ' ')+1:]))
 	return last

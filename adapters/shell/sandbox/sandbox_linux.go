@@ -22,18 +22,19 @@ import (
 
 // The reasons of an UnsupportedError.
 const (
-	noLandlock = "Programs are confined by Landlock, which Linux has since 5.13. The kernel of this machine does not " +
-		"have it, or it is turned off (lsm= on the kernel command line). Turn it on, run the server on a newer kernel, " +
-		"or write sandbox { mode = \"none\" } to give the programs all rights of the server."
-	foreignProc = "The server looks up confined programs in /proc, and /proc is not that of the server: the server runs " +
-		"in a PID namespace of its own, and /proc belongs to another namespace or is not mounted. Mount it anew " +
-		"(unshare --mount-proc), or write sandbox { mode = \"none\" } to give the programs all rights of the server."
-	noListener = "The server decides which modes, groups and times of files a confined program may change, and the " +
-		"kernel does not forward these system calls to it: something around the server, such as a container runtime, " +
-		"listens to system calls itself or forbids seccomp (%v). Run the server elsewhere, or write " +
+	noLandlock = "Programs are confined by Landlock, which Linux has since 5.13. The kernel of this machine " +
+		"does not have it, or it is turned off (lsm= on the kernel command line). Turn it on, run the server on " +
+		"a newer kernel, or write sandbox { mode = \"none\" } to give the programs all rights of the server."
+	foreignProc = "The server looks up confined programs in /proc, and /proc is not that of the server: the " +
+		"server runs in a PID namespace of its own, and /proc belongs to another namespace or is not mounted. " +
+		"Mount it anew (unshare --mount-proc), or write sandbox { mode = \"none\" } to give the programs all " +
+		"rights of the server."
+	noListener = "The server decides which modes, groups and times of files a confined program may change, and " +
+		"the kernel does not forward these system calls to it: something around the server, such as a container " +
+		"runtime, listens to system calls itself or forbids seccomp (%v). Run the server elsewhere, or write " +
 		"sandbox { modes = true } to let programs change them for all files that the server's user owns."
-	linkInWritable = "The path %q is below %q, which programs may write to, and there is a symbolic link on the way. A " +
-		"program may have made the link, so it is not followed. Name the place that it leads to."
+	linkInWritable = "The path %q is below %q, which programs may write to, and there is a symbolic link on the " +
+		"way. A program may have made the link, so it is not followed. Name the place that it leads to."
 )
 
 // New returns a sandbox that enforces a policy with a version of Landlock, which this kernel has. The error is an

@@ -2,10 +2,18 @@
 
 package sandbox
 
+/*
+#include "sampler.h"
+*/
+import "C"
+
 import (
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,30 +32,32 @@ const (
 	samplesPerScan = 5
 )
 
-// scanner enforces the summed limits of all running calls. It has one timer, which runs only while there are calls.
+// scanner enforces the summed limits of all running calls with one goroutine, which runs only while there are calls.
 type scanner struct {
 	mu      sync.Mutex
-	timer   *time.Timer
-	running bool          // the timer is set, or a sample is being taken; guarded by mu
+	running bool          // guarded by mu
 	sets    []*processSet // guarded by mu
-	samples int           // used by the timer alone
 }
 
-var limitScanner = &scanner{}
+var limitScanner scanner
 
-// scanState is what the scanner knows about a set of processes.
+// scanState is what the scanner knows about a set of processes. Its goroutine alone uses the fields without a comment.
 type scanState struct {
 	onExceeded func(*LimitError)
 	exceeding  sync.WaitGroup // the goroutine that ends the processes
 
-	mu      sync.Mutex // held while the set is judged; guards the fields below
-	ended   bool       // the set is not judged any more
-	members []int      // as last found; nil before
+	judging sync.Mutex // held while the set is judged
+	ended   bool       // the set is not judged any more; guarded by judging
+
+	members []int // as last found; nil before
 
 	// Upper bounds: at most processes belonged to the set when countedAt was the process ID assigned last, and they had
 	// at most threads when threadsAt was.
 	processes, countedAt int
 	threads, threadsAt   int
+
+	// The least process IDs from which on the set may exceed a limit, at any sample and at a scan; see setThresholds.
+	sampleThreshold, scanThreshold atomic.Int64
 }
 
 // EnforceLimits watches what the programs of the call use together. If it is too much, exceeded is called in another
@@ -57,6 +67,7 @@ func (w *Workspace) EnforceLimits(exceeded func(*LimitError)) {
 	p.scan.onExceeded = exceeded
 	before := p.programs[0].Pid - 1 // all processes of the call have started later
 	p.scan.countedAt, p.scan.threadsAt = before, before
+	p.setThresholds()
 	limitScanner.add(p)
 }
 
@@ -72,14 +83,11 @@ func (s *scanner) add(p *processSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sets = append(s.sets, p)
-	switch {
-	case s.running:
-	case s.timer == nil:
-		s.timer = time.AfterFunc(sampleInterval, s.sample)
-	default:
-		s.timer.Reset(sampleInterval)
+	s.setThresholds()
+	if !s.running {
+		s.running = true
+		go s.run()
 	}
-	s.running = true
 }
 
 // remove returns when the set is not judged any more.
@@ -87,48 +95,74 @@ func (s *scanner) remove(p *processSet) {
 	s.mu.Lock()
 	if i := slices.Index(s.sets, p); i >= 0 {
 		s.sets = slices.Delete(s.sets, i, i+1)
+		s.setThresholds()
 	}
 	s.mu.Unlock()
-	p.scan.mu.Lock()
+	p.scan.judging.Lock()
 	p.scan.ended = true
-	p.scan.mu.Unlock()
+	p.scan.judging.Unlock()
 }
 
-// sample judges the sets that may have exceeded a limit.
-func (s *scanner) sample() {
-	s.mu.Lock()
-	sets := slices.Clone(s.sets)
-	s.mu.Unlock()
-	if len(sets) > 0 {
-		last := lastProcessID()
-		s.samples++
-		isScan := s.samples%samplesPerScan == 0
+// run judges the sets that may have exceeded a limit, until there are no sets.
+func (s *scanner) run() {
+	loadavg := C.int(loadavgFD())
+	for {
+		last := int(C.sandbox_sample(loadavg, C.long(sampleInterval), samplesPerScan))
+		s.mu.Lock()
+		if len(s.sets) == 0 {
+			s.running = false
+			s.mu.Unlock()
+			return
+		}
+		sets := slices.Clone(s.sets)
+		s.mu.Unlock()
+		isScan := C.sandbox_sampler.is_scan != 0
 		judgeSets(slices.DeleteFunc(sets, func(p *processSet) bool { return !p.mayExceed(last, isScan) }), last)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running = len(s.sets) > 0; s.running {
-		s.timer.Reset(sampleInterval)
+		s.mu.Lock()
+		s.setThresholds()
+		s.mu.Unlock()
 	}
 }
 
-// mayExceed reports whether a limit may be exceeded. Between two scans only the number of processes is considered.
-// Process and thread IDs are assigned in ascending order: a set has grown by at most the number of IDs assigned since.
+// setThresholds tells the sampler when a set may exceed a limit. Without sets it returns at once.
+func (s *scanner) setThresholds() {
+	sample, scan := int64(math.MaxInt32), int64(math.MaxInt32)
+	for _, p := range s.sets {
+		sample, scan = min(sample, p.scan.sampleThreshold.Load()), min(scan, p.scan.scanThreshold.Load())
+	}
+	if len(s.sets) == 0 {
+		sample = 0
+	}
+	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.sample_threshold)), int32(sample))
+	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.scan_threshold)), int32(scan))
+}
+
+// setThresholds sets the least process IDs from which on the set may exceed a limit. Process and thread IDs are assigned
+// in ascending order: a set has grown by at most the number of IDs assigned since it was counted. Between two scans only
+// many new processes matter.
+func (p *processSet) setThresholds() {
+	sample := p.scan.countedAt + p.limits.Processes
+	scan := 0
+	if !p.limitsUsage() {
+		scan = min(sample-p.scan.processes+1, p.threadThreshold())
+	}
+	p.scan.sampleThreshold.Store(int64(sample))
+	p.scan.scanThreshold.Store(int64(scan))
+}
+
+// limitsUsage reports whether the usage must be read at every scan.
+func (p *processSet) limitsUsage() bool { return p.limits.Memory > 0 || p.limits.CPU > 0 }
+
+// threadThreshold returns the least process ID from which on the set may have too many threads.
+func (p *processSet) threadThreshold() int {
+	return p.scan.threadsAt + threadsPerProcess*p.limits.Processes - p.scan.threads + 1
+}
+
+// mayExceed reports whether the set may exceed a limit when last is the process ID that was assigned last. A smaller one
+// than before means that the IDs have started again.
 func (p *processSet) mayExceed(last int, isScan bool) bool {
-	p.scan.mu.Lock()
-	defer p.scan.mu.Unlock()
-	started := last - p.scan.countedAt
-	if !isScan {
-		return started < 0 || started >= p.limits.Processes
-	}
-	return last == 0 || started < 0 || p.scan.processes+started > p.limits.Processes || p.needsUsage(last)
-}
-
-// needsUsage reports whether the usage of each process must be read.
-func (p *processSet) needsUsage(last int) bool {
-	started := last - p.scan.threadsAt
-	return p.limits.Memory > 0 || p.limits.CPU > 0 || last == 0 || started < 0 ||
-		p.scan.threads+started > threadsPerProcess*p.limits.Processes
+	return last == 0 || last < p.scan.countedAt || int64(last) >= p.scan.sampleThreshold.Load() ||
+		isScan && int64(last) >= p.scan.scanThreshold.Load()
 }
 
 // judgeSets ends the processes of sets that exceed a limit. It looks for members in one pass for all sets, and not at
@@ -154,19 +188,19 @@ func judgeSets(sets []*processSet, last int) {
 	}
 }
 
+// hasChanged reports whether the set may have other members than those found last.
 func (p *processSet) hasChanged(last int) bool {
-	p.scan.mu.Lock()
-	defer p.scan.mu.Unlock()
 	return p.scan.members == nil || last == 0 || last != p.scan.countedAt
 }
 
 // judge ends the processes if they exceed a limit. Without members, those found before are still valid.
 func (p *processSet) judge(members []int, last int) {
-	p.scan.mu.Lock()
-	defer p.scan.mu.Unlock()
+	p.scan.judging.Lock()
+	defer p.scan.judging.Unlock()
 	if p.scan.ended {
 		return
 	}
+	defer p.setThresholds()
 	if members != nil {
 		p.scan.members, p.scan.processes, p.scan.countedAt = members, len(members), last
 	}
@@ -185,7 +219,7 @@ func (p *processSet) checkLimits(last int) *LimitError {
 	if p.scan.processes > p.limits.Processes {
 		return &LimitError{Processes, int64(p.limits.Processes)}
 	}
-	if !p.needsUsage(last) {
+	if !p.limitsUsage() && last >= p.scan.threadsAt && last < p.threadThreshold() {
 		return nil
 	}
 	sum := readUsages(p.scan.members)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // usage is what processes use.
@@ -26,10 +28,17 @@ const (
 
 // readUsage reads the usage of a process from its stat, see proc_pid_stat(5).
 func readUsage(pid int) (u usage, err error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return u, err
 	}
+	defer unix.Close(fd)
+	var buf [1024]byte // more than the kernel writes
+	n, err := unix.Read(fd, buf[:])
+	if err != nil {
+		return u, err
+	}
+	stat := buf[:n]
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 22 {
 		return u, errors.New("/proc/PID/stat has an unknown format")

@@ -11,7 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// audience is all listeners of a run. When listeners are notified of a topic, one reader reads it for all of them.
+// audience is all listeners of a run. When listeners are notified of a topic, one reader reads it
+// for all of them.
 type audience struct {
 	host      string
 	log       *record
@@ -25,7 +26,8 @@ type audience struct {
 	burst    atomic.Bool  // changes come in quick succession: a notification may find its news read already
 }
 
-// listener is a subscribed client. It learns the revision of a topic only by reading it after a notification.
+// listener is a subscribed client. It learns the revision of a topic only by reading it after a
+// notification.
 type listener struct {
 	topics []*topic
 	close  func()
@@ -122,7 +124,8 @@ func (a *audience) subscribe(ctx context.Context, f *folder, n int) (*listener, 
 			notify(req.Params.URI)
 		},
 	}
-	documents := []string{fmt.Sprintf("load://page/%d", n/8%pageCount), []string{"load://notice", "load://board"}[n/3%2]}
+	documents := []string{fmt.Sprintf("load://page/%d", n/8%pageCount),
+		[]string{"load://notice", "load://board"}[n/3%2]}
 	for _, name := range append([]string{"tools", "prompts", "resources"}, documents...) {
 		l.topics = append(l.topics, f.topics[topicKey(toolset, name)])
 	}
@@ -212,8 +215,8 @@ func (a *audience) subscribers(c *change) (n int) {
 	return n
 }
 
-// await waits until every listener knows the last revision of c's topics. It returns the delays of their notifications, and
-// how many listeners do not know it after stepTimeout.
+// await waits until every listener knows the last revision of c's topics. It returns the delays of
+// their notifications, and how many listeners do not know it after stepTimeout.
 func (a *audience) await(ctx context.Context, c *change) (delays Durations, missing int) {
 	for deadline := time.Now().Add(stepTimeout); ; {
 		delays, missing = a.check(c)

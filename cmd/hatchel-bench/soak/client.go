@@ -20,7 +20,8 @@ const (
 var eras = []string{legacy, modern}
 
 // dial connects a client of the official SDK. It has its own connection pool, which close empties.
-func dial(ctx context.Context, host, toolset, era string, options *mcp.ClientOptions) (*mcp.ClientSession, func(), error) {
+func dial(ctx context.Context, host, toolset, era string, options *mcp.ClientOptions) (*mcp.ClientSession, func(),
+	error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	endpoint := "http://" + host + "/mcp"
 	if toolset != "" {
@@ -45,8 +46,8 @@ func connect(ctx context.Context, t mcp.Transport, era string, options *mcp.Clie
 	return client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: era})
 }
 
-// answeringClient answers questions of the server: most of the time it accepts, otherwise it declines, cancels, or answers
-// with a form that does not match the question.
+// answeringClient answers questions of the server: most of the time it accepts, otherwise it
+// declines, cancels, or answers with a form that does not match the question.
 func answeringClient(count func(string)) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -90,7 +91,8 @@ func parseSchema(from any) *jsonschema.Schema {
 	return s
 }
 
-// generateObject returns a value that has every required property and matches the schema most of the time.
+// generateObject returns a value that has every required property and matches the schema most of
+// the time.
 func generateObject(s *jsonschema.Schema) map[string]any {
 	value := map[string]any{}
 	for name, property := range s.Properties {

@@ -17,7 +17,8 @@ import (
 
 // useServer connects a client over HTTP and uses what the server offers.
 func (r *run) useServer(ctx context.Context, era string) error {
-	session, closeSession, err := dial(ctx, r.server.host, []string{"", "", "office"}[rand.IntN(3)], era, answeringClient(r.count))
+	session, closeSession, err := dial(ctx, r.server.host, []string{"", "", "office"}[rand.IntN(3)], era,
+		answeringClient(r.count))
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,8 @@ func (r *run) use(ctx context.Context, session *mcp.ClientSession, label string)
 		case 0, 1:
 			tool := pick(offered.tools)
 			request = "tools/call"
-			_, err = session.CallTool(ctx, &mcp.CallToolParams{Name: tool.Name, Arguments: generateObject(parseSchema(tool.InputSchema))})
+			_, err = session.CallTool(ctx, &mcp.CallToolParams{Name: tool.Name,
+				Arguments: generateObject(parseSchema(tool.InputSchema))})
 		case 2:
 			prompt := pick(offered.prompts)
 			request = "prompts/get"
@@ -122,7 +124,8 @@ func (r *run) use(ctx context.Context, session *mcp.ClientSession, label string)
 			request = "cancelled tools/call"
 			short, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(20))*time.Millisecond)
 			tool := pick(offered.tools)
-			session.CallTool(short, &mcp.CallToolParams{Name: tool.Name, Arguments: generateObject(parseSchema(tool.InputSchema))})
+			session.CallTool(short, &mcp.CallToolParams{Name: tool.Name,
+				Arguments: generateObject(parseSchema(tool.InputSchema))})
 			cancel()
 		}
 		if err := r.judge(label, request, err); err != nil {
@@ -132,7 +135,8 @@ func (r *run) use(ctx context.Context, session *mcp.ClientSession, label string)
 	return nil
 }
 
-// tolerated are the error codes that a client causes itself, or that a change of the configuration causes.
+// tolerated are the error codes that a client causes itself, or that a change of the configuration
+// causes.
 var tolerated = []int64{
 	-32602, // unknown names, generated arguments
 	-32002, // unknown documents in the legacy era
@@ -168,7 +172,8 @@ func (r *run) listen(ctx context.Context) error {
 		ResourceUpdatedHandler: func(context.Context, *mcp.ResourceUpdatedNotificationRequest) { count() },
 	})
 	if err == nil {
-		err = session.Subscribe(ctx, &mcp.SubscribeParams{URI: pick([]string{"load://notice", "load://board", "load://page/3"})})
+		err = session.Subscribe(ctx, &mcp.SubscribeParams{URI: pick([]string{"load://notice", "load://board",
+			"load://page/3"})})
 	}
 	r.edits.Unlock()
 	if session != nil {

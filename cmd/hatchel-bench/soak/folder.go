@@ -20,15 +20,16 @@ var testdata embed.FS
 
 const pageCount = 20 // documents of the resource template load://page/{number}
 
-// folder is the configuration directory of a run. Every list and document in it holds the text "Revision NNNN", and a
-// change raises one of these numbers.
+// folder is the configuration directory of a run. Every list and document in it holds the text
+// "Revision NNNN", and a change raises one of these numbers.
 type folder struct {
 	path    string
 	topics  map[string]*topic // by topicKey
 	changes []*change
 }
 
-// topic is a list or a document of one endpoint that clients can subscribe to. Its revision is the number of its changes.
+// topic is a list or a document of one endpoint that clients can subscribe to. Its revision is the
+// number of its changes.
 type topic struct {
 	toolset string
 	list    string // "tools", "prompts", "resources"; empty for a document
@@ -38,7 +39,8 @@ type topic struct {
 	changed []time.Time // when each revision was made; guarded by mu
 }
 
-// change is one way to change the folder: a file whose revision is raised, or a tool that raises it.
+// change is one way to change the folder: a file whose revision is raised, or a tool that raises
+// it.
 type change struct {
 	kind   string // of the notification delay it is reported under
 	topics []*topic
@@ -169,7 +171,8 @@ func (t *topic) read(ctx context.Context, session *mcp.ClientSession) (revision 
 
 var revisionText = regexp.MustCompile(`Revision (\d{4})`)
 
-// sumRevisions adds all revisions named in a text. Each of them only grows, so the sum is a revision too.
+// sumRevisions adds all revisions named in a text. Each of them only grows, so the sum is a
+// revision too.
 func sumRevisions(text string) (sum int) {
 	for _, m := range revisionText.FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.Atoi(m[1])

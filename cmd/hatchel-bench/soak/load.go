@@ -40,10 +40,11 @@ type LoadReport struct {
 	Failures              []string
 }
 
-// Load subscribes listeners, half of them in each era and a quarter through a toolset, calls tools at a steady rate and changes
-// the folder about once a second. Every listener must learn the last revision of every topic it subscribed to, within
-// stepTimeout of the change, from notifications alone; every eighth time five changes come in quick succession.
-// After the listeners have left, the server must hold no more than before.
+// Load subscribes listeners, half of them in each era and a quarter through a toolset, calls tools
+// at a steady rate and changes the folder about once a second. Every listener must learn the last
+// revision of every topic it subscribed to, within stepTimeout of the change, from notifications
+// alone; every eighth time five changes come in quick succession. After the listeners have left,
+// the server must hold no more than before.
 func Load(ctx context.Context, o LoadOptions) (*LoadReport, error) {
 	r := &LoadReport{Options: o, Delays: map[string]Durations{}}
 	log := newRecord()
@@ -120,7 +121,8 @@ func (r *LoadReport) run(ctx context.Context, s *server, f *folder, log *record)
 	return nil
 }
 
-// change changes the folder until running ends, and after each change waits until every listener knows it.
+// change changes the folder until running ends, and after each change waits until every listener
+// knows it.
 func (r *LoadReport) change(ctx, running context.Context, f *folder, a *audience) error {
 	session, closeSession, err := dial(ctx, a.host, "", modern, &mcp.ClientOptions{})
 	if err != nil {

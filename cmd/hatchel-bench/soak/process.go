@@ -25,7 +25,8 @@ type server struct {
 
 var listenLine = regexp.MustCompile(` at http://([^/\s]+)/mcp`)
 
-// startServer serves folder on a free port and waits until it listens. State is kept beside the folder.
+// startServer serves folder on a free port and waits until it listens. State is kept beside the
+// folder.
 func startServer(ctx context.Context, binary, folder, log string) (*server, error) {
 	s := &server{log: log, exited: make(chan struct{})}
 	s.cmd = command(ctx, binary, folder, "serve", folder, "--listen", "127.0.0.1:0")
@@ -105,8 +106,8 @@ func (s *server) reload(ctx context.Context, status int) error {
 	return nil
 }
 
-// idleUsage reloads the folder twice, which makes the server return unused memory, and waits until its usage is within limit
-// or the timeout has passed. It returns the last usage that was seen.
+// idleUsage reloads the folder twice, which makes the server return unused memory, and waits until
+// its usage is within limit or the timeout has passed. It returns the last usage that was seen.
 func (s *server) idleUsage(ctx context.Context, limit Usage, timeout time.Duration) (Usage, error) {
 	for range 2 {
 		if err := s.reload(ctx, http.StatusOK); err != nil {
@@ -222,8 +223,9 @@ type Usage struct {
 	Threads int
 }
 
-// usageSlack is how far usage may rise above an earlier one: pooled connections and threads, and memory that was not
-// collected yet. A leak of one goroutine or file per client or call is far more.
+// usageSlack is how far usage may rise above an earlier one: pooled connections and threads, and
+// memory that was not collected yet. A leak of one goroutine or file per client or call is far
+// more.
 var usageSlack = Usage{Memory: 24 << 20, Files: 50, Threads: 50}
 
 // String shows the usage in MiB, files and threads.

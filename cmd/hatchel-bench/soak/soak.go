@@ -1,7 +1,8 @@
-// Package soak puts many clients at once on the real program and checks what each of them observes. [Load] holds thousands
-// of subscribed listeners while calls and changes arrive at a steady rate. [Soak] lets clients and authors, well-behaved or
-// not, do everything at the same time. Both judge the server from outside: by its answers, its log, and what the operating
-// system says that the process holds.
+// Package soak puts many clients at once on the real program and checks what each of them observes.
+// [Load] holds thousands of subscribed listeners while calls and changes arrive at a steady rate.
+// [Soak] lets clients and authors, well-behaved or not, do everything at the same time. Both judge
+// the server from outside: by its answers, its log, and what the operating system says that the
+// process holds.
 package soak
 
 import (
@@ -22,7 +23,8 @@ import (
 // stepTimeout is how long a single step may take on a busy machine.
 const stepTimeout = time.Minute
 
-// maxIdleGoroutines is more goroutines than an idle server has, open keep-alive connections included.
+// maxIdleGoroutines is more goroutines than an idle server has, open keep-alive connections
+// included.
 const maxIdleGoroutines = 100
 
 // Options says how long Soak runs, and on what.
@@ -75,8 +77,9 @@ var actors = []struct {
 	{"stalling client", 3, (*run).stall},
 }
 
-// Soak runs all actors at once. They pause several times, and what the server holds then must not grow. In the middle of the
-// time the server is stopped with SIGTERM and started again on the same state.
+// Soak runs all actors at once. They pause several times, and what the server holds then must not
+// grow. In the middle of the time the server is stopped with SIGTERM and started again on the same
+// state.
 func Soak(ctx context.Context, o Options) (*Report, error) {
 	path := filepath.Join(o.Folder, "soak")
 	if err := writeFolder(path, o.Served); err != nil {
@@ -116,7 +119,8 @@ func alarmKind(alarm string) string {
 }
 
 // serve runs the server once, with a pause after each phase.
-func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration, last bool) (pauses []Pause, err error) {
+func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration, last bool) (pauses []Pause,
+	err error) {
 	r.server, err = startServer(ctx, r.Binary, r.folder.path, filepath.Join(r.Folder, "server.log"))
 	if err != nil {
 		return nil, err

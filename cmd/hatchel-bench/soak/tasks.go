@@ -13,7 +13,8 @@ import (
 // modernMeta declares the client in every request of the modern era.
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"hatchel-bench","version":"1.0.0"},` +
-	`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+	`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},` +
+	`"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
 // outcome is the part of a result that says how to go on.
 type outcome struct {
@@ -26,10 +27,12 @@ type outcome struct {
 // taskTools are tools of the served folder whose calls become tasks.
 var taskTools = []string{"slow_compute", "failing_job", "protocol_error_job", "multi_input"}
 
-// post sends one request of the modern era, which needs no session. The SDK does not know tasks yet.
+// post sends one request of the modern era, which needs no session. The SDK does not know tasks
+// yet.
 func (r *run) post(ctx context.Context, method, name, params string) (outcome, error) {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,%s}}`, method, params, modernMeta)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.server.host+"/mcp", bytes.NewReader([]byte(body)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.server.host+"/mcp",
+		bytes.NewReader([]byte(body)))
 	if err != nil {
 		return outcome{}, err
 	}

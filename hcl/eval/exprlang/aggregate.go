@@ -4,95 +4,72 @@ import (
 	"errors"
 	"fmt"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
 
-func (it *predicateCall) sum() evalFunc {
-	return func(f *frame) (any, error) {
-		var total any = 0
-		err := it.forEach(f, func(_, v any, _ int) (_ bool, err error) {
-			if !value.IsNumber(v) {
-				return false, fmt.Errorf("sum adds numbers, got %s", value.Kind(v))
-			}
-			total, err = functions.Add(total, v)
-			return true, err
-		})
-		return total, err
-	}
+func (p *predicateCall) sum(f *frame) (any, error) {
+	var total any = 0
+	err := p.forEach(f, func(_, v any, _ int) (_ bool, err error) {
+		if !value.IsNumber(v) {
+			return false, fmt.Errorf("sum adds numbers, got %s", value.Kind(v))
+		}
+		total, err = functions.Add(total, v)
+		return true, err
+	})
+	return total, err
 }
 
-func (it *predicateCall) find(index bool) evalFunc {
-	return func(f *frame) (out any, err error) {
-		err = it.forEach(f, func(item, v any, i int) (bool, error) {
-			ok, err := predicateResult(v)
-			if !ok || err != nil {
-				return err == nil, err
-			}
-			if out = item; index {
-				out = i
-			}
-			return false, nil
-		})
-		return out, err
-	}
-}
-
+// groupKey is the text by which an element is grouped.
 func groupKey(v any) (string, error) {
+	v, err := eval.Resolve(v)
+	if err != nil {
+		return "", err
+	}
 	switch v.(type) {
 	case []any, map[string]any, value.Bytes:
 		return "", fmt.Errorf("what is grouped by must be a string, a number, a bool or null, got %s", value.Kind(v))
 	}
-	if d, ok := v.(value.Deferred); ok {
-		inner, err := d.Value()
-		if err != nil {
-			return "", errUnreadable
-		}
-		return groupKey(inner)
-	}
 	return value.Text(v)
 }
 
-func (it *predicateCall) groupBy() evalFunc {
-	return func(f *frame) (any, error) {
-		out := map[string]any{}
-		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
-			k, err := groupKey(v)
-			if err != nil {
-				return false, err
-			}
-			group, there := out[k].([]any)
-			out[k] = append(group, item)
-			cost := 16
-			if !there {
-				cost += 64 + len(k)
-			}
-			return true, f.call.Spend(cost)
-		})
-		return out, err
-	}
+func (p *predicateCall) groupBy(f *frame) (any, error) {
+	out := map[string]any{}
+	err := p.forEach(f, func(item, v any, _ int) (bool, error) {
+		k, err := groupKey(v)
+		if err != nil {
+			return false, err
+		}
+		group, there := out[k].([]any)
+		out[k] = append(group, item)
+		cost := 16
+		if !there {
+			cost += 64 + len(k)
+		}
+		return true, f.call.Spend(cost)
+	})
+	return out, err
 }
 
-func (it *predicateCall) countBy() evalFunc {
-	return func(f *frame) (any, error) {
-		out := map[string]any{}
-		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
-			k, err := groupKey(v)
-			if err != nil {
-				return false, err
-			}
-			n, there := out[k].(int)
-			out[k] = n + 1
-			if !there {
-				err = f.call.Spend(64 + len(k))
-			}
-			return true, err
-		})
-		return out, err
-	}
+func (p *predicateCall) countBy(f *frame) (any, error) {
+	out := map[string]any{}
+	err := p.forEach(f, func(_, v any, _ int) (bool, error) {
+		k, err := groupKey(v)
+		if err != nil {
+			return false, err
+		}
+		n, there := out[k].(int)
+		out[k] = n + 1
+		if !there {
+			err = f.call.Spend(64 + len(k))
+		}
+		return true, err
+	})
+	return out, err
 }
 
-func (it *predicateCall) sortBy(order evalFunc) evalFunc {
+func (p *predicateCall) sortBy(order evalFunc) evalFunc {
 	return func(f *frame) (any, error) {
 		descending := false
 		if order != nil {
@@ -105,16 +82,13 @@ func (it *predicateCall) sortBy(order evalFunc) evalFunc {
 			}
 			descending = o == "desc"
 		}
-		var items, keys []any
-		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
+		items, keys := []any{}, []any{}
+		err := p.forEach(f, func(item, v any, _ int) (bool, error) {
 			items, keys = append(items, item), append(keys, v)
 			return true, f.call.Spend(64)
 		})
 		if err != nil {
 			return nil, err
-		}
-		if items == nil {
-			items = []any{}
 		}
 		if err := functions.SortBy(items, keys, descending); err != nil {
 			return nil, fmt.Errorf("sortBy: %w", err)
@@ -123,7 +97,9 @@ func (it *predicateCall) sortBy(order evalFunc) evalFunc {
 	}
 }
 
-func (it *predicateCall) reduce(initial evalFunc) evalFunc {
+// reduce computes one value from all elements. Without an initial value it starts with the first
+// element.
+func (p *predicateCall) reduce(initial evalFunc) evalFunc {
 	return func(f *frame) (any, error) {
 		var acc any
 		started := initial != nil
@@ -133,16 +109,13 @@ func (it *predicateCall) reduce(initial evalFunc) evalFunc {
 				return nil, err
 			}
 		}
-		v, err := evalResolved(f, it.list)
+		list, err := p.elements(f)
 		if err != nil {
 			return nil, err
 		}
-		list, ok := v.([]any)
-		if !ok {
-			return nil, notListError(it.name, v)
-		}
 		if !started && len(list) == 0 {
-			return nil, errors.New("reduce has nothing to start from: the list is empty and there is no initial value")
+			return nil, errors.New(
+				"reduce has nothing to start from: the list is empty and there is no initial value")
 		}
 		depth := len(f.loops)
 		f.loops = append(f.loops, loop{})
@@ -155,7 +128,7 @@ func (it *predicateCall) reduce(initial evalFunc) evalFunc {
 				return nil, err
 			}
 			f.loops[depth] = loop{item: item, index: i, acc: acc}
-			if acc, err = it.body(f); err != nil {
+			if acc, err = p.body(f); err != nil {
 				return nil, err
 			}
 		}

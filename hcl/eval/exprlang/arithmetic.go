@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -14,19 +13,18 @@ import (
 	"hatchel/hcl/value"
 )
 
+// compileAdd compiles +, which adds two numbers or joins two strings.
 func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	numbers, texts := c.checkOperands(n, l, r, "added")
-	typ := eval.AnyType
+	t := eval.AnyType
 	switch {
-	case l.typ.Kind == schema.Integer && r.typ.Kind == schema.Integer:
-		typ = eval.IntegerType
-	case numbers && (eval.IsNumeric(l.typ) || eval.IsNumeric(r.typ)):
-		typ = eval.NumberType
-	case texts && (l.typ.Kind == schema.String || r.typ.Kind == schema.String):
-		typ = eval.StringType
+	case numbers && (eval.IsNumeric(l.Type) || eval.IsNumeric(r.Type)):
+		t = eval.ArithmeticType("+", l.Type, r.Type)
+	case texts && (l.Type.Kind == schema.String || r.Type.Kind == schema.String):
+		t = eval.StringType
 	}
-	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		a, b, err := evalPair(f, l.eval, r.eval)
+	return computed(t, c.spanOf(n), func(f *frame) (any, error) {
+		a, b, err := eval.EvalPair(f, l.Eval, r.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -42,77 +40,68 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 			return functions.Add(a, b)
 		}
 		return nil, fmt.Errorf("a %s and a %s cannot be added", value.Kind(a), value.Kind(b))
-	}}
-}
-
-func evalPair(f *frame, l, r evalFunc) (a, b any, err error) {
-	if a, err = evalResolved(f, l); err != nil {
-		return nil, nil, err
-	}
-	b, err = evalResolved(f, r)
-	return a, b, err
+	})
 }
 
 func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	compute := map[string]func(a, b any) (any, error){
-		"-": functions.Subtract, "*": functions.Multiply, "/": functions.Divide, "%": functions.Modulo, "^": functions.Power, "**": functions.Power,
-	}[n.Operator]
+	compute := eval.Arithmetic(n.Operator)
 	if compute == nil {
 		c.report(c.spanOf(n), "Unknown operator", "There is no operator %q in programs.", n.Operator)
 		return broken(c.spanOf(n))
 	}
 	ok := c.checkKind(n.Left, l, schema.Number)
 	ok = c.checkKind(n.Right, r, schema.Number) && ok
-	typ := eval.NumberType
-	if ok && l.typ.Kind == schema.Integer && r.typ.Kind == schema.Integer && strings.Contains("-*%", n.Operator) {
-		typ = eval.IntegerType
+	t := eval.NumberType
+	if ok {
+		t = eval.ArithmeticType(n.Operator, l.Type, r.Type)
 	}
-	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		a, b, err := evalPair(f, l.eval, r.eval)
+	return computed(t, c.spanOf(n), func(f *frame) (any, error) {
+		a, b, err := eval.EvalPair(f, l.Eval, r.Eval)
 		if err != nil {
 			return nil, err
 		}
-		if !value.IsNumber(a) || !value.IsNumber(b) {
-			if value.IsNumber(a) {
-				a = b
+		for _, v := range []any{a, b} {
+			if !value.IsNumber(v) {
+				return nil, fmt.Errorf("a number is expected beside %q, got %s", n.Operator, value.Kind(v))
 			}
-			return nil, fmt.Errorf("a number is expected beside %q, got %s", n.Operator, value.Kind(a))
 		}
 		return compute(a, b)
-	}}
+	})
 }
 
+// compileSign compiles the operators - and + in front of a number.
 func (c *compiler) compileSign(n *ast.UnaryNode) typedExpr {
-	t := c.compile(n.Node)
-	c.checkKind(n.Node, t, schema.Number)
-	typ := t.typ
-	if !eval.IsNumeric(typ) {
-		typ = eval.NumberType
+	inner := c.compile(n.Node)
+	c.checkKind(n.Node, inner, schema.Number)
+	t := inner.Type
+	if !eval.IsNumeric(t) {
+		t = eval.NumberType
 	}
-	minus := n.Operator == "-"
-	if v, ok := t.value.(int); t.known && ok && minus {
+	negative := n.Operator == "-"
+	if v, ok := inner.Value.(int); inner.Known && ok && negative {
 		return constant(-v, eval.IntegerType, c.fullSpan(n))
 	}
-	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		v, err := evalResolved(f, t.eval)
+	return computed(t, c.spanOf(n), func(f *frame) (any, error) {
+		v, err := eval.EvalResolved(f, inner.Eval)
 		if err != nil {
 			return nil, err
 		}
 		if !value.IsNumber(v) {
 			return nil, fmt.Errorf("a number is expected after %q, got %s", n.Operator, value.Kind(v))
 		}
-		if !minus {
+		if !negative {
 			return v, nil
 		}
 		return functions.Negate(v)
-	}}
+	})
 }
 
+// compileRange compiles a..b, the list of the integers from a to b.
 func (c *compiler) compileRange(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	c.checkKind(n.Left, l, schema.Integer)
 	c.checkKind(n.Right, r, schema.Integer)
-	return typedExpr{typ: schema.ListOf(eval.IntegerType), at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		a, b, err := evalPair(f, l.eval, r.eval)
+	return computed(schema.ListOf(eval.IntegerType), c.spanOf(n), func(f *frame) (any, error) {
+		a, b, err := eval.EvalPair(f, l.Eval, r.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -136,5 +125,5 @@ func (c *compiler) compileRange(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 			list[i] = from + i
 		}
 		return list, nil
-	}}
+	})
 }

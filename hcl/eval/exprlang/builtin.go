@@ -13,14 +13,14 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A Builtin is a function that exists in programs only, beside the table of package functions.
+// Builtin is a function that only programs have, in addition to the table of package functions.
 type Builtin struct {
 	Name  string
 	Usage string // how a call is written
 	Doc   string // one sentence
 }
 
-// Builtins returns every builtin, sorted by name. The slice is the caller's own.
+// Builtins returns every builtin, sorted by name. The caller owns the slice.
 func Builtins() []Builtin {
 	out := make([]Builtin, 0, len(builtins))
 	for _, b := range builtins {
@@ -32,22 +32,25 @@ func Builtins() []Builtin {
 
 type builtin struct {
 	Builtin
-	predicate bool                // compiled by predicate
+	predicate bool                // compiled by compilePredicateCall
 	fn        *functions.Function // otherwise
 }
 
 func isBuiltin(name string) bool { _, ok := builtins[name]; return ok }
 
-// What other expr programs have and these do not.
+// removedBuiltins are functions of expr that programs do not have, with what to write instead.
 var removedBuiltins = map[string]string{
 	"trimPrefix": "write trimprefix(text, prefix).", "trimSuffix": "write trimsuffix(text, suffix).",
 	"hasPrefix": "write startswith(text, prefix).", "hasSuffix": "write endswith(text, suffix).",
 	"splitAfter": "write split(separator, text).",
-	"ident":      "it binds a value inside ${...} of a template.", "raw": "it binds a value inside ${...} of a template.",
+	"ident":      "it binds a value inside ${...} of a template.", "raw": "it binds a value inside ${...} of a " +
+		"template.",
 	"path": "it binds a value inside ${...} of a template.", "under": "it binds a value inside ${...} of a template.",
-	"try": "write ?. and ??.", "can": "write ?. and compare with null.", "nonsensitive": "a program never sees a secret.",
-	"now": "write timestamp().", "date": "times are RFC 3339 text; write timeadd, timecmp or formatdate.",
-	"duration": "durations are text such as \"24h\", for timeadd.", "timezone": "times keep the offset that they are written with.",
+	"try": "write ?. and ??.", "can": "write ?. and compare with null.",
+	"nonsensitive": "a program never sees a secret.",
+	"now":          "write timestamp().", "date": "times are RFC 3339 text; write timeadd, timecmp or formatdate.",
+	"duration": "durations are text such as \"24h\", for timeadd.", "timezone": "times keep the offset that they " +
+		"are written with.",
 }
 
 var builtins = func() map[string]builtin {
@@ -62,13 +65,19 @@ var builtins = func() map[string]builtin {
 		{"count", "count(list, predicate?)", "Counts the elements for which the predicate holds, or that are true."},
 		{"sum", "sum(list, predicate?)", "Adds the numbers of a list, or what the predicate gives for each element."},
 		{"find", "find(list, predicate)", "Gives the first element for which the predicate holds, or null."},
-		{"findIndex", "findIndex(list, predicate)", "Gives the index of the first element for which the predicate holds, or null."},
+		{"findIndex", "findIndex(list, predicate)",
+			"Gives the index of the first element for which the predicate holds, or null."},
 		{"findLast", "findLast(list, predicate)", "Gives the last element for which the predicate holds, or null."},
-		{"findLastIndex", "findLastIndex(list, predicate)", "Gives the index of the last element for which the predicate holds, or null."},
-		{"groupBy", "groupBy(list, predicate)", "Makes an object of lists: the elements by what the predicate gives, as text."},
-		{"countBy", "countBy(list, predicate)", "Makes an object of numbers: how many elements there are by what the predicate gives, as text."},
-		{"sortBy", "sortBy(list, predicate, order?)", "Sorts by what the predicate gives, \"asc\" or \"desc\"; equal elements keep their order."},
-		{"reduce", "reduce(list, predicate, initial?)", "Computes one value from all elements; #acc is the value so far."},
+		{"findLastIndex", "findLastIndex(list, predicate)",
+			"Gives the index of the last element for which the predicate holds, or null."},
+		{"groupBy", "groupBy(list, predicate)",
+			"Makes an object of lists: the elements by what the predicate gives, as text."},
+		{"countBy", "countBy(list, predicate)",
+			"Makes an object of numbers: how many elements there are by what the predicate gives, as text."},
+		{"sortBy", "sortBy(list, predicate, order?)",
+			"Sorts by what the predicate gives, \"asc\" or \"desc\"; equal elements keep their order."},
+		{"reduce", "reduce(list, predicate, initial?)",
+			"Computes one value from all elements; #acc is the value so far."},
 	} {
 		all[b.Name] = builtin{Builtin: b, predicate: true}
 	}
@@ -89,19 +98,32 @@ func plainBuiltins() []functions.Function {
 	out := []functions.Function{
 		functions.New("first", "Gives the first element, or null.", one("list", functions.List), elem, atEnd(true)),
 		functions.New("last", "Gives the last element, or null.", one("list", functions.List), elem, atEnd(false)),
-		functions.New("take", "Gives the first elements, as many as there are at most.", two("list", functions.List, "count", functions.Integer), same, take),
-		functions.New("get", "Gives a member or an element, or null where there is none.", two("value", functions.Any, "key", functions.Any), fixed(functions.Any), get),
-		functions.New("mean", "Gives the average of numbers; an empty list gives 0.", one("list", functions.List), fixed(functions.Number), mean),
-		functions.New("median", "Gives the number in the middle of the sorted numbers; an empty list gives 0.", one("list", functions.List), fixed(functions.Number), median),
-		functions.New("toPairs", "Makes a list of [key, value] of an object, sorted by key.", one("object", functions.Object), functions.Result{Kind: functions.List, Elem: functions.List}, toPairs),
-		functions.New("fromPairs", "Makes an object of a list of [key, value].", one("list", functions.List), fixed(functions.Object), fromPairs),
-		functions.New("type", "Names the kind of a value: null, bool, number, string, list or object.", one("value", functions.Any), fixed(functions.String), typeName),
-		functions.New("int", "Makes an integer of a number, without its fraction, or of a text.", one("value", functions.Any), fixed(functions.Integer), toInt),
-		functions.New("indexOf", "Gives how many characters stand before a part of a text, or -1.", two("text", functions.String, "part", functions.String), fixed(functions.Integer), position(strings.Index)),
-		functions.New("lastIndexOf", "Gives how many characters stand before the last occurrence of a part, or -1.", two("text", functions.String, "part", functions.String), fixed(functions.Integer), position(strings.LastIndex)),
-		functions.New("string", "Writes any value as text, lists and objects as JSON.", one("value", functions.Any), fixed(functions.String), toText),
+		functions.New("take", "Gives the first elements, as many as there are at most.",
+			two("list", functions.List, "count", functions.Integer), same, take),
+		functions.New("get", "Gives a member or an element, or null where there is none.",
+			two("value", functions.Any, "key", functions.Any), fixed(functions.Any), get),
+		functions.New("mean", "Gives the average of numbers; an empty list gives 0.", one("list", functions.List),
+			fixed(functions.Number), mean),
+		functions.New("median", "Gives the number in the middle of the sorted numbers; an empty list gives 0.",
+			one("list", functions.List), fixed(functions.Number), median),
+		functions.New("toPairs", "Makes a list of [key, value] of an object, sorted by key.",
+			one("object", functions.Object), functions.Result{Kind: functions.List, Elem: functions.List}, toPairs),
+		functions.New("fromPairs", "Makes an object of a list of [key, value].", one("list", functions.List),
+			fixed(functions.Object), fromPairs),
+		functions.New("type", "Names the kind of a value: null, bool, number, string, list or object.",
+			one("value", functions.Any), fixed(functions.String), typeName),
+		functions.New("int", "Makes an integer of a number, without its fraction, or of a text.",
+			one("value", functions.Any), fixed(functions.Integer), toInt),
+		functions.New("indexOf", "Gives how many characters stand before a part of a text, or -1.", two("text",
+			functions.String, "part", functions.String), fixed(functions.Integer), position(strings.Index)),
+		functions.New("lastIndexOf", "Gives how many characters stand before the last occurrence of a part, or -1.",
+			two("text", functions.String, "part",
+				functions.String), fixed(functions.Integer), position(strings.LastIndex)),
+		functions.New("string", "Writes any value as text, lists and objects as JSON.", one("value", functions.Any),
+			fixed(functions.String), toText),
 	}
-	for name, twin := range map[string]string{"len": "length", "uniq": "distinct", "toJSON": "jsonencode", "fromJSON": "jsondecode", "toBase64": "base64encode", "fromBase64": "base64decode", "float": "tonumber"} {
+	for name, twin := range map[string]string{"len": "length", "uniq": "distinct", "toJSON": "jsonencode",
+		"fromJSON": "jsondecode", "toBase64": "base64encode", "fromBase64": "base64decode", "float": "tonumber"} {
 		fn, ok := functions.Lookup(twin)
 		if ok {
 			alias := *fn
@@ -110,9 +132,11 @@ func plainBuiltins() []functions.Function {
 		}
 	}
 	for name, op := range bitwise {
-		out = append(out, functions.New(name, op.doc, two("a", functions.Integer, "b", functions.Integer), fixed(functions.Integer), op.call))
+		out = append(out, functions.New(name, op.doc, two("a", functions.Integer, "b", functions.Integer),
+			fixed(functions.Integer), op.call))
 	}
-	return append(out, functions.New("bitnot", "Inverts every bit.", one("a", functions.Integer), fixed(functions.Integer),
+	return append(out, functions.New("bitnot", "Inverts every bit.", one("a", functions.Integer),
+		fixed(functions.Integer),
 		func(_ *functions.Context, a []any) (any, error) { return ^a[0].(int), nil }))
 }
 
@@ -163,7 +187,7 @@ func take(_ *functions.Context, a []any) (any, error) {
 func get(_ *functions.Context, a []any) (any, error) {
 	v, err := elementOf(a[0], a[1], false)
 	if err != nil {
-		return nil, nil // to find nothing is what get is for
+		return nil, nil // get gives null for what is missing
 	}
 	return v, nil
 }

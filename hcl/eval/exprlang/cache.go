@@ -2,11 +2,12 @@ package exprlang
 
 import "sync"
 
-// A Cache compiles equal sources over equal environments once. It serves one configuration, whose environments share their clock and limits.
-// The zero value is ready; it is safe for concurrent use.
+// Cache compiles equal sources in equal environments once. It serves one configuration, whose
+// environments share their clock and limits. The zero value is ready for use; a Cache is safe for
+// concurrent use.
 type Cache struct {
-	mu   sync.Mutex
-	kept map[cacheKey]*cached // guarded by mu
+	mu      sync.Mutex
+	entries map[cacheKey]*cacheEntry // guarded by mu
 }
 
 type cacheKey struct {
@@ -14,23 +15,23 @@ type cacheKey struct {
 	want     Want
 }
 
-type cached struct {
+type cacheEntry struct {
 	once     sync.Once
 	program  *Program
 	problems []Problem
 }
 
-// Compile is like the function Compile; programs and problems are shared.
+// Compile is like the function Compile. The program and the problems are shared.
 func (c *Cache) Compile(src string, env Env, want Want) (*Program, []Problem) {
 	key := cacheKey{src, string(env.appendFingerprint(nil)), want}
 	c.mu.Lock()
-	entry := c.kept[key]
+	entry := c.entries[key]
 	if entry == nil {
-		if c.kept == nil {
-			c.kept = map[cacheKey]*cached{}
+		if c.entries == nil {
+			c.entries = map[cacheKey]*cacheEntry{}
 		}
-		entry = &cached{}
-		c.kept[key] = entry
+		entry = &cacheEntry{}
+		c.entries[key] = entry
 	}
 	c.mu.Unlock()
 	entry.once.Do(func() { entry.program, entry.problems = Compile(src, env, want) })

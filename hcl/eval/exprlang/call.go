@@ -7,6 +7,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -18,9 +19,10 @@ func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
 	case *ast.IdentifierNode:
 		return c.compileFunction(originalName(callee.Value), c.spanOf(callee), n.Arguments)
 	case *ast.MemberNode:
-		name, _ := callee.Property.(*ast.StringNode)
-		if name != nil {
-			c.report(c.spanOf(callee.Property), "Method call", "Values have no methods. A function takes its value as an argument: %s(%s).", name.Value, c.source(callee.Node))
+		if name, ok := callee.Property.(*ast.StringNode); ok {
+			c.report(c.spanOf(callee.Property), "Method call",
+				"Values have no methods. A function takes its value as an argument: %s(%s).", name.Value,
+				c.source(callee.Node))
 			return broken(c.spanOf(n))
 		}
 	}
@@ -35,7 +37,7 @@ func (c *compiler) compileBuiltin(n *ast.BuiltinNode) typedExpr {
 	return c.compileFunction(n.Name, c.spanOf(n), n.Arguments)
 }
 
-// compileFunction compiles a call of the table or of a builtin without a predicate.
+// compileFunction compiles a call of a function of the table, or of a builtin without a predicate.
 func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedExpr {
 	fn, ok := functions.Lookup(name)
 	if !ok {
@@ -50,61 +52,62 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		fn = b.fn
 	}
 	if fn.LoadOnly {
-		c.report(at, "Known at load only", "%s reads the configuration's folder. Name the result in locals, as ${%s(...)} there, and read local.name here.", name, name)
+		c.report(at, "Known at load only",
+			"%s reads the configuration directory. Name the result in locals, as ${%s(...)} there, and read "+
+				"local.name here.",
+			name, name)
 		return broken(at)
 	}
 	if err := fn.CheckCount(len(args)); err != nil {
 		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, signature(fn), argumentCountHints[name])
 		return broken(at)
 	}
-	terms := make([]typedExpr, len(args))
+	typed := make([]typedExpr, len(args))
 	for i, a := range args {
-		terms[i] = c.compile(a)
+		typed[i] = c.compile(a)
 		p, _ := fn.Param(i)
-		c.checkArgument(fn, p, a, terms[i])
+		c.checkArgument(fn, p, a, typed[i])
 	}
-	c.warnSplitOrder(name, at, terms, args)
-	return typedExpr{typ: resultType(fn, terms), at: at, eval: invoke(fn, terms)}
+	c.warnSplitOrder(name, at, typed, args)
+	return computed(resultType(fn, typed), at, invoke(fn, typed))
 }
 
-// What else a call may have meant that has the wrong number of arguments.
+// argumentCountHints are what a call with the wrong number of arguments may have meant.
 var argumentCountHints = map[string]string{"trim": " White space is removed by trimspace(text)."}
 
 func signature(fn *functions.Function) string {
-	var b strings.Builder
-	b.WriteString(fn.Name + "(")
+	params := make([]string, len(fn.Params))
 	for i, p := range fn.Params {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strings.ReplaceAll(p.Name, " ", "_"))
+		params[i] = strings.ReplaceAll(p.Name, " ", "_")
 		switch {
 		case p.Variadic:
-			b.WriteString("...")
+			params[i] += "..."
 		case p.Optional:
-			b.WriteString("?")
+			params[i] += "?"
 		}
 	}
-	return b.String() + ")"
+	return fn.Name + "(" + strings.Join(params, ", ") + ")"
 }
 
-// checkArgument reports an argument of the wrong type, or that may be null.
+// checkArgument reports an argument of the wrong type, or one that may be null.
 func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
 	switch {
 	case p.Kind == functions.Any:
-	case !eval.Accepts(p.Kind, t.typ):
-		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.", fn.Name, p.Name, p.Kind, eval.TypePhrase(t.typ))
-	case t.typ.Nullable:
+	case !eval.Accepts(p.Kind, t.Type):
+		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
+			fn.Name, p.Name, p.Kind, eval.TypePhrase(t.Type))
+	case t.Type.Nullable:
 		c.reportNullable(n)
 	}
 }
 
 // warnSplitOrder warns of the argument order that other expr programs have.
-func (c *compiler) warnSplitOrder(name string, at span, terms []typedExpr, args []ast.Node) {
-	if name != "split" || len(terms) != 2 || terms[0].known || !terms[1].known {
+func (c *compiler) warnSplitOrder(name string, at span, typed []typedExpr, args []ast.Node) {
+	if name != "split" || len(typed) != 2 || typed[0].Known || !typed[1].Known {
 		return
 	}
-	c.report(at, "Separator comes first", "split takes the separator first: write split(%s, %s).", c.source(args[1]), c.source(args[0]))
+	c.report(at, "Separator comes first", "split takes the separator first: write split(%s, %s).",
+		c.source(args[1]), c.source(args[0]))
 	c.problems[len(c.problems)-1].Warning = true
 }
 
@@ -113,25 +116,28 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 		c.report(at, "Unknown function", "There is no function %q here: %s", name, hint)
 		return
 	}
+	hint := ""
 	if instead := functions.Instead(name); instead != "" {
-		c.report(at, "Unknown function", "There is no function %q. Write %s.", name, instead)
-		return
+		hint = " Write " + instead + "."
+	} else {
+		var names []string
+		for _, f := range functions.Table() {
+			names = append(names, f.Name)
+		}
+		for _, b := range Builtins() {
+			names = append(names, b.Name)
+		}
+		hint = diag.DidYouMean(name, names)
 	}
-	var candidates []string
-	for _, f := range functions.Table() {
-		candidates = append(candidates, f.Name)
-	}
-	for _, b := range Builtins() {
-		candidates = append(candidates, b.Name)
-	}
-	c.report(at, "Unknown function", "There is no function %q.%s", name, didYouMean(name, candidates))
+	c.report(at, "Unknown function", "There is no function %q.%s", name, hint)
 }
 
-// resultType is the type of what a function returns. Its arguments are not null here: where one may be, that was reported.
+// resultType is the type of what a function returns. Arguments that may be null were reported, so
+// that the type is that for arguments that are not.
 func resultType(fn *functions.Function, args []typedExpr) *schema.Type {
 	types := make([]*schema.Type, len(args))
 	for i, a := range args {
-		types[i] = a.typ.NotNull()
+		types[i] = a.Type.NotNull()
 	}
 	t := programType(eval.ResultType(fn, types, unifyTypes))
 	if fn.Result.Nullable {
@@ -140,14 +146,15 @@ func resultType(fn *functions.Function, args []typedExpr) *schema.Type {
 	return t
 }
 
+// invoke computes the arguments of a function and calls it. Large arguments cost more steps.
 func invoke(fn *functions.Function, args []typedExpr) evalFunc {
 	evals := make([]evalFunc, len(args))
 	for i, a := range args {
-		evals[i] = a.eval
+		evals[i] = a.Eval
 	}
 	return func(f *frame) (any, error) {
-		base := len(f.args) // after an error the frame is not used again
-		work := 1
+		base := len(f.args)
+		steps := 1
 		for _, e := range evals {
 			v, err := e(f)
 			if err != nil {
@@ -155,15 +162,15 @@ func invoke(fn *functions.Function, args []typedExpr) evalFunc {
 			}
 			switch v := v.(type) {
 			case string:
-				work += len(v) / 64
+				steps += len(v) / 64
 			case []any:
-				work += len(v) / 4
+				steps += len(v) / 4
 			case value.Bytes:
-				work += len(v) / 64
+				steps += len(v) / 64
 			}
 			f.args = append(f.args, v)
 		}
-		if err := f.spendSteps(work); err != nil {
+		if err := f.spendSteps(steps); err != nil {
 			return nil, err
 		}
 		v, err := fn.Call(&f.call, f.args[base:])

@@ -8,38 +8,38 @@ import (
 )
 
 // evalFunc computes one part of a program.
-type evalFunc func(f *frame) (any, error)
+type evalFunc = func(f *frame) (any, error)
 
-// A frame is the state of one run.
+// frame is the state of one run. After an error it is not used again.
 type frame struct {
 	roots map[string]any
 	vars  []any
 	loops []loop
-	args  []any // arguments of the calls under way, innermost last
+	args  []any // arguments of the calls that are being computed, innermost last
 	ctx   context.Context
 	call  functions.Context
-	steps int // left
-	check int // when steps falls below this, the context is asked
-	total int // steps of the whole run, to say so
+	steps int // that are left
+	check int // when steps falls below this, the context is checked
 }
 
-// A loop is one round of a predicate.
+// loop is the current round of a predicate.
 type loop struct {
 	item  any
 	acc   any
 	index int
 }
 
+// checkEvery is how many steps are done between two checks of the context.
 const checkEvery = 2048
 
-func (f *frame) start(p *Program, ctx context.Context, roots map[string]any) {
+func (f *frame) start(ctx context.Context, p *Program, roots map[string]any) {
 	f.roots, f.ctx = roots, ctx
 	f.steps = p.env.Limits.Steps
-	f.total, f.check = f.steps, f.steps-checkEvery
+	f.check = f.steps - checkEvery
 	f.call.Now, f.call.Memory, f.call.Patterns = p.env.Now, p.env.Limits.Memory, &p.patterns
 }
 
-// clear drops every reference to the call's values before the frame is pooled.
+// clear drops every reference to values of the call before the frame is pooled.
 func (f *frame) clear() {
 	f.roots, f.ctx = nil, nil
 	clear(f.vars)
@@ -53,7 +53,7 @@ var (
 	errEnded = errors.New("the time of the call is over")
 )
 
-// spendSteps accounts for n steps and notices that the call has ended.
+// spendSteps accounts for n steps. Its error says that none are left, or that the call has ended.
 func (f *frame) spendSteps(n int) error {
 	f.steps -= n
 	if f.steps > f.check {
@@ -73,7 +73,7 @@ func (f *frame) checkContext() error {
 	return &EvalError{Message: errEnded.Error(), Cause: context.Cause(f.ctx)}
 }
 
-// errorSentence says that a budget is exhausted in words for the one who made the call.
+// errorSentence is the text of an error for the one who made the call.
 func errorSentence(err error) string {
 	if errors.Is(err, functions.ErrMemory) {
 		return "the result is too large; filter the data or pick fewer members"

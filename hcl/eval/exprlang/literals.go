@@ -16,7 +16,8 @@ func (c *compiler) compileSequence(n *ast.SequenceNode) typedExpr {
 		last = c.compile(part)
 	}
 	if len(n.Nodes) > 1 {
-		c.report(c.fullSpan(n.Nodes[0]), "Unused expression", "Only the last of several expressions is the result; drop this one, or name it with let.")
+		c.report(c.fullSpan(n.Nodes[0]), "Unused expression",
+			"Only the last of several expressions is the result. Remove this one, or name it with let.")
 	}
 	return last
 }
@@ -26,14 +27,14 @@ func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
 	evals := make([]evalFunc, len(n.Nodes))
 	for i, part := range n.Nodes {
 		t := c.compile(part)
-		evals[i] = t.eval
+		evals[i] = t.Eval
 		if i == 0 {
-			elem = t.typ
+			elem = t.Type
 		} else {
-			elem = unifyTypes(elem, t.typ)
+			elem = unifyTypes(elem, t.Type)
 		}
 	}
-	return typedExpr{typ: schema.ListOf(elem), at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return computed(schema.ListOf(elem), c.spanOf(n), func(f *frame) (any, error) {
 		if err := f.call.Spend(24 + 16*len(evals)); err != nil {
 			return nil, err
 		}
@@ -46,61 +47,70 @@ func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
 			list[i] = v
 		}
 		return list, nil
-	}}
+	})
+}
+
+// objectPair is one member of an object that a program writes.
+type objectPair struct {
+	name  string
+	key   evalFunc // nil when the name is known
+	value evalFunc
 }
 
 func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
-	type pair struct {
-		name string
-		key  evalFunc // nil when the name is known
-		val  evalFunc
-	}
-	pairs := make([]pair, len(n.Pairs))
-	typ := &schema.Type{Kind: schema.Object}
+	pairs := make([]objectPair, len(n.Pairs))
+	t := &schema.Type{Kind: schema.Object}
 	known := true
 	for i, p := range n.Pairs {
 		p := p.(*ast.PairNode)
 		key, val := c.compile(p.Key), c.compile(p.Value)
-		pairs[i].val = val.eval
-		name, isText := key.value.(string)
-		if !key.known || !isText {
+		pairs[i].value = val.Eval
+		name, isText := key.Value.(string)
+		if !key.Known || !isText {
 			c.checkKind(p.Key, key, schema.String)
-			pairs[i].key, known = key.eval, false
+			pairs[i].key, known = key.Eval, false
 			continue
 		}
-		if _, twice := typ.Lookup(name); twice {
-			c.report(key.at, "Key written twice", "The key %q stands in the same object already.", name)
+		if _, twice := t.Lookup(name); twice {
+			c.report(key.at, "Duplicate key", "The object already has the key %q.", name)
 		}
 		pairs[i].name = name
-		typ.Members = append(typ.Members, &schema.Member{Name: name, Type: val.typ})
+		t.Members = append(t.Members, &schema.Member{Name: name, Type: val.Type})
 	}
 	if !known {
-		typ = &schema.Type{Kind: schema.Map}
+		t = &schema.Type{Kind: schema.Map}
 	}
-	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
+	return computed(t, c.spanOf(n), func(f *frame) (any, error) {
 		if err := f.call.Spend(48 + 64*len(pairs)); err != nil {
 			return nil, err
 		}
 		m := make(map[string]any, len(pairs))
 		for i := range pairs {
 			p := &pairs[i]
-			v, err := p.val(f)
+			v, err := p.value(f)
 			if err != nil {
 				return nil, err
 			}
 			name := p.name
 			if p.key != nil {
-				k, err := p.key(f)
-				if err != nil {
+				if name, err = evalKey(f, p.key); err != nil {
 					return nil, err
-				}
-				var ok bool
-				if name, ok = k.(string); !ok {
-					return nil, fmt.Errorf("a key must be a string, got %s", value.Kind(k))
 				}
 			}
 			m[name] = v
 		}
 		return m, nil
-	}}
+	})
+}
+
+func evalKey(f *frame, key evalFunc) (string, error) {
+	k, err := key(f)
+	if err != nil {
+		return "", err
+	}
+	name, ok := k.(string)
+	if !ok {
+		return "", fmt.Errorf("a key must be a string, got %s", value.Kind(k))
+	}
+	return name, nil
 }

@@ -1,8 +1,6 @@
 package exprlang
 
 import (
-	"fmt"
-
 	"github.com/expr-lang/expr/ast"
 
 	"hatchel/hcl/eval"
@@ -17,52 +15,33 @@ func (c *compiler) compileCondition(n ast.Node) typedExpr {
 	return t
 }
 
-func evalBool(f *frame, e evalFunc) (bool, error) {
-	v, err := e(f)
-	if err != nil {
-		return false, err
-	}
-	b, ok := v.(bool)
-	if !ok {
-		if v, err = value.Resolve(v); err != nil {
-			return false, errUnreadable
-		}
-		if b, ok = v.(bool); !ok {
-			return false, fmt.Errorf("true or false is expected, got %s", value.Kind(v))
-		}
-	}
-	return b, nil
-}
-
-func (c *compiler) compileAnd(n *ast.BinaryNode) typedExpr {
+// compileLogical compiles && and ||. The right side is computed only if the left side leaves the
+// answer open, which is when the left side gave open.
+func (c *compiler) compileLogical(n *ast.BinaryNode, open bool) typedExpr {
 	l := c.compileCondition(n.Left)
-	r := c.withNonNull(l.nonNullWhenTrue(), func() typedExpr { return c.compileCondition(n.Right) })
-	return typedExpr{typ: eval.BoolType, at: c.spanOf(n),
-		whenTrue: unionPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue()), whenFalse: intersectPaths(l.whenFalse, r.whenFalse),
-		eval: func(f *frame) (any, error) {
-			if ok, err := evalBool(f, l.eval); !ok || err != nil {
-				return false, err
-			}
-			ok, err := evalBool(f, r.eval)
+	known := l.whenFalse
+	if open {
+		known = l.nonNullWhenTrue()
+	}
+	r := c.withNonNull(known, func() typedExpr { return c.compileCondition(n.Right) })
+	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
+		if ok, err := eval.EvalBool(f, l.Eval); ok != open || err != nil {
 			return ok, err
-		}}
+		}
+		return eval.EvalBool(f, r.Eval)
+	})
+	if open {
+		t.whenTrue = unionPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue())
+		t.whenFalse = intersectPaths(l.whenFalse, r.whenFalse)
+	} else {
+		t.whenTrue = intersectPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue())
+		t.whenFalse = unionPaths(l.whenFalse, r.whenFalse)
+	}
+	return t
 }
 
-func (c *compiler) compileOr(n *ast.BinaryNode) typedExpr {
-	l := c.compileCondition(n.Left)
-	r := c.withNonNull(l.whenFalse, func() typedExpr { return c.compileCondition(n.Right) })
-	return typedExpr{typ: eval.BoolType, at: c.spanOf(n),
-		whenTrue: intersectPaths(l.nonNullWhenTrue(), r.nonNullWhenTrue()), whenFalse: unionPaths(l.whenFalse, r.whenFalse),
-		eval: func(f *frame) (any, error) {
-			if ok, err := evalBool(f, l.eval); ok || err != nil {
-				return ok, err
-			}
-			ok, err := evalBool(f, r.eval)
-			return ok, err
-		}}
-}
-
-// nonNullWhenTrue are the paths that are not null when the term is true; a traversal that is true is itself not null.
+// nonNullWhenTrue are the traversals that are not null if the part gives true. A traversal that
+// gives true is not null itself.
 func (t typedExpr) nonNullWhenTrue() [][]string {
 	if t.path != nil {
 		return prefixes(t.path)
@@ -71,64 +50,62 @@ func (t typedExpr) nonNullWhenTrue() [][]string {
 }
 
 func (c *compiler) compileUnary(n *ast.UnaryNode) typedExpr {
-	switch n.Operator {
-	case "!", "not":
-		t := c.compileCondition(n.Node)
-		inner := t.eval
-		return typedExpr{typ: eval.BoolType, at: c.spanOf(n), whenTrue: t.whenFalse, whenFalse: t.nonNullWhenTrue(), eval: func(f *frame) (any, error) {
-			ok, err := evalBool(f, inner)
-			return !ok, err
-		}}
+	if n.Operator != "!" && n.Operator != "not" {
+		return c.compileSign(n)
 	}
-	return c.compileSign(n)
+	inner := c.compileCondition(n.Node)
+	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
+		ok, err := eval.EvalBool(f, inner.Eval)
+		return !ok, err
+	})
+	t.whenTrue, t.whenFalse = inner.whenFalse, inner.nonNullWhenTrue()
+	return t
 }
 
 func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
 	cond := c.compileCondition(n.Cond)
 	yes := c.withNonNull(cond.nonNullWhenTrue(), func() typedExpr { return c.compile(n.Exp1) })
 	no := c.withNonNull(cond.whenFalse, func() typedExpr { return c.compile(n.Exp2) })
-	return typedExpr{typ: unifyTypes(yes.typ, no.typ), at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		ok, err := evalBool(f, cond.eval)
+	return computed(unifyTypes(yes.Type, no.Type), c.spanOf(n), func(f *frame) (any, error) {
+		ok, err := eval.EvalBool(f, cond.Eval)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			return yes.eval(f)
+			return yes.Eval(f)
 		}
-		return no.eval(f)
-	}}
+		return no.Eval(f)
+	})
 }
 
+// compileCoalesce compiles ??, which gives its right side if the left side is null.
 func (c *compiler) compileCoalesce(n *ast.BinaryNode) typedExpr {
 	l := c.compile(n.Left)
 	r := c.compile(n.Right)
-	typ := l.typ
+	t := l.Type
 	switch {
-	case typ.Kind == schema.Null:
-		typ = r.typ
-	case typ.Nullable:
-		typ = unifyTypes(typ.NotNull(), r.typ)
+	case t.Kind == schema.Null:
+		t = r.Type
+	case t.Nullable:
+		t = unifyTypes(t.NotNull(), r.Type)
 	}
-	return typedExpr{typ: typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		v, err := evalResolvedNull(f, l.eval)
-		if err != nil || v != nil {
-			return v, err
-		}
-		return r.eval(f)
-	}}
-}
-
-// evalResolvedNull keeps a Deferred as it is unless it is null.
-func evalResolvedNull(f *frame, e evalFunc) (any, error) {
-	v, err := e(f)
-	if d, ok := v.(value.Deferred); ok && err == nil {
-		inner, err := d.Value()
+	return computed(t, c.spanOf(n), func(f *frame) (any, error) {
+		v, err := l.Eval(f)
 		if err != nil {
-			return nil, errUnreadable
+			return nil, err
 		}
-		if inner == nil {
-			return nil, nil
+		if _, deferred := v.(value.Deferred); deferred {
+			decoded, err := eval.Resolve(v)
+			if err != nil {
+				return nil, err
+			}
+			if decoded == nil {
+				v = nil
+			}
 		}
-	}
-	return v, err
+		if v != nil {
+			return v, nil
+		}
+		return r.Eval(f)
+	})
 }

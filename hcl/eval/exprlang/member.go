@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
-// errSkipped leaves an optional chain; chain turns it into null.
+// errSkipped leaves an optional chain; compileChain turns it into null.
 var errSkipped = errors.New("skipped")
 
 func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 	t := c.compileNode(n.Node)
-	inner := t.eval
-	t.eval = func(f *frame) (any, error) {
+	inner := t.Eval
+	t.Eval = func(f *frame) (any, error) {
 		v, err := inner(f)
 		if err == errSkipped {
 			return nil, nil
@@ -29,7 +31,7 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 		return v, err
 	}
 	if t.mayBeNullByChain {
-		t.typ = c.withoutRuledOutNull(t.path, t.typ.AsNullable())
+		t.Type = c.withoutRuledOutNull(t.path, t.Type.AsNullable())
 	}
 	t.mayBeNullByChain = false
 	return t
@@ -39,27 +41,28 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	var base typedExpr
 	switch n.Node.(type) {
 	case *ast.MemberNode, *ast.IdentifierNode, *ast.PointerNode, *ast.ChainNode:
-		base = c.compileNode(n.Node) // one traversal is read as a whole
+		base = c.compileNode(n.Node) // a traversal is recorded as a whole
 	default:
 		base = c.compile(n.Node)
 	}
 	key := c.compile(n.Property)
-	t := typedExpr{at: key.at, read: base.read, typ: c.typeOfMember(n, base, key), mayBeNullByChain: base.mayBeNullByChain || n.Optional && (base.typ.Nullable || base.typ.Kind == schema.Null)}
-	name, isText := key.value.(string)
+	t := computed(c.typeOfMember(n, base, key), key.at, compileAccess(base.Eval, key, n.Optional))
+	t.read = base.read
+	mayEnd := n.Optional && (base.Type.Nullable || base.Type.Kind == schema.Null)
+	t.mayBeNullByChain = base.mayBeNullByChain || mayEnd
+	name, isText := key.Value.(string)
 	if isText && base.path != nil {
 		t.path = append(base.path[:len(base.path):len(base.path)], name)
 		if base.read != nil && len(base.read) == len(base.path) {
 			t.read = t.path
 		}
-		t.typ = c.withoutRuledOutNull(t.path, t.typ)
+		t.Type = c.withoutRuledOutNull(t.path, t.Type)
 	}
-	t.eval = compileAccess(base.eval, key, n.Optional)
 	return t
 }
 
 func compileAccess(base evalFunc, key typedExpr, optional bool) evalFunc {
-	name, isText := key.value.(string)
-	if isText {
+	if name, isText := key.Value.(string); isText {
 		return func(f *frame) (any, error) {
 			b, err := base(f)
 			if err != nil {
@@ -71,13 +74,12 @@ func compileAccess(base evalFunc, key typedExpr, optional bool) evalFunc {
 			return elementOf(b, name, optional)
 		}
 	}
-	index := key.eval
 	return func(f *frame) (any, error) {
 		b, err := base(f)
 		if err != nil {
 			return nil, err
 		}
-		k, err := index(f)
+		k, err := key.Eval(f)
 		if err != nil {
 			return nil, err
 		}
@@ -85,13 +87,15 @@ func compileAccess(base evalFunc, key typedExpr, optional bool) evalFunc {
 	}
 }
 
+// elementOf reads a member of an object or an element of a list. A member that an object does not
+// have is null.
 func elementOf(base, key any, optional bool) (any, error) {
-	base, err := value.Resolve(base)
+	base, err := eval.Resolve(base)
 	if err != nil {
-		return nil, errUnreadable
+		return nil, err
 	}
-	if key, err = value.Resolve(key); err != nil {
-		return nil, errUnreadable
+	if key, err = eval.Resolve(key); err != nil {
+		return nil, err
 	}
 	switch b := base.(type) {
 	case nil:
@@ -120,13 +124,13 @@ func elementOf(base, key any, optional bool) (any, error) {
 	return nil, fmt.Errorf("cannot read %s of a %s", keyPhrase(key), value.Kind(base))
 }
 
-var errUnreadable = errors.New("a value of the answer is not valid JSON")
+const maxShownKey = 60 // characters
 
 func keyPhrase(key any) string {
 	switch k := key.(type) {
 	case string:
-		if utf8.RuneCountInString(k) > 60 {
-			k = string([]rune(k)[:60]) + "…"
+		if utf8.RuneCountInString(k) > maxShownKey {
+			k = string([]rune(k)[:maxShownKey]) + "…"
 		}
 		return "member " + strconv.Quote(k)
 	case int:
@@ -137,93 +141,81 @@ func keyPhrase(key any) string {
 
 // typeOfMember checks one step of a traversal.
 func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.Type {
-	s := base.typ
-	name, isText := key.value.(string)
-	if s.Nullable && !n.Optional {
+	t := base.Type
+	name, isText := key.Value.(string)
+	if t.Nullable && !n.Optional {
 		at := c.fullSpan(n.Node)
 		w := c.src[at.from:at.to]
-		c.report(at, "Value may be null", "%s may be null here. Read it with ?., as %s?.%s, or ask before: %s != null && ...", w, w, c.src[key.at.from:key.at.to], w)
+		c.report(at, "Value may be null", "%s may be null here. Write %s?.%s, or check first: %s != null && ...",
+			w, w, c.src[key.at.from:key.at.to], w)
 		return eval.AnyType
 	}
-	switch s.Kind {
+	switch t.Kind {
 	case schema.Any:
-		return eval.AnyType
 	case schema.Object:
 		if !isText {
 			c.checkKind(n.Property, key, schema.String)
-			return eval.AnyType
+		} else if m := memberType(t, name); m != nil {
+			return m
+		} else {
+			c.reportUnknownMember(base, name, key.at)
 		}
-		if t := memberType(s, name); t != nil {
-			return t
-		}
-		c.reportUnknownMember(base, name, key.at)
-		return eval.AnyType
 	case schema.Map:
 		if c.checkKind(n.Property, key, schema.String) {
-			return elemType(s).AsNullable()
+			return elemType(t).AsNullable()
 		}
-		return eval.AnyType
 	case schema.List:
 		if isText {
-			c.report(key.at, "Member of a list", "A list has no member \"%[1]s\". Read one element, %[2]s[0].%[1]s, or go through all: map(%[2]s, .%[1]s).", name, c.source(n.Node))
-			return eval.AnyType
+			c.report(key.at, "Member of a list",
+				"A list has no member \"%[1]s\". Read one element, %[2]s[0].%[1]s, or all of them: map(%[2]s, "+
+					".%[1]s).",
+				name, c.source(n.Node))
+		} else if c.checkKind(n.Property, key, schema.Integer) {
+			return elemType(t)
 		}
-		if c.checkKind(n.Property, key, schema.Integer) {
-			return elemType(s)
-		}
-		return eval.AnyType
 	case schema.Null:
-		if n.Optional {
-			return eval.AnyType
+		if !n.Optional {
+			c.report(c.fullSpan(n.Node), "Value is null", "null has no members.")
 		}
-		c.report(c.fullSpan(n.Node), "Value is null", "null has no members.")
-		return eval.AnyType
+	default:
+		hint := ""
+		if _, ok := functions.Lookup(name); ok {
+			hint = fmt.Sprintf(" Write %s(%s).", name, c.source(n.Node))
+		}
+		c.report(key.at, "Member of a value", "%s has no members.%s", capitalize(eval.TypePhrase(t)), hint)
 	}
-	hint := ""
-	if _, ok := functions.Lookup(name); ok {
-		hint = fmt.Sprintf(" Write %s(%s).", name, c.source(n.Node))
-	}
-	c.report(key.at, "Member of a value", "%s has no members.%s", capitalize(eval.TypePhrase(s)), hint)
 	return eval.AnyType
 }
 
-// What the members of a root are called.
+// rootMemberNouns are what the members of a root are called.
 var rootMemberNouns = map[string]string{"input": "input", "var": "variable", "local": "local", "step": "step"}
 
 func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
-	word, where := "member", ""
+	noun, where := "member", ""
 	if len(base.path) == 1 && rootMemberNouns[base.path[0]] != "" {
-		word = rootMemberNouns[base.path[0]]
+		noun = rootMemberNouns[base.path[0]]
 	} else if base.path != nil && c.isRoot(base.path[0]) {
-		for i, p := range base.path {
-			if i > 0 {
-				where += "."
-			}
-			where += p
+		where = strings.Join(base.path, ".")
+	}
+	candidates := slices.Sorted(slices.Values(base.Type.MemberNames()))
+	hint := diag.DidYouMean(name, candidates)
+	if hint == "" {
+		if len(candidates) > 0 && len(candidates) <= 12 {
+			hint = " There are: " + strings.Join(candidates, ", ") + "."
 		}
+		if within := onlyNestedMember(base.Type, name); within != "" && where != "" {
+			hint += " Write " + where + "." + within + "." + name + "."
+		}
+	}
+	if where != "" {
 		where = " in " + where
 	}
-	candidates := slices.Sorted(slices.Values(base.typ.MemberNames()))
-	hint := didYouMean(name, candidates)
-	if hint == "" && len(candidates) > 0 && len(candidates) <= 12 {
-		hint = " There are: "
-		for i, m := range candidates {
-			if i > 0 {
-				hint += ", "
-			}
-			hint += m
-		}
-		hint += "."
-	}
-	if within := onlyNestedMember(base.typ, name); within != "" && where != "" && didYouMean(name, candidates) == "" {
-		hint += " Write " + where[len(" in "):] + "." + within + "." + name + "."
-	}
-	c.report(at, "Unknown "+word, "There is no %s %q%s.%s", word, name, where, hint)
+	c.report(at, "Unknown "+noun, "There is no %s %q%s.%s", noun, name, where, hint)
 }
 
 // onlyNestedMember is the only member that has a member of that name, or empty.
-func onlyNestedMember(s *schema.Type, name string) (within string) {
-	for _, m := range s.Members {
+func onlyNestedMember(t *schema.Type, name string) (within string) {
+	for _, m := range t.Members {
 		if memberType(programType(m.Type), name) == nil {
 			continue
 		}
@@ -235,11 +227,13 @@ func onlyNestedMember(s *schema.Type, name string) (within string) {
 	return within
 }
 
+// compileSlice compiles x[from:to] of a list or a string.
 func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 	base := c.compile(n.Node)
-	if !eval.CanBe(base.typ, schema.List) && !eval.CanBe(base.typ, schema.String) {
-		c.report(c.fullSpan(n.Node), "Wrong type", "A list or a string is expected, this is %s.", eval.TypePhrase(base.typ))
-	} else if base.typ.Nullable {
+	if !eval.CanBe(base.Type, schema.List) && !eval.CanBe(base.Type, schema.String) {
+		c.report(c.fullSpan(n.Node), "Wrong type", "A list or a string is expected, this is %s.",
+			eval.TypePhrase(base.Type))
+	} else if base.Type.Nullable {
 		c.reportNullable(n.Node)
 	}
 	bound := func(n ast.Node) evalFunc {
@@ -248,11 +242,11 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		}
 		t := c.compile(n)
 		c.checkKind(n, t, schema.Integer)
-		return t.eval
+		return t.Eval
 	}
 	from, to := bound(n.From), bound(n.To)
-	return typedExpr{typ: base.typ, at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		v, err := evalResolved(f, base.eval)
+	return computed(base.Type, c.spanOf(n), func(f *frame) (any, error) {
+		v, err := eval.EvalResolved(f, base.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -280,14 +274,15 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 			return list[a:b:b], nil
 		}
 		return sliceText(s, a, b), nil
-	}}
+	})
 }
 
+// evalBound computes a bound of a slice. A negative bound counts from the end.
 func evalBound(f *frame, bound evalFunc, absent, size int) (int, error) {
 	if bound == nil {
 		return absent, nil
 	}
-	v, err := evalResolved(f, bound)
+	v, err := eval.EvalResolved(f, bound)
 	if err != nil {
 		return 0, err
 	}
@@ -301,6 +296,7 @@ func evalBound(f *frame, bound evalFunc, absent, size int) (int, error) {
 	return min(max(i, 0), size), nil
 }
 
+// sliceText is a part of a text, by the number of its characters.
 func sliceText(s string, from, to int) string {
 	n, start := 0, len(s)
 	for i := range s {
@@ -313,18 +309,4 @@ func sliceText(s string, from, to int) string {
 		n++
 	}
 	return s[start:]
-}
-
-// evalResolved computes a part and decodes what it gives.
-func evalResolved(f *frame, e evalFunc) (any, error) {
-	v, err := e(f)
-	if err != nil {
-		return nil, err
-	}
-	if d, ok := v.(value.Deferred); ok {
-		if v, err = d.Value(); err != nil {
-			return nil, errUnreadable
-		}
-	}
-	return v, nil
 }

@@ -1,12 +1,11 @@
 package exprlang
 
 import (
+	"slices"
 	"strings"
 
 	"hatchel/hcl/schema"
 )
-
-func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
 // withoutRuledOutNull is the type of a traversal, without null where that is ruled out.
 func (c *compiler) withoutRuledOutNull(path []string, t *schema.Type) *schema.Type {
@@ -25,7 +24,7 @@ func (c *compiler) withNonNull(paths [][]string, part func() typedExpr) typedExp
 	return t
 }
 
-// prefixes returns a path and everything on the way to it.
+// prefixes returns a traversal and everything on the way to it.
 func prefixes(path []string) [][]string {
 	out := make([][]string, 0, len(path))
 	for i := range path {
@@ -34,35 +33,46 @@ func prefixes(path []string) [][]string {
 	return out
 }
 
-func unionPaths(a, b [][]string) [][]string {
-	out := append([][]string{}, a...)
-	return append(out, b...)
-}
+func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
-// intersectPaths returns the paths that stand in both.
+func unionPaths(a, b [][]string) [][]string { return slices.Concat(a, b) }
+
 func intersectPaths(a, b [][]string) [][]string {
 	var out [][]string
 	for _, p := range a {
-		for _, q := range b {
-			if pathKey(p) == pathKey(q) {
-				out = append(out, p)
-				break
-			}
+		if slices.ContainsFunc(b, func(q []string) bool { return slices.Equal(p, q) }) {
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// rootPaths returns the paths that begin at a root, sorted, each once. A root itself is never null.
+// rootPaths returns the traversals that begin at a root, sorted, each once. A root itself is never
+// null.
 func (c *compiler) rootPaths(paths [][]string) [][]string {
-	seen := map[string]bool{}
 	var out [][]string
 	for _, p := range paths {
-		if k := pathKey(p); len(p) > 1 && c.isRoot(p[0]) && !seen[k] {
-			seen[k] = true
+		if len(p) > 1 && c.isRoot(p[0]) {
 			out = append(out, p)
 		}
 	}
 	sortPaths(out)
+	return slices.CompactFunc(out, slices.Equal)
+}
+
+func sortPaths(paths [][]string) {
+	slices.SortFunc(paths, func(a, b []string) int { return strings.Compare(pathKey(a), pathKey(b)) })
+}
+
+// dropCovered sorts traversals and drops those below another one.
+func dropCovered(paths [][]string) [][]string {
+	sortPaths(paths)
+	out := [][]string{}
+	for _, p := range paths {
+		if n := len(out); n > 0 && len(p) >= len(out[n-1]) && slices.Equal(p[:len(out[n-1])], out[n-1]) {
+			continue
+		}
+		out = append(out, p)
+	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -16,9 +17,9 @@ import (
 func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	switch n.Operator {
 	case "&&", "and":
-		return c.compileAnd(n)
+		return c.compileLogical(n, true)
 	case "||", "or":
-		return c.compileOr(n)
+		return c.compileLogical(n, false)
 	case "??":
 		return c.compileCoalesce(n)
 	}
@@ -44,39 +45,39 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 
 func (c *compiler) compileEquality(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	c.checkComparable(n, l, r)
-	t := typedExpr{typ: eval.BoolType, at: c.spanOf(n)}
-	isNull := func(t typedExpr) bool { return t.known && t.value == nil }
-	var same, differs [][]string
+	isNull := func(t typedExpr) bool { return t.Known && t.Value == nil }
+	var same, differs [][]string // what is not null if both are equal, or not
 	switch {
 	case isNull(r):
 		differs = prefixes(l.path)
 	case isNull(l):
 		differs = prefixes(r.path)
-	case r.known:
+	case r.Known:
 		same = prefixes(l.path)
-	case l.known:
+	case l.Known:
 		same = prefixes(r.path)
 	}
 	negate := n.Operator == "!="
-	t.whenTrue, t.whenFalse = same, differs
-	if negate {
-		t.whenTrue, t.whenFalse = differs, same
-	}
-	t.eval = func(f *frame) (any, error) {
-		a, err := l.eval(f)
+	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
+		a, err := l.Eval(f)
 		if err != nil {
 			return nil, err
 		}
-		b, err := r.eval(f)
+		b, err := r.Eval(f)
 		if err != nil {
 			return nil, err
 		}
 		ok, err := equal(f, a, b)
 		return ok != negate, err
+	})
+	t.whenTrue, t.whenFalse = same, differs
+	if negate {
+		t.whenTrue, t.whenFalse = differs, same
 	}
 	return t
 }
 
+// equal compares two values. Large values are charged for.
 func equal(f *frame, a, b any) (bool, error) {
 	switch x := a.(type) {
 	case string:
@@ -100,71 +101,77 @@ func equal(f *frame, a, b any) (bool, error) {
 			return false, nil
 		}
 	}
-	if err := f.spendValue(a); err != nil {
-		return false, err
-	}
-	if err := f.spendValue(b); err != nil {
-		return false, err
+	for _, v := range []any{a, b} {
+		size, err := functions.Size(v, functions.MaxWalk)
+		if err == nil {
+			err = f.spendSteps(size / 16)
+		}
+		if err != nil {
+			return false, err
+		}
 	}
 	return value.Equal(a, b), nil
 }
 
-// spendValue accounts for looking at every part of a value.
-func (f *frame) spendValue(v any) error {
-	n, err := functions.Size(v, functions.MaxWalk)
-	if err != nil {
-		return err
-	}
-	return f.spendSteps(n / 16)
-}
-
 // checkComparable reports comparisons that are never true.
 func (c *compiler) checkComparable(n *ast.BinaryNode, l, r typedExpr) {
-	if !mayEqual(l.typ, r.typ) {
+	if !mayEqual(l.Type, r.Type) {
 		hint := ""
-		if l.typ.Kind == schema.String && eval.IsNumeric(r.typ) || r.typ.Kind == schema.String && eval.IsNumeric(l.typ) {
+		if isTextAndNumber(l.Type, r.Type) {
 			hint = " tonumber(...) and tostring(...) convert."
 		}
-		c.report(c.fullSpan(n), "Never equal", "%s is compared with %s.%s", capitalize(eval.TypePhrase(l.typ)), eval.TypePhrase(r.typ), hint)
+		c.report(c.fullSpan(n), "Never equal", "%s is compared with %s.%s",
+			capitalize(eval.TypePhrase(l.Type)), eval.TypePhrase(r.Type), hint)
 		return
 	}
 	for _, pair := range [][2]typedExpr{{l, r}, {r, l}} {
-		s, isText := pair[1].value.(string)
-		if values := enumTexts(pair[0].typ); isText && values != nil && !slices.Contains(values, s) {
-			c.report(pair[1].at, "Never equal", "The value is never %q.%s It is one of: %s.", s, didYouMean(s, values), strings.Join(values, ", "))
+		if s, isText := pair[1].Value.(string); isText {
+			c.checkEnum(pair[1].at, s, pair[0].Type, "The value is never %q.%s It is one of: %s.")
 		}
 	}
+}
+
+// checkEnum reports a text that no value of the type can be. Format takes the text, a suggestion
+// and the texts that are possible.
+func (c *compiler) checkEnum(at span, text string, t *schema.Type, format string) {
+	if texts := enumTexts(t); texts != nil && !slices.Contains(texts, text) {
+		c.report(at, "Never equal", format, text, diag.DidYouMean(text, texts), strings.Join(texts, ", "))
+	}
+}
+
+func isTextAndNumber(a, b *schema.Type) bool {
+	return a.Kind == schema.String && eval.IsNumeric(b) || b.Kind == schema.String && eval.IsNumeric(a)
 }
 
 func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	numbers, texts := c.checkOperands(n, l, r, "compared")
 	if !numbers && !texts {
-		return typedExpr{typ: eval.BoolType, at: c.spanOf(n), eval: broken(c.spanOf(n)).eval}
+		t := broken(c.spanOf(n))
+		t.Type = eval.BoolType
+		return t
 	}
-	holds := map[string]func(int) bool{
-		"<":  func(d int) bool { return d < 0 },
-		"<=": func(d int) bool { return d <= 0 },
-		">":  func(d int) bool { return d > 0 },
-		">=": func(d int) bool { return d >= 0 },
-	}[n.Operator]
-	known := unionPaths(prefixes(l.path), prefixes(r.path))
-	return typedExpr{typ: eval.BoolType, at: c.spanOf(n), whenTrue: known, whenFalse: known, eval: func(f *frame) (any, error) {
-		a, err := l.eval(f)
+	holds := eval.Ordering(n.Operator)
+	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
+		a, err := l.Eval(f)
 		if err != nil {
 			return nil, err
 		}
-		b, err := r.eval(f)
+		b, err := r.Eval(f)
 		if err != nil {
 			return nil, err
 		}
-		d, err := compare(a, b)
+		order, err := compare(a, b)
 		if err != nil {
 			return nil, err
 		}
-		return holds(d), nil
-	}}
+		return holds(order), nil
+	})
+	t.whenTrue = unionPaths(prefixes(l.path), prefixes(r.path))
+	t.whenFalse = t.whenTrue
+	return t
 }
 
+// compare orders two numbers or two strings.
 func compare(a, b any) (int, error) {
 	switch x := a.(type) {
 	case int:
@@ -180,8 +187,11 @@ func compare(a, b any) (int, error) {
 			return strings.Compare(x, y), nil
 		}
 	}
-	a, b, err := resolvePair(a, b)
+	a, err := eval.Resolve(a)
 	if err != nil {
+		return 0, err
+	}
+	if b, err = eval.Resolve(b); err != nil {
 		return 0, err
 	}
 	if value.IsNumber(a) && value.IsNumber(b) {
@@ -195,38 +205,29 @@ func compare(a, b any) (int, error) {
 	return strings.Compare(x, y), nil
 }
 
-func resolvePair(a, b any) (any, any, error) {
-	a, err := value.Resolve(a)
-	if err != nil {
-		return nil, nil, errUnreadable
-	}
-	if b, err = value.Resolve(b); err != nil {
-		return nil, nil, errUnreadable
-	}
-	return a, b, nil
-}
-
-// checkOperands checks that both sides can be numbers, or both strings, and are not null.
+// checkOperands reports two operands that can neither be numbers nor strings, and operands that may
+// be null. Verb says what the operator does with them.
 func (c *compiler) checkOperands(n *ast.BinaryNode, l, r typedExpr, verb string) (numbers, texts bool) {
-	numbers = eval.CanBe(l.typ, schema.Number) && eval.CanBe(r.typ, schema.Number)
-	texts = eval.CanBe(l.typ, schema.String) && eval.CanBe(r.typ, schema.String)
+	numbers = eval.CanBe(l.Type, schema.Number) && eval.CanBe(r.Type, schema.Number)
+	texts = eval.CanBe(l.Type, schema.String) && eval.CanBe(r.Type, schema.String)
 	if !numbers && !texts {
 		hint := ""
 		switch {
-		case verb == "added" && (l.typ.Kind == schema.String || r.typ.Kind == schema.String) && (eval.IsNumeric(l.typ) || eval.IsNumeric(r.typ)):
+		case verb == "added" && isTextAndNumber(l.Type, r.Type):
 			hint = " Write tostring(...) around the number, or use format."
-		case verb == "added" && l.typ.Kind == schema.List:
-			hint = " concat(a, b) puts lists together."
-		case l.typ.Kind == schema.String && eval.IsNumeric(r.typ), r.typ.Kind == schema.String && eval.IsNumeric(l.typ):
+		case verb == "added" && l.Type.Kind == schema.List:
+			hint = " concat(a, b) joins lists."
+		case isTextAndNumber(l.Type, r.Type):
 			hint = " tonumber(...) reads a number from a string."
 		}
-		c.report(c.fullSpan(n), "Wrong types", "%s and %s cannot be %s.%s", capitalize(eval.TypePhrase(l.typ)), eval.TypePhrase(r.typ), verb, hint)
+		c.report(c.fullSpan(n), "Wrong types", "%s and %s cannot be %s.%s",
+			capitalize(eval.TypePhrase(l.Type)), eval.TypePhrase(r.Type), verb, hint)
 		return false, false
 	}
-	if l.typ.Nullable {
+	if l.Type.Nullable {
 		c.reportNullable(n.Left)
 	}
-	if r.typ.Nullable {
+	if r.Type.Nullable {
 		c.reportNullable(n.Right)
 	}
 	return numbers, texts

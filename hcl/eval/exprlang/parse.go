@@ -17,15 +17,15 @@ const (
 	maxDepth  = 200
 )
 
-// parsedSource is a parsed source.
+// parsedSource is a source after parsing.
 type parsedSource struct {
 	source   string
 	root     ast.Node
-	place    func(file.Location) span
-	brackets []span // from each opening bracket to behind its closing one
+	locate   func(file.Location) span
+	brackets []span // from each opening bracket to the end of its closing one
 }
 
-// parse reads the grammar of expr and says in our words what is wrong.
+// parse parses a source.
 func parse(src string) (*parsedSource, *Problem) {
 	if p := checkSource(src); p != nil {
 		return nil, p
@@ -41,16 +41,18 @@ func parse(src string) (*parsedSource, *Problem) {
 	if err != nil {
 		return nil, r.parseError(err)
 	}
-	return &parsedSource{source: src, root: tree.Node, place: r.place, brackets: r.brackets()}, nil
+	return &parsedSource{source: src, root: tree.Node, locate: r.locate, brackets: r.brackets()}, nil
 }
 
-// checkSource finds what the parser should not see at all.
+// checkSource reports sources that are not given to the parser.
 func checkSource(src string) *Problem {
 	switch {
 	case strings.TrimSpace(src) == "":
-		return &Problem{Length: len(src), Summary: "Empty program", Detail: "An expr program is expected, for example \"input.count > 0\"."}
+		return &Problem{Length: len(src), Summary: "Empty program",
+			Detail: "An expr program is expected, for example \"input.count > 0\"."}
 	case len(src) > maxSource:
-		return &Problem{Offset: maxSource, Length: len(src) - maxSource, Summary: "Program too long", Detail: fmt.Sprintf("A program has at most %d bytes.", maxSource)}
+		return &Problem{Offset: maxSource, Length: len(src) - maxSource, Summary: "Program too long",
+			Detail: fmt.Sprintf("A program has at most %d bytes.", maxSource)}
 	case !utf8.ValidString(src):
 		return &Problem{Length: len(src), Summary: "Invalid text", Detail: "A program is UTF-8 text."}
 	}
@@ -59,14 +61,15 @@ func checkSource(src string) *Problem {
 		detail := "A program names values directly, without ${...}."
 		if end := strings.IndexByte(src[i:], '}'); end > 0 {
 			n = end + 1
-			detail = fmt.Sprintf("A program names values directly: write %s, without ${...}.", strings.TrimSpace(src[i+2:i+end]))
+			detail = fmt.Sprintf("A program names values directly: write %s, without ${...}.",
+				strings.TrimSpace(src[i+2:i+end]))
 		}
 		return &Problem{Offset: i, Length: n, Summary: "Template in a program", Detail: detail}
 	}
 	return nil
 }
 
-// sourceMap maps the parser's locations, which count characters, to bytes.
+// sourceMap maps locations of the parser, which count characters, to bytes.
 func sourceMap(src string) func(file.Location) span {
 	ascii := true
 	for i := range len(src) {
@@ -88,18 +91,18 @@ func sourceMap(src string) func(file.Location) span {
 	}
 }
 
-// tokenStream is a source as its tokens.
+// tokenStream holds the tokens of a source.
 type tokenStream struct {
 	source string
 	tokens []lexer.Token
-	place  func(file.Location) span
+	locate func(file.Location) span
 }
 
-// tokenize returns the tokens before an error too.
+// tokenize returns the tokens of a source; with an error, those before it.
 func tokenize(src string) (*tokenStream, error) {
 	l := lexer.New()
 	l.Reset(file.NewSource(src))
-	r := &tokenStream{source: src, place: sourceMap(src)}
+	r := &tokenStream{source: src, locate: sourceMap(src)}
 	for {
 		t, err := l.Next()
 		if err == io.EOF {
@@ -112,11 +115,12 @@ func tokenize(src string) (*tokenStream, error) {
 	}
 }
 
-// at is where token i stands.
-func (r *tokenStream) at(i int) span { return r.place(r.tokens[i].Location) }
+// at is the span of token i.
+func (r *tokenStream) at(i int) span { return r.locate(r.tokens[i].Location) }
 
-// renameCallables lets words be called that the parser of expr takes for something else: contains(list, x), which is an operator there, and
-// countBy(list, .x), whose predicate it does not know. It renames them in place, to names of the same length, so that every location stays right.
+// renameCallables allows calls of names that the parser reads as something else: contains(list, x),
+// which is an operator, and countBy(list, .x), whose predicate it does not know. The new names have
+// the same length, so that no location changes.
 func (r *tokenStream) renameCallables() string {
 	out := []byte(r.source)
 	for i, t := range r.tokens {
@@ -157,7 +161,7 @@ func (r *tokenStream) endsOperand(i int) bool {
 	return true
 }
 
-// closing is the token that closes the bracket at open, or -1.
+// closing returns the index of the token that closes the bracket at open, or -1.
 func (r *tokenStream) closing(open int) int {
 	depth := 0
 	for i := open; i < len(r.tokens); i++ {
@@ -173,7 +177,7 @@ func (r *tokenStream) closing(open int) int {
 	return -1
 }
 
-// brackets are the spans from each opening bracket to behind its closing one.
+// brackets returns the spans from each opening bracket to the end of its closing bracket.
 func (r *tokenStream) brackets() []span {
 	var out []span
 	for i, t := range r.tokens {

@@ -18,35 +18,32 @@ type predicateCall struct {
 	backward bool
 }
 
-// forEach goes through the list until each says that there is no more to do. After an error the frame is not used again.
-func (it *predicateCall) forEach(f *frame, each func(item, v any, index int) (more bool, err error)) error {
-	v, err := evalResolved(f, it.list)
+// forEach calls do for every element, with what the predicate gives for it, until do reports that
+// there is no more to do.
+func (p *predicateCall) forEach(f *frame, do func(item, v any, index int) (more bool, err error)) error {
+	list, err := p.elements(f)
 	if err != nil {
 		return err
-	}
-	list, ok := v.([]any)
-	if !ok {
-		return notListError(it.name, v)
 	}
 	depth := len(f.loops)
 	f.loops = append(f.loops, loop{})
 	for i := range list {
 		at := i
-		if it.backward {
+		if p.backward {
 			at = len(list) - 1 - i
 		}
 		if err := f.spendSteps(1); err != nil {
 			return err
 		}
-		here := &f.loops[depth]
-		here.item, here.index = list[at], at
+		round := &f.loops[depth]
+		round.item, round.index = list[at], at
 		v := list[at]
-		if it.body != nil {
-			if v, err = it.body(f); err != nil {
+		if p.body != nil {
+			if v, err = p.body(f); err != nil {
 				return err
 			}
 		}
-		more, err := each(list[at], v, at)
+		more, err := do(list[at], v, at)
 		if err != nil {
 			return err
 		}
@@ -58,70 +55,83 @@ func (it *predicateCall) forEach(f *frame, each func(item, v any, index int) (mo
 	return nil
 }
 
-func notListError(name string, v any) error {
-	if _, ok := v.(map[string]any); ok {
-		return fmt.Errorf("%s goes through a list, got object; values(...) or toPairs(...) makes one", name)
+// elements computes the list.
+func (p *predicateCall) elements(f *frame) ([]any, error) {
+	v, err := eval.EvalResolved(f, p.list)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("%s goes through a list, got %s", name, value.Kind(v))
+	switch v := v.(type) {
+	case []any:
+		return v, nil
+	case map[string]any:
+		return nil, fmt.Errorf("%s goes through a list, got object; values(...) or toPairs(...) makes one", p.name)
+	}
+	return nil, fmt.Errorf("%s goes through a list, got %s", p.name, value.Kind(v))
 }
 
-// compilePredicateCall compiles a call of one of the functions that take one.
+// compilePredicateCall compiles a call of a function that takes a predicate.
 func (c *compiler) compilePredicateCall(n *ast.BuiltinNode) typedExpr {
 	name := n.Name
-	if at := c.spanOf(n); c.src[at.from:at.to] == "countBy" { // callable renamed it
+	if at := c.spanOf(n); c.src[at.from:at.to] == "countBy" { // renameCallables has renamed it
 		name = "countBy"
 	}
 	list := c.compile(n.Arguments[0])
-	switch {
-	case isKeyed(list.typ):
-		c.report(c.fullSpan(n.Arguments[0]), "Wrong type", "%s goes through a list, this is an object. values(...) or toPairs(...) makes one.", name)
-	default:
+	if isKeyed(list.Type) {
+		c.report(c.fullSpan(n.Arguments[0]), "Wrong type",
+			"%s goes through a list, this is an object. values(...) or toPairs(...) makes one.", name)
+	} else {
 		c.checkKind(n.Arguments[0], list, schema.List)
 	}
-	it := &predicateCall{name: name, list: list.eval, backward: n.Name == "findLast" || n.Name == "findLastIndex"}
-	elem := elemType(list.typ)
-	body := typedExpr{typ: elem}
+	p := &predicateCall{name: name, list: list.Eval, backward: n.Name == "findLast" || n.Name == "findLastIndex"}
+	elem := elemType(list.Type)
+	body := elem
 	if len(n.Arguments) > 1 {
 		c.scopes = append(c.scopes, scope{typ: elem, path: c.newPath(), acc: n.Name == "reduce"})
-		body = c.compile(n.Arguments[1])
+		predicate := c.compile(n.Arguments[1])
 		c.scopes = c.scopes[:len(c.scopes)-1]
-		it.body = body.eval
-		c.checkPredicate(n, body)
+		p.body, body = predicate.Eval, predicate.Type
+		c.checkPredicate(n, predicate)
 	}
-	t := typedExpr{at: c.spanOf(n)}
+	var t *schema.Type
+	var run evalFunc
 	switch name {
 	case "filter":
-		t.typ, t.eval = list.typ.NotNull(), it.filter()
+		t, run = list.Type.NotNull(), p.filter
 	case "map":
-		t.typ, t.eval = schema.ListOf(body.typ), it.mapAll()
-	case "all", "none", "any":
-		t.typ, t.eval = eval.BoolType, it.anyAll(n.Name == "any", n.Name == "all")
-	case "one":
-		t.typ, t.eval = eval.BoolType, it.exactlyOne()
-	case "count":
-		t.typ, t.eval = eval.IntegerType, it.count()
-	case "sum":
-		t.typ, t.eval = eval.NumberType, it.sum()
-		if body.typ.Kind == schema.Integer {
-			t.typ = eval.IntegerType
-		}
+		t, run = schema.ListOf(body), p.mapAll
+	case "all":
+		t, run = eval.BoolType, p.find(false, func(found bool, _ any, _ int) any { return !found })
+	case "none":
+		t, run = eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return !found })
+	case "any":
+		t, run = eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return found })
 	case "find", "findLast":
-		t.typ, t.eval = elem.AsNullable(), it.find(false)
+		t, run = elem.AsNullable(), p.find(true, func(_ bool, item any, _ int) any { return item })
 	case "findIndex", "findLastIndex":
-		t.typ, t.eval = eval.IntegerType.AsNullable(), it.find(true)
+		t, run = eval.IntegerType.AsNullable(), p.find(true, indexIfFound)
+	case "one":
+		t, run = eval.BoolType, p.exactlyOne
+	case "count":
+		t, run = eval.IntegerType, p.count
+	case "sum":
+		t, run = eval.NumberType, p.sum
+		if body.Kind == schema.Integer {
+			t = eval.IntegerType
+		}
 	case "groupBy":
-		t.typ, t.eval = &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, it.groupBy()
+		t, run = &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, p.groupBy
 	case "countBy":
-		t.typ, t.eval = &schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, it.countBy()
+		t, run = &schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, p.countBy
 	case "sortBy":
-		t.typ, t.eval = list.typ.NotNull(), it.sortBy(c.compileArgument(n, 2, schema.String))
+		t, run = list.Type.NotNull(), p.sortBy(c.compileArgument(n, 2, schema.String))
 	case "reduce":
-		t.typ, t.eval = eval.AnyType, it.reduce(c.compileArgument(n, 2, schema.Any))
+		t, run = eval.AnyType, p.reduce(c.compileArgument(n, 2, schema.Any))
 	}
-	return t
+	return computed(t, c.spanOf(n), run)
 }
 
-// compileArgument compiles an argument after the predicate, or gives nil.
+// compileArgument compiles an argument after the predicate. It returns nil if there is none.
 func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) evalFunc {
 	if len(n.Arguments) <= i {
 		return nil
@@ -130,7 +140,7 @@ func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) eva
 	if k != schema.Any {
 		c.checkKind(n.Arguments[i], t, k)
 	}
-	return t.eval
+	return t.Eval
 }
 
 func (c *compiler) checkPredicate(n *ast.BuiltinNode, body typedExpr) {
@@ -154,65 +164,65 @@ func predicateResult(v any) (bool, error) {
 	return b, nil
 }
 
-func (it *predicateCall) filter() evalFunc {
+func (p *predicateCall) filter(f *frame) (any, error) {
+	out := []any{}
+	err := p.forEach(f, func(item, v any, _ int) (bool, error) {
+		ok, err := predicateResult(v)
+		if !ok || err != nil {
+			return err == nil, err
+		}
+		out = append(out, item)
+		return true, f.call.Spend(16)
+	})
+	return out, err
+}
+
+func (p *predicateCall) mapAll(f *frame) (any, error) {
+	out := []any{}
+	err := p.forEach(f, func(_, v any, _ int) (bool, error) {
+		out = append(out, v)
+		return true, f.call.Spend(16)
+	})
+	return out, err
+}
+
+// find looks for the first element for which the predicate gives want. Result makes the value of
+// the call of it; its item is nil if nothing was found.
+func (p *predicateCall) find(want bool, result func(found bool, item any, index int) any) evalFunc {
 	return func(f *frame) (any, error) {
-		out := []any{}
-		err := it.forEach(f, func(item, v any, _ int) (bool, error) {
+		found, at := false, 0
+		var element any
+		err := p.forEach(f, func(item, v any, i int) (bool, error) {
 			ok, err := predicateResult(v)
-			if !ok || err != nil {
-				return err == nil, err
+			if err == nil && ok == want {
+				found, element, at = true, item, i
 			}
-			out = append(out, item)
-			return true, f.call.Spend(16)
+			return !found, err
 		})
-		return out, err
+		return result(found, element, at), err
 	}
 }
 
-func (it *predicateCall) mapAll() evalFunc {
-	return func(f *frame) (any, error) {
-		out := []any{}
-		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
-			out = append(out, v)
-			return true, f.call.Spend(16)
-		})
-		return out, err
+func indexIfFound(found bool, _ any, index int) any {
+	if !found {
+		return nil
 	}
+	return index
 }
 
-// anyAll stops at the first element that decides: for any a true one, for all a false one, for none a true one.
-func (it *predicateCall) anyAll(found, all bool) evalFunc {
-	return func(f *frame) (any, error) {
-		out := !found
-		err := it.forEach(f, func(_, v any, _ int) (bool, error) {
-			ok, err := predicateResult(v)
-			if ok == !all {
-				out = found
-				return false, err
-			}
-			return true, err
-		})
-		return out, err
-	}
+func (p *predicateCall) exactlyOne(f *frame) (any, error) {
+	n, err := p.countUntil(f, 2)
+	return n == 1, err
 }
 
-func (it *predicateCall) exactlyOne() evalFunc {
-	return func(f *frame) (any, error) {
-		n, err := it.countUntil(f, 2)
-		return n == 1, err
-	}
+func (p *predicateCall) count(f *frame) (any, error) {
+	n, err := p.countUntil(f, -1)
+	return n, err
 }
 
-func (it *predicateCall) count() evalFunc {
-	return func(f *frame) (any, error) {
-		n, err := it.countUntil(f, -1)
-		return n, err
-	}
-}
-
-// countUntil counts the elements for which the predicate holds, up to enough.
-func (it *predicateCall) countUntil(f *frame, enough int) (n int, err error) {
-	err = it.forEach(f, func(_, v any, _ int) (bool, error) {
+// countUntil counts the elements for which the predicate holds, and stops at enough.
+func (p *predicateCall) countUntil(f *frame, enough int) (n int, err error) {
+	err = p.forEach(f, func(_, v any, _ int) (bool, error) {
 		ok, err := predicateResult(v)
 		if ok {
 			n++

@@ -8,31 +8,40 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 )
 
-// A scope is a variable, or the element of a predicate when it has no name.
+// scope is a variable that let declares, or the element of a predicate, which has no name.
 type scope struct {
 	name string
 	slot int
 	typ  *schema.Type
 	path []string // starts with a text that is no root
-	acc  bool     // the predicate of reduce, which knows #acc
+	acc  bool     // the predicate is that of reduce, which knows #acc
+}
+
+// traversal is a part that reads a value of the environment, without null where that is ruled out.
+func (c *compiler) traversal(t *schema.Type, at span, path []string, e evalFunc) typedExpr {
+	out := computed(c.withoutRuledOutNull(path, t), at, e)
+	out.path = path
+	return out
 }
 
 func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
 	at := c.spanOf(n)
-	for i := len(c.scopes) - 1; i >= 0; i-- {
-		if s := c.scopes[i]; s.name != "" && s.name == n.Value {
-			slot := s.slot
-			return typedExpr{typ: c.withoutRuledOutNull(s.path, s.typ), at: at, path: s.path, eval: func(f *frame) (any, error) { return f.vars[slot], nil }}
+	for _, s := range slices.Backward(c.scopes) {
+		if s.name != "" && s.name == n.Value {
+			return c.traversal(s.typ, at, s.path, func(f *frame) (any, error) { return f.vars[s.slot], nil })
 		}
 	}
 	if root, ok := c.env.Roots[n.Value]; ok {
 		name, path := n.Value, []string{n.Value}
-		return typedExpr{typ: c.withoutRuledOutNull(path, programType(root)), at: at, path: path, read: path, eval: func(f *frame) (any, error) { return f.roots[name], nil }}
+		t := c.traversal(programType(root), at, path, func(f *frame) (any, error) { return f.roots[name], nil })
+		t.read = path
+		return t
 	}
 	if n.Value == "null" {
 		return constant(nil, eval.NullType, at)
@@ -44,16 +53,18 @@ func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
 func (c *compiler) reportUnknownName(name string, at span) {
 	switch {
 	case name == "secret":
-		c.report(at, "Secret in a program", "A program never sees a secret; use it in a connection, a header or env, as ${secret...}.")
+		c.report(at, "Secret in a program",
+			"A program cannot read secrets. Use the secret in a connection, a header or env, as ${secret...}.")
 		return
 	case name == "error":
-		c.report(at, "Error in a program", "\"error\" exists only in the error template, as ${error.message}.")
+		c.report(at, "Error in a program", `"error" exists only in the error template, as ${error.message}.`)
 		return
 	case name == "output" && c.env.Roots["step"] != nil:
-		c.report(at, "Unknown name", "There is no \"output\" here: what a step answered is read by its name, as step.<name>.")
+		c.report(at, "Unknown name",
+			`There is no "output" here. The result of a step is read by the name of the step, as step.<name>.`)
 		return
 	case name == "output":
-		c.report(at, "Unknown name", "There is no \"output\" here: it is what a backend answered, and no backend has.")
+		c.report(at, "Unknown name", `There is no "output" here, because no backend has returned anything yet.`)
 		return
 	case name == "undefined" || name == "None" || name == "NULL":
 		c.report(at, "Unknown name", "There is no %q. Write null.", name)
@@ -65,7 +76,7 @@ func (c *compiler) reportUnknownName(name string, at span) {
 	}
 	candidates := slices.Sorted(maps.Keys(c.env.Roots))
 	for _, root := range candidates {
-		if t := programType(c.env.Roots[root]); memberType(t, name) != nil {
+		if memberType(programType(c.env.Roots[root]), name) != nil {
 			c.report(at, "Unknown name", "There is no %q. Did you mean %q?", name, root+"."+name)
 			return
 		}
@@ -75,34 +86,38 @@ func (c *compiler) reportUnknownName(name string, at span) {
 			candidates = append(candidates, s.name)
 		}
 	}
-	c.report(at, "Unknown name", "There is no %q.%s Known here: %s.", name, didYouMean(name, candidates), strings.Join(candidates, ", "))
+	c.report(at, "Unknown name", "There is no %q.%s Known here: %s.",
+		name, diag.DidYouMean(name, candidates), strings.Join(candidates, ", "))
 }
 
+// compileElement compiles #, #index and #acc: what the innermost predicate reads of its round.
 func (c *compiler) compileElement(n *ast.PointerNode) typedExpr {
 	at := c.spanOf(n)
-	for i := len(c.scopes) - 1; i >= 0; i-- {
-		s := c.scopes[i]
+	for _, s := range slices.Backward(c.scopes) {
 		if s.name != "" {
 			continue
 		}
 		switch {
 		case n.Name == "":
-			return typedExpr{typ: c.withoutRuledOutNull(s.path, s.typ), at: at, path: s.path, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].item, nil }}
+			return c.traversal(s.typ, at, s.path,
+				func(f *frame) (any, error) { return f.loops[len(f.loops)-1].item, nil })
 		case n.Name == "index":
-			return typedExpr{typ: eval.IntegerType, at: at, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].index, nil }}
+			return computed(eval.IntegerType, at,
+				func(f *frame) (any, error) { return f.loops[len(f.loops)-1].index, nil })
 		case n.Name == "acc" && s.acc:
-			return typedExpr{typ: eval.AnyType, at: at, eval: func(f *frame) (any, error) { return f.loops[len(f.loops)-1].acc, nil }}
+			return computed(eval.AnyType, at, func(f *frame) (any, error) { return f.loops[len(f.loops)-1].acc, nil })
 		}
 		break
 	}
-	c.report(at, "Unknown element name", "A predicate knows # (the element) and #index, the predicate of reduce #acc too.")
+	c.report(at, "Unknown element name",
+		"A predicate can read # (the element) and #index; the predicate of reduce can also read #acc.")
 	return broken(at)
 }
 
 func (c *compiler) compileLet(n *ast.VariableDeclaratorNode) typedExpr {
 	v := c.compile(n.Value)
 	if _, taken := c.env.Roots[n.Name]; taken || n.Name == "null" {
-		c.report(c.spanOf(n), "Name already taken", "%q already names something else; choose another name.", n.Name)
+		c.report(c.spanOf(n), "Name already taken", "%q already has a meaning here. Choose another name.", n.Name)
 	}
 	slot := c.vars
 	c.vars++
@@ -110,13 +125,13 @@ func (c *compiler) compileLet(n *ast.VariableDeclaratorNode) typedExpr {
 	if path == nil {
 		path = c.newPath()
 	}
-	c.scopes = append(c.scopes, scope{name: n.Name, slot: slot, typ: v.typ, path: path})
+	c.scopes = append(c.scopes, scope{name: n.Name, slot: slot, typ: v.Type, path: path})
 	body := c.compile(n.Expr)
 	c.scopes = c.scopes[:len(c.scopes)-1]
-	val, run := v.eval, body.eval
+	run := body.Eval
 	body.path, body.read = nil, nil
-	body.eval = func(f *frame) (any, error) {
-		v, err := val(f)
+	body.Eval = func(f *frame) (any, error) {
+		v, err := v.Eval(f)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package exprlang
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -14,27 +13,11 @@ import (
 	"hatchel/hcl/value"
 )
 
+// compileIn compiles in, which looks for an element in a list or for a member in an object.
 func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	if !eval.CanBe(r.typ, schema.List) && !eval.CanBe(r.typ, schema.Object) {
-		hint := ""
-		if r.typ.Kind == schema.String {
-			hint = " For a part of a text write " + c.source(n.Right) + " contains " + c.source(n.Left) + "."
-		}
-		c.report(c.fullSpan(n.Right), "Wrong type", "After in a list or an object is expected, this is %s.%s", eval.TypePhrase(r.typ), hint)
-	} else if r.typ.Kind == schema.List && !mayEqual(l.typ, elemType(r.typ)) {
-		c.report(c.fullSpan(n), "Never equal", "%s is looked for in a list of which each element is %s.", capitalize(eval.TypePhrase(l.typ)), eval.TypePhrase(elemType(r.typ)))
-	} else if s, ok := l.value.(string); ok && r.typ.Kind == schema.List && enumTexts(elemType(r.typ)) != nil && !slices.Contains(enumTexts(elemType(r.typ)), s) {
-		values := enumTexts(elemType(r.typ))
-		c.report(l.at, "Never equal", "No element is ever %q.%s Each is one of: %s.", s, didYouMean(s, values), strings.Join(values, ", "))
-	} else if array, ok := n.Right.(*ast.ArrayNode); ok && enumTexts(l.typ) != nil {
-		for _, e := range array.Nodes {
-			if s, ok := e.(*ast.StringNode); ok && !slices.Contains(enumTexts(l.typ), s.Value) {
-				c.report(c.spanOf(e), "Never equal", "The value is never %q.%s It is one of: %s.", s.Value, didYouMean(s.Value, enumTexts(l.typ)), strings.Join(enumTexts(l.typ), ", "))
-			}
-		}
-	}
-	return typedExpr{typ: eval.BoolType, at: c.spanOf(n), eval: func(f *frame) (any, error) {
-		a, b, err := evalPair(f, l.eval, r.eval)
+	c.checkIn(n, l, r)
+	return computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
+		a, b, err := eval.EvalPair(f, l.Eval, r.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -42,12 +25,9 @@ func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 		case nil:
 			return false, nil
 		case map[string]any:
-			k, ok := a.(string)
-			if !ok {
-				return false, nil
-			}
-			_, ok = b[k]
-			return ok, nil
+			k, isText := a.(string)
+			_, there := b[k]
+			return isText && there, nil
 		case []any:
 			for _, e := range b {
 				if err := f.spendSteps(1); err != nil {
@@ -59,32 +39,62 @@ func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 			}
 			return false, nil
 		}
-		return nil, fmt.Errorf("after in a list or an object is expected, got %s", value.Kind(b))
-	}}
+		return nil, fmt.Errorf("a list or an object is expected after in, got %s", value.Kind(b))
+	})
+}
+
+func (c *compiler) checkIn(n *ast.BinaryNode, l, r typedExpr) {
+	elem := elemType(r.Type)
+	isList := r.Type.Kind == schema.List
+	switch {
+	case !eval.CanBe(r.Type, schema.List) && !eval.CanBe(r.Type, schema.Object):
+		hint := ""
+		if r.Type.Kind == schema.String {
+			hint = " To look into a text, write " + c.source(n.Right) + " contains " + c.source(n.Left) + "."
+		}
+		c.report(c.fullSpan(n.Right), "Wrong type", "A list or an object is expected after in, but this is %s.%s",
+			eval.TypePhrase(r.Type), hint)
+	case isList && !mayEqual(l.Type, elem):
+		c.report(c.fullSpan(n), "Never equal", "%s is never in a list whose elements are each %s.",
+			capitalize(eval.TypePhrase(l.Type)), eval.TypePhrase(elem))
+	}
+	if s, ok := l.Value.(string); ok && isList {
+		c.checkEnum(l.at, s, elem, "No element is ever %q.%s Each is one of: %s.")
+	}
+	if array, ok := n.Right.(*ast.ArrayNode); ok {
+		for _, e := range array.Nodes {
+			if s, ok := e.(*ast.StringNode); ok {
+				c.checkEnum(c.spanOf(e), s.Value, l.Type, "The value is never %q.%s It is one of: %s.")
+			}
+		}
+	}
+}
+
+var textSearches = map[string]func(s, part string) bool{
+	"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,
 }
 
 func (c *compiler) compileTextSearch(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	if l.typ.Kind == schema.List && n.Operator == "contains" {
-		c.report(c.fullSpan(n), "Wrong type", "The operator contains looks into a text. For a list write %s in %s.", c.source(n.Right), c.source(n.Left))
-		return typedExpr{typ: eval.BoolType, at: c.spanOf(n), eval: broken(c.spanOf(n)).eval}
+	if l.Type.Kind == schema.List && n.Operator == "contains" {
+		c.report(c.fullSpan(n), "Wrong type", "The operator contains searches a text. For a list write %s in %s.",
+			c.source(n.Right), c.source(n.Left))
+		t := broken(c.spanOf(n))
+		t.Type = eval.BoolType
+		return t
 	}
-	c.checkText(n.Left, l)
-	c.checkText(n.Right, r)
-	found := map[string]func(s, part string) bool{"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix}[n.Operator]
-	return c.compileTextOperator(n, l, r, func(f *frame, s, part string) (bool, error) { return found(s, part), nil })
+	search := textSearches[n.Operator]
+	return c.compileTextOperator(n, l, r,
+		func(_ *frame, s, part string) (bool, error) { return search(s, part), nil })
 }
 
-// checkText lets null through: to look for something in null finds nothing.
-func (c *compiler) checkText(n ast.Node, t typedExpr) {
-	if t.typ.Kind != schema.Null {
-		t.typ = t.typ.NotNull()
-		c.checkKind(n, t, schema.String)
-	}
-}
-
-func (c *compiler) compileTextOperator(n *ast.BinaryNode, l, r typedExpr, found func(f *frame, s, part string) (bool, error)) typedExpr {
-	return typedExpr{typ: eval.BoolType, at: c.spanOf(n), whenTrue: unionPaths(prefixes(l.path), prefixes(r.path)), eval: func(f *frame) (any, error) {
-		a, b, err := evalPair(f, l.eval, r.eval)
+// compileTextOperator compiles an operator between two texts. It gives false if one of them is
+// null.
+func (c *compiler) compileTextOperator(n *ast.BinaryNode, l, r typedExpr,
+	holds func(f *frame, s, part string) (bool, error)) typedExpr {
+	c.checkTextOrNull(n.Left, l)
+	c.checkTextOrNull(n.Right, r)
+	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
+		a, b, err := eval.EvalPair(f, l.Eval, r.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -102,15 +112,22 @@ func (c *compiler) compileTextOperator(n *ast.BinaryNode, l, r typedExpr, found 
 		if err := f.spendSteps(1 + len(s)/64); err != nil {
 			return nil, err
 		}
-		return found(f, s, part)
-	}}
+		return holds(f, s, part)
+	})
+	t.whenTrue = unionPaths(prefixes(l.path), prefixes(r.path))
+	return t
+}
+
+func (c *compiler) checkTextOrNull(n ast.Node, t typedExpr) {
+	if t.Type.Kind != schema.Null {
+		t.Type = t.Type.NotNull()
+		c.checkKind(n, t, schema.String)
+	}
 }
 
 func (c *compiler) compileMatches(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	c.checkText(n.Left, l)
-	c.checkText(n.Right, r)
 	var fixed *regexp.Regexp
-	if pattern, ok := r.value.(string); ok {
+	if pattern, ok := r.Value.(string); ok {
 		var err error
 		if fixed, err = (*functions.Patterns)(nil).Compile(pattern); err != nil {
 			c.report(r.at, "Invalid pattern", "%s.", capitalize(err.Error()))

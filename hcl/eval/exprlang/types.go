@@ -19,8 +19,8 @@ var fileType = func() *schema.Type {
 	return t
 }()
 
-// programType is a type as programs see it: a set is a list, a file an object of what is known of it,
-// and an object that lets unknown members pass a map.
+// programType is a type as programs see it: a set is a list, a file an object of what is known of
+// it, and an object that lets unknown members pass a map.
 func programType(t *schema.Type) *schema.Type {
 	seen := t
 	switch {
@@ -41,7 +41,8 @@ func programType(t *schema.Type) *schema.Type {
 
 func elemType(t *schema.Type) *schema.Type { return programType(eval.ElemType(t)) }
 
-// memberType returns the type of a member of an object, or nil. A member that may be missing may be null.
+// memberType returns the type of a member of an object, or nil. A member that may be missing may be
+// null.
 func memberType(t *schema.Type, name string) *schema.Type {
 	m, ok := t.Lookup(name)
 	switch {
@@ -105,7 +106,8 @@ func unifyTypes(a, b *schema.Type) *schema.Type {
 			if other == nil {
 				return eval.AnyType
 			}
-			out.Members = append(out.Members, &schema.Member{Name: m.Name, Type: unifyTypes(memberType(a, m.Name), other)})
+			out.Members = append(out.Members,
+				&schema.Member{Name: m.Name, Type: unifyTypes(memberType(a, m.Name), other)})
 		}
 	case slices.Equal(enumTexts(a), enumTexts(b)):
 		out.Enum = a.Enum

@@ -13,7 +13,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// compileCall compiles a function call. try and can are forms of the language; everything else is in the table of functions.
+// compileCall compiles a function call. try and can belong to the language; all other functions are
+// in the table.
 func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
 	switch {
 	case e.Name == "try" || e.Name == "can":
@@ -25,9 +26,10 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 			c.Compile(a, in)
 		}
 		c.Errorf(e.NameRange, "Function not available here", "%s", map[string]string{
-			"ident": "ident(...) quotes the name of a table or column, so it stands in SQL only.",
-			"raw":   "raw(...) puts text known at load into SQL, so it stands in SQL only.",
-			"path":  "path(...) is several segments of a URL, so it stands in the path of a request only.",
+			"ident": "ident(...) quotes the name of a table or column. It can only be used in SQL.",
+			"raw":   "raw(...) inserts a text that is known at load into SQL. It can only be used in SQL.",
+			"path": "path(...) inserts several segments into the path of a URL. It can only be used in the path " +
+				"of a request.",
 		}[e.Name])
 		return eval.Broken()
 	}
@@ -40,18 +42,16 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 		return eval.Broken()
 	}
 	args := make([]eval.TypedExpr, len(e.Args))
-	n := eval.TypedExpr{Known: !fn.CallOnly}
 	c.reads.Call = c.reads.Call || fn.CallOnly
 	for i, a := range e.Args {
 		args[i] = c.Compile(a, in)
-		n.Known = n.Known && args[i].Known
-		n.Sensitive = n.Sensitive || args[i].Sensitive
-		n.CallerSpecific = n.CallerSpecific || args[i].CallerSpecific
 	}
 	if !c.checkCall(e, fn, args) {
 		return eval.Broken()
 	}
-	n.Type, n.NullReason = resultType(fn, args)
+	t, null := resultType(fn, args)
+	n := eval.Combine(t, args...)
+	n.Known, n.NullReason = n.Known && !fn.CallOnly, null
 	n.Eval = bindCall(fn, args, e.ExpandFinal)
 	if n.Sensitive {
 		n.Eval = bindCall(redactErrors(fn), args, e.ExpandFinal)
@@ -66,10 +66,14 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 	ok := true
 	switch {
 	case fn.CallOnly && !c.Scope.Call:
-		c.Errorf(e.Range(), "Function not available here", "%s gives a value of the moment of a call, and this is read once, when the file is loaded. Use it in a tool.", fn.Name)
+		c.Errorf(e.Range(), "Function not available here",
+			"%s depends on the moment of a call, but this value is computed once, when the file is loaded. Use it "+
+				"in a tool.", fn.Name)
 		ok = false
-	case fn.LoadOnly && !allKnown(args):
-		c.Errorf(e.Range(), "Known name needed", "%s reads the file when the configuration is loaded, so its name must be known then. To read a file during a call use a file block.", fn.Name)
+	case fn.LoadOnly && !eval.Combine(nil, args...).Known:
+		c.Errorf(e.Range(), "Known name needed",
+			"%s reads the file when the configuration is loaded, so the name must be known then. To read a file "+
+				"during a call, use a file block.", fn.Name)
 		ok = false
 	}
 	if !e.ExpandFinal {
@@ -79,31 +83,29 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		}
 	}
 	for i, a := range args {
-		p, has := fn.Param(i) // length takes every kind that has one, which null is not
+		p, has := fn.Param(i) // length takes any kind, but not null
 		if !has || e.ExpandFinal && i == len(args)-1 {
 			continue
 		}
 		if !eval.Accepts(p.Kind, a.Type) {
-			c.Errorf(e.Args[i].Range(), "Wrong argument", "%s takes %s as its %s, and this is %s.", fn.Name, p.Kind, p.Name, eval.TypePhrase(a.Type))
+			c.Errorf(e.Args[i].Range(), "Wrong argument type", "%s: the %s must be %s, this is %s.",
+				fn.Name, p.Name, p.Kind, eval.TypePhrase(a.Type))
 			ok = false
 		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
-			c.Errorf(e.Args[i].Range(), "Value may be null", "%s, and %s takes %s. Guard it with a condition, or write coalesce(%s, …).", eval.NullSentence(a), fn.Name, p.Kind, c.sourceText(e.Args[i].Range()))
+			want := p.Kind.String()
+			if p.Kind == functions.Any {
+				want = "a value that is not null"
+			}
+			c.Errorf(e.Args[i].Range(), "Value may be null",
+				"%s, but %s takes %s. Check it with a condition, or write coalesce(%s, …).",
+				eval.NullSentence(a), fn.Name, want, c.sourceText(e.Args[i].Range()))
 			ok = false
 		}
 	}
 	return ok
 }
 
-func allKnown(args []eval.TypedExpr) bool {
-	for _, a := range args {
-		if !a.Known {
-			return false
-		}
-	}
-	return true
-}
-
-// bindCall calls the function with the values of its arguments; the last is spread when the author wrote `...` after it.
+// bindCall returns a call of fn. If spread is set, the elements of the last argument are arguments.
 func bindCall(fn *functions.Function, args []eval.TypedExpr, spread bool) func(*eval.Frame) (any, error) {
 	return func(f *eval.Frame) (any, error) {
 		values := make([]any, len(args))
@@ -121,7 +123,7 @@ func bindCall(fn *functions.Function, args []eval.TypedExpr, spread bool) func(*
 		if spread {
 			last, ok := values[len(values)-1].([]any)
 			if !ok {
-				return nil, fmt.Errorf("%s: only a list can stand before `...`", fn.Name)
+				return nil, fmt.Errorf("%s: a list is expected before `...`", fn.Name)
 			}
 			values = append(values[:len(values)-1:len(values)-1], last...)
 		}
@@ -129,20 +131,21 @@ func bindCall(fn *functions.Function, args []eval.TypedExpr, spread bool) func(*
 	}
 }
 
-// redactErrors is a function of what holds a secret: its errors quote nothing, not even the beginning of what they would quote, by which no secret could be found again.
+// redactErrors returns fn with errors that quote nothing, for arguments that hold secrets: even the
+// beginning of a quoted value could reveal one.
 func redactErrors(fn *functions.Function) *functions.Function {
 	quiet := *fn
 	quiet.Call = func(c *functions.Context, args []any) (any, error) {
 		v, err := fn.Call(c, args)
 		if err != nil && strings.Contains(err.Error(), `"`) {
-			err = fmt.Errorf("%s: this cannot be computed, and why is not said, because it would show a part of a secret", fn.Name)
+			err = fmt.Errorf("%s: the error is withheld, because it would reveal a part of a secret", fn.Name)
 		}
 		return v, err
 	}
 	return &quiet
 }
 
-// resultType is the type of what a function returns, and why it may be null.
+// resultType is the type of what fn returns, and why that may be null.
 func resultType(fn *functions.Function, args []eval.TypedExpr) (*schema.Type, string) {
 	types := make([]*schema.Type, len(args))
 	for i, a := range args {
@@ -155,7 +158,7 @@ func resultType(fn *functions.Function, args []eval.TypedExpr) (*schema.Type, st
 	return eval.ResultType(fn, types, schema.Unify), null
 }
 
-// coalesceNull: the result may be null only when every argument may.
+// coalesceNull says why the result may be null, which it may be only if every argument may.
 func (c *Compiler) coalesceNull(args []eval.TypedExpr) string {
 	null := ""
 	for _, a := range args {
@@ -167,12 +170,13 @@ func (c *Compiler) coalesceNull(args []eval.TypedExpr) string {
 	return null
 }
 
-// compileTry gives the first of its arguments that can be computed, can says whether its one can. What may be null or missing is allowed inside.
+// compileTry compiles try, which gives the first argument that can be computed, and can, which says
+// whether its argument can be computed. What may be null or missing is allowed in both.
 func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
 	if len(e.Args) == 0 || e.Name == "can" && len(e.Args) != 1 {
-		form := "try takes a value and what to take instead, as in try(x.y, null)"
+		form := "try takes a value and a fallback, as in try(x.y, null)"
 		if e.Name == "can" {
-			form = "can takes one value and says whether it can be computed"
+			form = "can takes one value, and reports whether it can be computed"
 		}
 		c.Errorf(e.Range(), "Wrong number of arguments", "%s.", form)
 		return eval.Broken()
@@ -206,7 +210,7 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		for _, a := range args {
 			var v any
 			v, err = a.Eval(&strict)
-			f.Functions.Memory = strict.Functions.Memory // what failed was paid for too
+			f.Functions.Memory = strict.Functions.Memory // failed attempts are charged for
 			if err == nil && (v != nil || len(args) == 1) {
 				return v, nil
 			}
@@ -231,7 +235,7 @@ func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) ev
 	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) }}
 }
 
-// suggestFunction says what to write in place of a function that does not exist, if that is known.
+// suggestFunction suggests what to write instead of a function that does not exist.
 func suggestFunction(name string) string {
 	if instead := functions.Instead(name); instead != "" {
 		return " Write " + instead + "."

@@ -1,3 +1,6 @@
+// Package hclexpr compiles the expressions and templates of HCL: to values that are known at load,
+// to expressions of a call, and to trees that the packages below template bind by their context.
+// [Compiler] is the entry point.
 package hclexpr
 
 import (
@@ -16,41 +19,46 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Compiler turns expressions of one file into nodes. It checks everything on the way: both branches of conditionals, the bodies of
-// loops, what may be null, where secrets go. It never stops at a mistake; what is wrong compiles to a node of any type.
+// Compiler compiles the expressions of one file. It checks all parts of an expression: both
+// branches of conditionals, the bodies of loops, what may be null, and where secrets go. An invalid
+// part is reported in Diags and compiles to an expression of any type.
 type Compiler struct {
 	Scope *eval.Scope
-	src   []byte // of the file, to tell %{if} from ${c ? a : b}
+	src   []byte // of the file
 	Nulls eval.NullPolicy
-	slots int // loop variables in use, so that each gets a place of its own in the frame
+	slots int // loop variables that are assigned
 	reads eval.ReadSet
-	deps  *eval.Dependencies // what the tool in hand reads; nil outside of tools
-	Name  string             // of the argument or member whose value is compiled
+	deps  *eval.Dependencies // what the block reads; may be nil
+	Name  string             // of the argument or member that is compiled
 	Diags diag.Diagnostics
 	env   *CompileEnv
 }
 
-// CompileEnv is what every expression of a configuration is compiled with.
+// CompileEnv is what all expressions of a configuration are compiled with.
 type CompileEnv struct {
-	Now           func() time.Time                           // the clock of expr programs
-	Functions     func(*eval.Dependencies) functions.Context // what functions that are computed at load may use; nil gives nothing
+	Now func() time.Time // the clock of expr programs
+	// the context of functions that are computed at load; nil for the default
+	Functions     func(*eval.Dependencies) functions.Context
 	Programs      *exprlang.Cache
 	FileURLs      bool     // uploaded files have addresses
-	Authenticated bool     // an auth block says whom the server knows
-	CallerHeaders []string // the headers that it lists, in lower case
+	Authenticated bool     // there is an auth block
+	CallerHeaders []string // that auth lists, in lower case
 }
 
-// NewCompiler returns a Compiler for the expressions of one file. Deps, which records what they read, may be nil.
+// NewCompiler returns a Compiler for the expressions of one file. Deps records what they read; it
+// may be nil.
 func NewCompiler(env *CompileEnv, src []byte, scope *eval.Scope, deps *eval.Dependencies) *Compiler {
 	return &Compiler{env: env, src: src, Scope: scope, deps: deps}
 }
 
-// LexicalEnv is what surrounds an expression inside a larger one.
+// LexicalEnv is what the expressions around an expression make known: what is not null, and the
+// variables of loops.
 type LexicalEnv struct {
 	NonNull *eval.NonNull
 	vars    *loopVar
 }
 
+// Errorf reports an error.
 func (c *Compiler) Errorf(r hclv2.Range, summary, format string, args ...any) {
 	c.reads.Call = true
 	c.Diags.Errorf(diag.RangeOf(r), summary, format, args...)
@@ -96,12 +104,12 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 	case *hclsyntax.AnonSymbolExpr:
 		return c.splatElement(in)
 	}
-	// The parser leaves such a place behind where the syntax is wrong, and has reported it.
+	// The parser leaves an unknown expression where the syntax is invalid, and has reported it.
 	c.reads.Call = true
 	return eval.Broken()
 }
 
-// compileLiteral takes a number as it was written: no digit is lost and no exponent is multiplied out.
+// compileLiteral keeps a number as it was written: no digit is lost, and no exponent is expanded.
 func (c *Compiler) compileLiteral(e *hclsyntax.LiteralValueExpr) eval.TypedExpr {
 	if !e.Val.IsNull() && e.Val.Type() == cty.Number {
 		return eval.Constant(value.Number(c.sourceText(e.SrcRange)))
@@ -109,7 +117,7 @@ func (c *Compiler) compileLiteral(e *hclsyntax.LiteralValueExpr) eval.TypedExpr 
 	return eval.Constant(LiteralValue(e.Val))
 }
 
-// LiteralValue converts what the parser makes of a literal, and of the key of an index.
+// LiteralValue converts a literal, or the key of an index, to a value of a call.
 func LiteralValue(v cty.Value) any {
 	switch {
 	case v.IsNull() || !v.IsKnown():
@@ -153,7 +161,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 		Sensitive:      a.Sensitive || b.Sensitive || cond.Sensitive,
 		CallerSpecific: a.CallerSpecific || b.CallerSpecific || cond.CallerSpecific,
 		Eval: func(f *eval.Frame) (any, error) {
-			ok, err := eval.EvalBool(cond, f)
+			ok, err := eval.EvalBool(f, cond.Eval)
 			if err != nil {
 				return nil, err
 			}
@@ -165,21 +173,24 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 	}
 }
 
-// compileCondition compiles a condition.
+// compileBool compiles an expression that must be true or false.
 func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.Compile(e, in)
 	switch {
 	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
-		c.Errorf(e.Range(), "Condition needed", "A condition is true or false, and this is %s. Compare it with something, as in `x != null` or `length(x) > 0`.", eval.TypePhrase(n.Type))
+		c.Errorf(e.Range(), "Condition needed",
+			"A condition must be true or false, this is %s. Compare it with something, as in `x != null` or "+
+				"`length(x) > 0`.", eval.TypePhrase(n.Type))
 	case n.NullReason != "":
-		c.Errorf(e.Range(), "Value may be null", "%s Write `%s == true`.", eval.NullSentence(n), c.sourceText(e.Range()))
+		c.Errorf(e.Range(), "Value may be null", "%s. Write `%s == true`.", eval.NullSentence(n),
+			c.sourceText(e.Range()))
 	}
 	return n
 }
 
-const maxConstantSize = 16 << 20 // bytes of the JSON of a value that is known at load
+const maxConstantSize = 16 << 20 // bytes of a value that is known at load, as JSON
 
-// foldConstant computes what is known at load once, and places its error.
+// foldConstant computes an expression that is known at load, and places its error.
 func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr {
 	if !n.Known {
 		return n
@@ -189,8 +200,11 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 		c.Errorf(r, "Invalid value", "%s.", diag.ToSentence(err.Error()))
 		return eval.Broken()
 	}
-	if size, err := functions.Size(v, maxConstantSize); err != nil || size > maxConstantSize { // parts may be shared, so that a few lines double it again and again
-		c.Errorf(r, "Value too large", "A value that is known when the configuration is loaded may have %d MiB and %d levels, and this one has more.", maxConstantSize>>20, value.MaxDepth)
+	// the parts of a value may be shared, so that its size can double with every line
+	if size, err := functions.Size(v, maxConstantSize); err != nil || size > maxConstantSize {
+		c.Errorf(r, "Value too large",
+			"A value that is known when the configuration is loaded may have at most %d MiB and %d levels.",
+			maxConstantSize>>20, value.MaxDepth)
 		return eval.Broken()
 	}
 	folded := eval.Constant(v)
@@ -201,7 +215,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 	return folded
 }
 
-// sourceText is the source of a range.
+// sourceText is the source text of a range.
 func (c *Compiler) sourceText(r hclv2.Range) string {
 	if r.Start.Byte < 0 || r.End.Byte > len(c.src) || r.Start.Byte > r.End.Byte {
 		return ""
@@ -209,7 +223,7 @@ func (c *Compiler) sourceText(r hclv2.Range) string {
 	return string(c.src[r.Start.Byte:r.End.Byte])
 }
 
-// functions returns what functions that are computed at load may use.
+// functions is the context of functions that are computed at load.
 func (c *Compiler) functions() functions.Context {
 	if c.env.Functions == nil {
 		return functions.Context{Memory: functions.DefaultMemory}

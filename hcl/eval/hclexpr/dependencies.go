@@ -2,7 +2,7 @@ package hclexpr
 
 import "hatchel/hcl/eval"
 
-// trackReads compiles something and tells what it reads.
+// trackReads returns what the expressions that compile compiles read.
 func (c *Compiler) trackReads(compile func()) eval.ReadSet {
 	outer := c.reads
 	c.reads = eval.ReadSet{}
@@ -12,7 +12,7 @@ func (c *Compiler) trackReads(compile func()) eval.ReadSet {
 	return inner
 }
 
-// trackLoop compiles a loop: its own variables are nothing that it depends on.
+// trackLoop is trackReads for a loop, which does not depend on its own variables.
 func (c *Compiler) trackLoop(compile func()) eval.ReadSet {
 	first, outer := c.slots, c.reads
 	c.reads = eval.ReadSet{}

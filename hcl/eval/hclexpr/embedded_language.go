@@ -9,22 +9,30 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A foreign language is one that another system parses out of a text. A value inside of it is not one complete value to that system.
+// embeddedLanguage is a language that another system parses out of a text. A value in the text is
+// not one complete value to that system.
 type embeddedLanguage struct {
 	names   []string       // arguments and members that hold it; none: any
-	pattern *regexp.Regexp // the author's own text
+	pattern *regexp.Regexp // matches the text of the author
 	phrase  string
 	advice  string // what to write, with the value as %s
 }
 
 var embeddedLanguages = []embeddedLanguage{
-	{nil, regexp.MustCompile(`(?s)^\s*(query|mutation|subscription|fragment)\b[^{]*\{`), "a GraphQL document", "Declare a variable in the document and send the value beside it: variables = { x = %s }."},
-	{[]string{"query", "document"}, regexp.MustCompile(`(?s)^\s*\{.*\{`), "a GraphQL document", "Declare a variable in the document and send the value beside it: variables = { x = %s }."},
-	{nil, regexp.MustCompile(`(?s)^\s*[{\[]\s*("|[{\[])`), "JSON", "Write the whole as a value, json = { x = %s }, or this part as ${jsonencode(%[1]s)}."},
-	{[]string{"jql", "cql", "soql", "sosl", "aql", "kql", "spl", "promql", "logql", "sql", "filter", "$filter", "where"}, regexp.MustCompile(`[=<>~:(]|\b(?i:in|like|contains|eq|ne|and|or)\b`), "a query", "Send it as a variable where that system has them, else as one quoted text, ${jsonencode(%s)}, or allow only the values of an enum."},
+	{nil, regexp.MustCompile(`(?s)^\s*(query|mutation|subscription|fragment)\b[^{]*\{`), "a GraphQL document",
+		"Declare a variable in the document and send the value beside it: variables = { x = %s }."},
+	{[]string{"query", "document"}, regexp.MustCompile(`(?s)^\s*\{.*\{`), "a GraphQL document",
+		"Declare a variable in the document and send the value beside it: variables = { x = %s }."},
+	{nil, regexp.MustCompile(`(?s)^\s*[{\[]\s*("|[{\[])`), "JSON",
+		"Write the whole as a value, json = { x = %s }, or this part as ${jsonencode(%[1]s)}."},
+	{[]string{"jql", "cql", "soql", "sosl", "aql", "kql", "spl", "promql", "logql", "sql", "filter", "$filter",
+		"where"}, regexp.MustCompile(`[=<>~:(]|\b(?i:in|like|contains|eq|ne|and|or)\b`), "a query",
+		"Send it as a variable where that system has them, else as one quoted text, ${jsonencode(%s)}, or " +
+			"allow only the values of an enum."},
 }
 
-// warnEmbedded warns about values in a text that another system parses. name is the argument or member that holds the text.
+// warnEmbedded warns about values in a text that another system parses. Name is that of the
+// argument or member with the text.
 func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 	var text strings.Builder
 	var holes []*template.Interpolation
@@ -37,20 +45,23 @@ func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 			continue
 		}
 		for _, h := range holes {
-			c.warnf(h.Range, "Value inside a query", "%s", fmt.Sprintf("%s becomes a part of %s, where a quote or a bracket in it means something. "+l.advice, h.Source, l.phrase, h.Source))
+			c.warnf(h.Range, "Value inside a query", "%s",
+				fmt.Sprintf("%s becomes a part of %s, where quotes and brackets have a meaning. "+l.advice,
+					h.Source, l.phrase, h.Source))
 		}
 		return
 	}
 }
 
-// collectFreeValues collects the author's text and the values that can be any text.
+// collectFreeValues collects the author's text, and the values that can be any text.
 func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*template.Interpolation) {
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *template.Text:
 			text.WriteString(n.Value)
 		case *template.Interpolation:
-			free := n.Type.Kind == template.String || n.Type.Kind == template.Any || n.Type.Kind == template.List || n.Type.Kind == template.Object
+			free := n.Type.Kind == template.String || n.Type.Kind == template.Any || n.Type.Kind == template.List ||
+				n.Type.Kind == template.Object
 			if free && !n.Type.Known && !strings.HasPrefix(n.Source, "jsonencode(") {
 				*holes = append(*holes, n)
 			}

@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Expr is a value that is computed for every call. It was checked when the file was loaded.
+// Expr is a value that is computed for every call.
 type Expr struct {
 	Typed eval.TypedExpr
 	Range diag.Range
@@ -22,10 +22,10 @@ type Expr struct {
 // Eval computes the value. Its error is a sentence for the model.
 func (e *Expr) Eval(f *eval.Frame) (any, error) { return e.Typed.Eval(f) }
 
-// Constant reports that the value does not depend on the call.
+// Constant reports whether the value is known at load.
 func (e *Expr) Constant() bool { return e.Typed.Known }
 
-// Type is what is known of the value at load.
+// Type is the type of the value.
 func (e *Expr) Type() *schema.Type {
 	if e.Typed.NullReason != "" {
 		return e.Typed.Type.AsNullable()
@@ -39,7 +39,7 @@ type StringExpr struct {
 	Range diag.Range
 }
 
-// Render computes the text. Numbers and bools read as a person writes them.
+// Render computes the string. Numbers and bools are written as text.
 func (t *StringExpr) Render(f *eval.Frame) (string, error) {
 	v, err := t.node.Eval(f)
 	if err != nil {
@@ -49,32 +49,33 @@ func (t *StringExpr) Render(f *eval.Frame) (string, error) {
 	case string:
 		return v, nil
 	case nil:
-		return "", fmt.Errorf("a text is needed and the value is null")
+		return "", fmt.Errorf("a text is expected, got null")
 	}
 	return value.Text(v)
 }
 
-// Known returns the text when it does not depend on the call.
+// Known returns the string if it does not depend on the call.
 func (t *StringExpr) Known() (string, bool) {
 	s, ok := t.node.Value.(string)
 	return s, ok && t.node.Known
 }
 
-// TextTemplate is a text for the caller. Null prints as null, an object as its JSON, and a member that is not there as null: nothing in it
-// fails a call that has already acted.
+// TextTemplate is a text for a person or a model. In it null is written as null, an object as its
+// JSON, and a missing member as null: computing it must not fail a call that has already had an
+// effect.
 type TextTemplate struct {
 	writer textWriter
 	Range  diag.Range
 }
 
-// Append appends the text.
+// Append appends the text for one call.
 func (m *TextTemplate) Append(dst []byte, f *eval.Frame) ([]byte, error) {
 	lenient := *f
 	lenient.Lenient = true
 	return m.writer.append(dst, &lenient)
 }
 
-// Known is the text of a message that does not depend on the call.
+// Known returns the text if it does not depend on the call.
 func (m *TextTemplate) Known() (string, bool) {
 	var out strings.Builder
 	for _, n := range m.writer.nodes {
@@ -87,20 +88,26 @@ func (m *TextTemplate) Known() (string, bool) {
 	return out.String(), true
 }
 
+// CompileString compiles a string, which must not be null.
 func (c *Compiler) CompileString(e hclsyntax.Expression, in LexicalEnv, a Argument) *StringExpr {
 	n := c.Compile(e, in)
 	switch n.Type.Kind {
 	case schema.File:
-		c.Errorf(e.Range(), "Wrong type", "%s takes a string, and this is a file. Name what is meant, as in %s.filename.", a.Name, eval.Subject(n))
+		c.Errorf(e.Range(), "Wrong type",
+			"%s takes a string, this is a file. Name a member of it, as in %s.filename.", a.Name, eval.Subject(n))
 	case schema.List, schema.Set, schema.Map, schema.Object, schema.Bytes:
-		c.Errorf(e.Range(), "Wrong type", "%s takes a string, and this is %s. Write jsonencode(…) to send it as JSON.", a.Name, eval.TypePhrase(n.Type))
+		c.Errorf(e.Range(), "Wrong type",
+			"%s takes a string, this is %s. Write jsonencode(…) to send it as JSON.", a.Name, eval.TypePhrase(n.Type))
 	}
 	if n.NullReason != "" {
-		c.Errorf(e.Range(), "Value may be null", "%s, and %s needs a text. Write coalesce(…), or guard it.", eval.NullSentence(n), a.Name)
+		c.Errorf(e.Range(), "Value may be null",
+			"%s, but %s takes a string. Write coalesce(…), or check it with a condition.",
+			eval.NullSentence(n), a.Name)
 	}
 	return &StringExpr{n, diag.RangeOf(e.Range())}
 }
 
+// CompileText compiles a text for a person or a model.
 func (c *Compiler) CompileText(e hclsyntax.Expression, in LexicalEnv) *TextTemplate {
 	c.Nulls = eval.PrintNull
 	t := c.compileTree(e, in)
@@ -109,7 +116,7 @@ func (c *Compiler) CompileText(e hclsyntax.Expression, in LexicalEnv) *TextTempl
 	return &TextTemplate{textWriter{t.Nodes, eval.PrintNull}, diag.RangeOf(e.Range())}
 }
 
-// warnReference warns about text = "output.path", which prints those letters.
+// warnReference warns about a text like "output.path", which is sent as it is.
 func (c *Compiler) warnReference(e hclsyntax.Expression) {
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() {
@@ -117,11 +124,12 @@ func (c *Compiler) warnReference(e hclsyntax.Expression) {
 	}
 	s, _ := LiteralValue(t.Parts[0].(*hclsyntax.LiteralValueExpr).Val).(string)
 	if root, _ := c.Scope.Find(referenceRoot(s)); root != nil {
-		c.warnf(e.Range(), "Looks like a reference", "This sends the letters %s. To send the value write \"${%s}\".", s, s)
+		c.warnf(e.Range(), "Looks like a reference", `This sends the text %s. To send the value, write "${%s}".`,
+			s, s)
 	}
 }
 
-// referenceRoot returns the first name of a text that is nothing but a.b.c.
+// referenceRoot returns the first name of a text of the form a.b.c, or "".
 func referenceRoot(s string) string {
 	root, dots := "", 0
 	for i, r := range s {
@@ -144,9 +152,9 @@ func LiteralTemplate(text string, r diag.Range) *TextTemplate {
 	return &TextTemplate{textWriter{nodes: []template.Node{&template.Text{Value: text}}, nulls: eval.PrintNull}, r}
 }
 
-// Argument is what is said of an argument whose value is compiled.
+// Argument describes the argument whose value is compiled.
 type Argument struct {
 	Name       string
-	TakesFiles bool // an uploaded file may stand in it: its bytes are taken
-	FixedKeys  bool // of KeyValues: the keys must be known at load
+	TakesFiles bool // it takes the bytes of uploaded files
+	FixedKeys  bool // the keys of its KeyValues must be known at load
 }

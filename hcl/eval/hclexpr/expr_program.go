@@ -13,15 +13,16 @@ import (
 	"hatchel/hcl/template"
 )
 
-// Program is an expr program: it shapes values of a call into one value.
+// Program is an expr program in an argument, which computes a value from the values of a call.
 type Program struct {
 	program *exprlang.Program
-	reads   []string                           // the roots it reads
-	members map[string]map[string]*eval.Member // of the roots whose members are not in a frame: var and local, those it reads
+	reads   []string // the roots that it reads
+	// the members that are read of roots that no Frame holds, var and local
+	members map[string]map[string]*eval.Member
 	Range   diag.Range
 }
 
-// Eval computes the program; output is what its root `output` reads. Its error is a sentence for the model.
+// Eval computes the program. Its root output reads output. The error is a sentence for the model.
 func (p *Program) Eval(f *eval.Frame, output any) (any, error) {
 	return p.eval(f, output, make(map[string]any, len(p.reads)))
 }
@@ -36,7 +37,7 @@ func (p *Program) eval(f *eval.Frame, output any, roots map[string]any) (any, er
 // Condition is an expr program that gives true or false.
 type Condition struct{ Program }
 
-// Eval asks the condition; output is what its root `output` reads.
+// Eval computes the condition. Its root output reads output.
 func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 	v, err := c.Program.Eval(f, output)
 	if err != nil {
@@ -46,10 +47,11 @@ func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 	return b, nil
 }
 
-// EvalBuffer is where many conditions that are asked one after the other find what they read. The zero Reading is ready; it belongs to one goroutine.
+// EvalBuffer computes conditions without allocating for each. The zero EvalBuffer is ready for use;
+// it belongs to one goroutine.
 type EvalBuffer struct{ roots map[string]any }
 
-// Eval is Eval of a condition that reads no output.
+// Eval computes a condition that does not read output.
 func (r *EvalBuffer) Eval(c *Condition, f *eval.Frame) (bool, error) {
 	if r.roots == nil {
 		r.roots = make(map[string]any, 8)
@@ -68,7 +70,7 @@ func (p *Program) Source() string { return p.program.Source() }
 // Reads reports whether the program reads a root.
 func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root) }
 
-// DependsOnCall reports whether the program reads what only a call has: its inputs, or names for values of it.
+// DependsOnCall reports whether the program reads inputs, or locals that are computed for a call.
 func (p *Program) DependsOnCall() bool {
 	if p.Reads("input") {
 		return true
@@ -83,7 +85,7 @@ func (p *Program) DependsOnCall() bool {
 	return false
 }
 
-// Digest is of the program and of all that it reads and that is known at load.
+// Digest is a digest of the program and of everything that it reads and that is known at load.
 func (p *Program) Digest() string {
 	parts := []string{p.Source()}
 	for _, members := range p.members {
@@ -95,7 +97,7 @@ func (p *Program) Digest() string {
 	return eval.HashParts(parts...)
 }
 
-// rootValues puts what the program reads of a call into roots.
+// rootValues sets the roots that the program reads.
 func (p *Program) rootValues(roots map[string]any, f *eval.Frame, output any) error {
 	for _, name := range p.reads {
 		switch name {
@@ -128,17 +130,21 @@ func (p *Program) rootValues(roots map[string]any, f *eval.Frame, output any) er
 	return nil
 }
 
-// CompileCondition compiles an expression that gives true or false. Name is that of its argument.
+// CompileCondition compiles a program that gives true or false. Known is what is not null where it
+// stands; name is the name of its argument.
 func (c *Compiler) CompileCondition(e hclsyntax.Expression, known *eval.NonNull, name string) *Condition {
 	return &Condition{*c.CompileProgram(e, known, name, exprlang.WantBool)}
 }
 
-// CompileProgram compiles a program written as a literal text, and places its problems in the file. Name is that of its argument.
-func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, name string, want exprlang.Want) *Program {
+// CompileProgram compiles a program, which must be a literal text, and places its problems in the
+// file. Known is what is not null where it stands; name is the name of its argument.
+func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, name string,
+	want exprlang.Want) *Program {
 	out := &Program{Range: diag.RangeOf(e.Range())}
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() && !isPlainText(t) {
-		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.", name, name, c.asProgram(e))
+		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.",
+			name, name, c.asProgram(e))
 		return out
 	}
 	text := c.programText(t)
@@ -150,12 +156,15 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 		}
 		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
 		if local, secret := c.secretLocal(text.Value[:to]); secret && !x.Warning {
-			x.Summary, x.Detail = "Secret in a program", local+" holds a secret, and a program never sees one. Use it where a secret may stand, in a header or env, as ${"+local+"}."
+			x.Summary, x.Detail = "Secret in a program",
+				local+" holds a secret, which a program cannot read. Use it where a secret is allowed, as in a "+
+					"header or env: ${"+local+"}."
 		}
 		if why := c.laterStepReason(text.Value[:from], text.Value[from:to]); why != "" && !x.Warning {
 			x.Summary, x.Detail = "Value not available here", why
 		}
-		c.Diags = append(c.Diags, &diag.Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail, Subject: diag.RangeOf(text.Place(from, to))})
+		c.Diags = append(c.Diags, &diag.Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail,
+			Subject: diag.RangeOf(text.Place(from, to))})
 	}
 	if p == nil {
 		return out
@@ -165,7 +174,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 	return out
 }
 
-// asProgram suggests how an expression of the other language is written as a program.
+// asProgram writes an expression as a program, for suggestions.
 func (c *Compiler) asProgram(e hclsyntax.Expression) string {
 	src := strings.TrimSpace(c.sourceText(e.Range()))
 	inner, opened := strings.CutPrefix(src, `"`)
@@ -204,7 +213,7 @@ type programText struct {
 	Place func(from, to int) hclv2.Range
 }
 
-// recordReads marks what the program uses and remembers which roots a call must give it.
+// recordReads records what the program reads.
 func (c *Compiler) recordReads(p *Program) {
 	seen := map[string]bool{}
 	for _, path := range p.program.Reads() {
@@ -239,7 +248,7 @@ func (c *Compiler) recordReads(p *Program) {
 	}
 }
 
-// laterStepReason says why a step that a program names cannot be read there, or returns "".
+// laterStepReason says why a step cannot be read where a program names it, or "".
 func (c *Compiler) laterStepReason(before, name string) string {
 	r, _ := c.Scope.Find("step")
 	if r == nil || !strings.HasSuffix(before, "step.") || r.Members[name] != nil {
@@ -248,7 +257,8 @@ func (c *Compiler) laterStepReason(before, name string) string {
 	return r.Unavailable[name]
 }
 
-// secretLocal reports whether a text ends with a local that programs are not shown because it holds a secret.
+// secretLocal reports whether a text ends with a local that holds a secret, which programs cannot
+// read.
 func (c *Compiler) secretLocal(text string) (name string, secret bool) {
 	i := strings.LastIndex(text, "local.")
 	r, _ := c.Scope.Find("local")
@@ -259,7 +269,8 @@ func (c *Compiler) secretLocal(text string) (name string, secret bool) {
 	return text[i:], m != nil && m.Sensitive
 }
 
-// NonNullWhenTrue are the traversals that are certainly not null where the condition holds. A nil Condition rules nothing out.
+// NonNullWhenTrue returns the traversals that are certainly not null if the condition is true. A
+// nil Condition has none.
 func (c *Condition) NonNullWhenTrue() [][]string {
 	if c == nil || c.program == nil {
 		return nil
@@ -267,7 +278,8 @@ func (c *Condition) NonNullWhenTrue() [][]string {
 	return c.program.NonNullWhenTrue()
 }
 
-// NonNullWhenFalse are the traversals that are certainly not null where the condition does not hold.
+// NonNullWhenFalse returns the traversals that are certainly not null if the condition is false. A
+// nil Condition has none.
 func (c *Condition) NonNullWhenFalse() [][]string {
 	if c == nil || c.program == nil {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// RejectFileValue reports a file, or what holds one, in an argument that does not take its bytes.
+// RejectFileValue reports an uploaded file, or a value that holds one, in an argument that does not
+// take files.
 func (c *Compiler) RejectFileValue(n eval.TypedExpr, e hclsyntax.Expression, a Argument) {
 	if a.TakesFiles || !n.Type.HoldsFile() {
 		return
@@ -20,5 +21,9 @@ func (c *Compiler) RejectFileValue(n eval.TypedExpr, e hclsyntax.Expression, a A
 	if n.Path == "" || n.Type.Kind != schema.File {
 		name = "input.name"
 	}
-	c.Errorf(e.Range(), "File has no text", "%s %s, and %s takes texts and the like. Name what is meant: %s.filename, %s.url, or base64encode(%s). Bytes are sent with multipart or body of an http block, stdin of a program, content of a file or a parameter in SQL; a program reads the copy %s.path.", eval.Subject(n), what, a.Name, name, name, name, name)
+	c.Errorf(e.Range(), "File has no text",
+		"%s %s, which %s does not take. Use a member, %s.filename or %s.url, or base64encode(%s). Bytes are sent "+
+			"by multipart and body of an http block, stdin of a program, content of a file block, and parameters "+
+			"in SQL; a program reads the copy %s.path.", eval.Subject(n), what, a.Name, name, name, name,
+		name)
 }

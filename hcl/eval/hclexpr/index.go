@@ -20,10 +20,12 @@ func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.Type
 	return c.compileElement(n, key, e.BracketRange, in)
 }
 
-// compileElement compiles n[key] with a key that is not a constant text.
+// compileElement compiles n[key] for a key that is not a constant text.
 func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
-	out := eval.TypedExpr{Phrase: fmt.Sprintf("%s[%s]", eval.Subject(n), indexPhrase(key)), Type: eval.AnyType, Known: n.Known && key.Known, Sensitive: n.Sensitive || key.Sensitive, CallerSpecific: n.CallerSpecific || key.CallerSpecific}
+	out := eval.TypedExpr{Phrase: fmt.Sprintf("%s[%s]", eval.Subject(n), indexPhrase(key)), Type: eval.AnyType,
+		Known: n.Known && key.Known, Sensitive: n.Sensitive || key.Sensitive, CallerSpecific: n.CallerSpecific ||
+			key.CallerSpecific}
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
 		out.Type = n.Type.Elem
@@ -35,7 +37,8 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in Lexic
 		}
 	case schema.Any:
 	default:
-		c.Errorf(r, "Not a list", "%s is %s, and only lists, maps and objects have elements.", eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
+		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
+			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
 		return eval.Broken()
 	}
 	what := eval.Subject(n)
@@ -56,7 +59,7 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in Lexic
 	return out
 }
 
-// indexPhrase is how a sentence writes an index.
+// indexPhrase is the phrase for an index in a sentence.
 func indexPhrase(key eval.TypedExpr) string {
 	if i, ok := key.Value.(int); ok && key.Known {
 		return strconv.Itoa(i)
@@ -67,7 +70,8 @@ func indexPhrase(key eval.TypedExpr) string {
 	return "…"
 }
 
-// enumOfMembers is the type of an index into a constant map of texts: an enumeration of those texts, which raw() accepts. It is nil for anything else.
+// enumOfMembers is the type of an index into a constant map of texts: an enumeration of those
+// texts, which raw() accepts. It is nil for anything else.
 func enumOfMembers(collection eval.TypedExpr) *schema.Type {
 	m, ok := collection.Value.(map[string]any)
 	if !collection.Known || !ok {

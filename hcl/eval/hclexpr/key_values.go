@@ -11,11 +11,12 @@ import (
 	"hatchel/hcl/value"
 )
 
-// KeyValues are named values that are computed for every call: query parameters, headers, form fields, environment variables. An entry whose
-// value is null is left out, unless it reads the caller's identity: then the call is refused.
+// KeyValues are named values that are computed for every call: query parameters, headers, form
+// fields, environment variables. A null value is left out, unless it depends on the caller's
+// identity: then the call fails.
 type KeyValues struct {
 	pairs   []keyValueExpr // in written order
-	mapExpr *Expr          // when the map itself is a value
+	mapExpr *Expr          // if the map itself is an expression
 	Range   diag.Range
 }
 
@@ -32,7 +33,8 @@ type KeyValue struct {
 	Range diag.Range
 }
 
-// Eval computes the entries in written order; those of a map that is itself a value by name. A nil Entries has none.
+// Eval computes the values in written order, or sorted by name if the map itself is an expression.
+// A nil KeyValues has none.
 func (e *KeyValues) Eval(f *eval.Frame) ([]KeyValue, error) {
 	if e == nil {
 		return nil, nil
@@ -65,22 +67,22 @@ func (e *KeyValues) Eval(f *eval.Frame) ([]KeyValue, error) {
 	return out, nil
 }
 
-// missingCallerValue is why a call is refused that needs what is not known of its caller.
+// missingCallerValue is the error for a value that the caller's identity does not have.
 func missingCallerValue(name string) error {
-	return fmt.Errorf("%s needs something of the caller's identity that is not there", name)
+	return fmt.Errorf("%s needs a part of the caller's identity that is missing", name)
 }
 
 func (e *KeyValues) evalMap(f *eval.Frame) ([]KeyValue, error) {
 	v, err := e.mapExpr.Eval(f)
 	if err == nil {
-		v, err = value.Resolve(v)
+		v, err = eval.Resolve(v)
 	}
 	if err != nil || v == nil {
 		return nil, err
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("an object is needed, got %s", value.Kind(v))
+		return nil, fmt.Errorf("an object is expected, got %s", value.Kind(v))
 	}
 	var out []KeyValue
 	for _, k := range value.Keys(m) {
@@ -94,7 +96,7 @@ func (e *KeyValues) evalMap(f *eval.Frame) ([]KeyValue, error) {
 	return out, nil
 }
 
-// Names are the keys that are known at load.
+// Names returns the names that are known at load.
 func (e *KeyValues) Names() (names []string) {
 	if e == nil {
 		return nil
@@ -107,7 +109,7 @@ func (e *KeyValues) Names() (names []string) {
 	return names
 }
 
-// Secret reports whether the entry of that name holds a secret, so that nothing prints it.
+// Secret reports whether the value of that name may hold a secret.
 func (e *KeyValues) Secret(name string) bool {
 	if e == nil {
 		return false
@@ -123,6 +125,7 @@ func (e *KeyValues) Secret(name string) bool {
 	return false
 }
 
+// CompileKeyValues compiles a map of values.
 func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Argument) *KeyValues {
 	c.Nulls = eval.PropagateNull
 	out := &KeyValues{Range: diag.RangeOf(e.Range())}
@@ -134,7 +137,8 @@ func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Arg
 	for _, item := range obj.Items {
 		key := c.compileKey(item.KeyExpr, in)
 		if a.FixedKeys && !key.Known {
-			c.Errorf(item.KeyExpr.Range(), "Known name needed", "The names in %s are the author's: they cannot depend on a call.", a.Name)
+			c.Errorf(item.KeyExpr.Range(), "Known name needed",
+				"The names in %s must be known at load. They cannot depend on a call.", a.Name)
 		}
 		if name, ok := key.Value.(string); ok {
 			if seen[name] {
@@ -155,10 +159,12 @@ func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, a Argument)
 	switch n.Type.Kind {
 	case schema.Object, schema.Map, schema.Any:
 	default:
-		c.Errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, and this is %s.", a.Name, eval.TypePhrase(n.Type))
+		c.Errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, this is %s.", a.Name,
+			eval.TypePhrase(n.Type))
 	}
 	if a.FixedKeys && !n.Known && n.Type.Kind != schema.Object {
-		c.Errorf(e.Range(), "Known names needed", "The names in %s are the author's: write them out, as in { name = value }.", a.Name)
+		c.Errorf(e.Range(), "Known names needed",
+			"The names in %s must be known at load. Write them out, as in { name = value }.", a.Name)
 	}
 	return &KeyValues{mapExpr: &Expr{n, diag.RangeOf(e.Range())}, Range: diag.RangeOf(e.Range())}
 }

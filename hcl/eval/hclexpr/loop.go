@@ -11,16 +11,17 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A loopVar is a variable of a for expression, innermost first. The anonymous one of a splat has no name.
+// loopVar is a variable of a loop; next is that of the loop around it. The variable of a splat has
+// no name.
 type loopVar struct {
 	name       string
-	phrase     string // what a sentence calls it when it has no name
+	phrase     string // in sentences, if it has no name
 	slot       int
 	typ        *schema.Type
 	nullReason string
 	next       *loopVar
 
-	sensitive bool // what is looped over holds a secret
+	sensitive bool // the collection holds a secret
 }
 
 func (v *loopVar) find(name string) *loopVar {
@@ -32,17 +33,18 @@ func (v *loopVar) find(name string) *loopVar {
 	return nil
 }
 
-// loopVariable is a loop variable where it is read.
+// loopVariable compiles reading a loop variable.
 func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) eval.TypedExpr {
 	slot := v.slot
 	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-slot)
 	if in.NonNull.Has(v.name) {
 		v = &loopVar{name: v.name, phrase: v.phrase, typ: v.typ, sensitive: v.sensitive}
 	}
-	return eval.TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase, Sensitive: v.sensitive, Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	return eval.TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase,
+		Sensitive: v.sensitive, Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
 }
 
-// bindLoopVar makes a variable of a loop over something, whose values are of type t.
+// bindLoopVar declares a variable of a loop over something. Its values are of type t.
 func (c *Compiler) bindLoopVar(name string, t *schema.Type, over eval.TypedExpr, in LexicalEnv) (LexicalEnv, int) {
 	slot := c.slots
 	c.slots++
@@ -53,7 +55,8 @@ func (c *Compiler) bindLoopVar(name string, t *schema.Type, over eval.TypedExpr,
 	return LexicalEnv{in.NonNull.Shadow(name), v}, slot
 }
 
-// ElementTypes says what a loop over n yields, and reports what cannot be looped over.
+// ElementTypes returns the types of keys and elements in a loop over n, and reports what is no
+// collection.
 func (c *Compiler) ElementTypes(n eval.TypedExpr, r hclv2.Range) (key, elem *schema.Type) {
 	c.checkNotNull(n, r)
 	switch n.Type.Kind {
@@ -66,13 +69,14 @@ func (c *Compiler) ElementTypes(n eval.TypedExpr, r hclv2.Range) (key, elem *sch
 	case schema.Any:
 		return eval.AnyType, eval.AnyType
 	}
-	c.Errorf(r, "Not a list", "A loop goes over a list or a map, and %s is %s.", eval.Subject(n), eval.TypePhrase(n.Type))
+	c.Errorf(r, "Not a list", "A loop needs a list or a map, but %s is %s.", eval.Subject(n),
+		eval.TypePhrase(n.Type))
 	return eval.AnyType, eval.AnyType
 }
 
-// forEach calls do for every element in order: a list's by index, a map's by key.
+// forEach calls do for every element of a list, by index, or of a map, sorted by key.
 func forEach(v any, what string, do func(key, elem any) error) error {
-	v, err := value.Resolve(v)
+	v, err := eval.Resolve(v)
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func forEach(v any, what string, do func(key, elem any) error) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("a loop goes over a list or a map, and %s is %s", what, value.Kind(v))
+	return fmt.Errorf("a loop needs a list or a map, but %s is %s", what, value.Kind(v))
 }
 
 func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExpr {
@@ -120,7 +124,8 @@ func (c *Compiler) compileForParts(e *hclsyntax.ForExpr, in LexicalEnv) eval.Typ
 		key = c.Compile(e.KeyExpr, body)
 	}
 	val := c.Compile(e.ValExpr, body)
-	loop := &forLoop{coll: coll, cond: cond, key: key, val: val, keySlot: keySlot, valSlot: valSlot, group: e.Group, what: eval.Subject(coll)}
+	loop := &forLoop{coll: coll, cond: cond, key: key, val: val, keySlot: keySlot, valSlot: valSlot, group: e.Group,
+		what: eval.Subject(coll)}
 	if e.KeyExpr != nil {
 		n.Type, n.Eval = &schema.Type{Kind: schema.Map, Elem: val.TypeWithNull()}, loop.object
 		if e.Group {
@@ -153,7 +158,7 @@ func (l *forLoop) run(f *eval.Frame, do func() error) error {
 		}
 		f.BindVar(l.valSlot, e)
 		if l.cond.Eval != nil {
-			if ok, err := eval.EvalBool(l.cond, f); err != nil || !ok {
+			if ok, err := eval.EvalBool(f, l.cond.Eval); err != nil || !ok {
 				return err
 			}
 		}
@@ -206,7 +211,8 @@ func (l *forLoop) object(f *eval.Frame) (any, error) {
 	return out, err
 }
 
-// compileSplat compiles list[*].name: the member of each element; null is an empty list and any other single value a list of one.
+// compileSplat compiles list[*].name: the member of every element. Null is taken as an empty list,
+// any other value as a list of one.
 func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.TypedExpr {
 	var n eval.TypedExpr
 	read := c.trackLoop(func() { n = c.compileSplatParts(e, in) })
@@ -233,7 +239,7 @@ func (c *Compiler) compileSplatParts(e *hclsyntax.SplatExpr, in LexicalEnv) eval
 	n.Eval = func(f *eval.Frame) (any, error) {
 		v, err := src.Eval(f)
 		if err == nil {
-			v, err = value.Resolve(v)
+			v, err = eval.Resolve(v)
 		}
 		if err != nil {
 			return nil, err
@@ -260,7 +266,7 @@ func (c *Compiler) compileSplatParts(e *hclsyntax.SplatExpr, in LexicalEnv) eval
 	return n
 }
 
-// splatElement is the element inside a splat.
+// splatElement compiles reading the element of a splat.
 func (c *Compiler) splatElement(in LexicalEnv) eval.TypedExpr {
 	if v := in.vars.find(""); v != nil {
 		return c.loopVariable(v, in)

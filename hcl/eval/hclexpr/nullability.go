@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// nonNullWhen says which traversals are not null when a condition holds, and which when it does not.
+// nonNullWhen returns the traversals that are not null if a condition holds, and if it does not.
 func (c *Compiler) nonNullWhen(e hclsyntax.Expression, in LexicalEnv) (whenTrue, whenFalse []string) {
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -67,7 +67,7 @@ func isLiteral(e hclsyntax.Expression) bool {
 	return false
 }
 
-// plainPath is the text of a traversal of names only, or empty.
+// plainPath is the text of a traversal of names only, or "".
 func plainPath(e hclsyntax.Expression) string {
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:

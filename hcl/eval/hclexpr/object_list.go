@@ -15,15 +15,13 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 	type entry struct{ key, val eval.TypedExpr }
 	entries := make([]entry, 0, len(e.Items))
 	t := &schema.Type{Kind: schema.Object}
-	n := eval.TypedExpr{Type: t, Known: true}
+	n := eval.Combine[*eval.Frame](t)
 	seen := map[string]bool{}
 	for _, item := range e.Items {
 		key := c.compileKey(item.KeyExpr, in)
 		val := c.compileNamed(key, item.ValueExpr, in)
 		entries = append(entries, entry{key, val})
-		n.Known = n.Known && key.Known && val.Known
-		n.Sensitive = n.Sensitive || key.Sensitive || val.Sensitive
-		n.CallerSpecific = n.CallerSpecific || key.CallerSpecific || val.CallerSpecific
+		n = eval.Combine(n.Type, n, key, val)
 		name, ok := key.Value.(string)
 		switch {
 		case !ok:
@@ -64,7 +62,7 @@ func (c *Compiler) compileNamed(key eval.TypedExpr, e hclsyntax.Expression, in L
 	return n
 }
 
-// compileKey compiles the key of an object: a bare word is that word.
+// compileKey compiles the key of an object. A bare word is a literal.
 func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
 		if word := hclv2.ExprAsKeyword(k.Wrapped); word != "" && !k.ForceNonLiteral {
@@ -83,19 +81,17 @@ func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) eval.TypedE
 
 func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) eval.TypedExpr {
 	elems := make([]eval.TypedExpr, len(e.Exprs))
-	n := eval.TypedExpr{Known: true, Type: &schema.Type{Kind: schema.List, Elem: eval.AnyType}}
+	elem := eval.AnyType
 	for i, x := range e.Exprs {
 		el := c.Compile(x, in)
 		elems[i] = el
-		n.Known = n.Known && el.Known
-		n.Sensitive = n.Sensitive || el.Sensitive
-		n.CallerSpecific = n.CallerSpecific || el.CallerSpecific
 		if i == 0 {
-			n.Type.Elem = el.TypeWithNull()
+			elem = el.TypeWithNull()
 		} else {
-			n.Type.Elem = schema.Unify(n.Type.Elem, el.TypeWithNull())
+			elem = schema.Unify(elem, el.TypeWithNull())
 		}
 	}
+	n := eval.Combine(schema.ListOf(elem), elems...)
 	n.Eval = func(f *eval.Frame) (any, error) {
 		list := make([]any, len(elems))
 		for i, el := range elems {

@@ -6,15 +6,18 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/eval"
-	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 var operatorText = map[*hclsyntax.Operation]string{
-	hclsyntax.OpAdd: "+", hclsyntax.OpSubtract: "-", hclsyntax.OpMultiply: "*", hclsyntax.OpDivide: "/", hclsyntax.OpModulo: "%", hclsyntax.OpNegate: "-",
-	hclsyntax.OpGreaterThan: ">", hclsyntax.OpGreaterThanOrEqual: ">=", hclsyntax.OpLessThan: "<", hclsyntax.OpLessThanOrEqual: "<=",
-	hclsyntax.OpEqual: "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLogicalAnd: "&&", hclsyntax.OpLogicalOr: "||", hclsyntax.OpLogicalNot: "!",
+	hclsyntax.OpAdd: "+", hclsyntax.OpSubtract: "-", hclsyntax.OpMultiply: "*", hclsyntax.OpDivide: "/",
+	hclsyntax.OpModulo: "%", hclsyntax.OpNegate: "-",
+	hclsyntax.OpGreaterThan: ">", hclsyntax.OpGreaterThanOrEqual: ">=", hclsyntax.OpLessThan: "<",
+	hclsyntax.OpLessThanOrEqual: "<=",
+	hclsyntax.OpEqual:           "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLogicalAnd: "&&",
+	hclsyntax.OpLogicalOr:  "||",
+	hclsyntax.OpLogicalNot: "!",
 }
 
 func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
@@ -27,7 +30,8 @@ func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.
 	return c.compileArithmetic(e, in)
 }
 
-// compileLogical evaluates its right side only when the left leaves the answer open, and knows there what the left has said about nulls.
+// compileLogical compiles && and ||. The right side is computed only if the left side leaves the
+// answer open.
 func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	a := c.compileBool(e.LHS, in)
 	yes, no := in.NonNull.Branches(c.nonNullWhen(e.LHS, in))
@@ -36,30 +40,28 @@ func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval
 		open, stop = no, true
 	}
 	b := c.compileBool(e.RHS, LexicalEnv{open, in.vars})
-	n := eval.TypedExpr{Type: eval.BoolType, Known: a.Known && b.Known, Sensitive: a.Sensitive || b.Sensitive, CallerSpecific: a.CallerSpecific || b.CallerSpecific}
+	n := eval.Combine(eval.BoolType, a, b)
 	n.Eval = func(f *eval.Frame) (any, error) {
-		v, err := eval.EvalBool(a, f)
+		v, err := eval.EvalBool(f, a.Eval)
 		if err != nil || v == stop {
 			return v, err
 		}
-		return eval.EvalBool(b, f)
+		return eval.EvalBool(f, b.Eval)
 	}
 	return c.foldConstant(n, e.Range())
 }
 
 func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	a, b := c.Compile(e.LHS, in), c.Compile(e.RHS, in)
-	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !eval.CanBe(a.Type, b.Type.Kind) && !(a.Known && a.Value == nil) && !(b.Known && b.Value == nil) {
-		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s: they are never equal.", eval.SubjectCapitalized(a), eval.TypePhrase(a.Type), eval.Subject(b), eval.TypePhrase(b.Type))
+	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !eval.CanBe(a.Type, b.Type.Kind) &&
+		!(a.Known && a.Value == nil) && !(b.Known && b.Value == nil) {
+		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s. They are never equal.",
+			eval.SubjectCapitalized(a), eval.TypePhrase(a.Type), eval.Subject(b), eval.TypePhrase(b.Type))
 	}
 	negate := e.Op == hclsyntax.OpNotEqual
-	n := eval.TypedExpr{Type: eval.BoolType, Known: a.Known && b.Known, Sensitive: a.Sensitive || b.Sensitive, CallerSpecific: a.CallerSpecific || b.CallerSpecific}
+	n := eval.Combine(eval.BoolType, a, b)
 	n.Eval = func(f *eval.Frame) (any, error) {
-		x, err := a.Eval(f)
-		if err != nil {
-			return nil, err
-		}
-		y, err := b.Eval(f)
+		x, y, err := eval.EvalPair(f, a.Eval, b.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -68,25 +70,18 @@ func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eva
 	return c.foldConstant(n, e.Range())
 }
 
+// compileArithmetic compiles an operator that takes two numbers: it computes another, or compares
+// them.
 func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
-	a, b := c.compileNumber(e.LHS, operatorText[e.Op], in), c.compileNumber(e.RHS, operatorText[e.Op], in)
-	n := eval.TypedExpr{Type: &schema.Type{Kind: schema.Number}, Known: a.Known && b.Known, Sensitive: a.Sensitive || b.Sensitive, CallerSpecific: a.CallerSpecific || b.CallerSpecific}
-	switch e.Op {
-	case hclsyntax.OpGreaterThan, hclsyntax.OpGreaterThanOrEqual, hclsyntax.OpLessThan, hclsyntax.OpLessThanOrEqual:
-		n.Type = eval.BoolType
-	case hclsyntax.OpDivide:
-	default:
-		if a.Type.Kind == schema.Integer && b.Type.Kind == schema.Integer {
-			n.Type = eval.IntegerType
-		}
+	op := operatorText[e.Op]
+	a, b := c.compileNumber(e.LHS, op, in), c.compileNumber(e.RHS, op, in)
+	t := eval.BoolType
+	if eval.Ordering(op) == nil {
+		t = eval.ArithmeticType(op, a.Type, b.Type)
 	}
-	op := e.Op
+	n := eval.Combine(t, a, b)
 	n.Eval = func(f *eval.Frame) (any, error) {
-		x, err := a.Eval(f)
-		if err != nil {
-			return nil, err
-		}
-		y, err := b.Eval(f)
+		x, y, err := eval.EvalPair(f, a.Eval, b.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -95,47 +90,37 @@ func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) e
 	return c.foldConstant(n, e.Range())
 }
 
-// compileNumber compiles an operand of an operator that takes numbers.
+// compileNumber compiles an operand that must be a number.
 func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEnv) eval.TypedExpr {
 	n := c.Compile(e, in)
 	switch n.Type.Kind {
 	case schema.Number, schema.Integer, schema.Any:
 		if n.NullReason != "" {
-			c.Errorf(e.Range(), "Value may be null", "%s, and %s takes numbers. Write coalesce(%s, 0), or guard it with a condition.", eval.NullSentence(n), op, c.sourceText(e.Range()))
+			c.Errorf(e.Range(), "Value may be null",
+				"%s, but %s takes numbers. Write coalesce(%s, 0), or check it with a condition.",
+				eval.NullSentence(n), op, c.sourceText(e.Range()))
 		}
 		return n
 	}
 	hint := ""
 	if op == "+" && n.Type.Kind == schema.String {
-		hint = " To join texts write one template: \"${a}${b}\"."
+		hint = ` To join texts, write one template: "${a}${b}".`
 	}
-	c.Errorf(e.Range(), "Number needed", "%s takes numbers, and this is %s.%s", op, eval.TypePhrase(n.Type), hint)
+	c.Errorf(e.Range(), "Number needed", "%s takes numbers, this is %s.%s", op, eval.TypePhrase(n.Type), hint)
 	return eval.Broken()
 }
 
-var arithmeticOf = map[*hclsyntax.Operation]func(a, b any) (any, error){
-	hclsyntax.OpAdd: functions.Add, hclsyntax.OpSubtract: functions.Subtract, hclsyntax.OpMultiply: functions.Multiply,
-	hclsyntax.OpDivide: functions.Divide, hclsyntax.OpModulo: functions.Modulo,
-}
-
-var orderOf = map[*hclsyntax.Operation]func(order int) bool{
-	hclsyntax.OpGreaterThan:        func(o int) bool { return o > 0 },
-	hclsyntax.OpGreaterThanOrEqual: func(o int) bool { return o >= 0 },
-	hclsyntax.OpLessThan:           func(o int) bool { return o < 0 },
-	hclsyntax.OpLessThanOrEqual:    func(o int) bool { return o <= 0 },
-}
-
-// compute is exact: integers that leave the range of int, and decimals that a float64 does not hold, keep their digits.
-func compute(op *hclsyntax.Operation, a, b any) (any, error) {
+// compute applies an operator to two values, which must be numbers.
+func compute(op string, a, b any) (any, error) {
 	for _, v := range []any{a, b} {
-		if value.Kind(v) != "number" {
-			return nil, fmt.Errorf("%s takes numbers, got %s", operatorText[op], value.Kind(v))
+		if !value.IsNumber(v) {
+			return nil, fmt.Errorf("%s takes numbers, got %s", op, value.Kind(v))
 		}
 	}
-	if holds, ok := orderOf[op]; ok {
+	if holds := eval.Ordering(op); holds != nil {
 		return holds(value.Compare(a, b)), nil
 	}
-	return arithmeticOf[op](a, b)
+	return eval.Arithmetic(op)(a, b)
 }
 
 func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) eval.TypedExpr {
@@ -144,7 +129,7 @@ func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) eval.Ty
 		a.Type, a.Path = eval.BoolType, ""
 		inner := a
 		a.Eval = func(f *eval.Frame) (any, error) {
-			v, err := eval.EvalBool(inner, f)
+			v, err := eval.EvalBool(f, inner.Eval)
 			return !v, err
 		}
 		return c.foldConstant(a, e.Range())
@@ -157,7 +142,7 @@ func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) eval.Ty
 		if err != nil {
 			return nil, err
 		}
-		return compute(hclsyntax.OpSubtract, 0, v)
+		return compute("-", 0, v)
 	}
 	return c.foldConstant(a, e.Range())
 }

@@ -6,8 +6,8 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// programEnv is what a program sees of the scope: neither roots that may hold secrets, nor the error
-// of a failed call.
+// programEnv is what a program sees of the scope: neither roots that may hold secrets, nor the
+// error of a failed call.
 func (c *Compiler) programEnv(known *eval.NonNull) exprlang.Env {
 	out := exprlang.Env{Roots: make(map[string]*schema.Type, 8), NonNull: known, Now: c.env.Now}
 	for _, name := range c.Scope.Readable() {

@@ -9,13 +9,13 @@ import (
 	"hatchel/hcl/template"
 )
 
-// literalText makes a text node whose bytes know where they were written.
+// literalText is the text node of a literal.
 func (c *Compiler) literalText(decoded string, r hclv2.Range) *template.Text {
 	return &template.Text{Value: decoded, Place: sourceMap(decoded, c.sourceText(r), r)}
 }
 
-// sourceMap maps bytes of a decoded literal to its source: escapes, $${ and %%{ are longer there, dedent has taken white space away at the start of every
-// line and trim markers at either end, so the two are walked side by side.
+// sourceMap maps bytes of a decoded literal to its source. Escapes, $${ and %%{ are longer in the
+// source, and the white space of indentation and around trim markers is only there.
 func sourceMap(decoded, src string, r hclv2.Range) func(from, to int) hclv2.Range {
 	return func(from, to int) hclv2.Range {
 		units := align(decoded, src)
@@ -33,7 +33,8 @@ func sourceMap(decoded, src string, r hclv2.Range) func(from, to int) hclv2.Rang
 // sourceSpan is the part of a source that one decoded byte comes from.
 type sourceSpan struct{ from, to int }
 
-// align gives the unit of every byte of decoded, and an empty one at its end; nil when the two cannot be brought together.
+// align returns the source of every byte of decoded, and an empty span at its end. It returns nil
+// if they do not match.
 func align(decoded, src string) []sourceSpan {
 	for skip := 0; skip <= len(src); skip++ {
 		if units, ok := alignAt(decoded, src, skip); ok {
@@ -67,14 +68,16 @@ func alignAt(decoded, src string, at int) ([]sourceSpan, bool) {
 	return append(units, sourceSpan{at, at}), true
 }
 
-// indent is how much white space a line starts with.
+// indent is the number of spaces and tabs at the beginning of a line.
 func indent(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
 
 var escapeText = map[byte]string{'n': "\n", 'r': "\r", 't': "\t", '"': "\"", '\\': "\\"}
 
-// sourceWidth says how many decoded bytes the source starts with as one unit, and how many source bytes that unit is.
+// sourceWidth returns how many decoded bytes the first unit of the source stands for, and its
+// length.
 func sourceWidth(src, decoded string) (n, width int) {
-	if len(src) >= 3 && (strings.HasPrefix(src, "$${") || strings.HasPrefix(src, "%%{")) && strings.HasPrefix(decoded, src[1:3]) {
+	if len(src) >= 3 && (strings.HasPrefix(src, "$${") || strings.HasPrefix(src, "%%{")) &&
+		strings.HasPrefix(decoded, src[1:3]) {
 		return 2, 3
 	}
 	if src[0] == '\\' && len(src) > 1 {

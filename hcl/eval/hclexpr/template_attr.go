@@ -11,27 +11,29 @@ import (
 	"hatchel/hcl/template/urltext"
 )
 
-// SQL is one statement, or a list of them that is one transaction.
+// SQL is one statement, or several that are one transaction.
 type SQL struct {
 	statements []*sqltext.Program
-	Listed     bool // it was written as a list
+	Listed     bool // it is written as a list
 	Range      diag.Range
 	ranges     []diag.Range
 }
 
-// Statements are the compiled statements in order. Each binds the values of a call as parameters; see package sqltext.
+// Statements returns the compiled statements in order. Each binds the values of a call as
+// parameters; see package sqltext.
 func (s *SQL) Statements() []*sqltext.Program { return s.statements }
 
 // StatementRange is where statement i was written.
 func (s *SQL) StatementRange(i int) diag.Range { return s.ranges[i] }
 
+// CompileSQL compiles a statement, or a list of them, of a dialect.
 func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sqltext.Dialect) *SQL {
 	s := &SQL{Range: diag.RangeOf(e.Range())}
 	exprs := []hclsyntax.Expression{e}
 	if t, ok := e.(*hclsyntax.TupleConsExpr); ok {
 		s.Listed, exprs = true, t.Exprs
 		if len(exprs) == 0 {
-			c.Errorf(e.Range(), "Empty list", "A transaction has at least one statement.")
+			c.Errorf(e.Range(), "Empty list", "A transaction needs at least one statement.")
 		}
 	}
 	for _, x := range exprs {
@@ -42,18 +44,19 @@ func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sql
 	return s
 }
 
-// Script is a shell script whose text never depends on a call.
+// Script is a shell script. Its text never depends on a call.
 type Script struct {
 	script *shelltext.Script
 	Range  diag.Range
 }
 
-// Env gives the values of a call as NAME=value.
+// Env returns the values of a call as NAME=value.
 func (s *Script) Env(f *eval.Frame) ([]string, error) { return s.script.Env(f) }
 
-// Argv is the command that runs the script: the interpreter it was checked for, and the text.
+// Argv is the command that runs the script.
 func (s *Script) Argv() []string { return s.script.Argv() }
 
+// CompileScript compiles a shell script.
 func (c *Compiler) CompileScript(e hclsyntax.Expression, in LexicalEnv) *Script {
 	s, diags := shelltext.CompileScript(c.compileTree(e, in))
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
@@ -66,50 +69,55 @@ type Argv struct {
 	Range diag.Range
 }
 
-// ReadsProgram names the program that runs what it reads on its standard input, or returns "": no value of a call may be there.
+// ReadsProgram names the program that executes its standard input, where values of a call are not
+// allowed, or returns "".
 func (a *Argv) ReadsProgram() string { return a.argv.ReadsProgram() }
 
-// Bind appends the words of a call.
+// Bind appends the words of the command for one call.
 func (a *Argv) Bind(f *eval.Frame, dst []string) ([]string, error) { return a.argv.Bind(f, dst) }
 
-// CompileArgv compiles a command. Prefix are the words of its connection that stand before its own.
+// CompileArgv compiles a command. Prefix are the words of its connection, which come before its
+// own.
 func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, prefix []string) *Argv {
 	args, ok := c.listElements(e, in)
 	if !ok {
 		return nil
 	}
 	if len(args)+len(prefix) == 0 {
-		c.Errorf(e.Range(), "Empty list", "A command has at least the name of a program.")
+		c.Errorf(e.Range(), "Empty list", "A command needs at least the name of a program.")
 		return nil
 	}
 	var all []shelltext.Arg
 	for _, w := range prefix {
-		all = append(all, shelltext.Arg{Text: &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())}, Range: e.Range()}, Range: e.Range()})
+		all = append(all, shelltext.Arg{Text: &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())},
+			Range: e.Range()}, Range: e.Range()})
 	}
 	a, diags := shelltext.CompileArgv(append(all, args...))
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return &Argv{a, diag.RangeOf(e.Range())}
 }
 
-// Pipe is a list of commands, each reading what the one before it writes.
+// Pipe is a list of commands. Each reads what the previous one writes.
 type Pipe struct {
 	pipe  *shelltext.Pipe
 	Range diag.Range
 }
 
-// ReadsProgram names the program of the first stage that runs what it reads on its standard input, or returns "".
+// ReadsProgram names the program of the first command that executes its standard input, or returns
+// "".
 func (p *Pipe) ReadsProgram() string { return p.pipe.ReadsProgram() }
 
-// Bind gives the words of every stage of a call.
+// Bind returns the words of every command for one call.
 func (p *Pipe) Bind(f *eval.Frame) ([][]string, error) { return p.pipe.Bind(f) }
 
+// CompilePipe compiles a list of commands.
 func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
 	stages, ok := c.listElements(e, in)
 	if !ok {
 		return nil
 	}
 	if len(stages) == 0 {
-		c.Errorf(e.Range(), "Empty list", "A pipe has at least one command.")
+		c.Errorf(e.Range(), "Empty list", "A pipe needs at least one command.")
 		return nil
 	}
 	p, diags := shelltext.CompilePipe(stages)
@@ -117,11 +125,13 @@ func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
 	return &Pipe{p, diag.RangeOf(e.Range())}
 }
 
-// listElements reads a list that the author wrote out.
+// listElements compiles the elements of a list, which must be written out.
 func (c *Compiler) listElements(e hclsyntax.Expression, in LexicalEnv) ([]shelltext.Arg, bool) {
 	t, ok := e.(*hclsyntax.TupleConsExpr)
 	if !ok {
-		c.Errorf(e.Range(), "Written list needed", `A command is a list that is written out, one word an element, as in ["git", "log", input.branch]. An element that is itself a list is spliced in.`)
+		c.Errorf(e.Range(), "Literal list needed",
+			`A command is a list with one word an element, as in ["git", "log", input.branch]. The elements of a `+
+				`list in it are words, too.`)
 		return nil, false
 	}
 	args := make([]shelltext.Arg, 0, len(t.Exprs))
@@ -148,7 +158,8 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 	case *hclsyntax.ConditionalExpr:
 		cond := c.compileBool(x.Condition, in)
 		yes, no := in.NonNull.Branches(c.nonNullWhen(x.Condition, in))
-		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult, LexicalEnv{no, in.vars})
+		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult,
+			LexicalEnv{no, in.vars})
 		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
 		return a
 	}
@@ -159,7 +170,7 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 	return a
 }
 
-// RequestURL is the URL of a request: a path below the connection's base URL, or a whole URL.
+// RequestURL is the URL of a request: a path below the base URL of a connection, or a whole URL.
 type RequestURL struct {
 	bind       func(template.Frame, []byte) ([]byte, error)
 	needsHosts bool
@@ -168,7 +179,8 @@ type RequestURL struct {
 	Range      diag.Range
 }
 
-// WithHosts returns the address with the hosts that it may name when it is data; each is one that urltext.ValidHost accepts.
+// WithHosts returns the URL with the hosts that it may name if the host is a value. Each must be
+// accepted by urltext.ValidHost.
 func (a *RequestURL) WithHosts(hosts []string) *RequestURL {
 	b := *a
 	if a.url != nil {
@@ -177,12 +189,13 @@ func (a *RequestURL) WithHosts(hosts []string) *RequestURL {
 	return &b
 }
 
-// Bind appends the URL of a call, every value escaped as what it is.
+// Bind appends the URL for one call. Every value is escaped for its place.
 func (a *RequestURL) Bind(f *eval.Frame, dst []byte) ([]byte, error) { return a.bind(f, dst) }
 
-// NeedsHosts reports that the host is data, so that the block must say which hosts are allowed.
+// NeedsHosts reports whether the host is a value, so that the allowed hosts must be listed.
 func (a *RequestURL) NeedsHosts() bool { return a.needsHosts }
 
+// CompileURL compiles the URL of a request. If the block has a connection, linked, it is a path.
 func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool) *RequestURL {
 	t := c.compileTree(e, in)
 	a := &RequestURL{Range: diag.RangeOf(e.Range())}

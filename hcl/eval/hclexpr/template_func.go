@@ -10,9 +10,12 @@ import (
 	"hatchel/hcl/value"
 )
 
-// templateFuncValue is the value of ident, raw, path and under: their contexts ask for the arguments, and only under is a value by itself.
-func (c *Compiler) templateFuncValue(h *template.Interpolation, call *hclsyntax.FunctionCallExpr) (template.Value, template.Type) {
-	want := map[string]string{"ident": "one name, or a schema and a name", "raw": "one text known at load", "path": "one value", "under": "a folder and a name below it"}
+// templateFuncValue is the value of a call of ident, raw, path or under. Only under has a value of
+// its own; the others are bound by the compilers of templates.
+func (c *Compiler) templateFuncValue(h *template.Interpolation, call *hclsyntax.FunctionCallExpr) (template.Value,
+	template.Type) {
+	want := map[string]string{"ident": "one name, or a schema and a name", "raw": "one text known at load",
+		"path": "one value", "under": "a folder and a name below it"}
 	switch n := len(h.Args); {
 	case n == 0, call.Name == "under" && n != 2, call.Name != "under" && call.Name != "ident" && n != 1, n > 2:
 		c.Errorf(call.Range(), "Wrong number of arguments", "%s takes %s.", call.Name, want[call.Name])

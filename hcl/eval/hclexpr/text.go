@@ -10,7 +10,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// compileTemplate compiles a template that makes a text.
+// compileTemplate compiles a template to a string.
 func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eval.TypedExpr {
 	if e.IsStringLiteral() {
 		return eval.Constant(LiteralValue(e.Parts[0].(*hclsyntax.LiteralValueExpr).Val))
@@ -24,7 +24,8 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		c.checkTextParts(t.Nodes)
 		c.warnEmbedded(c.Name, t.Nodes)
 	})
-	n := eval.TypedExpr{Type: eval.StringType, Known: read.Known(), Sensitive: read.Sensitive, CallerSpecific: read.Caller}
+	n := eval.TypedExpr{Type: eval.StringType, Known: read.Known(), Sensitive: read.Sensitive,
+		CallerSpecific: read.Caller}
 	if c.Nulls == eval.PropagateNull {
 		n.NullReason = nullableInterpolation(t.Nodes)
 	}
@@ -42,20 +43,26 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 	return c.foldConstant(n, e.Range())
 }
 
-// checkTextParts reports what cannot stand in a text.
+// checkTextParts reports values that cannot be a part of a text.
 func (c *Compiler) checkTextParts(nodes []template.Node) {
 	for _, x := range nodes {
 		switch x := x.(type) {
 		case *template.Interpolation:
 			switch {
 			case x.Type.Nullable && c.Nulls == eval.RejectNull:
-				c.Errorf(x.Range, "Value may be null", "%s may be null here, and a text cannot hold null. Write ${coalesce(%s, \"\")}, or put the part in %%{if %s != null} … %%{endif}.", x.Source, x.Source, x.Source)
+				c.Errorf(x.Range, "Value may be null",
+					`%s may be null here, but a text cannot contain null. Write ${coalesce(%s, "")}, or put the `+
+						`part into %%{if %s != null} … %%{endif}.`, x.Source, x.Source, x.Source)
 			case x.Type.Kind == template.File:
-				c.Errorf(x.Range, "File in text", "%s is a file, which has no text. Name what is meant: ${%s.filename}, ${%s.url}; or write ${base64encode(%s)}.", x.Source, x.Source, x.Source, x.Source)
+				c.Errorf(x.Range, "File in text",
+					"%s is a file, which is no text. Write ${%s.filename}, ${%s.url} or ${base64encode(%s)}.",
+					x.Source, x.Source, x.Source, x.Source)
 			case x.Type.Kind == template.Bytes:
-				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which have no text. Write ${base64encode(%s)}.", x.Source, x.Source)
+				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%s)}.",
+					x.Source, x.Source)
 			case x.Func != "" && x.Func != "under":
-				c.Errorf(x.Range, "Function not available here", "%s(...) has a meaning in SQL or in the path of a request only.", x.Func)
+				c.Errorf(x.Range, "Function not available here",
+					"%s(...) can only be used in SQL or in the path of a request.", x.Func)
 			}
 		case *template.If:
 			c.checkTextParts(x.Then)
@@ -75,10 +82,10 @@ func nullableInterpolation(nodes []template.Node) string {
 	return ""
 }
 
-// errNullText says that a text is null because a part of it is.
+// errNullText is the error of a text that is null because a part of it is.
 var errNullText = fmt.Errorf("a part of the text is null")
 
-// textWriter appends a text made of nodes.
+// textWriter appends the text of template nodes.
 type textWriter struct {
 	nodes []template.Node
 	nulls eval.NullPolicy
@@ -115,7 +122,7 @@ func (w textWriter) branch(dst []byte, n *template.If, f *eval.Frame) ([]byte, e
 	}
 	ok, isBool := v.(bool)
 	if !isBool {
-		return dst, fmt.Errorf("a condition must be true or false, got %s", value.Kind(v))
+		return dst, fmt.Errorf("true or false is expected, got %s", value.Kind(v))
 	}
 	if ok {
 		return textWriter{n.Then, w.nulls}.append(dst, f)
@@ -136,7 +143,7 @@ func (w textWriter) interpolation(dst []byte, h *template.Interpolation, f *eval
 		case eval.PropagateNull:
 			return dst, errNullText
 		case eval.RejectNull:
-			return dst, fmt.Errorf("%s is null, and a text cannot hold null", h.Source)
+			return dst, fmt.Errorf("%s is null, but a text cannot contain null", h.Source)
 		}
 	case value.Bytes:
 		if w.nulls == eval.PrintNull {

@@ -10,7 +10,7 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// compileTraversal compiles root.member.step…
+// compileTraversal compiles root.member.…
 func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	name := t.RootName()
 	if v := in.vars.find(name); v != nil {
@@ -34,7 +34,8 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 	}
 	key, ok := TraverserName(t[1])
 	if !ok {
-		c.Errorf(t[1].SourceRange(), "Name needed", "After %s comes the name of %s.", name, diag.WithArticle(r.Noun))
+		c.Errorf(t[1].SourceRange(), "Name needed", "The name of %s is expected after %s.",
+			diag.WithArticle(r.Noun), name)
 		return eval.Broken()
 	}
 	m, ok := r.Members[key]
@@ -46,13 +47,13 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 	return c.compileSteps(c.compileMember(m, name+"."+key, t[:2].SourceRange(), in), t[2:], in)
 }
 
-// markUse notes that a member is read.
+// markUse records that a member is read.
 func (c *Compiler) markUse(m *eval.Member) {
 	if c.deps != nil && m.CallerSpecific {
 		c.deps.Caller = true
 	}
 	if c.deps != nil && !m.Local {
-		c.deps.Members = append(c.deps.Members, m) // noted when all tools are decoded, which may happen side by side
+		c.deps.Members = append(c.deps.Members, m) // blocks are decoded concurrently; the loader marks them as used
 		return
 	}
 	m.Used = true
@@ -66,17 +67,21 @@ func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range)
 		c.Errorf(at, "Value not available here", "%s", why)
 	case r.Partial: // it may be declared in a file that could not be read
 	case len(names) == 0:
-		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q, and no other is declared.", r.Noun, key)
+		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q. None is declared.", r.Noun, key)
 	default:
-		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q.%s", r.Noun, key, diag.SuggestOr(key, names, diag.ListAre(names)))
+		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q.%s", r.Noun, key,
+			diag.SuggestOr(key, names, diag.ListAre(names)))
 	}
 }
 
 func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	if m.Sensitive && c.Scope.Secrets == eval.RejectSecrets {
-		c.Errorf(r, "Secret would be visible", "%s is secret, and what stands here can be seen by the caller, a log or another process. Secrets may stand in auth blocks, headers, query, env and connection settings.", path)
+		c.Errorf(r, "Secret would be visible",
+			"%s is secret, but the caller, a log or another process can read this value. Secrets are allowed in "+
+				"auth blocks, headers, query, env and connection settings.", path)
 	}
-	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value, Sensitive: m.Sensitive, Path: path, Eval: m.Eval, CallerSpecific: m.CallerSpecific}
+	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
+		Sensitive: m.Sensitive, Path: path, Eval: m.Eval, CallerSpecific: m.CallerSpecific}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
 	if m.Known {
 		v := m.Value
@@ -90,7 +95,8 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 
 func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.TypedExpr {
 	if r.Value == nil {
-		c.Errorf(at, "Name needed", "%s is a set of names, not a value. Write %s.<name>.%s", name, name, diag.ListAre(diag.SortedNames(r.Members)))
+		c.Errorf(at, "Name needed", "%s is not a value. Write %s.<name>.%s", name, name,
+			diag.ListAre(diag.SortedNames(r.Members)))
 		return eval.Broken()
 	}
 	sensitive, known := false, r.Members != nil
@@ -100,9 +106,11 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 		known = known && m.Known
 	}
 	if sensitive && c.Scope.Secrets == eval.RejectSecrets {
-		c.Errorf(at, "Secret would be visible", "%s holds secrets, and what stands here can be seen by the caller, a log or another process.", name)
+		c.Errorf(at, "Secret would be visible",
+			"%s holds secrets, but the caller, a log or another process can read this value.", name)
 	}
-	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive, CallerSpecific: name == "caller"}
+	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive,
+		CallerSpecific: name == "caller"}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Caller: n.CallerSpecific})
 	if known {
 		n.Known = true
@@ -111,7 +119,7 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 	return n
 }
 
-// afterInterpolation reports whether a name is the first of a value inside a text.
+// afterInterpolation reports whether a name follows ${.
 func (c *Compiler) afterInterpolation(r hclv2.Range) bool {
 	at := r.Start.Byte
 	return at >= 2 && at <= len(c.src) && string(c.src[at-2:at]) == "${"
@@ -136,16 +144,16 @@ func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
 	}
 	switch {
 	case name == "path" && len(t) > 1:
-		detail += ` A file is named from the folder of the configuration, as in file("x.txt").`
+		detail += ` The name of a file is relative to the configuration directory, as in file("x.txt").`
 	case len(t) == 1 && c.afterInterpolation(r):
-		detail += " Where ${ is meant for a shell, write $${."
+		detail += " If ${ is meant for a shell, write $${."
 	case len(t) == 1:
-		detail += " A text stands in quotes."
+		detail += " Texts are written in quotes."
 	}
 	c.Errorf(r, "Unknown name", "%s%s", detail, diag.ListNames(" Readable here: ", names))
 }
 
-// compileSteps compiles what follows a value: .name, [index].
+// compileSteps compiles what follows a value: .name and [index].
 func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	for _, s := range steps {
 		switch s := s.(type) {
@@ -166,7 +174,8 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 // compileAttribute compiles n.name.
 func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
-	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType, Known: n.Known}
+	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
+		Known: n.Known}
 	if n.Path != "" {
 		out.Path = n.Path + "." + name
 	} else if n.Phrase != "" {
@@ -177,7 +186,8 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	case schema.Object:
 		m, ok := n.Type.Lookup(name)
 		if !ok {
-			c.Errorf(r, "Unknown member", "%s has no member %q.%s", eval.SubjectCapitalized(n), name, diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+nestedPath(n, name)))
+			c.Errorf(r, "Unknown member", "%s has no member %q.%s", eval.SubjectCapitalized(n), name,
+				diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+nestedPath(n, name)))
 			return eval.Broken()
 		}
 		out.Type = m.Type
@@ -191,11 +201,14 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	case schema.File:
 		m, ok := schema.FileMembers().Lookup(name)
 		if !ok {
-			c.Errorf(r, "Unknown member", "%s is a file and has no member %q.%s", eval.SubjectCapitalized(n), name, diag.SuggestOr(name, schema.FileMembers().MemberNames(), diag.ListHas(schema.FileMembers().MemberNames())))
+			c.Errorf(r, "Unknown member", "%s is a file and has no member %q.%s", eval.SubjectCapitalized(n), name,
+				diag.SuggestOr(name, schema.FileMembers().MemberNames(),
+					diag.ListHas(schema.FileMembers().MemberNames())))
 			return eval.Broken()
 		}
 		if out.Type = m.Type; name == "url" && !c.env.FileURLs {
-			c.Errorf(r, "Address not known", "%s is an address of this server, and nobody says how others reach it. Write files { base_url = \"https://…\" } at the top of a file.", eval.Subject(out))
+			c.Errorf(r, "Address not known",
+				`%s needs the public URL of this server. Write files { base_url = "https://…" } at the top of a file.`, eval.Subject(out))
 		}
 	case schema.Map:
 		if n.Path == "caller.headers" {
@@ -205,10 +218,13 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		out.NullReason = eval.NullableReason(eval.Subject(out), n.Type.Elem)
 	case schema.Any:
 	case schema.List, schema.Set:
-		c.Errorf(r, "Unknown member", "%s is a list and has no members. Write [*].%s for the one of every element, [0].%s for that of the first.", eval.SubjectCapitalized(n), name, name)
+		c.Errorf(r, "Unknown member",
+			"%s is a list and has no members. Write [*].%s for the member of every element, or [0].%s for that of "+
+				"the first.", eval.SubjectCapitalized(n), name, name)
 		return eval.Broken()
 	default:
-		c.Errorf(r, "Unknown member", "%s is %s and has no members.", eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
+		c.Errorf(r, "Unknown member", "%s is %s and has no members.", eval.SubjectCapitalized(n),
+			eval.TypePhrase(n.Type))
 		return eval.Broken()
 	}
 	if in.NonNull.Has(out.Path) {
@@ -228,7 +244,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	return out
 }
 
-// nestedPath says where a member is that is not here but in one of the members.
+// nestedPath suggests the member of another member that has the name.
 func nestedPath(n eval.TypedExpr, name string) string {
 	within := ""
 	for _, m := range n.Type.Members {
@@ -246,18 +262,19 @@ func nestedPath(n eval.TypedExpr, name string) string {
 	return " Write " + n.Path + "." + within + "." + name + "."
 }
 
-// checkNotNull reports reading inside a value that may be null.
+// checkNotNull reports access to a member or an element of a value that may be null.
 func (c *Compiler) checkNotNull(n eval.TypedExpr, r hclv2.Range) {
 	if n.NullReason == "" || c.Nulls == eval.PrintNull {
 		return
 	}
-	hint := "guard it with a condition"
+	hint := "check it with a condition"
 	if n.Path != "" {
-		hint = fmt.Sprintf("guard it: `%s != null ? … : …`, or `%%{if %s != null}` in a template", n.Path, n.Path)
+		hint = fmt.Sprintf("check it: `%s != null ? … : …`, or `%%{if %s != null}` in a template", n.Path, n.Path)
 	}
-	c.Errorf(r, "Value may be null", "%s, and null has no members; %s.", eval.NullSentence(n), hint)
+	c.Errorf(r, "Value may be null", "%s, but null has no members; %s.", eval.NullSentence(n), hint)
 }
 
+// TraverserName returns the name of a step of a traversal, .name or ["name"].
 func TraverserName(s hclv2.Traverser) (string, bool) {
 	switch s := s.(type) {
 	case hclv2.TraverseAttr:
@@ -269,7 +286,7 @@ func TraverserName(s hclv2.Traverser) (string, bool) {
 	return "", false
 }
 
-// traverserNameRange is the name of a step without its dot.
+// traverserNameRange is the range of a name without its dot.
 func traverserNameRange(s hclv2.Traverser) hclv2.Range {
 	r := s.SourceRange()
 	if a, ok := s.(hclv2.TraverseAttr); ok && r.End.Byte-r.Start.Byte > len(a.Name) {

@@ -12,7 +12,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// compileTree turns a template, or any expression that stands where a template may, into text, holes and structure.
+// compileTree compiles a template, or another expression in its place, to the nodes of a template.
 func (c *Compiler) compileTree(e hclsyntax.Expression, in LexicalEnv) *template.Tree {
 	t := &template.Tree{Range: e.Range()}
 	t.Nodes = c.compileNodes(e, in)
@@ -35,7 +35,8 @@ func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []templat
 	return []template.Node{c.compileInterpolation(e, e.Range(), in)}
 }
 
-// compilePart compiles one part of a template. Only a string literal is text; ${"x"} is a hole like every other.
+// compilePart compiles one part of a template. Only a literal is text; ${"x"} is an interpolation
+// like any other.
 func (c *Compiler) compilePart(e hclsyntax.Expression, in LexicalEnv) []template.Node {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -56,16 +57,19 @@ func (c *Compiler) compilePart(e hclsyntax.Expression, in LexicalEnv) []template
 	return []template.Node{c.compileInterpolation(e, c.interpolationRange(e.Range()), in)}
 }
 
-// warnShellParameter warns of a number that is probably meant to be the parameter of a shell.
+// warnShellParameter warns about a number that is probably meant as a shell parameter.
 func (c *Compiler) warnShellParameter(e *hclsyntax.LiteralValueExpr) {
 	at := c.interpolationRange(e.Range())
-	if digits := e.Range().SliceBytes(c.src); len(digits) == 1 && digits[0] >= '0' && digits[0] <= '9' && c.startsWith(at, "${") {
-		c.warnf(at, "Constant number", "This is the number %s. The parameter of a shell is written $%[1]s or $${%[1]s}.", digits)
+	if digits := e.Range().SliceBytes(c.src); len(digits) == 1 && digits[0] >= '0' && digits[0] <= '9' &&
+		c.startsWith(at, "${") {
+		c.warnf(at, "Constant number",
+			"This is the number %s. A shell parameter is written $%[1]s or $${%[1]s}.", digits)
 	}
 }
 
 func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
-	return r.Start.Byte >= 0 && r.Start.Byte <= len(c.src) && strings.HasPrefix(string(c.src[r.Start.Byte:min(r.Start.Byte+len(s), len(c.src))]), s)
+	return r.Start.Byte >= 0 && r.Start.Byte <= len(c.src) &&
+		strings.HasPrefix(string(c.src[r.Start.Byte:min(r.Start.Byte+len(s), len(c.src))]), s)
 }
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
@@ -110,7 +114,8 @@ func (c *Compiler) compileForDirectiveParts(e *hclsyntax.ForExpr, in LexicalEnv)
 	}
 }
 
-// literalSize is how many bytes of the author's own text a round writes at most, beside loops inside it.
+// literalSize is the largest number of literal bytes that one iteration writes, without nested
+// loops.
 func literalSize(nodes []template.Node) int {
 	total := 0
 	for _, n := range nodes {
@@ -125,7 +130,8 @@ func literalSize(nodes []template.Node) int {
 }
 
 // compileInterpolation compiles one ${...}.
-func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, in LexicalEnv) *template.Interpolation {
+func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range,
+	in LexicalEnv) *template.Interpolation {
 	h := &template.Interpolation{Range: r, Source: c.sourceText(e.Range())}
 	call, ok := e.(*hclsyntax.FunctionCallExpr)
 	if !ok || !templateFuncs[call.Name] {
@@ -147,16 +153,16 @@ func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, i
 	return h
 }
 
-// templateFuncs are the functions whose meaning depends on where they stand.
+// templateFuncs are the functions whose meaning depends on the template around them.
 var templateFuncs = map[string]bool{"ident": true, "raw": true, "path": true, "under": true}
 
-// asTemplateValue hands an expression to the compilers of templates, which pass the frame through.
+// asTemplateValue adapts an expression to the compilers of templates, whose frames are opaque.
 func asTemplateValue(n eval.TypedExpr) template.Value {
 	compute := n.Eval
 	return func(f template.Frame) (any, error) { return compute(f.(*eval.Frame)) }
 }
 
-// spendValue is a value inside a loop, which pays for what it writes.
+// spendValue adapts a value in a loop, which is charged for what it writes.
 func spendValue(compute template.Value) template.Value {
 	return func(f template.Frame) (any, error) {
 		v, err := compute(f)
@@ -167,13 +173,13 @@ func spendValue(compute template.Value) template.Value {
 	}
 }
 
-// templateType says what the contextual compilers may know of a value.
+// templateType is what the compilers of templates may know of a value.
 func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in LexicalEnv) template.Type {
 	t := n.Type.TemplateType()
 	t.Nullable = n.NullReason != ""
 	t.Known, t.Constant = n.Known, n.Value
 	if tuple, ok := e.(*hclsyntax.TupleConsExpr); ok {
-		quiet := *c // the elements were checked with the tuple; this only asks for their types
+		quiet := *c // the elements were checked with the tuple; only their types are needed
 		for _, x := range tuple.Exprs {
 			t.Tuple = append(t.Tuple, quiet.templateType(x, quiet.Compile(x, in), in))
 		}
@@ -181,7 +187,8 @@ func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in Lex
 	return t
 }
 
-// appendMerged appends nodes, merging neighbouring texts: the parser cuts a literal at every line and escape.
+// appendMerged appends nodes and merges neighbouring texts, because the parser splits a literal at
+// every line and escape.
 func appendMerged(out []template.Node, more ...template.Node) []template.Node {
 	for _, n := range more {
 		t, ok := n.(*template.Text)
@@ -199,7 +206,7 @@ func appendMerged(out []template.Node, more ...template.Node) []template.Node {
 	return out
 }
 
-// interpolationRange widens the range of an expression to the ${ } around it.
+// interpolationRange extends the range of an expression to the ${ } around it.
 func (c *Compiler) interpolationRange(r hclv2.Range) hclv2.Range {
 	start := r.Start.Byte
 	for start > 0 && (c.src[start-1] == ' ' || c.src[start-1] == '~' || c.src[start-1] == '\t') {

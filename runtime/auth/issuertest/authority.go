@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Authority signs certificates.
+// Authority is a certificate authority.
 type Authority struct {
 	t           testing.TB
 	Certificate *x509.Certificate
@@ -23,11 +23,14 @@ type Authority struct {
 	next        int64
 }
 
-// NewAuthority makes one that is good for an hour.
+// NewAuthority returns an authority whose certificate is valid for an hour.
 func NewAuthority(t testing.TB, name string) *Authority {
 	a := &Authority{t: t, next: 1}
 	a.key = a.newKey()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
 	a.Certificate = a.sign(template, template, &a.key.PublicKey)
 	return a
 }
@@ -52,7 +55,8 @@ func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.Publi
 	return cert
 }
 
-// Issue writes a certificate and its key into files, and returns the pair.
+// Issue signs a certificate for a new key, writes both as name.pem and name.key into dir, and returns the
+// pair.
 func (a *Authority) Issue(dir, name string, template *x509.Certificate) tls.Certificate {
 	a.t.Helper()
 	key := a.newKey()
@@ -74,12 +78,13 @@ func (a *Authority) Issue(dir, name string, template *x509.Certificate) tls.Cert
 
 func (a *Authority) write(dir, name, kind string, der []byte) {
 	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 		a.t.Fatal(err)
 	}
 }
 
-// WriteOwn writes the authority's own certificate into a file.
+// WriteOwn writes the certificate of the authority into a file.
 func (a *Authority) WriteOwn(dir, name string) {
 	a.t.Helper()
 	a.write(dir, name, "CERTIFICATE", a.Certificate.Raw)

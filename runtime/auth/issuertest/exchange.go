@@ -9,24 +9,30 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Exchange says how an issuer exchanges tokens at /token (RFC 8693).
+// Identifiers of RFC 8693.
+const (
+	grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
+	tokenType = "urn:ietf:params:oauth:token-type:access_token"
+)
+
+// Exchange configures the token exchange of an issuer at /token (RFC 8693).
 type Exchange struct {
-	Client, Secret string        // who may ask
-	Life           time.Duration // of what is given out; an hour when it is 0
-	Unsaid         bool          // for how long it is good is not said
-	Error          string        // that every request is answered with; empty for none
-	Describe       string        // what goes with Error
+	Client, Secret string        // credentials of the client
+	Life           time.Duration // lifetime of issued tokens; an hour when it is 0
+	Unsaid         bool          // responses have no expires_in
+	Error          string        // error code of every response; empty for none
+	Describe       string        // error_description for Error
 }
 
-// Exchanges says how tokens are exchanged from now on.
+// Exchanges sets the configuration.
 func (i *Issuer) Exchanges(e Exchange) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.exchange = e
 }
 
-// exchanges answers a request for a token in somebody's name.
-func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
+// serveExchange answers a request to exchange a token.
+func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	e, status, n := i.exchange, i.status, i.asked["/token"]
 	i.mu.Unlock()
@@ -46,13 +52,13 @@ func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
 	case e.Error != "":
 		refuse(http.StatusBadRequest, e.Error, e.Describe)
 		return
-	case r.PostFormValue("grant_type") != "urn:ietf:params:oauth:grant-type:token-exchange" || r.PostFormValue("subject_token_type") != "urn:ietf:params:oauth:token-type:access_token":
-		refuse(http.StatusBadRequest, "unsupported_grant_type", "only tokens are exchanged")
+	case r.PostFormValue("grant_type") != grantType || r.PostFormValue("subject_token_type") != tokenType:
+		refuse(http.StatusBadRequest, "unsupported_grant_type", "only access tokens can be exchanged")
 		return
 	}
-	claims := jwt.MapClaims{}
-	if _, err := jwt.ParseWithClaims(r.PostFormValue("subject_token"), claims, i.keyOf, jwt.WithIssuer(i.URL), jwt.WithExpirationRequired()); err != nil {
-		refuse(http.StatusBadRequest, "invalid_grant", "the subject token is not good")
+	claims := i.parse(r.PostFormValue("subject_token"))
+	if claims == nil {
+		refuse(http.StatusBadRequest, "invalid_grant", "the subject token is not valid")
 		return
 	}
 	life := e.Life
@@ -60,19 +66,20 @@ func (i *Issuer) exchanges(w http.ResponseWriter, r *http.Request) {
 		life = time.Hour
 	}
 	now := time.Now()
-	given := map[string]any{
+	response := map[string]any{
 		"access_token": i.Token(r.PostFormValue("audience"), map[string]any{
-			"sub": claims["sub"], "scope": r.PostFormValue("scope"), "exp": now.Add(life).Unix() + 1, "act": map[string]any{"sub": id}, "jti": n,
+			"sub": claims["sub"], "scope": r.PostFormValue("scope"), "exp": now.Add(life).Unix() + 1,
+			"act": map[string]any{"sub": id}, "jti": n,
 		}),
-		"issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "token_type": "Bearer", "expires_in": life.Seconds(),
+		"issued_token_type": tokenType, "token_type": "Bearer", "expires_in": life.Seconds(),
 	}
 	if e.Unsaid {
-		delete(given, "expires_in")
+		delete(response, "expires_in")
 	}
-	json.NewEncoder(w).Encode(given)
+	json.NewEncoder(w).Encode(response)
 }
 
-// credentials are those of a client, which is written as the value of a form first. RFC 6749, section 2.3.1.
+// credentials returns those of a client, which are form-encoded first (RFC 6749, section 2.3.1).
 func credentials(r *http.Request) (id, secret string) {
 	id, secret, _ = r.BasicAuth()
 	id, _ = url.QueryUnescape(id)
@@ -80,13 +87,18 @@ func credentials(r *http.Request) (id, secret string) {
 	return id, secret
 }
 
-// Read are the claims of a token that this issuer has signed for an audience, and that is good; nil for any other.
+// Read returns the claims of a valid token of this issuer for an audience; nil for any other.
 func (i *Issuer) Read(token, audience string) jwt.MapClaims {
+	return i.parse(token, jwt.WithAudience(audience))
+}
+
+// parse returns the claims of a valid token of this issuer, or nil.
+func (i *Issuer) parse(token string, options ...jwt.ParserOption) jwt.MapClaims {
 	claims := jwt.MapClaims{}
-	if _, err := jwt.ParseWithClaims(token, claims, i.keyOf, jwt.WithIssuer(i.URL), jwt.WithAudience(audience), jwt.WithExpirationRequired()); err != nil {
+	key := func(*jwt.Token) (any, error) { return i.Key().Private.Public(), nil }
+	options = append(options, jwt.WithIssuer(i.URL), jwt.WithExpirationRequired())
+	if _, err := jwt.ParseWithClaims(token, claims, key, options...); err != nil {
 		return nil
 	}
 	return claims
 }
-
-func (i *Issuer) keyOf(*jwt.Token) (any, error) { return i.Key().Private.Public(), nil }

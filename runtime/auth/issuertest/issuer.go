@@ -1,4 +1,5 @@
-// Package issuertest is an authorization server as far as tests need one: it signs real tokens and serves its metadata and its keys.
+// Package issuertest is an authorization server for tests: it signs tokens, and serves its metadata and
+// its keys.
 package issuertest
 
 import (
@@ -20,30 +21,30 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Issuer is one. Its methods may be called from any goroutine.
+// Issuer is an authorization server. Its methods may be called concurrently.
 type Issuer struct {
 	URL string
 
 	t testing.TB
 
 	mu        sync.Mutex
-	keys      []Key          // that it serves; guarded by mu
-	asked     map[string]int // by path; guarded by mu
-	discovery string         // where its metadata is; guarded by mu
-	status    int            // that it answers with, when it is not well; guarded by mu
-	raw       []byte         // that it serves instead of its keys; guarded by mu
-	held      chan struct{}  // that answers wait for; guarded by mu
+	keys      []Key          // guarded by mu
+	asked     map[string]int // number of requests by path; guarded by mu
+	discovery string         // path of the metadata; guarded by mu
+	status    int            // of every response; 0 for none; guarded by mu
+	raw       []byte         // served instead of the keys; guarded by mu
+	held      chan struct{}  // for which responses wait; guarded by mu
 	exchange  Exchange       // guarded by mu
 }
 
-// Key is a key of an issuer, or of somebody else.
+// Key is a key pair for signatures.
 type Key struct {
 	ID        string
 	Algorithm string
 	Private   crypto.Signer
 }
 
-// Open starts an issuer that has one key, "first".
+// Open starts an issuer with one key, "first". It ends with the test.
 func Open(t testing.TB) *Issuer {
 	t.Helper()
 	i := &Issuer{t: t, asked: map[string]int{}, discovery: "/.well-known/oauth-authorization-server"}
@@ -54,7 +55,7 @@ func Open(t testing.TB) *Issuer {
 	return i
 }
 
-// NewKey makes a key for an algorithm.
+// NewKey generates a key for RS256, ES256 or EdDSA.
 func NewKey(t testing.TB, id, algorithm string) Key {
 	t.Helper()
 	k := Key{ID: id, Algorithm: algorithm}
@@ -80,28 +81,28 @@ func (i *Issuer) Serve(keys ...Key) {
 	i.keys = keys
 }
 
-// Key is the first of the keys that are served.
+// Key returns the first of the keys that are served.
 func (i *Issuer) Key() Key {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.keys[0]
 }
 
-// Fail has every answer be one with this status; 0 makes the issuer well again.
+// Fail makes every response have this status, until it is called with 0.
 func (i *Issuer) Fail(status int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.status = status
 }
 
-// ServeRaw has these bytes be served instead of the keys; nil serves the keys again.
+// ServeRaw serves these bytes instead of the keys, until it is called with nil.
 func (i *Issuer) ServeRaw(b []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.raw = b
 }
 
-// Hold has answers wait until release is called.
+// Hold delays all responses until release is called.
 func (i *Issuer) Hold() (release func()) {
 	held := make(chan struct{})
 	i.mu.Lock()
@@ -115,14 +116,14 @@ func (i *Issuer) Hold() (release func()) {
 	}
 }
 
-// DescribeAt says where the metadata is.
+// DescribeAt sets the path of the metadata.
 func (i *Issuer) DescribeAt(path string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.discovery = path
 }
 
-// Asked is how often a path was asked for; "/keys" is that of the keys.
+// Asked returns the number of requests for a path. The keys are at "/keys".
 func (i *Issuer) Asked(path string) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -138,7 +139,7 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 		<-held
 	}
 	if r.URL.Path == "/token" {
-		i.exchanges(w, r)
+		i.serveExchange(w, r)
 		return
 	}
 	i.mu.Lock()
@@ -155,13 +156,15 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		set := jose.JSONWebKeySet{}
 		for _, k := range i.keys {
-			set.Keys = append(set.Keys, jose.JSONWebKey{Key: k.Private.Public(), KeyID: k.ID, Algorithm: k.Algorithm, Use: "sig"})
+			public := jose.JSONWebKey{Key: k.Private.Public(), KeyID: k.ID, Algorithm: k.Algorithm, Use: "sig"}
+			set.Keys = append(set.Keys, public)
 		}
 		json.NewEncoder(w).Encode(set)
 	}
 }
 
-// Claims are those of a good token of ada for an audience, with others over them; one that is nil is left out.
+// Claims returns the claims of a valid token of ada for an audience. The others are added or replace
+// them; a nil one is removed.
 func (i *Issuer) Claims(audience string, others map[string]any) jwt.MapClaims {
 	now := time.Now()
 	c := jwt.MapClaims{"iss": i.URL, "sub": "ada", "aud": audience, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
@@ -170,13 +173,13 @@ func (i *Issuer) Claims(audience string, others map[string]any) jwt.MapClaims {
 	return c
 }
 
-// Token signs a token of ada with the first key.
+// Token returns a token with these claims, signed with the first key.
 func (i *Issuer) Token(audience string, others map[string]any) string {
 	i.t.Helper()
 	return Sign(i.t, i.Key(), i.Claims(audience, others))
 }
 
-// Sign signs claims with a key, whoever's that is.
+// Sign returns a token signed with any key.
 func Sign(t testing.TB, k Key, claims jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.GetSigningMethod(k.Algorithm), claims)
@@ -190,7 +193,7 @@ func Sign(t testing.TB, k Key, claims jwt.MapClaims) string {
 	return text
 }
 
-// Unsigned are claims under "alg": "none".
+// Unsigned returns a token with "alg": "none".
 func Unsigned(t testing.TB, claims jwt.MapClaims) string {
 	t.Helper()
 	text, err := jwt.NewWithClaims(jwt.SigningMethodNone, claims).SignedString(jwt.UnsafeAllowNoneSignatureType)
@@ -200,7 +203,7 @@ func Unsigned(t testing.TB, claims jwt.MapClaims) string {
 	return text
 }
 
-// Confused is a token whose HMAC was made with the public key of k, which everybody has.
+// Confused returns a token signed by HMAC with the public key of k as the secret.
 func Confused(t testing.TB, k Key, claims jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)

@@ -1,4 +1,4 @@
-// Package postgrestest gives a test a place of its own in a real database.
+// Package postgrestest gives a test a schema of its own in a real database.
 package postgrestest
 
 import (
@@ -12,8 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Schema makes an empty schema in the database of HATCHEL_TEST_POSTGRES, until the test ends, and returns the address at which it is the place of all tables, and a connection to
-// it. Both are called as the schema is (application_name), so that the connections of a test can be told from those of others. Without the variable the test is skipped.
+// Schema creates an empty schema in the database of HATCHEL_TEST_POSTGRES, until the test ends. It
+// returns an address whose search_path and application_name are the schema, and a connection to it.
+// Without the variable it skips the test.
 func Schema(t testing.TB) (address string, db *pgx.Conn) {
 	t.Helper()
 	server := os.Getenv("HATCHEL_TEST_POSTGRES")

@@ -1,0 +1,212 @@
+// Package adaptertest tests adapters. Bind binds a configuration as a server does. Run checks the promises
+// of the contract: calls end when their context ends, run concurrently, do not modify what they receive,
+// clean up exactly once, and put nothing into a fault that a model must not read.
+package adaptertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+)
+
+// Source is a configuration of one tool with one backend block, without steps.
+type Source struct {
+	Set adapters.Set
+	HCL string            // the configuration
+	Dir string            // the configuration directory; a new one if empty
+	Env map[string]string // the environment that variables and secrets are read from
+}
+
+// Bound is a tool whose backend can be called.
+type Bound struct {
+	Tool   *hcl.Tool
+	Action adapters.Action
+	Dir    string
+	Log    *Log
+
+	handles  map[*hcl.Connection]any
+	cleanups []func() error
+}
+
+// Bind loads a source and binds its tool. It ends the test if that fails. The tool is closed at the end of
+// the test, unless Close was called before.
+func Bind(t testing.TB, s Source) *Bound {
+	t.Helper()
+	b, err := bind(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("cleaning up: %v", err)
+		}
+	})
+	return b
+}
+
+// Refusal loads and binds a source that must be rejected, and returns the diagnostics.
+func Refusal(t testing.TB, s Source) string {
+	t.Helper()
+	b, err := bind(t, s)
+	if err == nil {
+		_ = b.Close()
+		t.Fatal("the configuration was accepted")
+	}
+	return err.Error()
+}
+
+func bind(t testing.TB, s Source) (*Bound, error) {
+	t.Helper()
+	if s.Dir == "" {
+		s.Dir = t.TempDir()
+	}
+	cfg, diags := hcl.Load(fstest.MapFS{"main.hcl": {Data: []byte(s.HCL)}}, s.Set.Kinds(), s.options())
+	if diags.HasErrors() {
+		return nil, toError(diags)
+	}
+	b := &Bound{Dir: s.Dir, Log: &Log{}, Tool: cfg.Tools[0], handles: map[*hcl.Connection]any{}}
+	backend := b.Tool.Steps[0].Backend
+	for _, conn := range cfg.Connections {
+		connector, ok := s.Set.Connector(conn.Kind)
+		if !ok {
+			return nil, fmt.Errorf("the set has no connector %q", conn.Kind)
+		}
+		handle, err := connector.Open(t.Context(), conn, b.env(nil))
+		if err != nil {
+			return nil, errors.Join(err, b.Close())
+		}
+		b.handles[conn] = handle
+	}
+	adapter, ok := s.Set.Adapter(backend.Kind)
+	if !ok {
+		return nil, fmt.Errorf("the set has no adapter %q", backend.Kind)
+	}
+	action, err := adapter.Bind(t.Context(), backend, b.env(b.handles[backend.Connection]))
+	if err != nil {
+		return nil, errors.Join(toError(backend.Diagnose(err)), b.Close())
+	}
+	b.Action = action
+	return b, nil
+}
+
+func (s Source) options() hcl.Options {
+	return hcl.Options{
+		Getenv:     func(name string) (string, bool) { v, ok := s.Env[name]; return v, ok },
+		ReadSecret: os.ReadFile,
+	}
+}
+
+func (b *Bound) env(handle any) adapters.Env {
+	return adapters.Env{
+		Dir:        b.Dir,
+		Connection: handle,
+		Log:        slog.New(slog.NewTextHandler(b.Log, nil)),
+		Version:    "test",
+		Defer:      func(f func() error) { b.cleanups = append(b.cleanups, f) },
+	}
+}
+
+// Close runs the cleanups in reverse order. A second Close does nothing.
+func (b *Bound) Close() error {
+	var errs []error
+	for _, cleanup := range slices.Backward(b.cleanups) {
+		errs = append(errs, cleanup())
+	}
+	b.cleanups = nil
+	return errors.Join(errs...)
+}
+
+// Handle returns the handle of a connection by its name.
+func (b *Bound) Handle(name string) any {
+	for conn, handle := range b.handles {
+		if conn.Name == name {
+			return handle
+		}
+	}
+	return nil
+}
+
+// Call returns a call with JSON arguments. It fails if the tool rejects the arguments, because such a call
+// never reaches an adapter.
+func (b *Bound) Call(ctx context.Context, arguments string) (*adapters.Call, error) {
+	input, violations := b.Tool.Validator.Arguments([]byte(arguments))
+	if len(violations) > 0 {
+		return nil, fmt.Errorf("the arguments %s are rejected: %v", arguments, violations)
+	}
+	frame := hcl.NewFrame(ctx, b.Dir, time.Now)
+	frame.Input = input
+	accept := func(any) error { return nil }
+	return &adapters.Call{Frame: frame, Accept: accept, Client: adapters.Nobody{}}, nil
+}
+
+// Do makes one call with JSON arguments and returns its output.
+func (b *Bound) Do(ctx context.Context, arguments string) (map[string]any, error) {
+	call, err := b.Call(ctx, arguments)
+	if err != nil {
+		return nil, err
+	}
+	res, err := b.Action.Do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	out, ok := res.Value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the output is a %T, not an object", res.Value)
+	}
+	return out, nil
+}
+
+// Plan returns the plan of a call with JSON arguments.
+func (b *Bound) Plan(ctx context.Context, arguments string) (string, error) {
+	call, err := b.Call(ctx, arguments)
+	if err != nil {
+		return "", err
+	}
+	planner, ok := b.Action.(adapters.Planner)
+	if !ok {
+		return "", fmt.Errorf("%T is not a Planner", b.Action)
+	}
+	return planner.Plan(call)
+}
+
+func toError(diags hcl.Diagnostics) error {
+	var lines []string
+	for _, d := range diags {
+		if d.Severity == hcl.Error {
+			at := fmt.Sprintf("%s:%d:%d", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column)
+			lines = append(lines, at+": "+d.Summary+": "+d.Detail)
+		}
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// Log records what an adapter logs.
+type Log struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+// String returns everything that was logged.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

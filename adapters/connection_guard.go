@@ -1,0 +1,173 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"hatchel/hcl"
+)
+
+// Guard enforces the limits of a connection: the number of concurrent calls, and a circuit breaker that
+// stops calls after repeated failures. It is safe for concurrent use. A nil Guard has no limits.
+type Guard struct {
+	name    string
+	breaker *hcl.Breaker  // nil if there is none
+	slots   chan struct{} // has one element for each active call; nil means no limit
+
+	mu        sync.Mutex
+	failures  []time.Time // of the last consecutive calls, oldest first; guarded by mu
+	openUntil time.Time   // zero while the breaker is closed; guarded by mu
+	trial     bool        // a call tests whether the backend works again; guarded by mu
+}
+
+// NewGuard returns the Guard of a connection, or nil if its block sets no limits.
+func NewGuard(name string, limits hcl.ConnectionLimits) *Guard {
+	if limits.Breaker == nil && limits.Concurrency == 0 {
+		return nil
+	}
+	guard := &Guard{name: name, breaker: limits.Breaker}
+	if limits.Concurrency > 0 {
+		guard.slots = make(chan struct{}, limits.Concurrency)
+	}
+	return guard
+}
+
+// Do runs a call of an action within the limits. A call that exceeds them fails with an Untouched Fault.
+func (g *Guard) Do(ctx context.Context, a Action, call *Call) (Result, error) {
+	if g == nil {
+		return a.Do(ctx, call)
+	}
+	if err := g.acquireSlot(ctx); err != nil {
+		return Result{}, err
+	}
+	defer g.releaseSlot()
+	trial, err := g.checkBreaker()
+	if err != nil {
+		return Result{}, err
+	}
+	seen := healthUnknown
+	defer func() { g.record(seen, trial) }() // also after a panic, which ends a trial
+	r, err := a.Do(ctx, call)
+	seen = healthAfter(ctx, err)
+	return r, err
+}
+
+// acquireSlot waits until another call may run, or until ctx ends.
+func (g *Guard) acquireSlot(ctx context.Context) error {
+	if g.slots == nil {
+		return nil
+	}
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		message := fmt.Sprintf("%q was busy with %d concurrent calls for as long as this call could wait; "+
+			"nothing was sent", g.name, cap(g.slots))
+		return &Fault{Message: message, Cause: ctx.Err(), Untouched: true}
+	}
+}
+
+func (g *Guard) releaseSlot() {
+	if g.slots != nil {
+		<-g.slots
+	}
+}
+
+// checkBreaker rejects a call while the breaker is open. After the cooldown it accepts one trial.
+func (g *Guard) checkBreaker() (trial bool, err error) {
+	if g.breaker == nil {
+		return false, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	left := time.Until(g.openUntil)
+	switch {
+	case g.openUntil.IsZero():
+		return false, nil
+	case left <= 0 && !g.trial:
+		g.trial = true
+		return true, nil
+	}
+	left = max(left, time.Second).Round(time.Second)
+	message := fmt.Sprintf("%q has failed %d times in a row, so calls to it are suspended; nothing was sent. "+
+		"Try again in %v", g.name, g.breaker.Failures, left)
+	return false, &Fault{Message: message, Untouched: true, After: left}
+}
+
+// health is what the result of a call shows about the backend.
+type health int
+
+const (
+	healthUnknown health = iota
+	healthy
+	unhealthy
+)
+
+func healthAfter(ctx context.Context, err error) health {
+	var f *Fault
+	switch {
+	case err == nil:
+		return healthy
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return unhealthy
+	case ctx.Err() != nil:
+		return healthUnknown // the caller canceled the call
+	case errors.As(err, &f) && f.Down:
+		return unhealthy
+	case errors.As(err, &f) && f.Status != 0:
+		return healthy // it responded, even if it rejected the request
+	}
+	return healthUnknown
+}
+
+// record updates the breaker after a call. A healthy backend closes it.
+func (g *Guard) record(seen health, trial bool) {
+	if g.breaker == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if trial {
+		g.trial = false
+	}
+	now := time.Now()
+	switch {
+	case seen == healthy && (trial || g.openUntil.IsZero()):
+		g.failures, g.openUntil = g.failures[:0], time.Time{}
+	case seen != unhealthy:
+	case trial:
+		g.openUntil = now.Add(g.breaker.Cooldown)
+	case g.openUntil.IsZero():
+		if g.failures = append(g.failures, now); len(g.failures) > g.breaker.Failures {
+			g.failures = append(g.failures[:0], g.failures[1:]...)
+		}
+		if len(g.failures) == g.breaker.Failures && now.Sub(g.failures[0]) <= g.breaker.Window {
+			g.failures, g.openUntil = g.failures[:0], now.Add(g.breaker.Cooldown)
+		}
+	}
+}
+
+// State returns the state of the breaker: "closed", "open", or "half-open" if a trial runs or comes next.
+// It returns "" if there is no breaker.
+func (g *Guard) State() string {
+	if g == nil || g.breaker == nil {
+		return ""
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.openUntil.IsZero():
+		return "closed"
+	case time.Until(g.openUntil) > 0:
+		return "open"
+	}
+	return "half-open"
+}

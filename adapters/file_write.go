@@ -1,0 +1,245 @@
+package adapters
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
+	"hatchel/internal/filelock"
+)
+
+// IfExists is what writing does if the file exists.
+type IfExists string
+
+// The values of the argument if_exists.
+const (
+	ExistsFail    IfExists = "fail"
+	ExistsReplace IfExists = "replace"
+	ExistsAppend  IfExists = "append"
+)
+
+// IfExistsAttr declares the argument if_exists. The blocks file and csv share it.
+func IfExistsAttr(dst *string, appendDoc string) hcl.Field {
+	doc := `What happens if the file exists: "fail" fails the call, "replace" writes a new file in its place, ` +
+		`"append" ` + appendDoc + "."
+	return hcl.Choice(dst, "if_exists", doc, string(ExistsFail), string(ExistsReplace), string(ExistsAppend)).
+		DefaultDoc(`"fail"`)
+}
+
+// Phrase returns the beginning of a plan that writes a file.
+func (i IfExists) Phrase() string {
+	switch i {
+	case ExistsReplace:
+		return "write or replace"
+	case ExistsAppend:
+		return "append to"
+	}
+	return "write a new file"
+}
+
+// Write writes the file as ifExists demands. It calls makeData for the data; with ExistsAppend, makeData
+// receives the open file and its size, otherwise nil and 0. It calls accept before the new content is
+// visible. If it fails, or if makeData or accept fail, the file is unchanged.
+func (f *File) Write(
+	ctx context.Context, ifExists IfExists,
+	makeData func(existing *os.File, size int64) ([]byte, error), accept func() error,
+) error {
+	if ifExists == ExistsAppend {
+		return f.append(ctx, func(existing *os.File, size int64) ([]byte, error) {
+			data, err := makeData(existing, size)
+			if err == nil {
+				err = accept()
+			}
+			return data, err
+		})
+	}
+	data, err := makeData(nil, 0)
+	if err != nil {
+		return err
+	}
+	return f.replace(ctx, data, ifExists == ExistsFail, accept)
+}
+
+// replace writes the file atomically: a reader sees either the old content or all of the new content. If
+// mustCreate is set and the file exists, it fails.
+func (f *File) replace(ctx context.Context, data []byte, mustCreate bool, accept func() error) error {
+	info, err := f.parent.Lstat(f.name)
+	switch {
+	case err == nil && info.IsDir():
+		return FileFault(syscall.EISDIR, f.Path)
+	case err == nil && mustCreate:
+		return FileFault(fs.ErrExist, f.Path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return FileFault(err, f.Path)
+	}
+	temp := "." + rand.Text() + ".tmp" // not derived from the name, which could become too long
+	file, err := f.parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return FileFault(err, f.Path)
+	}
+	defer func() { _ = f.parent.Remove(temp) }() // fails after the rename
+	if err := writeAndClose(file, data, info); err != nil {
+		return FileFault(err, f.Path)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := accept(); err != nil {
+		return err
+	}
+	if mustCreate {
+		err = f.renameNew(temp)
+	} else {
+		err = f.parent.Rename(temp, f.name)
+	}
+	if err != nil {
+		return FileFault(err, f.Path)
+	}
+	return f.syncParent()
+}
+
+// writeAndClose writes a new file. replaced describes the file that it replaces, or is nil.
+func writeAndClose(file *os.File, data []byte, replaced fs.FileInfo) error {
+	_, err := file.Write(data)
+	if err == nil && replaced != nil && replaced.Mode().IsRegular() {
+		err = file.Chmod(replaced.Mode().Perm())
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// renameNew renames the temporary file unless the target exists. A hard link checks and creates the name
+// in one step. Without hard links, an empty file reserves the name until the rename.
+func (f *File) renameNew(temp string) error {
+	err := f.parent.Link(temp, f.name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	reserved, err := f.parent.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(reserved.Close(), f.parent.Rename(temp, f.name)); err != nil {
+		return errors.Join(err, f.parent.Remove(f.name))
+	}
+	return nil
+}
+
+// syncParent makes a new name durable. Some file systems do not support this for directories.
+func (f *File) syncParent() error {
+	dir, err := f.parent.Open(".")
+	if err != nil {
+		return FileFault(err, f.Path)
+	}
+	defer dir.Close()
+	err = dir.Sync()
+	if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return FileFault(err, f.Path)
+	}
+	return nil
+}
+
+// append adds to the file, which it creates if necessary, under a lock that other processes of this
+// program respect. It writes the data with one write, which it undoes if it is incomplete.
+func (f *File) append(ctx context.Context, makeData func(file *os.File, size int64) ([]byte, error)) error {
+	file, created, err := f.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // releases the lock
+	info, err := file.Stat()
+	if err != nil {
+		return FileFault(err, f.Path)
+	}
+	data, err := makeData(file, info.Size())
+	if err == nil && len(data) > 0 {
+		err = f.appendData(file, info.Size(), data)
+	}
+	if err != nil && created {
+		_ = f.parent.Remove(f.name)
+	}
+	return err
+}
+
+func (f *File) appendData(file *os.File, size int64, data []byte) error {
+	n, err := file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		return nil
+	}
+	if n > 0 {
+		err = errors.Join(err, file.Truncate(size))
+	}
+	return FileFault(err, f.Path)
+}
+
+// openLocked opens the file and waits for its lock. If the file is replaced meanwhile, it locks the new
+// one.
+func (f *File) openLocked(ctx context.Context) (file *os.File, created bool, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		if file, created, err = f.openAppend(); err != nil {
+			return nil, false, FileFault(err, f.Path)
+		}
+		err := f.checkRegular(file)
+		if err == nil {
+			err = waitForLock(ctx, file)
+		}
+		if err != nil {
+			file.Close()
+			if ctx.Err() != nil {
+				return nil, false, ctx.Err()
+			}
+			return nil, false, FileFault(err, f.Path)
+		}
+		locked, err1 := file.Stat()
+		current, err2 := f.parent.Stat(f.name)
+		if err1 == nil && err2 == nil && os.SameFile(locked, current) {
+			return file, created && locked.Size() == 0, nil
+		}
+		file.Close()
+	}
+}
+
+func (f *File) openAppend() (file *os.File, created bool, err error) {
+	const flags = os.O_RDWR | os.O_APPEND | syscall.O_NONBLOCK
+	file, err = f.parent.OpenFile(f.name, flags, 0)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, false, err
+	}
+	file, err = f.parent.OpenFile(f.name, flags|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) { // another process has just created it
+		file, err = f.parent.OpenFile(f.name, flags, 0)
+		return file, false, err
+	}
+	return file, true, err
+}
+
+const (
+	initialLockPause = 2 * time.Millisecond
+	maxLockPause     = 50 * time.Millisecond
+)
+
+// waitForLock polls for the lock until ctx ends, because a blocking lock could not be canceled.
+func waitForLock(ctx context.Context, file *os.File) error {
+	for pause := initialLockPause; ; pause = min(2*pause, maxLockPause) {
+		if held, err := filelock.TryLock(file); held || err != nil {
+			return err
+		}
+		if err := ctxtime.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package adapters
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hatchel/hcl"
+)
+
+// ShortestSecret is the minimum length in bytes of a secret that is hidden. A shorter one would also match
+// unrelated text.
+const ShortestSecret = 4
+
+// Scrub replaces the secrets in a text with hcl.Hidden.
+func Scrub(text string, secrets []string) string {
+	if !slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
+		return text
+	}
+	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int {
+		return cmp.Compare(len(b), len(a))
+	})
+	for _, s := range longestFirst {
+		if len(s) >= ShortestSecret {
+			text = strings.ReplaceAll(text, s, hcl.Hidden)
+		}
+	}
+	return text
+}
+
+// Begun prepares the beginning of a truncated text for Scrub. It removes the end of the text if it may be
+// a part of a secret, because Scrub finds whole secrets only. Parts from inside of a secret are removed if
+// they have at least ShortestSecret bytes.
+func Begun(text []byte, secrets []string) []byte {
+	remove := 0
+	for _, s := range secrets {
+		for end := range len(s) {
+			n := 0
+			for n <= end && n < len(text) && text[len(text)-1-n] == s[end-n] {
+				n++
+			}
+			if n > end || n >= ShortestSecret {
+				remove = max(remove, n)
+			}
+		}
+	}
+	return text[:len(text)-remove]
+}
+
+// Ended is like Begun for the end of a truncated text.
+func Ended(text []byte, secrets []string) []byte {
+	remove := 0
+	for _, s := range secrets {
+		for start := 1; start < len(s); start++ {
+			n := 0
+			for start+n < len(s) && n < len(text) && text[n] == s[start+n] {
+				n++
+			}
+			if start+n == len(s) || n >= ShortestSecret {
+				remove = max(remove, n)
+			}
+		}
+	}
+	return text[remove:]
+}
+
+// terminalSequence matches what programs send to terminals: colours, titles, cursor movements.
+var terminalSequence = regexp.MustCompile(
+	"\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_])")
+
+// Said returns the output of another program or service in a form that can be quoted to a model: on one
+// line, without invisible characters and without secrets.
+func Said(text string, secrets []string) string {
+	text = terminalSequence.ReplaceAllString(strings.ToValidUTF8(Scrub(text, secrets), "\uFFFD"), "")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return Scrub(strings.Join(strings.Fields(text), " "), secrets)
+}
+
+// Head returns a text truncated at its end to at most maxRunes characters, including the ellipsis.
+func Head(text string, maxRunes int) string {
+	n := 0
+	for i := range text {
+		if n == maxRunes-1 && utf8.RuneCountInString(text[i:]) > 1 {
+			return text[:i] + "…"
+		}
+		n++
+	}
+	return text
+}
+
+// Tail returns a text truncated at its beginning to at most maxRunes characters, including the ellipsis.
+func Tail(text string, maxRunes int) string {
+	excess := utf8.RuneCountInString(text) - maxRunes
+	if excess <= 0 {
+		return text
+	}
+	for i := range text {
+		if excess < 0 {
+			return "…" + text[i:]
+		}
+		excess--
+	}
+	return text
+}

@@ -1,0 +1,38 @@
+package adapters
+
+import (
+	"testing"
+
+	"hatchel/hcl"
+)
+
+func TestScrubHidesTheLongerOfTwoOverlappingSecrets(t *testing.T) {
+	if got := Scrub("token=abcdefgh", []string{"abcd", "abcdefgh"}); got != "token="+hcl.Hidden {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSaidHidesASecretHoweverItsSpacesAreWritten(t *testing.T) {
+	for _, written := range []string{"open  sesame", "open\tsesame", "open \x1b[1m\nsesame", "open sesame"} {
+		t.Run(written, func(t *testing.T) {
+			got := Said("no: "+written+".", []string{"open  sesame", "open sesame"})
+			if got != "no: "+hcl.Hidden+"." {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestHeadAndTailTruncateOnlyLongerTexts(t *testing.T) {
+	for text, want := range map[string]struct{ head, tail string }{
+		"":     {"", ""},
+		"äöü":  {"äöü", "äöü"},
+		"äöüß": {"äö…", "…üß"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			if head, tail := Head(text, 3), Tail(text, 3); head != want.head || tail != want.tail {
+				t.Errorf("got %q and %q", head, tail)
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hatchel/adapters/adaptertest"
+)
+
+func envLines(t *testing.T, out map[string]any) []string {
+	t.Helper()
+	list := strings.Split(strings.TrimSuffix(out["stdout"].(string), "\n"), "\n")
+	list = slices.DeleteFunc(list, func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") }) // of every call its own
+	slices.Sort(list)
+	return list
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin:/bin")
+	t.Setenv("HOME", "/home/x")
+	t.Setenv("PASSED", "a=b")
+	t.Setenv("SECRET", "s")
+	basis := []string{"HOME=/home/x", "LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
+	for name, c := range map[string]struct {
+		block string
+		want  []string
+	}{
+		"nothing said": {``, basis},
+		"inherited":    {`inherit_env = ["PASSED", "NOT_THERE", "HOME"]`, append([]string{"PASSED=a=b"}, basis...)},
+		"given":        {"env = { B = input.n, C = input.t, A = \"x y\" }", append([]string{"A=x y", "B=0"}, basis...)},
+		"overridden":   {"env = { PASSED = \"c\", LANG = \"C\" }\ninherit_env = [\"PASSED\"]", []string{"HOME=/home/x", "LANG=C", "PASSED=c", "PATH=/usr/bin:/bin"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slices.Sort(c.want)
+			if got := envLines(t, mustRun(t, "command = [\"env\"]\n"+c.block, `{}`)); !slices.Equal(got, c.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestProgramLookupUsesPATHOfProgram(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ls"), []byte("#!/bin/sh\necho mine\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := adaptertest.Bind(t, newToolWithConnection(`connection "shell" "c" {
+  env = { PATH = "`+dir+`" }
+}`, `"c"`, `command = ["ls"]`)).Do(t.Context(), `{}`)
+	if err != nil || out["stdout"] != "mine\n" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+func TestCodeLoadingVariablesAreRejected(t *testing.T) {
+	for _, name := range []string{"PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "DYLD_INSERT_LIBRARIES"} {
+		if got := adaptertest.Refusal(t, newTool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides which code runs") {
+			t.Error(got)
+		}
+	}
+}
+
+func TestWorkingDirectory(t *testing.T) {
+	b := adaptertest.Bind(t, newTool("command = [\"pwd\", \"-P\"]\ndir = coalesce(input.t, \".\")"))
+	root, err := filepath.EvalSymlinks(b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]string{`{}`: root, `{"t":"a/b"}`: root + "/a/b", `{"t":"/usr"}`: "/usr"} {
+		if out, err := b.Do(t.Context(), arguments); err != nil || out["stdout"] != want+"\n" {
+			t.Errorf("%s: %v, %v", arguments, out, err)
+		}
+	}
+}
+
+const sharedConnection = `connection "shell" "c" {
+  command  = ["sh", "-c", "echo \"$A $B $*\"; pwd; exit 3", "sh"]
+  env      = { A = "conn", B = "conn" }
+  dir      = "/usr"
+  ok_codes = [3]
+  timeout  = "20s"
+}
+`
+
+func TestBlockInheritsFromConnection(t *testing.T) {
+	for block, want := range map[string]string{
+		`command = ["x", input.list]`:                                    "conn conn x 1 2\n/usr\n",
+		"command = [input.n]\nenv = { B = \"block\" }\ndir = \"/\"":      "conn block 0\n/\n",
+		"command = [\"x\"]\nok_codes = [3]\ninherit_env = [\"NOTHING\"]": "conn conn x\n/usr\n",
+	} {
+		out, err := adaptertest.Bind(t, newToolWithConnection(sharedConnection, `"c"`, block)).Do(t.Context(), `{"list":["1","2"]}`)
+		if err != nil || out["stdout"] != want {
+			t.Errorf("%s: %v, %v", block, out, err)
+		}
+	}
+	if f := callFault(t, adaptertest.Bind(t, newToolWithConnection(sharedConnection, `"c"`, "command = [\"x\"]\nok_codes = [0]")), `{}`); f.Code != 3 {
+		t.Error(f)
+	}
+}
+
+func TestScriptFiles(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"plain.sh": "echo plain $A $#", "sub/bash": "#!/bin/bash -e\nfalse || [[ $A == a ]] && echo bash", "env": "#!/usr/bin/env bash\necho ${BASH_VERSION:+env}", "empty": "",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(outside, "x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	in := func(file string) adaptertest.Source {
+		s := newTool("script_file = \"" + file + "\"\nenv = { A = \"a\" }\ndir = \"/\"")
+		s.Dir = dir
+		return s
+	}
+	for file, want := range map[string]string{"plain.sh": "plain a 0\n", "sub/bash": "bash\n", "env": "env\n", "empty": ""} {
+		if out, err := adaptertest.Bind(t, in(file)).Do(t.Context(), `{}`); err != nil || out["stdout"] != want {
+			t.Errorf("%s: %v, %v", file, out, err)
+		}
+	}
+	for file, want := range map[string]string{
+		"missing": `has no file "missing"`, "../x": "must not leave it", "/etc/passwd": "must be relative", "link": "cannot be opened within the configuration directory", "sub": `"sub" is not a regular file`,
+	} {
+		if got := adaptertest.Refusal(t, in(file)); !strings.Contains(got, want) || !strings.HasPrefix(got, "main.hcl:10:15") {
+			t.Errorf("%s: %s", file, got)
+		}
+	}
+}
+
+func TestBlockMistakes(t *testing.T) {
+	for block, want := range map[string]string{
+		"command = [\"ls\"]\nparse = \"xml\"":                       `parse must be "text", "json", "jsonl" or "lines", not "xml".`,
+		"command = [\"ls\"]\nstderr = \"drop\"":                     `stderr must be "merge" or omitted, not "drop".`,
+		"command = [\"ls\"]\nok_codes = [0, 256]":                   `An exit code must be from 0 to 255, not 256.`,
+		"command = [\"ls\"]\ninherit_env = [\"A=b\"]":               `"A=b" is not a variable name. inherit_env lists names`,
+		"command = [\"ls\"]\nenv = { \"A=B\" = \"x\" }":             `"A=B" is not a variable name`,
+		"command = [\"ls\"]\nenv = { (input.s) = \"x\" }":           `cannot depend on a call`,
+		"command = [\"ls\"]\nscript = \"ls\"":                       `What to run is already given by "command"`,
+		`dir = "/"`:                                                 `What to run is required: write one of command, pipe, script, script_file.`,
+		"command = [\"ls\", secret.k]":                              `secret`,
+		`script = "eval ${input.s}"`:                                `eval`,
+		"command = [\"sh\", \"-c\", input.s]":                       `sh`,
+		"command = [\"sh\"]\nstdin = input.s":                       `sh runs its standard input as code`,
+		"command = [\"env\", \"bash\", \"-s\"]\nstdin = input.s":    `bash runs its standard input as code`,
+		"pipe = [[\"python3\", \"-\"], [\"cat\"]]\nstdin = input.s": `python3 runs its standard input as code`,
+	} {
+		if got := adaptertest.Refusal(t, newTool(block)); !strings.Contains(got, want) {
+			t.Errorf("%s:\n%s", block, got)
+		}
+	}
+	for _, block := range []string{`script = "ls"`, `pipe = [["ls"], ["cat"]]`, `script_file = "x"`} {
+		if got := adaptertest.Refusal(t, newToolWithConnection(sharedConnection, `"c"`, block)); !strings.Contains(got, `The connection "c" begins a command`) {
+			t.Errorf("%s:\n%s", block, got)
+		}
+	}
+	if got := adaptertest.Refusal(t, newToolWithConnection(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "must not be empty") {
+		t.Error(got)
+	}
+}

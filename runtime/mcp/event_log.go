@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// eventLog is what a session has sent, or will send, on its event streams. It is kept for a client
+// that returns with the id of the last event that it has seen. Stream 0 is the session's own; every
+// other stream belongs to one POST. New events replace old ones.
+type eventLog struct {
+	budget *eventBudget
+
+	mu          sync.Mutex
+	over        bool                // no client can return, so nothing is kept; guarded by mu
+	events      []event             // guarded by mu
+	size        int                 // bytes of events; guarded by mu
+	lastSeq     uint64              // of the last event; guarded by mu
+	lastStream  uint64              // that was opened; guarded by mu
+	open        map[uint64]struct{} // streams that may get more events; guarded by mu
+	lastSent0   uint64              // the last event of stream 0 that was sent; guarded by mu
+	lastDropped uint64              // the last event of stream 0 that was dropped; guarded by mu
+	more        chan struct{}       // closed and replaced when an event is added or a stream ends; guarded by mu
+}
+
+// event is one message of a stream. An event without a frame carries only its id.
+type event struct {
+	eventID
+	frame []byte
+}
+
+// eventID identifies an event by its stream and its number among all events of the session. The
+// number 0 is before all events.
+type eventID struct{ stream, seq uint64 }
+
+// The limits of one log.
+const (
+	maxEvents     = 256
+	maxEventBytes = 1 << 20
+)
+
+func (l *eventLog) init(budget *eventBudget) {
+	l.budget = budget
+	l.open = map[uint64]struct{}{0: {}}
+	l.more = make(chan struct{})
+}
+
+// openStream opens the stream of one POST.
+func (l *eventLog) openStream() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastStream++
+	l.open[l.lastStream] = struct{}{}
+	return l.lastStream
+}
+
+// add adds a copy of frame as the next event of a stream.
+func (l *eventLog) add(stream uint64, frame []byte) event {
+	e := l.append(stream, frame)
+	l.budget.evictIdle()
+	return e
+}
+
+func (l *eventLog) append(stream uint64, frame []byte) event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastSeq++
+	if l.over {
+		return event{eventID{stream, l.lastSeq}, frame}
+	}
+	e := event{eventID{stream, l.lastSeq}, bytes.Clone(frame)}
+	before := l.size
+	l.events = append(l.events, e)
+	l.size += len(frame)
+	dropped := 0
+	for len(l.events)-dropped > maxEvents || l.size > maxEventBytes && len(l.events)-dropped > 1 {
+		oldest := l.events[dropped]
+		l.size -= len(oldest.frame)
+		if oldest.stream == 0 {
+			l.lastDropped = oldest.seq
+		}
+		dropped++
+	}
+	l.events = append(l.events[:0], l.events[dropped:]...)
+	l.budget.used.Add(int64(l.size - before))
+	l.wakeReaders()
+	return e
+}
+
+// drop drops all events. If final is set, later ones are not kept either.
+func (l *eventLog) drop(final bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.events {
+		if e.stream == 0 {
+			l.lastDropped = e.seq
+		}
+	}
+	l.budget.used.Add(int64(-l.size))
+	l.events, l.size, l.over = nil, 0, l.over || final
+	l.wakeReaders()
+}
+
+func (l *eventLog) wakeReaders() {
+	close(l.more)
+	l.more = make(chan struct{})
+}
+
+// endStream records that the stream gets no more events.
+func (l *eventLog) endStream(stream uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, stream)
+	l.wakeReaders()
+}
+
+// eventBatch is the part of a stream after an event.
+type eventBatch struct {
+	from   eventID // the event before the batch; later than asked for if events of stream 0 were dropped
+	events []event
+	open   bool            // the stream may get more events
+	more   <-chan struct{} // closed when it does
+}
+
+// after returns what follows the event id on its stream.
+func (l *eventLog) after(id eventID) eventBatch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id.stream == 0 {
+		id.seq = max(id.seq, l.lastDropped)
+	}
+	batch := eventBatch{from: id, more: l.more}
+	for _, e := range l.events {
+		if e.stream == id.stream && e.seq > id.seq {
+			batch.events = append(batch.events, e)
+		}
+	}
+	_, batch.open = l.open[id.stream]
+	return batch
+}
+
+// lastSent returns the last event of stream 0 that was sent, after which a reader without an id
+// begins.
+func (l *eventLog) lastSent() eventID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return eventID{0, l.lastSent0}
+}
+
+// markSent records that an event was sent.
+func (l *eventLog) markSent(e event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.stream == 0 {
+		l.lastSent0 = max(l.lastSent0, e.seq)
+	}
+}
+
+// String returns the id as clients see it.
+func (id eventID) String() string {
+	return strconv.FormatUint(id.stream, 10) + "-" + strconv.FormatUint(id.seq, 10)
+}
+
+// parseEventID parses the result of eventID.String.
+func parseEventID(s string) (eventID, bool) {
+	a, b, found := strings.Cut(s, "-")
+	stream, errA := strconv.ParseUint(a, 10, 64)
+	seq, errB := strconv.ParseUint(b, 10, 64)
+	return eventID{stream, seq}, found && errA == nil && errB == nil
+}
+
+// append appends the event in the format of an event stream. Only events of a session have an id.
+func (e event) append(dst []byte) []byte {
+	if e.seq > 0 {
+		dst = append(append(append(dst, "id: "...), e.eventID.String()...), '\n')
+	}
+	if e.frame == nil {
+		return append(dst, "retry: 1000\ndata:\n\n"...)
+	}
+	return append(appendOneLine(append(dst, "data: "...), e.frame), "\n\n"...)
+}

@@ -1,0 +1,174 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// serveGet sends the events of a session: those of its own stream, or those of the POST that the
+// client's last event belongs to.
+func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
+	if !parseAccept(r.Header).events {
+		http.Error(w, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
+		return
+	}
+	sess := s.findSession(w, r, v.toolset)
+	if sess == nil {
+		return
+	}
+	from := sess.log.lastSent()
+	if id := r.Header.Get(headerLastEvent); id != "" {
+		var ok bool
+		if from, ok = parseEventID(id); !ok {
+			http.Error(w, "The Last-Event-ID was not issued by this server", http.StatusBadRequest)
+			return
+		}
+	}
+	if !s.listeners.acquire() {
+		http.Error(w, "Too many concurrent event streams. Try again shortly", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.listeners.release()
+	ctx, cancel := s.streams.open(r.Context())
+	defer cancel()
+	defer sess.addConnection()()
+	if from.stream == 0 {
+		defer sess.attachReader(cancel)()
+	}
+	beginEventStream(w)
+	http.NewResponseController(w).Flush()
+	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	s.sendEvents(ctx, w, sess, from)
+}
+
+// sendEvents sends the events after from until the stream, the session or ctx ends.
+func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *session, from eventID) {
+	alive := time.NewTicker(s.options.KeepAlive)
+	defer alive.Stop()
+	var wake chan struct{}
+	if from.stream == 0 {
+		wake = sess.wake
+	}
+	for {
+		undrained := false
+		if wake != nil {
+			// A few at a time, so that the log still has the client's last event.
+			undrained = sess.subscription.drain(maxEvents/4, func(frame []byte) { sess.log.add(0, frame) })
+		}
+		batch := sess.log.after(from)
+		if batch.from != from {
+			from = batch.from
+			s.subscriptions.renotify(sess.subscription)
+		}
+		for _, event := range batch.events {
+			if ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
+				return
+			}
+			sess.log.markSent(event)
+			from = event.eventID
+		}
+		if !batch.open {
+			return
+		}
+		if undrained {
+			continue
+		}
+		select {
+		case <-batch.more:
+		case <-wake:
+		case <-alive.C:
+			if s.send(w, []byte(keepAliveComment)) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-sess.ended:
+			return
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// serveDelete ends a session.
+func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, v view) {
+	sess := s.findSession(w, r, v.toolset)
+	if sess == nil {
+		return
+	}
+	s.sessions.remove(sess)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// findSession returns the session of a GET or DELETE, or answers with an error and returns nil.
+func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset string) *session {
+	version := r.Header.Get(headerVersion)
+	if Revision(version).Modern() {
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "This revision of the protocol supports only POST", http.StatusMethodNotAllowed)
+		return nil
+	}
+	if version != "" && !isLegacyRevision(version) {
+		http.Error(w, unsupportedVersionHeader+revisionList(), http.StatusBadRequest)
+		return nil
+	}
+	id, err := singleHeader(r.Header, headerSession)
+	if err != nil || id == "" {
+		http.Error(w, "The header Mcp-Session-Id is missing", http.StatusBadRequest)
+		return nil
+	}
+	sess := s.sessions.find(id, toolset, IdentityOf(r.Context()))
+	if sess == nil {
+		http.Error(w, sessionNotFound, http.StatusNotFound)
+	}
+	return sess
+}
+
+// httpStreams are the open HTTP streams that wait for something to happen. A stream ends when the
+// credentials of its client become invalid.
+type httpStreams struct {
+	mu     sync.Mutex
+	active map[*httpStream]struct{} // guarded by mu
+}
+
+type httpStream struct {
+	identity *Identity
+	cancel   context.CancelFunc
+}
+
+// open returns a context for a stream. It ends when the credentials expire or become invalid. The
+// caller must call cancel.
+func (t *httpStreams) open(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	identity := IdentityOf(ctx)
+	if identity != nil && !identity.Expires.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, identity.Expires)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	stream := &httpStream{identity, cancel}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.active == nil {
+		t.active = make(map[*httpStream]struct{})
+	}
+	t.active[stream] = struct{}{}
+	return ctx, func() {
+		t.mu.Lock()
+		delete(t.active, stream)
+		t.mu.Unlock()
+		stream.cancel()
+	}
+}
+
+// retain ends the streams of identities that are not valid.
+func (t *httpStreams) retain(valid func(*Identity) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for stream := range t.active {
+		if !valid(stream.identity) {
+			stream.cancel()
+		}
+	}
+}

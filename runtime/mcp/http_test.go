@@ -1,0 +1,279 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/runtime/mcp"
+)
+
+// testClient is an HTTP client of a server in the same process.
+type testClient struct {
+	t       *testing.T
+	handler *fakeHandler
+	server  *mcp.Server
+	client  *http.Client
+	log     *bytes.Buffer
+}
+
+// withServer runs f in a bubble of package synctest with a server of a fakeHandler.
+func withServer(t *testing.T, o mcp.Options, f func(t *testing.T, v *testClient)) {
+	withHandler(t, newFakeHandler, o, f)
+}
+
+// withHandler is withServer with another handler, which is created in the bubble.
+func withHandler(t *testing.T, newHandler func() *fakeHandler, o mcp.Options, f func(t *testing.T, v *testClient)) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &testClient{t: t, handler: newHandler(), log: &bytes.Buffer{}}
+		o.Logger = slog.New(slog.NewTextHandler(v.log, nil))
+		v.server = mcp.New(v.handler, o)
+		var stop func()
+		v.client, stop = startHTTP(t, withToolsets(v.server))
+		f(t, v)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := v.server.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		stop()
+	})
+}
+
+// send sends a request and returns the response with its body unread.
+func (v *testClient) send(ctx context.Context, method, body string, headers ...string) *http.Response {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, "http://localhost/mcp", strings.NewReader(expand(body)))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	reply, err := v.client.Do(r)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return reply
+}
+
+func (v *testClient) callModern(ctx context.Context, tool string) *http.Response {
+	return v.send(ctx, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"META"}}`, tool),
+		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
+}
+
+// sessionHeaders begins a session and returns the headers that belong to it.
+func (v *testClient) sessionHeaders() []string { return v.sessionHeadersFor("2025-11-25") }
+
+func (v *testClient) sessionHeadersFor(revision string) []string {
+	reply := v.send(v.t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+revision+`","capabilities":{}}}`)
+	readAll(reply)
+	s := []string{"Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")}
+	readAll(v.send(v.t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, s...))
+	return s
+}
+
+func readAll(reply *http.Response) string {
+	defer reply.Body.Close()
+	b, _ := io.ReadAll(reply.Body)
+	return string(b)
+}
+
+func TestSlowCallSendsKeepAlivesBeforeItsReply(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		start := time.Now()
+		reply := v.callModern(t.Context(), "slow")
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("the first bytes came after %v", took)
+		}
+		got := readAll(reply)
+		if !strings.HasPrefix(got, ": keep-alive\n\n: keep-alive\n\ndata: {") || !strings.Contains(got, "at last") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestClientThatAcceptsOnlyJSONGetsOneDocument(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","META"}}`,
+			"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "slow", "Accept", "application/json")
+		if ct := reply.Header.Get("Content-Type"); ct != "application/json" {
+			t.Errorf("Content-Type %q", ct)
+		}
+		if got := readAll(reply); !strings.HasPrefix(got, `{"jsonrpc"`) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestDisconnectOfAModernClientCancelsItsCall(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		v.handler.stopped = make(chan error, 1)
+		ctx, disconnect := context.WithCancel(t.Context())
+		go func() {
+			time.Sleep(time.Second)
+			disconnect()
+		}()
+		r, _ := http.NewRequestWithContext(ctx, "POST", "http://localhost/mcp", strings.NewReader(expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","META"}}`)))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"wait"}}
+		if _, err := v.client.Do(r); err == nil {
+			t.Error("the call was answered")
+		}
+		if err := <-v.handler.stopped; err != context.Canceled {
+			t.Errorf("the call ended with %v", err)
+		}
+	})
+}
+
+func TestLegacyClientResumesTheStreamOfACall(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		s := v.sessionHeaders()
+		ctx, disconnect := context.WithCancel(t.Context())
+		reply := v.send(ctx, "POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}`, s...)
+		buf := make([]byte, 100)
+		n, _ := reply.Body.Read(buf)
+		if got := string(buf[:n]); !strings.HasPrefix(got, "id: 1-1\n") {
+			t.Errorf("the stream begins with %q", got)
+		}
+		disconnect()
+		reply.Body.Close()
+		got := readAll(v.send(t.Context(), "GET", "", append(s, "Last-Event-ID", "1-1")...))
+		if !strings.Contains(got, `"id":2,"result"`) || !strings.Contains(got, "at last") {
+			t.Errorf("after coming back: %q", got)
+		}
+	})
+}
+
+func TestOnlyAnIdleSessionExpires(t *testing.T) {
+	withServer(t, mcp.Options{SessionIdle: time.Minute}, func(t *testing.T, v *testClient) {
+		ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+		s := v.sessionHeaders()
+		for range 3 {
+			time.Sleep(40 * time.Second)
+			if reply := v.send(t.Context(), "POST", ping, s...); readAll(reply) == "" || reply.StatusCode != 200 {
+				t.Fatalf("an active session got %s", reply.Status)
+			}
+		}
+		time.Sleep(61 * time.Second)
+		reply := v.send(t.Context(), "POST", ping, s...)
+		readAll(reply)
+		if reply.StatusCode != 404 {
+			t.Errorf("an idle session got %s", reply.Status)
+		}
+	})
+}
+
+func TestNewSessionEvictsTheOneIdleLongest(t *testing.T) {
+	withServer(t, mcp.Options{Sessions: 2}, func(t *testing.T, v *testClient) {
+		ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+		var sessions [][]string
+		for range 3 {
+			sessions = append(sessions, v.sessionHeaders())
+			time.Sleep(time.Second)
+		}
+		for i, want := range []int{404, 200, 200} {
+			reply := v.send(t.Context(), "POST", ping, sessions[i]...)
+			readAll(reply)
+			if reply.StatusCode != want {
+				t.Errorf("session %d got %s", i, reply.Status)
+			}
+		}
+	})
+}
+
+func TestListenerThatDoesNotReadDelaysNoOther(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		listen := func() *http.Response {
+			return v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`,
+				"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+		}
+		stalled, reading := listen(), listen()
+		received := make(chan string, 1)
+		go func() { received <- readAll(reading) }()
+		for range 40 {
+			v.server.Changed(toolsOnly{}.changed)
+			synctest.Wait()
+		}
+		time.Sleep(31 * time.Second) // longer than SendTimeout
+		if got := readAll(stalled); strings.Count(got, "list_changed") > 17 {
+			t.Errorf("the stalled listener received %d notifications", strings.Count(got, "list_changed"))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := v.server.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		got := <-received
+		if n := strings.Count(got, "list_changed"); n != 40 || !strings.Contains(got, `"id":"L","result"`) {
+			t.Errorf("the other listener received %d notifications: %q", n, got[max(0, len(got)-300):])
+		}
+	})
+}
+
+func TestInternalErrorIsLoggedWithTheCorrelationID(t *testing.T) {
+	for _, tool := range []string{"panics", "breaks"} {
+		t.Run(tool, func(t *testing.T) {
+			withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+				got := readAll(v.callModern(t.Context(), tool))
+				_, after, _ := strings.Cut(got, `"correlationId":"`)
+				id, _, _ := strings.Cut(after, `"`)
+				if id == "" || strings.Contains(got, "secret") {
+					t.Errorf("the caller got %s", got)
+				}
+				if log := v.log.String(); !strings.Contains(log, "correlation_id="+id) || !strings.Contains(log, "secret detail") {
+					t.Errorf("the log has %s", log)
+				}
+			})
+		})
+	}
+}
+
+func TestShutdownWaitsForCallsAndRefusesNewOnes(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		answered := make(chan string, 1)
+		go func() { answered <- readAll(v.callModern(t.Context(), "slow")) }()
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := v.server.Shutdown(ctx); err != context.DeadlineExceeded {
+			t.Errorf("Shutdown returned %v", err)
+		}
+		reply := v.callModern(t.Context(), "echo")
+		if got := readAll(reply); reply.StatusCode != 503 || !strings.Contains(got, "shutting down") {
+			t.Errorf("a new call got %s %s", reply.Status, got)
+		}
+		if err := v.server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := <-answered; !strings.Contains(got, "at last") {
+			t.Errorf("the call in progress got %s", got)
+		}
+	})
+}
+
+func TestSlowBodyTimesOut(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		body, writer := io.Pipe()
+		defer writer.Close()
+		r, _ := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/mcp", body)
+		r.ContentLength = 100
+		r.Header.Set("Content-Type", "application/json")
+		start := time.Now()
+		go writer.Write([]byte(`{"jsonrpc":`))
+		if reply, err := v.client.Do(r); err == nil {
+			readAll(reply)
+		}
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"hatchel/hcl/jsonscan"
+)
+
+// listenFilter is what a subscriptions/listen subscribes to.
+type listenFilter struct {
+	lists       Changes
+	uris, tasks []string
+}
+
+// listFilters are the members of params.notifications for the lists.
+var listFilters = [...]string{
+	toolListTopic:     "toolsListChanged",
+	promptListTopic:   "promptsListChanged",
+	resourceListTopic: "resourcesListChanged",
+}
+
+// listenFilter reads params.notifications. Tasks are an extension, which the client must declare.
+func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
+	if !isObject(m.notifications) {
+		return f, errorf(CodeInvalidParams, "params.notifications must be an object")
+	}
+	for i, subscribed := range []*bool{&f.lists.Tools, &f.lists.Prompts, &f.lists.Resources} {
+		v, ok := jsonscan.Lookup(m.notifications, listFilters[i])
+		if *subscribed = string(v) == "true"; ok && !*subscribed && string(v) != "false" {
+			return f, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", listFilters[i])
+		}
+	}
+	if f.uris, err = m.filterNames("resourceSubscriptions"); err != nil {
+		return f, err
+	}
+	if f.tasks, err = m.filterNames("taskIds"); err != nil {
+		return f, err
+	}
+	if f.tasks != nil && !c.Can("extensions", TasksExtension) {
+		return f, MissingCapability("extensions", TasksExtension)
+	}
+	return f, nil
+}
+
+// filterNames reads a member of params.notifications that is an array of strings. It returns nil if
+// there is none.
+func (m *message) filterNames(key string) ([]string, *Error) {
+	value, ok := jsonscan.Lookup(m.notifications, key)
+	if !ok {
+		return nil, nil
+	}
+	names, ok := distinctStrings(value)
+	switch {
+	case !ok:
+		return nil, errorf(CodeInvalidParams, "params.notifications.%s must be an array of strings", key)
+	case len(names) > maxResources:
+		return nil, errorf(CodeInvalidParams, "params.notifications.%s has %d elements; the maximum is %d",
+			key, len(names), maxResources)
+	}
+	return names, nil
+}
+
+// distinctStrings returns the elements of a scanned array of strings, without duplicates. It
+// reports false for any other value.
+func distinctStrings(value []byte) (list []string, ok bool) {
+	s := jsonscan.New(value, len(value))
+	if s.Peek() != '[' || s.EnterArray() != nil {
+		return nil, false
+	}
+	seen := make(map[string]bool)
+	for {
+		more, err := s.NextElement()
+		if err != nil || !more {
+			return list, err == nil
+		}
+		if s.Peek() != '"' {
+			return nil, false
+		}
+		text, err := s.Text()
+		if err != nil {
+			return nil, false
+		}
+		if !seen[text] {
+			seen[text] = true
+			list = append(list, text)
+		}
+	}
+}
+
+// maxConcurrentSubscribes is how many resources or tasks of one subscriptions/listen the Handler is
+// asked about at a time.
+const maxConcurrentSubscribes = 16
+
+// subscribe subscribes sub to what the filter names, as far as it exists, and returns the message
+// that says how far. It reports whether sub is subscribed to anything. If it is not because nothing
+// exists, it returns an error instead.
+func (s *Server) subscribe(
+	ctx context.Context, sub *subscription, c *Caller, f listenFilter,
+) (acknowledgement []byte, any bool, refused error) {
+	sub.lists = f.lists
+	sub.subscribeLists()
+	uris, uriErr := s.subscribeAll(ctx, c, f.uris, sub.resources.add)
+	tasks, taskErr := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
+	any = sub.lists != Changes{} || len(uris)+len(tasks) > 0
+	switch {
+	case any:
+	case uriErr != nil:
+		refused = uriErr
+	default:
+		refused = taskErr
+	}
+	return sub.acknowledgement(uris, tasks), any, refused
+}
+
+// subscribeAll calls subscribe for every name. It returns the names that succeeded and the first
+// error.
+func (s *Server) subscribeAll(
+	ctx context.Context, c *Caller, names []string, subscribe func(context.Context, *Caller, string) error,
+) (subscribed []string, refused error) {
+	errs := make([]error, len(names))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxConcurrentSubscribes)
+	for i, name := range names {
+		slots <- struct{}{}
+		wg.Go(func() {
+			errs[i] = subscribe(ctx, c, name)
+			<-slots
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err == nil {
+			subscribed = append(subscribed, names[i])
+			continue
+		}
+		if refused == nil {
+			refused = err
+		}
+		if !errors.As(err, new(*Error)) {
+			s.options.Logger.ErrorContext(ctx, "subscription failed", "name", names[i], "error", err)
+		}
+	}
+	return subscribed, refused
+}

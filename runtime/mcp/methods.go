@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// Document is the result of a prompt or a resource.
+type Document struct {
+	Members   Appender   // the members of the result as encoded JSON, without braces
+	Questions *Questions // instead of Members: input that is required first; for modern callers only
+
+	// For resources and modern callers.
+	TTL     time.Duration // how long a client may cache the result
+	Private bool          // the result depends on the caller
+}
+
+// callTool appends the result of tools/call.
+func (s *Server) callTool(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
+	req, invalid := newCallRequest(m, rc)
+	if invalid != nil {
+		return dst, invalid
+	}
+	o, err := handle(ctx, req, s.handler.CallTool)
+	if err != nil {
+		return dst, s.protocolError(ctx, m, err)
+	}
+	return o.appendResult(dst, rc.caller.Revision, rc.info), nil
+}
+
+// getPrompt appends the result of prompts/get.
+func (s *Server) getPrompt(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
+	req, invalid := newCallRequest(m, rc)
+	if invalid != nil {
+		return dst, invalid
+	}
+	d, err := handle(ctx, req, s.handler.GetPrompt)
+	if err != nil {
+		return dst, s.protocolError(ctx, m, err)
+	}
+	if d.Questions != nil {
+		return d.Questions.appendResult(dst, rc.info), nil
+	}
+	return rc.endResult(d.Members.AppendJSON(beginResult(dst, rc.caller.Revision))), nil
+}
+
+// readResource appends the result of resources/read.
+func (s *Server) readResource(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
+	req, invalid := newCallRequest(m, rc)
+	if invalid != nil {
+		return dst, invalid
+	}
+	d, err := handle(ctx, req, s.handler.ReadResource)
+	if err != nil {
+		return dst, s.protocolError(ctx, m, err)
+	}
+	if d.Questions != nil {
+		return d.Questions.appendResult(dst, rc.info), nil
+	}
+	dst = d.Members.AppendJSON(beginResult(dst, rc.caller.Revision))
+	if rc.caller.Revision.Modern() {
+		ttl, private := d.TTL, d.Private
+		if req.Answers != nil || req.State != "" { // the result depends on more than the request
+			ttl, private = 0, true
+		}
+		dst = appendCacheHints(dst, ttl, private)
+	}
+	return rc.endResult(dst), nil
+}
+
+// handle calls a method of the Handler and ends the request afterwards, also after a panic.
+func handle[T any](
+	ctx context.Context, req *CallRequest, method func(context.Context, *CallRequest) (T, error),
+) (T, error) {
+	defer req.end()
+	return method(ctx, req)
+}
+
+// appendCacheHints appends the members that tell a modern client how long it may cache a result.
+func appendCacheHints(dst []byte, ttl time.Duration, private bool) []byte {
+	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), max(0, ttl.Milliseconds()), 10)
+	if private {
+		return append(dst, `,"cacheScope":"private"`...)
+	}
+	return append(dst, `,"cacheScope":"public"`...)
+}

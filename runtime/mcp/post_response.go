@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// postResponse is the HTTP response to one POST: a JSON document, or an event stream if anything
+// must be sent before the reply.
+type postResponse struct {
+	w           http.ResponseWriter
+	r           *http.Request
+	server      *Server
+	view        view
+	identity    *Identity // nil for unauthenticated clients
+	accepts     acceptedTypes
+	requestSize int      // in bytes
+	session     *session // of a legacy client that may return for missed events, or nil
+
+	mu        sync.Mutex
+	streaming bool        // the response is an event stream; guarded by mu
+	over      bool        // the response is complete; guarded by mu
+	detached  bool        // the connection is closed, and the stream continues in the session; guarded by mu
+	stream    uint64      // the stream of the session, once streaming; guarded by mu
+	keepAlive *time.Timer // sends the next keep-alive; guarded by mu
+
+	disconnect disconnectState
+}
+
+// Header values that all responses share.
+var (
+	jsonType    = []string{"application/json"}
+	eventType   = []string{"text/event-stream"}
+	noCache     = []string{"no-cache, no-transform"}
+	noBuffering = []string{"no"}
+)
+
+const keepAliveComment = ": keep-alive\n\n"
+
+// startKeepAlive schedules keep-alives for a reply that takes long. A client that accepts no events
+// gets none.
+func (resp *postResponse) startKeepAlive() {
+	if !resp.accepts.events {
+		return
+	}
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
+	resp.keepAlive = time.AfterFunc(resp.server.options.FirstByte, resp.sendKeepAlive)
+}
+
+func (resp *postResponse) sendKeepAlive() {
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
+	if resp.over || resp.keepAlive == nil {
+		return
+	}
+	resp.startStreamLocked()
+	resp.writeLocked([]byte(keepAliveComment))
+	resp.keepAlive.Reset(resp.server.options.KeepAlive)
+}
+
+// stopKeepAlive undoes startKeepAlive, for a caller that sends keep-alives itself.
+func (resp *postResponse) stopKeepAlive() {
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
+	if resp.keepAlive != nil {
+		resp.keepAlive.Stop()
+		resp.keepAlive = nil
+	}
+}
+
+// notify sends an event before the reply.
+func (resp *postResponse) notify(frame []byte) {
+	if !resp.accepts.events {
+		return
+	}
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
+	if !resp.over {
+		resp.startStreamLocked()
+		resp.sendEventLocked(frame)
+	}
+}
+
+func (resp *postResponse) clientRequests() *clientRequests {
+	if resp.session == nil || !resp.accepts.events {
+		return nil
+	}
+	return &resp.session.requests
+}
+
+// resumable reports whether the client has an event id to resume from, so that it may disconnect
+// without cancelling the call.
+func (resp *postResponse) resumable() bool {
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
+	return resp.streaming && resp.session != nil
+}
+
+// fail sends an error of the protocol with its status.
+func (resp *postResponse) fail(err *Error, id []byte) {
+	resp.setChallenge(err)
+	resp.finish(err.appendReply(nil, id), statusOf(err))
+}
+
+// setChallenge sets the WWW-Authenticate header for err, unless the response has started.
+func (resp *postResponse) setChallenge(err *Error) {
+	if challenge := err.challenge(resp.identity); challenge != "" {
+		resp.mu.Lock()
+		defer resp.mu.Unlock()
+		if !resp.streaming {
+			resp.w.Header()["Www-Authenticate"] = []string{challenge}
+		}
+	}
+}
+
+// finish sends the reply. A nil frame ends the response without one.
+func (resp *postResponse) finish(frame []byte, status int) {
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
+	resp.over = true
+	if resp.keepAlive != nil {
+		resp.keepAlive.Stop()
+	}
+	switch {
+	case resp.streaming || resp.accepts.events && (frame == nil || !resp.accepts.json):
+		resp.startStreamLocked()
+		if frame != nil {
+			resp.sendEventLocked(frame)
+		}
+		if resp.session != nil {
+			resp.session.log.endStream(resp.stream)
+		}
+		if !resp.detached {
+			http.NewResponseController(resp.w).SetWriteDeadline(time.Time{})
+		}
+	case frame == nil:
+		resp.w.WriteHeader(http.StatusNoContent)
+	default:
+		resp.writeJSON(frame, status)
+	}
+}
+
+// maxBufferedReply is the size of a reply that fits in the buffers of net/http and of the kernel,
+// so that a client that does not read cannot delay it.
+const maxBufferedReply = 64 << 10
+
+// writeJSON sends the whole response as a JSON document.
+func (resp *postResponse) writeJSON(frame []byte, status int) {
+	h := resp.w.Header()
+	h["Content-Type"] = jsonType
+	h["Content-Length"] = []string{strconv.Itoa(len(frame))}
+	if status != http.StatusOK {
+		resp.w.WriteHeader(status)
+	}
+	if len(frame) < maxBufferedReply {
+		resp.w.Write(frame)
+		return
+	}
+	rc := http.NewResponseController(resp.w)
+	rc.SetWriteDeadline(time.Now().Add(resp.server.options.SendTimeout))
+	resp.w.Write(frame)
+	rc.SetWriteDeadline(time.Time{})
+}
+
+// startStreamLocked turns the response into an event stream.
+func (resp *postResponse) startStreamLocked() {
+	if resp.streaming {
+		return
+	}
+	resp.streaming = true
+	beginEventStream(resp.w)
+	if resp.session == nil {
+		return
+	}
+	resp.stream = resp.session.log.openStream()
+	if resp.session.revision.sendsPrimingEvent() {
+		priming := resp.session.log.add(resp.stream, nil)
+		resp.writeLocked(priming.append(nil))
+	}
+}
+
+func (resp *postResponse) sendEventLocked(frame []byte) {
+	e := event{frame: frame}
+	if resp.session != nil {
+		e = resp.session.log.add(resp.stream, frame)
+	}
+	b := borrowBuffer()
+	defer b.release()
+	b.b = e.append(b.b)
+	resp.writeLocked(b.b)
+}
+
+func (resp *postResponse) writeLocked(chunk []byte) {
+	if !resp.detached {
+		resp.server.send(resp.w, chunk)
+	}
+}
+
+// beginEventStream sends the head of an event stream.
+func beginEventStream(w http.ResponseWriter) {
+	h := w.Header()
+	h["Content-Type"] = eventType
+	h["Cache-Control"] = noCache
+	h["X-Accel-Buffering"] = noBuffering
+	w.WriteHeader(http.StatusOK)
+}
+
+// send writes and flushes a part of an event stream. It fails if the client does not accept it in
+// time.
+func (s *Server) send(w http.ResponseWriter, chunk []byte) error {
+	rc := http.NewResponseController(w)
+	rc.SetWriteDeadline(time.Now().Add(s.options.SendTimeout))
+	if _, err := w.Write(chunk); err != nil {
+		return err
+	}
+	return rc.Flush()
+}

@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"hatchel/hcl/jsonscan"
+)
+
+// requestContext is the caller of a request and the connection to it.
+type requestContext struct {
+	caller *Caller
+	wire   wire
+	info   *Info // as of the start of the request
+}
+
+// reply appends the reply to a request of either era. It serves every method except initialize,
+// subscriptions/listen and those that change a session. An error is part of the reply already; it
+// is returned for the transport to choose a status. Panics of the Handler and of its Appenders end
+// here.
+func (s *Server) reply(ctx context.Context, dst []byte, m *message, rc requestContext) (out []byte, failed *Error) {
+	start := len(dst)
+	defer func() {
+		if p := recover(); p != nil {
+			failed = s.internalError(ctx, m, panicError(p))
+			out = failed.appendReply(dst[:start], m.id)
+		}
+	}()
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
+	dst, err := s.appendResult(ctx, dst, m, rc)
+	if err != nil {
+		return err.appendReply(dst[:start], m.id), err
+	}
+	return append(dst, '}'), nil
+}
+
+func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
+	modern := rc.caller.Revision.Modern()
+	switch string(m.method) {
+	case "tools/call":
+		return s.callTool(ctx, dst, m, rc)
+	case "tools/list":
+		return s.list(ctx, dst, m, rc, Tools)
+	case "prompts/list":
+		return s.list(ctx, dst, m, rc, Prompts)
+	case "prompts/get":
+		return s.getPrompt(ctx, dst, m, rc)
+	case "resources/list":
+		return s.list(ctx, dst, m, rc, Resources)
+	case "resources/templates/list":
+		return s.list(ctx, dst, m, rc, Templates)
+	case "resources/read":
+		return s.readResource(ctx, dst, m, rc)
+	case "completion/complete":
+		return s.complete(ctx, dst, m, rc)
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		if modern {
+			return s.serveTask(ctx, dst, m, rc)
+		}
+	case "server/discover":
+		if modern {
+			return rc.info.appendDiscoverResult(dst), nil
+		}
+	case "ping":
+		if !modern {
+			return append(dst, "{}"...), nil
+		}
+	}
+	return dst, methodNotFound(m.method)
+}
+
+// mayBlock reports whether a request may have to wait. The others are answered from memory and need
+// neither a goroutine nor keep-alives.
+func mayBlock(method []byte) bool {
+	switch string(method) {
+	case "tools/call", "prompts/get", "resources/read", "completion/complete",
+		"tasks/get", "tasks/update", "tasks/cancel", "resources/subscribe", "resources/unsubscribe":
+		return true
+	}
+	return false
+}
+
+// beginResult opens a result of the revision.
+func beginResult(dst []byte, r Revision) []byte {
+	if r.Modern() {
+		return append(dst, `{"resultType":"complete",`...)
+	}
+	return append(dst, '{')
+}
+
+// endResult closes a result that has no metadata of its own. Every modern result names the server.
+func (rc *requestContext) endResult(dst []byte) []byte {
+	if rc.caller.Revision.Modern() {
+		return append(dst, rc.info.tail...)
+	}
+	return append(dst, '}')
+}
+
+// protocolError returns the error that the client receives for an error of the Handler.
+func (s *Server) protocolError(ctx context.Context, m *message, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return s.internalError(ctx, m, err)
+}
+
+// internalError logs an error that the client must not see and returns what it receives instead.
+func (s *Server) internalError(ctx context.Context, m *message, err error) *Error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return errorf(CodeInternalError, "Cancelled")
+	}
+	id := rand.Text()[:12]
+	_, subject := m.subject()
+	name, _ := jsonscan.Text(subject)
+	s.options.Logger.ErrorContext(ctx, "request failed",
+		"correlation_id", id, "method", string(m.method), "name", name, "error", err)
+	return &Error{
+		Code:    CodeInternalError,
+		Message: "Internal error",
+		Data:    append(jsonscan.AppendString([]byte(`{"correlationId":`), id), '}'),
+	}
+}

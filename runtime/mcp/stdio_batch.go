@@ -1,0 +1,180 @@
+package mcp
+
+import (
+	"context"
+	"sync"
+)
+
+// lineBatch is the content of one line, until all of its requests have been answered.
+type lineBatch struct {
+	conn   *stdioConn
+	packet *packet
+	line   *buffer
+	peer   *peer // nil before initialize
+
+	mu      sync.Mutex
+	pending int    // replies that are not complete yet; guarded by mu
+	replies []byte // of a batch, so far; guarded by mu
+}
+
+// process acts on the messages in their order.
+func (b *lineBatch) process() {
+	b.pending = 1 // for process itself
+	for i := range b.packet.messages {
+		b.processMessage(&b.packet.messages[i])
+	}
+	b.addReply(nil)
+}
+
+func (b *lineBatch) processMessage(m *message) {
+	c := b.conn
+	switch {
+	case m.invalid != "":
+		b.replyNow(invalidRequest(m.invalid).appendReply(nil, m.id))
+	case m.isResponse():
+		if b.peer != nil {
+			b.peer.requests.resolve(m)
+		}
+	case !m.isRequest():
+		if string(m.method) == "notifications/cancelled" {
+			c.cancel(m.requestID)
+		} else if b.peer != nil {
+			b.peer.handleNotification(m)
+		}
+	case m.isModern():
+		b.serveModern(m)
+	case string(m.method) == "initialize":
+		b.replyNow(c.initialize(m, b.packet.batch))
+	case b.peer == nil && string(m.method) != "ping":
+		b.replyNow(errorf(CodeInvalidRequest, "Send initialize first").appendReply(nil, m.id))
+	default:
+		b.serveLegacy(m)
+	}
+}
+
+// initialize returns the reply to initialize.
+func (c *stdioConn) initialize(m *message, batch bool) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var p *peer
+	err := errInitialized
+	switch {
+	case batch:
+		err = errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
+	case c.peer == nil:
+		p, err = c.server.newPeer(m, c.toolset)
+	}
+	if err != nil {
+		return err.appendReply(nil, m.id)
+	}
+	p.subscription.start(func() { c.writer.enqueueSubscription(p.subscription) })
+	c.peer = p
+	return p.appendInitializeReply(nil, m, c.info())
+}
+
+func (b *lineBatch) serveModern(m *message) {
+	caller := &Caller{Toolset: b.conn.toolset}
+	if err := checkMeta(m, caller); err != nil {
+		b.replyNow(err.appendReply(nil, m.id))
+		return
+	}
+	if string(m.method) == "subscriptions/listen" {
+		b.listen(m, caller)
+		return
+	}
+	b.answer(m, &b.conn.inflightModern, func(ctx context.Context, dst []byte) []byte {
+		dst, _ = b.conn.server.reply(ctx, dst, m, requestContext{caller, b.conn, b.conn.info()})
+		return dst
+	})
+}
+
+func (b *lineBatch) serveLegacy(m *message) {
+	p, s := b.peer, b.conn.server
+	if p == nil { // a ping before initialize
+		p = &peer{
+			revision: legacyRevisions[0], inflight: inflightRequests{limit: 1},
+			subscription: s.newSubscription(b.conn.toolset, nil),
+		}
+	}
+	b.answer(m, &p.inflight, func(ctx context.Context, dst []byte) []byte {
+		dst, _ = s.replyToPeer(ctx, dst, m, p, requestContext{p.caller(), b.conn, b.conn.info()})
+		return dst
+	})
+}
+
+// answer sends the reply that reply appends, unless the client has cancelled the request. A request
+// that may block gets its own goroutine.
+func (b *lineBatch) answer(
+	m *message, inflight *inflightRequests, reply func(ctx context.Context, dst []byte) []byte,
+) {
+	s := b.conn.server
+	if err := s.admit(); err != nil {
+		b.replyNow(err.appendReply(nil, m.id))
+		return
+	}
+	request, err := inflight.begin(b.conn.ctx, m.id)
+	if err != nil {
+		s.calls.release()
+		b.replyNow(err.appendReply(nil, m.id))
+		return
+	}
+	b.expectReply()
+	run := func() {
+		defer s.calls.release()
+		buf := borrowBuffer()
+		defer buf.release()
+		buf.b = reply(request.ctx, buf.b)
+		frame := buf.b
+		if request.cancelled() {
+			frame = nil
+		}
+		request.done()
+		b.addReply(frame)
+	}
+	if mayBlock(m.method) {
+		b.conn.replying.Go(run)
+		return
+	}
+	run()
+}
+
+func (b *lineBatch) expectReply() {
+	b.mu.Lock()
+	b.pending++
+	b.mu.Unlock()
+}
+
+func (b *lineBatch) replyNow(frame []byte) {
+	b.expectReply()
+	b.addReply(frame)
+}
+
+// addReply completes one reply, which is nil if nothing is sent. After the last one the batch is
+// released.
+func (b *lineBatch) addReply(frame []byte) {
+	b.mu.Lock()
+	if frame != nil {
+		if !b.packet.batch {
+			b.conn.writer.writeLine(frame)
+		} else {
+			if len(b.replies) > 0 {
+				b.replies = append(b.replies, ',')
+			}
+			b.replies = append(b.replies, frame...)
+		}
+	}
+	b.pending--
+	last := b.pending == 0
+	if last && len(b.replies) > 0 {
+		b.conn.writer.writeLine(append(append([]byte{'['}, b.replies...), ']'))
+	}
+	b.mu.Unlock()
+	if last {
+		b.release()
+	}
+}
+
+func (b *lineBatch) release() {
+	b.packet.release()
+	b.line.release()
+}

@@ -1,0 +1,130 @@
+package mcp
+
+import "sync"
+
+// mailbox is the queue of notifications for one recipient. It contains at most one notification
+// about a topic, the latest. So a recipient that does not read takes bounded memory, loses nothing
+// and delays nobody.
+type mailbox struct {
+	ready func() // called when there is something to take after there was nothing; must not block
+
+	mu       sync.Mutex
+	state    mailboxState     // guarded by mu
+	order    []topic          // of the queued notifications; guarded by mu
+	payloads map[topic][]byte // of the queued notifications; nil for none, or if it is looked up later; guarded by mu
+}
+
+type mailboxState int
+
+const (
+	mailboxPaused mailboxState = iota // queues notifications until it is opened
+	mailboxOpen
+	mailboxClosed
+)
+
+// topic is something that can change.
+type topic struct {
+	kind topicKind
+	name string // the URI of a resource, or the id of a task
+}
+
+type topicKind int
+
+const (
+	toolListTopic topicKind = iota
+	promptListTopic
+	resourceListTopic
+	resourceTopic
+	taskTopic
+)
+
+// notice is a notification about a topic.
+type notice struct {
+	topic   topic
+	payload []byte
+}
+
+// put queues a notification. It replaces a queued one about the same topic.
+func (b *mailbox) put(t topic, payload []byte) { b.enqueue(t, payload, true) }
+
+// putIfAbsent is put for a notification that may be older than one that is queued.
+func (b *mailbox) putIfAbsent(t topic, payload []byte) { b.enqueue(t, payload, false) }
+
+func (b *mailbox) enqueue(t topic, payload []byte, replace bool) {
+	b.mu.Lock()
+	_, queued := b.payloads[t]
+	if b.state == mailboxClosed || queued && !replace {
+		b.mu.Unlock()
+		return
+	}
+	if !queued {
+		b.order = append(b.order, t)
+	}
+	if b.payloads == nil {
+		b.payloads = make(map[topic][]byte)
+	}
+	b.payloads[t] = payload
+	first := b.state == mailboxOpen && len(b.order) == 1 && !queued
+	b.mu.Unlock()
+	if first {
+		b.ready()
+	}
+}
+
+// drop removes a queued notification about t.
+func (b *mailbox) drop(t topic) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, queued := b.payloads[t]; !queued {
+		return
+	}
+	delete(b.payloads, t)
+	for i := range b.order {
+		if b.order[i] == t {
+			b.order = append(b.order[:i], b.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// open starts the delivery.
+func (b *mailbox) open() {
+	b.mu.Lock()
+	first := b.state == mailboxPaused && len(b.order) > 0
+	if b.state == mailboxPaused {
+		b.state = mailboxOpen
+	}
+	b.mu.Unlock()
+	if first {
+		b.ready()
+	}
+}
+
+// close drops all notifications, queued and future.
+func (b *mailbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state, b.order, b.payloads = mailboxClosed, nil, nil
+}
+
+// take removes up to limit notifications, if the mailbox is open, and reports whether there are
+// more.
+func (b *mailbox) take(limit int) (notices []notice, more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state != mailboxOpen || len(b.order) == 0 {
+		return nil, false
+	}
+	n := min(limit, len(b.order))
+	notices = make([]notice, n)
+	for i, t := range b.order[:n] {
+		notices[i] = notice{t, b.payloads[t]}
+		delete(b.payloads, t)
+	}
+	if n == len(b.order) {
+		b.order, b.payloads = nil, nil
+		return notices, false
+	}
+	b.order = b.order[n:]
+	return notices, true
+}
