@@ -93,7 +93,7 @@ var (
 	// ErrCrowded is returned when too many approvals are pending.
 	ErrCrowded = errors.New("too many approvals are pending")
 
-	// ErrShare is returned when MostOfCaller approvals of the caller are pending.
+	// ErrShare is returned when [MostOfCaller] approvals of the caller are pending.
 	ErrShare = errors.New("too many approvals of one caller are pending")
 )
 

@@ -180,17 +180,17 @@ func TestPostgresWatchReportsMissedChanges(t *testing.T) {
 	a, b := openDatabase(t, address), openDatabase(t, address)
 	defer a.Close()
 	defer b.Close()
-	heard, stop := listens(t, a)
+	announced, stop := watch(t, a)
 	defer stop()
 	for round, s := range []*state.Postgres{a, b, b} {
 		name := strconv.Itoa(round)
 		add(t, s, recordOf(name, time.Now()))
 		if s == b {
-			hears(t, heard, "k "+name)
+			expectAnnounced(t, announced, "k "+name)
 		}
 		if round == 1 {
 			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = current_schema()")
-			hears(t, heard, "")
+			expectAnnounced(t, announced, "")
 		}
 	}
 }

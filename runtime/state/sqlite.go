@@ -17,7 +17,7 @@ import (
 	"hatchel/internal/ctxtime"
 )
 
-// SQLite is a Store in one file. All statements but those of Pace share one connection. Other
+// SQLite is a Store in one file. All statements but those of [Records.Pace] share one connection. Other
 // processes may have the same file open.
 type SQLite struct {
 	db        *sql.DB

@@ -139,7 +139,7 @@ func TestSQLiteSweep(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			check(t, s.Present(ctx, name, time.Now().Add(time.Second)))
 			add(t, s, &state.Record{Kind: "k", Name: name, Expires: time.Now().Add(time.Second)})
-			pace(t, s, name)
+			reserveNow(t, s, name)
 		}
 		time.Sleep(10 * time.Minute)
 		add(t, s, &state.Record{Kind: "k", Name: "last", Expires: time.Now().Add(time.Hour), Quiet: true})
@@ -189,8 +189,8 @@ func TestSQLiteSweepsInBatches(t *testing.T) {
 	}
 }
 
-// pace reserves an event that does not wait.
-func pace(t *testing.T, s state.Store, name string) {
+// reserveNow reserves an event that does not wait.
+func reserveNow(t *testing.T, s state.Store, name string) {
 	t.Helper()
 	if _, ok, err := s.Pace(context.WithoutCancel(t.Context()), name, state.Rhythm{Every: time.Millisecond, Burst: 1}, 0); err != nil || !ok {
 		t.Errorf("got %v %v", ok, err)
@@ -203,26 +203,26 @@ func TestSQLiteWatchReportsMissedChanges(t *testing.T) {
 		a, b := openFile(t, path), openFile(t, path)
 		defer a.Close()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		var heard []string
+		var announced []string
 		var watching sync.WaitGroup
 		hold := make(chan struct{})
 		watching.Go(func() {
 			a.Watch(ctx, func(kind, name string) {
-				heard = append(heard, kind+name)
+				announced = append(announced, kind+name)
 				<-hold
 			})
 		})
 		synctest.Wait()
 		add(t, b, recordOf("a", time.Now()))
-		time.Sleep(time.Hour) // while the one who is told at first does not listen
+		time.Sleep(time.Hour) // Watch is blocked meanwhile
 		add(t, b, recordOf("b", time.Now()))
 		check(t, b.Close())
 		close(hold)
 		time.Sleep(time.Second)
 		cancel()
 		watching.Wait()
-		if got := strings.Join(heard, ","); got != "," {
-			t.Errorf("heard %q, not twice that it may have been anything", got)
+		if got := strings.Join(announced, ","); got != "," {
+			t.Errorf("announced %q, want twice that any record may have changed", got)
 		}
 	})
 }
@@ -232,15 +232,15 @@ func TestInMemoryStoreAnnouncesNothing(t *testing.T) {
 		s := openFile(t, "")
 		defer s.Close()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		var heard []string
+		var announced []string
 		var watching sync.WaitGroup
-		watching.Go(func() { s.Watch(ctx, func(kind, name string) { heard = append(heard, kind+name) }) })
+		watching.Go(func() { s.Watch(ctx, func(kind, name string) { announced = append(announced, kind+name) }) })
 		add(t, s, recordOf("a", time.Now()))
 		time.Sleep(time.Hour)
 		cancel()
 		watching.Wait()
-		if len(heard) != 0 {
-			t.Errorf("heard %q", heard)
+		if len(announced) != 0 {
+			t.Errorf("announced %q", announced)
 		}
 	})
 }

@@ -17,7 +17,7 @@ type Event struct {
 	Data any
 
 	// Of is the subject of an event whose outcome is not known yet; empty otherwise. The event is
-	// delivered when Settled returns one, with its contents. If the subject is gone by then, this
+	// delivered when [Settled] returns one, with its contents. If the subject is gone by then, this
 	// event is delivered as it is, or dropped when it has no Data.
 	Of string
 	By time.Time // when the outcome is known at the latest; zero for soon
@@ -139,7 +139,7 @@ func (d *delivery) nextAttempt(now time.Time, retryAfter time.Duration) (time.Ti
 	return until, true // the last attempt
 }
 
-// nextResolve returns when to resolve the event again. The interval grows, because Ready reports the
+// nextResolve returns when to resolve the event again. The interval grows, because [Outbox.Ready] reports the
 // outcome in the normal case.
 func (d *delivery) nextResolve(now time.Time) time.Time {
 	longest, by := time.Minute, time.UnixMilli(d.ResultBy)
