@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"slices"
+
+	"hatchel/hcl/diag"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 )
@@ -48,4 +51,17 @@ func ResultType(fn *functions.Function, args []*schema.Type,
 		}
 	}
 	return t
+}
+
+// SuggestFunction suggests what to write instead of a function that does not exist. More are the names of
+// functions that are not in the table.
+func SuggestFunction(name string, more []string) string {
+	if instead := functions.Instead(name); instead != "" {
+		return " Write " + instead + "."
+	}
+	names := slices.Clone(more)
+	for _, f := range functions.Table() {
+		names = append(names, f.Name)
+	}
+	return diag.DidYouMean(name, names)
 }
