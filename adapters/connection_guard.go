@@ -35,7 +35,8 @@ func NewGuard(name string, limits hcl.ConnectionLimits) *Guard {
 	return guard
 }
 
-// Do runs a call of an action within the limits. A call that exceeds them fails with an Untouched Fault.
+// Do runs a call of an action within the limits. A call that exceeds them
+// fails with a Fault and is not sent.
 func (g *Guard) Do(ctx context.Context, a Action, call *Call) (Result, error) {
 	if g == nil {
 		return a.Do(ctx, call)

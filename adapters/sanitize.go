@@ -32,8 +32,8 @@ func Scrub(text string, secrets []string) string {
 }
 
 // Begun prepares the beginning of a truncated text for Scrub. It removes the end of the text if it may be
-// a part of a secret, because Scrub finds whole secrets only. Parts from inside of a secret are removed if
-// they have at least ShortestSecret bytes.
+// a part of a secret, because Scrub finds whole secrets only. A part from the middle of a secret counts if
+// it is at least as long as the shortest secret that is hidden.
 func Begun(text []byte, secrets []string) []byte {
 	remove := 0
 	for _, s := range secrets {
@@ -50,7 +50,7 @@ func Begun(text []byte, secrets []string) []byte {
 	return text[:len(text)-remove]
 }
 
-// Ended is like Begun for the end of a truncated text.
+// Ended prepares the end of a truncated text for Scrub in the same way.
 func Ended(text []byte, secrets []string) []byte {
 	remove := 0
 	for _, s := range secrets {

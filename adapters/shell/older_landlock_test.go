@@ -31,7 +31,8 @@ func TestOlderLandlock(t *testing.T) {
 		return // they run so already
 	}
 	for older, tests := range map[sandbox.ABI]string{
-		1: "^Test(Confined|DeniedSystemCalls|EachCall|NoNetwork|NoPrivileges|NoProcess|SandboxOfBlock)",
+		1: "^Test(Confined(AttrCallsAreDenied|Common|Creates|FileFlags|Leases|Links|OpenNeeds|Ordinary|OtherABIs|Reads|" +
+			"Replaced|Sets|Truncate|Writes)|DeniedSystemCalls|EachCall|NoNetwork|NoPrivileges|NoProcess|SandboxOfBlock)",
 		2: "^TestConfined(Reads|Writes|AttrCallsAreDenied|Truncate|CommonPrograms)",
 	} {
 		if older >= sandbox.LandlockABI() {

@@ -25,7 +25,7 @@ func (c *sqliteConnection) spec() hcl.Spec {
 			`With mode = "rw" a missing file is created, but not a missing directory.`).Require(),
 		c.attr(),
 		hcl.Attr(&c.Init, "init", "Statements that run when the database is first opened for writing, "+
-			`such as file("schema.sql"). They run again after every restart.`),
+			`such as file("schema.sql"). They must be idempotent, because they run again after every restart.`),
 		hcl.Attr(&c.BusyTimeout, "busy_timeout",
 			"How long a statement waits for another process that locks the file.").DefaultDoc(`"5s"`),
 		hcl.PositiveInt(&c.MaxReaders, "max_readers",

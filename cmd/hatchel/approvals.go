@@ -74,9 +74,8 @@ server says who may decide.`,
 	}
 	f := new(approvalsFlags)
 	cmd.AddCommand(f.listCommand(), f.showCommand(), f.decideCommand("approve"), f.decideCommand("reject"))
-	for _, sub := range cmd.Commands() {
-		f.register(sub)
-	}
+	f.register(cmd)
+	cmd.PersistentFlags().AddFlagSet(cmd.Flags())
 	return cmd
 }
 

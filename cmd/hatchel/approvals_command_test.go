@@ -362,3 +362,14 @@ func TestTheStateFlagSelectsTheFile(t *testing.T) {
 		t.Errorf("%s", s)
 	}
 }
+
+func TestFlagsMayPrecedeTheSubcommand(t *testing.T) {
+	o := startApprovalServer(t)
+	id, _ := o.requestApproval("eve", "refund", `{"amount":500}`)
+	for _, args := range [][]string{{"--json", "list"}, {"list", "--json"}, {"-C", ".", "--json", "show", id}} {
+		code, out, errs := o.runCommand(nil, append([]string{"approvals"}, args...)...)
+		if code != 0 || !json.Valid([]byte(out)) {
+			t.Errorf("%v: %d %q %q", args, code, out, errs)
+		}
+	}
+}

@@ -154,7 +154,7 @@ func (f *Frame) SpendBytes(v any) error {
 // the file itself.
 func (f *Frame) FileArgument(fn *functions.Function, i int, file value.File) (any, error) {
 	p, _ := fn.Param(i)
-	if p.Kind != functions.Bytes && p.Kind != functions.Data {
+	if p.Kind != functions.Bytes && !p.OrBytes {
 		return file, nil
 	}
 	if err := f.Functions.Spend(int(file.Facts().Size)); err != nil {

@@ -1,34 +1,29 @@
 package eval
 
 import (
+	"slices"
+
+	"hatchel/hcl/diag"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 )
 
-var kindTypes = map[functions.Kind]*schema.Type{
-	functions.Any:     AnyType,
-	functions.String:  StringType,
-	functions.Number:  NumberType,
-	functions.Integer: IntegerType,
-	functions.Bool:    BoolType,
-	functions.List:    {Kind: schema.List, Elem: AnyType},
-	functions.Object:  {Kind: schema.Map, Elem: AnyType},
-	functions.Data:    AnyType,
-	functions.Bytes:   {Kind: schema.Bytes},
+// typeOfKind is the type of which nothing but the kind is known.
+func typeOfKind(k functions.Kind) *schema.Type {
+	switch k {
+	case functions.List:
+		return schema.ListOf(AnyType)
+	case functions.Object:
+		return &schema.Type{Kind: schema.Map, Elem: AnyType}
+	}
+	return &schema.Type{Kind: k}
 }
 
-// Accepts reports whether a value of type t can be an argument of kind k, as far as that is known
-// at load. Whether the value may be null is not asked.
-func Accepts(k functions.Kind, t *schema.Type) bool {
-	switch {
-	case k == functions.Any || t.Kind == schema.Any:
-		return true
-	case k == functions.Data:
-		return t.Kind == schema.String || t.Kind == schema.Bytes || t.Kind == schema.File
-	case k == functions.Bytes && t.Kind == schema.File:
-		return true
-	}
-	return CanBe(t, kindTypes[k].Kind)
+// Accepts reports whether a value of type t can be an argument for p, as far as that is known at load.
+// Whether the value may be null is not asked.
+func Accepts(p functions.Param, t *schema.Type) bool {
+	isBytes := t.Kind == schema.Bytes || t.Kind == schema.File
+	return p.Kind == functions.Any || CanBe(t, p.Kind) || isBytes && (p.OrBytes || p.Kind == functions.Bytes)
 }
 
 // ResultType is the type of what fn returns for arguments of these types. Unify gives the common
@@ -36,9 +31,9 @@ func Accepts(k functions.Kind, t *schema.Type) bool {
 // returns may be; the latter is not a part of the type if the types of args have no null.
 func ResultType(fn *functions.Function, args []*schema.Type,
 	unify func(a, b *schema.Type) *schema.Type) *schema.Type {
-	t := kindTypes[fn.Result.Kind]
+	t := typeOfKind(fn.Result.Kind)
 	if fn.Result.Kind == functions.List {
-		t = schema.ListOf(kindTypes[fn.Result.Elem])
+		t = schema.ListOf(typeOfKind(fn.Result.Elem))
 	}
 	if len(args) > 0 {
 		switch fn.Result.Follow {
@@ -56,4 +51,17 @@ func ResultType(fn *functions.Function, args []*schema.Type,
 		}
 	}
 	return t
+}
+
+// SuggestFunction suggests what to write instead of a function that does not exist. More are the names of
+// functions that are not in the table.
+func SuggestFunction(name string, more []string) string {
+	if instead := functions.Instead(name); instead != "" {
+		return " Write " + instead + "."
+	}
+	names := slices.Clone(more)
+	for _, f := range functions.Table() {
+		names = append(names, f.Name)
+	}
+	return diag.DidYouMean(name, names)
 }

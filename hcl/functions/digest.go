@@ -15,7 +15,7 @@ import (
 )
 
 func digestFunctions() []Function {
-	data := params(param("data", Data))
+	data := params(dataParam("data"))
 	id := New("uuid", "Returns a new random UUID.", nil, fixed(String), uuid)
 	id.CallOnly = true
 	return []Function{
@@ -24,7 +24,7 @@ func digestFunctions() []Function {
 		New("sha256", "Returns the SHA-256 digest in hexadecimal.", data, fixed(String), digest(sha256.New)),
 		New("sha512", "Returns the SHA-512 digest in hexadecimal.", data, fixed(String), digest(sha512.New)),
 		New("hmac_sha256", "Returns the HMAC-SHA256 of data in hexadecimal; the key comes first.",
-			params(param("key", Data), param("data", Data)), fixed(String), hmacSHA256),
+			params(dataParam("key"), dataParam("data")), fixed(String), hmacSHA256),
 		id,
 	}
 }
@@ -43,7 +43,7 @@ func hmacSHA256(_ *Context, a []any) (any, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// dataBytes returns an argument of kind Data as bytes.
+// dataBytes returns the argument of a dataParam as bytes.
 func dataBytes(v any) value.Bytes {
 	if b, ok := v.(value.Bytes); ok {
 		return b

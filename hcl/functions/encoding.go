@@ -16,7 +16,7 @@ import (
 )
 
 func encodingFunctions() []Function {
-	text, data := params(param("text", String)), params(param("data", Data))
+	text, data := params(param("text", String)), params(dataParam("data"))
 	return []Function{
 		New("jsonencode", "Encodes a value as JSON with sorted keys.",
 			params(param("value", Any)), fixed(String), jsonEncode),

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -30,33 +31,41 @@ type Function struct {
 }
 
 // Kind is the kind of values that a parameter takes or a function returns.
-type Kind int
+type Kind = schema.Kind
 
 const (
-	Any Kind = iota // every value, including null
-	String
-	Number
-	Integer // a number without a fraction
-	Bool
-	List
-	Object
-	Data // a string or bytes
-	Bytes
+	Any     = schema.Any // every value, including null
+	String  = schema.String
+	Number  = schema.Number
+	Integer = schema.Integer // a number without a fraction
+	Bool    = schema.Bool
+	List    = schema.List
+	Object  = schema.Object // a map, too
+	Bytes   = schema.Bytes
 )
-
-var kindPhrases = [...]string{
-	"any value", "a string", "a number", "an integer", "a bool", "a list", "an object", "a string or bytes", "bytes",
-}
-
-// String returns the kind with its article, such as "a string".
-func (k Kind) String() string { return kindPhrases[k] }
 
 // Param is one parameter. Optional parameters follow the required ones.
 type Param struct {
 	Name     string
 	Kind     Kind
+	OrBytes  bool // bytes are accepted in place of a String
 	Optional bool
 	Variadic bool // the last parameter; takes any number of arguments, including none
+}
+
+// Expected returns what the parameter takes, such as "a string".
+func (p Param) Expected() string {
+	switch {
+	case p.OrBytes:
+		return "a string or bytes"
+	case p.Kind == Any:
+		return "any value"
+	case p.Kind == Bytes:
+		return "bytes"
+	case p.Kind == Integer || p.Kind == Object:
+		return "an " + p.Kind.String()
+	}
+	return "a " + p.Kind.String()
 }
 
 // Result describes the type of the result.
@@ -209,7 +218,9 @@ func (p Param) convert(a any) (v any, changed bool, err error) {
 	ok := true
 	switch p.Kind {
 	case String:
-		_, ok = v.(string)
+		if _, ok = v.(string); !ok && p.OrBytes {
+			_, ok = v.(value.Bytes)
+		}
 	case Number:
 		ok = value.IsNumber(v)
 	case Integer:
@@ -225,13 +236,9 @@ func (p Param) convert(a any) (v any, changed bool, err error) {
 		_, ok = v.(map[string]any)
 	case Bytes:
 		_, ok = v.(value.Bytes)
-	case Data:
-		if _, ok = v.(string); !ok {
-			_, ok = v.(value.Bytes)
-		}
 	}
 	if !ok {
-		return nil, false, fmt.Errorf("the %s must be %s, got %s", p.Name, p.Kind, kindOf(a))
+		return nil, false, fmt.Errorf("the %s must be %s, got %s", p.Name, p.Expected(), kindOf(a))
 	}
 	return v, changed, nil
 }
@@ -248,6 +255,9 @@ func kindOf(v any) string {
 func params(p ...Param) []Param { return p }
 
 func param(name string, kind Kind) Param { return Param{Name: name, Kind: kind} }
+
+// dataParam is a parameter that takes a string or bytes.
+func dataParam(name string) Param { return Param{Name: name, Kind: String, OrBytes: true} }
 
 func (p Param) optional() Param { p.Optional = true; return p }
 func (p Param) variadic() Param { p.Variadic, p.Optional = true, true; return p }

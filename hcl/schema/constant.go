@@ -53,6 +53,8 @@ func literalText(expr hclv2.Expression) (string, bool) {
 // literal returns the value of a literal. Numbers keep the digits that were written.
 func literal(e *hclsyntax.LiteralValueExpr) (any, bool) {
 	switch v := e.Val; {
+	case !v.IsKnown():
+		return nil, false // a number too large for the HCL parser
 	case v.IsNull():
 		return nil, true
 	case v.Type() == cty.Bool:
@@ -134,7 +136,8 @@ func (p *parser) constantObject(e *hclsyntax.ObjectConsExpr) (any, bool) {
 
 func negative(e *hclsyntax.UnaryOpExpr) (any, bool) {
 	n, ok := unwrap(e.Val).(*hclsyntax.LiteralValueExpr)
-	if !ok || e.Op != hclsyntax.OpNegate || n.Val.IsNull() || n.Val.Type() != cty.Number {
+	if !ok || e.Op != hclsyntax.OpNegate || !n.Val.IsKnown() || n.Val.IsNull() ||
+		n.Val.Type() != cty.Number {
 		return nil, false
 	}
 	return exact(new(big.Float).Neg(n.Val.AsBigFloat())), true

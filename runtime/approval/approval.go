@@ -13,7 +13,7 @@ import (
 const (
 	Kind         = "approval"
 	ProposalKind = "approval.proposal" // a decision that is being recorded; see Proposed
-	pendingKind  = "approval.asked"    // one for each pending approval, in the group of its caller
+	pendingKind  = "approval.pending"  // one for each pending approval, in the group of its caller
 )
 
 // Status is the state of an approval.
@@ -93,7 +93,7 @@ var (
 	// ErrCrowded is returned when too many approvals are pending.
 	ErrCrowded = errors.New("too many approvals are pending")
 
-	// ErrShare is returned when MostOfCaller approvals of the caller are pending.
+	// ErrShare is returned when [MostOfCaller] approvals of the caller are pending.
 	ErrShare = errors.New("too many approvals of one caller are pending")
 )
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Decide approves or rejects a pending approval, and returns it with the decision. It fails with
-// ErrUnknown, or with an AlreadyError when the approval was decided or has expired.
+// [ErrUnknown], or with an [AlreadyError] when the approval was decided or has expired.
 func (b *Book) Decide(ctx context.Context, id string, approved bool, d Decision) (*Approval, error) {
 	a, err := b.findPending(ctx, id)
 	if err != nil {

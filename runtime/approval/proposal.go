@@ -87,7 +87,7 @@ func (p *Proposal) isDecisionOf(a *Approval) bool {
 	return d != nil && d.By == p.Decision.By && d.At.Equal(p.Decision.At)
 }
 
-// checkNoProposal returns an AlreadyError while there is a proposal for an approval.
+// checkNoProposal returns an [AlreadyError] while there is a proposal for an approval.
 func (b *Book) checkNoProposal(ctx context.Context, id string) error {
 	r, err := b.store.Holder(ctx, ProposalKind, id)
 	if err == nil && r != nil {

@@ -13,7 +13,7 @@ import (
 
 // Book is the approvals in a state store. Its methods may be called concurrently. Waiting calls of
 // this process notice what changes through it at once, and what other processes change when the owner
-// of the state store passes that on to Changed.
+// of the state store passes that on to [Book.Changed].
 type Book struct {
 	store    state.Store
 	onChange func(id string) // may be nil
@@ -32,7 +32,7 @@ func NewBook(store state.Store) *Book {
 func (b *Book) Tell(onChange func(id string)) { b.onChange = onChange }
 
 // Open returns the approval for a purpose that is pending, or approved and not used. If there is
-// none, it requests a new one and reports that it is new. It fails with ErrCrowded or ErrShare when
+// none, it requests a new one and reports that it is new. It fails with [ErrCrowded] or [ErrShare] when
 // too many are pending; then nothing was requested.
 func (b *Book) Open(ctx context.Context, purpose string, r Request) (a *Approval, isNew bool, err error) {
 	r.truncate()
@@ -93,7 +93,7 @@ func callerGroup(w Who) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// checkLimits returns ErrShare or ErrCrowded when a caller may request no more approvals.
+// checkLimits returns [ErrShare] or [ErrCrowded] when a caller may request no more approvals.
 func (b *Book) checkLimits(ctx context.Context, w Who) error {
 	if w.identified() {
 		n, err := b.store.Count(ctx, pendingKind, callerGroup(w))

@@ -11,7 +11,7 @@ import (
 // Await waits until an approval is no longer pending, and returns it. It returns at the deadline of
 // the approval at the latest, or with the error of ctx when that ends before. It calls tick in
 // intervals of every, if that is positive. It goes on waiting while the store is unavailable.
-// Decisions of other processes are noticed through Changed.
+// Decisions of other processes are noticed through [Book.Changed].
 func (b *Book) Await(ctx context.Context, a *Approval, every time.Duration, tick func()) (*Approval, error) {
 	changed := b.addWaiter(a.ID)
 	defer b.removeWaiter(a.ID, changed)
@@ -109,7 +109,7 @@ func (b *Book) Changed(kind, name string) {
 	}
 }
 
-// announce wakes up whoever waits for an approval, and calls the function that Tell has set.
+// announce wakes up whoever waits for an approval, and calls the function that [Book.Tell] has set.
 func (b *Book) announce(id string) {
 	b.mu.Lock()
 	signal(b.waiters[id])

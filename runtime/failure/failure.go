@@ -157,3 +157,12 @@ func Render(m *hcl.TextTemplate, f *hcl.Frame) string {
 	}
 	return string(text)
 }
+
+// Unavailable returns an error as a client reads it: one of a state store that is unavailable asks to try again.
+func Unavailable(err error) error {
+	if errors.Is(err, state.ErrAway) {
+		const text = "The state store is unavailable. Try again in a moment"
+		return &mcp.Error{Code: mcp.CodeBusy, Message: text}
+	}
+	return err
+}

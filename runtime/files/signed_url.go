@@ -67,7 +67,7 @@ func (s *Shelf) Link(ctx context.Context, base string, f *File) (string, error) 
 }
 
 // FindSigned returns the file of a signed download URL. It fails with ErrSignature when the query
-// holds no valid signature, and with ErrUnknown when there is no such file.
+// holds no valid signature, and with [ErrUnknown] when there is no such file.
 func (s *Shelf) FindSigned(ctx context.Context, id string, query url.Values) (*File, error) {
 	if err := s.verify(ctx, allowGet, id, query); err != nil {
 		return nil, err

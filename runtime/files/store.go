@@ -78,14 +78,14 @@ type Shelf struct {
 }
 
 // NewShelf returns the files in the store of a process. The caller closes the process after the
-// Shelf.
+// [Shelf].
 func NewShelf(process *state.Process) *Shelf {
 	s := &Shelf{process: process, uploading: map[string]int{}}
 	s.lease = state.Lease{Process: process, Kind: kindFile, TTL: orphanTTL, OnOrphan: removeOrphan}
 	return s
 }
 
-// Find returns the file of an ID, whoever owns it, or ErrUnknown.
+// Find returns the file of an ID, whoever owns it, or [ErrUnknown].
 func (s *Shelf) Find(ctx context.Context, id string) (*File, error) {
 	if !isID(id) {
 		return nil, ErrUnknown
@@ -108,7 +108,7 @@ func (s *Shelf) Find(ctx context.Context, id string) (*File, error) {
 	return f, err
 }
 
-// FindOf returns the file of an ID if this owner has uploaded it, or ErrUnknown.
+// FindOf returns the file of an ID if this owner has uploaded it, or [ErrUnknown].
 func (s *Shelf) FindOf(ctx context.Context, owner, id string) (*File, error) {
 	f, err := s.Find(ctx, id)
 	if err == nil && !f.Of(owner) {
@@ -118,7 +118,7 @@ func (s *Shelf) FindOf(ctx context.Context, owner, id string) (*File, error) {
 }
 
 // Open returns a reader of the bytes of a file, which it loads chunk by chunk. A read fails with
-// ErrUnknown when the file is removed meanwhile.
+// [ErrUnknown] when the file is removed meanwhile.
 func (s *Shelf) Open(ctx context.Context, f *File) io.ReadCloser {
 	return &reader{ctx: ctx, process: s.process, file: f, left: f.Size}
 }

@@ -20,7 +20,7 @@ const ticketTTL = 15 * time.Minute
 
 // Ticket returns a signed URL at which one file can be uploaded once, without credentials, and the
 // ID that the file will have. Name and Type of u may say in advance what it will be. It fails with
-// ErrCrowded when the owner has too many unused tickets.
+// [ErrCrowded] when the owner has too many unused tickets.
 func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until time.Time, err error) {
 	store, err := s.process.Store(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 }
 
 // Redeem consumes the ticket of a signed upload URL and returns the upload that it is for. It fails
-// with ErrSignature when the URL is not valid, with ErrUnknown when the ticket was used, and with
-// ErrAtOnce when the owner has too many uploads in progress; then the ticket can be used later.
+// with ErrSignature when the URL is not valid, with [ErrUnknown] when the ticket was used, and with
+// [ErrAtOnce] when the owner has too many uploads in progress; then the ticket can be used later.
 func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload, error) {
 	if err := s.verify(ctx, allowPut, id, query); err != nil {
 		return Upload{}, err

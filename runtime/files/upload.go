@@ -34,7 +34,7 @@ type Upload struct {
 }
 
 // Upload stores a file. After an error nothing of it can be read. The error is *TooLargeError,
-// *TypeError, ErrCrowded, ErrAtOnce, ErrCut, state.ErrFull, or that of the store.
+// *TypeError, [ErrCrowded], [ErrAtOnce], [ErrCut], state.ErrFull, or that of the store.
 func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, error) {
 	if u.Length > u.Rules.MaxSize {
 		return nil, &TooLargeError{u.Rules.MaxSize}
@@ -123,7 +123,7 @@ func (p *uploadInProgress) begin(ctx context.Context, lease *state.Lease) error 
 	return nil
 }
 
-// checkQuota returns ErrCrowded when the files of the owner, including this one, exceed the quota.
+// checkQuota returns [ErrCrowded] when the files of the owner, including this one, exceed the quota.
 func (p *uploadInProgress) checkQuota(ctx context.Context) error {
 	all, err := p.store.List(ctx, state.Query{Kind: kindFile, Group: p.group, Limit: maxFiles + 1})
 	if err != nil {

@@ -25,7 +25,7 @@ var runtimeParams = map[string]string{
 
 // Config parses a URL or a libpq connection string. Connections lead to a server that accepts writes,
 // every statement has a timeout, and commits wait for the disk. There are at most maxConns
-// connections, unless the address says pool_max_conns. The error is Unreadable.
+// connections, unless the address says pool_max_conns. The error is [Unreadable].
 func Config(address string, maxConns int32) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil { // its text may hold parts of the address

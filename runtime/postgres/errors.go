@@ -20,7 +20,7 @@ const Unreadable = Refused("its address cannot be parsed. " +
 // not known.
 var ErrAway = errors.New("the database is unavailable")
 
-// unavailable is a Refused that is ErrAway.
+// unavailable is a [Refused] that is [ErrAway].
 type unavailable struct{ Refused }
 
 func (unavailable) Is(target error) bool { return target == ErrAway }
@@ -56,7 +56,7 @@ var faults = map[string]error{
 	"40001":             unavailable{"it was too busy"},
 }
 
-// Fault turns an error of the driver into one for the operator. It is ErrAway when the database is
+// Fault turns an error of the driver into one for the operator. It is [ErrAway] when the database is
 // unavailable for now. The texts of the driver are not used, because they may hold parts of the
 // address.
 func Fault(ctx context.Context, err error) error {

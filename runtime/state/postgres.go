@@ -17,7 +17,7 @@ import (
 
 // Postgres is a Store in tables of a PostgreSQL database whose names begin with hatchel_. Any number of
 // processes on any number of machines may have it open. Heartbeats are judged by the clock of the
-// database; the clocks of the processes may differ by less than Skew.
+// database; the clocks of the processes may differ by less than [Skew].
 type Postgres struct {
 	pool    *pgxpool.Pool
 	channel string       // on which changes are announced
@@ -37,7 +37,7 @@ const (
 
 // OpenPostgres opens the store in the database of a URL, or of a libpq connection string. It creates
 // missing tables in the first schema of the search_path. While the database is unavailable methods
-// fail with ErrAway; the connection comes back by itself. An error is a sentence for the operator and
+// fail with [ErrAway]; the connection comes back by itself. An error is a sentence for the operator and
 // holds nothing of the address.
 func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	config, err := postgres.Config(address, maxConnections)

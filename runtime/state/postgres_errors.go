@@ -9,7 +9,7 @@ import (
 	"hatchel/runtime/postgres"
 )
 
-// unavailableError is an error that is ErrAway.
+// unavailableError is an error that is [ErrAway].
 type unavailableError struct{ error }
 
 func (unavailableError) Is(target error) bool { return target == ErrAway }

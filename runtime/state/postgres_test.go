@@ -75,11 +75,11 @@ func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 	check(t, s.Close())
 	check(t, state.CheckPostgres(t.Context(), address))
 	execute(t, db, "UPDATE hatchel_state SET version = 99")
-	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a newer version of this program (schema 99, supported is 3)") {
+	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a newer version of this program (schema 99, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "UPDATE hatchel_state SET version = 1")
-	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 3)") {
+	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -180,17 +180,17 @@ func TestPostgresWatchReportsMissedChanges(t *testing.T) {
 	a, b := openDatabase(t, address), openDatabase(t, address)
 	defer a.Close()
 	defer b.Close()
-	heard, stop := listens(t, a)
+	announced, stop := watch(t, a)
 	defer stop()
 	for round, s := range []*state.Postgres{a, b, b} {
 		name := strconv.Itoa(round)
 		add(t, s, recordOf(name, time.Now()))
 		if s == b {
-			hears(t, heard, "k "+name)
+			expectAnnounced(t, announced, "k "+name)
 		}
 		if round == 1 {
 			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = current_schema()")
-			hears(t, heard, "")
+			expectAnnounced(t, announced, "")
 		}
 	}
 }

@@ -10,105 +10,114 @@ import (
 	"hatchel/runtime/state"
 )
 
-// bounded is a Store with a quota.
-type bounded interface {
+// limitedStore is a Store with a quota.
+type limitedStore interface {
 	state.Store
 	Bound(bytes int64)
 }
 
+// fillUp adds records of 100 KiB until the store is full, and returns how many it has added.
+func fillUp(t *testing.T, s state.Store, kind string, expires time.Time, priority state.Priority) int {
+	t.Helper()
+	for n := range 100 {
+		r := &state.Record{
+			Kind: kind, Name: strconv.Itoa(n), Expires: expires, Body: make([]byte, 100<<10), Priority: priority,
+		}
+		switch _, err := s.Add(context.WithoutCancel(t.Context()), r); {
+		case errors.Is(err, state.ErrFull):
+			return n
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the store is never full")
+	return 0
+}
+
 // testQuota fills an empty store. It must run in a synctest bubble.
-func testQuota(t *testing.T, s bounded) {
-	s.Bound(1 << 20)
+func testQuota(t *testing.T, s limitedStore) {
+	const quota = 1 << 20
+	s.Bound(quota)
 	ctx, soon, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Second), time.Now().Add(time.Hour)
+	large := make([]byte, 100<<10)
 	first := recordOf("first", later)
 	add(t, s, first)
-	large := make([]byte, 100<<10)
-	fill := func(kind string) (n int, err error) {
-		for ; n < 100 && err == nil; n++ {
-			_, err = s.Add(ctx, &state.Record{Kind: kind, Name: strconv.Itoa(n), Expires: soon, Body: large})
-		}
-		return n, err
-	}
-	full := func(what string, err error, want bool) {
+	expect := func(operation string, err error, full bool) {
 		t.Helper()
-		if want != errors.Is(err, state.ErrFull) || !want && err != nil {
-			t.Errorf("%s: %v", what, err)
+		if full != errors.Is(err, state.ErrFull) || !full && err != nil {
+			t.Errorf("%s: %v", operation, err)
 		}
 	}
-	addition := func(what string, r *state.Record, want bool) {
+	addRecord := func(operation string, r *state.Record, full bool) {
 		t.Helper()
 		_, err := s.Add(ctx, r)
-		full(what, err, want)
+		expect(operation, err, full)
 	}
-	change := func(what string, body []byte, want bool) {
+	replaceBody := func(operation string, body []byte, full bool) {
 		t.Helper()
 		first.Body = body
-		won, err := s.Replace(ctx, first)
-		if full(what, err, want); won == want {
-			t.Errorf("%s: it is done: %v", what, won)
+		replaced, err := s.Replace(ctx, first)
+		if expect(operation, err, full); replaced == full {
+			t.Errorf("%s: replaced %t", operation, replaced)
 		}
 	}
-	paced := func(name string, want bool) {
+	reserveEvent := func(name string, full bool) {
 		t.Helper()
 		_, _, err := s.Pace(ctx, name, state.Rhythm{Every: time.Hour, Burst: 9}, 0)
-		full("to pace "+name, err, want)
+		expect("reserve an event of "+name, err, full)
 	}
-	follows := func(name string) *state.Record {
+	followUp := func(name string) *state.Record {
 		return &state.Record{Kind: "f", Name: name, Expires: later, Priority: state.FollowUp}
 	}
-	if n, err := fill("k"); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
-		t.Fatalf("%d records of 100 KiB are taken, and then: %v", n, err)
+
+	if n := fillUp(t, s, "k", soon, state.Normal); n < 5 || n > 15 {
+		t.Fatalf("the store takes %d records of 100 KiB", n)
 	}
-	addition("one that is new", recordOf("last", later), true)
+	// Beyond the quota only new records are rejected.
+	addRecord("add a record", recordOf("last", later), true)
 	if add(t, s, recordOf("first", later)) {
-		t.Error("one that is there is not found")
+		t.Error("an existing record was added")
 	}
-	change("one that is there, as it was", []byte("small"), false)
-	addition("what comes of what was taken", follows("1"), false)
-	paced("first", false)
+	replaceBody("replace a body", []byte("small"), false)
+	addRecord("add a follow-up record", followUp("1"), false)
+	reserveEvent("first", false)
 	for _, name := range []string{"0", "1"} {
 		if !remove(t, s, known(t, s, name)) {
-			t.Error("what was taken cannot be removed")
+			t.Errorf("record %s was not removed", name)
 		}
 	}
-	addition("what finds room again", &state.Record{Kind: "k", Name: "0", Expires: soon, Body: large}, false)
+	addRecord("add a record after others were removed", &state.Record{Kind: "k", Name: "0", Expires: soon, Body: large}, false)
+
+	// Beyond twice the quota everything that grows is rejected.
 	s.Bound(1)
-	change("one that grows where there is no room at all", large, true)
-	change("a small one where there is no room at all", []byte("still small"), false)
-	addition("what comes of what was taken where there is no room at all", follows("2"), true)
-	paced("first", false)
-	paced("last", true)
-	s.Bound(1 << 20)
-	if _, err := fill("l"); !errors.Is(err, state.ErrFull) {
-		t.Errorf("it is filled again: %v", err)
-	}
+	replaceBody("replace a body by a larger one", large, true)
+	replaceBody("replace a body by a small one", []byte("still small"), false)
+	addRecord("add a follow-up record beyond twice the quota", followUp("2"), true)
+	reserveEvent("first", false)
+	reserveEvent("last", true)
+
+	// Expired records make room.
+	s.Bound(quota)
+	fillUp(t, s, "l", soon, state.Normal)
 	time.Sleep(2 * time.Second)
-	addition("one that is new when others have expired", &state.Record{Kind: "k", Name: "last", Expires: later, Body: large}, false)
+	addRecord("add a record after others have expired", &state.Record{Kind: "k", Name: "last", Expires: later, Body: large}, false)
 }
 
 // testPriority fills an empty store with records of low priority: others find as much room again.
-func testPriority(t *testing.T, s bounded) {
+func testPriority(t *testing.T, s limitedStore) {
 	s.Bound(2 << 20)
-	ctx, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Hour)
-	fill := func(kind string, priority state.Priority) (n int, err error) {
-		for ; n < 100 && err == nil; n++ {
-			r := recordOf(strconv.Itoa(n), later)
-			r.Kind, r.Body, r.Priority = kind, make([]byte, 100<<10), priority
-			_, err = s.Add(ctx, r)
-		}
-		return n, err
+	later := time.Now().Add(time.Hour)
+	if n := fillUp(t, s, "low", later, state.Low); n < 5 || n > 15 {
+		t.Fatalf("the store takes %d records of low priority", n)
 	}
-	if n, err := fill("low", state.Low); !errors.Is(err, state.ErrFull) || n < 5 || n > 15 {
-		t.Fatalf("%d records of 100 KiB that yield are taken, and then: %v", n, err)
+	if n := fillUp(t, s, "normal", later, state.Normal); n < 5 {
+		t.Errorf("then it takes %d records of normal priority", n)
 	}
-	if n, err := fill("k", state.Normal); !errors.Is(err, state.ErrFull) || n < 5 {
-		t.Errorf("beside them %d records of 100 KiB are taken, and then: %v", n, err)
+	if n := fillUp(t, s, "more", later, state.Low); n != 0 {
+		t.Errorf("when it is full it takes %d records of low priority", n)
 	}
-	if _, err := fill("more", state.Low); !errors.Is(err, state.ErrFull) {
-		t.Errorf("of a full store one that yields is taken: %v", err)
-	}
-	first := must[*state.Record](t)(s.Record(ctx, "low", "0"))
+	first := must[*state.Record](t)(s.Record(context.WithoutCancel(t.Context()), "low", "0"))
 	if !remove(t, s, first) {
-		t.Error("one that yields cannot be removed")
+		t.Error("a record of low priority is not removed")
 	}
 }

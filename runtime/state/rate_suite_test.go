@@ -9,55 +9,69 @@ import (
 	"hatchel/runtime/state"
 )
 
+// reserve reserves an event that waits for maxWait at most.
+func reserve(t *testing.T, s state.Store, name string, rate state.Rhythm, maxWait time.Duration) (time.Duration, bool) {
+	t.Helper()
+	wait, ok, err := s.Pace(t.Context(), name, rate, maxWait)
+	check(t, err)
+	return wait, ok
+}
+
+// isAbout allows for the time that a test takes.
+func isAbout(got, want time.Duration) bool { return got <= want && got > want-5*time.Minute }
+
 func testPace(t *testing.T, open func() state.Store) {
 	s := open()
-	pace := func(name string, patience time.Duration) (time.Duration, bool) {
-		t.Helper()
-		wait, ok, err := s.Pace(t.Context(), name, state.Rhythm{Every: time.Hour, Burst: 3, Patience: 10 * time.Hour}, patience)
-		check(t, err)
-		return wait, ok
-	}
-	near := func(got, want time.Duration) bool { return got <= want && got > want-5*time.Minute } // how long the test takes
-	for i := range 3 {
-		if wait, ok := pace("a", 0); wait != 0 || !ok {
-			t.Errorf("event %d of a burst waits %v (%v)", i, wait, ok)
+	hourly := state.Rhythm{Every: time.Hour, Burst: 3, Patience: 10 * time.Hour}
+	t.Run("a burst does not wait", func(t *testing.T) {
+		for i := range hourly.Burst {
+			if wait, ok := reserve(t, s, "a", hourly, 0); wait != 0 || !ok {
+				t.Errorf("event %d: wait %v, ok %t", i, wait, ok)
+			}
 		}
-	}
-	for range 3 {
-		if wait, ok := pace("a", 30*time.Minute); ok || !near(wait, time.Hour) {
-			t.Errorf("one more waits %v (%v)", wait, ok)
+	})
+	t.Run("an event that would wait too long reserves nothing", func(t *testing.T) {
+		for range 3 {
+			if wait, ok := reserve(t, s, "a", hourly, 30*time.Minute); ok || !isAbout(wait, time.Hour) {
+				t.Errorf("wait %v, ok %t", wait, ok)
+			}
 		}
-	}
+	})
 	check(t, s.Close())
 	s = open()
 	defer s.Close()
-	for i := range 3 {
-		if wait, ok := pace("a", 10*time.Hour); !ok || !near(wait, time.Duration(i+1)*time.Hour) {
-			t.Errorf("patient event %d waits %v (%v)", i, wait, ok)
+	t.Run("events queue up, also after the store was closed", func(t *testing.T) {
+		for i := range 3 {
+			if wait, ok := reserve(t, s, "a", hourly, 10*time.Hour); !ok || !isAbout(wait, time.Duration(i+1)*time.Hour) {
+				t.Errorf("event %d: wait %v, ok %t", i, wait, ok)
+			}
 		}
-	}
-	if wait, ok := pace("b", 0); wait != 0 || !ok {
-		t.Errorf("the first event of another name waits %v (%v)", wait, ok)
-	}
-	for range 100 {
-		if _, ok, err := s.Pace(t.Context(), "fine", state.Rhythm{Every: 50 * time.Microsecond, Burst: 1, Patience: time.Minute}, time.Minute); err != nil || !ok {
-			t.Fatalf("at 20,000 a second: %v %v", ok, err)
+	})
+	t.Run("names are counted separately", func(t *testing.T) {
+		if wait, ok := reserve(t, s, "b", hourly, 0); wait != 0 || !ok {
+			t.Errorf("wait %v, ok %t", wait, ok)
 		}
-	}
-	if wait, ok, err := s.Pace(t.Context(), "fine", state.Rhythm{Every: 50 * time.Microsecond, Burst: 1, Patience: time.Minute}, time.Minute); err != nil || !ok || wait > 100*50*time.Microsecond {
-		t.Errorf("after 100 at 20,000 a second one more waits %v (%v) %v", wait, ok, err)
-	}
+	})
+	t.Run("intervals may be microseconds", func(t *testing.T) {
+		fast := state.Rhythm{Every: 50 * time.Microsecond, Burst: 1, Patience: time.Minute}
+		for range 101 {
+			if wait, ok := reserve(t, s, "fast", fast, time.Minute); !ok || wait > 100*fast.Every {
+				t.Fatalf("wait %v, ok %t", wait, ok)
+			}
+		}
+	})
 }
 
 func testSharedPace(t *testing.T, open func() state.Store) {
-	a, b := open(), open()
-	defer a.Close()
-	defer b.Close()
+	stores := [2]state.Store{open(), open()}
+	defer stores[0].Close()
+	defer stores[1].Close()
+	rate := state.Rhythm{Every: time.Hour, Burst: 4, Patience: 2 * time.Hour}
 	var all sync.WaitGroup
 	var passed atomic.Int64
 	for i := range 32 {
 		all.Go(func() {
-			_, ok, err := []state.Store{a, b}[i%2].Pace(t.Context(), "x", state.Rhythm{Every: time.Hour, Burst: 4, Patience: 2 * time.Hour}, 2*time.Hour)
+			_, ok, err := stores[i%2].Pace(t.Context(), "x", rate, 2*time.Hour)
 			if err != nil {
 				t.Error(err)
 			}
@@ -68,7 +82,7 @@ func testSharedPace(t *testing.T, open func() state.Store) {
 	}
 	all.Wait()
 	if passed.Load() != 6 {
-		t.Errorf("%d of 4 at once and 2 that wait have passed", passed.Load())
+		t.Errorf("%d events were reserved, want a burst of 4 and 2 that wait", passed.Load())
 	}
 }
 
@@ -77,16 +91,16 @@ func testStaleReservations(t *testing.T, open func() state.Store) {
 	defer s.Close()
 	slow := state.Rhythm{Every: 24 * time.Hour, Burst: 1, Patience: 48 * time.Hour}
 	for range 3 {
-		if _, ok, err := s.Pace(t.Context(), "x", slow, 48*time.Hour); !ok || err != nil {
-			t.Fatal(ok, err)
+		if _, ok := reserve(t, s, "x", slow, 48*time.Hour); !ok {
+			t.Fatal("the event is not reserved")
 		}
 	}
-	// As by a clock that is set back: so far off no turn can be.
-	quick := state.Rhythm{Every: time.Minute, Burst: 2, Patience: 10 * time.Second}
-	if wait, ok, err := s.Pace(t.Context(), "x", quick, 0); ok || wait > 70*time.Second || wait < 30*time.Second || err != nil {
-		t.Errorf("the next waits %v (%v) %v", wait, ok, err)
+	// Under the new rate no reservation can be that far ahead.
+	fast := state.Rhythm{Every: time.Minute, Burst: 2, Patience: 10 * time.Second}
+	if wait, ok := reserve(t, s, "x", fast, 0); ok || wait > 70*time.Second || wait < 30*time.Second {
+		t.Errorf("an event that cannot wait: wait %v, ok %t", wait, ok)
 	}
-	if wait, ok, err := s.Pace(t.Context(), "x", quick, 2*time.Minute); !ok || wait > 70*time.Second || err != nil {
-		t.Errorf("a patient one waits %v (%v) %v", wait, ok, err)
+	if wait, ok := reserve(t, s, "x", fast, 2*time.Minute); !ok || wait > 70*time.Second {
+		t.Errorf("an event that can wait: wait %v, ok %t", wait, ok)
 	}
 }

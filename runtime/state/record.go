@@ -59,7 +59,7 @@ type Records interface {
 
 	// Replace replaces a record, including its unique key and group, and increments r.Version. It
 	// reports false, and changes nothing, when the stored record is gone or no longer has the version
-	// of r: of two callers that have read the same version one wins. It fails with ErrTaken when
+	// of r: of two callers that have read the same version one wins. It fails with [ErrTaken] when
 	// another record has the unique key.
 	Replace(ctx context.Context, r *Record) (bool, error)
 

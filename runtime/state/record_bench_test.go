@@ -51,7 +51,7 @@ const many = 10_000
 
 func nameOf(i int) string { return fmt.Sprintf("%05d", i) }
 
-// another is a record that is not among them.
+// another returns a record that the store does not have.
 func another() *state.Record {
 	r := pending(0)
 	r.Kind, r.Name, r.Slot = "l", rand.Text(), rand.Text()
@@ -90,7 +90,7 @@ func listOnly(ctx context.Context, s state.Store, q state.Query) error {
 	return err
 }
 
-// BenchmarkPace is what it takes to count a call.
+// BenchmarkPace reserves an event.
 func BenchmarkPace(b *testing.B) {
 	for name, open := range map[string]func(*testing.B) state.Store{"sqlite": benchFile, "postgres": benchDatabase} {
 		b.Run(name, func(b *testing.B) {
@@ -112,8 +112,9 @@ func benchDatabase(b *testing.B) state.Store {
 	return openDatabase(b, address)
 }
 
-// BenchmarkKept is what it takes to remember that a call with a key begins and what it came to, a task and one change of it, that a state was used, and a state that is opened once.
-func BenchmarkKept(b *testing.B) {
+// BenchmarkChanges makes the changes of an idempotency key, of a task, and of both kinds of tokens that
+// resume a call.
+func BenchmarkChanges(b *testing.B) {
 	for name, open := range map[string]func(*testing.B) state.Store{"sqlite": benchFile, "postgres": benchDatabase} {
 		b.Run(name, func(b *testing.B) {
 			s := open(b)
@@ -121,7 +122,7 @@ func BenchmarkKept(b *testing.B) {
 			check(b, s.Present(b.Context(), "me", time.Now().Add(time.Hour)))
 			body := make([]byte, 300)
 			for work, do := range map[string]func(r *state.Record){
-				"deed": func(r *state.Record) {
+				"idempotency key": func(r *state.Record) {
 					r.Slot, r.Owner, r.Quiet = rand.Text(), "me", true
 					add(b, s, r)
 					r.Owner, r.Expires = "", r.Expires.Add(time.Minute)
@@ -133,11 +134,11 @@ func BenchmarkKept(b *testing.B) {
 					r.Quiet = false
 					replace(b, s, r)
 				},
-				"used": func(r *state.Record) {
+				"consumed token": func(r *state.Record) {
 					r.Body, r.Quiet, r.Priority = nil, true, state.FollowUp
 					add(b, s, r)
 				},
-				"frozen": func(r *state.Record) {
+				"stored token": func(r *state.Record) {
 					r.Quiet = true
 					add(b, s, r)
 					remove(b, s, must[*state.Record](b)(s.Record(b.Context(), r.Kind, r.Name)))

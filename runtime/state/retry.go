@@ -11,7 +11,7 @@ import (
 // retryInterval is the pause between two attempts while the store is unavailable.
 const retryInterval = time.Second
 
-// Retry calls do every second until it returns something other than ErrAway, or until ctx ends. It
+// Retry calls do every second until it returns something other than [ErrAway], or until ctx ends. It
 // returns the last error of do.
 func Retry(ctx context.Context, do func(context.Context) error) error {
 	for {

@@ -17,7 +17,7 @@ import (
 	"hatchel/internal/ctxtime"
 )
 
-// SQLite is a Store in one file. All statements but those of Pace share one connection. Other
+// SQLite is a Store in one file. All statements but those of [Records.Pace] share one connection. Other
 // processes may have the same file open.
 type SQLite struct {
 	db        *sql.DB
@@ -159,7 +159,7 @@ func sweepSQLite(ctx context.Context, tx *sql.Tx) (more bool, err error) {
 	n, err := result.RowsAffected()
 	for statement, until := range map[string]int64{
 		"DELETE FROM owners WHERE expires <= ?": now(),
-		"DELETE FROM paces WHERE next <= ?":     time.Now().UnixMicro(),
+		"DELETE FROM rates WHERE next <= ?":     time.Now().UnixMicro(),
 		"DELETE FROM changes WHERE made <= ?":   time.Now().Add(-changeRetention).UnixMilli(),
 	} {
 		if err == nil {

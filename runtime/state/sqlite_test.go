@@ -80,8 +80,8 @@ func TestOpenRejectsOtherFiles(t *testing.T) {
 		"text":      "not a database",
 		"folder":    "a directory, not a file",
 		"other":     "another program",
-		"newer":     "a newer version of this program (schema 99, supported is 4)",
-		"older":     "an older version of this program (schema 2, supported is 4): remove it",
+		"newer":     "a newer version of this program (schema 99, supported is 5)",
+		"older":     "an older version of this program (schema 2, supported is 5): remove it",
 		"text/file": "not a directory",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestSQLiteSweep(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			check(t, s.Present(ctx, name, time.Now().Add(time.Second)))
 			add(t, s, &state.Record{Kind: "k", Name: name, Expires: time.Now().Add(time.Second)})
-			pace(t, s, name)
+			reserveNow(t, s, name)
 		}
 		time.Sleep(10 * time.Minute)
 		add(t, s, &state.Record{Kind: "k", Name: "last", Expires: time.Now().Add(time.Hour), Quiet: true})
@@ -147,7 +147,7 @@ func TestSQLiteSweep(t *testing.T) {
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)
 	defer db.Close()
-	for table, want := range map[string]int{"owners": 0, "records": 1, "paces": 0, "changes": 0} {
+	for table, want := range map[string]int{"owners": 0, "records": 1, "rates": 0, "changes": 0} {
 		var n int
 		check(t, db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
 		if n != want {
@@ -161,7 +161,7 @@ func TestSQLiteSweepsInBatches(t *testing.T) {
 	openFile(t, path).Close()
 	expire := func() {
 		write(t, path, `WITH RECURSIVE some (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM some WHERE n < 25000)
-			INSERT INTO records (kind, name, slot, grp, version, due, expires, body) SELECT 'old', n, '', '', 1, 0, n, x'' FROM some`)
+			INSERT INTO records (kind, name, unique_key, grp, version, due, expires, body) SELECT 'old', n, '', '', 1, 0, n, x'' FROM some`)
 	}
 	left := func() (n int) {
 		db, err := sql.Open("sqlite3", path)
@@ -189,8 +189,8 @@ func TestSQLiteSweepsInBatches(t *testing.T) {
 	}
 }
 
-// pace reserves an event that does not wait.
-func pace(t *testing.T, s state.Store, name string) {
+// reserveNow reserves an event that does not wait.
+func reserveNow(t *testing.T, s state.Store, name string) {
 	t.Helper()
 	if _, ok, err := s.Pace(context.WithoutCancel(t.Context()), name, state.Rhythm{Every: time.Millisecond, Burst: 1}, 0); err != nil || !ok {
 		t.Errorf("got %v %v", ok, err)
@@ -203,26 +203,26 @@ func TestSQLiteWatchReportsMissedChanges(t *testing.T) {
 		a, b := openFile(t, path), openFile(t, path)
 		defer a.Close()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		var heard []string
+		var announced []string
 		var watching sync.WaitGroup
 		hold := make(chan struct{})
 		watching.Go(func() {
 			a.Watch(ctx, func(kind, name string) {
-				heard = append(heard, kind+name)
+				announced = append(announced, kind+name)
 				<-hold
 			})
 		})
 		synctest.Wait()
 		add(t, b, recordOf("a", time.Now()))
-		time.Sleep(time.Hour) // while the one who is told at first does not listen
+		time.Sleep(time.Hour) // Watch is blocked meanwhile
 		add(t, b, recordOf("b", time.Now()))
 		check(t, b.Close())
 		close(hold)
 		time.Sleep(time.Second)
 		cancel()
 		watching.Wait()
-		if got := strings.Join(heard, ","); got != "," {
-			t.Errorf("heard %q, not twice that it may have been anything", got)
+		if got := strings.Join(announced, ","); got != "," {
+			t.Errorf("announced %q, want twice that any record may have changed", got)
 		}
 	})
 }
@@ -232,15 +232,15 @@ func TestInMemoryStoreAnnouncesNothing(t *testing.T) {
 		s := openFile(t, "")
 		defer s.Close()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		var heard []string
+		var announced []string
 		var watching sync.WaitGroup
-		watching.Go(func() { s.Watch(ctx, func(kind, name string) { heard = append(heard, kind+name) }) })
+		watching.Go(func() { s.Watch(ctx, func(kind, name string) { announced = append(announced, kind+name) }) })
 		add(t, s, recordOf("a", time.Now()))
 		time.Sleep(time.Hour)
 		cancel()
 		watching.Wait()
-		if len(heard) != 0 {
-			t.Errorf("heard %q", heard)
+		if len(announced) != 0 {
+			t.Errorf("announced %q", announced)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrFull is returned when the quota of the store is used up. Add fails first; Pace of a new name,
+// ErrFull is returned when the quota of the store is used up. Add fails first; [Records.Pace] of a new name,
 // and Replace with a body that has grown beyond a few KiB, fail at twice the quota.
 var ErrFull = errors.New("the state store is full")
 
@@ -38,7 +38,7 @@ type Store interface {
 
 	// Watch calls changed with the kind and the name of each record that another process adds,
 	// replaces or removes, one after the other, until ctx ends. An empty kind means that any record
-	// may have changed: at the beginning, and after Watch has missed changes. Changes with Quiet and
+	// may have changed: at the beginning, and after Watch has missed changes. Changes with [Record.Quiet] and
 	// expired records are not announced, nor is anything in a store that no other process can open.
 	Watch(ctx context.Context, changed func(kind, name string))
 

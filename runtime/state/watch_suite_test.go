@@ -11,43 +11,45 @@ import (
 	"hatchel/runtime/state"
 )
 
-// listens is what a store tells, which it does already, until stop is called.
-func listens(t *testing.T, s state.Store) (heard <-chan string, stop func()) {
+// watch returns the announcements of a store, from now until stop is called.
+func watch(t *testing.T, s state.Store) (announced <-chan string, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	all := make(chan string, 100)
 	var watching sync.WaitGroup
-	watching.Go(func() { s.Watch(ctx, func(kind, name string) { all <- strings.TrimSpace(kind + " " + name) }) })
-	hears(t, all, "")
+	watching.Go(func() {
+		s.Watch(ctx, func(kind, name string) { all <- strings.TrimSpace(kind + " " + name) })
+	})
+	expectAnnounced(t, all, "")
 	return all, func() {
 		cancel()
 		watching.Wait()
 	}
 }
 
-// hears waits for what is told.
-func hears(t *testing.T, heard <-chan string, want ...string) {
+// expectAnnounced waits for announcements. An empty one says that any record may have changed.
+func expectAnnounced(t *testing.T, announced <-chan string, want ...string) {
 	t.Helper()
 	for _, want := range want {
 		select {
-		case got := <-heard:
+		case got := <-announced:
 			if got != want {
-				t.Fatalf("heard %q, not %q", got, want)
+				t.Fatalf("%q is announced, want %q", got, want)
 			}
 		case <-time.After(time.Minute):
-			t.Fatalf("%q is not heard", want)
+			t.Fatalf("%q is not announced", want)
 		}
 	}
 }
 
 func testWatch(t *testing.T, open func() state.Store) {
-	a, b := open(), open()
-	defer a.Close()
-	defer b.Close()
-	heard, stop := listens(t, a)
+	here, there := open(), open()
+	defer here.Close()
+	defer there.Close()
+	announced, stop := watch(t, here)
 	defer stop()
 	later := time.Now().Add(time.Hour)
-	for round, s := range []state.Store{a, b, a, b} {
-		name := "with spaces " + strconv.Itoa(round)
+	// change adds, replaces and removes a record, each with an attempt that changes nothing.
+	change := func(s state.Store, name string) {
 		add(t, s, recordOf(name, later))
 		add(t, s, recordOf(name, later))
 		r := known(t, s, name)
@@ -56,23 +58,34 @@ func testWatch(t *testing.T, open func() state.Store) {
 		replace(t, s, &stale)
 		remove(t, s, &stale)
 		remove(t, s, r)
-		quiet := recordOf("quiet", later)
-		quiet.Quiet = true
-		if !add(t, s, quiet) || !replace(t, s, quiet) || !remove(t, s, quiet) {
-			t.Error("what is quiet is not done")
-		}
-		if s == b {
-			hears(t, heard, "k "+name, "k "+name, "k "+name)
+	}
+	changeQuietly := func(t *testing.T, s state.Store) {
+		r := recordOf("quiet", later)
+		r.Quiet = true
+		if !add(t, s, r) || !replace(t, s, r) || !remove(t, s, r) {
+			t.Error("the quiet change was not made")
 		}
 	}
-	long := strings.Repeat("long", 3000)
-	add(t, b, recordOf(long, later))
-	select {
-	case got := <-heard:
-		if got != "" && got != "k "+long {
-			t.Errorf("of a record with a long name it is heard %q", got)
+	t.Run("each change once, but no quiet and no own ones", func(t *testing.T) {
+		for round := range 2 {
+			change(here, "own "+strconv.Itoa(round))
+			changeQuietly(t, here)
+			name := "with spaces " + strconv.Itoa(round)
+			change(there, name)
+			changeQuietly(t, there)
+			expectAnnounced(t, announced, "k "+name, "k "+name, "k "+name)
 		}
-	case <-time.After(time.Minute):
-		t.Fatal("a record with a long name is not heard")
-	}
+	})
+	t.Run("a record with a long name", func(t *testing.T) {
+		long := strings.Repeat("long", 3000)
+		add(t, there, recordOf(long, later))
+		select {
+		case got := <-announced:
+			if got != "" && got != "k "+long {
+				t.Errorf("%q is announced", got)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("nothing is announced")
+		}
+	})
 }

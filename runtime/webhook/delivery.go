@@ -17,7 +17,7 @@ type Event struct {
 	Data any
 
 	// Of is the subject of an event whose outcome is not known yet; empty otherwise. The event is
-	// delivered when Settled returns one, with its contents. If the subject is gone by then, this
+	// delivered when [Settled] returns one, with its contents. If the subject is gone by then, this
 	// event is delivered as it is, or dropped when it has no Data.
 	Of string
 	By time.Time // when the outcome is known at the latest; zero for soon
@@ -47,12 +47,12 @@ type delivery struct {
 	record *state.Record
 
 	ID       string          `json:"id"`
-	Subject  string          `json:"of,omitempty"` // of an unresolved event
-	ResultBy int64           `json:"by,omitempty"` // Event.By; all times are milliseconds since 1970
-	Created  int64           `json:"put"`
+	Subject  string          `json:"subject,omitempty"`   // of an unresolved event
+	ResultBy int64           `json:"result_by,omitempty"` // Event.By; all times are milliseconds since 1970
+	Created  int64           `json:"created"`
 	Until    int64           `json:"until"` // when delivery is given up
-	Attempts int             `json:"tries,omitempty"`
-	Error    string          `json:"failed,omitempty"` // of the last attempt
+	Attempts int             `json:"attempts,omitempty"`
+	Error    string          `json:"error,omitempty"` // of the last attempt
 	Body     json.RawMessage `json:"body"`
 }
 
@@ -139,7 +139,7 @@ func (d *delivery) nextAttempt(now time.Time, retryAfter time.Duration) (time.Ti
 	return until, true // the last attempt
 }
 
-// nextResolve returns when to resolve the event again. The interval grows, because Ready reports the
+// nextResolve returns when to resolve the event again. The interval grows, because [Outbox.Ready] reports the
 // outcome in the normal case.
 func (d *delivery) nextResolve(now time.Time) time.Time {
 	longest, by := time.Minute, time.UnixMilli(d.ResultBy)

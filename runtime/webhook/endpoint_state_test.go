@@ -38,7 +38,7 @@ func TestUnavailableReceiverGetsEverythingOnceItIsBack(t *testing.T) {
 		}
 		pass(time.Until(back) - time.Millisecond)
 		if n, bound := len(r.all()), int(time.Hour/pauseIntervals[len(pauseIntervals)-1])*5/4; n > bound || n < bound/2 {
-			t.Errorf("%d requests while it was away, want at most %d", n, bound)
+			t.Errorf("%d requests while the receiver is unavailable, want at most %d", n, bound)
 		}
 		if got := o.Health(t.Context()); len(got) != 1 || got[0].Waiting != events || got[0].Error != "the receiver answered 503 Service Unavailable" {
 			t.Errorf("%+v", got)
@@ -47,11 +47,11 @@ func TestUnavailableReceiverGetsEverythingOnceItIsBack(t *testing.T) {
 		got := taken(r, back)
 		for id, n := range got {
 			if n != 1 {
-				t.Errorf("%s was taken %d times", id, n)
+				t.Errorf("%s was delivered %d times", id, n)
 			}
 		}
 		if len(got) != events {
-			t.Errorf("%d events were taken", len(got))
+			t.Errorf("%d events were delivered", len(got))
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestServeEndsTheBackoff(t *testing.T) {
 		o.Serve(serviceOf(slog.New(slog.DiscardHandler), h))
 		pass(time.Second)
 		if got := len(right.all()); got < 40-tried || got == 0 {
-			t.Errorf("%d events were taken, %d had never been tried", got, 40-tried)
+			t.Errorf("%d events were delivered, want at least %d", got, 40-tried)
 		}
 	})
 }

@@ -40,7 +40,7 @@ type Service struct {
 // is not known yet. A nil event means that the subject does not exist any more.
 type Settled func(ctx context.Context, subject string) (e *Event, settled bool, err error)
 
-// Outbox delivers events. It starts a goroutine when Serve and Open were called, and does nothing
+// Outbox delivers events. It starts a goroutine when [Outbox.Serve] and Open were called, and does nothing
 // while nothing is pending. Its methods may be called concurrently.
 type Outbox struct {
 	resolve Settled
@@ -131,7 +131,7 @@ func (o *Outbox) Ready(id string) {
 
 var errNoHook = errors.New("there is no such webhook")
 
-// Put stores the delivery of an event to a webhook. The event is stored, not delivered, when Put
+// Put stores the delivery of an event to a webhook. The event is stored, not delivered, when [Outbox.Put]
 // returns. Of all events with the same ID one is delivered to each webhook. When the store is full the
 // event is lost, which is logged, and the error is state.ErrFull.
 func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event) error {

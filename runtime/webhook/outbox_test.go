@@ -41,7 +41,7 @@ func TestDeliveryIsSignedAndSentOnce(t *testing.T) {
 // While keys are rotated, a receiver that knows only one of them accepts every delivery.
 func TestDeliveryIsSignedWithEveryKey(t *testing.T) {
 	const other = "a secret that takes the place of the first one"
-	for name, keys := range map[string][]string{"the new one first": {other, secret}, "the old one first": {secret, other}, "only another": {other}} {
+	for name, keys := range map[string][]string{"the new key first": {other, secret}, "the old key first": {secret, other}, "only an unknown key": {other}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, store, h := newReceiver(t, always(204)), inMemory(t), hook("ops")
@@ -56,7 +56,7 @@ func TestDeliveryIsSignedWithEveryKey(t *testing.T) {
 					t.Fatalf("received: %+v", got)
 				}
 				if known := len(keys) > 1; known != (got[0].refused == nil) {
-					t.Errorf("who knows %t one of its secrets says %v", known, got[0].refused)
+					t.Errorf("a receiver that knows a key: %t, it refuses with %v", known, got[0].refused)
 				}
 			})
 		})
@@ -76,19 +76,23 @@ func TestSignatureCoversIDTimeAndBody(t *testing.T) {
 		return h
 	}
 	now := time.Now()
-	if err := oracle.Verify([]byte("{}"), signed(now, "a", "{}")); err != nil {
-		t.Errorf("what was signed is refused: %v", err)
-	}
-	if oracle.Verify([]byte("{}"), signed(now.Add(-time.Hour), "a", "{}")) == nil {
-		t.Error("what was signed an hour ago is taken again")
-	}
-	if oracle.Verify([]byte(`{"x":1}`), signed(now, "a", "{}")) == nil {
-		t.Error("another body is taken")
-	}
-	moved := signed(now, "a", "{}")
-	moved.Set("webhook-id", "b")
-	if oracle.Verify([]byte("{}"), moved) == nil {
-		t.Error("another id is taken")
+	otherID := signed(now, "a", "{}")
+	otherID.Set("webhook-id", "b")
+	for name, x := range map[string]struct {
+		body   string
+		header http.Header
+		valid  bool
+	}{
+		"the signed event": {"{}", signed(now, "a", "{}"), true},
+		"an old event":     {"{}", signed(now.Add(-time.Hour), "a", "{}"), false},
+		"another body":     {`{"x":1}`, signed(now, "a", "{}"), false},
+		"another ID":       {"{}", otherID, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := oracle.Verify([]byte(x.body), x.header); (err == nil) != x.valid {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
 
@@ -153,10 +157,10 @@ func TestDeliveryFailsPermanently(t *testing.T) {
 		keep          time.Duration
 		least, most   int
 	}{
-		"its time is over":          {"500", "", time.Hour, 7, 8},
-		"it says to come back late": {"503", "90000", time.Hour, 2, 2},
-		"its time was short":        {"500", "", time.Second, 1, 1},
-		"the receiver is gone":      {"410", "", time.Hour, 1, 1},
+		"after the retention":          {"500", "", time.Hour, 7, 8},
+		"Retry-After beyond retention": {"503", "90000", time.Hour, 2, 2},
+		"after a short retention":      {"500", "", time.Second, 1, 1},
+		"410 Gone":                     {"410", "", time.Hour, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -175,12 +179,12 @@ func TestDeliveryFailsPermanently(t *testing.T) {
 					t.Errorf("%d requests, want %d to %d", tried, x.least, x.most)
 				}
 				if w := o.Health(t.Context()); w[0].Waiting != 0 {
-					t.Errorf("it waits: %+v", w)
+					t.Errorf("the delivery is pending: %+v", w)
 				}
 				put(t, o, store, h, "task-1")
 				pass(x.keep / 2)
 				if n := len(r.all()); n != tried {
-					t.Errorf("%d requests after it was given up", n-tried)
+					t.Errorf("%d requests after the delivery has failed", n-tried)
 				}
 			})
 		})
@@ -203,11 +207,11 @@ func TestHangingReceiverHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%d of 30 were delivered while the other receiver hangs", n)
 		}
 		if n := len(slow.all()); n != maxConcurrent {
-			t.Errorf("%d are sent to a slow receiver at once, want %d", n, maxConcurrent)
+			t.Errorf("%d concurrent requests to a slow receiver, want %d", n, maxConcurrent)
 		}
 		pass(time.Minute)
 		if n, at := len(slow.all()), slow.within(a.Timeout); n <= maxConcurrent || at > maxConcurrent {
-			t.Errorf("%d were sent in a minute, %d at once", n, at)
+			t.Errorf("%d requests in a minute, %d concurrent", n, at)
 		}
 		w := o.Health(t.Context())
 		if len(w) != 2 || w[0].Waiting != 0 || w[1].Waiting != 30 || w[1].Error != "the receiver did not answer in time" || w[1].Oldest == nil || w[1].To != "http://slow.example" {
@@ -250,13 +254,13 @@ func TestNextProcessDeliversTheRest(t *testing.T) {
 		began := time.Now()
 		first.Close()
 		if took := time.Since(began); took > 2*closeGrace {
-			t.Errorf("it took %v to close", took)
+			t.Errorf("Close took %v", took)
 		}
 		put(t, first, store, h, "task-10")
 		connected(t, store, map[string]*receiver{"ops": r}, h)
 		pass(0)
 		if n := len(r.all()); n != 11 {
-			t.Errorf("%d of 11 were delivered at once", n)
+			t.Errorf("%d of 11 events were delivered", n)
 		}
 	})
 }
@@ -294,14 +298,14 @@ func TestCurrentDeclarationIsUsed(t *testing.T) {
 		o.Serve(serviceOf(slog.New(slog.DiscardHandler)))
 		pass(time.Hour)
 		if n := len(old.all()); n != 1 {
-			t.Fatalf("%d requests to a webhook that is not declared any more", n)
+			t.Fatalf("%d requests to a webhook that is no longer declared", n)
 		}
 		moved := h
 		moved.URL = "http://moved.example/"
 		o.Serve(serviceOf(slog.New(slog.DiscardHandler), moved))
 		pass(0)
 		if n := len(r.all()); n != 1 || len(old.all()) != 1 {
-			t.Errorf("%d requests to where it leads now", n)
+			t.Errorf("%d requests to the new URL", n)
 		}
 	})
 }
@@ -350,9 +354,9 @@ func TestLogAndHealthHoldNoSecret(t *testing.T) {
 	})
 	said := health + log.String()
 	if !strings.Contains(said, "http://ops.example") || !strings.Contains(said, "the receiver answered 410 Gone") || !strings.Contains(said, "the connection to the receiver failed") {
-		t.Errorf("it says too little: %s", said)
+		t.Errorf("the log or the health report lacks something: %s", said)
 	}
 	if strings.Contains(said, "hunter22") || strings.Contains(said, secret) || strings.Contains(said, "/hooks") {
-		t.Errorf("it says too much: %s", said)
+		t.Errorf("the log or the health report has a secret: %s", said)
 	}
 }

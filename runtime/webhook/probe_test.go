@@ -17,15 +17,15 @@ func TestUntrustedCertificateIsRejected(t *testing.T) {
 	h.URL = server.URL
 	o := New(nil)
 	if why := Reach(t.Context(), h); why != "the certificate of the receiver is not trusted here" {
-		t.Errorf("it says %q", why)
+		t.Errorf("Reach returns %q", why)
 	}
 	failed := o.send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
 	if failed == nil || failed.message != "the certificate of the receiver is not trusted here" {
-		t.Errorf("it says %+v", failed)
+		t.Errorf("send returns %+v", failed)
 	}
 	select {
 	case <-reached:
-		t.Error("something was sent")
+		t.Error("a request was sent")
 	default:
 	}
 }
@@ -36,15 +36,15 @@ func TestReachSendsNoRequest(t *testing.T) {
 	h := hook("ops")
 	h.URL = server.URL + "/hooks?token=hunter22"
 	if why := Reach(t.Context(), h); why != "" {
-		t.Errorf("it says %q", why)
+		t.Errorf("Reach returns %q", why)
 	}
 	server.Close()
 	if why := Reach(t.Context(), h); why != "the receiver refuses connections" {
-		t.Errorf("it says %q", why)
+		t.Errorf("Reach returns %q", why)
 	}
 	select {
 	case <-reached:
-		t.Error("something was sent")
+		t.Error("a request was sent")
 	default:
 	}
 }

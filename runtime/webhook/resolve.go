@@ -11,7 +11,7 @@ import (
 // name.
 func unresolvedGroup(hook string) string { return "~" + hook }
 
-// resolvePending resolves the events that Ready has named, and those that are due for another look.
+// resolvePending resolves the events that [Outbox.Ready] has named, and those that are due for another look.
 // It returns when to look again.
 func (o *Outbox) resolvePending(ctx context.Context, h Hook, s Service) (next time.Time) {
 	group := unresolvedGroup(h.Name)
@@ -34,7 +34,7 @@ func (o *Outbox) resolvePending(ctx context.Context, h Hook, s Service) (next ti
 	return earlier(next, afterPage(records))
 }
 
-// takeResolved returns the names of the deliveries to a webhook that Ready has named since the last
+// takeResolved returns the names of the deliveries to a webhook that [Outbox.Ready] has named since the last
 // call.
 func (o *Outbox) takeResolved(hook string) map[string]bool {
 	o.mu.Lock()

@@ -29,7 +29,7 @@ func TestEventWaitsForItsSubject(t *testing.T) {
 		}
 		pass(10 * time.Second)
 		if n := len(r.all()); n != 0 {
-			t.Fatalf("%d requests before it was settled", n)
+			t.Fatalf("%d requests before the outcome is known", n)
 		}
 		settled.Store(true)
 		o.Ready("task-1")
@@ -68,7 +68,7 @@ func TestRetentionStartsWithTheOutcome(t *testing.T) {
 		}
 		pass(24 * time.Hour)
 		if n := len(r.all()); n != 0 || o.Health(t.Context())[0].Waiting != 0 {
-			t.Fatalf("%d requests about what is not settled, or not known", n)
+			t.Fatalf("%d requests before the outcome is known", n)
 		}
 		settled.Store(true)
 		pass(2 * time.Minute) // nobody says so
@@ -93,7 +93,7 @@ func TestResolveIntervalsGrow(t *testing.T) {
 		}
 		pass(23 * time.Hour)
 		if n := looks.Load(); n > 23*4+20 {
-			t.Errorf("it was looked %d times in 23 hours", n)
+			t.Errorf("%d looks in 23 hours", n)
 		}
 		pass(time.Hour)
 		settled.Store(true)

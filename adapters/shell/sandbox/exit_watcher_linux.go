@@ -12,7 +12,8 @@ import (
 // exitWatcher waits for the exits of the programs of a call and for the first notification of each supervisor, with
 // one epoll instance that the runtime's poller watches. It blocks no thread and serves one call at a time.
 type exitWatcher struct {
-	file *os.File // the epoll instance
+	fd   int      // the epoll instance
+	file *os.File // its owner
 	raw  syscall.RawConn
 }
 
@@ -22,7 +23,7 @@ func newExitWatcher() (*exitWatcher, error) {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
 	_ = unix.SetNonblock(fd, true) // required for the poller of the runtime
-	w := &exitWatcher{file: os.NewFile(uintptr(fd), "epoll")}
+	w := &exitWatcher{fd: fd, file: os.NewFile(uintptr(fd), "epoll")}
 	if w.raw, err = w.file.SyscallConn(); err != nil {
 		w.file.Close()
 		return nil, err
@@ -43,15 +44,9 @@ const (
 )
 
 // add reports the next event of fd once. The descriptor is forgotten when it is closed.
-func (w *exitWatcher) add(fd, kind, index int) (err error) {
+func (w *exitWatcher) add(fd, kind, index int) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(kind), Pad: int32(index)}
-	controlErr := w.raw.Control(func(epoll uintptr) {
-		err = unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, fd, &event)
-	})
-	if controlErr != nil {
-		return controlErr
-	}
-	return err
+	return unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, fd, &event)
 }
 
 // wait calls handle for each event until it returns true. It returns false if it could not wait to the end.
@@ -82,7 +77,7 @@ func (w *Workspace) WaitExits() {
 	w.waiting.Store(true)
 	defer w.waiting.Store(false)
 	if !w.watchExits() {
-		w.startSupervisors(func(int) bool { return true })
+		w.startSupervisors()
 		for _, p := range w.processes.programs {
 			WaitExit(p.Pid)
 		}
@@ -104,28 +99,26 @@ func (w *Workspace) watchExits() bool {
 		}
 	}
 	running := len(w.processes.programs)
-	ended := make([]bool, len(w.supervisors)) // all processes of the supervisor have ended
 	exited := w.exits.wait(func(kind, index int, events uint32) bool {
 		switch {
 		case kind == eventExit:
 			running--
 		case events&unix.EPOLLIN != 0:
 			w.supervisors[index].Start()
-		default:
-			ended[index] = true
+		default: // all processes of the supervisor have ended
+			w.supervisors[index].Stop()
 		}
 		return running == 0
 	})
 	if exited {
-		w.startSupervisors(func(i int) bool { return !ended[i] })
+		w.startSupervisors()
 	}
 	return exited
 }
 
-func (w *Workspace) startSupervisors(needed func(index int) bool) {
-	for i, s := range w.supervisors {
-		if needed(i) {
-			s.Start()
-		}
+// startSupervisors starts the supervisors that have not been started or stopped.
+func (w *Workspace) startSupervisors() {
+	for _, s := range w.supervisors {
+		s.Start()
 	}
 }

@@ -41,6 +41,7 @@ type Sandbox struct {
 	Policy
 	abi        ABI
 	filter     filter
+	rlimits    rlimits
 	readRules  []pathRule // for Policy.Read, without the files of the system
 	writeRules []pathRule // for Policy.Write
 	writable   []string   // Policy.Write without symbolic links

@@ -43,7 +43,7 @@ func New(policy Policy, abi ABI) (*Sandbox, error) {
 	if abi == 0 {
 		return nil, &UnsupportedError{noLandlock}
 	}
-	s := &Sandbox{Policy: policy, abi: abi}
+	s := &Sandbox{Policy: policy, abi: abi, rlimits: newRlimits(policy)}
 	var err error
 	if s.filter, err = newFilter(policy, abi); err != nil {
 		return nil, err

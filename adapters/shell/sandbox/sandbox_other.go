@@ -11,6 +11,8 @@ import (
 
 type filter struct{}
 
+type rlimits struct{}
+
 type pathRule struct{}
 
 // LandlockABI returns 0: there is no Landlock.

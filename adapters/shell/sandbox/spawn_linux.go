@@ -45,8 +45,7 @@ func (w *Workspace) Start(file string, argv []string, attr *os.ProcAttr) (*os.Pr
 		spawn.files[i] = C.int(f.Fd())
 	}
 	pinned.Pin(spawn.filter)
-	limits := w.sandbox.processLimits()
-	spawn.limits, spawn.limits_len = &limits[0], C.size_t(len(limits))
+	spawn.limits, spawn.limits_len = &w.sandbox.rlimits[0], C.size_t(len(w.sandbox.rlimits))
 	pinned.Pin(spawn.limits)
 	strs, err := joinStrings([]string{file, attr.Dir}, argv, attr.Env)
 	if err != nil {
@@ -79,21 +78,23 @@ func (w *Workspace) Start(file string, argv []string, attr *os.ProcAttr) (*os.Pr
 // scanner, which reports the reason, ends it first.
 const rlimitMargin = 2
 
-// processLimits returns what the kernel limits for every single process. The scanner limits the sums.
-func (s *Sandbox) processLimits() []C.struct_sandbox_limit {
+// rlimits are what the kernel limits for every single process. The scanner limits the sums.
+type rlimits []C.struct_sandbox_limit
+
+func newRlimits(p Policy) rlimits {
 	limit := func(resource int, value uint64) C.struct_sandbox_limit {
 		return C.struct_sandbox_limit{resource: C.int32_t(resource), value: C.uint64_t(value)}
 	}
-	limits := []C.struct_sandbox_limit{
+	limits := rlimits{
 		limit(unix.RLIMIT_CORE, 0),
-		limit(unix.RLIMIT_NOFILE, uint64(s.OpenFiles)),
-		limit(unix.RLIMIT_FSIZE, uint64(s.FileSize)),
+		limit(unix.RLIMIT_NOFILE, uint64(p.OpenFiles)),
+		limit(unix.RLIMIT_FSIZE, uint64(p.FileSize)),
 	}
-	if s.Memory > 0 {
-		limits = append(limits, limit(unix.RLIMIT_DATA, uint64(s.Memory)))
+	if p.Memory > 0 {
+		limits = append(limits, limit(unix.RLIMIT_DATA, uint64(p.Memory)))
 	}
-	if s.CPU > 0 {
-		limits = append(limits, limit(unix.RLIMIT_CPU, uint64(s.CPU/time.Second)+rlimitMargin))
+	if p.CPU > 0 {
+		limits = append(limits, limit(unix.RLIMIT_CPU, uint64(p.CPU/time.Second)+rlimitMargin))
 	}
 	return limits
 }

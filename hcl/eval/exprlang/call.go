@@ -3,11 +3,12 @@ package exprlang
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -93,9 +94,9 @@ func signature(fn *functions.Function) string {
 func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
 	switch {
 	case p.Kind == functions.Any:
-	case !eval.Accepts(p.Kind, t.Type):
+	case !eval.Accepts(p, t.Type):
 		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
-			fn.Name, p.Name, p.Kind, eval.TypePhrase(t.Type))
+			fn.Name, p.Name, p.Expected(), eval.TypePhrase(t.Type))
 	case t.Type.Nullable:
 		c.reportNullable(n)
 	}
@@ -116,19 +117,7 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 		c.report(at, "Unknown function", "There is no function %q here: %s", name, hint)
 		return
 	}
-	hint := ""
-	if instead := functions.Instead(name); instead != "" {
-		hint = " Write " + instead + "."
-	} else {
-		var names []string
-		for _, f := range functions.Table() {
-			names = append(names, f.Name)
-		}
-		for _, b := range Builtins() {
-			names = append(names, b.Name)
-		}
-		hint = diag.DidYouMean(name, names)
-	}
+	hint := eval.SuggestFunction(name, slices.Sorted(maps.Keys(builtins)))
 	c.report(at, "Unknown function", "There is no function %q.%s", name, hint)
 }
 

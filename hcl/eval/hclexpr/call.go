@@ -2,11 +2,12 @@ package hclexpr
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -35,7 +36,7 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, suggestFunction(e.Name))
+		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, eval.SuggestFunction(e.Name, functionsOfLanguage))
 		for _, a := range e.Args {
 			c.Compile(a, in)
 		}
@@ -87,12 +88,12 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		if !has || e.ExpandFinal && i == len(args)-1 {
 			continue
 		}
-		if !eval.Accepts(p.Kind, a.Type) {
+		if !eval.Accepts(p, a.Type) {
 			c.Errorf(e.Args[i].Range(), "Wrong argument type", "%s: the %s must be %s, this is %s.",
-				fn.Name, p.Name, p.Kind, eval.TypePhrase(a.Type))
+				fn.Name, p.Name, p.Expected(), eval.TypePhrase(a.Type))
 			ok = false
 		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
-			want := p.Kind.String()
+			want := p.Expected()
 			if p.Kind == functions.Any {
 				want = "a value that is not null"
 			}
@@ -235,21 +236,5 @@ func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) ev
 	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) }}
 }
 
-// suggestFunction suggests what to write instead of a function that does not exist.
-func suggestFunction(name string) string {
-	if instead := functions.Instead(name); instead != "" {
-		return " Write " + instead + "."
-	}
-	return diag.DidYouMean(name, functionNames())
-}
-
-func functionNames() []string {
-	names := []string{"try", "can"}
-	for name := range templateFuncs {
-		names = append(names, name)
-	}
-	for _, f := range functions.Table() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+// functionsOfLanguage are the functions that are not in the table.
+var functionsOfLanguage = append(slices.Sorted(maps.Keys(templateFuncs)), "try", "can")
