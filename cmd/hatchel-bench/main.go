@@ -19,18 +19,19 @@ import (
 	"hatchel/cmd/hatchel-bench/process"
 )
 
+// commands are the servers and tests that this binary also is: `hatchel-bench load`.
+var commands = map[string]func(context.Context, []string) error{
+	"floor":    serveFloor,
+	"sdk":      serveSDK,
+	"upstream": serveUpstream,
+	"load":     runLoad,
+	"soak":     runSoak,
+}
+
 func main() {
-	args := os.Args[1:]
-	if len(args) > 0 && children[args[0]] != nil {
-		if err := runChild(args[0], args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	run := runTable
-	if len(args) > 0 && modes[args[0]] != nil {
-		run, args = modes[args[0]], args[1:]
+	run, args := runTable, os.Args[1:]
+	if len(args) > 0 && commands[args[0]] != nil {
+		run, args = commands[args[0]], args[1:]
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, args)
@@ -54,16 +55,14 @@ func runTable(ctx context.Context, args []string) (err error) {
 	b := &bench{}
 	flags := flag.NewFlagSet("hatchel-bench", flag.ExitOnError)
 	rowList := flags.String("rows", strings.Join(rowNames, ","), "the rows to measure, separated by commas")
-	targetList := flags.String("targets", strings.Join(targetNames, ","), "the servers to measure, separated by commas")
 	flags.StringVar(&b.hatchel, "hatchel", "", "a hatchel binary to measure instead of one built from this module")
 	flags.BoolVar(&b.quick, "quick", false, "few short rounds, and only the connections that are judged")
 	flags.Parse(args)
-	rows, err := splitList("row", *rowList, rowNames)
-	if err != nil {
-		return err
-	}
-	if b.targets, err = splitList("target", *targetList, targetNames); err != nil {
-		return err
+	rows := strings.Split(*rowList, ",")
+	for _, name := range rows {
+		if !slices.Contains(rowNames, name) {
+			return fmt.Errorf("there is no row %q; the rows are %s", name, strings.Join(rowNames, ", "))
+		}
 	}
 	if b.self, err = os.Executable(); err != nil {
 		return err
@@ -72,7 +71,7 @@ func runTable(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.folder)
-	if b.hatchel == "" && slices.Contains(b.targets, "hatchel") {
+	if b.hatchel == "" {
 		if b.hatchel, err = process.Build(ctx, b.folder, false); err != nil {
 			return err
 		}
@@ -83,17 +82,6 @@ func runTable(ctx context.Context, args []string) (err error) {
 	}
 	r.write(os.Stdout)
 	return reportFailures(b.failures)
-}
-
-// splitList splits a comma-separated list, in which only known names may occur.
-func splitList(kind, list string, known []string) ([]string, error) {
-	names := strings.Split(list, ",")
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("there is no %s %q; the %ss are %s", kind, name, kind, strings.Join(known, ", "))
-		}
-	}
-	return names, nil
 }
 
 func (b *bench) measure(ctx context.Context, rows []string) (*results, error) {
@@ -110,7 +98,7 @@ func (b *bench) measure(ctx context.Context, rows []string) (*results, error) {
 		r.cells = append(r.cells, cells...)
 	}
 	var err error
-	if slices.Contains(rows, "load") && slices.Contains(b.targets, "hatchel") {
+	if slices.Contains(rows, "load") {
 		if r.load, err = b.measureLoad(ctx); err != nil {
 			b.fail("row load: %v", err)
 		}

@@ -52,46 +52,21 @@ func (l *logFile) Write(b []byte) (int, error) {
 	return l.file.Write(b)
 }
 
-// StartHTTP starts a server and waits until its log says where it listens. The log is appended to
-// the named file.
-func StartHTTP(cmd *exec.Cmd, log string) (*Process, error) {
-	listening := make(chan string, 1)
-	p, err := start(cmd, log, listening)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case p.Host = <-listening:
-		return p, nil
-	case <-p.exited:
-	case <-time.After(startTimeout):
-	}
-	p.Stop(os.Kill, startTimeout)
-	return nil, fmt.Errorf("%s did not start: %s", filepath.Base(cmd.Path), p.LogTail())
-}
-
-// StartStdio starts a server that speaks JSON-RPC on its standard input and output.
-func StartStdio(cmd *exec.Cmd, log string) (*Process, error) {
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p, err := start(cmd, log, nil)
-	if err != nil {
-		return nil, err
-	}
-	p.Stdout = stdout
-	return p, nil
-}
-
-func start(cmd *exec.Cmd, log string, listening chan string) (*Process, error) {
+// Start starts a server that speaks JSON-RPC on its standard input and output, or HTTP; then it
+// waits until the log says where the server listens. The log is appended to the named file.
+func Start(cmd *exec.Cmd, log string, stdio bool) (*Process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
+	listening := make(chan string, 1)
 	p := &Process{cmd: cmd, log: &logFile{file: file, listening: listening}, exited: make(chan struct{})}
 	cmd.Stderr = p.log
-	if p.Stdin, err = cmd.StdinPipe(); err == nil {
+	p.Stdin, err = cmd.StdinPipe()
+	if err == nil && stdio {
+		p.Stdout, err = cmd.StdoutPipe()
+	}
+	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
@@ -103,7 +78,17 @@ func start(cmd *exec.Cmd, log string, listening chan string) (*Process, error) {
 		file.Close()
 		close(p.exited)
 	}()
-	return p, nil
+	if stdio {
+		return p, nil
+	}
+	select {
+	case p.Host = <-listening:
+		return p, nil
+	case <-p.exited:
+	case <-time.After(startTimeout):
+	}
+	p.Stop(os.Kill, startTimeout)
+	return nil, fmt.Errorf("%s did not start: %s", filepath.Base(cmd.Path), p.LogTail())
 }
 
 // PID returns the process ID.

@@ -17,7 +17,7 @@ import (
 // startServer serves the folder at path on a free port. State is kept beside the folder.
 func startServer(ctx context.Context, o Options, path string) (*process.Process, error) {
 	cmd := command(ctx, o.Binary, path, "serve", path, "--listen", "127.0.0.1:0")
-	return process.StartHTTP(cmd, filepath.Join(o.Folder, "server.log"))
+	return process.Start(cmd, filepath.Join(o.Folder, "server.log"), false)
 }
 
 // command runs the binary with an environment that holds only what it needs.
@@ -89,15 +89,18 @@ var (
 	authorMistake = regexp.MustCompile(`^.*msg="(reload failed|configuration rejected)`)
 )
 
-// findAlarms returns the alarms of a log.
-func findAlarms(log string) (found []string, err error) {
+// failAlarms fails for every alarm of a log.
+func (r *Report) failAlarms(log string) error {
 	text, err := os.ReadFile(log)
 	for _, a := range alarm.FindAllString(string(text), -1) {
-		if !authorMistake.MatchString(a) {
-			found = append(found, strings.TrimSpace(a))
+		if authorMistake.MatchString(a) {
+			continue
 		}
+		kind, _, _ := strings.Cut(a, "\n")
+		kind = kind[max(0, strings.Index(kind, "level=")):]
+		r.fail("log: "+kind[:min(len(kind), 60)], "%s", strings.TrimSpace(a))
 	}
-	return found, err
+	return err
 }
 
 // sleep waits for d, or returns the cause when ctx ends first.

@@ -7,12 +7,9 @@ package soak
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -77,25 +74,10 @@ func Soak(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	for _, log := range []string{"server.log", "stdio.log"} {
-		alarms, err := findAlarms(filepath.Join(o.Folder, log))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		for _, a := range alarms {
-			r.fail("log: "+alarmKind(a), "%s", a)
-		}
+	if err := r.failAlarms(filepath.Join(o.Folder, "server.log")); err != nil {
+		return nil, err
 	}
-	return r.Report, nil
-}
-
-// alarmKind returns the beginning of an alarm without its time.
-func alarmKind(alarm string) string {
-	line, _, _ := strings.Cut(alarm, "\n")
-	if _, after, ok := strings.Cut(line, "level="); ok {
-		line = after
-	}
-	return line[:min(len(line), 60)]
+	return r.Report, r.failAlarms(filepath.Join(o.Folder, "stdio.log"))
 }
 
 // serve runs the server once, with a pause after each phase. The usage in the first pause limits
