@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -76,39 +75,33 @@ func runTable(ctx context.Context, args []string) (err error) {
 			return err
 		}
 	}
-	r, err := b.measure(ctx, rows)
-	if err != nil {
+	if err := b.measure(ctx, rows); err != nil {
 		return err
 	}
-	r.write(os.Stdout)
+	b.write(os.Stdout)
 	return reportFailures(b.failures)
 }
 
-func (b *bench) measure(ctx context.Context, rows []string) (*results, error) {
-	r := &results{machine: fmt.Sprintf("%s, %s/%s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU())}
+func (b *bench) measure(ctx context.Context, rows []string) (err error) {
 	for _, row := range callRows {
 		if !slices.Contains(rows, row.name) {
 			continue
 		}
-		cells, err := b.measureRow(ctx, row)
-		if err != nil {
-			return nil, fmt.Errorf("row %s: %w", row.name, err)
+		if err := b.measureRow(ctx, row); err != nil {
+			return fmt.Errorf("row %s: %w", row.name, err)
 		}
-		r.cells = append(r.cells, cells...)
 	}
-	var err error
 	if slices.Contains(rows, "load") {
-		if r.load, err = b.measureLoad(ctx); err != nil {
+		if b.loading, err = b.measureLoad(ctx); err != nil {
 			b.fail("row load: %v", err)
 		}
 	}
 	if slices.Contains(rows, "start") {
-		if r.start, err = b.measureStart(ctx); err != nil {
+		if b.startMS, err = b.measureStart(ctx); err != nil {
 			b.fail("row start: %v", err)
 		}
 	}
-	return r, ctx.Err()
+	return ctx.Err()
 }
 
 func reportFailures(failures []string) error {

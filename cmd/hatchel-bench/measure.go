@@ -59,7 +59,10 @@ type bench struct {
 	hatchel  string // the binary under test
 	folder   string // temporary
 	quick    bool
-	failures []string // of targets that could not be measured
+	cells    []cell
+	loading  *loadFigures       // nil if not measured
+	startMS  map[string]float64 // from process start to the first answer, by target; nil if not measured
+	failures []string           // of targets that could not be measured
 }
 
 func (b *bench) fail(format string, args ...any) {
@@ -79,16 +82,16 @@ func (b *bench) rounds(row *callRow, connections int) (n int, each time.Duration
 }
 
 // measureRow starts the servers of a row and measures all its cells.
-func (b *bench) measureRow(ctx context.Context, row *callRow) ([]cell, error) {
+func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 	folder := filepath.Join(b.folder, row.name)
 	if err := makeFolder(row.name, folder); err != nil {
-		return nil, err
+		return err
 	}
 	upstream := ""
 	if row.upstream {
 		s, err := b.start(ctx, "upstream", false, []string{b.self, "upstream"})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer s.stop()
 		upstream = "http://" + s.Host
@@ -97,18 +100,18 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) ([]cell, error) {
 	if b.quick {
 		connections = []int{row.judged}
 	}
-	var cells []cell
 	for _, e := range eras {
 		servers := b.startServers(ctx, row, folder, upstream)
 		for _, n := range connections {
-			cells = append(cells, b.measureCell(row, e, n, servers))
-			progress("%s, %s, %d connections: %v", row.name, e, n, cells[len(cells)-1].targets)
+			c := b.measureCell(row, e, n, servers)
+			b.cells = append(b.cells, c)
+			progress("%s, %s, %d connections: %v", row.name, e, n, c.targets)
 		}
 		for _, s := range servers {
 			s.stop()
 		}
 	}
-	return cells, ctx.Err()
+	return ctx.Err()
 }
 
 // startServers starts the row's targets. The floor starts last: that of tools/list serves the bytes

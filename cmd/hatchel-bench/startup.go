@@ -17,7 +17,7 @@ import (
 type loadFigures struct {
 	cold   float64 // ms from process start to ready line, less those of `hatchel version`
 	reload float64 // ms, as the server reports them
-	memory float64 // MiB, resident, after usage has settled
+	memory float64 // MiB, resident
 }
 
 func (b *bench) repeats(full int) int {
@@ -55,7 +55,8 @@ func (b *bench) measureLoad(ctx context.Context) (*loadFigures, error) {
 		return nil, err
 	}
 	defer s.stop()
-	memory, err := settledMemory(s.PID())
+	time.Sleep(5 * time.Second) // the server returns unused memory
+	usage, err := process.ReadUsage(s.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -64,19 +65,20 @@ func (b *bench) measureLoad(ctx context.Context) (*loadFigures, error) {
 		if err := os.WriteFile(loadedPath(folder, 7+n*31), edited, 0o644); err != nil {
 			return nil, err
 		}
-		duration, err := reload(ctx, s)
+		duration, err := reload(s)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", err, s.LogTail())
 		}
 		reloads = append(reloads, duration)
 	}
-	return &loadFigures{cold: median(cold) - median(bare), reload: median(reloads), memory: memory}, nil
+	return &loadFigures{cold: median(cold) - median(bare), reload: median(reloads),
+		memory: float64(usage.Memory) / (1 << 20)}, nil
 }
 
 // reload requests a reload, checks that exactly one file's tool was replaced, and returns
 // duration_ms.
-func reload(ctx context.Context, s *server) (float64, error) {
-	status, body, err := s.Reload(ctx)
+func reload(s *server) (float64, error) {
+	status, body, err := s.Reload()
 	if err != nil {
 		return 0, err
 	}
@@ -93,27 +95,6 @@ func reload(ctx context.Context, s *server) (float64, error) {
 			answer.Added, answer.Removed, answer.Unchanged)
 	}
 	return answer.Duration, nil
-}
-
-// settledMemory waits until resident memory stays within 1 % for a second, ten seconds at most, and
-// returns it in MiB.
-func settledMemory(pid int) (float64, error) {
-	last, same := 0, 0
-	for range 40 {
-		usage, err := process.ReadUsage(pid)
-		if err != nil {
-			return 0, err
-		}
-		now := usage.Memory
-		if same++; max(now-last, last-now) > now/100 {
-			last, same = now, 0
-		}
-		if same == 4 {
-			break
-		}
-		time.Sleep(250 * time.Millisecond)
-	}
-	return float64(last) / (1 << 20), nil
 }
 
 // measureStart measures the milliseconds from process start to the first answer over stdio, with

@@ -294,13 +294,12 @@ func implementList(upstream string) (*implementation, error) {
 
 // fetchList returns the result of tools/list of a server.
 func fetchList(host string) (json.RawMessage, error) {
-	c, _, err := dialHTTP(host, false)
+	c, _, err := dialHTTP(host)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
-	request := httpRequest(host, body(modern, "", ""), callHeaders(modern, "", ""))
-	if _, err := c.out.Write(request.bytes); err != nil {
+	if _, err := c.out.Write(c.frame(body(modern, "", ""), callHeaders(modern, "", "")).bytes); err != nil {
 		return nil, err
 	}
 	answer, err := c.receive()

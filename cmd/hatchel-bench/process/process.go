@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"time"
 )
 
@@ -32,16 +31,12 @@ type Process struct {
 type logFile struct {
 	file      *os.File
 	listening chan string // receives the first address
-
-	mu   sync.Mutex
-	head []byte // everything up to the address; guarded by mu
+	head      []byte      // everything up to the address
 }
 
 var listenLine = regexp.MustCompile(` at http://([^/\s]+)/mcp`)
 
 func (l *logFile) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.listening != nil {
 		l.head = append(l.head, b...)
 		if m := listenLine.FindSubmatch(l.head); m != nil {
@@ -117,12 +112,8 @@ func (p *Process) LogTail() string {
 }
 
 // Reload posts to /admin/reload of hatchel and returns the status and the body of the answer.
-func (p *Process) Reload(ctx context.Context) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Host+"/admin/reload", nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
+func (p *Process) Reload() (status int, body []byte, err error) {
+	res, err := http.Post("http://"+p.Host+"/admin/reload", "", nil)
 	if err != nil {
 		return 0, nil, err
 	}

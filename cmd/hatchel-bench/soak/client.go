@@ -55,20 +55,16 @@ var formAnswers = map[string]any{
 }
 
 // answeringClient answers questions of the server: most of the time it accepts, otherwise it
-// declines, cancels, or accepts with an empty form.
+// declines or cancels.
 func answeringClient(count func(string)) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			count("elicitation answered")
-			result := &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}
-			switch rand.IntN(10) {
-			case 0:
-				return &mcp.ElicitResult{Action: "decline"}, nil
-			case 1:
-				return &mcp.ElicitResult{Action: "cancel"}, nil
-			case 2:
+			result := &mcp.ElicitResult{Action: pick([]string{"accept", "accept", "accept", "decline", "cancel"})}
+			if result.Action != "accept" {
 				return result, nil
 			}
+			result.Content = map[string]any{}
 			var schema struct{ Properties map[string]any }
 			if err := json.Unmarshal([]byte(encode(req.Params.RequestedSchema)), &schema); err != nil {
 				return nil, err

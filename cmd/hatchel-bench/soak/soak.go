@@ -8,7 +8,6 @@ package soak
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -86,28 +85,26 @@ func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration
 	if r.server, err = startServer(ctx, r.Options, r.folder.path); err != nil {
 		return err
 	}
-	var limit process.Usage
+	limit := unlimited
 	for n := range phases {
 		if err := r.actAll(ctx, phase); err != nil {
 			r.server.Stop(syscall.SIGTERM, stepTimeout)
 			return fmt.Errorf("%w: %s", err, r.server.LogTail())
 		}
-		timeout := stepTimeout
-		if n == 0 {
-			timeout = 0
-		}
-		usage, err := idleUsage(ctx, r.server, limit, timeout)
+		usage, err := idleUsage(ctx, r.server, limit)
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, r.server.LogTail())
 		}
 		r.Logf("run %d, pause %d: %v, %d failures", number, n+1, usage, len(r.Failures()))
 		r.add(fmt.Sprintf("usage in a pause of run %d", number), "%v", usage)
-		if n == 0 {
-			if limit = usage; r.Race {
-				limit.Memory = math.MaxInt / 2
-			}
-		} else if !isWithin(usage, limit) {
+		if !isWithin(usage, limit) {
 			r.fail("growth", "%v at pause %d of run %d", usage, n+1, number)
+		}
+		if n == 0 {
+			limit = usage
+		}
+		if r.Race {
+			limit.Memory = unlimited.Memory
 		}
 	}
 	if !last {
