@@ -58,6 +58,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/reference", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
+	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
 	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }
@@ -86,9 +87,8 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/hatchel"},
 	"github.com/rogpeppe/go-internal/diff":    {"cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel"},
-	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench"},
+	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process"},
 	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench", "cmd/hatchel-bench/*"},
-	"github.com/google/jsonschema-go/":        {"cmd/hatchel-bench/*"},
 }
 
 const module = "hatchel"

@@ -15,7 +15,7 @@ import (
 // for all of them.
 type audience struct {
 	host      string
-	log       *record
+	report    *Report
 	listeners []*listener
 	readers   map[*topic]*reader
 	reading   sync.WaitGroup
@@ -45,25 +45,21 @@ type reader struct {
 	waiting []*listener // guarded by mu
 }
 
-// subscribeAll connects n listeners, 32 at a time.
-func subscribeAll(ctx context.Context, f *folder, host string, n int, log *record) (*audience, error) {
+// subscribeAll connects n listeners.
+func subscribeAll(ctx context.Context, f *folder, host string, n int, report *Report) (*audience, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &audience{host: host, log: log, readers: map[*topic]*reader{}}
-	var mu sync.Mutex // guards a.listeners while they connect
+	a := &audience{host: host, report: report, listeners: make([]*listener, n), readers: map[*topic]*reader{}}
 	a.close = func() {
-		var closing sync.WaitGroup
-		for part := range slices.Chunk(a.listeners, max(1, len(a.listeners)/32)) {
-			closing.Go(func() {
-				for _, l := range part {
-					l.close()
-				}
-			})
-		}
-		closing.Wait()
+		parallel(n, func(i int) error {
+			if l := a.listeners[i]; l != nil {
+				l.close()
+			}
+			return nil
+		})
 		cancel()
 		a.reading.Wait()
 	}
-	for _, toolset := range []string{"", "office"} {
+	for _, toolset := range toolsets {
 		session, closeSession, err := dial(ctx, host, toolset, modern, &mcp.ClientOptions{})
 		if err != nil {
 			a.close()
@@ -78,34 +74,32 @@ func subscribeAll(ctx context.Context, f *folder, host string, n int, log *recor
 			}
 		}
 	}
-	numbers, results := make(chan int, n), make(chan error, n)
-	for i := range n {
-		numbers <- i
-	}
-	close(numbers)
-	for range 32 {
-		go func() {
-			for i := range numbers {
-				l, err := a.subscribe(ctx, f, i)
-				if err == nil {
-					mu.Lock()
-					a.listeners = append(a.listeners, l)
-					mu.Unlock()
-				}
-				results <- err
-			}
-		}()
-	}
-	var failed error
-	for range n {
-		if err := <-results; err != nil && failed == nil {
-			failed = err
-		}
-	}
-	if failed != nil {
+	err := parallel(n, func(i int) (err error) {
+		a.listeners[i], err = a.subscribe(ctx, f, i)
+		return err
+	})
+	if err != nil {
 		a.close()
 	}
-	return a, failed
+	return a, err
+}
+
+// parallel calls f with 0 to n-1, at most 32 at the same time, and returns the first error.
+func parallel(n int, f func(i int) error) (failed error) {
+	var running sync.WaitGroup
+	var once sync.Once
+	slots := make(chan struct{}, 32)
+	for i := range n {
+		slots <- struct{}{}
+		running.Go(func() {
+			if err := f(i); err != nil {
+				once.Do(func() { failed = err })
+			}
+			<-slots
+		})
+	}
+	running.Wait()
+	return failed
 }
 
 // subscribe connects listener number n, which decides about its era, its toolset and its topics.
@@ -146,7 +140,7 @@ func (a *audience) subscribe(ctx context.Context, f *folder, n int) (*listener, 
 // notify takes a notification and has the topic read.
 func (a *audience) notify(l *listener, t *topic) {
 	if t == nil || !slices.Contains(l.topics, t) {
-		a.log.fail("wrong notification", "a listener was notified of a topic that it did not subscribe to")
+		a.report.fail("wrong notification", "a listener was notified of a topic that it did not subscribe to")
 		return
 	}
 	a.received.Add(1)
@@ -177,7 +171,7 @@ func (a *audience) read(ctx context.Context, session *mcp.ClientSession, t *topi
 		r.mu.Unlock()
 		revision, err := t.read(ctx, session)
 		if err != nil && ctx.Err() == nil {
-			a.log.fail("reading a topic", "%v", err)
+			a.report.fail("reading a topic", "%v", err)
 		}
 		for _, l := range waiting {
 			l.mu.Lock()
@@ -217,7 +211,7 @@ func (a *audience) subscribers(c *change) (n int) {
 
 // await waits until every listener knows the last revision of c's topics. It returns the delays of
 // their notifications, and how many listeners do not know it after stepTimeout.
-func (a *audience) await(ctx context.Context, c *change) (delays Durations, missing int) {
+func (a *audience) await(ctx context.Context, c *change) (delays durations, missing int) {
 	for deadline := time.Now().Add(stepTimeout); ; {
 		delays, missing = a.check(c)
 		if missing == 0 || time.Now().After(deadline) || sleep(ctx, 5*time.Millisecond) != nil {
@@ -226,7 +220,7 @@ func (a *audience) await(ctx context.Context, c *change) (delays Durations, miss
 	}
 }
 
-func (a *audience) check(c *change) (delays Durations, missing int) {
+func (a *audience) check(c *change) (delays durations, missing int) {
 	for _, t := range c.topics {
 		revision, changed := t.revision()
 		for _, l := range a.listeners {

@@ -18,6 +18,9 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
+// toolsets are the endpoints of the folder.
+var toolsets = []string{"", "office"}
+
 const pageCount = 20 // documents of the resource template load://page/{number}
 
 // folder is the configuration directory of a run. Every list and document in it holds the text
@@ -59,7 +62,7 @@ func topicKey(toolset, name string) string { return toolset + " " + name }
 // newFolder describes the folder that writeFolder has written to path.
 func newFolder(path string) *folder {
 	f := &folder{path: path, topics: map[string]*topic{}}
-	for _, toolset := range []string{"", "office"} {
+	for _, toolset := range toolsets {
 		for _, list := range []string{"tools", "prompts", "resources"} {
 			f.topics[topicKey(toolset, list)] = &topic{toolset: toolset, list: list}
 		}
