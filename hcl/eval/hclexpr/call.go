@@ -36,7 +36,8 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, eval.SuggestFunction(e.Name, functionsOfLanguage))
+		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name,
+			eval.SuggestFunction(e.Name, functionsOfLanguage))
 		for _, a := range e.Args {
 			c.Compile(a, in)
 		}
