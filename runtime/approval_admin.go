@@ -25,9 +25,9 @@ type ApprovalAdmin struct {
 	mayDecide map[string]bool // by tool; a cache
 }
 
-// ApprovalAdmin returns the approvals that a caller may decide over HTTP. The error is a ForbiddenError
-// when the configuration lets nobody decide, or the caller has no subject; other errors are those of
-// the state store.
+// ApprovalAdmin returns the approvals that a caller may decide over HTTP. The error is a
+// ForbiddenError when the configuration lets nobody decide, or the caller has no subject; other
+// errors are those of the state store.
 func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin, error) {
 	g, err := h.admit(ctx, c)
 	if err != nil {
@@ -70,8 +70,8 @@ func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
 // Close releases the configuration.
 func (d *ApprovalAdmin) Close() { d.g.leave() }
 
-// canDecide reports whether the caller may decide calls of a tool. Nobody may when the tool does not
-// exist or the rule cannot be evaluated.
+// canDecide reports whether the caller may decide calls of a tool. Nobody may when the tool does
+// not exist or the rule cannot be evaluated.
 func (d *ApprovalAdmin) canDecide(tool string) bool {
 	if may, asked := d.mayDecide[tool]; asked {
 		return may
@@ -107,9 +107,9 @@ const (
 	maxRead = 1024
 )
 
-// List calls each with the approvals that the caller may decide, in parts, and returns the cursor of the
-// next page, like approval.Book.List. It omits the caller's own calls, stops at an error of each, and
-// reads nothing for a caller that may decide nothing.
+// List calls each with the approvals that the caller may decide, in parts, and returns the cursor
+// of the next page, like approval.Book.List. It omits the caller's own calls, stops at an error of
+// each, and reads nothing for a caller that may decide nothing.
 func (d *ApprovalAdmin) List(
 	ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error,
 ) (next string, err error) {
@@ -155,9 +155,9 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 	return a, nil
 }
 
-// Decide approves or rejects a call. With an audit log the decision is recorded before it takes effect.
-// The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's own call, or an
-// UnrecordedDecisionError when the decision could not be recorded and was not made.
+// Decide approves or rejects a call. With an audit log the decision is recorded before it takes
+// effect. The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's
+// own call, or an UnrecordedDecisionError when the decision could not be recorded and was not made.
 func (d *ApprovalAdmin) Decide(
 	ctx context.Context, id string, approved bool, reason string,
 ) (*approval.Approval, error) {
@@ -205,7 +205,8 @@ func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
 	}
 }
 
-// confirmDecision records a decision and makes it effective. A decision that cannot be recorded is withdrawn.
+// confirmDecision records a decision and makes it effective. A decision that cannot be recorded is
+// withdrawn.
 func (g *Generation) confirmDecision(
 	ctx context.Context, book *approval.Book, p *approval.Proposal, by audit.Caller,
 ) (*approval.Approval, error) {

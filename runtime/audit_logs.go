@@ -24,8 +24,9 @@ type auditLog interface {
 	Close() error
 }
 
-// AuditLogs are the audit logs of all generations. A log at the same place is shared by the generations that declare it,
-// so that its chain survives reloads, and is closed with the last of them. Its methods may be called concurrently.
+// AuditLogs are the audit logs of all generations. A log at the same place is shared by the
+// generations that declare it, so that its chain survives reloads, and is closed with the last of
+// them. Its methods may be called concurrently.
 type AuditLogs struct {
 	Stdout io.Writer // for a log on standard output; nil when that belongs to the client
 
@@ -38,8 +39,8 @@ type sharedLog struct {
 	users int // guarded by AuditLogs.mu
 }
 
-// acquire returns the log of a block, which it opens when no generation has, and the function that gives it back. The
-// error is a sentence for the author of the configuration.
+// acquire returns the log of a block, which it opens when no generation has, and the function that
+// gives it back. The error is a sentence for the author of the configuration.
 func (as *AuditLogs) acquire(ctx context.Context, decl *hcl.Audit, dir string) (auditLog, func() error, error) {
 	location := auditLocation(decl, dir)
 	as.mu.Lock()
@@ -141,7 +142,8 @@ type AuditHealth struct {
 	Error string `json:"error,omitempty"`
 }
 
-// auditHealth checks the audit log, and tries again after a failed record; nil when requests are not recorded.
+// auditHealth checks the audit log, and tries again after a failed record; nil when requests are
+// not recorded.
 func (g *Generation) auditHealth(ctx context.Context) *AuditHealth {
 	if g.audit == nil {
 		return nil
@@ -165,7 +167,8 @@ func (h *Host) AuditUnavailable(ctx context.Context) bool {
 	return health != nil && !health.OK
 }
 
-// withAuditLog calls do with the current generation, unless that records nothing or the server has stopped.
+// withAuditLog calls do with the current generation, unless that records nothing or the server has
+// stopped.
 func (h *Host) withAuditLog(do func(*Generation)) {
 	g := h.pin()
 	if g == nil {
@@ -199,7 +202,8 @@ func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.Ca
 	return err
 }
 
-// Refusal is a request over HTTP that was refused before there was a call, because of its credentials.
+// Refusal is a request over HTTP that was refused before there was a call, because of its
+// credentials.
 type Refusal struct {
 	Status int         // of the response
 	Reason string      // a sentence without anything that the request has sent
@@ -208,7 +212,8 @@ type Refusal struct {
 	Key    string      // the name of the key or issuer that was tried; empty for none
 }
 
-// RecordRefusal records that a request was refused. It does nothing where requests are not recorded.
+// RecordRefusal records that a request was refused. It does nothing where requests are not
+// recorded.
 func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
 	h.withAuditLog(func(g *Generation) {
 		caller := refusal.Caller

@@ -14,13 +14,15 @@ func (h *Host) Authenticator() *auth.Callers { return h.current.Load().authentic
 // Certificates returns the certificates of TLS; nil when the configuration has none.
 func (h *Host) Certificates() *auth.Certificates { return h.current.Load().certificates }
 
-// isAuthenticated reports whether the generation may serve a request as far as that depends on who makes it: a caller over
-// HTTP has a credential that is valid in this configuration, and a caller on stdio has started the process.
+// isAuthenticated reports whether the generation may serve a request as far as that depends on who
+// makes it: a caller over HTTP has a credential that is valid in this configuration, and a caller
+// on stdio has started the process.
 func (g *Generation) isAuthenticated(c *mcp.Caller) bool {
 	return c.Header == nil || g.authenticator.Stands(c.Identity)
 }
 
-// stillKnown is isAuthenticated, also for the caller of a call that has become a task in the meantime.
+// stillKnown is isAuthenticated, also for the caller of a call that has become a task in the
+// meantime.
 func (g *Generation) stillKnown(c *mcp.Caller) bool {
 	if i := c.Identity; c.Header == nil && i != nil && i.Grant != "" {
 		return g.authenticator.Stands(i)

@@ -94,8 +94,9 @@ func (c *compiler) bindBackend(b *hcl.Backend) (adapters.Action, hcl.Diagnostics
 	return action, nil
 }
 
-// checkRequirements finds out what callers and clients need for each operation, and whether the state that it needs can be
-// kept. It runs last, when everything is bound, because it opens the state store.
+// checkRequirements finds out what callers and clients need for each operation, and whether the
+// state that it needs can be kept. It runs last, when everything is bound, because it opens the
+// state store.
 func (c *compiler) checkRequirements() {
 	for _, o := range c.g.operations {
 		markApprovalWaits(o)
@@ -130,7 +131,8 @@ func (c *compiler) checkRequirements() {
 }
 
 func (c *compiler) reportMovedState() {
-	const text = "The state store is open at the place that the configuration named before, and does not move while the " +
+	const text = "The state store is open at the place that the configuration named before, and does " +
+		"not move while the " +
 		"server runs. Restart the server to keep the state elsewhere."
 	var at hcl.Range
 	if declared := c.g.Config.State; declared != nil {
@@ -162,7 +164,8 @@ func markApprovalWaits(o *call.Operation) bool {
 	return o.MayWaitForApproval
 }
 
-// openState opens the state store if calls of the operation need it. With an error, reason says what for.
+// openState opens the state store if calls of the operation need it. With an error, reason says
+// what for.
 func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, err error) {
 	state := c.build.State
 	if p := c.g.programs[o.Decl.Name]; o.Kind == "tool" {

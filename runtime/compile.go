@@ -66,8 +66,9 @@ func (b *Build) adapterEnv(owner *cleanups) adapters.Env {
 	return adapters.Env{Dir: b.Dir, Log: b.Log, Version: b.Version, Defer: owner.add}
 }
 
-// Compile makes a configuration without errors ready to be called. It opens every connection, binds every backend, and
-// reports all that are rejected; when one is, it closes what it has opened and returns no Generation.
+// Compile makes a configuration without errors ready to be called. It opens every connection, binds
+// every backend, and reports all that are rejected; when one is, it closes what it has opened and
+// returns no Generation.
 func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
 	ownsState := build.State == nil
 	c := &compiler{ctx: ctx, build: build.withDefaults(), connections: map[*hcl.Connection]*connection{}}
@@ -135,7 +136,8 @@ func uploadRules(f *hcl.Files) files.Rules {
 	return files.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
 }
 
-// removeStagedFiles removes the staged files of dead processes. Where that fails staging fails, too, and says so.
+// removeStagedFiles removes the staged files of dead processes. Where that fails staging fails,
+// too, and says so.
 func (c *compiler) removeStagedFiles() {
 	if c.g.env.Uploads == nil {
 		return

@@ -10,8 +10,9 @@ import (
 	"hatchel/hcl"
 )
 
-// Connections are the open connections of all generations. A connection whose block did not change is shared by the
-// generations that declare it, and is closed with the last of them. Its methods may be called concurrently.
+// Connections are the open connections of all generations. A connection whose block did not change
+// is shared by the generations that declare it, and is closed with the last of them. Its methods
+// may be called concurrently.
 type Connections struct {
 	mu   sync.Mutex
 	open map[string]*connection // by kind, name and digest; guarded by mu
@@ -25,7 +26,8 @@ type connection struct {
 	cleanups cleanups
 }
 
-// acquire returns a connection, which it opens when no generation has, and the function that gives it back.
+// acquire returns a connection, which it opens when no generation has, and the function that gives
+// it back.
 func (cs *Connections) acquire(ctx context.Context, conn *hcl.Connection, b *Build) (*connection, func() error, error) {
 	key := conn.Kind + " " + conn.Name + " " + conn.Digest
 	cs.mu.Lock()

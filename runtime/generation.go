@@ -13,8 +13,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Generation is one configuration that is ready to be called. Compile makes it; a Generation that no Host has must be
-// closed.
+// Generation is one configuration that is ready to be called. Compile makes it; a Generation that
+// no Host has must be closed.
 type Generation struct {
 	Config *hcl.Config
 
@@ -61,7 +61,8 @@ func (g *Generation) ListFor(ctx context.Context, caller *mcp.Caller, of mcp.Lis
 // Info returns how the server introduces itself.
 func (g *Generation) Info() *mcp.Info { return g.fullView.info }
 
-// Count returns how many entries a list of a toolset has, of which a caller may see fewer; 0 for an unknown toolset.
+// Count returns how many entries a list of a toolset has, of which a caller may see fewer; 0 for an
+// unknown toolset.
 func (g *Generation) Count(toolset string, of mcp.Listing) int {
 	if v := g.view(toolset); v != nil {
 		return v.lists[of].Load().Len()
@@ -92,8 +93,8 @@ func (g *Generation) Names() []string {
 	return names
 }
 
-// Explain says how the rules decide about a call of a tool, of a prompt, or of the resource at a URI. The error is one of
-// the protocol.
+// Explain says how the rules decide about a call of a tool, of a prompt, or of the resource at a
+// URI. The error is one of the protocol.
 func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequest) (call.Explanation, error) {
 	switch kind {
 	case "tool":
@@ -139,7 +140,8 @@ func (g *Generation) Serving(tool string, caller *mcp.Caller) (p *call.Program, 
 	return serving.programs[tool], caller == nil || serving.stillKnown(caller)
 }
 
-// voidApprovals voids the approvals that are pending for tools of the generation before, and no longer valid.
+// voidApprovals voids the approvals that are pending for tools of the generation before, and no
+// longer valid.
 func (g *Generation) voidApprovals(before *Generation) {
 	filters := map[string]approval.Ending{}
 	for name, p := range before.programs {

@@ -13,7 +13,8 @@ import (
 	"hatchel/runtime/task"
 )
 
-// A Host is a mcp.Handler. It serves each request from the generation that is current when the request begins.
+// A Host is a mcp.Handler. It serves each request from the generation that is current when the
+// request begins.
 
 // Info returns how the server introduces itself in a toolset; nil for an unknown toolset.
 func (h *Host) Info(toolset string) *mcp.Info {
@@ -23,7 +24,8 @@ func (h *Host) Info(toolset string) *mcp.Info {
 	return nil
 }
 
-// List returns a list without what the caller may not call. In a toolset that was removed it is empty.
+// List returns a list without what the caller may not call. In a toolset that was removed it is
+// empty.
 func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	g := h.current.Load()
 	if v := g.view(caller.Toolset); v != nil && g.isAuthenticated(caller) {
@@ -130,7 +132,8 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 	return nil, context.Cause(ctx)
 }
 
-// answerTask gives answers of its client to a task. It reports false when the task was changed in the meantime.
+// answerTask gives answers of its client to a task. It reports false when the task was changed in
+// the meantime.
 func (h *Host) answerTask(ctx context.Context, t *task.Task, answers []byte) (bool, error) {
 	sent, pending, err := t.MatchAnswers(answers)
 	if err != nil || len(sent) == 0 {

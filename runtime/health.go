@@ -28,7 +28,8 @@ type ConnectionHealth struct {
 	err     error
 }
 
-// Health pings the connections that can be pinged, all at once. Of others that have a circuit breaker it returns that.
+// Health pings the connections that can be pinged, all at once. Of others that have a circuit
+// breaker it returns that.
 func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 	out := make([]ConnectionHealth, len(g.health))
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)

@@ -21,7 +21,8 @@ type HostOptions struct {
 	Grace time.Duration // before calls of a replaced configuration are cancelled; 30 s by default
 }
 
-// Host serves the current generation and replaces it. Make one with NewHost. Its methods may be called concurrently.
+// Host serves the current generation and replaces it. Make one with NewHost. Its methods may be
+// called concurrently.
 type Host struct {
 	build         *Build
 	options       HostOptions
@@ -59,9 +60,10 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	return h
 }
 
-// Load replaces the configuration by the one in fsys, as one transaction. With errors among the diagnostics nothing has
-// changed. Otherwise every call that begins after Load has returned sees the new configuration, and running calls end on
-// the one that they began with. After Close, Load does nothing.
+// Load replaces the configuration by the one in fsys, as one transaction. With errors among the
+// diagnostics nothing has changed. Otherwise every call that begins after Load has returned sees
+// the new configuration, and running calls end on the one that they began with. After Close, Load
+// does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	h.loading.Lock()
 	defer h.loading.Unlock()
@@ -84,8 +86,8 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	return diags
 }
 
-// maxProbeWait is how long a load waits for databases to tell the types of their rows, so that the list of tools need not
-// change right after it.
+// maxProbeWait is how long a load waits for databases to tell the types of their rows, so that the
+// list of tools need not change right after it.
 const maxProbeWait = 250 * time.Millisecond
 
 // commit makes next the current generation. It cannot fail.
@@ -113,12 +115,12 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 // Drain waits until no task is running. It returns the cause of ctx when that ends before.
 func (h *Host) Drain(ctx context.Context) error { return h.build.State.tasks.Drain(ctx) }
 
-// StopWaiting ends all calls that wait for an approval, now and from now on, because the server shuts down. An approval
-// that is given later is valid for the same call made again.
+// StopWaiting ends all calls that wait for an approval, now and from now on, because the server
+// shuts down. An approval that is given later is valid for the same call made again.
 func (h *Host) StopWaiting() { h.build.caches.waiters.Stop() }
 
-// Close admits no more calls, cancels the calls and tasks that are running, and waits until everything that any generation
-// has opened is closed.
+// Close admits no more calls, cancels the calls and tasks that are running, and waits until
+// everything that any generation has opened is closed.
 func (h *Host) Close() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
@@ -135,7 +137,8 @@ func (h *Host) Close() {
 	}
 }
 
-// AwaitRetired waits until replaced generations are closed, and the current one has asked its databases.
+// AwaitRetired waits until replaced generations are closed, and the current one has asked its
+// databases.
 func (h *Host) AwaitRetired() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
@@ -148,8 +151,8 @@ func (h *Host) Current() *Generation { return h.current.Load() }
 
 var errClosed = &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
 
-// pin enters the current generation. It tries again when that was replaced in the meantime and admits no calls; nil means
-// that the Host is closed.
+// pin enters the current generation. It tries again when that was replaced in the meantime and
+// admits no calls; nil means that the Host is closed.
 func (h *Host) pin() *Generation {
 	for {
 		g := h.current.Load()
@@ -170,10 +173,12 @@ type Notifier interface {
 	// ResourceUpdated is called when a document with subscribers may read differently.
 	ResourceUpdated(uri string)
 
-	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
+	// TaskChanged is called when a task has changed, with its members as encoded JSON without
+	// braces.
 	TaskChanged(id string, members []byte)
 
-	// Retain is called when other credentials are valid than before. Sessions of the others must be closed.
+	// Retain is called when other credentials are valid than before. Sessions of the others must be
+	// closed.
 	Retain(valid func(*mcp.Identity) bool)
 }
 

@@ -11,7 +11,8 @@ import (
 	"hatchel/runtime/result"
 )
 
-// toolEntry returns a tool as modern and as earlier revisions list it: they differ in what an outputSchema may be.
+// toolEntry returns a tool as modern and as earlier revisions list it: they differ in what an
+// outputSchema may be.
 func toolEntry(p *call.Program) mcp.Entry {
 	t, output := p.Tool(), p.Shaper.OutputType()
 	head := value.AppendString([]byte(`{"name":`), t.Name)
@@ -26,7 +27,8 @@ func toolEntry(p *call.Program) mcp.Entry {
 	return e
 }
 
-// appendOutputSchema appends the type of the result; nil appends nothing. Before 2026-07-28 it must be an object.
+// appendOutputSchema appends the type of the result; nil appends nothing. Before 2026-07-28 it must
+// be an object.
 func appendOutputSchema(dst []byte, t *schema.Type, legacy bool) []byte {
 	if t == nil {
 		return dst

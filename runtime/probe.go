@@ -37,15 +37,16 @@ func (g *Generation) probes() (all []probe) {
 	return all
 }
 
-// Probe asks the servers behind all connections, backends, issuers and webhooks whether they will work, and reports what
-// fails. It is what `validate --connect` does after a load.
+// Probe asks the servers behind all connections, backends, issuers and webhooks whether they will
+// work, and reports what fails. It is what `validate --connect` does after a load.
 func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	failing := g.failingConnections(ctx)
 	var diags hcl.Diagnostics
 	for _, conn := range g.Config.Connections {
 		if err := failing[conn.Kind+"."+conn.Name]; err != nil {
 			detail := g.env.Scrubber.Text(err.Error())
-			diags = append(diags, &hcl.Diagnostic{Summary: "Connection does not answer", Detail: detail, Subject: conn.Range})
+			d := &hcl.Diagnostic{Summary: "Connection does not answer", Detail: detail, Subject: conn.Range}
+			diags = append(diags, d)
 		}
 	}
 	diags = append(diags, g.authenticator.Probe(ctx)...)
@@ -60,7 +61,8 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	return diags.Sort()
 }
 
-// Learn asks the reachable databases about the types of their rows, which are part of the list of tools.
+// Learn asks the reachable databases about the types of their rows, which are part of the list of
+// tools.
 func (g *Generation) Learn(ctx context.Context) {
 	reachable, _ := splitReachable(g.probes(), g.failingConnections(ctx))
 	g.runProbes(ctx, reachable)
@@ -109,7 +111,8 @@ func (g *Generation) probeWebhooks(ctx context.Context) (diags hcl.Diagnostics) 
 	return diags
 }
 
-// runProbes probes backends, a few at once, and returns the error of each. What they tell of their rows is kept.
+// runProbes probes backends, a few at once, and returns the error of each. What they tell of their
+// rows is kept.
 func (g *Generation) runProbes(ctx context.Context, all []probe) []error {
 	errs := make([]error, len(all))
 	slots := make(chan struct{}, maxProbes)
@@ -139,7 +142,8 @@ func (g *Generation) acceptRowType(o *call.Operation, rows *schema.Type) {
 	}
 }
 
-// inheritProbes takes over what the generation before has learned of operations that did not change.
+// inheritProbes takes over what the generation before has learned of operations that did not
+// change.
 func (g *Generation) inheritProbes(before *Generation) {
 	known := make(map[string]*call.Operation, len(before.operations))
 	for _, o := range before.operations {
@@ -161,9 +165,9 @@ func (g *Generation) inheritProbes(before *Generation) {
 	}
 }
 
-// probeRows probes the backends that were not probed, closes probed, and, once committed is closed, probes those again whose
-// connection did not answer, until all have answered or the generation is retired. Changed is called with the toolsets
-// whose list of tools has changed.
+// probeRows probes the backends that were not probed, closes probed, and, once committed is closed,
+// probes those again whose connection did not answer, until all have answered or the generation is
+// retired. Changed is called with the toolsets whose list of tools has changed.
 func (g *Generation) probeRows(probed chan<- struct{}, committed <-chan struct{}, changed func(toolsets []string)) {
 	var left []probe
 	for _, p := range g.probes() {

@@ -46,8 +46,9 @@ func (g *Generation) Retain() { g.pinned.Add(1) }
 // Release implements call.Generation.
 func (g *Generation) Release() { g.pinned.Done() }
 
-// retire admits no more calls, waits for those that run, and closes the generation. Calls that are left after the grace
-// period, or once stopNow is closed, are cancelled; pinned calls are cancelled only once stopNow is closed.
+// retire admits no more calls, waits for those that run, and closes the generation. Calls that are
+// left after the grace period, or once stopNow is closed, are cancelled; pinned calls are cancelled
+// only once stopNow is closed.
 func (g *Generation) retire(grace time.Duration, stopNow <-chan struct{}) {
 	if g.calls.Add(retiredBit) == retiredBit {
 		g.once.Do(func() { close(g.drained) })
@@ -100,7 +101,8 @@ func (g *Generation) close() {
 	}
 }
 
-// waitUntil reports whether done is closed before d has passed and before interrupt, which may be nil, is closed.
+// waitUntil reports whether done is closed before d has passed and before interrupt, which may be
+// nil, is closed.
 func waitUntil(done <-chan struct{}, d time.Duration, interrupt <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

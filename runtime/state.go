@@ -21,8 +21,9 @@ import (
 	"hatchel/runtime/webhook"
 )
 
-// State is what a server keeps in its state store: tasks, idempotency keys, approvals, uploaded files, webhook events and
-// the key of state tokens. It outlives generations. Make one with NewState or NewDeclaredState.
+// State is what a server keeps in its state store: tasks, idempotency keys, approvals, uploaded
+// files, webhook events and the key of state tokens. It outlives generations. Make one with
+// NewState or NewDeclaredState.
 type State struct {
 	openStore func(context.Context, *hcl.State) (state.Store, error)
 	exists    func(*hcl.State) bool // reports whether a store exists already; nil when none does
@@ -46,14 +47,15 @@ type State struct {
 // decisionRecorder records a decision that was stored by a process without the audit log.
 type decisionRecorder func(ctx context.Context, book *approval.Book, id string)
 
-// NewState returns a State. Open is called when the store is needed first, and again after it failed; its error is a
-// sentence for the author of the configuration.
+// NewState returns a State. Open is called when the store is needed first, and again after it
+// failed; its error is a sentence for the author of the configuration.
 func NewState(open func(context.Context) (state.Store, error)) *State {
-	return newState(&State{openStore: func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }})
+	openStore := func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }
+	return newState(&State{openStore: openStore})
 }
 
-// NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it says nothing. Exists
-// reports whether a store exists there already, without opening it.
+// NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it
+// says nothing. Exists reports whether a store exists there already, without opening it.
 func NewDeclaredState(
 	open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
 ) *State {
@@ -74,8 +76,8 @@ func newMemoryState() *State {
 	return NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
 }
 
-// configure sets where the configuration wants the state kept. It reports false when the store is open elsewhere: a state
-// does not move while the server runs.
+// configure sets where the configuration wants the state kept. It reports false when the store is
+// open elsewhere: a state does not move while the server runs.
 func (s *State) configure(config *hcl.State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +127,8 @@ func (s *State) openIfExists(ctx context.Context) (state.Store, error) {
 	return s.open(ctx)
 }
 
-// watch opens the store and, from the first call on, handles what other processes change or leave behind.
+// watch opens the store and, from the first call on, handles what other processes change or leave
+// behind.
 func (s *State) watch(ctx context.Context) error {
 	store, err := s.open(ctx)
 	if err != nil {
@@ -143,7 +146,8 @@ func (s *State) watch(ctx context.Context) error {
 	return nil
 }
 
-// onRemoteChange is called when another process has changed a record, or, with an empty kind, any record.
+// onRemoteChange is called when another process has changed a record, or, with an empty kind, any
+// record.
 func (s *State) onRemoteChange(ctx context.Context, store state.Store, kind, name string) {
 	if kind == "" || kind == task.Kind {
 		s.tasks.OnRemoteChange(ctx, store, name)
@@ -170,7 +174,8 @@ func (s *State) recordStoredDecisions() {
 	}
 }
 
-// recordDecisions records the decision of a proposal, or those of all proposals when the name is empty. It does not wait.
+// recordDecisions records the decision of a proposal, or those of all proposals when the name is
+// empty. It does not wait.
 func (s *State) recordDecisions(name string) {
 	s.mu.Lock()
 	book, record := s.book, s.recordDecision
@@ -189,7 +194,8 @@ func (s *State) recordDecisions(name string) {
 	})
 }
 
-// setDecisionRecorder sets what records decisions that were stored by processes without the audit log.
+// setDecisionRecorder sets what records decisions that were stored by processes without the audit
+// log.
 func (s *State) setDecisionRecorder(record decisionRecorder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +277,8 @@ func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Even
 	return nil, true, nil
 }
 
-// approvalEvent returns the event that an approval was decided or has expired. Known is false while it is pending.
+// approvalEvent returns the event that an approval was decided or has expired. Known is false while
+// it is pending.
 func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event, known bool, err error) {
 	book, err := s.Approvals(ctx)
 	if err != nil {
@@ -322,7 +329,8 @@ func (s *State) health(ctx context.Context) *StateHealth {
 	return &StateHealth{OK: true}
 }
 
-// Close ends tasks that are still running, and closes the store. The hosts that use the State must be closed before.
+// Close ends tasks that are still running, and closes the store. The hosts that use the State must
+// be closed before.
 func (s *State) Close() error {
 	s.tasks.Close(call.ErrStopped)
 	s.outbox.Close()

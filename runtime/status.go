@@ -10,7 +10,8 @@ import (
 	"hatchel/runtime/webhook"
 )
 
-// Report is what one load came to. Tools are called by their names, everything else as "prompt review", "resource orders" or "toolset billing".
+// Report is what one load came to. Tools are called by their names, everything else as "prompt
+// review", "resource orders" or "toolset billing".
 type Report struct {
 	Revision    string          `json:"revision"` // of what is served after it
 	Added       []string        `json:"added"`

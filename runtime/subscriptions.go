@@ -7,8 +7,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Follow subscribes the notifier to the document at a URI. A caller who may not read it may not subscribe. Every Follow
-// that returned nil is undone by one Unfollow.
+// Follow subscribes the notifier to the document at a URI. A caller who may not read it may not
+// subscribe. Every Follow that returned nil is undone by one Unfollow.
 func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error {
 	g, err := h.admit(ctx, caller)
 	if err != nil {

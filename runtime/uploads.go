@@ -14,8 +14,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Files are the uploaded files of one caller, under the rules of one configuration. It belongs to one goroutine, which must
-// close it.
+// Files are the uploaded files of one caller, under the rules of one configuration. It belongs to
+// one goroutine, which must close it.
 type Files struct {
 	g      *Generation
 	caller *mcp.Caller
@@ -27,7 +27,8 @@ type Files struct {
 // ErrNoFiles is why there are no files: the configuration has no use for any.
 var ErrNoFiles = errors.New("no tool of this server accepts files")
 
-// Files returns the files of a caller. Signed says that the request has a signed URL in place of credentials.
+// Files returns the files of a caller. Signed says that the request has a signed URL in place of
+// credentials.
 func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, error) {
 	g := h.pin()
 	switch {
@@ -46,11 +47,13 @@ func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, e
 // Close releases the configuration.
 func (f *Files) Close() { f.g.leave() }
 
-// UnrecordedFileError is why a file was not accepted, sent or removed, or a URL not signed: it cannot be recorded.
+// UnrecordedFileError is why a file was not accepted, sent or removed, or a URL not signed: it
+// cannot be recorded.
 type UnrecordedFileError struct{ Cause error }
 
 func (u *UnrecordedFileError) Error() string {
-	return "Nothing was done. This server does nothing with files that it cannot write to its audit log, and the audit " +
+	return "Nothing was done. This server does nothing with files that it cannot write to its audit " +
+		"log, and the audit " +
 		"log is unavailable at the moment. The server's log has the reason"
 }
 
@@ -76,7 +79,9 @@ func (f *Files) take(ctx context.Context, u files.Upload, in io.Reader) (*files.
 }
 
 // Redeem stores a file at a signed URL, once.
-func (f *Files) Redeem(ctx context.Context, id string, query url.Values, u files.Upload, in io.Reader) (*files.File, error) {
+func (f *Files) Redeem(
+	ctx context.Context, id string, query url.Values, u files.Upload, in io.Reader,
+) (*files.File, error) {
 	t, err := f.shelf.Redeem(ctx, id, query)
 	if err != nil {
 		return nil, err
@@ -115,8 +120,8 @@ func (f *Files) Find(ctx context.Context, id string, query url.Values) (*files.F
 	return f.shelf.FindOf(ctx, f.caller.Owner(), id)
 }
 
-// Send writes a file to what begin returns, which is called after the download was recorded. A download that ends early is
-// recorded again.
+// Send writes a file to what begin returns, which is called after the download was recorded. A
+// download that ends early is recorded again.
 func (f *Files) Send(ctx context.Context, file *files.File, begin func() io.Writer) error {
 	r := f.recordOf("download", file, "")
 	if err := f.append(ctx, r, false); err != nil {
@@ -174,7 +179,8 @@ func (f *Files) record(ctx context.Context, what string, file *files.File, by st
 // bySignature is recorded as the key of a caller with a signed URL.
 const bySignature = "signed address"
 
-// recordOf returns the record about a file; nil where requests are not recorded. By is who has asked for a signed URL.
+// recordOf returns the record about a file; nil where requests are not recorded. By is who has
+// asked for a signed URL.
 func (f *Files) recordOf(what string, file *files.File, by string) *audit.Record {
 	if f.g.audit == nil {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"hatchel/runtime/policy"
 )
 
-// view is what one address shows of a generation: all that is listed, or what a toolset names. A nil view shows nothing.
+// view is what one address shows of a generation: all that is listed, or what a toolset names. A
+// nil view shows nothing.
 type view struct {
 	build     *Build
 	info      *mcp.Info
@@ -132,8 +133,8 @@ func (v *view) entries(of mcp.Listing) (entries []mcp.Entry) {
 	return entries
 }
 
-// publish encodes the lists of tools again when a database has told more of its rows. It returns the toolsets whose list
-// has changed.
+// publish encodes the lists of tools again when a database has told more of its rows. It returns
+// the toolsets whose list has changed.
 func (g *Generation) publish() (changed []string) {
 	g.publishing.Lock()
 	defer g.publishing.Unlock()
@@ -185,8 +186,8 @@ func (v *view) prompt(name string) *call.Prompt {
 	return v.prompts[name]
 }
 
-// resource returns the resource at a URI and the variables of the URI. A document goes before templates, and these go by
-// name.
+// resource returns the resource at a URI and the variables of the URI. A document goes before
+// templates, and these go by name.
 func (v *view) resource(uri string) (*call.Resource, map[string]string) {
 	if v == nil {
 		return nil, nil
@@ -202,8 +203,9 @@ func (v *view) resource(uri string) (*call.Resource, map[string]string) {
 	return nil, nil
 }
 
-// completable returns the operation whose input is to be completed; an error of the protocol when the view does not show
-// it. A resource is found by its URI, by one of its URIs, or by its template.
+// completable returns the operation whose input is to be completed; an error of the protocol when
+// the view does not show it. A resource is found by its URI, by one of its URIs, or by its
+// template.
 func (v *view) completable(req *mcp.CompleteRequest) (*call.Operation, error) {
 	switch req.Kind {
 	case "tool":

@@ -40,8 +40,8 @@ func (s *State) startDelivery(ctx context.Context) error {
 	return s.watch(ctx)
 }
 
-// startUploadCleanup removes interrupted uploads, if there can be any. Where the store cannot be opened, the next upload
-// tries again.
+// startUploadCleanup removes interrupted uploads, if there can be any. Where the store cannot be
+// opened, the next upload tries again.
 func (s *State) startUploadCleanup(ctx context.Context) {
 	if store, err := s.openIfExists(ctx); err == nil && store != nil {
 		s.files.StartCleanup()

@@ -297,7 +297,7 @@ func TestAnUnavailableStateIsReportedAndRecovers(t *testing.T) {
 	if got := resumeCall(t, r.url, "pay", state); got.Error == nil || !strings.Contains(got.Error.Message, "state store is unavailable. Try again") {
 		t.Errorf("a call that goes on: %+v", got)
 	}
-	if got := callTool(t, r.url, "long"); !strings.Contains(got.text(), "it could not be asked") {
+	if got := callTool(t, r.url, "long"); !strings.Contains(got.text(), "the client could not be asked") {
 		t.Errorf("a call that asks: %+v", got)
 	}
 	if got := callTool(t, r.url, "quiz"); got.Error == nil || !strings.Contains(got.Error.Message, "Try again") {

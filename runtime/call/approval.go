@@ -24,8 +24,8 @@ var (
 	errSameKeyStarted = errors.New("a call with the same key has started")
 )
 
-// awaitApprovals waits until all required approvals are given. The user of the client is asked first, so that no operator
-// is asked for something that the user does not want.
+// awaitApprovals waits until all required approvals are given. The user of the client is asked
+// first, so that no operator is asked for something that the user does not want.
 func (p *Program) awaitApprovals(c *call) error {
 	a := c.approval
 	if a.isComplete() {
@@ -52,8 +52,8 @@ func (p *Program) awaitApprovals(c *call) error {
 	return nil
 }
 
-// consumeApproval begins the work that is approved, and consumes the approval of an operator. It fails with
-// errApprovalUsed, and gives back limits and key, when another call has consumed it.
+// consumeApproval begins the work that is approved, and consumes the approval of an operator. It
+// fails with errApprovalUsed, and gives back limits and key, when another call has consumed it.
 func (p *Program) consumeApproval(c *call) error {
 	a := c.approval
 	if a == nil {
@@ -80,7 +80,8 @@ func (p *Program) consumeApproval(c *call) error {
 	return p.bindTask(c)
 }
 
-// consumeGiven consumes the approval of an operator. It reports false when another call has consumed it.
+// consumeGiven consumes the approval of an operator. It reports false when another call has
+// consumed it.
 func (p *Program) consumeGiven(c *call) (bool, error) {
 	given := c.approval.given
 	if given == nil {
@@ -113,7 +114,8 @@ func (p *Program) bindTask(c *call) error {
 	return c.reuse.claim.Finish(c.frame.Context, idempotency.Task)
 }
 
-// restoreApproval lets the same call made again use the approval that this one has consumed and done nothing with.
+// restoreApproval lets the same call made again use the approval that this one has consumed and
+// done nothing with.
 func (p *Program) restoreApproval(c *call) {
 	a := c.approval
 	if a == nil || a.consumed == nil {
@@ -131,7 +133,8 @@ func (p *Program) restoreApproval(c *call) {
 	a.consumed = nil
 }
 
-// awaitOperator waits for an operator. Given is still nil afterwards when the call has to ask again.
+// awaitOperator waits for an operator. Given is still nil afterwards when the call has to ask
+// again.
 func (p *Program) awaitOperator(c *call) error {
 	a, isNew, err := p.openApproval(c)
 	if err != nil {
@@ -184,7 +187,8 @@ func rejectionError(reason string) error {
 	return failure.Refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
 }
 
-// openApproval returns the approval that a call like this waits for or was given, or else a new one.
+// openApproval returns the approval that a call like this waits for or was given, or else a new
+// one.
 func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err error) {
 	store, err := p.Env.State.Approvals(c.frame.Context)
 	if err != nil {
@@ -202,7 +206,8 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	a, isNew, err = store.Open(c.frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrShare):
-		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is the " +
+		const text = "This call needs an approval, and %d calls of the same caller wait for one " +
+			"already, which is the " +
 			"limit. Nothing was done. Try again when some of them are decided, and make no other such call until then."
 		message := fmt.Sprintf(text, approval.MostOfCaller)
 		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}
@@ -220,8 +225,8 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	return a, isNew, nil
 }
 
-// checkSameKey reports whether another call with the same key has started. That call may have consumed the approval, so
-// that this one has opened a new one for nothing, which it rejects.
+// checkSameKey reports whether another call with the same key has started. That call may have
+// consumed the approval, so that this one has opened a new one for nothing, which it rejects.
 func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) (bool, error) {
 	if c.approval.sameKeyStarted == nil {
 		return false, nil

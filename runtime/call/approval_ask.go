@@ -25,7 +25,8 @@ type Approver func(ctx context.Context, r *approval.Request) (approved bool, by 
 
 type approverKey struct{}
 
-// WithApprover returns a context whose calls are decided by an operator who is present, and calls a tool by hand.
+// WithApprover returns a context whose calls are decided by an operator who is present, and calls a
+// tool by hand.
 func WithApprover(ctx context.Context, decide Approver) context.Context {
 	return context.WithValue(ctx, approverKey{}, decide)
 }
@@ -59,13 +60,16 @@ func (p *Program) askApprover(c *call, decide Approver) error {
 	return nil
 }
 
-// approvalKey is the key of the question whether the user of the client approves a call. No ask block has such a key.
+// approvalKey is the key of the question whether the user of the client approves a call. No ask
+// block has such a key.
 const approvalKey = "approval.caller"
 
 // confirmationAsk returns that question without its text: a form with one box, which is not ticked.
 func confirmationAsk(timeout time.Duration) *hcl.Ask {
 	box := &schema.Type{Kind: schema.Bool, Title: "Approve", Description: "Whether this call may be made."}
-	form := schema.ObjectOf(&schema.Member{Name: "approve", Optional: true, HasDefault: true, Default: false, Type: box})
+	form := schema.ObjectOf(&schema.Member{
+		Name: "approve", Optional: true, HasDefault: true, Default: false, Type: box,
+	})
 	return &hcl.Ask{
 		Key: approvalKey, Timeout: timeout,
 		Elicit: &hcl.Elicit{Fields: form, Validator: form.Compile(), ContinueOnDecline: true},
@@ -74,14 +78,16 @@ func confirmationAsk(timeout time.Duration) *hcl.Ask {
 
 const (
 	missingConfirmation = failure.Refusal("The user has not approved this call. Nothing was done.")
-	noUserToAsk         = failure.Refusal("This call needs the approval of the client's user, who cannot be asked here. " +
+	noUserToAsk         = failure.Refusal("This call needs the approval of the client's user, who " +
+		"cannot be asked here. " +
 		"Nothing was done.")
-	stoppedWhileAsking = failure.Refusal("The server is shutting down, and this call waits for the approval of its user. " +
+	stoppedWhileAsking = failure.Refusal("The server is shutting down, and this call waits for the " +
+		"approval of its user. " +
 		"Nothing was done. Call again when the server is back.")
 )
 
-// askUser asks the user of the client for their approval. Where the client cannot be asked while the call waits, it fails
-// with an elicit.PausedError the first time.
+// askUser asks the user of the client for their approval. Where the client cannot be asked while
+// the call waits, it fails with an elicit.PausedError the first time.
 func (p *Program) askUser(c *call) error {
 	a, x := c.approval, c.elicitation
 	if x == nil {
@@ -146,7 +152,8 @@ func (p *Program) sendConfirmation(c *call, ask *hcl.Ask, timeout time.Duration)
 	return sent, err
 }
 
-// confirmationQuestion returns the question with the message of the rules and the effect of the call.
+// confirmationQuestion returns the question with the message of the rules and the effect of the
+// call.
 func (p *Program) confirmationQuestion(c *call, ask *hcl.Ask) (mcp.Question, error) {
 	effect, err := p.describeEffect(c)
 	if err != nil {
@@ -166,7 +173,8 @@ const (
 	maxClientName      = 256
 )
 
-// approvalRequest returns what an operator is shown of a call: what it would do, without sensitive values and secrets.
+// approvalRequest returns what an operator is shown of a call: what it would do, without sensitive
+// values and secrets.
 func (p *Program) approvalRequest(c *call, rules []*ApprovalRule) (*approval.Request, error) {
 	effect, err := p.describeEffect(c)
 	if err != nil {
@@ -187,7 +195,8 @@ func (p *Program) approvalRequest(c *call, rules []*ApprovalRule) (*approval.Req
 	return r, nil
 }
 
-// indentLines indents all lines of a text but the first: what a caller has sent must not look like a line of the server.
+// indentLines indents all lines of a text but the first: what a caller has sent must not look like
+// a line of the server.
 func indentLines(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 // approvalMessage returns what is to be approved, in the words of the rules that require it.
@@ -240,7 +249,8 @@ func clientName(who audit.Caller) string {
 	return name
 }
 
-// describeEffect returns what the call would send, as its plan says it. A call that cannot be shown is not made.
+// describeEffect returns what the call would send, as its plan says it. A call that cannot be shown
+// is not made.
 func (p *Program) describeEffect(c *call) (text string, err error) {
 	defer failure.Recover(&err)
 	if text, err = p.planSteps(c); err != nil {

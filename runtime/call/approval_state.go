@@ -39,8 +39,8 @@ func (r *ApprovalRule) Range() hcl.Range {
 // DeclRange returns where the approval is declared.
 func (r *ApprovalRule) DeclRange() hcl.Range { return r.decl.Range }
 
-// AddApprovals adds the approvals that calls of the tool may need: its own, then those of policies. The rules of the
-// program must be set.
+// AddApprovals adds the approvals that calls of the tool may need: its own, then those of policies.
+// The rules of the program must be set.
 func (p *Program) AddApprovals(policies []*hcl.Policy) {
 	for i, decl := range p.tool.Approvals {
 		name := "tool." + p.Decl.Name + ".approval"
@@ -57,7 +57,8 @@ func (p *Program) AddApprovals(policies []*hcl.Policy) {
 		}
 		digests = append(digests, pol.Digest)
 		if pol.AppliesToTool(p.Decl.Name) {
-			p.Approvals = append(p.Approvals, &ApprovalRule{"policy." + pol.Name + ".approve", pol.Approve, pol.Approval})
+			rule := &ApprovalRule{"policy." + pol.Name + ".approve", pol.Approve, pol.Approval}
+			p.Approvals = append(p.Approvals, rule)
 		}
 	}
 	if len(p.Approvals) == 0 {
@@ -81,7 +82,8 @@ func ruleNames(rules []*ApprovalRule) []string {
 	return names
 }
 
-// approvalState is which approvals a call needs, and how far these are. It belongs to the goroutine of the call.
+// approvalState is which approvals a call needs, and how far these are. It belongs to the goroutine
+// of the call.
 type approvalState struct {
 	stage         string
 	userRules     []*ApprovalRule // to be approved by the user of the client
@@ -147,7 +149,8 @@ func (a *approvalState) rules() []*ApprovalRule {
 	return append(a.userRules[:len(a.userRules):len(a.userRules)], a.operatorRules...)
 }
 
-// isComplete reports whether everybody has approved. The approval of an operator may still have to be consumed.
+// isComplete reports whether everybody has approved. The approval of an operator may still have to
+// be consumed.
 func (a *approvalState) isComplete() bool {
 	return a == nil || a.stage == approvalComplete || a.given != nil
 }
@@ -196,8 +199,8 @@ func thawApprovalState(m map[string]any) *approvalState {
 	return a
 }
 
-// approvalFingerprint identifies what is approved: this tool as it is configured, these arguments, and this caller with
-// all that the call can read of them. The idempotency key is no part of it.
+// approvalFingerprint identifies what is approved: this tool as it is configured, these arguments,
+// and this caller with all that the call can read of them. The idempotency key is no part of it.
 func (p *Program) approvalFingerprint(c *call) (string, error) {
 	input, err := c.canonicalInput()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"hatchel/runtime/webhook"
 )
 
-// A reload voids the pending approvals of tools whose definition has changed, and ends the calls that wait for them. Each
-// process voids what it has asked for itself: another process may still serve the definition that an approval is for,
-// and there a waiting call asks anew.
+// A reload voids the pending approvals of tools whose definition has changed, and ends the calls
+// that wait for them. Each process voids what it has asked for itself: another process may still
+// serve the definition that an approval is for, and there a waiting call asks anew.
 
 // Why an approval is void, for approvers.
 const (
@@ -22,13 +22,14 @@ const (
 	reasonRemoved = "the tool was removed"
 )
 
-// approvalSeal marks the approvals that this process requests for calls of the tool as it is configured.
+// approvalSeal marks the approvals that this process requests for calls of the tool as it is
+// configured.
 func (p *Program) approvalSeal() string {
 	return digest.Of("seal", p.Env.Process.Name(), p.Decl.Name, p.approvalDigest).String()
 }
 
-// VoidFilter returns which approvals that this process has requested become void when another program, nil for none, is
-// served in place of this one. Changed is false when all stay valid.
+// VoidFilter returns which approvals that this process has requested become void when another
+// program, nil for none, is served in place of this one. Changed is false when all stay valid.
 func (p *Program) VoidFilter(next *Program) (filter approval.Ending, changed bool) {
 	switch {
 	case len(p.Approvals) == 0, next == p, next != nil && next.approvalDigest == p.approvalDigest:
@@ -39,7 +40,8 @@ func (p *Program) VoidFilter(next *Program) (filter approval.Ending, changed boo
 	return approval.Ending{Seal: p.approvalSeal(), Why: reasonChanged}, true
 }
 
-// voidApproval voids the approval that a call has waited for, if this process has requested it and it is not valid now.
+// voidApproval voids the approval that a call has waited for, if this process has requested it and
+// it is not valid now.
 func (p *Program) voidApproval(c *call, store *approval.Book, a *approval.Approval) {
 	serving, _ := p.Env.Generation.Serving(p.Decl.Name, nil)
 	filter, changed := p.VoidFilter(serving)
@@ -52,7 +54,8 @@ func (p *Program) voidApproval(c *call, store *approval.Book, a *approval.Approv
 	}
 }
 
-// LogVoidFailure logs that approvals stay pending until they expire, although they are no longer valid.
+// LogVoidFailure logs that approvals stay pending until they expire, although they are no longer
+// valid.
 func (e *Environment) LogVoidFailure(ctx context.Context, err error) {
 	e.Log.LogAttrs(ctx, slog.LevelWarn, "outdated approvals not voided, they stay pending until they expire",
 		slog.String("error", e.Scrubber.Text(err.Error())))
@@ -64,8 +67,9 @@ const ApprovalSubject = "approval:"
 // DecisionEventID returns the ID of the event that an approval was decided.
 func DecisionEventID(id string) string { return id + "-decided" }
 
-// enqueueApprovalEvents stores the events for the webhooks of the rules that an approval is requested and, later, decided:
-// once, however many calls wait for it. The approval is requested even when they cannot be stored.
+// enqueueApprovalEvents stores the events for the webhooks of the rules that an approval is
+// requested and, later, decided: once, however many calls wait for it. The approval is requested
+// even when they cannot be stored.
 func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
 	var hooks []webhook.Hook
 	for _, r := range c.approval.operatorRules {

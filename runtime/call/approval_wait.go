@@ -13,12 +13,14 @@ import (
 
 const (
 	// errSuperseded ends a call that waits for an approval while its configuration changes.
-	errSuperseded = failure.Refusal("The configuration was changed while this call waited for an approval; nothing was " +
+	errSuperseded = failure.Refusal("The configuration was changed while this call waited for an " +
+		"approval; nothing was " +
 		"done. Call again: the call needs a new approval.")
 	toolRemoved = failure.Refusal("This tool was removed while the call waited for an approval; nothing was done.")
 	toolChanged = failure.Refusal("The configuration of this tool was changed while the call waited for an approval; " +
 		"nothing was done. Call again: the call needs a new approval.")
-	stoppedWhileWaiting = failure.Refusal("The server is shutting down, and this call waits for an approval. Nothing was " +
+	stoppedWhileWaiting = failure.Refusal("The server is shutting down, and this call waits for an " +
+		"approval. Nothing was " +
 		"done. Call again when the server is back: the approval is valid for the same call then.")
 )
 
@@ -30,7 +32,8 @@ const (
 	progressInterval    = 3 * time.Second // between two progress messages to a client that waits
 )
 
-// Waiters are the calls that wait for people. It outlives generations, and its methods may be called concurrently.
+// Waiters are the calls that wait for people. It outlives generations, and its methods may be
+// called concurrently.
 type Waiters struct {
 	stopped chan struct{} // closed when no call may wait any more
 
@@ -45,7 +48,8 @@ func NewWaiters() *Waiters {
 	return &Waiters{stopped: make(chan struct{}), count: map[string]int{}, reloaded: make(chan struct{})}
 }
 
-// NotifyReload has all waiting calls check whether the approval that they wait for is still valid for them.
+// NotifyReload has all waiting calls check whether the approval that they wait for is still valid
+// for them.
 func (w *Waiters) NotifyReload() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,9 +133,10 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 	return a, nil
 }
 
-// runWhileWaiting does something that takes as long as people do. The timeouts of the call, and of those that it is a step
-// of, do not run meanwhile, and its generation stays. It ends with the call, when the configuration of the tool changes,
-// or when w is stopped; without w only with the call.
+// runWhileWaiting does something that takes as long as people do. The timeouts of the call, and of
+// those that it is a step of, do not run meanwhile, and its generation stays. It ends with the
+// call, when the configuration of the tool changes, or when w is stopped; without w only with the
+// call.
 func (p *Program) runWhileWaiting(c *call, w *Waiters, do func(context.Context, context.CancelCauseFunc) error) error {
 	if !c.nested && c.timing.stopCtx == p.Env.Running {
 		c.pin()
@@ -167,7 +172,8 @@ func (p *Program) runWhileWaiting(c *call, w *Waiters, do func(context.Context, 
 	return c.contextCause(err)
 }
 
-// awaitInterruption waits for what ends the waiting of a call, or for the end of ctx, and returns which it was.
+// awaitInterruption waits for what ends the waiting of a call, or for the end of ctx, and returns
+// which it was.
 func (p *Program) awaitInterruption(ctx context.Context, c *call, w *Waiters) error {
 	for {
 		reloaded := w.nextReload()
@@ -184,8 +190,8 @@ func (p *Program) awaitInterruption(ctx context.Context, c *call, w *Waiters) er
 	}
 }
 
-// stillValid reports whether the call would be made now as it is made here: its tool, the rules about it and its caller
-// are what they were.
+// stillValid reports whether the call would be made now as it is made here: its tool, the rules
+// about it and its caller are what they were.
 func (p *Program) stillValid(c *call) bool {
 	serving, known := p.Env.Generation.Serving(p.Decl.Name, c.callerOrOuter())
 	return serving != nil && serving.approvalDigest == p.approvalDigest && known

@@ -70,7 +70,8 @@ func (a *auditCall) addQuestions(questions []mcp.Question) {
 	}
 }
 
-// recordStart records, durably, that the work of a call with effects begins. After an error it must not begin.
+// recordStart records, durably, that the work of a call with effects begins. After an error it must
+// not begin.
 func (c *call) recordStart() error {
 	a := c.audit
 	if a == nil {
@@ -93,8 +94,9 @@ func (c *call) recordStart() error {
 	return nil
 }
 
-// recordEnd records what the call came to. It returns how the call has failed with that: the given failure, or that its
-// result could not be recorded. Interim is the outcome of a call that continues later; empty for one that has ended.
+// recordEnd records what the call came to. It returns how the call has failed with that: the given
+// failure, or that its result could not be recorded. Interim is the outcome of a call that
+// continues later; empty for one that has ended.
 func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim string) *failure.Failure {
 	a := c.audit
 	if a == nil {
@@ -156,7 +158,8 @@ func interimOutcome(err error) string {
 	return audit.Task
 }
 
-// addDecision adds to a record which rule has decided. Where no rule is about the call, everybody is allowed.
+// addDecision adds to a record which rule has decided. Where no rule is about the call, everybody
+// is allowed.
 func (c *call) addDecision(r *audit.Record) {
 	d := c.access.decision
 	r.Decision, r.Rule = string(d.Verdict), d.Rule

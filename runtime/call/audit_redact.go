@@ -19,11 +19,12 @@ import (
 // maxAuditedArguments is how many bytes of arguments a record has.
 const maxAuditedArguments = 8 << 10
 
-// unreadableArguments replaces arguments that cannot be read, so that nobody knows what in them is sensitive.
+// unreadableArguments replaces arguments that cannot be read, so that nobody knows what in them is
+// sensitive.
 const unreadableArguments = `"(no JSON object)"`
 
-// addArguments adds to a record what the caller has sent, with sorted keys and without sensitive values and secrets. Of
-// large arguments it adds the beginning, the size and a digest.
+// addArguments adds to a record what the caller has sent, with sorted keys and without sensitive
+// values and secrets. Of large arguments it adds the beginning, the size and a digest.
 func (c *call) addArguments(r *audit.Record) {
 	r.Arguments = c.redactedArguments()
 	if len(r.Arguments) <= maxAuditedArguments {
@@ -71,12 +72,14 @@ func (c *call) hideInputs(text string) string {
 	return c.operation.Env.ScrubForReader(text)
 }
 
-// ScrubForReader returns a text for readers of a log, or approvers: without secrets and without signed URLs.
+// ScrubForReader returns a text for readers of a log, or approvers: without secrets and without
+// signed URLs.
 func (e *Environment) ScrubForReader(text string) string {
 	return string(e.removeSignatures([]byte(e.Scrubber.Text(text))))
 }
 
-// removeSignatures makes the signed URLs of files in a text useless: readers of a log may not have the files.
+// removeSignatures makes the signed URLs of files in a text useless: readers of a log may not have
+// the files.
 func (e *Environment) removeSignatures(text []byte) []byte {
 	if e.Uploads == nil || !bytes.Contains(text, []byte("signature=")) {
 		return text
@@ -108,7 +111,8 @@ func (e *Environment) AuditedCaller(c *mcp.Caller) audit.Caller {
 	return out
 }
 
-// traceOf returns the trace ID of a request from its header or its _meta (W3C Trace Context); empty for none.
+// traceOf returns the trace ID of a request from its header or its _meta (W3C Trace Context); empty
+// for none.
 func traceOf(header http.Header, meta []byte) string {
 	parent := ""
 	if values := header["Traceparent"]; len(values) == 1 {

@@ -9,8 +9,9 @@ import (
 	"hatchel/runtime/policy"
 )
 
-// checkVisible rejects a caller who may not call the operation whatever the inputs are, as if it did not exist. It runs
-// before everything else that shows that it does: scopes, headers, capabilities and arguments.
+// checkVisible rejects a caller who may not call the operation whatever the inputs are, as if it
+// did not exist. It runs before everything else that shows that it does: scopes, headers,
+// capabilities and arguments.
 func (o *Operation) checkVisible(c *call, name string) error {
 	if !o.Rules.DecidesBeforeInputs() {
 		return nil
@@ -27,7 +28,8 @@ func (o *Operation) checkVisible(c *call, name string) error {
 	return nil
 }
 
-// checkVisibleRequest is checkVisible for a request that is no call. Its error, which it logs, is one of the protocol.
+// checkVisibleRequest is checkVisible for a request that is no call. Its error, which it logs, is
+// one of the protocol.
 func (o *Operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller, name string) error {
 	if !o.Rules.DecidesBeforeInputs() {
 		return nil
@@ -49,7 +51,8 @@ func (c *call) checkVisibleRecovered(name string) (err error) {
 	return c.operation.checkVisible(c, name)
 }
 
-// authorize decides whether the caller may make the call, unless that was decided without its inputs.
+// authorize decides whether the caller may make the call, unless that was decided without its
+// inputs.
 func (o *Operation) authorize(c *call) error {
 	if o.Rules == nil || c.access.preauthorized {
 		return nil
@@ -58,8 +61,8 @@ func (o *Operation) authorize(c *call) error {
 	return c.denialError()
 }
 
-// hideReason returns why a call is not admitted. A caller who may not make the call whatever the inputs are does not
-// learn what is wrong with them.
+// hideReason returns why a call is not admitted. A caller who may not make the call whatever the
+// inputs are does not learn what is wrong with them.
 func (o *Operation) hideReason(c *call, err error) error {
 	if o.Rules == nil || c.access.decision.Verdict == policy.Denied {
 		return err

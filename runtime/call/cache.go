@@ -11,8 +11,8 @@ import (
 	"hatchel/runtime/limit"
 )
 
-// useCache fails with errHasResult when another call has asked the same, and this one has its result. Otherwise the call
-// is to be carried out, and other calls may wait for it.
+// useCache fails with errHasResult when another call has asked the same, and this one has its
+// result. Otherwise the call is to be carried out, and other calls may wait for it.
 func (p *Program) useCache(c *call) error {
 	if p.tool.Cache == nil || c.approval != nil {
 		return nil
@@ -67,7 +67,8 @@ func (p *Program) cacheKey(c *call) (digest.Digest, error) {
 	return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen), c.action.Owner, string(caller)), err
 }
 
-// keepResult keeps the shaped result for calls that wait for this one, and for calls with the same idempotency key.
+// keepResult keeps the shaped result for calls that wait for this one, and for calls with the same
+// idempotency key.
 func (c *call) keepResult() error {
 	if c.reuse.flight == nil && !c.reuse.claim.Held() {
 		return nil
@@ -85,7 +86,8 @@ func (c *call) keepResult() error {
 	return nil
 }
 
-// finishFlight wakes the calls that wait for this one. When it ends for a reason of its own, one of them tries instead.
+// finishFlight wakes the calls that wait for this one. When it ends for a reason of its own, one of
+// them tries instead.
 func (p *Program) finishFlight(c *call, err error) {
 	flight := c.reuse.flight
 	if flight == nil {

@@ -72,7 +72,7 @@ type reuse struct {
 	resumedKey   string             // name of the record of the key that a paused call resumes with
 	flight       *result.Flight     // other calls wait for this one; nil when none can
 	cacheKey     digest.Digest      // of flight
-	replayedFrom string             // where the result came from, as in audit.Record; empty when the call was carried out
+	replayedFrom string             // as in audit.Record; empty when the call was carried out
 }
 
 // newCall returns a call that has not begun. Caller is what expressions read as `caller`.
@@ -113,8 +113,8 @@ func (c *call) release() {
 	c.releaseLimits()
 }
 
-// acquireLimits counts the call in all limits of its tool, and fails where one rejects it. A call that resumes is counted
-// and never rejected.
+// acquireLimits counts the call in all limits of its tool, and fails where one rejects it. A call
+// that resumes is counted and never rejected.
 func (p *Program) acquireLimits(c *call) error {
 	limiter := p.Env.Limiter
 	for _, l := range p.limits {
@@ -122,9 +122,10 @@ func (p *Program) acquireLimits(c *call) error {
 			continue // the call that it is a step of is counted
 		}
 		key := l.Key(c.action.Owner)
+		acquire := func(ctx context.Context) error { return limiter.Acquire(ctx, key, l) }
 		if c.progress.resumed {
 			limiter.Readmit(key)
-		} else if err := c.waitWithTimeout(func(ctx context.Context) error { return limiter.Acquire(ctx, key, l) }); err != nil {
+		} else if err := c.waitWithTimeout(acquire); err != nil {
 			return err
 		}
 		c.limits = append(c.limits, key)

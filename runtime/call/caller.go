@@ -15,8 +15,8 @@ var anonymous = map[string]any{
 	"client": map[string]any{}, "capabilities": []any{},
 }
 
-// CallerRoot returns what expressions read as `caller`. The claims of a token, and what the client says of itself, are
-// decoded when an expression reads them.
+// CallerRoot returns what expressions read as `caller`. The claims of a token, and what the client
+// says of itself, are decoded when an expression reads them.
 func CallerRoot(c *mcp.Caller) map[string]any {
 	if c == nil || len(c.ClientInfo) == 0 && len(c.Capabilities) <= len("{}") && c.Subject == "" && c.Identity == nil {
 		return anonymous
@@ -98,7 +98,8 @@ func (c *requestClient) Log(level, logger string, data []byte) {
 
 // detacher is a client that can come back for its result after its connection was closed.
 type detacher interface {
-	// Detach closes the connection and asks the client to come back after retry. It reports whether it has.
+	// Detach closes the connection and asks the client to come back after retry. It reports whether
+	// it has.
 	Detach(retry time.Duration) bool
 }
 
@@ -110,8 +111,9 @@ var levels = map[string]mcp.Level{
 	"error": mcp.LevelError, "critical": mcp.LevelCritical, "alert": mcp.LevelAlert, "emergency": mcp.LevelEmergency,
 }
 
-// checkClient rejects a caller without the required scopes and a client without the required capabilities. It lets the
-// call ask any other client: while the call waits where the client can be asked then, otherwise by pausing.
+// checkClient rejects a caller without the required scopes and a client without the required
+// capabilities. It lets the call ask any other client: while the call waits where the client can be
+// asked then, otherwise by pausing.
 func (c *call) checkClient(req *mcp.CallRequest) (err error) {
 	o := c.operation
 	if err := o.CheckScopes(req.Caller); err != nil {

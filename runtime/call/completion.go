@@ -28,9 +28,10 @@ func NewCompletion(env *Environment, decl *hcl.Completion) *Completion {
 	return c
 }
 
-// Complete serves one completion/complete of an input of the operation. Lookup returns what completes an input from a
-// backend. An input without a completion has no values, and neither has any input for a caller who may not call with
-// what is filled in; for a caller who may never call, the operation does not exist.
+// Complete serves one completion/complete of an input of the operation. Lookup returns what
+// completes an input from a backend. An input without a completion has no values, and neither has
+// any input for a caller who may not call with what is filled in; for a caller who may never call,
+// the operation does not exist.
 func (o *Operation) Complete(
 	ctx context.Context, req *mcp.CompleteRequest, lookup func(*hcl.Completion) *Completion,
 ) (mcp.Completion, error) {
@@ -72,8 +73,8 @@ func filterPrefix(values []string, prefix string) (out []string) {
 	return out
 }
 
-// mayComplete reports whether the caller may call, as far as that can be decided by what is filled in: inputs that are
-// missing are null for the rules.
+// mayComplete reports whether the caller may call, as far as that can be decided by what is filled
+// in: inputs that are missing are null for the rules.
 func (o *Operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) bool {
 	if o.CheckScopes(req.Caller) != nil {
 		return false
@@ -137,7 +138,8 @@ func (l *Completion) lookup(c *call, known map[string]string) (values []string, 
 	return values, nil
 }
 
-// evalValues returns the declared result of the completion, or else the default result of its backend.
+// evalValues returns the declared result of the completion, or else the default result of its
+// backend.
 func (l *Completion) evalValues(f *hcl.Frame) (any, error) {
 	if l.completion.Result != nil {
 		return l.completion.Result.Eval(f, f.Output)
@@ -170,7 +172,8 @@ func nonEmptyLines(text string) (lines []any) {
 	return lines
 }
 
-// textList returns the elements of a list as texts, each once and without nulls; of rows their first column.
+// textList returns the elements of a list as texts, each once and without nulls; of rows their
+// first column.
 func textList(found any) (texts []string, err error) {
 	column := ""
 	if d, ok := found.(value.Deferred); ok {
@@ -206,8 +209,8 @@ func textList(found any) (texts []string, err error) {
 	return texts, nil
 }
 
-// firstColumn returns the first column of a row: the one that the query has first where that is known, else the first by
-// name.
+// firstColumn returns the first column of a row: the one that the query has first where that is
+// known, else the first by name.
 func firstColumn(row map[string]any, column string) any {
 	if v, ok := row[column]; ok {
 		return v

@@ -12,8 +12,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// serveDocument serves a request for a prompt or a resource. Write puts the members of the result into the blocks of the
-// reply. A failure is an error of the protocol, because no model reads it.
+// serveDocument serves a request for a prompt or a resource. Write puts the members of the result
+// into the blocks of the reply. A failure is an error of the protocol, because no model reads it.
 func (o *Operation) serveDocument(
 	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
 ) (mcp.Document, error) {

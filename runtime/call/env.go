@@ -17,7 +17,8 @@ import (
 	"hatchel/runtime/webhook"
 )
 
-// Environment is what the calls of one generation need of the server. It is made at compile time and immutable.
+// Environment is what the calls of one generation need of the server. It is made at compile time
+// and immutable.
 type Environment struct {
 	Dir      string // the configuration directory
 	Now      func() time.Time
@@ -44,14 +45,15 @@ type Environment struct {
 
 // Generation is the lifetime of the configuration that calls are served from.
 type Generation interface {
-	// Pin lets a call that has entered the generation run for as long as it takes. Unpin undoes that.
+	// Pin lets a call that has entered the generation run for as long as it takes. Unpin undoes
+	// that.
 	Pin()
 	Unpin()
 	// Retain keeps the generation open for work that has not entered it. Release undoes that.
 	Retain()
 	Release()
-	// Serving returns the tool of a name as it is served now, nil for none, and whether its caller, who may be nil,
-	// is known there.
+	// Serving returns the tool of a name as it is served now, nil for none, and whether its caller,
+	// who may be nil, is known there.
 	Serving(tool string, caller *mcp.Caller) (p *Program, known bool)
 }
 
@@ -63,7 +65,8 @@ type Audit interface {
 
 // State is what calls keep in the state store beside tasks, idempotency keys and files.
 type State interface {
-	// Seal returns a token from which Unseal returns the state, once and for a request with the same digest.
+	// Seal returns a token from which Unseal returns the state, once and for a request with the
+	// same digest.
 	Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error)
 	Unseal(ctx context.Context, token string, request digest.Digest) ([]byte, error)
 	// Approvals returns the approvals that calls wait for.

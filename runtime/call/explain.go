@@ -13,8 +13,12 @@ import (
 
 // Explanation says how the rules decide about one call of one caller. The call is not made.
 type Explanation struct {
-	Verdict string             `json:"verdict"`           // "allowed", "denied", "approve", or "" when it depends on inputs that are not valid
-	Rule    string             `json:"rule"`              // that decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; several separated by commas
+	// Verdict is "allowed", "denied", "approve", or "" when it depends on inputs that are not valid.
+	Verdict string `json:"verdict"`
+	// Rule decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; several separated by
+	// commas.
+	Rule string `json:"rule"`
+
 	Message string             `json:"told,omitempty"`    // to the caller of a call that is denied
 	Invalid string             `json:"invalid,omitempty"` // what is wrong with the inputs
 	Listed  bool               `json:"listed"`            // for this caller
@@ -92,8 +96,8 @@ func (o *Operation) explainRules(
 	return e
 }
 
-// explainApprovals says which approvals a call needs that is allowed. BeforeInputs is set where its inputs are not valid.
-// A nil Program needs none.
+// explainApprovals says which approvals a call needs that is allowed. BeforeInputs is set where its
+// inputs are not valid. A nil Program needs none.
 func (p *Program) explainApprovals(c *call, e *Explanation, beforeInputs bool) {
 	if p == nil {
 		return
@@ -126,7 +130,8 @@ func (p *Program) explainApprovals(c *call, e *Explanation, beforeInputs bool) {
 	}
 }
 
-// OperationRules are the rules about something that is served, in the order in which they are evaluated.
+// OperationRules are the rules about something that is served, in the order in which they are
+// evaluated.
 type OperationRules struct {
 	Kind    string     `json:"kind"`
 	Name    string     `json:"name"`

@@ -12,7 +12,8 @@ import (
 	"hatchel/runtime/policy"
 )
 
-// failureText returns what the caller reads about a failed call: in the words of the author, if there are any.
+// failureText returns what the caller reads about a failed call: in the words of the author, if
+// there are any.
 func (c *call) failureText(f *failure.Failure) string {
 	if m := c.operation.errorText; m != nil && !f.Refused {
 		c.frame.Failure = f.ErrorRoot(c.progress.failedStep)
@@ -23,7 +24,8 @@ func (c *call) failureText(f *failure.Failure) string {
 	return strings.TrimSpace(f.Message)
 }
 
-// publicMessage returns what leaves the process about a failed call; nothing for a call that has not failed.
+// publicMessage returns what leaves the process about a failed call; nothing for a call that has
+// not failed.
 func (c *call) publicMessage(f *failure.Failure) string {
 	if f == nil {
 		return ""
@@ -56,7 +58,8 @@ func (c *call) protocolError(f *failure.Failure) error {
 	return out
 }
 
-// relativePaths shortens paths in the configuration directory: callers do not learn where on the server that is.
+// relativePaths shortens paths in the configuration directory: callers do not learn where on the
+// server that is.
 func (e *Environment) relativePaths(text string) string {
 	if e.Dir == "" || strings.HasSuffix(e.Dir, string(filepath.Separator)) {
 		return text
@@ -64,8 +67,8 @@ func (e *Environment) relativePaths(text string) string {
 	return strings.ReplaceAll(text, e.Dir+string(filepath.Separator), "")
 }
 
-// logOutcome writes the one line that the log has about a call: an error where the server is at fault, a warning where
-// there is a cause that the caller does not see, details otherwise.
+// logOutcome writes the one line that the log has about a call: an error where the server is at
+// fault, a warning where there is a cause that the caller does not see, details otherwise.
 func (c *call) logOutcome(ctx context.Context, f *failure.Failure) {
 	level, text := slog.LevelDebug, "call answered"
 	if f != nil {

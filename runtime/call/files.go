@@ -59,8 +59,8 @@ func (c *call) removeStagedFiles() {
 	}
 }
 
-// resolveFiles replaces the references of uploaded files in the inputs by the files, and checks them against what the
-// inputs accept. Inputs from another tool are files already.
+// resolveFiles replaces the references of uploaded files in the inputs by the files, and checks
+// them against what the inputs accept. Inputs from another tool are files already.
 func (o *Operation) resolveFiles(c *call) error {
 	if !o.takesFiles {
 		return nil
@@ -87,7 +87,8 @@ type fileResolver struct {
 // maxViolations is how many violations are reported at once. A list may have any number of files.
 const maxViolations = 16
 
-// value returns a value with its files. A value that contains files is copied, because it may be shared.
+// value returns a value with its files. A value that contains files is copied, because it may be
+// shared.
 func (r *fileResolver) value(v any, t *schema.Type, path string) (any, error) {
 	if v == nil || !t.HoldsFile() || len(r.violations) == maxViolations {
 		return v, nil
@@ -142,7 +143,8 @@ func (r *fileResolver) file(v any, t *schema.Type, path string) (any, error) {
 		}
 		var err error
 		if f, err = r.call.fileSet().find(ref, r.known); errors.Is(err, files.ErrUnknown) {
-			r.violate(path, "was not found: you have no such file, or it has expired. Upload it, and pass the file_id of "+
+			r.violate(path, "was not found: you have no such file, or it has expired. Upload it, and "+
+				"pass the file_id of "+
 				"the reply")
 			return nil, nil
 		} else if err != nil {
@@ -164,7 +166,8 @@ func (r *fileResolver) violate(path, message string) {
 	r.violations = append(r.violations, schema.Violation{Path: path, Message: message})
 }
 
-// find returns the file of a reference, with the name and type of the reference. Files that it has found are in known.
+// find returns the file of a reference, with the name and type of the reference. Files that it has
+// found are in known.
 func (s *fileSet) find(ref map[string]any, known map[string]*files.File) (*attachedFile, error) {
 	id, _ := ref["file_id"].(string)
 	f := known[id]
@@ -192,7 +195,8 @@ func (c *call) restoreFiles(v any) (any, error) {
 	case elicit.FileRef:
 		f, err := c.fileSet().find(v, map[string]*files.File{})
 		if errors.Is(err, files.ErrUnknown) {
-			const text = "the file %q was not found: it has expired or was removed. Upload it again, and repeat the call"
+			const text = "the file %q was not found: it has expired or was removed. Upload it again, " +
+				"and repeat the call"
 			return nil, &adapters.Fault{Message: fmt.Sprintf(text, v["filename"]), Cause: err}
 		}
 		return f, err

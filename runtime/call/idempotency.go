@@ -36,25 +36,32 @@ func (e *existingTaskError) Error() string { return "the call is a task already"
 
 const (
 	outcomeUnknown = failure.Refusal("A call with this idempotency_key was interrupted, and its outcome is unknown: " +
-		"it may have taken effect. It is not carried out again. Find out whether it did; to do it once more, use a new key.")
-	keyInProgress = failure.Refusal("A call with this idempotency_key is still in progress. This one has done nothing. " +
+		"it may have taken effect. It is not carried out again. Find out whether it did; to do it " +
+		"once more, use a new key.")
+	keyInProgress = failure.Refusal("A call with this idempotency_key is still in progress. This one " +
+		"has done nothing. " +
 		"Ask again later, with the same key.")
-	keyOfOtherArguments = failure.Refusal("This idempotency_key was used before, with other arguments, and nothing was " +
+	keyOfOtherArguments = failure.Refusal("This idempotency_key was used before, with other " +
+		"arguments, and nothing was " +
 		"done now. Use a new key for other work.")
-	keyPaused = failure.Refusal("The call with this idempotency_key has done a part of its work and waits for answers " +
+	keyPaused = failure.Refusal("The call with this idempotency_key has done a part of its work and " +
+		"waits for answers " +
 		"of its client. It continues with those; this call has done nothing.")
-	taskNotFollowed = failure.Refusal("The call with this idempotency_key continues as a task, which this client cannot " +
+	taskNotFollowed = failure.Refusal("The call with this idempotency_key continues as a task, which " +
+		"this client cannot " +
 		"follow. It is not carried out again.")
 	noRoomForKey = "the call has an idempotency key, and the state store has no room for another one. " +
 		"Nothing was done; try again later"
 	resultNotKept = "The call with this idempotency_key was carried out, and its result was too large to be kept. " +
 		"It is not carried out again."
-	taskForgotten = failure.Refusal("The call with this idempotency_key was a task, and its outcome is no longer kept. " +
+	taskForgotten = failure.Refusal("The call with this idempotency_key was a task, and its outcome " +
+		"is no longer kept. " +
 		"It is not carried out again.")
 )
 
-// acquireKey makes the call the one that is carried out under its idempotency key, if it has one. When another call with
-// the same key was carried out, it fails with what that came to: errHasResult or its failure.
+// acquireKey makes the call the one that is carried out under its idempotency key, if it has one.
+// When another call with the same key was carried out, it fails with what that came to:
+// errHasResult or its failure.
 func (p *Program) acquireKey(c *call) error {
 	key, _ := c.frame.Input[hcl.KeyInput].(string)
 	if p.tool.Idempotency == nil || c.nested || key == "" || p.tool.Cache != nil && c.approval == nil {
@@ -114,8 +121,9 @@ func (c *call) releaseKey() error {
 	return claim.Release(c.frame.Context)
 }
 
-// approveUnlessStarted awaits the approvals of a call with a key, or returns the record of another call that has started
-// meanwhile. The key stays free while people are asked, because nothing is done then.
+// approveUnlessStarted awaits the approvals of a call with a key, or returns the record of another
+// call that has started meanwhile. The key stays free while people are asked, because nothing is
+// done then.
 func (p *Program) approveUnlessStarted(c *call, claim *idempotency.Claim) (before *state.Record, err error) {
 	for !c.approval.isComplete() {
 		c.approval.sameKeyStarted = func() (_ bool, err error) {
@@ -143,7 +151,8 @@ func (p *Program) newClaim(c *call, key string) (*idempotency.Claim, error) {
 	return idempotency.New(p.Env.Keys, name, arguments, p.tool.Idempotency.TTL), err
 }
 
-// canonicalInput returns the inputs of the call without its key, encoded so that equal inputs are equal.
+// canonicalInput returns the inputs of the call without its key, encoded so that equal inputs are
+// equal.
 func (c *call) canonicalInput() ([]byte, error) {
 	input := make(map[string]any, len(c.frame.Input))
 	for name, v := range c.frame.Input {
@@ -154,8 +163,9 @@ func (c *call) canonicalInput() ([]byte, error) {
 	return elicit.AppendFrozen(nil, input)
 }
 
-// useRecord returns what the call before this one with the same key came to: errHasResult when this call has its result
-// now, errInProgress while that is not known. OwnerDead says that the process of that call is dead.
+// useRecord returns what the call before this one with the same key came to: errHasResult when this
+// call has its result now, errInProgress while that is not known. OwnerDead says that the process
+// of that call is dead.
 func (p *Program) useRecord(c *call, claim *idempotency.Claim, before *state.Record) (ownerDead bool, err error) {
 	record, err := idempotency.Decode(before)
 	if err != nil {
@@ -233,7 +243,8 @@ func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure
 	}
 }
 
-// pauseKey keeps the key for a call that pauses; when nothing was done yet, the key is free until the call resumes.
+// pauseKey keeps the key for a call that pauses; when nothing was done yet, the key is free until
+// the call resumes.
 func (c *call) pauseKey(ctx context.Context) error {
 	switch {
 	case !c.reuse.claim.Held():
@@ -244,8 +255,8 @@ func (c *call) pauseKey(ctx context.Context) error {
 	return c.reuse.claim.Finish(ctx, idempotency.Paused)
 }
 
-// mayHaveActed reports whether the call may have had an effect. Failed is why its next step failed, nil when that has
-// not begun.
+// mayHaveActed reports whether the call may have had an effect. Failed is why its next step failed,
+// nil when that has not begun.
 func (c *call) mayHaveActed(failed *failure.Failure) bool {
 	for i, s := range c.operation.Steps {
 		switch {
@@ -259,7 +270,8 @@ func (c *call) mayHaveActed(failed *failure.Failure) bool {
 	return false
 }
 
-// deriveKey returns the key of a part of what has a key; empty for what has none. Part is a name or an index.
+// deriveKey returns the key of a part of what has a key; empty for what has none. Part is a name or
+// an index.
 func deriveKey(key string, part any) string {
 	if key == "" {
 		return ""

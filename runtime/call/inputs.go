@@ -71,7 +71,8 @@ func textArguments(raw []byte) inputs {
 	}
 	v, err := value.Decode(raw)
 	if err != nil {
-		return inputs{err: &mcp.Error{Code: mcp.CodeInvalidParams, Message: "The arguments are not JSON: " + err.Error()}}
+		text := "The arguments are not JSON: " + err.Error()
+		return inputs{err: &mcp.Error{Code: mcp.CodeInvalidParams, Message: text}}
 	}
 	var wrong []string
 	m, _ := v.(map[string]any)

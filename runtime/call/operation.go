@@ -12,8 +12,9 @@ import (
 	"hatchel/runtime/result"
 )
 
-// Operation is one compiled operation: what the calls of tools, prompts, resources and completions have in common. The
-// compiler sets its fields; after that it is immutable but for Probed, and safe for concurrent use.
+// Operation is one compiled operation: what the calls of tools, prompts, resources and completions
+// have in common. The compiler sets its fields; after that it is immutable but for Probed, and safe
+// for concurrent use.
 type Operation struct {
 	Env    *Environment
 	Kind   string // "tool", "prompt", "resource" or "completion"
@@ -46,7 +47,8 @@ func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, err
 // Label returns the kind and the name of the operation, for operators.
 func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
 
-// AddStep adds a step with the action that it is bound to, in order. Guard is that of its connection, nil for none.
+// AddStep adds a step with the action that it is bound to, in order. Guard is that of its
+// connection, nil for none.
 func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.Guard) {
 	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard})
 	o.AsksClient = o.AsksClient || isAskGroup(action)
@@ -62,7 +64,8 @@ func (o *Operation) CallsTools() (called []*Program) {
 	return called
 }
 
-// WritesLog reports whether texts of the operation may be logs, of its backends or of a tool that its steps call.
+// WritesLog reports whether texts of the operation may be logs, of its backends or of a tool that
+// its steps call.
 func (o *Operation) WritesLog() bool {
 	isLog := func(s *Step) bool { return s.Decl.Backend.Effects.Log }
 	writesLog := func(p *Program) bool { return p.WritesLog() }
@@ -118,8 +121,8 @@ func (o *Operation) notFound(name string) *mcp.Error {
 	return mcp.UnknownResource(name)
 }
 
-// CheckScopes rejects a caller without the scopes that the operation requires. Without authentication nobody has
-// scopes, and none are required.
+// CheckScopes rejects a caller without the scopes that the operation requires. Without
+// authentication nobody has scopes, and none are required.
 func (o *Operation) CheckScopes(c *mcp.Caller) error {
 	if len(o.RequiredScopes) == 0 || c.Identity == nil || len(c.Identity.Lacks(o.RequiredScopes)) == 0 {
 		return nil

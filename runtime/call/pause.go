@@ -53,7 +53,8 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 	return &mcp.Questions{Ask: p.Questions, State: token}, nil
 }
 
-// stateDigest identifies the call and its caller: a state token opens for the same call of the same caller.
+// stateDigest identifies the call and its caller: a state token opens for the same call of the same
+// caller.
 func (c *call) stateDigest() (digest.Digest, error) {
 	arguments, err := elicit.AppendFrozen(nil, c.frame.Input)
 	if err != nil {
@@ -116,7 +117,8 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 	}
 	frozen, err := elicit.AppendFrozen(nil, m)
 	if err != nil {
-		return nil, &adapters.Fault{Message: "the outputs of the steps so far cannot be stored: " + err.Error(), Cause: err}
+		text := "the outputs of the steps so far cannot be stored: " + err.Error()
+		return nil, &adapters.Fault{Message: text, Cause: err}
 	}
 	if len(frozen) > maxFrozenCall {
 		const text = "the outputs of the steps so far, %s, are too large to be stored; the limit is %s"

@@ -11,9 +11,9 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Plan says what a call with these arguments would send, without sending it. It validates and checks the arguments as a
-// call does, and authorizes the caller unless that is nil. What depends on the output of a step is said to. An error is
-// a sentence for the caller.
+// Plan says what a call with these arguments would send, without sending it. It validates and
+// checks the arguments as a call does, and authorizes the caller unless that is nil. What depends
+// on the output of a step is said to. An error is a sentence for the caller.
 func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte) (plan string, err error) {
 	c := p.newCall(ctx, CallerRoot(caller), adapters.Nobody{})
 	defer c.result.Release()

@@ -14,7 +14,8 @@ import (
 	"hatchel/runtime/result"
 )
 
-// Program is one compiled tool. It is immutable but for what a database says of its rows, and safe for concurrent use.
+// Program is one compiled tool. It is immutable but for what a database says of its rows, and safe
+// for concurrent use.
 type Program struct {
 	Operation
 	Shaper    *result.Shaper
@@ -50,13 +51,14 @@ func (p *Program) HasRate() bool {
 	return false
 }
 
-// Run serves one call and reports it. A failure that a model should read is in the Outcome; an error is one of the
-// protocol.
+// Run serves one call and reports it. A failure that a model should read is in the Outcome; an
+// error is one of the protocol.
 func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
 	return p.serve(ctx, req, true)
 }
 
-// RunToEnd is Run for a caller who waits for the result however long it takes: the call never becomes a task.
+// RunToEnd is Run for a caller who waits for the result however long it takes: the call never
+// becomes a task.
 func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
 	return p.serve(ctx, req, false)
 }
@@ -114,9 +116,10 @@ func (p *Program) execute(c *call, req *mcp.CallRequest, tasks bool) (err error)
 // errHasResult ends the stages of a call that has the result of another call.
 var errHasResult = errors.New("the call has the result of another call")
 
-// run carries out a call: each line is a stage, and the first one that fails ends it. The approval of an operator is
-// consumed last before the work, so that it stays for the same call made again when a limit rejects this one; when
-// another call has consumed it in the meantime, the call is approved anew.
+// run carries out a call: each line is a stage, and the first one that fails ends it. The approval
+// of an operator is consumed last before the work, so that it stays for the same call made again
+// when a limit rejects this one; when another call has consumed it in the meantime, the call is
+// approved anew.
 func (p *Program) run(c *call, in inputs) (err error) {
 	defer func() { p.finishFlight(c, err) }()
 	ok := func(stage error) bool { err = stage; return stage == nil }
@@ -162,7 +165,8 @@ func (p *Program) chooseTask(c *call, caller *mcp.Caller) error {
 	return nil
 }
 
-// answerInterim returns the answer to a call that continues later. An error is what the call came to instead.
+// answerInterim returns the answer to a call that continues later. An error is what the call came
+// to instead.
 func (p *Program) answerInterim(
 	ctx context.Context, c *call, caller *mcp.Caller, reason error,
 ) (out mcp.Outcome, err error) {

@@ -21,7 +21,8 @@ type Resource struct {
 	Probes   chan struct{} // holds one for every subscription that reads the resource now
 }
 
-// maxProbes is how many subscriptions read one resource at once: its backend is there for calls, too.
+// maxProbes is how many subscriptions read one resource at once: its backend is there for calls,
+// too.
 const maxProbes = 8
 
 // NewResource returns a resource without its steps and rules.
@@ -116,7 +117,8 @@ func (r *Resource) evalDocument(f *hcl.Frame) (any, error) {
 	return r.Resource.Body.Eval(f)
 }
 
-// CheckSubscribe returns why a caller may not subscribe to a URI, as an error of the protocol; nil if they may.
+// CheckSubscribe returns why a caller may not subscribe to a URI, as an error of the protocol; nil
+// if they may.
 func (r *Resource) CheckSubscribe(
 	ctx context.Context, caller *mcp.Caller, uri string, variables map[string]string,
 ) error {
@@ -160,8 +162,8 @@ func (r *Resource) IsVersioned() bool {
 	return false
 }
 
-// Version returns what the backends say of the document that they would read for a caller. A backend that depends on the
-// output of another one says nothing.
+// Version returns what the backends say of the document that they would read for a caller. A
+// backend that depends on the output of another one says nothing.
 func (r *Resource) Version(
 	ctx context.Context, caller *mcp.Caller, variables map[string]string,
 ) (version string, err error) {

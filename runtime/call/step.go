@@ -25,8 +25,8 @@ func (s *Step) Versioned() (adapters.Versioned, bool) {
 	return action, ok
 }
 
-// runSteps runs the steps from the next one on, under the timeout of the call. A call that pauses or becomes a task can be
-// resumed from there.
+// runSteps runs the steps from the next one on, under the timeout of the call. A call that pauses
+// or becomes a task can be resumed from there.
 func (o *Operation) runSteps(c *call) error {
 	if len(o.Steps) > 0 {
 		c.startTimeout(c.timing.offset)
@@ -126,8 +126,8 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 	}
 }
 
-// do calls the backend once and checks the expectations of its output, unless the backend has done so itself because it
-// could still undo its work.
+// do calls the backend once and checks the expectations of its output, unless the backend has done
+// so itself because it could still undo its work.
 func (s *Step) do(call *adapters.Call) (any, error) {
 	if len(s.Decl.Expects) == 0 {
 		call.Accept = acceptAll

@@ -13,7 +13,8 @@ import (
 	"hatchel/runtime/result"
 )
 
-// BuiltinAction returns the action of a block of a step that is not a backend; nil for a backend. Its output is null.
+// BuiltinAction returns the action of a block of a step that is not a backend; nil for a backend.
+// Its output is null.
 func BuiltinAction(b *hcl.Backend, scrubber *result.Scrubber) adapters.Action {
 	switch block := b.Config.(type) {
 	case *hcl.Progress:

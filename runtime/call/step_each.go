@@ -10,8 +10,8 @@ import (
 	"hatchel/runtime/result"
 )
 
-// runEach runs the step for every element of a list or an object, and returns the outputs in the same form. The first
-// failure stops the others.
+// runEach runs the step for every element of a list or an object, and returns the outputs in the
+// same form. The first failure stops the others.
 func (s *Step) runEach(c *call) (any, error) {
 	elements, named, err := result.EvalElements(s.Decl.Each, c.frame)
 	if err != nil {
@@ -73,7 +73,9 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() {
-			action := adapters.Call{Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner, Token: c.action.Token}
+			action := adapters.Call{
+				Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner, Token: c.action.Token,
+			}
 			for i, ok := take(); ok; i, ok = take() {
 				action.Frame.Each, action.Key = &elements[i], deriveKey(c.action.Key, elements[i].Key)
 				if err := s.runRecovered(&action, &out[i]); err != nil {

@@ -21,7 +21,8 @@ import (
 // errBecomesTask ends the request of a call that continues as a task from where it is.
 var errBecomesTask = errors.New("the call continues as a task")
 
-// beginTask makes a task of a call and continues it in the background. It returns the members of the task.
+// beginTask makes a task of a call and continues it in the background. It returns the members of
+// the task.
 func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (mcp.Appender, error) {
 	frozen, err := c.freeze(c.frame.Input)
 	if err != nil {
@@ -73,8 +74,8 @@ func (p *Program) taskTTL(c *call) time.Duration {
 	return ttl
 }
 
-// startTask continues a task in the background, with what its client has answered. Limits count the call already. The
-// generation, which the caller has entered, stays open meanwhile.
+// startTask continues a task in the background, with what its client has answered. Limits count the
+// call already. The generation, which the caller has entered, stays open meanwhile.
 func (p *Program) startTask(run *task.Run, sent map[string]any, limits []limit.Key) {
 	p.Env.Generation.Retain()
 	if !p.Env.Tasks.Start(run, func() { p.runTask(run, sent, limits) }) {
@@ -180,7 +181,8 @@ func (p *Program) finishTask(c *call, t *task.Task, failed *failure.Failure) (er
 	return nil
 }
 
-// restoreFrom makes the call what it was when it was saved in a task, with what its client has answered since.
+// restoreFrom makes the call what it was when it was saved in a task, with what its client has
+// answered since.
 func (c *call) restoreFrom(t *task.Task, sent map[string]any) error {
 	if c.operation.AsksClient {
 		c.elicitation = elicit.Resume(c, c.action.Client, c.operation.Writer, t.Caller(), sent)
@@ -195,8 +197,9 @@ func (c *call) saveIn(t *task.Task) (err error) {
 	return err
 }
 
-// AnswerTask gives answers of its client to a waiting task, which continues when they are complete. The caller has entered
-// the generation. It reports false when the task was changed in the meantime.
+// AnswerTask gives answers of its client to a waiting task, which continues when they are complete.
+// The caller has entered the generation. It reports false when the task was changed in the
+// meantime.
 func (p *Program) AnswerTask(
 	ctx context.Context, t *task.Task, sent map[string]any, pending []task.Question,
 ) (bool, error) {
@@ -215,8 +218,9 @@ func (p *Program) AnswerTask(
 	return run != nil, err
 }
 
-// checkAnswers checks answers without continuing the task. Complete reports whether the call can continue or ends. If not,
-// the valid answers are saved in the task, and again are the questions to ask again.
+// checkAnswers checks answers without continuing the task. Complete reports whether the call can
+// continue or ends. If not, the valid answers are saved in the task, and again are the questions to
+// ask again.
 func (p *Program) checkAnswers(
 	ctx context.Context, t *task.Task, sent map[string]any,
 ) (again []mcp.Question, complete bool, err error) {

@@ -17,8 +17,8 @@ var (
 	errTimeout  = errors.New("the timeout of the call has passed")
 )
 
-// startTimeout bounds what the call does from here on: by its timeout, of which elapsed has passed, and by the end of its
-// generation or task. c.timing.stop undoes that.
+// startTimeout bounds what the call does from here on: by its timeout, of which elapsed has passed,
+// and by the end of its generation or task. c.timing.stop undoes that.
 func (c *call) startTimeout(elapsed time.Duration) {
 	if c.operation.MayWaitForApproval {
 		c.startPausableTimeout(elapsed)
@@ -77,7 +77,8 @@ func (c *call) unpin() {
 	}
 }
 
-// contextCause returns why the context of the call has ended, in place of the error that followed from it.
+// contextCause returns why the context of the call has ended, in place of the error that followed
+// from it.
 func (c *call) contextCause(err error) error {
 	ctx := c.frame.Context
 	if ctx.Err() == nil {
@@ -86,7 +87,8 @@ func (c *call) contextCause(err error) error {
 	timedOut := c.onlyComputes() && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch stop := context.Cause(c.timing.stopCtx); {
 	case timedOut || errors.Is(context.Cause(ctx), errTimeout):
-		return &adapters.Fault{Message: "timed out after " + failure.FormatDuration(c.operation.Decl.Timeout), Cause: err}
+		text := "timed out after " + failure.FormatDuration(c.operation.Decl.Timeout)
+		return &adapters.Fault{Message: text, Cause: err}
 	case errors.Is(stop, ErrStopped):
 		return &adapters.Fault{Message: "stopped because the server was stopped", Cause: err}
 	case errors.Is(stop, ErrReplaced):
@@ -99,8 +101,8 @@ func (c *call) contextCause(err error) error {
 // evalError returns the error of an expression, whose text is written for the model.
 func (c *call) evalError(err error) error { return c.contextCause(failure.AsFault(err)) }
 
-// computeContext is the context of a call without steps. What it computes polls Err, so it needs neither a timer nor a
-// channel.
+// computeContext is the context of a call without steps. What it computes polls Err, so it needs
+// neither a timer nor a channel.
 type computeContext struct {
 	context.Context
 	until time.Time
@@ -131,8 +133,9 @@ func (c *call) onlyComputes() bool {
 	return ok
 }
 
-// pausableTimeout is the timeout of a call with steps that may wait for people. It is paused while one does, and the call
-// counts in no limit then. A nil pausableTimeout is that of a call without such steps.
+// pausableTimeout is the timeout of a call with steps that may wait for people. It is paused while
+// one does, and the call counts in no limit then. A nil pausableTimeout is that of a call without
+// such steps.
 type pausableTimeout struct {
 	call   *call
 	outer  *pausableTimeout // of the call that this one is a step of

@@ -1,8 +1,8 @@
-// Package idempotency carries out the work of an idempotency key once: a key is free, in progress, or done with a
-// result that every other call with the same key gets.
+// Package idempotency carries out the work of an idempotency key once: a key is free, in progress,
+// or done with a result that every other call with the same key gets.
 //
-// A call makes a [Claim] for its key and calls [Claim.Acquire]. The call that gets the key must call [Claim.Finish]
-// with what the key has come to, or [Claim.Release] when nothing was done.
+// A call makes a [Claim] for its key and calls [Claim.Acquire]. The call that gets the key must
+// call [Claim.Finish] with what the key has come to, or [Claim.Release] when nothing was done.
 package idempotency
 
 import (
@@ -17,8 +17,9 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Kind is the kind of the records of idempotency keys. Their slots are the keys, so that there is one at a time. Their
-// names are random: a paused call resumes with its own record, and never with a later one of the same key.
+// Kind is the kind of the records of idempotency keys. Their slots are the keys, so that there is
+// one at a time. Their names are random: a paused call resumes with its own record, and never with
+// a later one of the same key.
 const Kind = "idempotency"
 
 // Status is what a key has come to.
@@ -64,13 +65,15 @@ func (e ReplayedError) Failure() *failure.Failure {
 	return &failure.Failure{Message: e.Message, Refused: true, ID: e.ID}
 }
 
-// ErrGone is why the outcome of a call is not kept: the record of its key has expired or was replaced.
+// ErrGone is why the outcome of a call is not kept: the record of its key has expired or was
+// replaced.
 var ErrGone = errors.New("the record of the idempotency key has expired or was replaced")
 
 // retryFinishFor is how long Finish is retried while the store is unavailable.
 const retryFinishFor = 5 * time.Minute
 
-// Claim is the attempt of one call to carry out the work of a key. It belongs to the goroutine of the call.
+// Claim is the attempt of one call to carry out the work of a key. It belongs to the goroutine of
+// the call.
 type Claim struct {
 	Record Record
 	Result *result.Cached // of the call; nil when there is none
@@ -85,7 +88,8 @@ type Claim struct {
 // NewLease returns the lease of all claims of a process.
 func NewLease(process *state.Process) *state.Lease { return &state.Lease{Process: process, Kind: Kind} }
 
-// New returns a claim for a key. Arguments is a digest of the arguments; ttl is how long the outcome is kept.
+// New returns a claim for a key. Arguments is a digest of the arguments; ttl is how long the
+// outcome is kept.
 func New(lease *state.Lease, key, arguments string, ttl time.Duration) *Claim {
 	return &Claim{lease: lease, key: key, ttl: ttl, Record: Record{Arguments: arguments}}
 }
@@ -96,8 +100,9 @@ func (c *Claim) Held() bool { return c != nil && c.held }
 // Name returns the name of the record that this call holds.
 func (c *Claim) Name() string { return c.hold.Record.Name }
 
-// Acquire takes the key and returns nil, or returns the record of the call that has it. Paused is the name of the
-// record that a paused call resumes with, which it gets back. The record outlives the longest time that a call takes.
+// Acquire takes the key and returns nil, or returns the record of the call that has it. Paused is
+// the name of the record that a paused call resumes with, which it gets back. The record outlives
+// the longest time that a call takes.
 func (c *Claim) Acquire(ctx context.Context, paused string, longest time.Duration) (*state.Record, error) {
 	existing, err := c.begin(ctx, nil, longest)
 	if err != nil || existing == nil || existing.Name != paused {
@@ -139,8 +144,8 @@ func (c *Claim) Find(ctx context.Context) (*state.Record, error) {
 	return store.Holder(ctx, Kind, c.key)
 }
 
-// Finish stores what the key has come to, also when the client has gone. It does nothing for a call that does not
-// have the key.
+// Finish stores what the key has come to, also when the client has gone. It does nothing for a call
+// that does not have the key.
 func (c *Claim) Finish(ctx context.Context, status Status) error {
 	if !c.held {
 		return nil
@@ -169,13 +174,15 @@ func (c *Claim) replace(ctx context.Context) (bool, error) {
 	return c.hold.Finish(ctx)
 }
 
-// RetryFinish repeats a Finish in the background while the store is unavailable. Until then other calls find the key
-// in progress. It calls failed when it gives up, and reports false when the server is shutting down.
+// RetryFinish repeats a Finish in the background while the store is unavailable. Until then other
+// calls find the key in progress. It calls failed when it gives up, and reports false when the
+// server is shutting down.
 func (c *Claim) RetryFinish(failed func(error)) bool {
 	return c.lease.Process.RetryLater(retryFinishFor, c.finishIfStarted, failed)
 }
 
-// finishIfStarted finishes the claim unless it was finished: a store that became unavailable may have stored it.
+// finishIfStarted finishes the claim unless it was finished: a store that became unavailable may
+// have stored it.
 func (c *Claim) finishIfStarted(ctx context.Context) error {
 	row, err := c.Find(ctx)
 	if err != nil {

@@ -23,7 +23,8 @@ func (p *Postgres) Add(ctx context.Context, r *Record) (existing *Record, err er
 					(kind, name, unique_key, grp, version, due, expires, owner, body)
 					VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 				added, err := p.change(ctx, r, statement,
-					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody())
+					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner,
+					r.nonNullBody())
 				if err != nil || added {
 					return err
 				}

@@ -61,7 +61,9 @@ const columns = "SELECT kind, name, unique_key, grp, version, due, expires, body
 func scanRecord(row interface{ Scan(...any) error }) (*Record, error) {
 	var r Record
 	var due, expires int64
-	err := row.Scan(&r.Kind, &r.Name, &r.Slot, &r.Group, &r.Version, &due, &expires, &r.Body, &r.Owner, &r.Alive)
+	err := row.Scan(
+		&r.Kind, &r.Name, &r.Slot, &r.Group, &r.Version, &due, &expires, &r.Body, &r.Owner, &r.Alive,
+	)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

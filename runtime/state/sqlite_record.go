@@ -31,7 +31,8 @@ func (s *SQLite) Add(ctx context.Context, r *Record) (existing *Record, err erro
 		}
 		const conflicting = " WHERE kind = $2 AND (name = $3 OR unique_key = $4 AND unique_key <> '') " +
 			"AND expires > $1 ORDER BY name <> $3"
-		existing, err = scanRecord(tx.QueryRowContext(ctx, selectRecord+conflicting, now(), r.Kind, r.Name, r.Slot))
+		row := tx.QueryRowContext(ctx, selectRecord+conflicting, now(), r.Kind, r.Name, r.Slot)
+		existing, err = scanRecord(row)
 		if err != nil || existing != nil {
 			return err
 		}

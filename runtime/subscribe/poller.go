@@ -104,8 +104,8 @@ func (p *poller) checkVersion() bool {
 	return true
 }
 
-// read reports whether the document reads differently than before. A document that cannot be read is taken for unchanged,
-// which is logged once.
+// read reports whether the document reads differently than before. A document that cannot be read
+// is taken for unchanged, which is logged once.
 func (p *poller) read() bool {
 	if p.refresh == 0 {
 		return false

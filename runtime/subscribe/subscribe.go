@@ -1,7 +1,7 @@
 // Package subscribe turns subscriptions to resource URIs into change notifications.
 //
-// A [Registry] polls each subscribed document as long as somebody is subscribed to it, and notifies when the document may
-// read differently. It outlives generations, as the clients do.
+// A [Registry] polls each subscribed document as long as somebody is subscribed to it, and notifies
+// when the document may read differently. It outlives generations, as the clients do.
 package subscribe
 
 import (
@@ -16,8 +16,8 @@ import (
 
 // Server is what a Registry needs of the server.
 type Server interface {
-	// Resource returns the resource that is served at a URI, nil for none, with the variables of the URI. The caller
-	// must call release. The error is that the server is closed.
+	// Resource returns the resource that is served at a URI, nil for none, with the variables of
+	// the URI. The caller must call release. The error is that the server is closed.
 	Resource(uri string) (r *call.Resource, variables map[string]string, release func(), err error)
 	// NotifyUpdated is called when the document at a URI may read differently. It must not block.
 	NotifyUpdated(uri string)
@@ -38,7 +38,8 @@ type Registry struct {
 	lastCaller *mcp.Caller              // who subscribed last, and most often subscribes next; guarded by mu
 }
 
-// subscription is one document that somebody is subscribed to. Its fields but the first two are guarded by Registry.mu.
+// subscription is one document that somebody is subscribed to. Its fields but the first two are
+// guarded by Registry.mu.
 type subscription struct {
 	uri    string
 	caller *mcp.Caller // who subscribed first; the document is read as them
@@ -100,8 +101,8 @@ func (r *Registry) add(caller *mcp.Caller, uri string, resource *call.Resource) 
 	return s.poller, nil
 }
 
-// retainCaller returns the caller without memory that is reused and without the headers of the request. A caller with many
-// subscriptions is retained once. It is called with mu held.
+// retainCaller returns the caller without memory that is reused and without the headers of the
+// request. A caller with many subscriptions is retained once. It is called with mu held.
 func (r *Registry) retainCaller(c *mcp.Caller) *mcp.Caller {
 	if last := r.lastCaller; last != nil && last.Same(c) {
 		return last
@@ -130,8 +131,8 @@ func (r *Registry) Unsubscribe(toolset, uri string) {
 	}
 }
 
-// startPolling polls a document if that can tell of changes. When the document has changed already, it notifies after the
-// first poll, so that no change after that is missed.
+// startPolling polls a document if that can tell of changes. When the document has changed already,
+// it notifies after the first poll, so that no change after that is missed.
 func (r *Registry) startPolling(s *subscription, resource *call.Resource, changed bool) {
 	if resource != nil && !r.closed {
 		s.poller = newPoller(r, s, resource)
@@ -151,8 +152,9 @@ func (s *subscription) stopPolling() {
 	}
 }
 
-// OnReload notifies of the documents that have changed with the configuration. Changed reports that of a URI whose
-// subscribers use these toolsets, and returns the resource that is served there now; nil for none.
+// OnReload notifies of the documents that have changed with the configuration. Changed reports that
+// of a URI whose subscribers use these toolsets, and returns the resource that is served there now;
+// nil for none.
 func (r *Registry) OnReload(changed func(uri string, toolsets map[string]int) (*call.Resource, bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,9 +22,10 @@ var ErrExpired = &mcp.Error{
 	Code: mcp.CodeInternalError, Message: "The time for which the task is kept has passed before it was done.",
 }
 
-// enqueueEvents stores the event that a task has ended before the task itself is stored, so that what is delivered is
-// what the task came to. For a task that waits for its client it stores the event that the task has expired, which is
-// delivered when nobody answers. Events that do not fit are dropped, and the log says so.
+// enqueueEvents stores the event that a task has ended before the task itself is stored, so that
+// what is delivered is what the task came to. For a task that waits for its client it stores the
+// event that the task has expired, which is delivered when nobody answers. Events that do not fit
+// are dropped, and the log says so.
 func (r *Registry) enqueueEvents(ctx context.Context, t *Task) error {
 	if len(t.Notify) == 0 || !t.IsFinal() && t.Status != Waiting {
 		return nil
@@ -74,7 +75,8 @@ func (t *Task) finishedEvent() *webhook.Event {
 	return &webhook.Event{ID: t.eventID(), Type: "task.finished", At: at, Data: data, Of: EventSubject + t.row.Name}
 }
 
-// expiredEvent returns the event that the task has expired, which holds unless the task has ended by then.
+// expiredEvent returns the event that the task has expired, which holds unless the task has ended
+// by then.
 func (t *Task) expiredEvent() *webhook.Event {
 	expired := *t
 	expired.Fail(ErrExpired)
@@ -84,8 +86,8 @@ func (t *Task) expiredEvent() *webhook.Event {
 	return e
 }
 
-// Event returns the event that a task has ended. Known is false while the task has not ended; a nil event that is
-// known is that of a task that does not exist any more.
+// Event returns the event that a task has ended. Known is false while the task has not ended; a nil
+// event that is known is that of a task that does not exist any more.
 func (r *Registry) Event(ctx context.Context, id string) (e *webhook.Event, known bool, err error) {
 	store, err := r.lease.Process.Store(ctx)
 	if err != nil {

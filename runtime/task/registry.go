@@ -22,8 +22,8 @@ type Events interface {
 	Release(id string)
 }
 
-// Registry knows the tasks of a server: those that this process works on, and what the store holds. A task that waits
-// for its client has no goroutine. Its methods may be called concurrently.
+// Registry knows the tasks of a server: those that this process works on, and what the store holds.
+// A task that waits for its client has no goroutine. Its methods may be called concurrently.
 type Registry struct {
 	lease   *state.Lease
 	current func() state.Store
@@ -55,7 +55,8 @@ const (
 	stopAfter  = 10 * time.Second // before Close gives up waiting for running tasks
 )
 
-// NewRegistry returns the registry of a process. Current returns the store when it is open, and else nil.
+// NewRegistry returns the registry of a process. Current returns the store when it is open, and
+// else nil.
 func NewRegistry(process *state.Process, current func() state.Store, events Events) *Registry {
 	idle := make(chan struct{})
 	close(idle)
@@ -125,8 +126,8 @@ func (r *Registry) Create(ctx context.Context, t *Task, log *slog.Logger) (*Run,
 	return &Run{Task: t, ctx: ctx, registry: r, hold: hold, log: log}, nil
 }
 
-// Take makes this process the one that works on a waiting task. The run is nil when the task was changed since it was
-// read.
+// Take makes this process the one that works on a waiting task. The run is nil when the task was
+// changed since it was read.
 func (r *Registry) Take(ctx context.Context, t *Task, log *slog.Logger) (*Run, error) {
 	r.saveMu.Lock()
 	defer r.saveMu.Unlock()
@@ -143,8 +144,8 @@ func (r *Registry) Take(ctx context.Context, t *Task, log *slog.Logger) (*Run, e
 	return &Run{Task: t, ctx: ctx, registry: r, hold: hold, log: log}, nil
 }
 
-// Save stores a task and tells its subscribers, and the webhooks of a task that has ended. It reports false when the
-// task was changed in the meantime.
+// Save stores a task and tells its subscribers, and the webhooks of a task that has ended. It
+// reports false when the task was changed in the meantime.
 func (r *Registry) Save(ctx context.Context, t *Task) (bool, error) {
 	r.saveMu.Lock()
 	defer r.saveMu.Unlock()
@@ -218,8 +219,8 @@ func (r *Registry) Cancel(ctx context.Context, t *Task) (bool, error) {
 	return won, err
 }
 
-// Start has work run on a goroutine of its own, for as long as the task is kept. It reports false when the server is
-// shutting down.
+// Start has work run on a goroutine of its own, for as long as the task is kept. It reports false
+// when the server is shutting down.
 func (r *Registry) Start(run *Run, work func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -284,8 +285,8 @@ func (r *Registry) runningIDs() (ids []string) {
 	return ids
 }
 
-// refresh ends the work on a task that another process has taken or ended, and tells its subscribers here. A task that
-// cannot be read now is noticed when it is saved next.
+// refresh ends the work on a task that another process has taken or ended, and tells its
+// subscribers here. A task that cannot be read now is noticed when it is saved next.
 func (r *Registry) refresh(ctx context.Context, store state.Store, id string) {
 	r.saveMu.Lock()
 	defer r.saveMu.Unlock()

@@ -15,8 +15,8 @@ import (
 // progressInterval is how often the progress of a task is saved at most.
 const progressInterval = time.Second
 
-// Run is the work on a task until it ends or waits for its client. It is the client of the call: progress becomes the
-// status message of the task.
+// Run is the work on a task until it ends or waits for its client. It is the client of the call:
+// progress becomes the status message of the task.
 type Run struct {
 	Task *Task // guarded by mu while the call is running
 
@@ -34,7 +34,8 @@ type Run struct {
 // Context ends when the work on the task must end.
 func (r *Run) Context() context.Context { return r.ctx }
 
-// Progress implements adapters.Client. Of reports that follow each other quickly the last one is saved.
+// Progress implements adapters.Client. Of reports that follow each other quickly the last one is
+// saved.
 func (r *Run) Progress(done, total float64, message string) {
 	if message == "" {
 		message = strconv.FormatFloat(done, 'f', -1, 64)
@@ -67,7 +68,8 @@ func (r *Run) flush() {
 	}
 }
 
-// EndProgress is called when the call has ended: no more progress is saved, and Task belongs to the caller.
+// EndProgress is called when the call has ended: no more progress is saved, and Task belongs to the
+// caller.
 func (r *Run) EndProgress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,14 +87,15 @@ func (r *Run) SetStep(step string) {
 	r.store(r.registry.write)
 }
 
-// Save stores the task and tells its subscribers. When another process has ended the task, the work on it ends.
+// Save stores the task and tells its subscribers. When another process has ended the task, the work
+// on it ends.
 func (r *Run) Save() {
 	r.lastSaved = time.Now()
 	r.store(r.registry.Save)
 }
 
-// SaveOutcome is Save for what the work on the task came to. It is retried while the state store is unavailable, for as
-// long as the task is kept.
+// SaveOutcome is Save for what the work on the task came to. It is retried while the state store is
+// unavailable, for as long as the task is kept.
 func (r *Run) SaveOutcome() {
 	r.store(func(ctx context.Context, t *Task) (won bool, err error) {
 		err = state.Retry(r.ctx, func(context.Context) error {

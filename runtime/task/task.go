@@ -1,7 +1,7 @@
 // Package task keeps MCP tasks: calls that continue after their first answer.
 //
-// A [Registry] stores tasks, knows those that this process works on, and reports their changes. The work itself is a
-// function that is given to [Registry.Start] with a [Run].
+// A [Registry] stores tasks, knows those that this process works on, and reports their changes. The
+// work itself is a function that is given to [Registry.Start] with a [Run].
 package task
 
 import (
@@ -24,13 +24,15 @@ const (
 	Cancelled = "cancelled"
 )
 
-// pollInterval is how long clients are asked to wait between two requests about a task, in milliseconds.
+// pollInterval is how long clients are asked to wait between two requests about a task, in
+// milliseconds.
 const pollInterval = 500
 
 // Kind is the kind of the records of tasks.
 const Kind = "task"
 
-// Task is a call that continues after its first answer, as it is stored. Its row is the record that it was read from.
+// Task is a call that continues after its first answer, as it is stored. Its row is the record that
+// it was read from.
 type Task struct {
 	row state.Record
 
@@ -46,7 +48,7 @@ type Task struct {
 	TTL     int64  `json:"ttl"` // milliseconds
 
 	Notify       []string        `json:"notify,omitempty"`       // webhooks that are notified of the end
-	Identity     *mcp.Identity   `json:"identity,omitempty"`     // of the caller who began it; nil without authentication
+	Identity     *mcp.Identity   `json:"identity,omitempty"`     // of the caller; nil without authentication
 	Client       json.RawMessage `json:"client,omitempty"`       // clientInfo when the task began
 	Capabilities json.RawMessage `json:"capabilities,omitempty"` // of the client when the task began
 	Call         json.RawMessage `json:"call,omitempty"`         // the frozen call, unless the task is final
@@ -111,8 +113,8 @@ func (t *Task) Fail(e *mcp.Error) {
 	t.Error = append(b, '}')
 }
 
-// Wait makes the task wait for the answers to pending questions and to new ones. A question that was asked before gets
-// another key.
+// Wait makes the task wait for the answers to pending questions and to new ones. A question that
+// was asked before gets another key.
 func (t *Task) Wait(pending []Question, asked []mcp.Question) {
 	t.Status, t.Message, t.Step, t.row.Owner = Waiting, "", "", ""
 	t.Asked = pending
@@ -129,8 +131,8 @@ func (t *Task) Wait(pending []Question, asked []mcp.Question) {
 	}
 }
 
-// MatchAnswers returns the given answers by the keys of the ask blocks, and the questions that are still pending. It
-// ignores answers to other questions. Answers is an encoded JSON object.
+// MatchAnswers returns the given answers by the keys of the ask blocks, and the questions that are
+// still pending. It ignores answers to other questions. Answers is an encoded JSON object.
 func (t *Task) MatchAnswers(answers []byte) (sent map[string]any, pending []Question, err error) {
 	if t.Status != Waiting {
 		return nil, nil, nil
@@ -151,7 +153,8 @@ func (t *Task) MatchAnswers(answers []byte) (sent map[string]any, pending []Ques
 	return sent, pending, nil
 }
 
-// AppendMembers appends the members of a task as tools/call answers when it begins; detailed adds those of tasks/get.
+// AppendMembers appends the members of a task as tools/call answers when it begins; detailed adds
+// those of tasks/get.
 func (t *Task) AppendMembers(dst []byte, detailed bool) []byte {
 	dst = value.AppendString(append(dst, `"taskId":`...), t.row.Name)
 	dst = value.AppendString(append(dst, `,"status":`...), t.Status)
