@@ -28,7 +28,7 @@ func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
 		for _, e := range eras {
 			for v := range row.variants {
 				var out bytes.Buffer
-				r := lineRequest(body(e, row.tool, row.arguments(v)))
+				r := lineRequest(body(e, row.tool, row.arguments(v)), "")
 				r.number(firstID + v)
 				if err := implementation.serveLines(bytes.NewReader(r.bytes), &out); err != nil {
 					t.Fatalf("%s: %v", row.name, err)

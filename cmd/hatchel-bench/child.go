@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -14,34 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// childOptions say which server a child process of the benchmark is.
-type childOptions struct {
-	row      string
-	folder   string
-	upstream string
-	stdio    bool
-}
-
-// children are the servers that this binary also is: `hatchel-bench floor -row text`.
-var children = map[string]func(childOptions) error{
-	"floor":    serveFloor,
-	"sdk":      serveSDK,
-	"upstream": func(childOptions) error { return serveHTTP(upstreamHandler()) },
-}
-
-func runChild(name string, args []string) error {
-	var o childOptions
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.StringVar(&o.row, "row", "", "the row whose work is done")
-	flags.StringVar(&o.folder, "folder", "", "the row's folder")
-	flags.StringVar(&o.upstream, "upstream", "", "the URL of the upstream server")
-	flags.BoolVar(&o.stdio, "stdio", false, "serve standard input and output")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	return children[name](o)
-}
 
 // serveHTTP serves h on a free port, says where on stderr, and exits when its standard input ends,
 // so that no child outlives a benchmark that was killed.
@@ -58,20 +29,20 @@ func serveHTTP(h http.Handler) error {
 	return http.Serve(listener, h)
 }
 
-// serveFloor serves one row with a bare handler.
-func serveFloor(o childOptions) error {
-	implementation, err := implement(o.row, o.folder, o.upstream)
+// serveFloor serves one row with a bare handler. The arguments are those of [bench.startServer].
+func serveFloor(_ context.Context, args []string) error {
+	c, err := implement(args[0], args[1], args[2])
 	if err != nil {
 		return err
 	}
-	if o.stdio {
-		return implementation.serveLines(os.Stdin, os.Stdout)
+	if args[3] == "stdio" {
+		return c.serveLines(os.Stdin, os.Stdout)
 	}
 	return serveHTTP(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var encoded []byte
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			encoded, err = implementation.floor(r.Context(), body)
+			encoded, err = c.floor(r.Context(), body)
 		}
 		if err != nil {
 			http.Error(rw, err.Error(), http.StatusInternalServerError)
@@ -85,15 +56,15 @@ func serveFloor(o childOptions) error {
 
 // serveSDK serves one row with the official SDK. The SDK needs a stateful handler for the legacy
 // era and a stateless one for the modern era; the version header of a request decides.
-func serveSDK(o childOptions) error {
-	implementation, err := implement(o.row, o.folder, o.upstream)
+func serveSDK(ctx context.Context, args []string) error {
+	c, err := implement(args[0], args[1], args[2])
 	if err != nil {
 		return err
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1.0.0"}, nil)
-	implementation.addTools(server)
-	if o.stdio {
-		return server.Run(context.Background(), &mcp.StdioTransport{})
+	c.addTools(server)
+	if args[3] == "stdio" {
+		return server.Run(ctx, &mcp.StdioTransport{})
 	}
 	same := func(*http.Request) *mcp.Server { return server }
 	legacy := mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{JSONResponse: true})
@@ -107,7 +78,9 @@ func serveSDK(o childOptions) error {
 	}))
 }
 
-// upstreamHandler serves what the tools of the rows "http" and "filter" read.
+// serveUpstream serves what the tools of the rows "http" and "filter" read.
+func serveUpstream(context.Context, []string) error { return serveHTTP(upstreamHandler()) }
+
 func upstreamHandler() http.Handler {
 	orders := ordersDocument()
 	mux := http.NewServeMux()

@@ -21,6 +21,7 @@ type client struct {
 	check    *checker
 	requests []*request // by variant
 	out      io.Writer
+	frame    func(body []byte, headers string) *request
 	receive  func() ([]byte, error) // one reply, valid until the next
 	close    func()
 	inFlight int             // calls at the same time
@@ -29,34 +30,34 @@ type client struct {
 }
 
 // dial connects clients that keep n calls in flight together, and opens their sessions.
-func dial(s *server, row *callRow, e era, n int) ([]*client, error) {
-	check := newChecker(row)
+func dial(s *server, row *callRow, e era, n int) (clients []*client, err error) {
+	check, conns, inFlight := newChecker(row), n, 1
 	if row.stdio {
-		c, err := dialStdio(s.Process, e == legacy && s.name != "floor")
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s", err, s.LogTail())
-		}
-		c.row, c.check, c.inFlight, c.next = row, check, n, firstID
-		for v := range row.variants {
-			c.requests = append(c.requests, lineRequest(body(e, row.tool, row.arguments(v))))
-		}
-		return []*client{c}, nil
+		conns, inFlight = 1, n
 	}
-	var clients []*client
-	for i := range n {
-		c, session, err := dialHTTP(s.Host, e == legacy && s.name != "floor")
-		if err != nil {
-			closeAll(clients)
-			return nil, err
-		}
-		c.row, c.check, c.inFlight, c.next = row, check, 1, firstID+i*20_000_000
-		for v := range row.variants {
-			c.requests = append(c.requests, httpRequest(s.Host, body(e, row.tool, row.arguments(v)),
-				callHeaders(e, row.tool, session)))
+	for i := range conns {
+		c, h := dialStdio(s.Process), &httpConn{}
+		if !row.stdio {
+			if c, h, err = dialHTTP(s.Host); err != nil {
+				break
+			}
 		}
 		clients = append(clients, c)
+		if e == legacy && s.name != "floor" {
+			if err = c.openSession(h); err != nil {
+				break
+			}
+		}
+		c.row, c.check, c.inFlight, c.next = row, check, inFlight, firstID+i*20_000_000
+		for v := range row.variants {
+			c.requests = append(c.requests, c.frame(body(e, row.tool, row.arguments(v)), callHeaders(e, row.tool, h.session)))
+		}
 	}
-	return clients, nil
+	if err != nil {
+		closeAll(clients)
+		err = fmt.Errorf("%w: %s", err, s.LogTail())
+	}
+	return clients, err
 }
 
 func closeAll(clients []*client) {
@@ -65,21 +66,27 @@ func closeAll(clients []*client) {
 	}
 }
 
+// openSession sends the first messages of the legacy era. The last of them is answered over HTTP
+// only, with the session in a header.
+func (c *client) openSession(h *httpConn) error {
+	if _, err := c.out.Write(c.frame([]byte(initializeBody), "").bytes); err != nil {
+		return err
+	}
+	if answer, err := c.receive(); err != nil || !bytes.Contains(answer, []byte(`"serverInfo"`)) {
+		return fmt.Errorf("initialize was answered %.300s (%v)", answer, err)
+	}
+	_, err := c.out.Write(c.frame([]byte(initializedBody), callHeaders(legacy, "", h.session)).bytes)
+	if err == nil && h.in != nil {
+		_, err = c.receive()
+	}
+	return err
+}
+
 // dialStdio returns the only client of a server; closing it kills the server.
-func dialStdio(p *process.Process, session bool) (*client, error) {
+func dialStdio(p *process.Process) *client {
 	in := bufio.NewReaderSize(p.Stdout, 1<<20)
-	c := &client{out: p.Stdin, receive: func() ([]byte, error) { return in.ReadSlice('\n') }, close: p.Kill}
-	if !session {
-		return c, nil
-	}
-	if _, err := io.WriteString(c.out, initializeBody+"\n"); err != nil {
-		return nil, err
-	}
-	if line, err := c.receive(); err != nil || !bytes.Contains(line, []byte(`"serverInfo"`)) {
-		return nil, fmt.Errorf("initialize was answered %.300s (%v)", line, err)
-	}
-	_, err := io.WriteString(c.out, initializedBody+"\n")
-	return c, err
+	receive := func() ([]byte, error) { return in.ReadSlice('\n') }
+	return &client{out: p.Stdin, frame: lineRequest, receive: receive, close: p.Kill}
 }
 
 // runAll calls on all connections for d and returns how long each call took.
@@ -161,32 +168,15 @@ type httpConn struct {
 	session string // as the last response named it
 }
 
-// dialHTTP returns a client on a keep-alive connection, and the session that it has opened.
-func dialHTTP(host string, openSession bool) (c *client, session string, err error) {
+// dialHTTP returns a client on a keep-alive connection.
+func dialHTTP(host string) (*client, *httpConn, error) {
 	conn, err := net.Dial("tcp", host)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	h := &httpConn{in: bufio.NewReaderSize(conn, 64<<10)}
-	c = &client{out: conn, receive: h.receive, close: func() { conn.Close() }}
-	if !openSession {
-		return c, "", nil
-	}
-	if _, err = conn.Write(httpRequest(host, []byte(initializeBody), "").bytes); err == nil {
-		_, err = h.receive()
-	}
-	session = h.session
-	if err == nil {
-		_, err = conn.Write(httpRequest(host, []byte(initializedBody), callHeaders(legacy, "", session)).bytes)
-	}
-	if err == nil {
-		_, err = h.receive()
-	}
-	if err != nil {
-		conn.Close()
-		return nil, "", fmt.Errorf("opening a session: %w", err)
-	}
-	return c, session, nil
+	frame := func(body []byte, headers string) *request { return httpRequest(host, body, headers) }
+	return &client{out: conn, frame: frame, receive: h.receive, close: func() { conn.Close() }}, h, nil
 }
 
 // receive returns the body of the next response, which must be a success.

@@ -13,6 +13,11 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
+// itemsSQL creates the table that the row "sqlite" reads.
+//
+//go:embed testdata/sqlite/items.sql
+var itemsSQL string
+
 // listedTool is a tool of the row "list", with verbs for its name and its description.
 //
 //go:embed testdata/list/tool.txt
@@ -22,9 +27,6 @@ var listedTool string
 //
 //go:embed testdata/load/orders.txt
 var loadedFile string
-
-// listFile holds the bytes of a tools/list result, for the floor of that row.
-const listFile = "list.json"
 
 // makeFolder fills dir with the tool folder of one row.
 func makeFolder(row, dir string) error {
@@ -48,30 +50,15 @@ func makeFolder(row, dir string) error {
 	}
 	switch row {
 	case "sqlite":
-		return writeItems(filepath.Join(dir, "items.db"))
-	case "big":
-		return os.WriteFile(filepath.Join(dir, "page.txt"), []byte(pageText()), 0o644)
-	}
-	return nil
-}
-
-func writeItems(file string) error {
-	db, err := sql.Open("sqlite3", "file:"+file)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	for _, statement := range []string{
-		"PRAGMA journal_mode = WAL",
-		"CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price INTEGER NOT NULL)",
-		fmt.Sprintf("WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < %d) "+
-			"INSERT INTO items SELECT id, 'Item number ' || id, id * 7 + 1 FROM n", itemCount),
-		"PRAGMA wal_checkpoint(TRUNCATE)",
-	} {
-		if _, err := db.Exec(statement); err != nil {
+		db, err := sql.Open("sqlite3", "file:"+filepath.Join(dir, "items.db"))
+		if err != nil {
 			return err
 		}
+		defer db.Close()
+		_, err = db.Exec(itemsSQL)
+		return err
+	case "big":
+		return os.WriteFile(filepath.Join(dir, "page.txt"), []byte(pageText()), 0o644)
 	}
 	return nil
 }

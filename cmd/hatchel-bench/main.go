@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,18 +18,19 @@ import (
 	"hatchel/cmd/hatchel-bench/process"
 )
 
+// commands are the servers and tests that this binary also is: `hatchel-bench load`.
+var commands = map[string]func(context.Context, []string) error{
+	"floor":    serveFloor,
+	"sdk":      serveSDK,
+	"upstream": serveUpstream,
+	"load":     runLoad,
+	"soak":     runSoak,
+}
+
 func main() {
-	args := os.Args[1:]
-	if len(args) > 0 && children[args[0]] != nil {
-		if err := runChild(args[0], args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	run := runTable
-	if len(args) > 0 && modes[args[0]] != nil {
-		run, args = modes[args[0]], args[1:]
+	run, args := runTable, os.Args[1:]
+	if len(args) > 0 && commands[args[0]] != nil {
+		run, args = commands[args[0]], args[1:]
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, args)
@@ -54,16 +54,14 @@ func runTable(ctx context.Context, args []string) (err error) {
 	b := &bench{}
 	flags := flag.NewFlagSet("hatchel-bench", flag.ExitOnError)
 	rowList := flags.String("rows", strings.Join(rowNames, ","), "the rows to measure, separated by commas")
-	targetList := flags.String("targets", strings.Join(targetNames, ","), "the servers to measure, separated by commas")
 	flags.StringVar(&b.hatchel, "hatchel", "", "a hatchel binary to measure instead of one built from this module")
 	flags.BoolVar(&b.quick, "quick", false, "few short rounds, and only the connections that are judged")
 	flags.Parse(args)
-	rows, err := splitList("row", *rowList, rowNames)
-	if err != nil {
-		return err
-	}
-	if b.targets, err = splitList("target", *targetList, targetNames); err != nil {
-		return err
+	rows := strings.Split(*rowList, ",")
+	for _, name := range rows {
+		if !slices.Contains(rowNames, name) {
+			return fmt.Errorf("there is no row %q; the rows are %s", name, strings.Join(rowNames, ", "))
+		}
 	}
 	if b.self, err = os.Executable(); err != nil {
 		return err
@@ -72,55 +70,38 @@ func runTable(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.folder)
-	if b.hatchel == "" && slices.Contains(b.targets, "hatchel") {
+	if b.hatchel == "" {
 		if b.hatchel, err = process.Build(ctx, b.folder, false); err != nil {
 			return err
 		}
 	}
-	r, err := b.measure(ctx, rows)
-	if err != nil {
+	if err := b.measure(ctx, rows); err != nil {
 		return err
 	}
-	r.write(os.Stdout)
+	b.write(os.Stdout)
 	return reportFailures(b.failures)
 }
 
-// splitList splits a comma-separated list, in which only known names may occur.
-func splitList(kind, list string, known []string) ([]string, error) {
-	names := strings.Split(list, ",")
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("there is no %s %q; the %ss are %s", kind, name, kind, strings.Join(known, ", "))
-		}
-	}
-	return names, nil
-}
-
-func (b *bench) measure(ctx context.Context, rows []string) (*results, error) {
-	r := &results{machine: fmt.Sprintf("%s, %s/%s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU())}
+func (b *bench) measure(ctx context.Context, rows []string) (err error) {
 	for _, row := range callRows {
 		if !slices.Contains(rows, row.name) {
 			continue
 		}
-		cells, err := b.measureRow(ctx, row)
-		if err != nil {
-			return nil, fmt.Errorf("row %s: %w", row.name, err)
+		if err := b.measureRow(ctx, row); err != nil {
+			return fmt.Errorf("row %s: %w", row.name, err)
 		}
-		r.cells = append(r.cells, cells...)
 	}
-	var err error
-	if slices.Contains(rows, "load") && slices.Contains(b.targets, "hatchel") {
-		if r.load, err = b.measureLoad(ctx); err != nil {
+	if slices.Contains(rows, "load") {
+		if b.loading, err = b.measureLoad(ctx); err != nil {
 			b.fail("row load: %v", err)
 		}
 	}
 	if slices.Contains(rows, "start") {
-		if r.start, err = b.measureStart(ctx); err != nil {
+		if b.startMS, err = b.measureStart(ctx); err != nil {
 			b.fail("row start: %v", err)
 		}
 	}
-	return r, ctx.Err()
+	return ctx.Err()
 }
 
 func reportFailures(failures []string) error {

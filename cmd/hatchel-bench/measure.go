@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -62,8 +59,10 @@ type bench struct {
 	hatchel  string // the binary under test
 	folder   string // temporary
 	quick    bool
-	targets  []string
-	failures []string // of targets that could not be measured
+	cells    []cell
+	loading  *loadFigures       // nil if not measured
+	startMS  map[string]float64 // from process start to the first answer, by target; nil if not measured
+	failures []string           // of targets that could not be measured
 }
 
 func (b *bench) fail(format string, args ...any) {
@@ -83,16 +82,16 @@ func (b *bench) rounds(row *callRow, connections int) (n int, each time.Duration
 }
 
 // measureRow starts the servers of a row and measures all its cells.
-func (b *bench) measureRow(ctx context.Context, row *callRow) ([]cell, error) {
+func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 	folder := filepath.Join(b.folder, row.name)
 	if err := makeFolder(row.name, folder); err != nil {
-		return nil, err
+		return err
 	}
 	upstream := ""
 	if row.upstream {
 		s, err := b.start(ctx, "upstream", false, []string{b.self, "upstream"})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer s.stop()
 		upstream = "http://" + s.Host
@@ -101,36 +100,33 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) ([]cell, error) {
 	if b.quick {
 		connections = []int{row.judged}
 	}
-	var cells []cell
 	for _, e := range eras {
 		servers := b.startServers(ctx, row, folder, upstream)
 		for _, n := range connections {
-			cells = append(cells, b.measureCell(row, e, n, servers))
-			progress("%s, %s, %d connections: %s", row.name, e, n, cells[len(cells)-1])
+			c := b.measureCell(row, e, n, servers)
+			b.cells = append(b.cells, c)
+			progress("%s, %s, %d connections: %v", row.name, e, n, c.targets)
 		}
 		for _, s := range servers {
 			s.stop()
 		}
 	}
-	return cells, ctx.Err()
+	return ctx.Err()
 }
 
-// startServers starts the row's targets. The floor starts last: that of tools/list serves bytes of
-// another target.
+// startServers starts the row's targets. The floor starts last: that of tools/list serves the bytes
+// of an upstream, which is another target.
 func (b *bench) startServers(ctx context.Context, row *callRow, folder, upstream string) map[string]*server {
 	servers := map[string]*server{}
 	for _, name := range []string{"hatchel", "sdk", "floor"} {
-		if !slices.Contains(b.targets, name) {
-			continue
-		}
 		s, err := b.startServer(ctx, name, row, folder, upstream)
-		if err == nil && row.name == "list" && name != "floor" {
-			err = saveList(s, row, filepath.Join(folder, listFile))
-		}
 		if err != nil {
 			b.fail("row %s: %s: %v", row.name, name, err)
-		} else {
-			servers[name] = s
+			continue
+		}
+		servers[name] = s
+		if row.name == "list" {
+			upstream = "http://" + s.Host
 		}
 	}
 	return servers
@@ -140,12 +136,11 @@ func (b *bench) startServer(ctx context.Context, name string, row *callRow, fold
 	var command []string
 	switch {
 	case name != "hatchel":
-		work := row.name
+		work, transport := row.name, "http"
 		if row.stdio {
-			work = "text"
+			work, transport = "text", "stdio"
 		}
-		command = []string{b.self, name, "-row", work, "-folder", folder, "-upstream", upstream,
-			fmt.Sprintf("-stdio=%t", row.stdio)}
+		command = []string{b.self, name, work, folder, upstream, transport}
 	case row.stdio:
 		command = []string{b.hatchel, "serve", folder, "--stdio"}
 	default:
@@ -158,44 +153,9 @@ func (b *bench) startServer(ctx context.Context, name string, row *callRow, fold
 }
 
 func (b *bench) start(ctx context.Context, name string, stdio bool, command []string) (*server, error) {
-	start := process.StartHTTP
-	if stdio {
-		start = process.StartStdio
-	}
-	p, err := start(exec.CommandContext(ctx, command[0], command[1:]...), filepath.Join(b.folder, name+".log"))
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	p, err := process.Start(cmd, filepath.Join(b.folder, name+".log"), stdio)
 	return &server{p, name}, err
-}
-
-// saveList asks a server once for its tools and writes the result's bytes to file, if no earlier
-// target has. It stops the server when that fails.
-func saveList(s *server, row *callRow, file string) (err error) {
-	if _, err := os.Stat(file); err == nil {
-		return nil
-	}
-	defer func() {
-		if err != nil {
-			s.stop()
-		}
-	}()
-	clients, err := dial(s, row, modern, 1)
-	if err != nil {
-		return err
-	}
-	defer closeAll(clients)
-	if err := clients[0].send(); err != nil {
-		return err
-	}
-	body, err := clients[0].receive()
-	if err != nil {
-		return err
-	}
-	var reply struct {
-		Result json.RawMessage `json:"result"`
-	}
-	if err := json.Unmarshal(body, &reply); err != nil {
-		return err
-	}
-	return os.WriteFile(file, reply.Result, 0o644)
 }
 
 // measureCell calls every server in turn, round after round. A server that fails is left out.
@@ -300,13 +260,5 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// String shows the CPU time of every target.
-func (c cell) String() string {
-	var parts []string
-	for _, name := range targetNames {
-		if f, ok := c.targets[name]; ok {
-			parts = append(parts, fmt.Sprintf("%s %.1f µs", name, f.cpu))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
+// String shows the CPU time.
+func (f figures) String() string { return fmt.Sprintf("%.1f µs", f.cpu) }

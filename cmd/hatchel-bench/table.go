@@ -3,17 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 )
-
-// results are everything one run measured.
-type results struct {
-	machine string
-	cells   []cell
-	load    *loadFigures       // nil if not measured
-	start   map[string]float64 // ms by target; nil if not measured
-}
 
 // The bounds of the rows that are not ratios.
 const (
@@ -24,21 +17,21 @@ const (
 )
 
 // write prints the table of the bounds, and below it every figure.
-func (r *results) write(w io.Writer) {
-	fmt.Fprintf(w, "%s. Ratios are CPU of the server process per call (user + system) against the floor,\n"+
-		"at 16 connections (4 for the 1 MB body), in the worse era.\n\n", r.machine)
+func (b *bench) write(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s/%s, %d cores. Ratios are CPU of the server process per call (user + system) against the floor,\n"+
+		"at 16 connections (4 for the 1 MB body), in the worse era.\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	fmt.Fprintln(w, "| work | must reach | hatchel | | SDK | floor, µs |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	for _, row := range callRows {
-		r.writeRow(w, row)
+		b.writeRow(w, row)
 		if row.name == "shell" {
-			r.writeStartup(w)
+			b.writeStartup(w)
 		}
 	}
 	fmt.Fprintln(w, "\n| row | era | connections | target | µs CPU a call | × floor | p50, µs | p99, µs | "+
 		"calls a second |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
-	for _, c := range r.cells {
+	for _, c := range b.cells {
 		for _, name := range targetNames {
 			if f, ok := c.targets[name]; ok {
 				fmt.Fprintf(w, "| %s | %s | %d | %s | %.1f | %.2f | %.0f | %.0f | %.0f |\n",
@@ -48,11 +41,11 @@ func (r *results) write(w io.Writer) {
 	}
 }
 
-func (r *results) writeRow(w io.Writer, row *callRow) {
+func (b *bench) writeRow(w io.Writer, row *callRow) {
 	var ours, floor []float64
 	var theirs []string
 	unit := "× floor"
-	for _, c := range r.cells {
+	for _, c := range b.cells {
 		if c.row != row || c.connections != row.judged {
 			continue
 		}
@@ -75,20 +68,20 @@ func (r *results) writeRow(w io.Writer, row *callRow) {
 		times(slices.Max(ours)), verdict, strings.Join(theirs, ", "), slices.Max(floor))
 }
 
-func (r *results) writeStartup(w io.Writer) {
-	if f := r.load; f != nil {
+func (b *bench) writeStartup(w io.Writer) {
+	if f := b.loading; f != nil {
 		fmt.Fprintf(w, "| 1,000 tool files of 40 lines: load cold / reload after one edit / resident memory "+
 			"| ≤ %d ms / ≤ %d ms / ≤ %d MiB | %.0f ms / %.0f ms / %.0f MiB | %s / %s / %s | – | – |\n",
 			loadBound, reloadBound, memoryBound, f.cold, f.reload, f.memory,
 			passOrMiss(f.cold <= loadBound), passOrMiss(f.reload <= reloadBound), passOrMiss(f.memory <= memoryBound))
 	}
-	if r.start != nil {
+	if b.startMS != nil {
 		verdict := "not measured"
-		if ms := r.start["hatchel"]; ms > 0 {
+		if ms := b.startMS["hatchel"]; ms > 0 {
 			verdict = passOrMiss(ms <= startBound)
 		}
 		fmt.Fprintf(w, "| one-tool folder: process start to first answer | ≤ %d ms | %.1f ms | %s | %.1f ms | %.1f ms |\n",
-			startBound, r.start["hatchel"], verdict, r.start["sdk"], r.start["floor"])
+			startBound, b.startMS["hatchel"], verdict, b.startMS["sdk"], b.startMS["floor"])
 	}
 }
 

@@ -5,14 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	_ "github.com/mattn/go-sqlite3"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,9 +21,12 @@ import (
 // (the floor), and as tools of a server written by hand with the official SDK. It is safe for
 // concurrent use.
 type implementation struct {
-	floor    func(ctx context.Context, message []byte) (reply []byte, err error)
+	floor    floor
 	addTools func(*mcp.Server)
 }
+
+// floor answers one JSON-RPC request.
+type floor func(ctx context.Context, message []byte) (reply []byte, err error)
 
 // call is what a floor decodes of a JSON-RPC request.
 type call[In any] struct {
@@ -52,28 +54,33 @@ type reply struct {
 	Result  any             `json:"result"`
 }
 
+// newFloor returns a bare handler that decodes a call, does the work and encodes the reply.
+func newFloor[In any](work func(context.Context, In) (callResult, error)) floor {
+	return func(ctx context.Context, message []byte) ([]byte, error) {
+		var c call[In]
+		if err := json.Unmarshal(message, &c); err != nil {
+			return nil, err
+		}
+		result, err := work(ctx, c.Params.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(reply{"2.0", c.ID, result})
+	}
+}
+
 // textTool implements a tool that returns a text.
 func textTool[In any](name, description string, work func(context.Context, In) (string, error)) *implementation {
 	return &implementation{
-		floor: func(ctx context.Context, message []byte) ([]byte, error) {
-			var c call[In]
-			if err := json.Unmarshal(message, &c); err != nil {
-				return nil, err
-			}
-			text, err := work(ctx, c.Params.Arguments)
-			if err != nil {
-				return nil, err
-			}
-			return json.Marshal(reply{"2.0", c.ID, callResult{Content: []textContent{{"text", text}}}})
-		},
+		floor: newFloor(func(ctx context.Context, in In) (callResult, error) {
+			text, err := work(ctx, in)
+			return callResult{Content: []textContent{{"text", text}}}, err
+		}),
 		addTools: func(s *mcp.Server) {
 			mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
 				func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 					text, err := work(ctx, in)
-					if err != nil {
-						return nil, nil, err
-					}
-					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, err
 				})
 		},
 	}
@@ -88,24 +95,14 @@ type output[Item any] struct {
 func listTool[In, Item any](name, description string,
 	work func(context.Context, In) ([]Item, error)) *implementation {
 	return &implementation{
-		floor: func(ctx context.Context, message []byte) ([]byte, error) {
-			var c call[In]
-			if err := json.Unmarshal(message, &c); err != nil {
-				return nil, err
-			}
-			list, err := work(ctx, c.Params.Arguments)
+		floor: newFloor(func(ctx context.Context, in In) (callResult, error) {
+			list, err := work(ctx, in)
 			if err != nil {
-				return nil, err
+				return callResult{}, err
 			}
 			text, err := json.Marshal(list)
-			if err != nil {
-				return nil, err
-			}
-			return json.Marshal(reply{"2.0", c.ID, callResult{
-				Content:    []textContent{{"text", string(text)}},
-				Structured: map[string]any{"result": list},
-			}})
-		},
+			return callResult{[]textContent{{"text", string(text)}}, map[string]any{"result": list}}, err
+		}),
 		addTools: func(s *mcp.Server) {
 			mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
 				func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, output[Item], error) {
@@ -192,7 +189,7 @@ func implement(row, folder, upstream string) (*implementation, error) {
 				return selectLargeOrders(body, in.Minimum)
 			}), nil
 	case "list":
-		return implementList(filepath.Join(folder, listFile))
+		return implementList(upstream)
 	}
 	return nil, fmt.Errorf("row %q has no implementation", row)
 }
@@ -266,11 +263,11 @@ func selectLargeOrders(body []byte, minimum int) ([]any, error) {
 	return ids, nil
 }
 
-// implementList serves tools/list from the bytes in a file, which does not exist yet when the SDK
-// server starts.
-func implementList(file string) (*implementation, error) {
-	list, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// implementList serves the result of tools/list that the upstream has given; without an upstream it
+// has no floor.
+func implementList(upstream string) (*implementation, error) {
+	list, err := fetchList(strings.TrimPrefix(upstream, "http://"))
+	if err != nil && upstream != "" {
 		return nil, err
 	}
 	return &implementation{
@@ -293,6 +290,25 @@ func implementList(file string) (*implementation, error) {
 			}
 		},
 	}, nil
+}
+
+// fetchList returns the result of tools/list of a server.
+func fetchList(host string) (json.RawMessage, error) {
+	c, _, err := dialHTTP(host)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if _, err := c.out.Write(c.frame(body(modern, "", ""), callHeaders(modern, "", "")).bytes); err != nil {
+		return nil, err
+	}
+	answer, err := c.receive()
+	if err != nil {
+		return nil, err
+	}
+	var reply struct{ Result json.RawMessage }
+	err = json.Unmarshal(answer, &reply)
+	return reply.Result, err
 }
 
 // serveLines answers JSON-RPC messages, one a line, until the input ends.

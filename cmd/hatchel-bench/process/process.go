@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"time"
 )
 
@@ -32,16 +31,12 @@ type Process struct {
 type logFile struct {
 	file      *os.File
 	listening chan string // receives the first address
-
-	mu   sync.Mutex
-	head []byte // everything up to the address; guarded by mu
+	head      []byte      // everything up to the address
 }
 
 var listenLine = regexp.MustCompile(` at http://([^/\s]+)/mcp`)
 
 func (l *logFile) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.listening != nil {
 		l.head = append(l.head, b...)
 		if m := listenLine.FindSubmatch(l.head); m != nil {
@@ -52,46 +47,21 @@ func (l *logFile) Write(b []byte) (int, error) {
 	return l.file.Write(b)
 }
 
-// StartHTTP starts a server and waits until its log says where it listens. The log is appended to
-// the named file.
-func StartHTTP(cmd *exec.Cmd, log string) (*Process, error) {
-	listening := make(chan string, 1)
-	p, err := start(cmd, log, listening)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case p.Host = <-listening:
-		return p, nil
-	case <-p.exited:
-	case <-time.After(startTimeout):
-	}
-	p.Stop(os.Kill, startTimeout)
-	return nil, fmt.Errorf("%s did not start: %s", filepath.Base(cmd.Path), p.LogTail())
-}
-
-// StartStdio starts a server that speaks JSON-RPC on its standard input and output.
-func StartStdio(cmd *exec.Cmd, log string) (*Process, error) {
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p, err := start(cmd, log, nil)
-	if err != nil {
-		return nil, err
-	}
-	p.Stdout = stdout
-	return p, nil
-}
-
-func start(cmd *exec.Cmd, log string, listening chan string) (*Process, error) {
+// Start starts a server that speaks JSON-RPC on its standard input and output, or HTTP; then it
+// waits until the log says where the server listens. The log is appended to the named file.
+func Start(cmd *exec.Cmd, log string, stdio bool) (*Process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
+	listening := make(chan string, 1)
 	p := &Process{cmd: cmd, log: &logFile{file: file, listening: listening}, exited: make(chan struct{})}
 	cmd.Stderr = p.log
-	if p.Stdin, err = cmd.StdinPipe(); err == nil {
+	p.Stdin, err = cmd.StdinPipe()
+	if err == nil && stdio {
+		p.Stdout, err = cmd.StdoutPipe()
+	}
+	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
@@ -103,7 +73,17 @@ func start(cmd *exec.Cmd, log string, listening chan string) (*Process, error) {
 		file.Close()
 		close(p.exited)
 	}()
-	return p, nil
+	if stdio {
+		return p, nil
+	}
+	select {
+	case p.Host = <-listening:
+		return p, nil
+	case <-p.exited:
+	case <-time.After(startTimeout):
+	}
+	p.Stop(os.Kill, startTimeout)
+	return nil, fmt.Errorf("%s did not start: %s", filepath.Base(cmd.Path), p.LogTail())
 }
 
 // PID returns the process ID.
@@ -132,12 +112,8 @@ func (p *Process) LogTail() string {
 }
 
 // Reload posts to /admin/reload of hatchel and returns the status and the body of the answer.
-func (p *Process) Reload(ctx context.Context) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Host+"/admin/reload", nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
+func (p *Process) Reload() (status int, body []byte, err error) {
+	res, err := http.Post("http://"+p.Host+"/admin/reload", "", nil)
 	if err != nil {
 		return 0, nil, err
 	}

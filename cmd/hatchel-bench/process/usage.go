@@ -37,12 +37,15 @@ func ChildrenCPUTime(pid int) (time.Duration, error) {
 	// The second field, the program's name in parentheses, may hold spaces; cutime and cstime are
 	// fields 16 and 17.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	user, err := strconv.Atoi(string(fields[13]))
-	if err != nil {
-		return 0, err
+	ticks := 0
+	for _, field := range fields[13:15] {
+		n, err := strconv.Atoi(string(field))
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
 	}
-	system, err := strconv.Atoi(string(fields[14]))
-	return time.Duration(user+system) * clockTick, err
+	return time.Duration(ticks) * clockTick, nil
 }
 
 // Usage is what a process holds of the operating system.

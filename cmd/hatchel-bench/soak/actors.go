@@ -135,35 +135,35 @@ func (r *run) edit(ctx context.Context) error {
 		return r.folder.apply(ctx, pick(r.folder.changes), session)
 	case n < 7:
 		r.count("edit that does not load")
-		return r.writeBriefly(ctx, "broken.hcl", pick(brokenFiles), http.StatusUnprocessableEntity)
+		return r.writeBriefly("broken.hcl", pick(brokenFiles), http.StatusUnprocessableEntity)
 	case n < 8:
 		r.count("SIGHUP")
 		return syscall.Kill(r.server.PID(), syscall.SIGHUP)
 	case n < 9:
 		r.count("POST /admin/reload")
-		return reload(ctx, r.server, http.StatusOK)
+		return reload(r.server, http.StatusOK)
 	default:
 		r.count("tool added and removed")
-		return r.writeBriefly(ctx, "guest.hcl", fmt.Sprintf(guestFile, rand.Int()), http.StatusOK)
+		return r.writeBriefly("guest.hcl", fmt.Sprintf(guestFile, rand.Int()), http.StatusOK)
 	}
 }
 
 // writeBriefly adds a file, reloads with the expected status, and removes the file again.
-func (r *run) writeBriefly(ctx context.Context, name, text string, status int) error {
+func (r *run) writeBriefly(name, text string, status int) error {
 	r.edits.Lock()
 	defer r.edits.Unlock()
 	path := filepath.Join(r.folder.path, name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	failed := reload(ctx, r.server, status)
+	failed := reload(r.server, status)
 	if err := os.Remove(path); err != nil {
 		return err
 	}
 	if failed != nil {
 		return failed
 	}
-	return reload(ctx, r.server, http.StatusOK)
+	return reload(r.server, http.StatusOK)
 }
 
 // malformedBodies are not requests, or requests that no client should send.

@@ -17,7 +17,6 @@ type audience struct {
 	host      string
 	report    *Report
 	listeners []*listener
-	readers   map[*topic]*reader
 	reading   sync.WaitGroup
 	close     func() // ends all listeners and readers
 
@@ -37,18 +36,10 @@ type listener struct {
 	notified map[*topic][]time.Time // notifications since the last expect; guarded by mu
 }
 
-// reader reads one topic for the listeners that were notified of it.
-type reader struct {
-	wake chan struct{}
-
-	mu      sync.Mutex
-	waiting []*listener // guarded by mu
-}
-
 // subscribeAll connects n listeners.
 func subscribeAll(ctx context.Context, f *folder, host string, n int, report *Report) (*audience, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &audience{host: host, report: report, listeners: make([]*listener, n), readers: map[*topic]*reader{}}
+	a := &audience{host: host, report: report, listeners: make([]*listener, n)}
 	a.close = func() {
 		parallel(n, func(i int) error {
 			if l := a.listeners[i]; l != nil {
@@ -68,9 +59,7 @@ func subscribeAll(ctx context.Context, f *folder, host string, n int, report *Re
 		context.AfterFunc(ctx, closeSession)
 		for _, t := range f.topics {
 			if t.toolset == toolset {
-				r := &reader{wake: make(chan struct{}, 1)}
-				a.readers[t] = r
-				a.reading.Go(func() { a.read(ctx, session, t, r) })
+				a.reading.Go(func() { a.read(ctx, session, t) })
 			}
 		}
 	}
@@ -147,28 +136,27 @@ func (a *audience) notify(l *listener, t *topic) {
 	l.mu.Lock()
 	l.notified[t] = append(l.notified[t], time.Now())
 	l.mu.Unlock()
-	r := a.readers[t]
-	r.mu.Lock()
-	r.waiting = append(r.waiting, l)
-	r.mu.Unlock()
+	t.mu.Lock()
+	t.waiting = append(t.waiting, l)
+	t.mu.Unlock()
 	select {
-	case r.wake <- struct{}{}:
+	case t.wake <- struct{}{}:
 	default:
 	}
 }
 
 // read reads the topic for all listeners that wait, as long as ctx lasts.
-func (a *audience) read(ctx context.Context, session *mcp.ClientSession, t *topic, r *reader) {
+func (a *audience) read(ctx context.Context, session *mcp.ClientSession, t *topic) {
 	for {
 		select {
-		case <-r.wake:
+		case <-t.wake:
 		case <-ctx.Done():
 			return
 		}
-		r.mu.Lock()
-		waiting := r.waiting
-		r.waiting = nil
-		r.mu.Unlock()
+		t.mu.Lock()
+		waiting := t.waiting
+		t.waiting = nil
+		t.mu.Unlock()
 		revision, err := t.read(ctx, session)
 		if err != nil && ctx.Err() == nil {
 			a.report.fail("reading a topic", "%v", err)
@@ -197,36 +185,25 @@ func (a *audience) expect(c *change, burst bool) {
 	}
 }
 
-// subscribers counts the notifications that a change must cause.
-func (a *audience) subscribers(c *change) (n int) {
-	for _, l := range a.listeners {
-		for _, t := range c.topics {
-			if slices.Contains(l.topics, t) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// await waits until every listener knows the last revision of c's topics. It returns the delays of
-// their notifications, and how many listeners do not know it after stepTimeout.
-func (a *audience) await(ctx context.Context, c *change) (delays durations, missing int) {
+// await waits until every listener knows the last revision of c's topics. It returns how many
+// notifications were due, their delays, and how many listeners do not know it after stepTimeout.
+func (a *audience) await(ctx context.Context, c *change) (due int, delays durations, missing int) {
 	for deadline := time.Now().Add(stepTimeout); ; {
-		delays, missing = a.check(c)
+		due, delays, missing = a.check(c)
 		if missing == 0 || time.Now().After(deadline) || sleep(ctx, 5*time.Millisecond) != nil {
-			return delays, missing
+			return due, delays, missing
 		}
 	}
 }
 
-func (a *audience) check(c *change) (delays durations, missing int) {
+func (a *audience) check(c *change) (due int, delays durations, missing int) {
 	for _, t := range c.topics {
 		revision, changed := t.revision()
 		for _, l := range a.listeners {
 			if !slices.Contains(l.topics, t) {
 				continue
 			}
+			due++
 			l.mu.Lock()
 			if l.known[t] < revision {
 				missing++
@@ -236,5 +213,5 @@ func (a *audience) check(c *change) (delays durations, missing int) {
 			l.mu.Unlock()
 		}
 	}
-	return delays, missing
+	return due, delays, missing
 }

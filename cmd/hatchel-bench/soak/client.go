@@ -55,20 +55,16 @@ var formAnswers = map[string]any{
 }
 
 // answeringClient answers questions of the server: most of the time it accepts, otherwise it
-// declines, cancels, or accepts with an empty form.
+// declines or cancels.
 func answeringClient(count func(string)) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			count("elicitation answered")
-			result := &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}
-			switch rand.IntN(10) {
-			case 0:
-				return &mcp.ElicitResult{Action: "decline"}, nil
-			case 1:
-				return &mcp.ElicitResult{Action: "cancel"}, nil
-			case 2:
+			result := &mcp.ElicitResult{Action: pick([]string{"accept", "accept", "accept", "decline", "cancel"})}
+			if result.Action != "accept" {
 				return result, nil
 			}
+			result.Content = map[string]any{}
 			var schema struct{ Properties map[string]any }
 			if err := json.Unmarshal([]byte(encode(req.Params.RequestedSchema)), &schema); err != nil {
 				return nil, err
@@ -88,77 +84,61 @@ func answeringClient(count func(string)) *mcp.ClientOptions {
 
 // request is one request of a client.
 type request struct {
-	method string
-	send   func(context.Context, *mcp.ClientSession) error
+	method    string
+	name      string // of the tool or prompt, or URI of the resource
+	arguments map[string]any
 }
 
 // requests are sent to the folder of Load together with examples/conformance. Some have mistakes.
 var requests = []request{
-	{"tools/list", func(ctx context.Context, s *mcp.ClientSession) error { return drain(s.Tools(ctx, nil)) }},
-	{"prompts/list", func(ctx context.Context, s *mcp.ClientSession) error { return drain(s.Prompts(ctx, nil)) }},
-	{"resources/list", func(ctx context.Context, s *mcp.ClientSession) error { return drain(s.Resources(ctx, nil)) }},
-	{"resources/templates/list", func(ctx context.Context, s *mcp.ClientSession) error {
+	{method: "tools/list"}, {method: "prompts/list"}, {method: "resources/list"}, {method: "resources/templates/list"},
+	{"tools/call", "say_hello", map[string]any{"name": "$(touch canary) ${input.name} '; DROP TABLE board; --"}},
+	{"tools/call", "say_hello", map[string]any{"name": 7}},
+	{"tools/call", "office_lookup", map[string]any{"id": 1}},
+	{"tools/call", "slow_compute", map[string]any{"seconds": 0.2}},
+	{"tools/call", "confirm_delete", map[string]any{"filename": "../../etc/passwd"}},
+	{"tools/call", "test_sampling", map[string]any{"prompt": "Is it so?"}},
+	{"tools/call", "test_elicitation", map[string]any{"message": "Who are you?"}},
+	{"tools/call", "post", nil}, {"tools/call", "no_such_tool", nil}, {"tools/call", "multi_input", nil},
+	{"tools/call", "test_elicitation_sep1034_defaults", nil}, {"tools/call", "test_elicitation_sep1330_enums", nil},
+	{"tools/call", "ask_on_a_page", nil}, {"tools/call", "ask_if_possible", nil},
+	{"tools/call", "test_error_handling", nil}, {"tools/call", "test_multiple_content_types", nil},
+	{"tools/call", "test_tool_with_progress", nil}, {"tools/call", "test_tool_with_logging", nil},
+	{"cancelled tools/call", "post", nil}, {"cancelled tools/call", "slow_compute", nil},
+	{"prompts/get", "test_simple_prompt", nil}, {"prompts/get", "test_prompt_with_arguments", nil},
+	{"completion/complete", "test_prompt_with_arguments", nil},
+	{"resources/read", "load://page/7", nil}, {"resources/read", "load://page/99", nil},
+	{"resources/read", "load://board", nil}, {"resources/read", "test://static-binary", nil},
+}
+
+func (r request) send(ctx context.Context, s *mcp.ClientSession) (err error) {
+	prompt := map[string]string{"arg1": "par", "arg2": `"quoted"`}
+	switch r.method {
+	case "tools/list":
+		return drain(s.Tools(ctx, nil))
+	case "prompts/list":
+		return drain(s.Prompts(ctx, nil))
+	case "resources/list":
+		return drain(s.Resources(ctx, nil))
+	case "resources/templates/list":
 		return drain(s.ResourceTemplates(ctx, nil))
-	}},
-	callTool("say_hello", map[string]any{"name": "$(touch canary) ${input.name} '; DROP TABLE board; --"}),
-	callTool("say_hello", map[string]any{"name": 7}),
-	callTool("office_lookup", map[string]any{"id": 1}),
-	callTool("post", nil),
-	callTool("no_such_tool", nil),
-	callTool("slow_compute", map[string]any{"seconds": 0.2}),
-	callTool("confirm_delete", map[string]any{"filename": "../../etc/passwd"}),
-	callTool("multi_input", nil),
-	callTool("test_sampling", map[string]any{"prompt": "Is it so?"}),
-	callTool("test_elicitation", map[string]any{"message": "Who are you?"}),
-	callTool("test_elicitation_sep1034_defaults", nil),
-	callTool("test_elicitation_sep1330_enums", nil),
-	callTool("ask_on_a_page", nil),
-	callTool("ask_if_possible", nil),
-	callTool("test_error_handling", nil),
-	callTool("test_multiple_content_types", nil),
-	callTool("test_tool_with_progress", nil),
-	callTool("test_tool_with_logging", nil),
-	getPrompt("test_simple_prompt", nil),
-	getPrompt("test_prompt_with_arguments", map[string]string{"arg1": "park", "arg2": `"quoted"`}),
-	getPrompt("test_prompt_with_arguments", nil),
-	readResource("load://page/7"),
-	readResource("load://page/99"),
-	readResource("load://board"),
-	readResource("test://static-binary"),
-	{"completion/complete", func(ctx context.Context, s *mcp.ClientSession) error {
-		_, err := s.Complete(ctx, &mcp.CompleteParams{
-			Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "test_prompt_with_arguments"},
-			Argument: mcp.CompleteParamsArgument{Name: "arg1", Value: "par"},
-		})
-		return err
-	}},
-	{"cancelled tools/call", func(ctx context.Context, s *mcp.ClientSession) error {
+	case "tools/call":
+		_, err = s.CallTool(ctx, &mcp.CallToolParams{Name: r.name, Arguments: r.arguments})
+	case "cancelled tools/call":
 		short, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(20))*time.Millisecond)
 		defer cancel()
-		s.CallTool(short, &mcp.CallToolParams{Name: pick([]string{"post", "slow_compute", "multi_input"})})
-		return nil
-	}},
-}
-
-func callTool(name string, arguments map[string]any) request {
-	return request{"tools/call", func(ctx context.Context, s *mcp.ClientSession) error {
-		_, err := s.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
-		return err
-	}}
-}
-
-func getPrompt(name string, arguments map[string]string) request {
-	return request{"prompts/get", func(ctx context.Context, s *mcp.ClientSession) error {
-		_, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: arguments})
-		return err
-	}}
-}
-
-func readResource(uri string) request {
-	return request{"resources/read", func(ctx context.Context, s *mcp.ClientSession) error {
-		_, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
-		return err
-	}}
+		s.CallTool(short, &mcp.CallToolParams{Name: r.name})
+	case "prompts/get":
+		_, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.name, Arguments: prompt})
+	case "completion/complete":
+		_, err = s.Complete(ctx, &mcp.CompleteParams{
+			Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: r.name},
+			Argument: mcp.CompleteParamsArgument{Name: "arg1", Value: prompt["arg1"]},
+		})
+	case "resources/read":
+		_, err = s.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.name})
+	}
+	return err
 }
 
 // drain reads all pages of a list.

@@ -54,14 +54,14 @@ func load(ctx context.Context, o Options) (r *loadRun, err error) {
 	if err := r.call(ctx, time.Second, 200); err != nil { // warm up
 		return r, err
 	}
-	before, err := idleUsage(ctx, r.server, process.Usage{}, 0)
+	before, err := idleUsage(ctx, r.server, unlimited)
 	if err != nil {
 		return r, err
 	}
 	if err := r.hold(ctx); err != nil {
 		return r, fmt.Errorf("%w\n%s", err, r.server.LogTail())
 	}
-	after, err := idleUsage(ctx, r.server, before, 10*time.Second)
+	after, err := idleUsage(ctx, r.server, before)
 	if err != nil {
 		return r, err
 	}
@@ -74,16 +74,12 @@ func load(ctx context.Context, o Options) (r *loadRun, err error) {
 	r.add("during", "%v", r.during)
 	r.add("after", "%v, %d goroutines", after, goroutines)
 	if o.Race {
-		before.Memory = after.Memory
+		before.Memory = unlimited.Memory
 	}
 	if !isWithin(after, before) || goroutines > maxIdleGoroutines {
 		r.fail("leak", "%v before, %v and %d goroutines after", before, after, goroutines)
 	}
-	alarms, err := findAlarms(filepath.Join(o.Folder, "server.log"))
-	for _, a := range alarms {
-		r.fail("server log", "%s", a)
-	}
-	return r, err
+	return r, r.failAlarms(filepath.Join(o.Folder, "server.log"))
 }
 
 // hold subscribes the listeners, calls and changes for the duration, and lets the listeners leave.
@@ -130,8 +126,8 @@ func (r *loadRun) change(ctx context.Context) error {
 			}
 			r.changes++
 		}
-		r.due += r.subscribers(c)
-		delays, missing := r.await(ctx, c)
+		due, delays, missing := r.await(ctx, c)
+		r.due += due
 		r.delays[c.kind] = append(r.delays[c.kind], delays...)
 		if missing > 0 {
 			r.fail("lost change", "%s: %d listeners do not know it", c.kind, missing)

@@ -17,7 +17,7 @@ import (
 // startServer serves the folder at path on a free port. State is kept beside the folder.
 func startServer(ctx context.Context, o Options, path string) (*process.Process, error) {
 	cmd := command(ctx, o.Binary, path, "serve", path, "--listen", "127.0.0.1:0")
-	return process.StartHTTP(cmd, filepath.Join(o.Folder, "server.log"))
+	return process.Start(cmd, filepath.Join(o.Folder, "server.log"), false)
 }
 
 // command runs the binary with an environment that holds only what it needs.
@@ -33,8 +33,8 @@ func command(ctx context.Context, binary, folder string, args ...string) *exec.C
 }
 
 // reload reloads the folder and fails unless the answer has the status.
-func reload(ctx context.Context, p *process.Process, want int) error {
-	status, body, err := p.Reload(ctx)
+func reload(p *process.Process, want int) error {
+	status, body, err := p.Reload()
 	if err == nil && status != want {
 		err = fmt.Errorf("reload answered %d, want %d: %.2000s", status, want, body)
 	}
@@ -56,12 +56,14 @@ func isWithin(u, limit process.Usage) bool {
 		u.Files <= limit.Files+usageSlack.Files && u.Threads <= limit.Threads+usageSlack.Threads
 }
 
-// idleUsage reloads the folder twice, which makes the server return unused memory, and waits until
-// its usage is within limit or the timeout has passed. It returns the last usage that was seen.
-func idleUsage(ctx context.Context, p *process.Process, limit process.Usage, timeout time.Duration) (process.Usage,
-	error) {
+// unlimited is a limit that no server exceeds.
+var unlimited = process.Usage{Memory: 1 << 40, Files: 1 << 30, Threads: 1 << 30}
+
+// idleUsage reloads the folder twice, which makes the server return unused memory, and waits up to
+// stepTimeout until its usage is within limit. It returns the last usage that was seen.
+func idleUsage(ctx context.Context, p *process.Process, limit process.Usage) (process.Usage, error) {
 	for range 2 {
-		if err := reload(ctx, p, http.StatusOK); err != nil {
+		if err := reload(p, http.StatusOK); err != nil {
 			return process.Usage{}, err
 		}
 		http.DefaultClient.CloseIdleConnections()
@@ -69,7 +71,7 @@ func idleUsage(ctx context.Context, p *process.Process, limit process.Usage, tim
 			return process.Usage{}, err
 		}
 	}
-	for deadline := time.Now().Add(timeout); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		now, err := process.ReadUsage(p.PID())
 		if err != nil || isWithin(now, limit) || time.Now().After(deadline) {
 			return now, err
@@ -89,15 +91,18 @@ var (
 	authorMistake = regexp.MustCompile(`^.*msg="(reload failed|configuration rejected)`)
 )
 
-// findAlarms returns the alarms of a log.
-func findAlarms(log string) (found []string, err error) {
+// failAlarms fails for every alarm of a log.
+func (r *Report) failAlarms(log string) error {
 	text, err := os.ReadFile(log)
 	for _, a := range alarm.FindAllString(string(text), -1) {
-		if !authorMistake.MatchString(a) {
-			found = append(found, strings.TrimSpace(a))
+		if authorMistake.MatchString(a) {
+			continue
 		}
+		kind, _, _ := strings.Cut(a, "\n")
+		kind = kind[max(0, strings.Index(kind, "level=")):]
+		r.fail("log: "+kind[:min(len(kind), 60)], "%s", strings.TrimSpace(a))
 	}
-	return found, err
+	return err
 }
 
 // sleep waits for d, or returns the cause when ctx ends first.

@@ -7,12 +7,8 @@ package soak
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -77,25 +73,10 @@ func Soak(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	for _, log := range []string{"server.log", "stdio.log"} {
-		alarms, err := findAlarms(filepath.Join(o.Folder, log))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		for _, a := range alarms {
-			r.fail("log: "+alarmKind(a), "%s", a)
-		}
+	if err := r.failAlarms(filepath.Join(o.Folder, "server.log")); err != nil {
+		return nil, err
 	}
-	return r.Report, nil
-}
-
-// alarmKind returns the beginning of an alarm without its time.
-func alarmKind(alarm string) string {
-	line, _, _ := strings.Cut(alarm, "\n")
-	if _, after, ok := strings.Cut(line, "level="); ok {
-		line = after
-	}
-	return line[:min(len(line), 60)]
+	return r.Report, r.failAlarms(filepath.Join(o.Folder, "stdio.log"))
 }
 
 // serve runs the server once, with a pause after each phase. The usage in the first pause limits
@@ -104,28 +85,26 @@ func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration
 	if r.server, err = startServer(ctx, r.Options, r.folder.path); err != nil {
 		return err
 	}
-	var limit process.Usage
+	limit := unlimited
 	for n := range phases {
 		if err := r.actAll(ctx, phase); err != nil {
 			r.server.Stop(syscall.SIGTERM, stepTimeout)
 			return fmt.Errorf("%w: %s", err, r.server.LogTail())
 		}
-		timeout := stepTimeout
-		if n == 0 {
-			timeout = 0
-		}
-		usage, err := idleUsage(ctx, r.server, limit, timeout)
+		usage, err := idleUsage(ctx, r.server, limit)
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, r.server.LogTail())
 		}
 		r.Logf("run %d, pause %d: %v, %d failures", number, n+1, usage, len(r.Failures()))
 		r.add(fmt.Sprintf("usage in a pause of run %d", number), "%v", usage)
-		if n == 0 {
-			if limit = usage; r.Race {
-				limit.Memory = math.MaxInt / 2
-			}
-		} else if !isWithin(usage, limit) {
+		if !isWithin(usage, limit) {
 			r.fail("growth", "%v at pause %d of run %d", usage, n+1, number)
+		}
+		if n == 0 {
+			limit = usage
+		}
+		if r.Race {
+			limit.Memory = unlimited.Memory
 		}
 	}
 	if !last {

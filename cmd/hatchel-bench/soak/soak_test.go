@@ -50,16 +50,16 @@ func TestListenerWithoutNotificationMissesTheChange(t *testing.T) {
 	subscribed := &listener{topics: c.topics[:1], known: map[*topic]int{}, notified: map[*topic][]time.Time{}}
 	a := &audience{report: newReport(), listeners: []*listener{subscribed, {topics: f.changes[0].topics}}}
 	c.record()
-	if _, missing := a.check(c); missing != 1 {
+	if _, _, missing := a.check(c); missing != 1 {
 		t.Errorf("%d listeners miss the change before the notification, want 1", missing)
 	}
 	subscribed.known[c.topics[0]] = 1
-	if _, missing := a.check(c); missing != 0 {
+	if _, _, missing := a.check(c); missing != 0 {
 		t.Errorf("%d listeners miss the change after they read it, want 0", missing)
 	}
 }
 
-func TestFindAlarmsFindsErrorsAndRacesButNoMistakesOfAuthors(t *testing.T) {
+func TestErrorsAndRacesInTheLogFailButNoMistakesOfAuthors(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	text := `time=x level=INFO msg="configuration reloaded"
 time=x level=ERROR msg="reload failed; the last good configuration is served on"
@@ -71,9 +71,13 @@ Write at 0x1 by goroutine 7:
 	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found, err := findAlarms(log)
-	want := []string{`time=x level=ERROR msg="tool call failed"`, "WARNING: DATA RACE\nWrite at 0x1 by goroutine 7:"}
-	if err != nil || !slices.Equal(found, want) {
+	r := newReport()
+	err := r.failAlarms(log)
+	want := []string{
+		"log: level=ERROR msg=\"tool call failed\": time=x level=ERROR msg=\"tool call failed\"",
+		"log: WARNING: DATA RACE: WARNING: DATA RACE\nWrite at 0x1 by goroutine 7:",
+	}
+	if found := r.Failures(); err != nil || !slices.Equal(found, want) {
 		t.Errorf("%v, %q", err, found)
 	}
 }

@@ -27,6 +27,7 @@ func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
 			return broken(c.spanOf(n))
 		}
 	}
+	// unreachable: the parser rejects calls of other expressions.
 	c.report(c.fullSpan(n), "Not a function", "Only functions of the table can be called.")
 	return broken(c.spanOf(n))
 }

@@ -152,6 +152,7 @@ func (c *compiler) compileNode(n ast.Node) typedExpr {
 	case *ast.PredicateNode:
 		return c.compile(n.Node)
 	}
+	// unreachable: every node of the parser has a case.
 	c.report(c.fullSpan(n), "Unknown expression", "This part of expr does not exist in programs.")
 	return broken(at)
 }
